@@ -1,0 +1,138 @@
+//! What the user wrote.
+//!
+//! An [`Experiment`] is a checked experiment file: every name in it exists, every quantity has a
+//! unit, and every default has been filled in. It says nothing about order, time or disk (that is
+//! `plan.rs`) and touches neither network nor server.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A whole experiment file, checked and with its defaults filled in.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    pub name: String,
+    /// Free text, printed on top of the report.
+    pub question: Option<String>,
+    /// Name of the contender that every other one is compared with.
+    pub baseline: String,
+    pub contenders: Vec<Contender>,
+    pub workloads: Vec<WorkloadChoice>,
+    pub sweep: Option<Sweep>,
+    pub method: Method,
+    pub transport: Transport,
+    /// Cores of the load generator (`[clients] cores`), in the kernel's list syntax.
+    pub client_cores: Option<String>,
+    /// The file as it was given, passwords masked.
+    pub text: String,
+}
+
+/// An engine, a version and a configuration, under a short name.
+#[derive(Debug, Clone)]
+pub struct Contender {
+    pub name: String,
+    /// As the user wrote it: `mysql@5.5.9`.
+    pub engine: String,
+    /// The part before the `@`: a name in `engine::ENGINES`.
+    pub kind: String,
+    pub version: VersionRequest,
+    pub origin: Origin,
+    pub settings: BTreeMap<String, String>,
+    pub storage: Storage,
+    pub cores: Option<String>,
+    pub memory_bytes: Option<u64>,
+}
+
+/// Which release of an engine was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VersionRequest {
+    /// No version: the newest release that the catalogue or this machine has.
+    Newest,
+    /// `@system`: whatever is installed on this machine.
+    System,
+    /// A full version, or the beginning of one: `5.6.24`, `17`, `10.11` (from `10.11.*`).
+    Series(String),
+}
+
+/// Where a contender's server comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Provisioned into the cache, or found on this machine.
+    Managed,
+    /// A server the user unpacked.
+    Basedir(PathBuf),
+}
+
+/// Where a contender's data directory lies while a trial runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Storage {
+    Disk,
+    Tmpfs,
+    Directory(PathBuf),
+}
+
+/// One `[workload]` table.
+#[derive(Debug, Clone)]
+pub struct WorkloadChoice {
+    /// Unique; the workload's name unless the file says otherwise.
+    pub label: String,
+    /// A name in `load::WORKLOADS`.
+    pub name: String,
+    /// What the file says, in the workload's own option names; only those that were given.
+    pub options: BTreeMap<String, load::OptionValue>,
+    /// Clients where the sweep does not vary them.
+    pub clients: u32,
+}
+
+/// The one number that varies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sweep {
+    /// `clients`.
+    pub variable: String,
+    pub values: Vec<u64>,
+}
+
+/// `[method]`, with the preset's values where the file is silent.
+#[derive(Debug, Clone)]
+pub struct Method {
+    pub preset: String,
+    pub duration: Duration,
+    pub warmup: Duration,
+    /// Blocks at most (N_max of the stopping rule).
+    pub blocks: u32,
+    /// As a fraction: 0.01 for `"1%"`.
+    pub margin: f64,
+    pub budget: Option<Duration>,
+    pub seed: u64,
+    pub stop: Stop,
+    pub noisy_host: NoisyHost,
+    pub page_cache: PageCache,
+    /// Keys that differ from the preset, for the report's first lines.
+    pub changed: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    Overall,
+    Points,
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoisyHost {
+    Refuse,
+    Stamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageCache {
+    Warm,
+    Cold,
+    Direct,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    Socket,
+    Tcp,
+}

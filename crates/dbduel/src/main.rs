@@ -1,0 +1,5 @@
+mod engine;
+mod experiment;
+mod store;
+
+fn main() {}

@@ -1,0 +1,2 @@
+//! What we keep: the run folder.
+pub mod format;

@@ -1,0 +1,193 @@
+//! The file format of a stored run. What is written here is a promise: an older run can always be
+//! reported again. Names of fields are names in the files.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the whole folder's format; a newer one than this is refused with a message.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// What varies, with its value: `{"clients": 16}`; empty where nothing varies.
+pub type Point = BTreeMap<String, u64>;
+
+/// `plan.json`: all the work in order. Written and hashed before the first block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlanRecord {
+    pub format_version: u32,
+    pub name: String,
+    pub question: Option<String>,
+    /// SHA-256 of everything else in this record, in hexadecimal.
+    pub plan_hash: String,
+    pub seed: u64,
+    pub baseline: String,
+    pub contenders: Vec<ContenderRecord>,
+    pub workloads: Vec<WorkloadRecord>,
+    pub method: MethodRecord,
+    pub trials: Vec<PlannedTrial>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContenderRecord {
+    pub name: String,
+    /// As asked for: `mysql@5.6`.
+    pub engine: String,
+    /// `mysql`, `mariadb`, `postgres`, `sqlite`.
+    pub kind: String,
+    /// The version the request was resolved to.
+    pub version: String,
+    /// Where the server comes from, for a reader: `Maven mysql:mysql-connector-mxj-db-files:5.0.12`.
+    pub source: String,
+    pub settings: BTreeMap<String, String>,
+    /// What dbduel sets by itself (binary log off …), printed beside the user's own.
+    pub own_settings: BTreeMap<String, String>,
+    pub storage: String,
+    pub cores: Option<String>,
+    pub memory_bytes: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadRecord {
+    pub label: String,
+    pub name: String,
+    /// Every option in force, defaults included.
+    pub options: BTreeMap<String, serde_json::Value>,
+    pub clients: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MethodRecord {
+    pub preset: String,
+    pub rule: String,
+    pub stop: String,
+    pub duration_s: f64,
+    pub warmup_s: f64,
+    pub blocks: u32,
+    pub margin: f64,
+    pub confidence: f64,
+    pub budget_s: Option<f64>,
+    pub noisy_host: String,
+    pub page_cache: String,
+    pub transport: String,
+    /// Steps of the full method that this run did not take (`pilot`, `steady-state check` …);
+    /// not empty means that its words carry the caveat `quick`.
+    pub left_out: Vec<String>,
+    /// Keys that differ from the preset.
+    pub changed: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedTrial {
+    /// Number in the plan, from 1.
+    pub trial: u32,
+    /// From 1.
+    pub block: u32,
+    /// Place among the contenders of its block and point, from 1.
+    pub order: u32,
+    pub workload: String,
+    pub contender: String,
+    pub point: Point,
+    /// Random idle time before the trial, so that nothing periodic stays in step.
+    pub gap_ms: u64,
+    /// Seed of the clients' inputs: the same for all contenders in a block, new in each block.
+    pub input_seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    Ok,
+    Failed,
+}
+
+/// One line of `trials.ndjson`: everything one trial left behind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    pub trial: u32,
+    pub block: u32,
+    pub order: u32,
+    pub workload: String,
+    pub contender: String,
+    pub point: Point,
+    pub status: Status,
+    /// Why it failed; absent where it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    pub flags: Vec<String>,
+    /// UTC, RFC 3339.
+    pub started_at: String,
+    pub finished_at: String,
+    /// Seconds each step took: `restore`, `start`, `connect`, `warm_up`, `measure`, `drain`, `check`, `stop`.
+    pub steps: Vec<(String, f64)>,
+    /// Named as in the JSON report; empty for a failed trial: failures are records, never numbers.
+    pub metrics: BTreeMap<String, f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The step that failed: `start`, `connect`, `measure`, `check` …
+    pub step: String,
+    /// The message, as printed on the terminal.
+    pub message: String,
+}
+
+/// `run.json`: what is known only once the run goes on. Rewritten whole, atomically.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    pub format_version: u32,
+    pub dbduel_version: String,
+    pub started_at: String,
+    /// Absent while the run goes on, and in one that was killed.
+    pub finished_at: Option<String>,
+    /// Why it ended: `decided`, `blocks`, `budget`, `interrupted`; absent as above.
+    pub ended_by: Option<String>,
+    pub host: HostRecord,
+    pub client: ClientRecord,
+    /// By contender name, as learned when its server first answered.
+    pub contenders: BTreeMap<String, ContenderFacts>,
+    /// Workload/contender/point that were given up after three failures in a row.
+    pub given_up: Vec<GivenUp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostRecord {
+    pub cpu_model: String,
+    pub cores: u32,
+    pub memory_bytes: u64,
+    pub kernel: String,
+    /// File system and device under the work folder: `ext4 on vda`.
+    pub storage: String,
+    /// `kvm`, `container` …, or `none seen`.
+    pub virtualisation: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientRecord {
+    /// Event-loop threads of the load generator.
+    pub workers: u32,
+    /// The load generator and the servers share cores (caveat `shared cores`).
+    pub shared_cores: bool,
+    pub cores: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContenderFacts {
+    /// As the server itself says: `5.6.24`.
+    pub version: String,
+    /// All settings, as read back from the running server.
+    pub effective_settings: BTreeMap<String, String>,
+    /// `D3` … `D0` of the method's section on durability, from the settings.
+    pub durability_class: String,
+    /// CREATE statements as the server shows them, by workload label.
+    pub ddl: BTreeMap<String, Vec<String>>,
+    /// Bytes of the restored data directory, by workload label.
+    pub data_bytes: BTreeMap<String, u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenUp {
+    pub workload: String,
+    pub contender: String,
+    pub point: Point,
+    pub reason: String,
+}
