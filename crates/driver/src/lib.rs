@@ -1,1 +1,202 @@
+//! Lean wire connections to database servers.
+//!
+//! One [`Connection`] speaks one protocol over one socket (or calls one library) and reuses its
+//! buffers: between [`Connection::prepare`] and the end of a trial it allocates nothing. Parsing
+//! never touches a socket: `mysql::packet` and `postgres::message` turn bytes into answers and say
+//! when they need more; `connection.rs` beside them does the I/O. What is not on the measured path
+//! (administration, bulk loading) goes through the blocking [`Admin`].
+//!
+//! This crate knows nothing of workloads, trials or engines' versions.
 
+mod admin;
+mod any;
+pub mod mysql;
+pub mod postgres;
+pub mod sqlite;
+mod transport;
+
+use std::fmt;
+use std::path::PathBuf;
+
+pub use admin::{Admin, RowSink};
+pub use any::AnyConnection;
+pub use transport::Closer;
+
+/// Where a server listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Endpoint {
+    /// The socket file itself; PostgreSQL's is `<folder>/.s.PGSQL.<port>`.
+    Unix(PathBuf),
+    Tcp {
+        host: String,
+        port: u16,
+    },
+    /// A database file of an embedded engine.
+    File(PathBuf),
+}
+
+/// A password that cannot be printed by accident.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(password: impl Into<String>) -> Secret {
+        Secret(password.into())
+    }
+
+    /// The password itself, for the one place that sends it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Who connects, and what every new connection says first.
+#[derive(Debug, Clone)]
+pub struct Login {
+    pub user: String,
+    pub password: Option<Secret>,
+    pub database: Option<String>,
+    /// SQL that every new connection runs before anything else, such as SQLite's pragmas.
+    pub on_connect: Vec<String>,
+}
+
+/// The kinds of SQL we speak, and where they differ for a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    MySql,
+    Postgres,
+    Sqlite,
+}
+
+impl Dialect {
+    /// How a transaction that will write is opened.
+    ///
+    /// SQLite takes its write lock at once: a deferred transaction that reads first and writes
+    /// later fails with SQLITE_BUSY whenever another one wrote in between, and no waiting helps.
+    pub fn begin_write(self) -> &'static str {
+        match self {
+            Dialect::Sqlite => "BEGIN IMMEDIATE",
+            Dialect::MySql | Dialect::Postgres => "BEGIN",
+        }
+    }
+
+    /// The `n`-th parameter (from 1) of a prepared statement.
+    pub fn placeholder(self, n: usize) -> String {
+        match self {
+            Dialect::Postgres => format!("${n}"),
+            Dialect::MySql | Dialect::Sqlite => "?".to_owned(),
+        }
+    }
+}
+
+/// A server's error code: a number, or five characters of SQLSTATE.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Code {
+    text: [u8; 5],
+    length: u8,
+}
+
+impl Code {
+    /// Keeps the first five bytes of `text`.
+    pub fn new(text: &[u8]) -> Code {
+        let length = text.len().min(5);
+        let mut code = Code { text: [0; 5], length: length as u8 };
+        code.text[..length].copy_from_slice(&text[..length]);
+        code
+    }
+
+    pub fn number(number: u16) -> Code {
+        let mut digits = [0; 5];
+        let mut at = digits.len();
+        let mut rest = number;
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                return Code::new(&digits[at..]);
+            }
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.text[..usize::from(self.length)]).unwrap_or("?")
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What can go wrong with one statement; the variants are what callers branch on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The server asks for the transaction to be tried again (deadlock, lock wait, serialisation).
+    /// It happens in measured time, so it carries no text that would have to be allocated.
+    #[error("server error {code}: try the transaction again")]
+    Retryable { code: Code },
+    /// A key exists already; like `Retryable`, part of normal life.
+    #[error("server error {code}: duplicate key")]
+    Duplicate { code: Code },
+    /// The server understood and said no.
+    #[error("server error {code}: {message}")]
+    Refused { code: Code, message: String },
+    /// The connection is gone.
+    #[error("connection lost: {0}")]
+    Lost(String),
+    /// The server sent something that its protocol does not allow.
+    #[error("protocol error: {0}")]
+    Protocol(String),
+}
+
+/// One parameter of a prepared statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value<'a> {
+    Int(i64),
+    Text(&'a [u8]),
+}
+
+/// A prepared statement of one connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Statement(usize);
+
+/// What came back: enough to count and classify, since a benchmark reads no values.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Answer {
+    pub rows: u64,
+    pub affected: u64,
+    /// The statement returned columns, even if no row.
+    pub returns_rows: bool,
+}
+
+/// One connection with prepared statements.
+///
+/// `execute` and `query` are the measured path: they must not allocate, and they complete at the
+/// first poll when the connection blocks (see [`AnyConnection::set_polled`]).
+pub trait Connection {
+    fn dialect(&self) -> Dialect;
+    fn prepare(&mut self, sql: &str) -> Result<Statement, Error>;
+    fn execute(
+        &mut self,
+        statement: Statement,
+        parameters: &[Value<'_>],
+    ) -> impl Future<Output = Result<Answer, Error>>;
+    fn query(&mut self, sql: &str) -> impl Future<Output = Result<Answer, Error>>;
+}
+
+/// Is shown each row of an answer; without one, rows are only counted.
+pub type OnRow<'a> = &'a mut dyn FnMut(&[u8]);

@@ -1,0 +1,86 @@
+//! One type for a connection of any protocol, so that workloads are compiled once.
+
+use std::os::fd::RawFd;
+use std::time::Duration;
+
+use crate::mysql::MySqlConnection;
+use crate::postgres::PostgresConnection;
+use crate::sqlite::SqliteConnection;
+use crate::{Answer, Closer, Connection, Dialect, Endpoint, Error, Login, Statement, Value};
+
+pub enum AnyConnection {
+    MySql(MySqlConnection),
+    Postgres(PostgresConnection),
+    Sqlite(SqliteConnection),
+}
+
+impl AnyConnection {
+    /// `timeout` bounds every wait of the set-up; for SQLite it is the busy time-out, for good.
+    pub fn connect(dialect: Dialect, endpoint: &Endpoint, login: &Login, timeout: Duration) -> Result<Self, Error> {
+        Ok(match dialect {
+            Dialect::MySql => AnyConnection::MySql(MySqlConnection::connect(endpoint, login, timeout)?),
+            Dialect::Postgres => AnyConnection::Postgres(PostgresConnection::connect(endpoint, login, timeout)?),
+            Dialect::Sqlite => AnyConnection::Sqlite(SqliteConnection::connect(endpoint, login, timeout)?),
+        })
+    }
+
+    /// The socket an event loop watches; `None` for a library that blocks.
+    pub fn descriptor(&self) -> Option<RawFd> {
+        match self {
+            AnyConnection::MySql(connection) => Some(connection.descriptor()),
+            AnyConnection::Postgres(connection) => Some(connection.descriptor()),
+            AnyConnection::Sqlite(_) => None,
+        }
+    }
+
+    /// Ends the set-up: no time-outs from here on, and with `polled` reads wait for the event loop.
+    pub fn set_polled(&mut self, polled: bool) -> Result<(), Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.set_polled(polled),
+            AnyConnection::Postgres(connection) => connection.set_polled(polled),
+            AnyConnection::Sqlite(_) => Ok(()),
+        }
+    }
+
+    pub fn closer(&self) -> Result<Closer, Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.closer(),
+            AnyConnection::Postgres(connection) => connection.closer(),
+            AnyConnection::Sqlite(connection) => Ok(connection.closer()),
+        }
+    }
+}
+
+impl Connection for AnyConnection {
+    fn dialect(&self) -> Dialect {
+        match self {
+            AnyConnection::MySql(_) => Dialect::MySql,
+            AnyConnection::Postgres(_) => Dialect::Postgres,
+            AnyConnection::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
+
+    fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.prepare(sql),
+            AnyConnection::Postgres(connection) => connection.prepare(sql),
+            AnyConnection::Sqlite(connection) => connection.prepare(sql),
+        }
+    }
+
+    async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.execute(statement, parameters).await,
+            AnyConnection::Postgres(connection) => connection.execute(statement, parameters).await,
+            AnyConnection::Sqlite(connection) => connection.step(statement, parameters),
+        }
+    }
+
+    async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.query(sql).await,
+            AnyConnection::Postgres(connection) => connection.query(sql).await,
+            AnyConnection::Sqlite(connection) => connection.query(sql).await,
+        }
+    }
+}

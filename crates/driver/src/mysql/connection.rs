@@ -1,0 +1,425 @@
+//! One MySQL connection: the packets of `packet.rs` over a [`Transport`].
+
+use std::os::fd::RawFd;
+use std::time::Duration;
+
+use super::auth;
+use super::packet::{
+    self, AnswerParser, CLIENT_PLUGIN_AUTH, CLIENT_SECURE_CONNECTION, Greeting, Step, begin_packet, end_packet,
+    put_lenenc, server_error,
+};
+use crate::transport::{Closer, Transport, complete};
+use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, Statement, Value};
+
+const CLIENT_LONG_PASSWORD: u32 = 1;
+const CLIENT_LONG_FLAG: u32 = 1 << 2;
+const CLIENT_CONNECT_WITH_DB: u32 = 1 << 3;
+const CLIENT_LOCAL_FILES: u32 = 1 << 7;
+const CLIENT_PROTOCOL_41: u32 = 1 << 9;
+const CLIENT_TRANSACTIONS: u32 = 1 << 13;
+const CLIENT_MULTI_RESULTS: u32 = 1 << 17;
+const CLIENT_PS_MULTI_RESULTS: u32 = 1 << 18;
+
+const COM_QUERY: u8 = 0x03;
+const COM_STMT_PREPARE: u8 = 0x16;
+const COM_STMT_EXECUTE: u8 = 0x17;
+
+const TYPE_LONGLONG: u8 = 0x08;
+const TYPE_VAR_STRING: u8 = 0xfd;
+
+/// ER_UNSUPPORTED_PS: "This command is not supported in the prepared statement protocol yet".
+const ER_UNSUPPORTED_PS: &str = "1295";
+
+/// The largest payload we send in one packet while loading.
+const CHUNK_BYTES: usize = 1 << 20;
+
+pub struct MySqlConnection {
+    transport: Transport,
+    statements: Vec<Prepared>,
+    server_version: String,
+    /// The socket cannot be listened to, so a password may travel in clear.
+    private: bool,
+}
+
+enum Prepared {
+    Binary {
+        id: u32,
+        parameters: u16,
+        types_sent: bool,
+    },
+    /// A statement that this server refuses to prepare (MySQL: BEGIN) goes as text.
+    Text(String),
+}
+
+impl MySqlConnection {
+    pub fn connect(endpoint: &Endpoint, login: &Login, timeout: Duration) -> Result<MySqlConnection, Error> {
+        let transport = Transport::connect(endpoint, timeout)?;
+        let private = matches!(endpoint, Endpoint::Unix(_));
+        let mut connection =
+            MySqlConnection { transport, statements: Vec::new(), server_version: String::new(), private };
+        complete(connection.log_in(login))?;
+        for sql in &login.on_connect {
+            complete(connection.query(sql))?;
+        }
+        Ok(connection)
+    }
+
+    /// As the server's greeting says, without the `5.5.5-` that MariaDB once put in front.
+    pub fn server_version(&self) -> &str {
+        &self.server_version
+    }
+
+    pub fn descriptor(&self) -> RawFd {
+        self.transport.descriptor()
+    }
+
+    pub fn closer(&self) -> Result<Closer, Error> {
+        self.transport.closer()
+    }
+
+    /// From here on the measured path: no time-out, and reads that wait for the event loop if `polled`.
+    pub fn set_polled(&mut self, polled: bool) -> Result<(), Error> {
+        self.transport.set_receive_timeout(None)?;
+        self.transport.set_polled(polled);
+        Ok(())
+    }
+
+    pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
+        self.transport.set_receive_timeout(timeout)
+    }
+
+    async fn log_in(&mut self, login: &Login) -> Result<(), Error> {
+        let (payload, _) = self.read_packet().await?;
+        let greeting = Greeting::parse(&payload)?;
+        self.server_version = greeting.version.strip_prefix("5.5.5-").unwrap_or(&greeting.version).to_owned();
+        let password = login.password.as_ref().map_or("", |p| p.expose());
+        let plugin = greeting.plugin.clone().unwrap_or_else(|| "mysql_native_password".to_owned());
+        // A plugin we do not know is answered with a native proof; the server then asks to switch.
+        let proof = proof(&plugin, password, &greeting.scramble).unwrap_or_default();
+        self.put_handshake_response(&greeting, login, &plugin, &proof);
+        self.transport.send()?;
+        self.finish_login(&plugin, password, greeting.scramble).await
+    }
+
+    /// ```text
+    /// capabilities:4 max_packet:4 charset:1 zero:23 user\0 proof_length:1 proof [database\0] [plugin\0]
+    /// ```
+    fn put_handshake_response(&mut self, greeting: &Greeting, login: &Login, plugin: &str, proof: &[u8]) {
+        let mut capabilities = CLIENT_LONG_PASSWORD
+            | CLIENT_LONG_FLAG
+            | CLIENT_LOCAL_FILES
+            | CLIENT_PROTOCOL_41
+            | CLIENT_TRANSACTIONS
+            | CLIENT_SECURE_CONNECTION
+            | CLIENT_MULTI_RESULTS
+            | CLIENT_PS_MULTI_RESULTS;
+        capabilities |= greeting.capabilities & CLIENT_PLUGIN_AUTH;
+        if login.database.is_some() {
+            capabilities |= CLIENT_CONNECT_WITH_DB;
+        }
+        let out = &mut self.transport.outbox;
+        let at = begin_packet(out, 1);
+        out.extend_from_slice(&capabilities.to_le_bytes());
+        out.extend_from_slice(&(16u32 << 20).to_le_bytes());
+        // The server's own default character set, so that no version pays for a conversion.
+        out.push(greeting.charset);
+        out.extend_from_slice(&[0; 23]);
+        out.extend_from_slice(login.user.as_bytes());
+        out.push(0);
+        out.push(proof.len() as u8);
+        out.extend_from_slice(proof);
+        if let Some(database) = &login.database {
+            out.extend_from_slice(database.as_bytes());
+            out.push(0);
+        }
+        if capabilities & CLIENT_PLUGIN_AUTH != 0 {
+            out.extend_from_slice(plugin.as_bytes());
+            out.push(0);
+        }
+        end_packet(out, at);
+    }
+
+    async fn finish_login(&mut self, plugin: &str, password: &str, mut scramble: Vec<u8>) -> Result<(), Error> {
+        let mut plugin = plugin.to_owned();
+        loop {
+            let (payload, sequence) = self.read_packet().await?;
+            match payload.first() {
+                Some(0x00) => return Ok(()),
+                Some(0xff) => return Err(server_error(&payload)),
+                Some(0xfe) => {
+                    (plugin, scramble) = switch_request(&payload)?;
+                    let proof = proof(&plugin, password, &scramble).ok_or_else(|| unknown_plugin(&plugin))?;
+                    self.send_packet(sequence + 1, &proof)?;
+                }
+                Some(0x01) if plugin == "caching_sha2_password" => match payload.get(1) {
+                    Some(0x03) => {} // Known to the server's cache: an OK follows.
+                    Some(0x04) if self.private => {
+                        let clear: Vec<u8> = password.bytes().chain([0]).collect();
+                        self.send_packet(sequence + 1, &clear)?;
+                    }
+                    Some(0x04) => self.send_packet(sequence + 1, &[0x02])?, // Asks for the public key.
+                    Some(_) => {
+                        let sealed = auth::sealed(password, &scramble, &payload[1..])?;
+                        self.send_packet(sequence + 1, &sealed)?;
+                    }
+                    None => return Err(Error::Protocol("empty authentication data".to_owned())),
+                },
+                _ => return Err(unknown_plugin(&plugin)),
+            }
+        }
+    }
+
+    fn send_packet(&mut self, sequence: u8, payload: &[u8]) -> Result<(), Error> {
+        let out = &mut self.transport.outbox;
+        let at = begin_packet(out, sequence);
+        out.extend_from_slice(payload);
+        end_packet(out, at);
+        self.transport.send()
+    }
+
+    /// One whole packet, copied: for set-up only.
+    async fn read_packet(&mut self) -> Result<(Vec<u8>, u8), Error> {
+        loop {
+            if let Some((payload, sequence, size)) = packet::whole_packet(self.transport.unread()) {
+                let payload = payload.to_vec();
+                self.transport.consume(size);
+                return Ok((payload, sequence));
+            }
+            self.transport.fill().await?;
+        }
+    }
+
+    async fn read_answer(&mut self) -> Result<Answer, Error> {
+        let mut parser = AnswerParser::default();
+        loop {
+            self.transport.fill().await?;
+            let (consumed, step) = parser.feed(self.transport.unread(), None)?;
+            self.transport.consume(consumed);
+            match step {
+                Step::More => {}
+                Step::Done(answer) => return Ok(answer),
+                Step::WantsFile => {
+                    return Err(Error::Protocol("the server asked for a file nobody offered".to_owned()));
+                }
+            }
+        }
+    }
+
+    fn put_query(&mut self, sql: &str) {
+        let out = &mut self.transport.outbox;
+        let at = begin_packet(out, 0);
+        out.push(COM_QUERY);
+        out.extend_from_slice(sql.as_bytes());
+        end_packet(out, at);
+    }
+
+    /// Rows of a text query, for administration.
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+        self.put_query(sql);
+        self.transport.send()?;
+        let mut parser = AnswerParser::default();
+        let mut rows = Vec::new();
+        let mut broken = None;
+        loop {
+            complete(self.transport.fill())?;
+            let mut on_row = |payload: &[u8]| match packet::text_row(payload) {
+                Ok(row) => rows.push(row),
+                Err(error) => broken = Some(error),
+            };
+            let (consumed, step) = self.feed_or_clear(&mut parser, &mut on_row)?;
+            self.transport.consume(consumed);
+            match step {
+                Step::More => {}
+                Step::Done(_) => return broken.map_or(Ok(rows), Err),
+                Step::WantsFile => {
+                    return Err(Error::Protocol("the server asked for a file nobody offered".to_owned()));
+                }
+            }
+        }
+    }
+
+    fn feed_or_clear(
+        &mut self,
+        parser: &mut AnswerParser,
+        on_row: &mut dyn FnMut(&[u8]),
+    ) -> Result<(usize, Step), Error> {
+        let fed = parser.feed(self.transport.unread(), Some(on_row));
+        if fed.is_err() {
+            self.discard_answer();
+        }
+        fed
+    }
+
+    /// An error ends an answer, so whatever was read behind it belongs to it.
+    fn discard_answer(&mut self) {
+        let unread = self.transport.unread().len();
+        self.transport.consume(unread);
+    }
+
+    /// Streams tab-separated rows into `table` with LOAD DATA LOCAL INFILE.
+    pub(crate) fn load(
+        &mut self,
+        table: &str,
+        columns: &str,
+        fill: &mut dyn FnMut(&mut Vec<u8>) -> bool,
+    ) -> Result<u64, Error> {
+        self.put_query(&format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {table} ({columns})"));
+        self.transport.send()?;
+        let (payload, mut sequence) = complete(self.read_packet())?;
+        match payload.first() {
+            Some(0xfb) => {}
+            Some(0xff) => return Err(server_error(&payload)),
+            _ => return Err(Error::Protocol("LOAD DATA was not answered with a file request".to_owned())),
+        }
+        let mut chunk = Vec::with_capacity(CHUNK_BYTES * 2);
+        let mut more = true;
+        while more {
+            chunk.clear();
+            while more && chunk.len() < CHUNK_BYTES {
+                more = fill(&mut chunk);
+            }
+            if !chunk.is_empty() {
+                sequence = sequence.wrapping_add(1);
+                self.send_packet(sequence, &chunk)?;
+            }
+        }
+        self.send_packet(sequence.wrapping_add(1), &[])?;
+        complete(self.read_answer()).map(|answer| answer.affected)
+    }
+
+    /// ```text
+    /// 17 statement:4 flags:1 iterations:4 null_bitmap:(n+7)/8 types_follow:1 [type:2 ...] values
+    /// ```
+    fn put_execute(&mut self, statement: Statement, parameters: &[Value<'_>]) {
+        let out = &mut self.transport.outbox;
+        let at = begin_packet(out, 0);
+        match &mut self.statements[statement.0] {
+            Prepared::Text(sql) => {
+                out.push(COM_QUERY);
+                out.extend_from_slice(sql.as_bytes());
+            }
+            Prepared::Binary { id, parameters: expected, types_sent } => {
+                debug_assert_eq!(usize::from(*expected), parameters.len(), "a statement gets all its parameters");
+                out.push(COM_STMT_EXECUTE);
+                out.extend_from_slice(&id.to_le_bytes());
+                out.extend_from_slice(&[0, 1, 0, 0, 0]);
+                if !parameters.is_empty() {
+                    put_parameters(out, parameters, types_sent);
+                }
+            }
+        }
+        end_packet(out, at);
+    }
+}
+
+/// The server remembers the types of a statement's parameters, so they travel once.
+fn put_parameters(out: &mut Vec<u8>, parameters: &[Value<'_>], types_sent: &mut bool) {
+    out.resize(out.len() + parameters.len().div_ceil(8), 0);
+    out.push(u8::from(!*types_sent));
+    if !*types_sent {
+        *types_sent = true;
+        for parameter in parameters {
+            let kind = match parameter {
+                Value::Int(_) => TYPE_LONGLONG,
+                Value::Text(_) => TYPE_VAR_STRING,
+            };
+            out.extend_from_slice(&[kind, 0]);
+        }
+    }
+    for parameter in parameters {
+        match parameter {
+            Value::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
+            Value::Text(text) => {
+                put_lenenc(out, text.len() as u64);
+                out.extend_from_slice(text);
+            }
+        }
+    }
+}
+
+impl Connection for MySqlConnection {
+    fn dialect(&self) -> Dialect {
+        Dialect::MySql
+    }
+
+    fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
+        let prepared = match complete(self.prepare_binary(sql)) {
+            Err(Error::Refused { code, .. }) if code.as_str() == ER_UNSUPPORTED_PS => Prepared::Text(sql.to_owned()),
+            other => other?,
+        };
+        self.statements.push(prepared);
+        Ok(Statement(self.statements.len() - 1))
+    }
+
+    async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
+        self.put_execute(statement, parameters);
+        self.transport.send()?;
+        let answer = self.read_answer().await;
+        if answer.is_err() {
+            self.discard_answer();
+        }
+        answer
+    }
+
+    async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
+        self.put_query(sql);
+        self.transport.send()?;
+        let answer = self.read_answer().await;
+        if answer.is_err() {
+            self.discard_answer();
+        }
+        answer
+    }
+}
+
+impl MySqlConnection {
+    /// Answered by `00 statement:4 columns:2 parameters:2 00 warnings:2`, then a packet per
+    /// parameter and EOF, then a packet per column and EOF.
+    async fn prepare_binary(&mut self, sql: &str) -> Result<Prepared, Error> {
+        let out = &mut self.transport.outbox;
+        let at = begin_packet(out, 0);
+        out.push(COM_STMT_PREPARE);
+        out.extend_from_slice(sql.as_bytes());
+        end_packet(out, at);
+        self.transport.send()?;
+        let (payload, _) = self.read_packet().await?;
+        if payload.first() == Some(&0xff) {
+            return Err(server_error(&payload));
+        }
+        let fixed = payload.get(..9).ok_or_else(|| Error::Protocol("prepare answer cut off".to_owned()))?;
+        let id = u32::from_le_bytes([fixed[1], fixed[2], fixed[3], fixed[4]]);
+        let columns = u16::from_le_bytes([fixed[5], fixed[6]]);
+        let parameters = u16::from_le_bytes([fixed[7], fixed[8]]);
+        for count in [parameters, columns].into_iter().filter(|count| *count > 0) {
+            for _ in 0..=count {
+                self.read_packet().await?;
+            }
+        }
+        Ok(Prepared::Binary { id, parameters, types_sent: false })
+    }
+}
+
+fn proof(plugin: &str, password: &str, scramble: &[u8]) -> Option<Vec<u8>> {
+    match plugin {
+        "mysql_native_password" => Some(auth::native(password, scramble)),
+        "caching_sha2_password" => Some(auth::caching_sha2(password, scramble)),
+        _ => None,
+    }
+}
+
+/// `fe plugin\0 scramble [00]`
+fn switch_request(payload: &[u8]) -> Result<(String, Vec<u8>), Error> {
+    let rest = &payload[1..];
+    let end = rest.iter().position(|b| *b == 0).ok_or_else(|| unknown_plugin("mysql_old_password"))?;
+    let scramble = rest[end + 1..].strip_suffix(&[0]).unwrap_or(&rest[end + 1..]);
+    Ok((String::from_utf8_lossy(&rest[..end]).into_owned(), scramble.to_vec()))
+}
+
+fn unknown_plugin(plugin: &str) -> Error {
+    Error::Refused {
+        code: Code::number(2059),
+        message: format!(
+            "the server wants authentication by {plugin}, and we speak mysql_native_password and caching_sha2_password; give the account one of these"
+        ),
+    }
+}

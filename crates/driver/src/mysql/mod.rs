@@ -1,0 +1,7 @@
+//! MySQL client/server protocol, versions 4.1 and later (MySQL, MariaDB, and what speaks alike).
+
+mod auth;
+mod connection;
+pub mod packet;
+
+pub use connection::MySqlConnection;

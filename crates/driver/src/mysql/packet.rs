@@ -1,0 +1,289 @@
+//! Packets of the MySQL protocol as bytes: no I/O here.
+//!
+//! ```text
+//! packet     length:3 (little endian)  sequence:1  payload:length
+//! OK         00 affected:lenenc last_insert_id:lenenc status:2 warnings:2
+//! ERR        ff code:2 ['#' sqlstate:5] message
+//! EOF        fe warnings:2 status:2                    (payload shorter than 9 bytes)
+//! result set columns:lenenc, that many column packets, EOF, row packets, EOF
+//! ```
+//! Source: MySQL Internals, "Client/Server Protocol".
+
+use crate::{Answer, Code, Error, OnRow};
+
+pub const HEADER_BYTES: usize = 4;
+/// A payload of exactly this length goes on in the next packet.
+const PAYLOAD_BYTES_MAX: usize = 0xff_ffff;
+
+/// Server status bit: another result follows (procedures, multi-statements).
+const SERVER_MORE_RESULTS_EXISTS: u16 = 0x0008;
+
+/// Opens a packet in `out`; [`end_packet`] fills in the length.
+pub fn begin_packet(out: &mut Vec<u8>, sequence: u8) -> usize {
+    let at = out.len();
+    out.extend_from_slice(&[0, 0, 0, sequence]);
+    at
+}
+
+pub fn end_packet(out: &mut [u8], at: usize) {
+    let length = (out.len() - at - HEADER_BYTES) as u32;
+    out[at..at + 3].copy_from_slice(&length.to_le_bytes()[..3]);
+}
+
+/// The payload of the first whole packet in `input`, its sequence number, and its size with header.
+pub fn whole_packet(input: &[u8]) -> Option<(&[u8], u8, usize)> {
+    let header = input.get(..HEADER_BYTES)?;
+    let size = HEADER_BYTES + payload_length(header);
+    Some((input.get(HEADER_BYTES..size)?, header[3], size))
+}
+
+fn payload_length(header: &[u8]) -> usize {
+    u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize
+}
+
+/// Writes a length-encoded integer.
+pub fn put_lenenc(out: &mut Vec<u8>, value: u64) {
+    match value {
+        0..=250 => out.push(value as u8),
+        251..=0xffff => {
+            out.push(0xfc);
+            out.extend_from_slice(&(value as u16).to_le_bytes());
+        }
+        0x1_0000..=0xff_ffff => {
+            out.push(0xfd);
+            out.extend_from_slice(&(value as u32).to_le_bytes()[..3]);
+        }
+        _ => {
+            out.push(0xfe);
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+    }
+}
+
+/// Reads a length-encoded integer and its size in bytes; `None` when it is cut off or not a number.
+pub fn lenenc(input: &[u8]) -> Option<(u64, usize)> {
+    let number = |size: usize| {
+        let bytes = input.get(1..=size)?;
+        Some((bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)), size + 1))
+    };
+    match *input.first()? {
+        byte @ 0..=250 => Some((u64::from(byte), 1)),
+        0xfc => number(2),
+        0xfd => number(3),
+        0xfe => number(8),
+        _ => None,
+    }
+}
+
+/// What a parser found in the bytes it was given.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// All bytes up to `consumed` are used up and the answer goes on.
+    More,
+    /// The answer is whole.
+    Done(Answer),
+    /// The server wants the file of a LOAD DATA LOCAL.
+    WantsFile,
+}
+
+/// Walks through one answer without looking into its rows.
+///
+/// It may be cut anywhere: [`AnswerParser::feed`] says how many bytes it is done with, and is called
+/// again with the rest and more behind it.
+#[derive(Debug, Default)]
+pub struct AnswerParser {
+    state: State,
+    answer: Answer,
+    /// Rest of a packet whose content does not matter.
+    skip: usize,
+    /// The packet being skipped had the greatest length, so the next one continues it.
+    continued: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    #[default]
+    First,
+    Columns(u64),
+    ColumnsEnd,
+    Rows,
+}
+
+impl AnswerParser {
+    /// Parses as far as `input` goes; returns the bytes used up and what that was. With `on_row`,
+    /// rows are handed over whole; without, they are skipped wherever they are cut.
+    pub fn feed(&mut self, input: &[u8], mut on_row: Option<OnRow<'_>>) -> Result<(usize, Step), Error> {
+        let mut at = 0;
+        loop {
+            if self.skip > 0 {
+                let taken = self.skip.min(input.len() - at);
+                at += taken;
+                self.skip -= taken;
+                if self.skip > 0 {
+                    return Ok((at, Step::More));
+                }
+            }
+            let Some(header) = input.get(at..at + HEADER_BYTES) else { return Ok((at, Step::More)) };
+            let length = payload_length(header);
+            if self.continued || (self.state == State::Rows && length > 8 && on_row.is_none()) {
+                // The hot path: a row, of which only the first byte matters.
+                let first = input.get(at + HEADER_BYTES).copied();
+                if !self.continued {
+                    match first {
+                        None => return Ok((at, Step::More)),
+                        Some(0xff) => {
+                            let Some((payload, ..)) = whole_packet(&input[at..]) else { return Ok((at, Step::More)) };
+                            return Err(server_error(payload));
+                        }
+                        Some(_) => self.answer.rows += 1,
+                    }
+                }
+                self.continued = length == PAYLOAD_BYTES_MAX;
+                self.skip = length;
+                at += HEADER_BYTES;
+                continue;
+            }
+            let Some((payload, _, size)) = whole_packet(&input[at..]) else { return Ok((at, Step::More)) };
+            at += size;
+            if let Some(step) = self.packet(payload, &mut on_row)? {
+                return Ok((at, step));
+            }
+        }
+    }
+
+    fn packet(&mut self, payload: &[u8], on_row: &mut Option<OnRow<'_>>) -> Result<Option<Step>, Error> {
+        let first = *payload.first().ok_or_else(|| Error::Protocol("empty packet".to_owned()))?;
+        match (self.state, first) {
+            (_, 0xff) => Err(server_error(payload)),
+            (State::First, 0x00) => self.ok(payload),
+            (State::First, 0xfb) => Ok(Some(Step::WantsFile)),
+            (State::First, _) => {
+                let (columns, _) = lenenc(payload).ok_or_else(|| Error::Protocol("no column count".to_owned()))?;
+                self.answer.returns_rows = true;
+                self.state = State::Columns(columns);
+                Ok(None)
+            }
+            (State::Columns(1), _) => {
+                self.state = State::ColumnsEnd;
+                Ok(None)
+            }
+            (State::Columns(left), _) => {
+                self.state = State::Columns(left.saturating_sub(1));
+                Ok(None)
+            }
+            (State::ColumnsEnd, 0xfe) => {
+                self.state = State::Rows;
+                Ok(None)
+            }
+            (State::ColumnsEnd, _) => Err(Error::Protocol("no EOF behind the columns".to_owned())),
+            (State::Rows, 0xfe) if payload.len() < 9 => {
+                let status = payload.get(3..5).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));
+                Ok(self.end_of_result(status))
+            }
+            (State::Rows, _) => {
+                self.answer.rows += 1;
+                if let Some(on_row) = on_row {
+                    on_row(payload);
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    fn ok(&mut self, payload: &[u8]) -> Result<Option<Step>, Error> {
+        let cut = || Error::Protocol("OK packet cut off".to_owned());
+        let (affected, size) = lenenc(&payload[1..]).ok_or_else(cut)?;
+        let (_, id_size) = lenenc(&payload[1 + size..]).ok_or_else(cut)?;
+        let status = payload.get(1 + size + id_size..3 + size + id_size).ok_or_else(cut)?;
+        self.answer.affected += affected;
+        Ok(self.end_of_result(u16::from_le_bytes([status[0], status[1]])))
+    }
+
+    fn end_of_result(&mut self, status: u16) -> Option<Step> {
+        self.state = State::First;
+        (status & SERVER_MORE_RESULTS_EXISTS == 0).then_some(Step::Done(self.answer))
+    }
+}
+
+/// Turns an ERR packet into an error; the codes a client should retry are those sysbench ignores
+/// by default: deadlock (1213), lock wait timeout (1205), record changed since last read (1020).
+pub fn server_error(payload: &[u8]) -> Error {
+    let Some(code) = payload.get(1..3) else { return Error::Protocol("ERR packet cut off".to_owned()) };
+    let code = u16::from_le_bytes([code[0], code[1]]);
+    let text = &payload[3..];
+    let text = if text.first() == Some(&b'#') { text.get(6..).unwrap_or(&[]) } else { text };
+    let message = || String::from_utf8_lossy(text).into_owned();
+    match code {
+        1213 | 1205 | 1020 => Error::Retryable { code: Code::number(code) },
+        1062 => Error::Duplicate { code: Code::number(code) },
+        // Server shutdown, connection killed.
+        1053 | 1927 | 3169 => Error::Lost(format!("server error {code}: {}", message())),
+        _ => Error::Refused { code: Code::number(code), message: message() },
+    }
+}
+
+/// The server's first packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Greeting {
+    pub version: String,
+    pub capabilities: u32,
+    pub charset: u8,
+    pub scramble: Vec<u8>,
+    /// Absent before 5.5.
+    pub plugin: Option<String>,
+}
+
+pub const CLIENT_PLUGIN_AUTH: u32 = 1 << 19;
+pub const CLIENT_SECURE_CONNECTION: u32 = 1 << 15;
+
+impl Greeting {
+    /// ```text
+    /// 0a version\0 thread:4 scramble:8 00 caps_low:2 charset:1 status:2 caps_high:2 scramble_length:1
+    /// reserved:10 scramble_rest:max(13,length-8) [plugin\0]
+    /// ```
+    pub fn parse(payload: &[u8]) -> Result<Greeting, Error> {
+        let cut = || Error::Protocol("greeting cut off".to_owned());
+        if payload.first() == Some(&0xff) {
+            return Err(server_error(payload));
+        }
+        if payload.first() != Some(&10) {
+            return Err(Error::Protocol("not a MySQL 4.1+ server (protocol version 10 expected)".to_owned()));
+        }
+        let version_end = 1 + payload[1..].iter().position(|b| *b == 0).ok_or_else(cut)?;
+        let version = String::from_utf8_lossy(&payload[1..version_end]).into_owned();
+        let rest = &payload[version_end + 1..];
+        let fixed = rest.get(..31).ok_or_else(cut)?;
+        let capabilities = u32::from(u16::from_le_bytes([fixed[13], fixed[14]]))
+            | u32::from(u16::from_le_bytes([fixed[18], fixed[19]])) << 16;
+        let mut scramble = fixed[4..12].to_vec();
+        let tail = &rest[31..];
+        scramble.extend_from_slice(tail.get(..12).ok_or_else(cut)?);
+        let plugin = (capabilities & CLIENT_PLUGIN_AUTH != 0).then(|| {
+            let name = tail.get(13..).unwrap_or(&[]);
+            let end = name.iter().position(|b| *b == 0).unwrap_or(name.len());
+            String::from_utf8_lossy(&name[..end]).into_owned()
+        });
+        Ok(Greeting { version, capabilities, charset: fixed[15], scramble, plugin })
+    }
+}
+
+/// Splits a text-protocol row into its columns; `None` is NULL.
+pub fn text_row(mut row: &[u8]) -> Result<Vec<Option<String>>, Error> {
+    let mut columns = Vec::new();
+    while let Some(first) = row.first() {
+        if *first == 0xfb {
+            columns.push(None);
+            row = &row[1..];
+            continue;
+        }
+        let cut = || Error::Protocol("row cut off".to_owned());
+        let (length, size) = lenenc(row).ok_or_else(cut)?;
+        let end = size.checked_add(length as usize).ok_or_else(cut)?;
+        columns.push(Some(String::from_utf8_lossy(row.get(size..end).ok_or_else(cut)?).into_owned()));
+        row = &row[end..];
+    }
+    Ok(columns)
+}
+
+#[cfg(test)]
+mod tests;

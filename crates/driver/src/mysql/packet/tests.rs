@@ -1,0 +1,151 @@
+//! Annotated transcripts, fed whole and cut off at every length.
+
+use super::*;
+
+fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let at = begin_packet(&mut out, sequence);
+    out.extend_from_slice(payload);
+    end_packet(&mut out, at);
+    out
+}
+
+/// Two columns, two rows, in the text protocol.
+fn result_set() -> Vec<u8> {
+    [
+        packet(1, &[2]),                     // two columns
+        packet(2, b"\x03def column one"),    // definitions are skipped
+        packet(3, b"\x03def column two"),    //
+        packet(4, &[0xfe, 0, 0, 2, 0]),      // EOF: status autocommit
+        packet(5, b"\x0242\x0bhello world"), // row: 42, hello world
+        packet(6, b"\xfb\x00"),              // row: NULL, empty
+        packet(7, &[0xfe, 0, 0, 2, 0]),      // EOF
+    ]
+    .concat()
+}
+
+/// Feeds `bytes` in two parts, as a socket may deliver them.
+fn parse_cut_at(bytes: &[u8], cut: usize, rows: &mut Option<Vec<Vec<u8>>>) -> Result<Step, Error> {
+    let mut parser = AnswerParser::default();
+    let mut unread = Vec::new();
+    let mut last = Step::More;
+    for part in [&bytes[..cut], &bytes[cut..]] {
+        unread.extend_from_slice(part);
+        let mut keep = |row: &[u8]| {
+            if let Some(rows) = rows {
+                rows.push(row.to_vec());
+            }
+        };
+        let whole_rows = if cut.is_multiple_of(2) { Some(&mut keep as &mut dyn FnMut(&[u8])) } else { None };
+        let (consumed, step) = parser.feed(&unread, whole_rows)?;
+        unread.drain(..consumed);
+        last = step;
+    }
+    assert!(unread.is_empty(), "all bytes of the answer are used up");
+    Ok(last)
+}
+
+fn check(bytes: &[u8], expected: Answer) {
+    for cut in 0..bytes.len() {
+        assert_eq!(parse_cut_at(bytes, cut, &mut None), Ok(Step::Done(expected)), "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_result_set_is_counted_wherever_it_is_cut() {
+    check(&result_set(), Answer { rows: 2, affected: 0, returns_rows: true });
+}
+
+#[test]
+fn an_ok_packet_gives_the_rows_it_changed() {
+    check(&packet(1, &[0, 0xfc, 0x2c, 0x01, 0, 2, 0, 0, 0]), Answer { rows: 0, affected: 300, returns_rows: false });
+}
+
+#[test]
+fn an_answer_goes_on_while_more_results_are_announced() {
+    let first = packet(1, &[0, 1, 0, 0x0a, 0, 0, 0]); // OK with SERVER_MORE_RESULTS_EXISTS
+    let second = packet(2, &[0, 2, 0, 0x02, 0, 0, 0]);
+    check(&[first, second].concat(), Answer { rows: 0, affected: 3, returns_rows: false });
+}
+
+#[test]
+fn a_row_that_starts_like_an_end_but_is_long_is_a_row() {
+    // 0xfe opens an 8-byte length: a text column of more than 16 MiB, here only its beginning.
+    let row = packet(5, &[0xfe, 1, 0, 0, 0, 0, 0, 0, 0, b'x']);
+    let bytes =
+        [packet(1, &[1]), packet(2, b"def"), packet(3, &[0xfe, 0, 0, 2, 0]), row, packet(6, &[0xfe, 0, 0, 2, 0])];
+    check(&bytes.concat(), Answer { rows: 1, affected: 0, returns_rows: true });
+}
+
+#[test]
+fn a_deadlock_is_worth_a_retry_and_a_syntax_error_is_not() {
+    let deadlock = packet(1, b"\xff\xbd\x04#40001Deadlock found");
+    let syntax = packet(1, b"\xff\x28\x04#42000You have an error");
+    let old = packet(1, b"\xff\x28\x04You have an error"); // without SQLSTATE, as at login
+    let parse = |bytes: &[u8]| AnswerParser::default().feed(bytes, None).unwrap_err();
+    assert_eq!(parse(&deadlock), Error::Retryable { code: Code::number(1213) });
+    let refused = Error::Refused { code: Code::number(1064), message: "You have an error".to_owned() };
+    assert_eq!(parse(&syntax), refused);
+    assert_eq!(parse(&old), refused);
+}
+
+#[test]
+fn an_error_among_the_rows_is_seen_wherever_it_is_cut() {
+    let rows =
+        [packet(1, &[1]), packet(2, b"def"), packet(3, &[0xfe, 0, 0, 2, 0]), packet(4, b"\x0acolumn ten")].concat();
+    let bytes = [rows, packet(5, b"\xff\x25\x05#70100Query execution was interrupted")].concat();
+    for cut in 0..bytes.len() {
+        assert!(matches!(parse_cut_at(&bytes, cut, &mut None), Err(Error::Refused { .. })), "cut at {cut}");
+    }
+}
+
+#[test]
+fn text_rows_give_their_columns() {
+    let mut rows = Some(Vec::new());
+    parse_cut_at(&result_set(), 0, &mut rows).unwrap();
+    let rows: Vec<_> = rows.unwrap().iter().map(|row| text_row(row).unwrap()).collect();
+    assert_eq!(rows[0], [Some("42".to_owned()), Some("hello world".to_owned())]);
+    assert_eq!(rows[1], [None, Some(String::new())]);
+    assert!(text_row(b"\x05abc").is_err());
+}
+
+#[test]
+fn greetings_from_5_0_to_mariadb_are_read() {
+    // 5.0: lower capabilities only, no plugin name.
+    let old = [
+        b"\x0a5.0.21-max\0".as_slice(),
+        &[1, 0, 0, 0],
+        b"abcdefgh\0",
+        &[0x2c, 0xa2, 8, 2, 0],
+        &[0; 13],
+        b"ijklmnopqrst\0",
+    ];
+    let greeting = Greeting::parse(&old.concat()).unwrap();
+    assert_eq!((greeting.version.as_str(), greeting.plugin, greeting.charset), ("5.0.21-max", None, 8));
+    assert_eq!(greeting.scramble, b"abcdefghijklmnopqrst");
+
+    let new = [
+        b"\x0a8.0.31\0".as_slice(),
+        &[1, 0, 0, 0],
+        b"abcdefgh\0",
+        &[0xff, 0xff, 0xff, 2, 0, 0xff, 0xdf, 21],
+        &[0; 10],
+        b"ijklmnopqrst\0",
+        b"caching_sha2_password\0",
+    ];
+    let greeting = Greeting::parse(&new.concat()).unwrap();
+    assert_eq!(greeting.plugin.as_deref(), Some("caching_sha2_password"));
+    for cut in 0..40 {
+        assert!(Greeting::parse(&new.concat()[..cut]).is_err(), "cut at {cut}");
+    }
+}
+
+#[test]
+fn length_encoded_integers_survive_the_round_trip() {
+    for value in [0, 250, 251, 0xffff, 0x1_0000, 0xff_ffff, 0x100_0000, u64::MAX] {
+        let mut out = Vec::new();
+        put_lenenc(&mut out, value);
+        assert_eq!(lenenc(&out), Some((value, out.len())));
+        assert_eq!(lenenc(&out[..out.len() - 1]), None);
+    }
+}

@@ -1,0 +1,350 @@
+//! One PostgreSQL connection: the messages of `message.rs` over a [`Transport`].
+
+use std::os::fd::RawFd;
+use std::time::Duration;
+
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+
+use super::message::{self, AnswerParser, Step, begin_message, end_message, server_error, whole_message};
+use crate::transport::{Closer, Transport, complete};
+use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnRow, Statement, Value};
+
+const PROTOCOL_VERSION_3_0: i32 = 3 << 16;
+
+/// The largest CopyData message we send while loading.
+const CHUNK_BYTES: usize = 1 << 20;
+
+pub struct PostgresConnection {
+    transport: Transport,
+    /// Name of each prepared statement, and its count of parameters.
+    statements: Vec<String>,
+    server_version: String,
+}
+
+impl PostgresConnection {
+    pub fn connect(endpoint: &Endpoint, login: &Login, timeout: Duration) -> Result<PostgresConnection, Error> {
+        let transport = Transport::connect(endpoint, timeout)?;
+        let mut connection = PostgresConnection { transport, statements: Vec::new(), server_version: String::new() };
+        complete(connection.log_in(login))?;
+        for sql in &login.on_connect {
+            complete(connection.query(sql))?;
+        }
+        Ok(connection)
+    }
+
+    /// The parameter `server_version`: `17.7`, `15.18 (Debian 15.18-0+deb12u1)`.
+    pub fn server_version(&self) -> &str {
+        &self.server_version
+    }
+
+    pub fn descriptor(&self) -> RawFd {
+        self.transport.descriptor()
+    }
+
+    pub fn closer(&self) -> Result<Closer, Error> {
+        self.transport.closer()
+    }
+
+    /// From here on the measured path: no time-out, and reads that wait for the event loop if `polled`.
+    pub fn set_polled(&mut self, polled: bool) -> Result<(), Error> {
+        self.transport.set_receive_timeout(None)?;
+        self.transport.set_polled(polled);
+        Ok(())
+    }
+
+    pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
+        self.transport.set_receive_timeout(timeout)
+    }
+
+    async fn log_in(&mut self, login: &Login) -> Result<(), Error> {
+        let out = &mut self.transport.outbox;
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&PROTOCOL_VERSION_3_0.to_be_bytes());
+        for text in ["user", &login.user, "database", login.database.as_deref().unwrap_or(&login.user)] {
+            out.extend_from_slice(text.as_bytes());
+            out.push(0);
+        }
+        out.push(0);
+        end_message(out, 0);
+        self.transport.send()?;
+        let password = login.password.as_ref().map_or("", |p| p.expose());
+        self.authenticate(&login.user, password).await?;
+        loop {
+            match self.read_message().await? {
+                (b'S', body) => self.note_parameter(&body),
+                (b'Z', _) => return Ok(()),
+                (b'E', body) => return Err(server_error(&body)),
+                _ => {} // BackendKeyData, notices.
+            }
+        }
+    }
+
+    fn note_parameter(&mut self, body: &[u8]) {
+        let mut parts = body.split(|byte| *byte == 0);
+        if let (Some(b"server_version"), Some(version)) = (parts.next(), parts.next()) {
+            self.server_version = String::from_utf8_lossy(version).into_owned();
+        }
+    }
+
+    async fn authenticate(&mut self, user: &str, password: &str) -> Result<(), Error> {
+        loop {
+            let (kind, body) = self.read_message().await?;
+            if kind == b'E' {
+                return Err(server_error(&body));
+            }
+            let method = body.get(..4).map(|b| i32::from_be_bytes([b[0], b[1], b[2], b[3]]));
+            match (kind, method) {
+                (b'R', Some(0)) => return Ok(()),
+                (b'R', Some(3)) => self.send_password(format!("{password}\0").as_bytes())?,
+                (b'R', Some(5)) => {
+                    let salt =
+                        body.get(4..8).and_then(|salt| salt.try_into().ok()).ok_or_else(|| protocol("no md5 salt"))?;
+                    let proof = md5_hash(user.as_bytes(), password.as_bytes(), salt);
+                    self.send_password(format!("{proof}\0").as_bytes())?;
+                }
+                (b'R', Some(10)) => self.scram(password, &body[4..]).await?,
+                (b'R', Some(other)) => {
+                    return Err(Error::Refused {
+                        code: Code::new(b"28000"),
+                        message: format!(
+                            "the server wants authentication method {other}, and we speak trust, password, md5 and scram-sha-256; change its pg_hba.conf"
+                        ),
+                    });
+                }
+                (b'N', _) => {}
+                _ => return Err(protocol("unexpected message during authentication")),
+            }
+        }
+    }
+
+    /// SASL with SCRAM-SHA-256 (RFC 5802, RFC 7677); the exchange itself is a library's.
+    async fn scram(&mut self, password: &str, mechanisms: &[u8]) -> Result<(), Error> {
+        if !mechanisms.split(|byte| *byte == 0).any(|name| name == SCRAM_SHA_256.as_bytes()) {
+            return Err(protocol("the server offers no SCRAM-SHA-256"));
+        }
+        let mut scram = ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported());
+        let mut first = SCRAM_SHA_256.as_bytes().to_vec();
+        first.push(0);
+        first.extend_from_slice(&(scram.message().len() as i32).to_be_bytes());
+        first.extend_from_slice(scram.message());
+        self.send_password(&first)?;
+        let challenge = self.sasl_message(11).await?;
+        scram.update(&challenge).map_err(|e| protocol(&e.to_string()))?;
+        let proof = scram.message().to_vec();
+        self.send_password(&proof)?;
+        let verdict = self.sasl_message(12).await?;
+        scram.finish(&verdict).map_err(|e| protocol(&e.to_string()))
+    }
+
+    async fn sasl_message(&mut self, expected: i32) -> Result<Vec<u8>, Error> {
+        match self.read_message().await? {
+            (b'E', body) => Err(server_error(&body)),
+            (b'R', body) if body.get(..4) == Some(&expected.to_be_bytes()) => Ok(body[4..].to_vec()),
+            _ => Err(protocol("the SCRAM exchange was interrupted")),
+        }
+    }
+
+    fn send_password(&mut self, body: &[u8]) -> Result<(), Error> {
+        let out = &mut self.transport.outbox;
+        let at = begin_message(out, b'p');
+        out.extend_from_slice(body);
+        end_message(out, at);
+        self.transport.send()
+    }
+
+    /// One whole message, copied: for set-up only.
+    async fn read_message(&mut self) -> Result<(u8, Vec<u8>), Error> {
+        loop {
+            if let Some((kind, body, size)) = whole_message(self.transport.unread())? {
+                let body = body.to_vec();
+                self.transport.consume(size);
+                return Ok((kind, body));
+            }
+            self.transport.fill().await?;
+        }
+    }
+
+    async fn read_answer(&mut self) -> Result<Answer, Error> {
+        let mut parser = AnswerParser::default();
+        loop {
+            self.transport.fill().await?;
+            match self.step(&mut parser, None)? {
+                Step::More => {}
+                Step::Done(answer) => return Ok(answer),
+                Step::WantsRows => return Err(protocol("the server asked for rows nobody offered")),
+            }
+        }
+    }
+
+    fn step(&mut self, parser: &mut AnswerParser, on_row: Option<OnRow<'_>>) -> Result<Step, Error> {
+        match parser.feed(self.transport.unread(), on_row) {
+            Ok((consumed, step)) => {
+                self.transport.consume(consumed);
+                Ok(step)
+            }
+            Err(error) => {
+                // The parser returns a server's error at ReadyForQuery: nothing may follow it.
+                let unread = self.transport.unread().len();
+                self.transport.consume(unread);
+                Err(error)
+            }
+        }
+    }
+
+    fn put_query(&mut self, sql: &str) {
+        let out = &mut self.transport.outbox;
+        let at = begin_message(out, b'Q');
+        out.extend_from_slice(sql.as_bytes());
+        out.push(0);
+        end_message(out, at);
+    }
+
+    /// Rows of a simple query, for administration.
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+        self.put_query(sql);
+        self.transport.send()?;
+        let mut parser = AnswerParser::default();
+        let mut rows = Vec::new();
+        let mut broken = None;
+        loop {
+            complete(self.transport.fill())?;
+            let mut on_row = |body: &[u8]| match message::text_row(body) {
+                Ok(row) => rows.push(row),
+                Err(error) => broken = Some(error),
+            };
+            match self.step(&mut parser, Some(&mut on_row))? {
+                Step::More => {}
+                Step::Done(_) => return broken.map_or(Ok(rows), Err),
+                Step::WantsRows => return Err(protocol("the server asked for rows nobody offered")),
+            }
+        }
+    }
+
+    /// Streams tab-separated rows into `table` with COPY FROM STDIN.
+    pub(crate) fn load(
+        &mut self,
+        table: &str,
+        columns: &str,
+        fill: &mut dyn FnMut(&mut Vec<u8>) -> bool,
+    ) -> Result<u64, Error> {
+        self.put_query(&format!("COPY {table} ({columns}) FROM STDIN"));
+        self.transport.send()?;
+        let mut parser = AnswerParser::default();
+        loop {
+            complete(self.transport.fill())?;
+            match self.step(&mut parser, None)? {
+                Step::More => {}
+                Step::Done(_) => return Err(protocol("COPY ended before it began")),
+                Step::WantsRows => break,
+            }
+        }
+        let mut more = true;
+        while more {
+            let out = &mut self.transport.outbox;
+            let at = begin_message(out, b'd');
+            while more && out.len() < CHUNK_BYTES {
+                more = fill(out);
+            }
+            end_message(out, at);
+            self.transport.send()?;
+        }
+        let out = &mut self.transport.outbox;
+        let at = begin_message(out, b'c');
+        end_message(out, at);
+        self.transport.send()?;
+        complete(self.read_answer()).map(|answer| answer.affected)
+    }
+
+    /// Bind, Execute and Sync in one write; parameters as text, results in binary, as sysbench asks.
+    ///
+    /// ```text
+    /// B portal\0 statement\0 formats:2=0 parameters:2 (length:4 bytes)... result_formats:2=1 binary:2=1
+    /// E portal\0 row_limit:4=0
+    /// S
+    /// ```
+    fn put_execute(&mut self, statement: Statement, parameters: &[Value<'_>]) {
+        let out = &mut self.transport.outbox;
+        let at = begin_message(out, b'B');
+        out.push(0);
+        out.extend_from_slice(self.statements[statement.0].as_bytes());
+        out.extend_from_slice(&[0, 0, 0]);
+        out.extend_from_slice(&(parameters.len() as u16).to_be_bytes());
+        for parameter in parameters {
+            match parameter {
+                Value::Int(value) => put_decimal(out, *value),
+                Value::Text(text) => {
+                    out.extend_from_slice(&(text.len() as u32).to_be_bytes());
+                    out.extend_from_slice(text);
+                }
+            }
+        }
+        out.extend_from_slice(&[0, 1, 0, 1]);
+        end_message(out, at);
+        out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04");
+    }
+
+    fn put_parse(&mut self, name: &str, sql: &str) {
+        let out = &mut self.transport.outbox;
+        let at = begin_message(out, b'P');
+        for text in [name, sql] {
+            out.extend_from_slice(text.as_bytes());
+            out.push(0);
+        }
+        out.extend_from_slice(&[0, 0]);
+        end_message(out, at);
+        out.extend_from_slice(b"S\0\0\0\x04");
+    }
+}
+
+impl Connection for PostgresConnection {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
+        let name = format!("s{}", self.statements.len());
+        self.put_parse(&name, sql);
+        self.transport.send()?;
+        complete(self.read_answer())?;
+        self.statements.push(name);
+        Ok(Statement(self.statements.len() - 1))
+    }
+
+    async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
+        self.put_execute(statement, parameters);
+        self.transport.send()?;
+        self.read_answer().await
+    }
+
+    async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
+        self.put_query(sql);
+        self.transport.send()?;
+        self.read_answer().await
+    }
+}
+
+/// A length-prefixed decimal number, without going through a `String`.
+fn put_decimal(out: &mut Vec<u8>, value: i64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    let mut rest = value.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if value < 0 {
+        at -= 1;
+        digits[at] = b'-';
+    }
+    out.extend_from_slice(&((digits.len() - at) as u32).to_be_bytes());
+    out.extend_from_slice(&digits[at..]);
+}
+
+fn protocol(why: &str) -> Error {
+    Error::Protocol(why.to_owned())
+}

@@ -1,0 +1,170 @@
+//! Messages of the PostgreSQL protocol as bytes: no I/O here.
+//!
+//! ```text
+//! message  type:1 length:4 (big endian, counts itself) body
+//! answer   [ParseComplete 1] [BindComplete 2] [RowDescription T] DataRow D ... CommandComplete C ReadyForQuery Z
+//! error    ErrorResponse E, then ReadyForQuery Z
+//! ```
+//! Source: PostgreSQL documentation, "Frontend/Backend Protocol", Message Formats.
+
+use crate::{Answer, Code, Error, OnRow};
+
+pub const HEADER_BYTES: usize = 5;
+
+/// Opens a message in `out`; [`end_message`] fills in the length.
+pub fn begin_message(out: &mut Vec<u8>, kind: u8) -> usize {
+    out.push(kind);
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    at
+}
+
+pub fn end_message(out: &mut [u8], at: usize) {
+    let length = (out.len() - at) as u32;
+    out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// Kind, body, and size with header of one message.
+pub type Whole<'a> = (u8, &'a [u8], usize);
+
+/// The first whole message in `input`.
+pub fn whole_message(input: &[u8]) -> Result<Option<Whole<'_>>, Error> {
+    let Some((kind, body_length)) = header(input)? else { return Ok(None) };
+    let size = HEADER_BYTES + body_length;
+    Ok(input.get(HEADER_BYTES..size).map(|body| (kind, body, size)))
+}
+
+fn header(input: &[u8]) -> Result<Option<(u8, usize)>, Error> {
+    let Some(header) = input.get(..HEADER_BYTES) else { return Ok(None) };
+    let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
+    let body = length.checked_sub(4).ok_or_else(|| Error::Protocol("message shorter than its header".to_owned()))?;
+    Ok(Some((header[0], body)))
+}
+
+/// What a parser found in the bytes it was given.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// All bytes up to `consumed` are used up and the answer goes on.
+    More,
+    /// The server is ready for the next statement.
+    Done(Answer),
+    /// The server waits for the rows of a COPY.
+    WantsRows,
+}
+
+/// Walks through one answer, up to and with ReadyForQuery, without looking into its rows.
+#[derive(Debug, Default)]
+pub struct AnswerParser {
+    answer: Answer,
+    /// Rest of a message whose content does not matter.
+    skip: usize,
+    /// The server's error, held back until it is ready again.
+    error: Option<Error>,
+}
+
+impl AnswerParser {
+    /// Parses as far as `input` goes; returns the bytes used up and what that was. With `on_row`,
+    /// rows are handed over whole; without, they are skipped wherever they are cut.
+    pub fn feed(&mut self, input: &[u8], mut on_row: Option<OnRow<'_>>) -> Result<(usize, Step), Error> {
+        let mut at = 0;
+        loop {
+            let taken = self.skip.min(input.len() - at);
+            at += taken;
+            self.skip -= taken;
+            if self.skip > 0 {
+                return Ok((at, Step::More));
+            }
+            let Some((kind, length)) = header(&input[at..])? else { return Ok((at, Step::More)) };
+            match kind {
+                b'D' if on_row.is_none() => {
+                    self.answer.rows += 1;
+                    self.answer.returns_rows = true;
+                }
+                // ParseComplete, BindComplete, CloseComplete, NoData, EmptyQuery, ParameterStatus,
+                // Notice, Notification, ParameterDescription: nothing to learn.
+                b'1' | b'2' | b'3' | b'n' | b'I' | b'S' | b'N' | b'A' | b't' => {}
+                b'T' => self.answer.returns_rows = true,
+                _ => {
+                    let Some((_, body, size)) = whole_message(&input[at..])? else { return Ok((at, Step::More)) };
+                    at += size;
+                    match kind {
+                        b'D' => {
+                            self.answer.rows += 1;
+                            self.answer.returns_rows = true;
+                            if let Some(on_row) = &mut on_row {
+                                on_row(body);
+                            }
+                        }
+                        b'C' => self.complete(body),
+                        b'E' => self.error = Some(server_error(body)),
+                        b'G' => return Ok((at, Step::WantsRows)),
+                        b'Z' => return self.error.take().map_or(Ok((at, Step::Done(self.answer))), Err),
+                        other => return Err(Error::Protocol(format!("unexpected message {:?}", char::from(other)))),
+                    }
+                    continue;
+                }
+            }
+            at += HEADER_BYTES;
+            self.skip = length;
+        }
+    }
+
+    /// `UPDATE 1`, `INSERT 0 1`, `SELECT 100`, `BEGIN`: the last word is a count, or not a number.
+    fn complete(&mut self, tag: &[u8]) {
+        let tag = tag.strip_suffix(&[0]).unwrap_or(tag);
+        if tag.starts_with(b"SELECT") {
+            self.answer.returns_rows = true;
+            return;
+        }
+        let digits = tag.rsplit(|byte| *byte == b' ').next().unwrap_or(&[]);
+        if digits.iter().all(u8::is_ascii_digit) {
+            self.answer.affected +=
+                digits.iter().fold(0u64, |count, digit| count.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')));
+        }
+    }
+}
+
+/// Fields of an ErrorResponse: `code:1 text\0 ... \0`; `C` is the SQLSTATE, `M` the message.
+pub fn server_error(body: &[u8]) -> Error {
+    let field = |wanted: u8| {
+        body.split(|byte| *byte == 0)
+            .find_map(|field| (field.first() == Some(&wanted)).then(|| &field[1..]))
+            .unwrap_or(&[])
+    };
+    let code = Code::new(field(b'C'));
+    let message = || {
+        let detail = field(b'D');
+        let text = String::from_utf8_lossy(field(b'M')).into_owned();
+        if detail.is_empty() { text } else { format!("{text} ({})", String::from_utf8_lossy(detail)) }
+    };
+    match code.as_str() {
+        // Serialisation failure, deadlock detected.
+        "40001" | "40P01" => Error::Retryable { code },
+        "23505" => Error::Duplicate { code },
+        // Shutdown, crash of another backend, not accepting connections now.
+        "57P01" | "57P02" | "57P03" => Error::Lost(format!("server error {code}: {}", message())),
+        _ => Error::Refused { code, message: message() },
+    }
+}
+
+/// Splits a DataRow in text format: `columns:2 (length:4 bytes)...`; length -1 is NULL.
+pub fn text_row(body: &[u8]) -> Result<Vec<Option<String>>, Error> {
+    let cut = || Error::Protocol("row cut off".to_owned());
+    let count = u16::from_be_bytes(body.get(..2).ok_or_else(cut)?.try_into().expect("two bytes"));
+    let mut rest = &body[2..];
+    let mut columns = Vec::with_capacity(usize::from(count));
+    for _ in 0..count {
+        let length = i32::from_be_bytes(rest.get(..4).ok_or_else(cut)?.try_into().expect("four bytes"));
+        rest = &rest[4..];
+        let Ok(length) = usize::try_from(length) else {
+            columns.push(None);
+            continue;
+        };
+        columns.push(Some(String::from_utf8_lossy(rest.get(..length).ok_or_else(cut)?).into_owned()));
+        rest = &rest[length..];
+    }
+    Ok(columns)
+}
+
+#[cfg(test)]
+mod tests;

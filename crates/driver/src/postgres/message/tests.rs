@@ -1,0 +1,87 @@
+//! Annotated transcripts, cut off at every length.
+
+use super::*;
+
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let at = begin_message(&mut out, kind);
+    out.extend_from_slice(body);
+    end_message(&mut out, at);
+    out
+}
+
+/// What the server answers to Bind, Execute, Sync of a select of two rows.
+fn select_answer() -> Vec<u8> {
+    [
+        message(b'2', b""),                                   // BindComplete
+        message(b'D', b"\0\x02\0\0\0\x0242\xff\xff\xff\xff"), // DataRow: 42, NULL
+        message(b'D', b"\0\x02\0\0\0\x017\0\0\0\0"),          // DataRow: 7, empty
+        message(b'C', b"SELECT 2\0"),                         // CommandComplete
+        message(b'Z', b"I"),                                  // ReadyForQuery, idle
+    ]
+    .concat()
+}
+
+fn parse_cut_at(bytes: &[u8], cut: usize) -> Result<Step, Error> {
+    let mut parser = AnswerParser::default();
+    let mut unread = Vec::new();
+    let mut last = Step::More;
+    for part in [&bytes[..cut], &bytes[cut..]] {
+        unread.extend_from_slice(part);
+        let mut ignore = |_: &[u8]| {};
+        let whole_rows = if cut.is_multiple_of(2) { Some(&mut ignore as &mut dyn FnMut(&[u8])) } else { None };
+        let (consumed, step) = parser.feed(&unread, whole_rows)?;
+        unread.drain(..consumed);
+        last = step;
+    }
+    assert!(unread.is_empty(), "all bytes of the answer are used up");
+    Ok(last)
+}
+
+fn check(bytes: &[u8], expected: Answer) {
+    for cut in 0..bytes.len() {
+        assert_eq!(parse_cut_at(bytes, cut), Ok(Step::Done(expected)), "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_select_is_counted_wherever_it_is_cut() {
+    check(&select_answer(), Answer { rows: 2, affected: 0, returns_rows: true });
+}
+
+#[test]
+fn command_tags_give_the_rows_they_changed() {
+    let answer = |tag: &[u8]| [message(b'2', b""), message(b'C', tag), message(b'Z', b"T")].concat();
+    check(&answer(b"UPDATE 12\0"), Answer { affected: 12, ..Answer::default() });
+    check(&answer(b"INSERT 0 1\0"), Answer { affected: 1, ..Answer::default() });
+    check(&answer(b"BEGIN\0"), Answer::default());
+}
+
+#[test]
+fn an_error_is_returned_once_the_server_is_ready_again() {
+    let error = message(b'E', b"SERROR\0C40P01\0Mdeadlock detected\0\0");
+    let bytes = [error, message(b'Z', b"E")].concat();
+    for cut in 0..bytes.len() {
+        assert_eq!(parse_cut_at(&bytes, cut), Err(Error::Retryable { code: Code::new(b"40P01") }), "cut at {cut}");
+    }
+}
+
+#[test]
+fn errors_keep_code_message_and_detail() {
+    let body = b"SERROR\0C22P02\0Minvalid input\0Dcolumn id\0\0";
+    let expected = Error::Refused { code: Code::new(b"22P02"), message: "invalid input (column id)".to_owned() };
+    assert_eq!(server_error(body), expected);
+    assert!(matches!(server_error(b"C23505\0Mduplicate key\0\0"), Error::Duplicate { .. }));
+    assert!(matches!(server_error(b"C57P01\0Mshutting down\0\0"), Error::Lost(_)));
+}
+
+#[test]
+fn rows_in_text_format_give_their_columns() {
+    assert_eq!(text_row(b"\0\x02\0\0\0\x0242\xff\xff\xff\xff").unwrap(), [Some("42".to_owned()), None]);
+    assert!(text_row(b"\0\x01\0\0\0\x05ab").is_err());
+}
+
+#[test]
+fn a_message_shorter_than_its_own_length_field_is_refused() {
+    assert!(AnswerParser::default().feed(b"C\0\0\0\x03", None).is_err());
+}

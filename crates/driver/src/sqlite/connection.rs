@@ -1,0 +1,141 @@
+//! One SQLite connection behind the same trait as the wire protocols.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{ErrorCode, ffi};
+
+use crate::transport::Closer;
+use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, Statement, Value};
+
+pub struct SqliteConnection {
+    // Declared before `connection`, because fields are dropped in order and statements need it.
+    statements: Vec<rusqlite::Statement<'static>>,
+    connection: Box<rusqlite::Connection>,
+}
+
+impl SqliteConnection {
+    pub fn connect(endpoint: &Endpoint, login: &Login, busy_timeout: Duration) -> Result<SqliteConnection, Error> {
+        let Endpoint::File(path) = endpoint else {
+            return Err(Error::Lost("SQLite opens files and knows no server".to_owned()));
+        };
+        let connection = open(path).map_err(typed)?;
+        connection.busy_timeout(busy_timeout).map_err(typed)?;
+        let connection = SqliteConnection { statements: Vec::new(), connection: Box::new(connection) };
+        for sql in &login.on_connect {
+            connection.run(sql)?;
+        }
+        Ok(connection)
+    }
+
+    pub fn closer(&self) -> Closer {
+        Closer::Sqlite(self.connection.get_interrupt_handle())
+    }
+
+    /// Runs one statement outside measured time; rows are thrown away.
+    pub(crate) fn run(&self, sql: &str) -> Result<u64, Error> {
+        let mut statement = self.connection.prepare(sql).map_err(typed)?;
+        step_through(&mut statement)?;
+        Ok(self.connection.changes())
+    }
+
+    pub(crate) fn rows(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+        let mut statement = self.connection.prepare(sql).map_err(typed)?;
+        let columns = statement.column_count();
+        let mut found = statement.query([]).map_err(typed)?;
+        let mut rows = Vec::new();
+        while let Some(row) = found.next().map_err(typed)? {
+            let text = |column| row.get_ref(column).map(text_of).map_err(typed);
+            rows.push((0..columns).map(text).collect::<Result<_, _>>()?);
+        }
+        Ok(rows)
+    }
+
+    fn add(&mut self, sql: &str) -> Result<Statement, Error> {
+        let statement = self.connection.prepare(sql).map_err(typed)?;
+        // SAFETY: the statement borrows the boxed connection, which neither moves nor ends before
+        // `statements` is dropped; nothing hands the statement out.
+        let statement =
+            unsafe { std::mem::transmute::<rusqlite::Statement<'_>, rusqlite::Statement<'static>>(statement) };
+        self.statements.push(statement);
+        Ok(Statement(self.statements.len() - 1))
+    }
+
+    /// What `execute` does; it never waits for an event loop.
+    pub(crate) fn step(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
+        let statement = &mut self.statements[statement.0];
+        for (index, parameter) in parameters.iter().enumerate() {
+            let value = match parameter {
+                Value::Int(value) => ValueRef::Integer(*value),
+                Value::Text(text) => ValueRef::Text(text),
+            };
+            statement.raw_bind_parameter(index + 1, ToSqlOutput::Borrowed(value)).map_err(typed)?;
+        }
+        let returns_rows = statement.column_count() > 0;
+        let read_only = statement.readonly();
+        let rows = step_through(statement)?;
+        let affected = if read_only { 0 } else { self.connection.changes() };
+        Ok(Answer { rows, affected, returns_rows })
+    }
+}
+
+fn open(path: &Path) -> Result<rusqlite::Connection, rusqlite::Error> {
+    use rusqlite::OpenFlags;
+    // Each connection stays on one thread, so SQLite's own mutex would be pure cost.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    rusqlite::Connection::open_with_flags(path, flags)
+}
+
+fn step_through(statement: &mut rusqlite::Statement<'_>) -> Result<u64, Error> {
+    let mut rows = 0;
+    let mut found = statement.raw_query();
+    while found.next().map_err(typed)?.is_some() {
+        rows += 1;
+    }
+    Ok(rows)
+}
+
+fn text_of(value: ValueRef<'_>) -> Option<String> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Integer(number) => Some(number.to_string()),
+        ValueRef::Real(number) => Some(number.to_string()),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+    }
+}
+
+fn typed(error: rusqlite::Error) -> Error {
+    let rusqlite::Error::SqliteFailure(failure, message) = &error else {
+        return Error::Refused { code: Code::new(b"1"), message: error.to_string() };
+    };
+    let code = Code::number(failure.extended_code.clamp(0, i32::from(u16::MAX)) as u16);
+    match (failure.code, failure.extended_code) {
+        (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => Error::Retryable { code },
+        (ErrorCode::OperationInterrupted, _) => Error::Lost("interrupted".to_owned()),
+        (_, ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_UNIQUE) => Error::Duplicate { code },
+        _ => Error::Refused { code, message: message.clone().unwrap_or_else(|| error.to_string()) },
+    }
+}
+
+impl Connection for SqliteConnection {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
+        self.add(sql)
+    }
+
+    async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
+        self.step(statement, parameters)
+    }
+
+    async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(typed)?;
+        let returns_rows = statement.column_count() > 0;
+        let rows = step_through(&mut statement)?;
+        let affected = if statement.readonly() { 0 } else { self.connection.changes() };
+        Ok(Answer { rows, affected, returns_rows })
+    }
+}
