@@ -174,6 +174,17 @@ pub enum Value<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Statement(usize);
 
+impl Statement {
+    /// For connections outside this crate: statements are numbered by their connection.
+    pub fn numbered(number: usize) -> Statement {
+        Statement(number)
+    }
+
+    pub fn number(self) -> usize {
+        self.0
+    }
+}
+
 /// What came back: enough to count and classify, since a benchmark reads no values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Answer {
@@ -189,6 +200,7 @@ pub struct Answer {
 /// first poll when the connection blocks (see [`AnyConnection::set_polled`]).
 pub trait Connection {
     fn dialect(&self) -> Dialect;
+    /// Belongs to the set-up, and always blocks.
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error>;
     fn execute(
         &mut self,

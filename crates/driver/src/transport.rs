@@ -18,6 +18,9 @@ use crate::{Endpoint, Error};
 /// Large enough for a whole `SELECT c … BETWEEN` answer of 100 rows, so that one read gets it.
 const INBOX_BYTES: usize = 32 * 1024;
 
+/// Longest wait for the answer to a prepare.
+const SET_UP_TIMEOUT: Duration = Duration::from_secs(30);
+
 pub(crate) struct Transport {
     socket: OwnedFd,
     polled: bool,
@@ -56,6 +59,17 @@ impl Transport {
 
     pub(crate) fn set_polled(&mut self, polled: bool) {
         self.polled = polled;
+    }
+
+    /// Blocks, with a time limit, for a step of the set-up between measured statements.
+    pub(crate) fn enter_set_up(&mut self) -> Result<bool, Error> {
+        self.set_receive_timeout(Some(SET_UP_TIMEOUT))?;
+        Ok(std::mem::replace(&mut self.polled, false))
+    }
+
+    pub(crate) fn leave_set_up(&mut self, polled: bool) -> Result<(), Error> {
+        self.polled = polled;
+        self.set_receive_timeout(None)
     }
 
     /// `None` waits for ever: a measured statement is ended by its [`Closer`], not by a time-out.

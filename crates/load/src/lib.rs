@@ -1,21 +1,29 @@
 //! The data plane of dbduel: the code that runs while the clock runs.
+//!
+//! A [`Workload`] says what tables and transactions there are; [`Load`] connects clients, keeps them
+//! busy from one event loop per client core, and returns a [`Tally`]. Between the barriers of a
+//! trial nothing here allocates, locks or prints. This crate knows connections and dialects, and
+//! nothing of engines, experiments or reports.
 
-/// A value of one workload option, as the experiment file or the command line gave it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum OptionValue {
-    Number(i64),
-    Real(f64),
-    Text(String),
-    Flag(bool),
-}
+mod clock;
+mod histogram;
+mod load;
+mod loader;
+mod pacer;
+mod recorder;
+mod rng;
+mod worker;
+pub mod workload;
 
-/// One option a workload understands.
-#[derive(Debug, Clone, Copy)]
-pub struct OptionSpec {
-    pub name: &'static str,
-    /// Another name for the same key (`table_size` for `rows`).
-    pub alias: Option<&'static str>,
-    /// The default as it would stand in an experiment file.
-    pub default: &'static str,
-    pub help: &'static str,
-}
+pub use clock::{Clock, MonotonicClock};
+pub use histogram::Histogram;
+pub use load::{Failure, Live, Load, LoadOptions, Target};
+pub use loader::{LOADER_VERSION, load_tables, show_table};
+pub use pacer::Pacer;
+pub use recorder::{Recorder, Second, Tally, Timing, Window};
+pub use rng::Rng;
+pub use worker::{Timeline, drive};
+pub use workload::{
+    Attempt, Client, Fatal, OptionError, OptionSpec, OptionValue, Options, Outcome, Seat, Table, Turn, WORKLOADS,
+    Workload, WorkloadKind, workload_kind,
+};

@@ -343,7 +343,10 @@ impl Connection for MySqlConnection {
     }
 
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
-        let prepared = match complete(self.prepare_binary(sql)) {
+        let polled = self.transport.enter_set_up()?;
+        let answer = complete(self.prepare_binary(sql));
+        self.transport.leave_set_up(polled)?;
+        let prepared = match answer {
             Err(Error::Refused { code, .. }) if code.as_str() == ER_UNSUPPORTED_PS => Prepared::Text(sql.to_owned()),
             other => other?,
         };

@@ -306,7 +306,10 @@ impl Connection for PostgresConnection {
         let name = format!("s{}", self.statements.len());
         self.put_parse(&name, sql);
         self.transport.send()?;
-        complete(self.read_answer())?;
+        let polled = self.transport.enter_set_up()?;
+        let answer = complete(self.read_answer());
+        self.transport.leave_set_up(polled)?;
+        answer?;
         self.statements.push(name);
         Ok(Statement(self.statements.len() - 1))
     }

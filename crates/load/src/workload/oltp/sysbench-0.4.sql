@@ -1,0 +1,43 @@
+-- create-mysql
+CREATE TABLE {table} (
+  id INTEGER UNSIGNED NOT NULL AUTO_INCREMENT,
+  k INTEGER UNSIGNED NOT NULL DEFAULT '0',
+  c CHAR(120) NOT NULL DEFAULT '',
+  pad CHAR(60) NOT NULL DEFAULT '',
+  PRIMARY KEY (id)
+) ENGINE=InnoDB
+-- create-postgres
+CREATE TABLE {table} (
+  id SERIAL,
+  k INTEGER NOT NULL DEFAULT '0',
+  c CHAR(120) NOT NULL DEFAULT '',
+  pad CHAR(60) NOT NULL DEFAULT '',
+  PRIMARY KEY (id)
+)
+-- create-sqlite
+CREATE TABLE {table} (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  k INTEGER NOT NULL DEFAULT 0,
+  c CHAR(120) NOT NULL DEFAULT '',
+  pad CHAR(60) NOT NULL DEFAULT ''
+)
+-- index
+CREATE INDEX {index} ON {table}(k)
+-- point-select
+SELECT c from {table} where id=?
+-- simple-range
+SELECT c from {table} where id between ? and ?
+-- sum-range
+SELECT SUM(K) from {table} where id between ? and ?
+-- order-range
+SELECT c from {table} where id between ? and ? order by c
+-- distinct-range
+SELECT DISTINCT c from {table} where id between ? and ? order by c
+-- update-index
+UPDATE {table} set k=k+1 where id=?
+-- update-non-index
+UPDATE {table} set c=? where id=?
+-- delete
+DELETE from {table} where id=?
+-- insert
+INSERT INTO {table} values(?,?,?,?)
