@@ -17,7 +17,7 @@ mod section;
 mod workloads;
 
 pub use defaults::{DEFAULT_EXPERIMENT, preset_names};
-pub use mistakes::{Mistake, Mistakes};
+pub use mistakes::Mistakes;
 pub use parse::{EngineWords, Overrides, Vocabulary};
 pub use secrets::{MASK, is_secret_key};
 
@@ -86,6 +86,17 @@ pub enum Storage {
     Disk,
     Tmpfs,
     Directory(PathBuf),
+}
+
+impl Storage {
+    /// As it stands in an experiment file.
+    pub fn word(&self) -> String {
+        match self {
+            Storage::Disk => "disk".to_owned(),
+            Storage::Tmpfs => "tmpfs".to_owned(),
+            Storage::Directory(path) => path.display().to_string(),
+        }
+    }
 }
 
 /// One `[workload]` table.

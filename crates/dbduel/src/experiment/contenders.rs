@@ -117,6 +117,13 @@ fn read_engine<'v>(
     origin: &Origin,
     vocabulary: &'v Vocabulary,
 ) -> Option<(&'v EngineWords, VersionRequest)> {
+    if engine.contains("://") {
+        reader.not_yet(
+            span,
+            "a server that dbduel does not manage (a URL as `engine`)",
+        );
+        return None;
+    }
     let (kind, version) = engine
         .split_once('@')
         .map_or((engine, None), |(kind, version)| (kind, Some(version)));

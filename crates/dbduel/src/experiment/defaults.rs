@@ -125,6 +125,42 @@ pub const TRANSPORT_WORDS: &[(&str, Option<Transport>)] = &[
     ("tcp", Some(Transport::Tcp)),
 ];
 
+/// The word of a file for a value, from the same list that reads it.
+fn word_of<T: Copy + PartialEq>(words: &[(&'static str, Option<T>)], value: T) -> &'static str {
+    let found = words.iter().find(|(_, meaning)| *meaning == Some(value));
+    found
+        .map(|(word, _)| *word)
+        .expect("every value of a choice has its word")
+}
+
+impl Stop {
+    /// As it stands in an experiment file.
+    pub fn word(self) -> &'static str {
+        word_of(STOP_WORDS, self)
+    }
+}
+
+impl NoisyHost {
+    /// As it stands in an experiment file.
+    pub fn word(self) -> &'static str {
+        word_of(NOISY_HOST_WORDS, self)
+    }
+}
+
+impl PageCache {
+    /// As it stands in an experiment file.
+    pub fn word(self) -> &'static str {
+        word_of(PAGE_CACHE_WORDS, self)
+    }
+}
+
+impl Transport {
+    /// As it stands in an experiment file.
+    pub fn word(self) -> &'static str {
+        word_of(TRANSPORT_WORDS, self)
+    }
+}
+
 /// Refuses `true` for a switch that this version lacks; `false` asks for what happens anyway.
 fn refuse_switch<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &str) {
     let Some(value) = section.value(key) else {

@@ -12,6 +12,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::mistakes::{Mistake, Mistakes, suggestion};
 use super::quantity;
+use super::secrets::mask_urls;
 
 pub type Value<'a> = Spanned<DeValue<'a>>;
 
@@ -71,11 +72,12 @@ impl<'a> Reader<'a> {
         what: impl Into<String>,
         note: impl Into<String>,
     ) {
-        let line = Some(self.line(span));
+        // Messages quote values, and a value may be a URL with a password in it.
+        let (what, note) = (mask_urls(&what.into()), mask_urls(&note.into()));
         self.mistakes.push(Mistake {
-            line,
-            what: what.into(),
-            notes: vec![note.into()],
+            line: Some(self.line(span)),
+            what,
+            notes: vec![note],
         });
     }
 
@@ -276,6 +278,14 @@ impl<'a> Reader<'a> {
         read: fn(&str) -> Result<T, String>,
     ) -> Option<T> {
         let value = section.value(key)?;
+        if let Some(number) = real(value) {
+            let what = format!(
+                "{} is {number}, a number without its unit",
+                section.place(key)
+            );
+            self.reject(&value.span(), what, format!("expected {expected}"));
+            return None;
+        }
         let Some(text) = value.get_ref().as_str() else {
             self.wrong_type(section, key, value, expected);
             return None;

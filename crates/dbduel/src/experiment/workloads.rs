@@ -173,7 +173,7 @@ fn check_workload_keys(reader: &mut Reader, section: &Section, name: &str, specs
         .flat_map(|spec| std::iter::once(spec.name).chain(spec.alias));
     let known: Vec<&str> = KEYS.iter().copied().chain(own).collect();
     let titled = Section {
-        title: format!("{} {name}", section.title),
+        title: format!("{} of {name}", section.title),
         ..section.clone()
     };
     reader.check_keys(&titled, &known, KEYS_LATER);
@@ -355,7 +355,7 @@ fn read_sweep_values<'a>(
 
 fn read_range<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &str) -> Option<Vec<u64>> {
     let range = reader.table(section, key).map(|range| Section {
-        title: "[sweep] clients".to_owned(),
+        title: "the range of [sweep] clients".to_owned(),
         ..range
     })?;
     reader.check_keys(&range, &["from", "to", "step"], &[]);
