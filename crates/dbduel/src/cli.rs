@@ -105,7 +105,7 @@ pub struct MethodArgs {
     pub preset: Option<String>,
     /// End the run after the last whole block that fits this time, such as 90s, 20m or 2h
     /// [default: the file's, else none]
-    #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
+    #[arg(long, value_name = "TIME", value_parser = budget)]
     pub budget: Option<Duration>,
     /// Run at most this many blocks [default: the preset's]; fewer than 8 allow no word
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -119,6 +119,16 @@ pub struct MethodArgs {
     pub accept_noisy: bool,
 }
 
+/// A time that is worth a run.
+fn budget(text: &str) -> Result<Duration, String> {
+    let budget = quantity::duration(text)?;
+    if budget.is_zero() {
+        Err("no trial fits into no time".to_owned())
+    } else {
+        Ok(budget)
+    }
+}
+
 impl MethodArgs {
     pub fn overrides(&self) -> Overrides {
         Overrides {
@@ -127,6 +137,7 @@ impl MethodArgs {
             blocks: self.blocks,
             seed: self.seed,
             accept_noisy: self.accept_noisy,
+            fallback_name: None,
         }
     }
 }
@@ -199,7 +210,7 @@ mod tests {
     #[test]
     fn a_budget_without_a_unit_is_refused() {
         let parse = |budget| Cli::try_parse_from(["dbduel", "plan", "x.toml", "--budget", budget]);
-        assert!(parse("20m").is_ok());
+        assert!(parse("20m").is_ok() && parse("0s").is_err());
         assert!(parse("20").unwrap_err().to_string().contains("has no unit"));
     }
 

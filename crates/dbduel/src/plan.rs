@@ -190,7 +190,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::experiment::{NoisyHost, Origin, PageCache, Stop, Storage, Sweep, VersionRequest};
+    use crate::experiment::{
+        EngineWords, NoisyHost, Origin, Overrides, PageCache, Stop, Storage, Sweep, VersionRequest,
+        Vocabulary,
+    };
 
     pub fn contender(name: &str) -> Contender {
         Contender {
@@ -452,5 +455,46 @@ mod tests {
             .insert("master_password".into(), "hunter2".into());
         let plan = plan_of(&experiment);
         assert!(!plan.json().to_string().contains("hunter2") && !plan.text().contains("hunter2"));
+    }
+
+    #[test]
+    fn the_stored_text_and_the_plan_make_the_same_plan_again() {
+        let vocabulary = Vocabulary {
+            engines: vec![EngineWords {
+                name: "mysql",
+                on: "ON",
+                off: "OFF",
+            }],
+            workloads: vec!["oltp_read_write"],
+            options: &|_| Some(&[]),
+        };
+        let text = "workload = \"oltp_read_write\"\nsweep.clients = [1, 2]\nmethod.seed = 5\n\
+                    contender = [{ engine = \"mysql@5.5.9\" }, { engine = \"mysql@5.6.24\" }]";
+        let parse = |file: &str, overrides: &Overrides| {
+            plan_of(&Experiment::parse(text, file, &vocabulary, overrides).unwrap()).record
+        };
+        let seconds = |secs| Some(Duration::from_secs(secs));
+        for overrides in [
+            Overrides::default(),
+            Overrides {
+                preset: Some("quick".into()),
+                blocks: Some(9),
+                ..Overrides::default()
+            },
+            Overrides {
+                seed: Some(6),
+                accept_noisy: true,
+                budget: seconds(90),
+                ..Overrides::default()
+            },
+        ] {
+            let first = parse("my-upgrade.toml", &overrides);
+            let again = parse("experiment.toml", &Overrides::of_plan(&first));
+            assert_eq!(
+                (first.name.as_str(), &first.method.changed),
+                ("my-upgrade", &again.method.changed)
+            );
+            assert_eq!(first.plan_hash, again.plan_hash, "{overrides:?}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use super::parse::{EngineWords, Vocabulary};
 use super::section::{Reader, Section, Value, integer};
 use super::{Contender, Origin, Storage, VersionRequest};
 
-const KEYS: &[&str] = &["name", "engine", "settings", "storage", "basedir"];
+pub const KEYS: &[&str] = &["name", "engine", "settings", "storage", "basedir"];
 const KEYS_LATER: &[&str] = &[
     "target",
     "cores",

@@ -10,13 +10,14 @@ use std::time::Duration;
 use load::OptionSpec;
 use toml::de::DeTable;
 
-use super::contenders::read_contenders;
-use super::defaults::{Defaults, MethodKeys, TRANSPORT_WORDS, Warmup, defaults};
+use super::contenders::{self, read_contenders};
+use super::defaults::{Defaults, METHOD_KEYS, MethodKeys, TRANSPORT_WORDS, Warmup, defaults};
 use super::mistakes::{Mistake, Mistakes, suggestion};
 use super::secrets;
 use super::section::{Reader, Section};
 use super::workloads::{read_sweep, read_workloads};
 use super::{Contender, Experiment, Method, NoisyHost};
+use crate::store::format::PlanRecord;
 
 const TOP_KEYS: &[&str] = &[
     "name",
@@ -30,6 +31,20 @@ const TOP_KEYS: &[&str] = &[
 ];
 const TOP_KEYS_LATER: &[&str] = &["ladder", "recovery"];
 const CLIENTS_KEYS_LATER: &[&str] = &["cores", "launcher", "workers"];
+
+/// Where in the file a key belongs that stands in the wrong table: in TOML, a key belongs to the last
+/// table before it, which is easily forgotten.
+pub fn home_of(key: &str) -> Option<&'static str> {
+    if TOP_KEYS.contains(&key) {
+        Some("at the top of the file, before the first table")
+    } else if METHOD_KEYS.contains(&key) {
+        Some("in [method]")
+    } else if contenders::KEYS.contains(&key) {
+        Some("in a [[contender]]")
+    } else {
+        None
+    }
+}
 
 /// The names that a file may use: the engines and the workloads that there are.
 pub struct Vocabulary<'a> {
@@ -55,6 +70,23 @@ pub struct Overrides {
     pub blocks: Option<u32>,
     pub seed: Option<u64>,
     pub accept_noisy: bool,
+    /// The name of an experiment whose file gives none; without it, that is the name of the file.
+    pub fallback_name: Option<String>,
+}
+
+impl Overrides {
+    /// What makes the stored text of a run the experiment of its plan again.
+    pub fn of_plan(plan: &PlanRecord) -> Overrides {
+        let method = &plan.method;
+        Overrides {
+            preset: Some(method.preset.clone()),
+            budget: method.budget_s.map(Duration::from_secs_f64),
+            blocks: Some(method.blocks),
+            seed: Some(plan.seed),
+            accept_noisy: method.noisy_host == NoisyHost::Stamp.word(),
+            fallback_name: Some(plan.name.clone()),
+        }
+    }
 }
 
 impl Experiment {
@@ -127,8 +159,10 @@ fn read_experiment<'a>(
     reader.check_keys(top, TOP_KEYS, TOP_KEYS_LATER);
     let contenders = read_contenders(reader, top, vocabulary, &defaults.storage);
     Experiment {
-        name: reader.text(top, "name").unwrap_or_else(|| file_stem(file)),
-        question: reader.text(top, "question"),
+        name: (reader.text(top, "name"))
+            .or_else(|| overrides.fallback_name.clone())
+            .unwrap_or_else(|| file_stem(file)),
+        question: reader.prose(top, "question"),
         baseline: read_baseline(reader, top, &contenders),
         workloads: read_workloads(reader, top, vocabulary, defaults.clients),
         sweep: read_sweep(reader, top),
@@ -491,6 +525,7 @@ mod tests {
             blocks: Some(12),
             seed: Some(7),
             accept_noisy: true,
+            fallback_name: None,
         };
         let experiment = Experiment::parse(SHORT, "x.toml", &vocabulary(), &overrides).unwrap();
         let method = &experiment.method;

@@ -10,7 +10,8 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::mistakes::{Mistake, Mistakes, suggestion};
+use super::mistakes::{Mistake, Mistakes, nearest, suggestion};
+use super::parse::home_of;
 use super::quantity;
 use super::secrets::mask_urls;
 
@@ -136,11 +137,14 @@ impl<'a> Reader<'a> {
             } else {
                 &format!("in {}", section.title)
             };
-            self.reject(
-                &span,
-                format!("unknown key `{name}` {place}"),
-                suggestion(name, known.iter().copied()),
-            );
+            let note = match nearest(name, known.iter().copied())
+                .is_none()
+                .then(|| home_of(name))
+            {
+                Some(Some(home)) => format!("`{name}` belongs {home}"),
+                _ => suggestion(name, known.iter().copied()),
+            };
+            self.reject(&span, format!("unknown key `{name}` {place}"), note);
         }
     }
 
@@ -168,7 +172,23 @@ impl<'a> Reader<'a> {
         );
     }
 
+    /// A text on one line, such as a name: it will stand in tables and file names.
     pub fn text(&mut self, section: &Section<'a>, key: &str) -> Option<String> {
+        let text = self.prose(section, key)?;
+        if text.contains('\n') {
+            let what = format!("{} has more than one line", section.place(key));
+            self.reject(
+                &section.value(key)?.span(),
+                what,
+                "expected a text on one line",
+            );
+            return None;
+        }
+        Some(text)
+    }
+
+    /// A text of any number of lines.
+    pub fn prose(&mut self, section: &Section<'a>, key: &str) -> Option<String> {
         let value = section.value(key)?;
         let Some(text) = value.get_ref().as_str() else {
             self.wrong_type(
