@@ -11,27 +11,12 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 /// The modules of `crates/dbduel/src` in reading order; an arrow may only point to the left.
-const READING_ORDER: &[&str] = &[
-    "experiment",
-    "engine",
-    "plan",
-    "observe",
-    "trial",
-    "store",
-    "analysis",
-    "report",
-    "cli",
-    "commands",
-    "main",
-];
+const READING_ORDER: &[&str] =
+    &["experiment", "engine", "plan", "observe", "trial", "store", "analysis", "report", "cli", "commands", "main"];
 const ANYONE_MAY_USE: &str = "store::format";
 
 /// Which crates of the workspace a crate may depend on.
-const CRATE_ARROWS: &[(&str, &[&str])] = &[
-    ("driver", &[]),
-    ("stats", &[]),
-    ("load", &["dbduel-driver"]),
-];
+const CRATE_ARROWS: &[(&str, &[&str])] = &[("driver", &[]), ("stats", &[]), ("load", &["dbduel-driver"])];
 
 /// The hosts of package registries, in pieces: this file is searched too.
 const REGISTRY_HOSTS: &[&[&str]] = &[
@@ -63,24 +48,15 @@ pub fn tidy(root: &Path) -> Result<()> {
 fn arrows_between_modules(source: &Path) -> Result<Vec<String>> {
     let mut violations = Vec::new();
     for file in rust_files(source)? {
-        let inside = file
-            .strip_prefix(source)
-            .expect("the file lies under the source folder");
+        let inside = file.strip_prefix(source).expect("the file lies under the source folder");
         let module = module_of(inside);
         let Some(place) = place_of(&module) else {
-            violations.push(format!(
-                "{}: module `{module}` has no place in the reading order",
-                inside.display()
-            ));
+            violations.push(format!("{}: module `{module}` has no place in the reading order", inside.display()));
             continue;
         };
-        let text =
-            fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         violations.extend(upward_arrows(&text, place).iter().map(|(line, target)| {
-            format!(
-                "{}:{line}: `{module}` uses `{target}`, which comes after it",
-                inside.display()
-            )
+            format!("{}:{line}: `{module}` uses `{target}`, which comes after it", inside.display())
         }));
     }
     Ok(violations)
@@ -99,15 +75,10 @@ fn place_of(module: &str) -> Option<usize> {
 /// Lines of a file that use a module with a later place, with the module's name.
 fn upward_arrows(text: &str, place: usize) -> Vec<(usize, String)> {
     let mut arrows = Vec::new();
-    let code: String = text
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or("").to_owned() + "\n")
-        .collect();
+    let code: String = text.lines().map(|line| line.split("//").next().unwrap_or("").to_owned() + "\n").collect();
     for (at, _) in code.match_indices("crate::") {
         // `$crate::` and `some_crate::` are other words.
-        if code[..at]
-            .ends_with(|before: char| before.is_alphanumeric() || before == '_' || before == '$')
-        {
+        if code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_' || before == '$') {
             continue;
         }
         let line = code[..at].matches('\n').count() + 1;
@@ -125,10 +96,7 @@ fn upward_arrows(text: &str, place: usize) -> Vec<(usize, String)> {
 /// The paths behind one `crate::`: a single one, or those of a group in braces.
 fn targets(behind: &str) -> Vec<String> {
     let path = |text: &str| -> String {
-        text.trim_start()
-            .chars()
-            .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | ':'))
-            .collect()
+        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | ':')).collect()
     };
     let Some(group) = behind.strip_prefix('{') else {
         return vec![path(behind)];
@@ -158,12 +126,8 @@ fn arrows_between_crates(root: &Path) -> Result<Vec<String>> {
     let mut violations = Vec::new();
     for (name, allowed) in CRATE_ARROWS {
         let manifest = root.join("crates").join(name).join("Cargo.toml");
-        let text = fs::read_to_string(&manifest)
-            .with_context(|| format!("cannot read {}", manifest.display()))?;
-        let forbidden = text
-            .lines()
-            .filter_map(workspace_dependency)
-            .filter(|used| !allowed.contains(used));
+        let text = fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
+        let forbidden = text.lines().filter_map(workspace_dependency).filter(|used| !allowed.contains(used));
         violations.extend(forbidden.map(|used| format!("crates/{name} depends on `{used}`")));
     }
     Ok(violations)
@@ -178,10 +142,7 @@ fn workspace_dependency(line: &str) -> Option<&str> {
 /// Tracked files that name a package registry: the tree must work with whatever registry a reader's
 /// own tools are set up for.
 fn registry_names(root: &Path) -> Result<Vec<String>> {
-    let hosts: Vec<String> = REGISTRY_HOSTS
-        .iter()
-        .map(|pieces| pieces.join("."))
-        .collect();
+    let hosts: Vec<String> = REGISTRY_HOSTS.iter().map(|pieces| pieces.join(".")).collect();
     let mut violations = Vec::new();
     for file in tracked_files(root)? {
         // A file that was removed but not yet committed is still in the list; binary files hold no names.
@@ -190,17 +151,9 @@ fn registry_names(root: &Path) -> Result<Vec<String>> {
         };
         let lock_file = file == Path::new("Cargo.lock");
         for (number, line) in text.lines().enumerate() {
-            let named = if lock_file {
-                foreign_source(line, &hosts[0])
-            } else {
-                names_host(line, &hosts)
-            };
+            let named = if lock_file { foreign_source(line, &hosts[0]) } else { names_host(line, &hosts) };
             if named {
-                violations.push(format!(
-                    "{}:{}: names a package registry",
-                    file.display(),
-                    number + 1
-                ));
+                violations.push(format!("{}:{}: names a package registry", file.display(), number + 1));
             }
         }
     }
@@ -212,8 +165,7 @@ fn names_host(line: &str, hosts: &[String]) -> bool {
     hosts.iter().any(|host| {
         line.match_indices(host.as_str()).any(|(at, _)| {
             let part_of_a_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-            !line[..at].ends_with(part_of_a_word)
-                && !line[at + host.len()..].starts_with(part_of_a_word)
+            !line[..at].ends_with(part_of_a_word) && !line[at + host.len()..].starts_with(part_of_a_word)
         })
     })
 }
@@ -225,31 +177,18 @@ fn foreign_source(line: &str, public_host: &str) -> bool {
 }
 
 fn tracked_files(root: &Path) -> Result<Vec<PathBuf>> {
-    let output = Command::new("git")
-        .args(["ls-files", "-z"])
-        .current_dir(root)
-        .output()
-        .context("cannot start `git`")?;
+    let output =
+        Command::new("git").args(["ls-files", "-z"]).current_dir(root).output().context("cannot start `git`")?;
     if !output.status.success() {
-        bail!(
-            "`git ls-files` failed: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        );
+        bail!("`git ls-files` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
-    let list =
-        String::from_utf8(output.stdout).context("a tracked file has a name that is not UTF-8")?;
-    Ok(list
-        .split('\0')
-        .filter(|name| !name.is_empty())
-        .map(PathBuf::from)
-        .collect())
+    let list = String::from_utf8(output.stdout).context("a tracked file has a name that is not UTF-8")?;
+    Ok(list.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from).collect())
 }
 
 fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for entry in
-        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?
-    {
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let path = entry?.path();
         if path.is_dir() {
             files.extend(rust_files(&path)?);
@@ -267,10 +206,7 @@ mod tests {
 
     fn check(module: &str, text: &str, expected: &[(usize, &str)]) {
         let found = upward_arrows(text, place_of(module).unwrap());
-        let expected: Vec<_> = expected
-            .iter()
-            .map(|(line, target)| (*line, (*target).to_owned()))
-            .collect();
+        let expected: Vec<_> = expected.iter().map(|(line, target)| (*line, (*target).to_owned())).collect();
         assert_eq!(found, expected, "{module}: {text}");
     }
 
@@ -279,44 +215,22 @@ mod tests {
         check("plan", "use crate::experiment::Method;\n", &[]);
         check("plan", "\nuse crate::trial::run_trial;\n", &[(2, "trial")]);
         check("plan", "fn f() { crate::report::text() }", &[(1, "report")]);
-        check(
-            "plan",
-            "use crate::{experiment::{A, B}, observe, store::RunDir};",
-            &[(1, "observe"), (1, "store")],
-        );
-        check(
-            "plan",
-            "// crate::report is not for us\nlet x = $crate::report::y;",
-            &[],
-        );
-        check(
-            "report",
-            "use crate::analysis::X; use crate::commands::run;",
-            &[(1, "commands")],
-        );
+        check("plan", "use crate::{experiment::{A, B}, observe, store::RunDir};", &[(1, "observe"), (1, "store")]);
+        check("plan", "// crate::report is not for us\nlet x = $crate::report::y;", &[]);
+        check("report", "use crate::analysis::X; use crate::commands::run;", &[(1, "commands")]);
     }
 
     #[test]
     fn the_stored_format_is_open_to_all_and_the_store_is_not() {
         check("experiment", "use crate::store::format::Point;", &[]);
-        check(
-            "engine",
-            "use crate::{store::format::{Point, Status}};",
-            &[],
-        );
+        check("engine", "use crate::{store::format::{Point, Status}};", &[]);
         check("engine", "use crate::store::RunDir;", &[(1, "store")]);
     }
 
     #[test]
     fn dependencies_inside_the_workspace_are_seen() {
-        assert_eq!(
-            workspace_dependency("dbduel-load.workspace = true"),
-            Some("dbduel-load")
-        );
-        assert_eq!(
-            workspace_dependency("dbduel-load = { path = \"../load\" }"),
-            Some("dbduel-load")
-        );
+        assert_eq!(workspace_dependency("dbduel-load.workspace = true"), Some("dbduel-load"));
+        assert_eq!(workspace_dependency("dbduel-load = { path = \"../load\" }"), Some("dbduel-load"));
         assert_eq!(workspace_dependency("name = \"dbduel-driver\""), None);
         assert_eq!(workspace_dependency("libc.workspace = true"), None);
     }
@@ -324,23 +238,11 @@ mod tests {
     #[test]
     fn a_registry_is_recognised_by_its_host_and_nothing_else_is() {
         let hosts = [["crates", "io"].join(".")];
-        let public = format!(
-            "source = \"registry+https://github.com/rust-lang/{}-index\"",
-            hosts[0]
-        );
-        assert!(names_host(
-            &format!("get it from https://static.{}/x", hosts[0]),
-            &hosts
-        ));
-        assert!(
-            !names_host("use crates; io::stdout()", &hosts)
-                && !names_host(&format!("{}x", hosts[0]), &hosts)
-        );
+        let public = format!("source = \"registry+https://github.com/rust-lang/{}-index\"", hosts[0]);
+        assert!(names_host(&format!("get it from https://static.{}/x", hosts[0]), &hosts));
+        assert!(!names_host("use crates; io::stdout()", &hosts) && !names_host(&format!("{}x", hosts[0]), &hosts));
         assert!(!foreign_source(&public, &hosts[0]));
-        assert!(foreign_source(
-            "source = \"registry+https://mirror.example/index\"",
-            &hosts[0]
-        ));
+        assert!(foreign_source("source = \"registry+https://mirror.example/index\"", &hosts[0]));
     }
 
     #[test]

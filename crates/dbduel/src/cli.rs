@@ -122,11 +122,7 @@ pub struct MethodArgs {
 /// A time that is worth a run.
 fn budget(text: &str) -> Result<Duration, String> {
     let budget = quantity::duration(text)?;
-    if budget.is_zero() {
-        Err("no trial fits into no time".to_owned())
-    } else {
-        Ok(budget)
-    }
+    if budget.is_zero() { Err("no trial fits into no time".to_owned()) } else { Ok(budget) }
 }
 
 impl MethodArgs {
@@ -217,14 +213,7 @@ mod tests {
     #[test]
     fn every_exit_status_is_in_the_help() {
         use exit::{DONE, GATE_INCONCLUSIVE, GATE_SLOWER, INTERRUPTED, NOT_MEASURED, USAGE};
-        for status in [
-            DONE,
-            GATE_SLOWER,
-            USAGE,
-            GATE_INCONCLUSIVE,
-            NOT_MEASURED,
-            INTERRUPTED,
-        ] {
+        for status in [DONE, GATE_SLOWER, USAGE, GATE_INCONCLUSIVE, NOT_MEASURED, INTERRUPTED] {
             assert!(EXIT_HELP.contains(&format!("{status:>5}  ")), "{status}");
         }
     }

@@ -10,9 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use load::OptionSpec;
 
 use crate::cli::{Cli, Command, PlanArgs, exit};
-use crate::experiment::{
-    Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, VersionRequest, Vocabulary,
-};
+use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, VersionRequest, Vocabulary};
 use crate::plan::{Plan, ResolvedFacts};
 
 /// Why a command did not do what it was asked, and the exit status that says so.
@@ -25,19 +23,13 @@ pub struct Failure {
 impl Failure {
     /// The command line or the experiment file is at fault.
     pub fn usage(error: impl Into<anyhow::Error>) -> Self {
-        Failure {
-            status: exit::USAGE,
-            error: error.into(),
-        }
+        Failure { status: exit::USAGE, error: error.into() }
     }
 }
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
-        Failure {
-            status: exit::NOT_MEASURED,
-            error,
-        }
+        Failure { status: exit::NOT_MEASURED, error }
     }
 }
 
@@ -66,16 +58,11 @@ pub fn plan(args: &PlanArgs, resolve: Resolve) -> Result<u8, Failure> {
         say(DEFAULT_EXPERIMENT)?;
         return Ok(exit::DONE);
     }
-    let file = args
-        .file
-        .as_deref()
-        .expect("clap asks for FILE unless --defaults is given");
-    let experiment =
-        Experiment::load(file, &vocabulary(), &args.method.overrides()).map_err(Failure::usage)?;
+    let file = args.file.as_deref().expect("clap asks for FILE unless --defaults is given");
+    let experiment = Experiment::load(file, &vocabulary(), &args.method.overrides()).map_err(Failure::usage)?;
     let plan = plan_experiment(&experiment, resolve).map_err(Failure::usage)?;
     if args.json {
-        let json =
-            serde_json::to_string_pretty(&plan.json()).context("cannot write the plan as JSON")?;
+        let json = serde_json::to_string_pretty(&plan.json()).context("cannot write the plan as JSON")?;
         say(&(json + "\n"))?;
     } else {
         say(&plan.text())?;
@@ -86,8 +73,7 @@ pub fn plan(args: &PlanArgs, resolve: Resolve) -> Result<u8, Failure> {
 /// Resolves every contender and plans all trials.
 pub fn plan_experiment(experiment: &Experiment, resolve: Resolve) -> Result<Plan> {
     let facts = experiment.contenders.iter().map(|contender| {
-        resolve(contender)
-            .with_context(|| format!("cannot find the server of contender `{}`", contender.name))
+        resolve(contender).with_context(|| format!("cannot find the server of contender `{}`", contender.name))
     });
     Ok(Plan::new(experiment, &facts.collect::<Result<Vec<_>>>()?))
 }
@@ -127,6 +113,7 @@ pub fn vocabulary() -> Vocabulary<'static> {
         ],
         workloads: OLTP_WORKLOADS.to_vec(),
         options: &|name| OLTP_WORKLOADS.contains(&name).then_some(OLTP_OPTIONS),
+        check: &|_, _| Ok(()),
     }
 }
 
@@ -145,63 +132,18 @@ static OLTP_WORKLOADS: &[&str] = &[
 static OLTP_OPTIONS: &[OptionSpec] = &[
     option("tables", None, "1", "tables of the same shape"),
     option("rows", Some("table_size"), "100000", "rows of each table"),
-    option(
-        "point_selects",
-        None,
-        "10",
-        "point selects of each transaction",
-    ),
-    option(
-        "simple_ranges",
-        None,
-        "1",
-        "range selects of each transaction",
-    ),
+    option("point_selects", None, "10", "point selects of each transaction"),
+    option("simple_ranges", None, "1", "range selects of each transaction"),
     option("sum_ranges", None, "1", "range sums of each transaction"),
-    option(
-        "order_ranges",
-        None,
-        "1",
-        "sorted ranges of each transaction",
-    ),
-    option(
-        "distinct_ranges",
-        None,
-        "1",
-        "distinct ranges of each transaction",
-    ),
-    option(
-        "index_updates",
-        None,
-        "1",
-        "updates of an indexed column of each transaction",
-    ),
-    option(
-        "non_index_updates",
-        None,
-        "1",
-        "updates of an unindexed column of each transaction",
-    ),
-    option(
-        "delete_inserts",
-        None,
-        "1",
-        "pairs of delete and insert of each transaction",
-    ),
+    option("order_ranges", None, "1", "sorted ranges of each transaction"),
+    option("distinct_ranges", None, "1", "distinct ranges of each transaction"),
+    option("index_updates", None, "1", "updates of an indexed column of each transaction"),
+    option("non_index_updates", None, "1", "updates of an unindexed column of each transaction"),
+    option("delete_inserts", None, "1", "pairs of delete and insert of each transaction"),
     option("range_size", None, "100", "rows of each range"),
-    option(
-        "range_selects",
-        None,
-        "true",
-        "false leaves all four kinds of range out",
-    ),
+    option("range_selects", None, "true", "false leaves all four kinds of range out"),
     option("skip_trx", None, "false", "true sends no BEGIN and COMMIT"),
-    option(
-        "rand_type",
-        None,
-        "\"uniform\"",
-        "distribution of the rows that are touched",
-    ),
+    option("rand_type", None, "\"uniform\"", "distribution of the rows that are touched"),
 ];
 
 const fn option(
@@ -210,10 +152,5 @@ const fn option(
     default: &'static str,
     help: &'static str,
 ) -> OptionSpec {
-    OptionSpec {
-        name,
-        alias,
-        default,
-        help,
-    }
+    OptionSpec { name, alias, default, help }
 }

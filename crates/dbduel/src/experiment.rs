@@ -18,7 +18,7 @@ mod workloads;
 
 pub use defaults::{DEFAULT_EXPERIMENT, preset_names};
 pub use mistakes::Mistakes;
-pub use parse::{EngineWords, Overrides, Vocabulary};
+pub use parse::{EngineWords, OptionFault, Overrides, Vocabulary};
 pub use secrets::{MASK, is_secret_key};
 
 use std::collections::BTreeMap;

@@ -31,9 +31,6 @@ fn message(error: &anyhow::Error) -> String {
     if let Some(mistakes) = error.downcast_ref::<Mistakes>() {
         return mistakes.to_string();
     }
-    let because = error
-        .chain()
-        .skip(1)
-        .map(|cause| format!("\n  because: {cause}"));
+    let because = error.chain().skip(1).map(|cause| format!("\n  because: {cause}"));
     format!("error: {error}{}", because.collect::<String>())
 }

@@ -15,14 +15,7 @@ use super::section::{Reader, Section, Value, integer};
 use super::{Contender, Origin, Storage, VersionRequest};
 
 pub const KEYS: &[&str] = &["name", "engine", "settings", "storage", "basedir"];
-const KEYS_LATER: &[&str] = &[
-    "target",
-    "cores",
-    "memory",
-    "password_file",
-    "overwrite",
-    "on",
-];
+const KEYS_LATER: &[&str] = &["target", "cores", "memory", "password_file", "overwrite", "on"];
 /// Engines of the file format that this version does not have.
 const ENGINES_LATER: &[&str] = &["dolt"];
 
@@ -47,17 +40,11 @@ pub fn read_contenders<'a>(
         let Some(contender) = read_contender(reader, section, vocabulary, storage) else {
             continue;
         };
-        let span = section
-            .value("name")
-            .or(section.value("engine"))
-            .map_or(section.span.clone(), Value::span);
+        let span = section.value("name").or(section.value("engine")).map_or(section.span.clone(), Value::span);
         match seen.get(&contender.name) {
             Some(first) => {
-                let what = format!(
-                    "contender `{}` has the name of the one in line {}",
-                    contender.name,
-                    reader.line(first)
-                );
+                let what =
+                    format!("contender `{}` has the name of the one in line {}", contender.name, reader.line(first));
                 reader.reject(&span, what, "give each [[contender]] its own `name`");
             }
             None => drop(seen.insert(contender.name.clone(), span)),
@@ -68,10 +55,7 @@ pub fn read_contenders<'a>(
 }
 
 fn is_empty_array(value: &Value) -> bool {
-    value
-        .get_ref()
-        .as_array()
-        .is_some_and(|items| items.is_empty())
+    value.get_ref().as_array().is_some_and(|items| items.is_empty())
 }
 
 fn read_contender<'a>(
@@ -83,9 +67,7 @@ fn read_contender<'a>(
     reader.check_keys(section, KEYS, KEYS_LATER);
     let name = reader.text(section, "name");
     let own_storage = read_storage(reader, section);
-    let origin = reader
-        .text(section, "basedir")
-        .map_or(Origin::Managed, |path| Origin::Basedir(PathBuf::from(path)));
+    let origin = reader.text(section, "basedir").map_or(Origin::Managed, |path| Origin::Basedir(PathBuf::from(path)));
     let Some(engine_value) = section.value("engine") else {
         reader.reject(
             &section.span,
@@ -118,15 +100,10 @@ fn read_engine<'v>(
     vocabulary: &'v Vocabulary,
 ) -> Option<(&'v EngineWords, VersionRequest)> {
     if engine.contains("://") {
-        reader.not_yet(
-            span,
-            "a server that dbduel does not manage (a URL as `engine`)",
-        );
+        reader.not_yet(span, "a server that dbduel does not manage (a URL as `engine`)");
         return None;
     }
-    let (kind, version) = engine
-        .split_once('@')
-        .map_or((engine, None), |(kind, version)| (kind, Some(version)));
+    let (kind, version) = engine.split_once('@').map_or((engine, None), |(kind, version)| (kind, Some(version)));
     let Some(words) = vocabulary.engines.iter().find(|words| words.name == kind) else {
         if ENGINES_LATER.contains(&kind) {
             reader.not_yet(span, &format!("engine `{kind}`"));
@@ -137,14 +114,8 @@ fn read_engine<'v>(
         return None;
     };
     if let (Origin::Basedir(_), Some(_)) = (origin, version) {
-        let what = format!(
-            "`{engine}` asks for a version and `basedir` for a server that has one already"
-        );
-        reader.reject(
-            span,
-            what,
-            format!("expected engine = \"{kind}\" beside `basedir`"),
-        );
+        let what = format!("`{engine}` asks for a version and `basedir` for a server that has one already");
+        reader.reject(span, what, format!("expected engine = \"{kind}\" beside `basedir`"));
         return None;
     }
     match read_version(version) {
@@ -157,11 +128,7 @@ fn read_engine<'v>(
             let note = format!(
                 "expected {kind}@5.6.24, {kind}@10.11.*, {kind}@17, {kind}@system, or {kind} alone for the newest"
             );
-            reader.reject(
-                span,
-                format!("`{engine}` holds no version that can be read"),
-                note,
-            );
+            reader.reject(span, format!("`{engine}` holds no version that can be read"), note);
             None
         }
     }
@@ -184,12 +151,8 @@ fn read_version(version: Option<&str>) -> Result<VersionRequest, VersionMistake>
         return Err(VersionMistake::History);
     }
     let series = version.strip_suffix(".*").unwrap_or(version);
-    let readable = |part: &str| {
-        !part.is_empty()
-            && part
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "-+_".contains(c))
-    };
+    let readable =
+        |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "-+_".contains(c));
     if series.starts_with(|c: char| c.is_ascii_digit()) && series.split('.').all(readable) {
         Ok(VersionRequest::Series(series.to_owned()))
     } else {
@@ -209,10 +172,8 @@ pub fn read_storage<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Optio
                 "`storage` in {} is \"{other}\", which is neither \"disk\", \"tmpfs\" nor a directory",
                 section.title
             );
-            let note = format!(
-                "{}; a directory is written with a slash: \"./{other}\"",
-                suggestion(other, ["disk", "tmpfs"])
-            );
+            let note =
+                format!("{}; a directory is written with a slash: \"./{other}\"", suggestion(other, ["disk", "tmpfs"]));
             reader.reject(&section.value("storage")?.span(), what, note);
             None
         }
@@ -220,23 +181,16 @@ pub fn read_storage<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Optio
 }
 
 /// The server's settings, every value as the text that the server is given.
-fn read_settings<'a>(
-    reader: &mut Reader<'a>,
-    section: &Section<'a>,
-    words: &EngineWords,
-) -> BTreeMap<String, String> {
+fn read_settings<'a>(reader: &mut Reader<'a>, section: &Section<'a>, words: &EngineWords) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     let Some(value) = section.value("settings") else {
         return settings;
     };
     match value.get_ref().as_table() {
         Some(table) => add_settings(reader, table, "", words, &mut settings),
-        None => reader.wrong_type(
-            section,
-            "settings",
-            value,
-            "a table: settings = { innodb_buffer_pool_size = \"1G\" }",
-        ),
+        None => {
+            reader.wrong_type(section, "settings", value, "a table: settings = { innodb_buffer_pool_size = \"1G\" }")
+        }
     }
     settings
 }

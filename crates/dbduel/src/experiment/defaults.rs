@@ -64,11 +64,7 @@ impl MethodKeys {
     pub fn read<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Self {
         reader.check_keys(section, METHOD_KEYS, METHOD_KEYS_LATER);
         // These have one value that this version can honour, which is also the default.
-        reader.choice(
-            section,
-            "rule",
-            &[("exact", Some(())), ("t", None), ("watch", None)],
-        );
+        reader.choice(section, "rule", &[("exact", Some(())), ("t", None), ("watch", None)]);
         reader.choice(section, "clone", &[("copy", Some(())), ("reflink", None)]);
         for key in ["duet", "fast_sweep"] {
             refuse_switch(reader, section, key);
@@ -77,9 +73,7 @@ impl MethodKeys {
             preset: reader.text(section, "preset"),
             duration: reader.duration(section, "duration", LEAST_DURATION),
             warmup: read_warmup(reader, section),
-            blocks: reader
-                .whole(section, "blocks", 1..=MOST_BLOCKS)
-                .map(|blocks| blocks as u32),
+            blocks: reader.whole(section, "blocks", 1..=MOST_BLOCKS).map(|blocks| blocks as u32),
             margin: reader.percent(section, "margin"),
             budget: reader.duration(section, "budget", LEAST_DURATION),
             seed: reader.whole(section, "seed", 0..=i64::MAX as u64),
@@ -106,31 +100,19 @@ impl MethodKeys {
     }
 }
 
-const STOP_WORDS: &[(&str, Option<Stop>)] = &[
-    ("overall", Some(Stop::Overall)),
-    ("points", Some(Stop::Points)),
-    ("never", Some(Stop::Never)),
-];
-const NOISY_HOST_WORDS: &[(&str, Option<NoisyHost>)] = &[
-    ("refuse", Some(NoisyHost::Refuse)),
-    ("stamp", Some(NoisyHost::Stamp)),
-];
-const PAGE_CACHE_WORDS: &[(&str, Option<PageCache>)] = &[
-    ("warm", Some(PageCache::Warm)),
-    ("cold", Some(PageCache::Cold)),
-    ("direct", Some(PageCache::Direct)),
-];
-pub const TRANSPORT_WORDS: &[(&str, Option<Transport>)] = &[
-    ("socket", Some(Transport::Socket)),
-    ("tcp", Some(Transport::Tcp)),
-];
+const STOP_WORDS: &[(&str, Option<Stop>)] =
+    &[("overall", Some(Stop::Overall)), ("points", Some(Stop::Points)), ("never", Some(Stop::Never))];
+const NOISY_HOST_WORDS: &[(&str, Option<NoisyHost>)] =
+    &[("refuse", Some(NoisyHost::Refuse)), ("stamp", Some(NoisyHost::Stamp))];
+const PAGE_CACHE_WORDS: &[(&str, Option<PageCache>)] =
+    &[("warm", Some(PageCache::Warm)), ("cold", Some(PageCache::Cold)), ("direct", Some(PageCache::Direct))];
+pub const TRANSPORT_WORDS: &[(&str, Option<Transport>)] =
+    &[("socket", Some(Transport::Socket)), ("tcp", Some(Transport::Tcp))];
 
 /// The word of a file for a value, from the same list that reads it.
 fn word_of<T: Copy + PartialEq>(words: &[(&'static str, Option<T>)], value: T) -> &'static str {
     let found = words.iter().find(|(_, meaning)| *meaning == Some(value));
-    found
-        .map(|(word, _)| *word)
-        .expect("every value of a choice has its word")
+    found.map(|(word, _)| *word).expect("every value of a choice has its word")
 }
 
 impl Stop {
@@ -177,9 +159,7 @@ fn read_warmup<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<War
     if section.value("warmup")?.get_ref().as_str() == Some("auto") {
         return Some(Warmup::Auto);
     }
-    reader
-        .duration(section, "warmup", Duration::ZERO)
-        .map(Warmup::Time)
+    reader.duration(section, "warmup", Duration::ZERO).map(Warmup::Time)
 }
 
 /// Everything that `default-experiment.toml` says.
@@ -195,10 +175,7 @@ pub struct Defaults {
 
 impl Defaults {
     pub fn preset(&self, name: &str) -> Option<&MethodKeys> {
-        self.presets
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, keys)| keys)
+        self.presets.iter().find(|(known, _)| known == name).map(|(_, keys)| keys)
     }
 }
 
@@ -222,18 +199,7 @@ pub fn defaults() -> Defaults {
 }
 
 fn read_defaults<'a>(reader: &mut Reader<'a>, top: &Section<'a>) -> Option<Defaults> {
-    reader.check_keys(
-        top,
-        &[
-            "contender",
-            "workload",
-            "method",
-            "clients",
-            "pilot",
-            "preset",
-        ],
-        &[],
-    );
+    reader.check_keys(top, &["contender", "workload", "method", "clients", "pilot", "preset"], &[]);
     let method = reader.table(top, "method")?;
     let clients = reader.table(top, "clients")?;
     let pilot = reader.table(top, "pilot")?;
@@ -242,15 +208,8 @@ fn read_defaults<'a>(reader: &mut Reader<'a>, top: &Section<'a>) -> Option<Defau
     let preset_tables = reader.table(top, "preset")?;
     let mut presets = Vec::new();
     for (name, value) in preset_tables.table {
-        let section = Section::new(
-            format!("[preset.{}]", name.get_ref()),
-            value.span(),
-            value.get_ref().as_table()?,
-        );
-        presets.push((
-            name.get_ref().to_string(),
-            MethodKeys::read(reader, &section),
-        ));
+        let section = Section::new(format!("[preset.{}]", name.get_ref()), value.span(), value.get_ref().as_table()?);
+        presets.push((name.get_ref().to_string(), MethodKeys::read(reader, &section)));
     }
     Some(Defaults {
         method: MethodKeys::read(reader, &method),
@@ -272,18 +231,10 @@ mod tests {
         assert_eq!(preset_names(), ["quick", "standard", "strict"]);
         for (name, preset) in &defaults.presets {
             let keys = preset.clone().over(&defaults.method);
-            let whole = keys.duration.is_some()
-                && keys.warmup.is_some()
-                && keys.blocks.is_some()
-                && keys.margin.is_some();
-            assert!(
-                whole && keys.seed.is_some() && keys.stop.is_some(),
-                "{name}"
-            );
-            assert!(
-                keys.noisy_host.is_some() && keys.page_cache.is_some() && keys.preset.is_some(),
-                "{name}"
-            );
+            let whole =
+                keys.duration.is_some() && keys.warmup.is_some() && keys.blocks.is_some() && keys.margin.is_some();
+            assert!(whole && keys.seed.is_some() && keys.stop.is_some(), "{name}");
+            assert!(keys.noisy_host.is_some() && keys.page_cache.is_some() && keys.preset.is_some(), "{name}");
         }
     }
 
@@ -293,40 +244,11 @@ mod tests {
         let check = |name: &str, secs, warmup, blocks, stop, noisy| {
             let preset = defaults.preset(name).unwrap();
             assert_eq!(preset.duration, Some(Duration::from_secs(secs)), "{name}");
-            assert_eq!(
-                (preset.warmup, preset.blocks),
-                (Some(warmup), Some(blocks)),
-                "{name}"
-            );
-            assert_eq!(
-                (preset.stop, preset.noisy_host),
-                (Some(stop), Some(noisy)),
-                "{name}"
-            );
+            assert_eq!((preset.warmup, preset.blocks), (Some(warmup), Some(blocks)), "{name}");
+            assert_eq!((preset.stop, preset.noisy_host), (Some(stop), Some(noisy)), "{name}");
         };
-        check(
-            "quick",
-            5,
-            Warmup::Time(Duration::from_secs(2)),
-            8,
-            Stop::Overall,
-            NoisyHost::Stamp,
-        );
-        check(
-            "standard",
-            60,
-            Warmup::Auto,
-            20,
-            Stop::Overall,
-            NoisyHost::Refuse,
-        );
-        check(
-            "strict",
-            120,
-            Warmup::Auto,
-            40,
-            Stop::Points,
-            NoisyHost::Refuse,
-        );
+        check("quick", 5, Warmup::Time(Duration::from_secs(2)), 8, Stop::Overall, NoisyHost::Stamp);
+        check("standard", 60, Warmup::Auto, 20, Stop::Overall, NoisyHost::Refuse);
+        check("strict", 120, Warmup::Auto, 40, Stop::Points, NoisyHost::Refuse);
     }
 }

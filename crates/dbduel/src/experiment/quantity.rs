@@ -17,13 +17,9 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     let mut secs = 0.0;
     while !rest.is_empty() {
         let (number, behind) = split_number(rest);
-        let unit_len = behind
-            .find(|c: char| !c.is_ascii_alphabetic())
-            .unwrap_or(behind.len());
+        let unit_len = behind.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(behind.len());
         let (unit, behind) = behind.split_at(unit_len);
-        let number: f64 = number
-            .parse()
-            .map_err(|_| format!("`{text}` is not a time; write \"60s\" or \"2m\""))?;
+        let number: f64 = number.parse().map_err(|_| format!("`{text}` is not a time; write \"60s\" or \"2m\""))?;
         secs += number * unit_secs(unit, text)?;
         rest = behind.trim_start();
     }
@@ -34,9 +30,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 }
 
 fn split_number(text: &str) -> (&str, &str) {
-    let number_len = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, behind) = text.split_at(number_len);
     (number, behind.trim_start())
 }
@@ -47,28 +41,17 @@ fn unit_secs(unit: &str, text: &str) -> Result<f64, String> {
         "s" => Ok(1.0),
         "m" | "min" => Ok(60.0),
         "h" => Ok(3600.0),
-        "" => Err(format!(
-            "`{text}` has no unit; give a unit: \"{text}s\" or \"{text}m\""
-        )),
-        other => Err(format!(
-            "unknown unit `{other}` in `{text}`; use ms, s, m or h"
-        )),
+        "" => Err(format!("`{text}` has no unit; give a unit: \"{text}s\" or \"{text}m\"")),
+        other => Err(format!("unknown unit `{other}` in `{text}`; use ms, s, m or h")),
     }
 }
 
 /// Reads `1%` as 0.01.
 pub fn percent(text: &str) -> Result<f64, String> {
-    let number = text.trim().strip_suffix('%').ok_or(format!(
-        "`{text}` has no unit; give a per cent sign: \"1%\""
-    ))?;
-    let number: f64 = number
-        .trim()
-        .parse()
-        .map_err(|_| format!("`{text}` is not a percentage; write \"1%\""))?;
+    let number = text.trim().strip_suffix('%').ok_or(format!("`{text}` has no unit; give a per cent sign: \"1%\""))?;
+    let number: f64 = number.trim().parse().map_err(|_| format!("`{text}` is not a percentage; write \"1%\""))?;
     if !number.is_finite() || number <= 0.0 || number >= 100.0 {
-        return Err(format!(
-            "`{text}` is out of range; more than 0% and less than 100% makes sense"
-        ));
+        return Err(format!("`{text}` is out of range; more than 0% and less than 100% makes sense"));
     }
     Ok(number / 100.0)
 }
@@ -102,11 +85,7 @@ pub fn duration_text(duration: Duration) -> String {
 /// Says a size as a reader would: `512 MiB`, `1.5 GiB`.
 pub fn bytes_text(bytes: u64) -> String {
     let mib = bytes as f64 / (1024.0 * 1024.0);
-    if mib < 1024.0 {
-        format!("{mib:.0} MiB")
-    } else {
-        format!("{:.1} GiB", mib / 1024.0)
-    }
+    if mib < 1024.0 { format!("{mib:.0} MiB") } else { format!("{:.1} GiB", mib / 1024.0) }
 }
 
 #[cfg(test)]
@@ -116,11 +95,7 @@ mod tests {
     #[test]
     fn times_are_read_with_their_units_only() {
         let check = |text, millis: Option<u64>| {
-            assert_eq!(
-                duration(text).ok(),
-                millis.map(Duration::from_millis),
-                "{text}"
-            );
+            assert_eq!(duration(text).ok(), millis.map(Duration::from_millis), "{text}");
         };
         check("60s", Some(60_000));
         check("2m", Some(120_000));
@@ -134,10 +109,7 @@ mod tests {
 
     #[test]
     fn a_time_without_a_unit_is_answered_with_the_units() {
-        assert_eq!(
-            duration("60").unwrap_err(),
-            "`60` has no unit; give a unit: \"60s\" or \"60m\""
-        );
+        assert_eq!(duration("60").unwrap_err(), "`60` has no unit; give a unit: \"60s\" or \"60m\"");
     }
 
     #[test]

@@ -31,11 +31,7 @@ pub struct Section<'a> {
 
 impl<'a> Section<'a> {
     pub fn new(title: impl Into<String>, span: Range<usize>, table: &'a DeTable<'a>) -> Self {
-        Section {
-            title: title.into(),
-            span,
-            table,
-        }
+        Section { title: title.into(), span, table }
     }
 
     pub fn value(&self, key: &str) -> Option<&'a Value<'a>> {
@@ -44,11 +40,7 @@ impl<'a> Section<'a> {
 
     /// The key with its table, as it stands in a message.
     fn place(&self, key: &str) -> String {
-        if self.title.is_empty() {
-            format!("`{key}`")
-        } else {
-            format!("`{key}` in {}", self.title)
-        }
+        if self.title.is_empty() { format!("`{key}`") } else { format!("`{key}` in {}", self.title) }
     }
 }
 
@@ -60,44 +52,24 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub fn new(source: &'a str) -> Self {
-        Reader {
-            source,
-            mistakes: Vec::new(),
-        }
+        Reader { source, mistakes: Vec::new() }
     }
 
     /// Says what is wrong at this place of the file.
-    pub fn reject(
-        &mut self,
-        span: &Range<usize>,
-        what: impl Into<String>,
-        note: impl Into<String>,
-    ) {
+    pub fn reject(&mut self, span: &Range<usize>, what: impl Into<String>, note: impl Into<String>) {
         // Messages quote values, and a value may be a URL with a password in it.
         let (what, note) = (mask_urls(&what.into()), mask_urls(&note.into()));
-        self.mistakes.push(Mistake {
-            line: Some(self.line(span)),
-            what,
-            notes: vec![note],
-        });
+        self.mistakes.push(Mistake { line: Some(self.line(span)), what, notes: vec![note] });
     }
 
     /// Says what is wrong with the command line.
     pub fn reject_option(&mut self, what: impl Into<String>, note: impl Into<String>) {
-        self.mistakes.push(Mistake {
-            line: None,
-            what: what.into(),
-            notes: vec![note.into()],
-        });
+        self.mistakes.push(Mistake { line: None, what: what.into(), notes: vec![note.into()] });
     }
 
     pub fn line(&self, span: &Range<usize>) -> usize {
         let end = span.start.min(self.source.len());
-        self.source.as_bytes()[..end]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count()
-            + 1
+        self.source.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count() + 1
     }
 
     /// All mistakes in the order of the file; `None` when there are none.
@@ -109,13 +81,9 @@ impl<'a> Reader<'a> {
         let more = self.mistakes.len().saturating_sub(MOST_MISTAKES);
         self.mistakes.truncate(MOST_MISTAKES);
         if let (true, Some(last)) = (more > 0, self.mistakes.last_mut()) {
-            last.notes
-                .push(format!("and {more} more mistakes behind this one"));
+            last.notes.push(format!("and {more} more mistakes behind this one"));
         }
-        Some(Mistakes {
-            file: file.to_owned(),
-            list: self.mistakes,
-        })
+        Some(Mistakes { file: file.to_owned(), list: self.mistakes })
     }
 
     /// Refuses every key of the table that is neither known nor planned.
@@ -132,15 +100,9 @@ impl<'a> Reader<'a> {
                 self.not_yet(&span, &section.place(name));
                 continue;
             }
-            let place = if section.title.is_empty() {
-                "at the top of the file"
-            } else {
-                &format!("in {}", section.title)
-            };
-            let note = match nearest(name, known.iter().copied())
-                .is_none()
-                .then(|| home_of(name))
-            {
+            let place =
+                if section.title.is_empty() { "at the top of the file" } else { &format!("in {}", section.title) };
+            let note = match nearest(name, known.iter().copied()).is_none().then(|| home_of(name)) {
                 Some(Some(home)) => format!("`{name}` belongs {home}"),
                 _ => suggestion(name, known.iter().copied()),
             };
@@ -160,11 +122,7 @@ impl<'a> Reader<'a> {
     /// Refuses a value of the wrong type, naming what was expected.
     pub fn wrong_type(&mut self, section: &Section, key: &str, value: &Value, expected: &str) {
         let found = value.get_ref().type_str();
-        let article = if found.starts_with(['a', 'i']) {
-            "an"
-        } else {
-            "a"
-        };
+        let article = if found.starts_with(['a', 'i']) { "an" } else { "a" };
         self.reject(
             &value.span(),
             format!("{} is {article} {found}", section.place(key)),
@@ -177,11 +135,7 @@ impl<'a> Reader<'a> {
         let text = self.prose(section, key)?;
         if text.contains('\n') {
             let what = format!("{} has more than one line", section.place(key));
-            self.reject(
-                &section.value(key)?.span(),
-                what,
-                "expected a text on one line",
-            );
+            self.reject(&section.value(key)?.span(), what, "expected a text on one line");
             return None;
         }
         Some(text)
@@ -191,25 +145,13 @@ impl<'a> Reader<'a> {
     pub fn prose(&mut self, section: &Section<'a>, key: &str) -> Option<String> {
         let value = section.value(key)?;
         let Some(text) = value.get_ref().as_str() else {
-            self.wrong_type(
-                section,
-                key,
-                value,
-                &format!("a text in quotes: {key} = \"...\""),
-            );
+            self.wrong_type(section, key, value, &format!("a text in quotes: {key} = \"...\""));
             return None;
         };
-        if text.trim().is_empty()
-            || text
-                .chars()
-                .any(|letter| letter.is_control() && letter != '\n')
-        {
+        if text.trim().is_empty() || text.chars().any(|letter| letter.is_control() && letter != '\n') {
             self.reject(
                 &value.span(),
-                format!(
-                    "{} is empty or holds control characters",
-                    section.place(key)
-                ),
+                format!("{} is empty or holds control characters", section.place(key)),
                 "expected a readable text",
             );
             return None;
@@ -218,12 +160,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A whole number inside `range`.
-    pub fn whole(
-        &mut self,
-        section: &Section<'a>,
-        key: &str,
-        range: RangeInclusive<u64>,
-    ) -> Option<u64> {
+    pub fn whole(&mut self, section: &Section<'a>, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
         let value = section.value(key)?;
         self.whole_value(section, key, value, range)
     }
@@ -236,18 +173,10 @@ impl<'a> Reader<'a> {
         range: RangeInclusive<u64>,
     ) -> Option<u64> {
         let Some(number) = integer(value) else {
-            self.wrong_type(
-                section,
-                key,
-                value,
-                &format!("a whole number: {key} = {}", range.start().max(&8)),
-            );
+            self.wrong_type(section, key, value, &format!("a whole number: {key} = {}", range.start().max(&8)));
             return None;
         };
-        match u64::try_from(number)
-            .ok()
-            .filter(|number| range.contains(number))
-        {
+        match u64::try_from(number).ok().filter(|number| range.contains(number)) {
             Some(number) => Some(number),
             None => {
                 let expected = format!("expected {} to {}", range.start(), range.end());
@@ -261,25 +190,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub fn duration(
-        &mut self,
-        section: &Section<'a>,
-        key: &str,
-        least: Duration,
-    ) -> Option<Duration> {
-        let duration = self.quantity(
-            section,
-            key,
-            "a time with its unit: \"60s\", \"2m\"",
-            quantity::duration,
-        )?;
+    pub fn duration(&mut self, section: &Section<'a>, key: &str, least: Duration) -> Option<Duration> {
+        let duration = self.quantity(section, key, "a time with its unit: \"60s\", \"2m\"", quantity::duration)?;
         if duration < least {
             let expected = format!("expected at least {}", quantity::duration_text(least));
-            self.reject(
-                &section.value(key)?.span(),
-                format!("{} is too short", section.place(key)),
-                expected,
-            );
+            self.reject(&section.value(key)?.span(), format!("{} is too short", section.place(key)), expected);
             return None;
         }
         Some(duration)
@@ -299,10 +214,7 @@ impl<'a> Reader<'a> {
     ) -> Option<T> {
         let value = section.value(key)?;
         if let Some(number) = real(value) {
-            let what = format!(
-                "{} is {number}, a number without its unit",
-                section.place(key)
-            );
+            let what = format!("{} is {number}, a number without its unit", section.place(key));
             self.reject(&value.span(), what, format!("expected {expected}"));
             return None;
         }
@@ -313,31 +225,16 @@ impl<'a> Reader<'a> {
         match read(text) {
             Ok(quantity) => Some(quantity),
             Err(cause) => {
-                self.reject(
-                    &value.span(),
-                    format!("{}: {cause}", section.place(key)),
-                    format!("expected {expected}"),
-                );
+                self.reject(&value.span(), format!("{}: {cause}", section.place(key)), format!("expected {expected}"));
                 None
             }
         }
     }
 
     /// One of a list of words; a word with `None` is documented, but not supported by this version.
-    pub fn choice<T: Copy>(
-        &mut self,
-        section: &Section<'a>,
-        key: &str,
-        words: &[(&str, Option<T>)],
-    ) -> Option<T> {
+    pub fn choice<T: Copy>(&mut self, section: &Section<'a>, key: &str, words: &[(&str, Option<T>)]) -> Option<T> {
         let value = section.value(key)?;
-        let expected = || {
-            words
-                .iter()
-                .map(|(word, _)| format!("\"{word}\""))
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
+        let expected = || words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
         let Some(word) = value.get_ref().as_str() else {
             self.wrong_type(section, key, value, &format!("one of {}", expected()));
             return None;
@@ -349,16 +246,8 @@ impl<'a> Reader<'a> {
                 None
             }
             None => {
-                let what = format!(
-                    "{} is \"{word}\", which is none of {}",
-                    section.place(key),
-                    expected()
-                );
-                self.reject(
-                    &value.span(),
-                    what,
-                    suggestion(word, words.iter().map(|(known, _)| *known)),
-                );
+                let what = format!("{} is \"{word}\", which is none of {}", section.place(key), expected());
+                self.reject(&value.span(), what, suggestion(word, words.iter().map(|(known, _)| *known)));
                 None
             }
         }
@@ -366,10 +255,7 @@ impl<'a> Reader<'a> {
 
     /// A table under this key.
     pub fn table(&mut self, section: &Section<'a>, key: &str) -> Option<Section<'a>> {
-        let (key_span, value) = section
-            .table
-            .get_key_value(key)
-            .map(|(key, value)| (key.span(), value))?;
+        let (key_span, value) = section.table.get_key_value(key).map(|(key, value)| (key.span(), value))?;
         match value.get_ref().as_table() {
             Some(table) => Some(Section::new(format!("[{key}]"), key_span, table)),
             None => {
@@ -392,9 +278,7 @@ impl<'a> Reader<'a> {
         let mut sections = Vec::new();
         for item in items.iter() {
             match item.get_ref().as_table() {
-                Some(table) => {
-                    sections.push(Section::new(format!("[[{key}]]"), item.span(), table))
-                }
+                Some(table) => sections.push(Section::new(format!("[[{key}]]"), item.span(), table)),
                 None => self.wrong_type(section, key, item, &expected),
             }
         }

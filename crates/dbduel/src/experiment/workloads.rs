@@ -9,7 +9,7 @@ use load::{OptionSpec, OptionValue};
 use toml::de::DeValue;
 
 use super::mistakes::suggestion;
-use super::parse::Vocabulary;
+use super::parse::{OptionFault, Vocabulary};
 use super::section::{Reader, Section, Value, integer, real};
 use super::{Sweep, WorkloadChoice};
 
@@ -60,9 +60,7 @@ pub fn read_workloads<'a>(
         return Vec::new();
     };
     if value.get_ref().is_str() {
-        return read_short_form(reader, value, vocabulary, clients)
-            .into_iter()
-            .collect();
+        return read_short_form(reader, value, vocabulary, clients).into_iter().collect();
     }
     let sections = if value.get_ref().is_array() {
         reader.tables(top, "workload")
@@ -76,25 +74,14 @@ pub fn read_workloads<'a>(
             continue;
         };
         if !labels.insert(workload.label.clone()) {
-            let span = section
-                .value("label")
-                .or(section.value("name"))
-                .map_or(section.span.clone(), Value::span);
+            let span = section.value("label").or(section.value("name")).map_or(section.span.clone(), Value::span);
             let what = format!("two workloads have the label `{}`", workload.label);
             reader.reject(&span, what, "give each [[workload]] its own `label`");
         }
         workloads.push(workload);
     }
-    if value
-        .get_ref()
-        .as_array()
-        .is_some_and(|items| items.is_empty())
-    {
-        reader.reject(
-            &value.span(),
-            "no workload: nothing to measure",
-            "add workload = \"oltp_read_write\"",
-        );
+    if value.get_ref().as_array().is_some_and(|items| items.is_empty()) {
+        reader.reject(&value.span(), "no workload: nothing to measure", "add workload = \"oltp_read_write\"");
     }
     workloads
 }
@@ -135,15 +122,14 @@ fn read_workload<'a>(
     let specs = known_options(reader, name_value, &name, vocabulary)?;
     check_workload_keys(reader, section, &name, specs);
     let options = read_options(reader, section, specs);
+    if let Err(fault) = (vocabulary.check)(&name, &options) {
+        reject_option(reader, section, specs, &fault);
+    }
     Some(WorkloadChoice {
-        label: reader
-            .text(section, "label")
-            .unwrap_or_else(|| name.clone()),
+        label: reader.text(section, "label").unwrap_or_else(|| name.clone()),
         in_force: in_force(specs, &options),
         options,
-        clients: reader
-            .whole(section, "clients", 1..=MOST_CLIENTS)
-            .map_or(clients, |clients| clients as u32),
+        clients: reader.whole(section, "clients", 1..=MOST_CLIENTS).map_or(clients, |clients| clients as u32),
         name,
     })
 }
@@ -168,14 +154,9 @@ fn known_options(
 }
 
 fn check_workload_keys(reader: &mut Reader, section: &Section, name: &str, specs: &[OptionSpec]) {
-    let own = specs
-        .iter()
-        .flat_map(|spec| std::iter::once(spec.name).chain(spec.alias));
+    let own = specs.iter().flat_map(|spec| std::iter::once(spec.name).chain(spec.alias));
     let known: Vec<&str> = KEYS.iter().copied().chain(own).collect();
-    let titled = Section {
-        title: format!("{} of {name}", section.title),
-        ..section.clone()
-    };
+    let titled = Section { title: format!("{} of {name}", section.title), ..section.clone() };
     reader.check_keys(&titled, &known, KEYS_LATER);
 }
 
@@ -188,9 +169,7 @@ fn read_options<'a>(
     let mut options = BTreeMap::new();
     for spec in specs.iter().filter(|spec| !KEYS.contains(&spec.name)) {
         let own = section.value(spec.name).map(|value| (spec.name, value));
-        let other = spec
-            .alias
-            .and_then(|alias| section.value(alias).map(|value| (alias, value)));
+        let other = spec.alias.and_then(|alias| section.value(alias).map(|value| (alias, value)));
         if let (Some(_), Some((alias, value))) = (own, other) {
             let what = format!("`{alias}` and `{}` are the same option", spec.name);
             reader.reject(&value.span(), what, "keep one of them");
@@ -208,6 +187,20 @@ fn read_options<'a>(
         }
     }
     options
+}
+
+/// Says what the workload has against an option, at the place where the file gives it.
+fn reject_option(reader: &mut Reader, section: &Section, specs: &[OptionSpec], fault: &OptionFault) {
+    let alias = specs.iter().find(|spec| spec.name == fault.option).and_then(|spec| spec.alias);
+    let given = |key: &str| {
+        section
+            .value(key)
+            .map(|value| (value.span(), format!("`{key}` in {} cannot be {}", section.title, said(value))))
+    };
+    let (span, what) = given(&fault.option)
+        .or_else(|| alias.and_then(given))
+        .unwrap_or_else(|| (section.span.clone(), format!("`{}` in {} does not fit", fault.option, section.title)));
+    reader.reject(&span, what, format!("expected {}", fault.expected));
 }
 
 /// A value as it would stand in a message.
@@ -236,13 +229,10 @@ fn option_value(value: &Value, default: &OptionValue) -> Result<OptionValue, &'s
             .filter(|number| *number >= 0 || *usual < 0)
             .map(OptionValue::Number)
             .ok_or("a whole number, not negative"),
-        OptionValue::Real(_) => real(value)
-            .filter(|number| number.is_finite())
-            .map(OptionValue::Real)
-            .ok_or("a number"),
-        OptionValue::Text(_) => text
-            .map(|text| OptionValue::Text(text.to_owned()))
-            .ok_or("a text in quotes"),
+        OptionValue::Real(_) => {
+            real(value).filter(|number| number.is_finite()).map(OptionValue::Real).ok_or("a number")
+        }
+        OptionValue::Text(_) => text.map(|text| OptionValue::Text(text.to_owned())).ok_or("a text in quotes"),
     }
 }
 
@@ -258,29 +248,16 @@ fn default_value(spec: &OptionSpec) -> OptionValue {
             let number = integer(&value).and_then(|number| i64::try_from(number).ok());
             OptionValue::Number(number.expect("the default of an option fits its type"))
         }
-        DeValue::Float(_) => {
-            OptionValue::Real(real(&value).expect("the default of an option is a number"))
-        }
+        DeValue::Float(_) => OptionValue::Real(real(&value).expect("the default of an option is a number")),
         _ => OptionValue::Text(spec.default.to_owned()),
     }
 }
 
-fn in_force(
-    specs: &[OptionSpec],
-    given: &BTreeMap<String, OptionValue>,
-) -> BTreeMap<String, OptionValue> {
+fn in_force(specs: &[OptionSpec], given: &BTreeMap<String, OptionValue>) -> BTreeMap<String, OptionValue> {
     specs
         .iter()
         .filter(|spec| !KEYS.contains(&spec.name))
-        .map(|spec| {
-            (
-                spec.name.to_owned(),
-                given
-                    .get(spec.name)
-                    .cloned()
-                    .unwrap_or_else(|| default_value(spec)),
-            )
-        })
+        .map(|spec| (spec.name.to_owned(), given.get(spec.name).cloned().unwrap_or_else(|| default_value(spec))))
         .collect()
 }
 
@@ -289,43 +266,28 @@ pub fn read_sweep<'a>(reader: &mut Reader<'a>, top: &Section<'a>) -> Option<Swee
     top.value("sweep")?;
     let section = reader.table(top, "sweep")?;
     if section.table.len() > 1 {
-        let names: Vec<String> = section
-            .table
-            .keys()
-            .map(|key| format!("`{}`", key.get_ref()))
-            .collect();
-        let what = format!(
-            "[sweep] varies more than one number: {}",
-            names.join(" and ")
+        let names: Vec<String> = section.table.keys().map(|key| format!("`{}`", key.get_ref())).collect();
+        let what = format!("[sweep] varies more than one number: {}", names.join(" and "));
+        reader.reject(
+            &section.span,
+            what,
+            "keep one and fix the other in [workload]: two at once would hide which of them matters",
         );
-        reader.reject(&section.span, what, "keep one and fix the other in [workload]: two at once would hide which of them matters");
         return None;
     }
     reader.check_keys(&section, &["clients"], SWEEPS_LATER);
     let values = read_sweep_values(reader, &section, "clients")?;
-    Some(Sweep {
-        variable: "clients".to_owned(),
-        values,
-    })
+    Some(Sweep { variable: "clients".to_owned(), values })
 }
 
 /// `[1, 2, 4]` or `{ from = 25, to = 650, step = 25 }`.
-fn read_sweep_values<'a>(
-    reader: &mut Reader<'a>,
-    section: &Section<'a>,
-    key: &str,
-) -> Option<Vec<u64>> {
+fn read_sweep_values<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &str) -> Option<Vec<u64>> {
     let value = section.value(key)?;
     let expected = "a list or a range: [1, 4, 16], or { from = 25, to = 650, step = 25 }";
     let values = match value.get_ref() {
         DeValue::Array(items) => {
-            let numbers = items
-                .iter()
-                .map(|item| reader.whole_value(section, key, item, 1..=MOST_CLIENTS));
-            numbers
-                .collect::<Vec<_>>()
-                .into_iter()
-                .collect::<Option<Vec<u64>>>()?
+            let numbers = items.iter().map(|item| reader.whole_value(section, key, item, 1..=MOST_CLIENTS));
+            numbers.collect::<Vec<_>>().into_iter().collect::<Option<Vec<u64>>>()?
         }
         DeValue::Table(_) => read_range(reader, section, key)?,
         _ => {
@@ -343,21 +305,16 @@ fn read_sweep_values<'a>(
         return None;
     }
     if distinct.len() < values.len() {
-        reader.reject(
-            &value.span(),
-            "the sweep names one value twice",
-            "expected each value once",
-        );
+        reader.reject(&value.span(), "the sweep names one value twice", "expected each value once");
         return None;
     }
     Some(values)
 }
 
 fn read_range<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &str) -> Option<Vec<u64>> {
-    let range = reader.table(section, key).map(|range| Section {
-        title: "the range of [sweep] clients".to_owned(),
-        ..range
-    })?;
+    let range = reader
+        .table(section, key)
+        .map(|range| Section { title: "the range of [sweep] clients".to_owned(), ..range })?;
     reader.check_keys(&range, &["from", "to", "step"], &[]);
     let mut bound = |name: &str| {
         if range.value(name).is_none() {

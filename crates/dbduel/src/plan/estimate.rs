@@ -40,10 +40,7 @@ const COSTS: &[Cost] = &[
         template_bytes: 200 * MIB,
         server_bytes: 350 * MIB,
         connection_bytes: MIB,
-        buffers: &[
-            ("innodb_buffer_pool_size", 128 * MIB, 1),
-            ("key_buffer_size", 8 * MIB, 1),
-        ],
+        buffers: &[("innodb_buffer_pool_size", 128 * MIB, 1), ("key_buffer_size", 8 * MIB, 1)],
     },
     Cost {
         kind: "mariadb",
@@ -53,10 +50,7 @@ const COSTS: &[Cost] = &[
         template_bytes: 130 * MIB,
         server_bytes: 120 * MIB,
         connection_bytes: MIB,
-        buffers: &[
-            ("innodb_buffer_pool_size", 128 * MIB, 1),
-            ("key_buffer_size", 128 * MIB, 1),
-        ],
+        buffers: &[("innodb_buffer_pool_size", 128 * MIB, 1), ("key_buffer_size", 128 * MIB, 1)],
     },
     Cost {
         kind: "postgres",
@@ -82,10 +76,7 @@ const COSTS: &[Cost] = &[
 
 /// The costs of a kind; those of the first entry, the dearest, for one that is not in the list.
 fn cost(kind: &str) -> &'static Cost {
-    COSTS
-        .iter()
-        .find(|cost| cost.kind == kind)
-        .unwrap_or(&COSTS[0])
+    COSTS.iter().find(|cost| cost.kind == kind).unwrap_or(&COSTS[0])
 }
 
 /// A row of a sysbench table with its secondary index and the pages' free space.
@@ -118,43 +109,25 @@ pub struct Estimate {
 
 impl Estimate {
     pub fn of(experiment: &Experiment, trials: &[PlannedTrial]) -> Estimate {
-        let slots: Vec<u64> = trials
-            .iter()
-            .map(|trial| slot_of(experiment, trial))
-            .collect();
+        let slots: Vec<u64> = trials.iter().map(|trial| slot_of(experiment, trial)).collect();
         let ends = trials.iter().zip(&slots).scan(0, |end_ms, (trial, slot)| {
             *end_ms += trial.gap_ms + slot;
             Some(*end_ms)
         });
         let ends: Vec<u64> = ends.collect();
-        let points = experiment
-            .sweep
-            .as_ref()
-            .map_or(1, |sweep| sweep.values.len());
+        let points = experiment.sweep.as_ref().map_or(1, |sweep| sweep.values.len());
         let rivals = experiment.contenders.len() > 1;
         let blocks = experiment.method.blocks;
         Estimate {
             run: Duration::from_millis(ends.last().copied().unwrap_or(0)),
-            trial_starts: ends
-                .iter()
-                .zip(&slots)
-                .map(|(end, slot)| Duration::from_millis(end - slot))
-                .collect(),
+            trial_starts: ends.iter().zip(&slots).map(|(end, slot)| Duration::from_millis(end - slot)).collect(),
             first_load: Duration::from_millis(first_load_ms(experiment)),
             disk_bytes: disk_bytes(experiment),
-            memory_bytes: experiment
-                .contenders
-                .iter()
-                .map(|who| memory_bytes(who, experiment))
-                .max()
-                .unwrap_or(0),
+            memory_bytes: experiment.contenders.iter().map(|who| memory_bytes(who, experiment)).max().unwrap_or(0),
             slot_ms_max: slots.iter().copied().max().unwrap_or(0),
             overall_word_block: earliest_word(blocks, 1).filter(|_| rivals),
             point_word_block: earliest_word(blocks, points).filter(|_| rivals),
-            budget_blocks: experiment
-                .method
-                .budget
-                .map(|budget| blocks_within(budget, trials, &ends)),
+            budget_blocks: experiment.method.budget.map(|budget| blocks_within(budget, trials, &ends)),
         }
     }
 
@@ -179,32 +152,21 @@ impl Estimate {
 pub fn earliest_word(blocks_max: u32, tests: usize) -> Option<u32> {
     let alpha = (1.0 - CONFIDENCE) / tests as f64;
     let spend = |n: u32| alpha * (f64::from(n) / f64::from(blocks_max)).powf(1.5);
-    let looks = (8..blocks_max)
-        .step_by(2)
-        .chain((blocks_max >= 8).then_some(blocks_max));
-    looks
-        .into_iter()
-        .find(|n| 2f64.powi(1 - *n as i32) <= spend(*n))
+    let looks = (8..blocks_max).step_by(2).chain((blocks_max >= 8).then_some(blocks_max));
+    looks.into_iter().find(|n| 2f64.powi(1 - *n as i32) <= spend(*n))
 }
 
 /// Milliseconds of one trial without its gap: restore, start, warm up, measure, stop.
 pub fn slot_ms(contender: &Contender, workload: &WorkloadChoice, method: &Method) -> u64 {
     let cost = cost(&contender.kind);
-    let restore_ms =
-        RESTORE_LEAST_MS + (cost.template_bytes + dataset_bytes(workload)) / COPY_BYTES_PER_MS;
+    let restore_ms = RESTORE_LEAST_MS + (cost.template_bytes + dataset_bytes(workload)) / COPY_BYTES_PER_MS;
     let load_ms = (method.warmup + method.duration).as_millis() as u64;
     restore_ms + cost.start_ms + load_ms + cost.stop_ms
 }
 
 fn slot_of(experiment: &Experiment, trial: &PlannedTrial) -> u64 {
-    let contender = experiment
-        .contenders
-        .iter()
-        .find(|who| who.name == trial.contender);
-    let workload = experiment
-        .workloads
-        .iter()
-        .find(|workload| workload.label == trial.workload);
+    let contender = experiment.contenders.iter().find(|who| who.name == trial.contender);
+    let workload = experiment.workloads.iter().find(|workload| workload.label == trial.workload);
     slot_ms(
         contender.expect("a planned trial has its contender"),
         workload.expect("a planned trial has its workload"),
@@ -218,90 +180,47 @@ fn dataset_bytes(workload: &WorkloadChoice) -> u64 {
         Some(OptionValue::Number(number)) => u64::try_from(*number).ok(),
         _ => None,
     };
-    let tables = number("rows")
-        .unwrap_or(0)
-        .saturating_mul(number("tables").unwrap_or(1))
-        .saturating_mul(ROW_BYTES);
-    tables.saturating_add(
-        number("warehouses")
-            .unwrap_or(0)
-            .saturating_mul(WAREHOUSE_BYTES),
-    )
+    let tables = number("rows").unwrap_or(0).saturating_mul(number("tables").unwrap_or(1)).saturating_mul(ROW_BYTES);
+    tables.saturating_add(number("warehouses").unwrap_or(0).saturating_mul(WAREHOUSE_BYTES))
 }
 
 /// Every contender initialises one data directory and loads every workload into a copy of it.
 fn first_load_ms(experiment: &Experiment) -> u64 {
-    let load_ms: u64 = experiment
-        .workloads
-        .iter()
-        .map(|workload| dataset_bytes(workload) / LOAD_BYTES_PER_MS)
-        .sum();
-    experiment
-        .contenders
-        .iter()
-        .map(|who| cost(&who.kind).initialise_ms + load_ms)
-        .sum()
+    let load_ms: u64 = experiment.workloads.iter().map(|workload| dataset_bytes(workload) / LOAD_BYTES_PER_MS).sum();
+    experiment.contenders.iter().map(|who| cost(&who.kind).initialise_ms + load_ms).sum()
 }
 
 /// Templates and snapshots of all contenders, and the work copy of the trial that runs.
 fn disk_bytes(experiment: &Experiment) -> u64 {
     let sizes = experiment.contenders.iter().flat_map(|who| {
         let template = cost(&who.kind).template_bytes;
-        experiment
-            .workloads
-            .iter()
-            .map(move |workload| template + dataset_bytes(workload))
+        experiment.workloads.iter().map(move |workload| template + dataset_bytes(workload))
     });
     let sizes: Vec<u64> = sizes.collect();
-    let templates: u64 = experiment
-        .contenders
-        .iter()
-        .map(|who| cost(&who.kind).template_bytes)
-        .sum();
+    let templates: u64 = experiment.contenders.iter().map(|who| cost(&who.kind).template_bytes).sum();
     templates + sizes.iter().sum::<u64>() + sizes.iter().max().unwrap_or(&0)
 }
 
 /// The server with its buffers and the connections of the busiest point; one server runs at a time.
 fn memory_bytes(contender: &Contender, experiment: &Experiment) -> u64 {
     let cost = cost(&contender.kind);
-    let buffers =
-        cost.buffers.iter().map(
-            |(name, default, unit)| match contender.settings.get(*name) {
-                Some(text) => text
-                    .parse::<u64>()
-                    .map(|number| number * unit)
-                    .ok()
-                    .or(quantity::bytes(text))
-                    .unwrap_or(*default),
-                None => *default,
-            },
-        );
-    let swept = experiment
-        .sweep
-        .iter()
-        .flat_map(|sweep| &sweep.values)
-        .copied()
-        .max();
-    let fixed = experiment
-        .workloads
-        .iter()
-        .map(|workload| u64::from(workload.clients))
-        .max();
+    let buffers = cost.buffers.iter().map(|(name, default, unit)| match contender.settings.get(*name) {
+        Some(text) => {
+            text.parse::<u64>().map(|number| number * unit).ok().or(quantity::bytes(text)).unwrap_or(*default)
+        }
+        None => *default,
+    });
+    let swept = experiment.sweep.iter().flat_map(|sweep| &sweep.values).copied().max();
+    let fixed = experiment.workloads.iter().map(|workload| u64::from(workload.clients)).max();
     let clients = swept.or(fixed).unwrap_or(0);
     cost.server_bytes + buffers.sum::<u64>() + clients * cost.connection_bytes
 }
 
 /// Whole blocks that end before the budget does.
 fn blocks_within(budget: Duration, trials: &[PlannedTrial], ends_ms: &[u64]) -> u32 {
-    let inside = trials
-        .iter()
-        .zip(ends_ms)
-        .take_while(|(_, end)| u128::from(**end) <= budget.as_millis());
+    let inside = trials.iter().zip(ends_ms).take_while(|(_, end)| u128::from(**end) <= budget.as_millis());
     let fitting = inside.count();
-    match (
-        trials.get(fitting),
-        fitting.checked_sub(1).map(|last| &trials[last]),
-    ) {
+    match (trials.get(fitting), fitting.checked_sub(1).map(|last| &trials[last])) {
         // The next trial belongs to a block that has begun: that block does not fit.
         (Some(next), Some(last)) if next.block == last.block => last.block - 1,
         (_, Some(last)) => last.block,
@@ -316,11 +235,7 @@ mod tests {
     #[test]
     fn the_first_word_comes_when_the_coins_can_afford_it() {
         let check = |blocks, tests, expected| {
-            assert_eq!(
-                earliest_word(blocks, tests),
-                expected,
-                "{blocks} blocks, {tests} tests"
-            )
+            assert_eq!(earliest_word(blocks, tests), expected, "{blocks} blocks, {tests} tests")
         };
         check(7, 1, None);
         check(8, 1, Some(8));
@@ -349,13 +264,8 @@ mod tests {
         };
         let trials = [trial(1), trial(1), trial(2), trial(2)];
         let ends = [1000, 2000, 3000, 4000];
-        let check = |secs, expected| {
-            assert_eq!(
-                blocks_within(Duration::from_secs(secs), &trials, &ends),
-                expected,
-                "{secs} s"
-            )
-        };
+        let check =
+            |secs, expected| assert_eq!(blocks_within(Duration::from_secs(secs), &trials, &ends), expected, "{secs} s");
         check(0, 0);
         check(1, 0);
         check(2, 1);

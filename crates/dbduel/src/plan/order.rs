@@ -65,12 +65,7 @@ fn shuffled_block<'a>(
         for point in points {
             let mut contenders: Vec<&Contender> = experiment.contenders.iter().collect();
             contenders.shuffle(order);
-            block.extend(
-                contenders
-                    .into_iter()
-                    .zip(1..)
-                    .map(|(who, place)| (workload, point.clone(), who, place)),
-            );
+            block.extend(contenders.into_iter().zip(1..).map(|(who, place)| (workload, point.clone(), who, place)));
         }
     }
     block
@@ -79,11 +74,7 @@ fn shuffled_block<'a>(
 /// What the sweep varies, value by value; one empty point where nothing varies.
 fn points(experiment: &Experiment) -> Vec<Point> {
     match &experiment.sweep {
-        Some(sweep) => sweep
-            .values
-            .iter()
-            .map(|value| Point::from([(sweep.variable.clone(), *value)]))
-            .collect(),
+        Some(sweep) => sweep.values.iter().map(|value| Point::from([(sweep.variable.clone(), *value)])).collect(),
         None => vec![Point::new()],
     }
 }

@@ -12,10 +12,7 @@ use crate::store::format::{ContenderRecord, MethodRecord, Point, WorkloadRecord}
 /// The whole plan; ends with a line break.
 pub fn render(plan: &Plan) -> String {
     let record = &plan.record;
-    let mut text = format!(
-        "plan: {}\nhash: {}\nseed: {}\n",
-        record.name, record.plan_hash, record.seed
-    );
+    let mut text = format!("plan: {}\nhash: {}\nseed: {}\n", record.name, record.plan_hash, record.seed);
     if let Some(question) = &record.question {
         text += &format!("question: {question}\n");
     }
@@ -24,10 +21,7 @@ pub fn render(plan: &Plan) -> String {
         text += &contender_text(contender, &record.baseline);
     }
     text += "\nworkloads\n";
-    let swept = record
-        .trials
-        .iter()
-        .any(|trial| trial.point.contains_key("clients"));
+    let swept = record.trials.iter().any(|trial| trial.point.contains_key("clients"));
     for workload in &record.workloads {
         text += &workload_text(workload, swept);
     }
@@ -40,20 +34,11 @@ pub fn render(plan: &Plan) -> String {
 }
 
 fn contender_text(contender: &ContenderRecord, baseline: &str) -> String {
-    let role = if contender.name == baseline {
-        " (baseline)"
-    } else {
-        ""
-    };
-    let mut text = format!(
-        "  {}{role}: {} {}, from {}",
-        contender.name, contender.kind, contender.version, contender.source
-    );
+    let role = if contender.name == baseline { " (baseline)" } else { "" };
+    let mut text =
+        format!("  {}{role}: {} {}, from {}", contender.name, contender.kind, contender.version, contender.source);
     let _ = writeln!(text, ", on {}", contender.storage);
-    for (title, settings) in [
-        ("settings", &contender.settings),
-        ("set by dbduel", &contender.own_settings),
-    ] {
+    for (title, settings) in [("settings", &contender.settings), ("set by dbduel", &contender.own_settings)] {
         if !settings.is_empty() {
             let _ = writeln!(text, "    {title}: {}", pairs(settings));
         }
@@ -62,24 +47,12 @@ fn contender_text(contender: &ContenderRecord, baseline: &str) -> String {
 }
 
 fn pairs<V: std::fmt::Display>(values: &BTreeMap<String, V>) -> String {
-    values
-        .iter()
-        .map(|(key, value)| format!("{key} = {value}"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    values.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
 fn workload_text(workload: &WorkloadRecord, swept: bool) -> String {
-    let name = if workload.label == workload.name {
-        String::new()
-    } else {
-        format!(" ({})", workload.name)
-    };
-    let clients = if swept {
-        "clients as the points say".to_owned()
-    } else {
-        format!("{} clients", workload.clients)
-    };
+    let name = if workload.label == workload.name { String::new() } else { format!(" ({})", workload.name) };
+    let clients = if swept { "clients as the points say".to_owned() } else { format!("{} clients", workload.clients) };
     let mut text = format!("  {}{name}: {clients}\n", workload.label);
     if !workload.options.is_empty() {
         let _ = writeln!(text, "    options: {}", pairs(&workload.options));
@@ -88,11 +61,8 @@ fn workload_text(workload: &WorkloadRecord, swept: bool) -> String {
 }
 
 fn method_text(method: &MethodRecord) -> String {
-    let changed = if method.changed.is_empty() {
-        String::new()
-    } else {
-        format!(", changed: {}", method.changed.join(", "))
-    };
+    let changed =
+        if method.changed.is_empty() { String::new() } else { format!(", changed: {}", method.changed.join(", ")) };
     let mut text = format!("  preset {}{changed}\n", method.preset);
     let _ = writeln!(
         text,
@@ -114,29 +84,13 @@ fn method_text(method: &MethodRecord) -> String {
 
 fn expected_text(plan: &Plan) -> String {
     let (estimate, record) = (&plan.estimate, &plan.record);
-    let mut text = format!(
-        "  time: {} for all {} trials",
-        duration_text(estimate.run),
-        record.trials.len()
-    );
-    let _ = writeln!(
-        text,
-        ", and {} to load the data once",
-        duration_text(estimate.first_load)
-    );
+    let mut text = format!("  time: {} for all {} trials", duration_text(estimate.run), record.trials.len());
+    let _ = writeln!(text, ", and {} to load the data once", duration_text(estimate.first_load));
     if let (Some(budget_s), Some(blocks)) = (record.method.budget_s, estimate.budget_blocks) {
-        let _ = writeln!(
-            text,
-            "  budget: {budget_s} s, enough for about {blocks} of {} blocks",
-            record.method.blocks
-        );
+        let _ = writeln!(text, "  budget: {budget_s} s, enough for about {blocks} of {} blocks", record.method.blocks);
     }
-    let _ = writeln!(
-        text,
-        "  disk: {}; memory: {}",
-        bytes_text(estimate.disk_bytes),
-        bytes_text(estimate.memory_bytes)
-    );
+    let _ =
+        writeln!(text, "  disk: {}; memory: {}", bytes_text(estimate.disk_bytes), bytes_text(estimate.memory_bytes));
     text + &word_text(plan)
 }
 
@@ -157,19 +111,8 @@ fn word_text(plan: &Plan) -> String {
 
 fn trials_text(plan: &Plan) -> String {
     let mut table = Table::new();
-    table
-        .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header([
-        "trial",
-        "block",
-        "order",
-        "workload",
-        "point",
-        "contender",
-        "gap",
-        "starts after",
-    ]);
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(["trial", "block", "order", "workload", "point", "contender", "gap", "starts after"]);
     for (trial, start) in plan.record.trials.iter().zip(&plan.estimate.trial_starts) {
         table.add_row([
             trial.trial.to_string(),
@@ -183,22 +126,11 @@ fn trials_text(plan: &Plan) -> String {
         ]);
     }
     for numeric in [0, 1, 2, 6, 7] {
-        table
-            .column_mut(numeric)
-            .expect("the table has eight columns")
-            .set_cell_alignment(CellAlignment::Right);
+        table.column_mut(numeric).expect("the table has eight columns").set_cell_alignment(CellAlignment::Right);
     }
-    table
-        .trim_fmt()
-        .lines()
-        .map(|line| format!(" {line}\n"))
-        .collect()
+    table.trim_fmt().lines().map(|line| format!(" {line}\n")).collect()
 }
 
 fn point_text(point: &Point) -> String {
-    if point.is_empty() {
-        "-".to_owned()
-    } else {
-        pairs(point)
-    }
+    if point.is_empty() { "-".to_owned() } else { pairs(point) }
 }
