@@ -55,7 +55,7 @@ pub type OptionCheck = dyn Fn(&str, &BTreeMap<String, OptionValue>) -> Result<()
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionFault {
     pub option: String,
-    /// What was expected, in words.
+    /// What was expected instead, as a fragment that stands alone.
     pub expected: String,
 }
 
@@ -310,7 +310,7 @@ mod tests {
             options: &|name| (name == "oltp_read_write").then_some(OPTIONS),
             check: &|_, options| match options.get("rows") {
                 Some(OptionValue::Number(0)) => {
-                    Err(OptionFault { option: "rows".into(), expected: "at least one row".into() })
+                    Err(OptionFault { option: "rows".into(), expected: "at least one row was expected".into() })
                 }
                 _ => Ok(()),
             },
@@ -383,7 +383,7 @@ mod tests {
     fn what_a_workload_says_about_its_options_is_said_with_their_line() {
         let file = "contender = [{ engine = \"mysql\" }]\n[workload]\nname = \"oltp_read_write\"\ntable_size = 0\n";
         let mistakes = parse(file).unwrap_err();
-        let said = "error: x.toml:4: `table_size` in [workload] cannot be 0\n  expected at least one row\n";
+        let said = "error: x.toml:4: `table_size` in [workload] cannot be 0\n  at least one row was expected\n";
         assert!(mistakes.to_string().starts_with(said), "{mistakes}");
     }
 

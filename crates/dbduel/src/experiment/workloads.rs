@@ -200,7 +200,7 @@ fn reject_option(reader: &mut Reader, section: &Section, specs: &[OptionSpec], f
     let (span, what) = given(&fault.option)
         .or_else(|| alias.and_then(given))
         .unwrap_or_else(|| (section.span.clone(), format!("`{}` in {} does not fit", fault.option, section.title)));
-    reader.reject(&span, what, format!("expected {}", fault.expected));
+    reader.reject(&span, what, fault.expected.as_str());
 }
 
 /// A value as it would stand in a message.
