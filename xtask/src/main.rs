@@ -1,5 +1,137 @@
+//! The developer commands: `cargo xtask NAME`.
+//!
+//! Each command is a thin wrapper that says what it runs, so that it can be typed by hand as well.
+
 mod client_cost;
-use clap::Parser;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, Subcommand};
+
+/// Developer commands of dbduel
 #[derive(Parser)]
-enum X { BenchClient{ #[command(flatten)] c: client_cost::ClientCost, #[arg(long)] socket: std::path::PathBuf }, ClientWorker(client_cost::ClientWorker) }
-fn main() -> anyhow::Result<()> { match X::parse() { X::BenchClient{c,socket} => client_cost::run(&c,&socket), X::ClientWorker(w)=>client_cost::run_worker(&w) } }
+#[command(name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Format, lint, tidy and all quick tests: run it before every commit
+    Check,
+    /// Check that arrows between modules point one way and that no package registry is named
+    Tidy,
+    /// Rewrite the golden files and show what changed, to be reviewed like code
+    Bless,
+    /// Compare the client CPU per query with sysbench's, by turns on one MariaDB
+    BenchClient {
+        #[command(flatten)]
+        options: client_cost::ClientCost,
+        /// Socket of a running MariaDB whose root has no password and whose `sbtest` is loaded
+        #[arg(long)]
+        socket: PathBuf,
+    },
+    #[command(hide = true)]
+    ClientWorker(client_cost::ClientWorker),
+    /// Run one fuzz target for a minute
+    Fuzz {
+        /// The target: a file under fuzz/fuzz_targets, without its ending
+        name: String,
+    },
+}
+
+fn main() -> ExitCode {
+    match perform(Cli::parse().task, &workspace_root()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn perform(task: Task, root: &Path) -> Result<()> {
+    match task {
+        Task::Check => check(root),
+        Task::Tidy => tidy::tidy(root),
+        Task::Bless => bless(root),
+        Task::BenchClient { options, socket } => client_cost::run(&options, &socket),
+        Task::ClientWorker(worker) => client_cost::run_worker(&worker),
+        Task::Fuzz { name } => fuzz(root, &name),
+    }
+}
+
+/// The folder that holds the workspace: the one above this crate.
+fn workspace_root() -> PathBuf {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_dir.parent().expect("xtask lies in the workspace").to_owned()
+}
+
+/// From the quickest to the slowest, so that a slip shows early.
+fn check(root: &Path) -> Result<()> {
+    run(root, "cargo", &["fmt", "--all", "--check"], &[])?;
+    tidy::tidy(root)?;
+    run(root, "cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
+    run(root, "cargo", &["test", "--workspace"], &[])
+}
+
+fn bless(root: &Path) -> Result<()> {
+    run(root, "cargo", &["test", "--workspace"], &[("DBDUEL_BLESS", "1")])?;
+    // `status` too: a golden file that was never there does not show in a diff.
+    run(root, "git", &["diff", "--stat"], &[])?;
+    run(root, "git", &["status", "--short"], &[])
+}
+
+fn fuzz(root: &Path, name: &str) -> Result<()> {
+    let targets = fuzz_targets(&root.join("fuzz/fuzz_targets"))?;
+    if !targets.iter().any(|target| target == name) {
+        let known = if targets.is_empty() { "none yet".to_owned() } else { targets.join(", ") };
+        bail!("no fuzz target `{name}`; there are: {known}");
+    }
+    let present = Command::new("cargo").args(["+nightly", "fuzz", "--version"]).output();
+    if !present.is_ok_and(|output| output.status.success()) {
+        bail!(
+            "fuzzing needs a nightly toolchain and cargo-fuzz\n  \
+             next: rustup toolchain install nightly && cargo install cargo-fuzz"
+        );
+    }
+    run(root, "cargo", &["+nightly", "fuzz", "run", name, "--", "-max_total_time=60"], &[])
+}
+
+/// Names of the fuzz targets, sorted; none where the folder is missing.
+fn fuzz_targets(folder: &Path) -> Result<Vec<String>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut names = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if let (Some("rs"), Some(stem)) = (path.extension().and_then(|e| e.to_str()), path.file_stem()) {
+            names.push(stem.to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Runs a program in the workspace, shows its line first, and fails when it does.
+fn run(root: &Path, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
+    let variables: String = environment.iter().map(|(name, value)| format!("{name}={value} ")).collect();
+    let line = format!("{variables}{program} {}", arguments.join(" "));
+    eprintln!("$ {line}");
+    let status = Command::new(program)
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .current_dir(root)
+        .status()
+        .with_context(|| format!("cannot start `{program}`"))?;
+    if !status.success() {
+        bail!("`{line}` failed ({status})");
+    }
+    Ok(())
+}

@@ -3,6 +3,23 @@
 //! An [`Experiment`] is a checked experiment file: every name in it exists, every quantity has a
 //! unit, and every default has been filled in. It says nothing about order, time or disk (that is
 //! `plan.rs`) and touches neither network nor server.
+//!
+//! What must stay true: no key of a file is ever ignored. A key is honoured, or it is a mistake that
+//! names its file and line; the defaults come from `default-experiment.toml` and from nowhere else.
+
+mod contenders;
+mod defaults;
+mod mistakes;
+mod parse;
+pub mod quantity;
+mod secrets;
+mod section;
+mod workloads;
+
+pub use defaults::{DEFAULT_EXPERIMENT, preset_names};
+pub use mistakes::Mistakes;
+pub use parse::{EngineWords, OptionFault, Overrides, Vocabulary};
+pub use secrets::{MASK, is_secret_key};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -71,6 +88,17 @@ pub enum Storage {
     Directory(PathBuf),
 }
 
+impl Storage {
+    /// As it stands in an experiment file.
+    pub fn word(&self) -> String {
+        match self {
+            Storage::Disk => "disk".to_owned(),
+            Storage::Tmpfs => "tmpfs".to_owned(),
+            Storage::Directory(path) => path.display().to_string(),
+        }
+    }
+}
+
 /// One `[workload]` table.
 #[derive(Debug, Clone)]
 pub struct WorkloadChoice {
@@ -80,6 +108,8 @@ pub struct WorkloadChoice {
     pub name: String,
     /// What the file says, in the workload's own option names; only those that were given.
     pub options: BTreeMap<String, load::OptionValue>,
+    /// Every option the workload knows: those that were given, and the defaults of the others.
+    pub in_force: BTreeMap<String, load::OptionValue>,
     /// Clients where the sweep does not vary them.
     pub clients: u32,
 }
@@ -97,6 +127,7 @@ pub struct Sweep {
 pub struct Method {
     pub preset: String,
     pub duration: Duration,
+    /// What a trial warms up; `"auto"` has become the least time that a pilot may choose.
     pub warmup: Duration,
     /// Blocks at most (N_max of the stopping rule).
     pub blocks: u32,

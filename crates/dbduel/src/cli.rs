@@ -1,0 +1,220 @@
+//! The command line: flags, help and exit codes. It decides nothing; `commands.rs` does the work.
+//!
+//! Only commands that work are listed here. Help lines are imperative, give unit and default, and
+//! say when one would want the flag.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::experiment::{Overrides, preset_names, quantity};
+
+/// What dbduel's exit status says, besides clap's own 2 for a command line it cannot read.
+pub mod exit {
+    /// Done, whatever the word.
+    pub const DONE: u8 = 0;
+    /// `--gate`, and a candidate is slower, or mixed with a losing point.
+    pub const GATE_SLOWER: u8 = 1;
+    /// Bad usage or a bad experiment file.
+    pub const USAGE: u8 = 2;
+    /// `--gate`, and a word is inconclusive.
+    pub const GATE_INCONCLUSIVE: u8 = 3;
+    /// A contender did not start, a point was given up, or something needed is not there.
+    pub const NOT_MEASURED: u8 = 4;
+    /// Interrupted; what was measured is kept.
+    pub const INTERRUPTED: u8 = 130;
+}
+
+const EXIT_HELP: &str = "\
+Exit status:
+    0  done, whatever the word
+    1  --gate: a candidate is slower, or mixed with a losing point
+    2  bad usage or a bad experiment file
+    3  --gate: a word is inconclusive
+    4  a contender did not start, a point was given up, or something needed is not there
+  130  interrupted; what was measured is kept, `run --resume` goes on";
+
+/// Which of these database servers is faster for this work, by how much, and how sure are we?
+#[derive(Debug, Parser)]
+#[command(name = "dbduel", version, max_term_width = 100, after_help = EXIT_HELP)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Plan, provision, load, measure and report: run an experiment
+    Run(RunArgs),
+    /// Print every trial in order, the expected time, disk and memory; touch nothing
+    Plan(PlanArgs),
+    /// Say a stored run again
+    Report(ReportArgs),
+    /// List what there is: engines, workloads, observers or reports
+    List(ListArgs),
+    /// Provision servers ahead of time
+    Fetch(FetchArgs),
+    /// Show what lies in the cache, with sizes, or free it
+    Cache(CacheArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Read the experiment from this TOML file
+    #[arg(value_name = "FILE", required_unless_present = "resume")]
+    pub file: Option<PathBuf>,
+    /// Keep the run under this folder
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    /// Go on with an interrupted run: a folder, a name under --runs, or `last`
+    #[arg(long, value_name = "RUN")]
+    pub resume: Option<String>,
+    #[command(flatten)]
+    pub method: MethodArgs,
+    /// Exit with 1 when a candidate is slower and 3 when a word is inconclusive, for use in CI
+    #[arg(long)]
+    pub gate: bool,
+    /// Print the JSON report on stdout instead of the text
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// Read the experiment from this TOML file
+    #[arg(value_name = "FILE", required_unless_present = "defaults")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub method: MethodArgs,
+    /// Print the plan as JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Print every default of an experiment file, with its reason, and plan nothing
+    #[arg(long, conflicts_with_all = ["file", "json"])]
+    pub defaults: bool,
+}
+
+/// What the command line may say about the method; it wins over the file and is written down.
+#[derive(Debug, Args)]
+pub struct MethodArgs {
+    /// Take what the file leaves open from this preset [default: the file's, else standard]; quick
+    /// for a first look, strict for publication
+    #[arg(long, value_name = "PRESET", value_parser = PossibleValuesParser::new(preset_names()))]
+    pub preset: Option<String>,
+    /// End the run after the last whole block that fits this time, such as 90s, 20m or 2h
+    /// [default: the file's, else none]
+    #[arg(long, value_name = "TIME", value_parser = budget)]
+    pub budget: Option<Duration>,
+    /// Run at most this many blocks [default: the preset's]; fewer than 8 allow no word
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub blocks: Option<u32>,
+    /// Shuffle and draw the clients' inputs from this number [default: the file's, else 1]; give
+    /// another to see whether an answer depends on the order
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+    /// Go on although other processes use the host's CPU; words then carry the caveat `noisy host`
+    #[arg(long)]
+    pub accept_noisy: bool,
+}
+
+/// A time that is worth a run.
+fn budget(text: &str) -> Result<Duration, String> {
+    let budget = quantity::duration(text)?;
+    if budget.is_zero() { Err("no trial fits into no time".to_owned()) } else { Ok(budget) }
+}
+
+impl MethodArgs {
+    pub fn overrides(&self) -> Overrides {
+        Overrides {
+            preset: self.preset.clone(),
+            budget: self.budget,
+            blocks: self.blocks,
+            seed: self.seed,
+            accept_noisy: self.accept_noisy,
+            fallback_name: None,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Say this run: a folder, a name under --runs, or `last`
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// Find runs by name under this folder
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    /// Say it in this form; `dbduel list reports` names them all
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: String,
+    /// Write to this file instead of stdout
+    #[arg(long, value_name = "PATH")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Listed {
+    Engines,
+    Workloads,
+    Observers,
+    Reports,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// List these
+    #[arg(value_name = "WHAT")]
+    pub what: Listed,
+    /// Print the list as JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct FetchArgs {
+    /// Provision these, such as mysql@5.6.24 or postgres@17
+    #[arg(value_name = "ENGINE@VERSION", required = true)]
+    pub engines: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct CacheArgs {
+    /// Do this; without it, show what lies there
+    #[command(subcommand)]
+    pub action: Option<CacheAction>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+pub enum CacheAction {
+    /// Remove all cached servers, templates and snapshots; they come back when a run needs them
+    Clear,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_budget_without_a_unit_is_refused() {
+        let parse = |budget| Cli::try_parse_from(["dbduel", "plan", "x.toml", "--budget", budget]);
+        assert!(parse("20m").is_ok() && parse("0s").is_err());
+        assert!(parse("20").unwrap_err().to_string().contains("has no unit"));
+    }
+
+    #[test]
+    fn every_exit_status_is_in_the_help() {
+        use exit::{DONE, GATE_INCONCLUSIVE, GATE_SLOWER, INTERRUPTED, NOT_MEASURED, USAGE};
+        for status in [DONE, GATE_SLOWER, USAGE, GATE_INCONCLUSIVE, NOT_MEASURED, INTERRUPTED] {
+            assert!(EXIT_HELP.contains(&format!("{status:>5}  ")), "{status}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What is wrong with an experiment file, said so that the next step is plain.
+//!
+//! A mistake names the file, the line, the key, what was expected and the nearest word that is
+//! known. All mistakes of a file are collected and said together, in the order of its lines.
+
+use std::fmt;
+
+/// One thing that is wrong, with the lines that help to repair it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// From 1; `None` where the command line is at fault, not the file.
+    pub line: Option<usize>,
+    pub what: String,
+    /// What was expected, the nearest known word, the next step: one line each.
+    pub notes: Vec<String>,
+}
+
+/// Everything that is wrong with one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistakes {
+    pub file: String,
+    pub list: Vec<Mistake>,
+}
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for mistake in &self.list {
+            match mistake.line {
+                Some(line) => writeln!(out, "error: {}:{line}: {}", self.file, mistake.what)?,
+                None => writeln!(out, "error: {}", mistake.what)?,
+            }
+            for note in &mistake.notes {
+                writeln!(out, "  {note}")?;
+            }
+        }
+        write!(out, "see: `dbduel plan --defaults` prints every key, its default and the reason for it")
+    }
+}
+
+impl std::error::Error for Mistakes {}
+
+/// The known word that `word` was most likely meant to be.
+///
+/// Two slips are forgiven in short words and a third of the letters in long ones; past that a
+/// suggestion would only mislead.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let most_slips = (word.chars().count() / 3).max(2);
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .filter(|(slips, candidate)| *slips <= most_slips && *slips < candidate.chars().count())
+        .min_by_key(|(slips, _)| *slips)
+        .map(|(_, candidate)| candidate)
+}
+
+/// `did you mean ...?` where a known word is near, else the list of what is known.
+pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    match nearest(word, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("known here: {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_finds_its_word_and_nonsense_finds_none() {
+        let known = ["duration", "blocks", "seed"];
+        let check = |word, expected| assert_eq!(nearest(word, known), expected, "{word}");
+        check("durration", Some("duration"));
+        check("block", Some("blocks"));
+        check("sede", Some("seed"));
+        check("innodb_buffer_pool_size", None);
+        check("x", None);
+    }
+}

@@ -1,0 +1,443 @@
+//! Turns the text of an experiment file into an [`Experiment`], or into all its mistakes.
+//!
+//! Built on TOML values that know their place in the text, so that every mistake can name its line.
+//! It reads no environment and opens no file but the experiment; what the engines and workloads are
+//! called comes in as a [`Vocabulary`], because this module knows neither.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use load::{OptionSpec, OptionValue};
+use toml::de::DeTable;
+
+use super::contenders::{self, read_contenders};
+use super::defaults::{Defaults, METHOD_KEYS, MethodKeys, TRANSPORT_WORDS, Warmup, defaults};
+use super::mistakes::{Mistake, Mistakes, suggestion};
+use super::secrets;
+use super::section::{Reader, Section};
+use super::workloads::{read_sweep, read_workloads};
+use super::{Contender, Experiment, Method, NoisyHost};
+use crate::store::format::PlanRecord;
+
+const TOP_KEYS: &[&str] = &["name", "question", "baseline", "contender", "workload", "sweep", "method", "clients"];
+const TOP_KEYS_LATER: &[&str] = &["ladder", "recovery"];
+const CLIENTS_KEYS_LATER: &[&str] = &["cores", "launcher", "workers"];
+
+/// Where in the file a key belongs that stands in the wrong table: in TOML, a key belongs to the last
+/// table before it, which is easily forgotten.
+pub fn home_of(key: &str) -> Option<&'static str> {
+    if TOP_KEYS.contains(&key) {
+        Some("at the top of the file, before the first table")
+    } else if METHOD_KEYS.contains(&key) {
+        Some("in [method]")
+    } else if contenders::KEYS.contains(&key) {
+        Some("in a [[contender]]")
+    } else {
+        None
+    }
+}
+
+/// The names that a file may use: the engines and the workloads that there are.
+pub struct Vocabulary<'a> {
+    pub engines: Vec<EngineWords>,
+    pub workloads: Vec<&'static str>,
+    /// The options of a workload; `None` when there is no workload of that name.
+    pub options: &'a dyn Fn(&str) -> Option<&'static [OptionSpec]>,
+    /// What the workload itself says about options of the right name and type: its ranges and words.
+    pub check: &'a OptionCheck,
+}
+
+/// Checks the given options of a workload, by its name.
+pub type OptionCheck = dyn Fn(&str, &BTreeMap<String, OptionValue>) -> Result<(), OptionFault>;
+
+/// An option that its workload cannot honour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptionFault {
+    pub option: String,
+    /// What was expected instead, as a fragment that stands alone.
+    pub expected: String,
+}
+
+/// One engine's name, and how it spells a switch that the file sets to true or false.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineWords {
+    pub name: &'static str,
+    pub on: &'static str,
+    pub off: &'static str,
+}
+
+/// What the command line says about the method; it wins over the file.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    pub preset: Option<String>,
+    pub budget: Option<Duration>,
+    pub blocks: Option<u32>,
+    pub seed: Option<u64>,
+    pub accept_noisy: bool,
+    /// The name of an experiment whose file gives none; without it, that is the name of the file.
+    pub fallback_name: Option<String>,
+}
+
+impl Overrides {
+    /// What makes the stored text of a run the experiment of its plan again.
+    pub fn of_plan(plan: &PlanRecord) -> Overrides {
+        let method = &plan.method;
+        Overrides {
+            preset: Some(method.preset.clone()),
+            budget: method.budget_s.map(Duration::from_secs_f64),
+            blocks: Some(method.blocks),
+            seed: Some(plan.seed),
+            accept_noisy: method.noisy_host == NoisyHost::Stamp.word(),
+            fallback_name: Some(plan.name.clone()),
+        }
+    }
+}
+
+impl Experiment {
+    /// Reads and checks an experiment file.
+    pub fn load(path: &Path, vocabulary: &Vocabulary, overrides: &Overrides) -> Result<Experiment, Mistakes> {
+        let file = path.display().to_string();
+        let source = std::fs::read_to_string(path).map_err(|cause| unreadable(&file, &cause))?;
+        Experiment::parse(&source, &file, vocabulary, overrides)
+    }
+
+    /// Checks the text of an experiment file; `file` is its name in messages.
+    pub fn parse(
+        source: &str,
+        file: &str,
+        vocabulary: &Vocabulary,
+        overrides: &Overrides,
+    ) -> Result<Experiment, Mistakes> {
+        let (root, broken) = DeTable::parse_recoverable(source);
+        let mut reader = Reader::new(source);
+        for error in &broken {
+            let note = "expected TOML: key = value, with texts in quotes";
+            reader.reject(&error.span().unwrap_or(0..0), format!("not readable as TOML: {}", error.message()), note);
+        }
+        if broken.is_empty() {
+            let top = Section::new("", root.span(), root.get_ref());
+            let experiment = read_experiment(&mut reader, &top, file, vocabulary, overrides);
+            return match reader.finish(file) {
+                Some(mistakes) => Err(mistakes),
+                None => Ok(Experiment { text: secrets::mask(source), ..experiment }),
+            };
+        }
+        Err(reader.finish(file).expect("a broken file has at least one mistake"))
+    }
+}
+
+fn unreadable(file: &str, cause: &std::io::Error) -> Mistakes {
+    let note = "next: name a TOML file, such as one of those under experiments/".to_owned();
+    let mistake = Mistake { line: None, what: format!("cannot read {file}: {cause}"), notes: vec![note] };
+    Mistakes { file: file.to_owned(), list: vec![mistake] }
+}
+
+fn read_experiment<'a>(
+    reader: &mut Reader<'a>,
+    top: &Section<'a>,
+    file: &str,
+    vocabulary: &Vocabulary,
+    overrides: &Overrides,
+) -> Experiment {
+    let defaults = defaults();
+    reader.check_keys(top, TOP_KEYS, TOP_KEYS_LATER);
+    let contenders = read_contenders(reader, top, vocabulary, &defaults.storage);
+    Experiment {
+        name: (reader.text(top, "name")).or_else(|| overrides.fallback_name.clone()).unwrap_or_else(|| file_stem(file)),
+        question: reader.prose(top, "question"),
+        baseline: read_baseline(reader, top, &contenders),
+        workloads: read_workloads(reader, top, vocabulary, defaults.clients),
+        sweep: read_sweep(reader, top),
+        method: read_method(reader, top, &defaults, overrides),
+        transport: read_transport(reader, top, &defaults),
+        client_cores: None,
+        text: String::new(),
+        contenders,
+    }
+}
+
+fn file_stem(file: &str) -> String {
+    Path::new(file).file_stem().map_or_else(|| "experiment".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// The contender that all others are compared with: the first one, unless the file names another.
+fn read_baseline<'a>(reader: &mut Reader<'a>, top: &Section<'a>, contenders: &[Contender]) -> String {
+    let first = contenders.first().map(|contender| contender.name.clone()).unwrap_or_default();
+    let (Some(value), Some(name)) = (top.value("baseline"), reader.text(top, "baseline")) else {
+        return first;
+    };
+    if !contenders.is_empty() && !contenders.iter().any(|contender| contender.name == name) {
+        let names = contenders.iter().map(|contender| contender.name.as_str());
+        reader.reject(&value.span(), format!("`baseline` names no contender: \"{name}\""), suggestion(&name, names));
+    }
+    name
+}
+
+fn read_transport<'a>(reader: &mut Reader<'a>, top: &Section<'a>, defaults: &Defaults) -> super::Transport {
+    let Some(section) = reader.table(top, "clients") else {
+        return defaults.transport;
+    };
+    reader.check_keys(&section, &["transport"], CLIENTS_KEYS_LATER);
+    reader.choice(&section, "transport", TRANSPORT_WORDS).unwrap_or(defaults.transport)
+}
+
+/// `[method]`: the command line over the file over the preset over the defaults.
+fn read_method<'a>(reader: &mut Reader<'a>, top: &Section<'a>, defaults: &Defaults, overrides: &Overrides) -> Method {
+    let section = reader.table(top, "method");
+    let given = section.as_ref().map(|section| MethodKeys::read(reader, section)).unwrap_or_default();
+    if let Some(unknown) = given.preset.as_ref().filter(|name| defaults.preset(name).is_none()) {
+        reject_preset(reader, section.as_ref(), unknown, defaults);
+    }
+    let name = overrides.preset.clone().or_else(|| given.preset.clone()).or_else(|| defaults.method.preset.clone());
+    let name = name.expect("default-experiment.toml names a preset");
+    let preset = defaults.preset(&name).cloned().unwrap_or_else(|| {
+        if overrides.preset.is_some() {
+            reject_preset(reader, None, &name, defaults);
+        }
+        // Any preset will do for the rest of the checks: the file has a mistake already.
+        defaults.presets.first().map(|(_, keys)| keys.clone()).expect("there are presets")
+    });
+    let base = preset.over(&defaults.method);
+    let from_file = given.clone().over(&base);
+    let method = in_force(&override_keys(overrides).over(&from_file), defaults, name);
+    refuse_noise_under_strict(reader, section.as_ref(), &method, overrides);
+    Method { changed: changed_keys(&method, &base, overrides, &from_file, defaults), ..method }
+}
+
+fn override_keys(overrides: &Overrides) -> MethodKeys {
+    MethodKeys {
+        budget: overrides.budget,
+        blocks: overrides.blocks,
+        seed: overrides.seed,
+        noisy_host: overrides.accept_noisy.then_some(NoisyHost::Stamp),
+        ..MethodKeys::default()
+    }
+}
+
+fn in_force(keys: &MethodKeys, defaults: &Defaults, preset: String) -> Method {
+    const WHOLE: &str = "every preset over the defaults has a value for every key";
+    Method {
+        preset,
+        duration: keys.duration.expect(WHOLE),
+        warmup: warmup_time(keys.warmup.expect(WHOLE), defaults),
+        blocks: keys.blocks.expect(WHOLE),
+        margin: keys.margin.expect(WHOLE),
+        budget: keys.budget,
+        seed: keys.seed.expect(WHOLE),
+        stop: keys.stop.expect(WHOLE),
+        noisy_host: keys.noisy_host.expect(WHOLE),
+        page_cache: keys.page_cache.expect(WHOLE),
+        changed: Vec::new(),
+    }
+}
+
+/// Without a pilot, `auto` is the least time that a pilot could have chosen.
+fn warmup_time(warmup: Warmup, defaults: &Defaults) -> Duration {
+    match warmup {
+        Warmup::Auto => defaults.least_warmup,
+        Warmup::Time(time) => time,
+    }
+}
+
+fn reject_preset(reader: &mut Reader, section: Option<&Section>, name: &str, defaults: &Defaults) {
+    let names = defaults.presets.iter().map(|(known, _)| known.as_str());
+    let note = suggestion(name, names);
+    match section.and_then(|section| section.value("preset")) {
+        Some(value) => reader.reject(&value.span(), format!("unknown preset `{name}` in [method]"), note),
+        None => reader.reject_option(format!("unknown preset `{name}` (--preset)"), note),
+    }
+}
+
+/// A strict run on a noisy host would be strict in name only.
+fn refuse_noise_under_strict(reader: &mut Reader, section: Option<&Section>, method: &Method, overrides: &Overrides) {
+    if method.preset != "strict" || method.noisy_host == NoisyHost::Refuse {
+        return;
+    }
+    let what = "preset `strict` takes no noisy host";
+    match section.and_then(|section| section.value("noisy_host")) {
+        Some(value) if !overrides.accept_noisy => {
+            reader.reject(&value.span(), what, "take `noisy_host` out, or choose preset standard")
+        }
+        _ => reader
+            .reject_option(format!("{what} (--accept-noisy)"), "leave the option out, or choose --preset standard"),
+    }
+}
+
+/// The keys whose value in force is not the preset's, and the ones that the command line changed.
+fn changed_keys(
+    method: &Method,
+    base: &MethodKeys,
+    overrides: &Overrides,
+    from_file: &MethodKeys,
+    defaults: &Defaults,
+) -> Vec<String> {
+    let preset_warmup = base.warmup.map(|warmup| warmup_time(warmup, defaults));
+    let differs = [
+        ("preset", overrides.preset.is_some() && from_file.preset != overrides.preset),
+        ("duration", Some(method.duration) != base.duration),
+        ("warmup", Some(method.warmup) != preset_warmup),
+        ("blocks", Some(method.blocks) != base.blocks),
+        ("margin", Some(method.margin) != base.margin),
+        ("budget", method.budget != base.budget),
+        // Another seed in the file is another order, not another method; on the command line it is
+        // a plan that the file does not tell.
+        ("seed", overrides.seed.is_some() && overrides.seed != from_file.seed),
+        ("stop", Some(method.stop) != base.stop),
+        ("noisy_host", Some(method.noisy_host) != base.noisy_host),
+        ("page_cache", Some(method.page_cache) != base.page_cache),
+    ];
+    differs.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Origin, PageCache, Stop, Storage, Sweep, Transport, VersionRequest};
+    use super::*;
+
+    static OPTIONS: &[OptionSpec] = &[
+        OptionSpec { name: "rows", alias: Some("table_size"), default: "100000", help: "rows of each table" },
+        OptionSpec { name: "skip_trx", alias: None, default: "false", help: "no BEGIN and COMMIT" },
+        OptionSpec { name: "rand_type", alias: None, default: "uniform", help: "distribution" },
+        OptionSpec { name: "rand_zipfian_exp", alias: None, default: "0.8", help: "exponent" },
+    ];
+
+    fn vocabulary() -> Vocabulary<'static> {
+        let engine = |name, on, off| EngineWords { name, on, off };
+        Vocabulary {
+            engines: vec![engine("mysql", "ON", "OFF"), engine("postgres", "on", "off")],
+            workloads: vec!["oltp_read_write"],
+            options: &|name| (name == "oltp_read_write").then_some(OPTIONS),
+            check: &|_, options| match options.get("rows") {
+                Some(OptionValue::Number(0)) => {
+                    Err(OptionFault { option: "rows".into(), expected: "at least one row was expected".into() })
+                }
+                _ => Ok(()),
+            },
+        }
+    }
+
+    fn parse(source: &str) -> Result<Experiment, Mistakes> {
+        Experiment::parse(source, "x.toml", &vocabulary(), &Overrides::default())
+    }
+
+    fn parsed(source: &str) -> Experiment {
+        parse(source).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+    }
+
+    const SHORT: &str = "workload = \"oltp_read_write\"\n\
+        contender = [{ engine = \"mysql@5.7.29\" }, { engine = \"mysql@8.0.31\" }]\n\
+        sweep.clients = [1, 4, 16, 64]\nmethod.duration = \"90s\"\n";
+
+    #[test]
+    fn the_short_form_takes_everything_else_from_the_defaults() {
+        let experiment = parsed(SHORT);
+        assert_eq!((experiment.name.as_str(), experiment.baseline.as_str()), ("x", "mysql@5.7.29"));
+        assert_eq!(experiment.contenders[1].version, VersionRequest::Series("8.0.31".into()));
+        assert_eq!(experiment.contenders[0].storage, Storage::Disk);
+        assert_eq!(experiment.sweep, Some(Sweep { variable: "clients".into(), values: vec![1, 4, 16, 64] }));
+        assert_eq!(experiment.workloads[0].clients, 16);
+        assert_eq!(experiment.workloads[0].in_force["rows"], OptionValue::Number(100_000));
+        let method = &experiment.method;
+        assert_eq!((method.preset.as_str(), method.blocks, method.stop), ("standard", 20, Stop::Overall));
+        assert_eq!((method.warmup, method.page_cache), (Duration::from_secs(30), PageCache::Warm));
+        assert_eq!(method.changed, ["duration"]);
+        assert_eq!(experiment.transport, Transport::Socket);
+    }
+
+    #[test]
+    fn settings_become_the_texts_that_a_server_is_given() {
+        let experiment = parsed(
+            "workload = \"oltp_read_write\"\nname = \"n\"\n[[contender]]\nengine = \"mysql@system\"\n\
+             settings = { a = \"1G\", b = 1, c = true, d = 0.5, e = 0x10, f.g = 2 }\nstorage = \"/fast\"\n\
+             [[contender]]\nname = \"pg\"\nengine = \"postgres\"\nsettings = { fsync = false }\nbasedir = \"/opt/pg\"\n",
+        );
+        let [mysql, postgres] = &experiment.contenders[..] else { panic!("two contenders") };
+        let pairs = [("a", "1G"), ("b", "1"), ("c", "ON"), ("d", "0.5"), ("e", "16"), ("f.g", "2")];
+        let expected: BTreeMap<String, String> = pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+        assert_eq!(mysql.settings, expected);
+        assert_eq!(mysql.version, VersionRequest::System);
+        assert_eq!(mysql.storage, Storage::Directory("/fast".into()));
+        assert_eq!(postgres.settings["fsync"], "off");
+        assert_eq!(postgres.origin, Origin::Basedir("/opt/pg".into()));
+    }
+
+    #[test]
+    fn workload_options_are_known_by_alias_and_keep_their_type() {
+        let experiment = parsed(
+            "contender = [{ engine = \"mysql\" }]\n[[workload]]\nname = \"oltp_read_write\"\nlabel = \"small\"\n\
+             table_size = 1_000\nskip_trx = \"on\"\nrand_zipfian_exp = 1\nclients = 4\n\
+             [[workload]]\nname = \"oltp_read_write\"\n[sweep]\nclients = { from = 25, to = 110, step = 25 }\n",
+        );
+        let small = &experiment.workloads[0];
+        assert_eq!((small.label.as_str(), small.clients), ("small", 4));
+        assert_eq!(small.options["rows"], OptionValue::Number(1000));
+        assert_eq!(small.options["skip_trx"], OptionValue::Flag(true));
+        assert_eq!(small.options["rand_zipfian_exp"], OptionValue::Real(1.0));
+        assert_eq!(small.in_force["rand_type"], OptionValue::Text("uniform".into()));
+        assert_eq!(experiment.workloads[1].label, "oltp_read_write");
+        assert_eq!(experiment.sweep.unwrap().values, [25, 50, 75, 100]);
+    }
+
+    #[test]
+    fn what_a_workload_says_about_its_options_is_said_with_their_line() {
+        let file = "contender = [{ engine = \"mysql\" }]\n[workload]\nname = \"oltp_read_write\"\ntable_size = 0\n";
+        let mistakes = parse(file).unwrap_err();
+        let said = "error: x.toml:4: `table_size` in [workload] cannot be 0\n  at least one row was expected\n";
+        assert!(mistakes.to_string().starts_with(said), "{mistakes}");
+    }
+
+    #[test]
+    fn the_command_line_wins_over_the_file_and_is_written_down() {
+        let overrides = Overrides {
+            preset: Some("quick".into()),
+            budget: Some(Duration::from_secs(60)),
+            blocks: Some(12),
+            seed: Some(7),
+            accept_noisy: true,
+            fallback_name: None,
+        };
+        let experiment = Experiment::parse(SHORT, "x.toml", &vocabulary(), &overrides).unwrap();
+        let method = &experiment.method;
+        assert_eq!((method.preset.as_str(), method.blocks, method.seed), ("quick", 12, 7));
+        assert_eq!((method.duration.as_secs(), method.warmup.as_secs()), (90, 2));
+        // `noisy_host` is not among them: quick takes a noisy host anyway.
+        assert_eq!(method.changed, ["preset", "duration", "blocks", "budget", "seed"]);
+    }
+
+    #[test]
+    fn a_noisy_host_is_refused_under_strict_wherever_it_is_asked_for() {
+        let strict = format!("{SHORT}method.preset = \"strict\"\n");
+        assert!(parse(&strict).is_ok());
+        let noisy = parse(&format!("{strict}method.noisy_host = \"stamp\"\n")).unwrap_err();
+        assert_eq!((noisy.list.len(), noisy.list[0].line), (1, Some(6)));
+        let overrides = Overrides { accept_noisy: true, ..Overrides::default() };
+        let noisy = Experiment::parse(&strict, "x.toml", &vocabulary(), &overrides).unwrap_err();
+        assert_eq!((noisy.list.len(), noisy.list[0].line), (1, None));
+    }
+
+    #[test]
+    fn the_stored_text_holds_no_password() {
+        let experiment = parsed(&format!("# root_password = \"hunter2\"\n{SHORT}"));
+        assert!(!experiment.text.contains("hunter2"));
+        assert!(experiment.text.ends_with(SHORT));
+    }
+
+    #[test]
+    fn no_text_makes_the_parser_panic() {
+        for cut in 0..SHORT.len() {
+            let _ = parse(&SHORT[..cut]);
+        }
+        for odd in [
+            "contender = 1",
+            "workload = [1]",
+            "sweep = []",
+            "method = \"x\"",
+            "contender = [[]]",
+            "clients = 1",
+            "= =",
+        ] {
+            assert!(parse(odd).is_err(), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Keeps passwords out of everything that is stored, printed or hashed.
+//!
+//! Works on the text of a file rather than on its parsed form, so that a password in a comment or in
+//! a file with mistakes is masked too. It changes nothing else: line numbers stay as they are.
+
+/// What stands in the place of a secret.
+pub const MASK: &str = "***";
+
+/// Whether the value of this key must never be stored.
+///
+/// The name of a file that holds a password is no secret, nor is a policy about passwords.
+pub fn is_secret_key(key: &str) -> bool {
+    let key = key.trim().trim_matches(['"', '\'']).to_ascii_lowercase();
+    ["password", "passwd", "passphrase", "secret"].iter().any(|ending| key.ends_with(ending))
+}
+
+/// The text with the values of secret keys and the passwords of URLs replaced by `***`.
+pub fn mask(text: &str) -> String {
+    text.split_inclusive('\n').map(|line| mask_urls(&mask_values(line))).collect()
+}
+
+/// Masks every quoted value in a line whose key is a secret one.
+fn mask_values(line: &str) -> String {
+    let mut masked = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(equals) = rest.find('=') {
+        let (before, after) = rest.split_at(equals + 1);
+        masked.push_str(before);
+        rest = after;
+        if is_secret_key(last_word(&before[..equals])) {
+            let value_len = quoted_len(rest);
+            if value_len > 0 {
+                masked.push_str(" \"***\"");
+                rest = &rest[value_len..];
+            }
+        }
+    }
+    masked + rest
+}
+
+/// The key that ends `text`: what follows the last separator of a TOML table.
+fn last_word(text: &str) -> &str {
+    text.trim_end().rsplit([' ', '\t', ',', '{', '.', '#']).next().unwrap_or("")
+}
+
+/// Bytes of the value at the start of `text`: up to its closing quote, or up to the end of a bare word.
+fn quoted_len(text: &str) -> usize {
+    let lead = text.len() - text.trim_start().len();
+    let value = &text[lead..];
+    let Some(quote) = value.chars().next().filter(|first| matches!(first, '"' | '\'')) else {
+        let bare = value.find([',', '}', '#', '\n']).unwrap_or(value.len());
+        return if bare == 0 { 0 } else { lead + bare };
+    };
+    let mut escaped = false;
+    for (at, letter) in value.char_indices().skip(1) {
+        if letter == quote && !escaped {
+            return lead + at + 1;
+        }
+        escaped = letter == '\\' && quote == '"' && !escaped;
+    }
+    text.trim_end_matches('\n').len()
+}
+
+/// Masks `password` in every `scheme://user:password@host`.
+pub fn mask_urls(text: &str) -> String {
+    let mut masked = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        masked.push_str(before);
+        let authority_len = after.find(['/', '?', '"', '\'', ' ', '\n']).unwrap_or(after.len());
+        let (authority, behind) = after.split_at(authority_len);
+        masked.push_str(&mask_authority(authority));
+        rest = behind;
+    }
+    masked + rest
+}
+
+fn mask_authority(authority: &str) -> String {
+    match authority.rsplit_once('@').and_then(|(login, host)| Some((login.split_once(':')?.0, host))) {
+        Some((user, host)) => format!("{user}:{MASK}@{host}"),
+        None => authority.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_masked_and_nothing_else_is() {
+        let check = |text, expected| assert_eq!(mask(text), expected, "{text}");
+        check("password = \"hunter2\"\n", "password = \"***\"\n");
+        check("settings = { root_password = 'a b', x = 1 }", "settings = { root_password = \"***\", x = 1 }");
+        check("password = \"a\\\"b\" # c", "password = \"***\" # c");
+        check("# password = \"old\"", "# password = \"***\"");
+        check("password_file = \"/etc/pw\"", "password_file = \"/etc/pw\"");
+        check("default_password_lifetime = 0", "default_password_lifetime = 0");
+        check("target = \"mysql://app:s3@cret@db:3306/x\"", "target = \"mysql://app:***@db:3306/x\"");
+        check("target = \"mysql://app@db/x\"", "target = \"mysql://app@db/x\"");
+        check("# see https://example.org/a?b=c", "# see https://example.org/a?b=c");
+    }
+
+    #[test]
+    fn line_numbers_survive_masking() {
+        let text = "a = 1\npassword = \"x\"\n\nb = 2\n";
+        assert_eq!(mask(text).lines().count(), text.lines().count());
+    }
+}

@@ -1,0 +1,301 @@
+//! Reads one table of a TOML file, key by key, and remembers every mistake with its line.
+//!
+//! It knows how values are written, not what they mean to dbduel: that is `parse.rs`. A value that
+//! cannot be used is noted as a mistake and read as absent, so that reading can go on and one pass
+//! finds all the mistakes of a file.
+
+use std::ops::{Range, RangeInclusive};
+use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::mistakes::{Mistake, Mistakes, nearest, suggestion};
+use super::parse::home_of;
+use super::quantity;
+use super::secrets::mask_urls;
+
+pub type Value<'a> = Spanned<DeValue<'a>>;
+
+/// Mistakes that are worth saying at once; behind them a reader only scrolls.
+const MOST_MISTAKES: usize = 20;
+
+/// One table of the file, under the name that a reader knows it by.
+#[derive(Clone)]
+pub struct Section<'a> {
+    /// `[method]`; empty for the top of the file.
+    pub title: String,
+    pub span: Range<usize>,
+    pub table: &'a DeTable<'a>,
+}
+
+impl<'a> Section<'a> {
+    pub fn new(title: impl Into<String>, span: Range<usize>, table: &'a DeTable<'a>) -> Self {
+        Section { title: title.into(), span, table }
+    }
+
+    pub fn value(&self, key: &str) -> Option<&'a Value<'a>> {
+        self.table.get(key)
+    }
+
+    /// The key with its table, as it stands in a message.
+    fn place(&self, key: &str) -> String {
+        if self.title.is_empty() { format!("`{key}`") } else { format!("`{key}` in {}", self.title) }
+    }
+}
+
+/// The source text and the mistakes found in it so far.
+pub struct Reader<'a> {
+    source: &'a str,
+    mistakes: Vec<Mistake>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(source: &'a str) -> Self {
+        Reader { source, mistakes: Vec::new() }
+    }
+
+    /// Says what is wrong at this place of the file.
+    pub fn reject(&mut self, span: &Range<usize>, what: impl Into<String>, note: impl Into<String>) {
+        // Messages quote values, and a value may be a URL with a password in it.
+        let (what, note) = (mask_urls(&what.into()), mask_urls(&note.into()));
+        self.mistakes.push(Mistake { line: Some(self.line(span)), what, notes: vec![note] });
+    }
+
+    /// Says what is wrong with the command line.
+    pub fn reject_option(&mut self, what: impl Into<String>, note: impl Into<String>) {
+        self.mistakes.push(Mistake { line: None, what: what.into(), notes: vec![note.into()] });
+    }
+
+    pub fn line(&self, span: &Range<usize>) -> usize {
+        let end = span.start.min(self.source.len());
+        self.source.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count() + 1
+    }
+
+    /// All mistakes in the order of the file; `None` when there are none.
+    pub fn finish(mut self, file: &str) -> Option<Mistakes> {
+        if self.mistakes.is_empty() {
+            return None;
+        }
+        self.mistakes.sort_by_key(|mistake| mistake.line);
+        let more = self.mistakes.len().saturating_sub(MOST_MISTAKES);
+        self.mistakes.truncate(MOST_MISTAKES);
+        if let (true, Some(last)) = (more > 0, self.mistakes.last_mut()) {
+            last.notes.push(format!("and {more} more mistakes behind this one"));
+        }
+        Some(Mistakes { file: file.to_owned(), list: self.mistakes })
+    }
+
+    /// Refuses every key of the table that is neither known nor planned.
+    ///
+    /// `later` holds keys of the documented file format that this version cannot honour: a key that
+    /// is silently without effect would make a result mean something else than its file says.
+    pub fn check_keys(&mut self, section: &Section, known: &[&str], later: &[&str]) {
+        for (key, _) in section.table {
+            let (name, span) = (key.get_ref().as_ref(), key.span());
+            if known.contains(&name) {
+                continue;
+            }
+            if later.contains(&name) {
+                self.not_yet(&span, &section.place(name));
+                continue;
+            }
+            let place =
+                if section.title.is_empty() { "at the top of the file" } else { &format!("in {}", section.title) };
+            let note = match nearest(name, known.iter().copied()).is_none().then(|| home_of(name)) {
+                Some(Some(home)) => format!("`{name}` belongs {home}"),
+                _ => suggestion(name, known.iter().copied()),
+            };
+            self.reject(&span, format!("unknown key `{name}` {place}"), note);
+        }
+    }
+
+    /// Refuses something that the file format has and this version does not.
+    pub fn not_yet(&mut self, span: &Range<usize>, what: &str) {
+        self.reject(
+            span,
+            format!("{what} is not supported by this version yet"),
+            "take it out of the file, or wait for a later version",
+        );
+    }
+
+    /// Refuses a value of the wrong type, naming what was expected.
+    pub fn wrong_type(&mut self, section: &Section, key: &str, value: &Value, expected: &str) {
+        let found = value.get_ref().type_str();
+        let article = if found.starts_with(['a', 'i']) { "an" } else { "a" };
+        self.reject(
+            &value.span(),
+            format!("{} is {article} {found}", section.place(key)),
+            format!("expected {expected}"),
+        );
+    }
+
+    /// A text on one line, such as a name: it will stand in tables and file names.
+    pub fn text(&mut self, section: &Section<'a>, key: &str) -> Option<String> {
+        let text = self.prose(section, key)?;
+        if text.contains('\n') {
+            let what = format!("{} has more than one line", section.place(key));
+            self.reject(&section.value(key)?.span(), what, "expected a text on one line");
+            return None;
+        }
+        Some(text)
+    }
+
+    /// A text of any number of lines.
+    pub fn prose(&mut self, section: &Section<'a>, key: &str) -> Option<String> {
+        let value = section.value(key)?;
+        let Some(text) = value.get_ref().as_str() else {
+            self.wrong_type(section, key, value, &format!("a text in quotes: {key} = \"...\""));
+            return None;
+        };
+        if text.trim().is_empty() || text.chars().any(|letter| letter.is_control() && letter != '\n') {
+            self.reject(
+                &value.span(),
+                format!("{} is empty or holds control characters", section.place(key)),
+                "expected a readable text",
+            );
+            return None;
+        }
+        Some(text.to_owned())
+    }
+
+    /// A whole number inside `range`.
+    pub fn whole(&mut self, section: &Section<'a>, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
+        let value = section.value(key)?;
+        self.whole_value(section, key, value, range)
+    }
+
+    pub fn whole_value(
+        &mut self,
+        section: &Section,
+        key: &str,
+        value: &Value,
+        range: RangeInclusive<u64>,
+    ) -> Option<u64> {
+        let Some(number) = integer(value) else {
+            self.wrong_type(section, key, value, &format!("a whole number: {key} = {}", range.start().max(&8)));
+            return None;
+        };
+        match u64::try_from(number).ok().filter(|number| range.contains(number)) {
+            Some(number) => Some(number),
+            None => {
+                let expected = format!("expected {} to {}", range.start(), range.end());
+                self.reject(
+                    &value.span(),
+                    format!("{} is {number}, which is out of range", section.place(key)),
+                    expected,
+                );
+                None
+            }
+        }
+    }
+
+    pub fn duration(&mut self, section: &Section<'a>, key: &str, least: Duration) -> Option<Duration> {
+        let duration = self.quantity(section, key, "a time with its unit: \"60s\", \"2m\"", quantity::duration)?;
+        if duration < least {
+            let expected = format!("expected at least {}", quantity::duration_text(least));
+            self.reject(&section.value(key)?.span(), format!("{} is too short", section.place(key)), expected);
+            return None;
+        }
+        Some(duration)
+    }
+
+    pub fn percent(&mut self, section: &Section<'a>, key: &str) -> Option<f64> {
+        self.quantity(section, key, "a percentage: \"1%\"", quantity::percent)
+    }
+
+    /// A text that `read` understands; a bare number is answered with the units.
+    fn quantity<T>(
+        &mut self,
+        section: &Section<'a>,
+        key: &str,
+        expected: &str,
+        read: fn(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let value = section.value(key)?;
+        if let Some(number) = real(value) {
+            let what = format!("{} is {number}, a number without its unit", section.place(key));
+            self.reject(&value.span(), what, format!("expected {expected}"));
+            return None;
+        }
+        let Some(text) = value.get_ref().as_str() else {
+            self.wrong_type(section, key, value, expected);
+            return None;
+        };
+        match read(text) {
+            Ok(quantity) => Some(quantity),
+            Err(cause) => {
+                self.reject(&value.span(), format!("{}: {cause}", section.place(key)), format!("expected {expected}"));
+                None
+            }
+        }
+    }
+
+    /// One of a list of words; a word with `None` is documented, but not supported by this version.
+    pub fn choice<T: Copy>(&mut self, section: &Section<'a>, key: &str, words: &[(&str, Option<T>)]) -> Option<T> {
+        let value = section.value(key)?;
+        let expected = || words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
+        let Some(word) = value.get_ref().as_str() else {
+            self.wrong_type(section, key, value, &format!("one of {}", expected()));
+            return None;
+        };
+        match words.iter().find(|(known, _)| *known == word) {
+            Some((_, Some(meaning))) => Some(*meaning),
+            Some((_, None)) => {
+                self.not_yet(&value.span(), &format!("{key} = \"{word}\""));
+                None
+            }
+            None => {
+                let what = format!("{} is \"{word}\", which is none of {}", section.place(key), expected());
+                self.reject(&value.span(), what, suggestion(word, words.iter().map(|(known, _)| *known)));
+                None
+            }
+        }
+    }
+
+    /// A table under this key.
+    pub fn table(&mut self, section: &Section<'a>, key: &str) -> Option<Section<'a>> {
+        let (key_span, value) = section.table.get_key_value(key).map(|(key, value)| (key.span(), value))?;
+        match value.get_ref().as_table() {
+            Some(table) => Some(Section::new(format!("[{key}]"), key_span, table)),
+            None => {
+                self.wrong_type(section, key, value, &format!("a table: [{key}]"));
+                None
+            }
+        }
+    }
+
+    /// The tables of an array such as `[[contender]]`, each under its own span.
+    pub fn tables(&mut self, section: &Section<'a>, key: &str) -> Vec<Section<'a>> {
+        let Some(value) = section.value(key) else {
+            return Vec::new();
+        };
+        let expected = format!("tables: [[{key}]], or {key} = [{{ ... }}, {{ ... }}]");
+        let Some(items) = value.get_ref().as_array() else {
+            self.wrong_type(section, key, value, &expected);
+            return Vec::new();
+        };
+        let mut sections = Vec::new();
+        for item in items.iter() {
+            match item.get_ref().as_table() {
+                Some(table) => sections.push(Section::new(format!("[[{key}]]"), item.span(), table)),
+                None => self.wrong_type(section, key, item, &expected),
+            }
+        }
+        sections
+    }
+}
+
+/// The integer in a value, in whatever base it was written.
+pub fn integer(value: &Value) -> Option<i128> {
+    let integer = value.get_ref().as_integer()?;
+    i128::from_str_radix(integer.as_str(), integer.radix()).ok()
+}
+
+/// The number in a value, whole or not.
+pub fn real(value: &Value) -> Option<f64> {
+    match value.get_ref() {
+        DeValue::Float(number) => number.as_str().parse().ok(),
+        _ => integer(value).map(|number| number as f64),
+    }
+}

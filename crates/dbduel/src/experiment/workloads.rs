@@ -1,0 +1,340 @@
+//! Reads the `[workload]` tables and the `[sweep]`: what the contenders do, and what varies.
+//!
+//! Which options a workload has, and of which type, is the workload's own knowledge; the type of an
+//! option is the type of its default.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use load::{OptionSpec, OptionValue};
+use toml::de::DeValue;
+
+use super::mistakes::suggestion;
+use super::parse::{OptionFault, Vocabulary};
+use super::section::{Reader, Section, Value, integer, real};
+use super::{Sweep, WorkloadChoice};
+
+/// Keys of every workload; the rest are the workload's own options.
+const KEYS: &[&str] = &["name", "label", "clients"];
+/// Documented keys that this version honours only where a workload has an option of that name.
+const KEYS_LATER: &[&str] = &[
+    "compat",
+    "mode",
+    "rate",
+    "isolation",
+    "data_seed",
+    "read_only",
+    "warehouses",
+    "terminals",
+    "terminals_per_warehouse",
+    "form",
+    "pacing",
+    "programs",
+    "operations",
+    "small",
+    "fast",
+    "create_options",
+    "time_limit",
+    "limits",
+    "loop_short",
+    "files",
+];
+const WORKLOADS_LATER: &[&str] = &["oltp", "tpcc", "sql-bench", "script"];
+/// What a sweep may vary one day; today it is `clients`.
+const SWEEPS_LATER: &[&str] = &["cores", "rate", "warehouses"];
+const MOST_CLIENTS: u64 = 10_000;
+const MOST_POINTS: usize = 200;
+
+/// All workloads of the file, in its order; their labels are unique.
+pub fn read_workloads<'a>(
+    reader: &mut Reader<'a>,
+    top: &Section<'a>,
+    vocabulary: &Vocabulary,
+    clients: u32,
+) -> Vec<WorkloadChoice> {
+    let Some(value) = top.value("workload") else {
+        reader.reject(
+            &(0..0),
+            "no workload: nothing to measure",
+            "add workload = \"oltp_read_write\", or a [workload] table",
+        );
+        return Vec::new();
+    };
+    if value.get_ref().is_str() {
+        return read_short_form(reader, value, vocabulary, clients).into_iter().collect();
+    }
+    let sections = if value.get_ref().is_array() {
+        reader.tables(top, "workload")
+    } else {
+        reader.table(top, "workload").into_iter().collect()
+    };
+    let mut labels = BTreeSet::new();
+    let mut workloads = Vec::new();
+    for section in &sections {
+        let Some(workload) = read_workload(reader, section, vocabulary, clients) else {
+            continue;
+        };
+        if !labels.insert(workload.label.clone()) {
+            let span = section.value("label").or(section.value("name")).map_or(section.span.clone(), Value::span);
+            let what = format!("two workloads have the label `{}`", workload.label);
+            reader.reject(&span, what, "give each [[workload]] its own `label`");
+        }
+        workloads.push(workload);
+    }
+    if value.get_ref().as_array().is_some_and(|items| items.is_empty()) {
+        reader.reject(&value.span(), "no workload: nothing to measure", "add workload = \"oltp_read_write\"");
+    }
+    workloads
+}
+
+/// `workload = "oltp_read_write"`.
+fn read_short_form(
+    reader: &mut Reader,
+    value: &Value,
+    vocabulary: &Vocabulary,
+    clients: u32,
+) -> Option<WorkloadChoice> {
+    let name = value.get_ref().as_str()?;
+    let specs = known_options(reader, value, name, vocabulary)?;
+    Some(WorkloadChoice {
+        label: name.to_owned(),
+        name: name.to_owned(),
+        options: BTreeMap::new(),
+        in_force: in_force(specs, &BTreeMap::new()),
+        clients,
+    })
+}
+
+fn read_workload<'a>(
+    reader: &mut Reader<'a>,
+    section: &Section<'a>,
+    vocabulary: &Vocabulary,
+    clients: u32,
+) -> Option<WorkloadChoice> {
+    let Some(name_value) = section.value("name") else {
+        reader.reject(
+            &section.span,
+            "this workload has no `name`",
+            suggestion("", vocabulary.workloads.iter().copied()),
+        );
+        return None;
+    };
+    let name = reader.text(section, "name")?;
+    let specs = known_options(reader, name_value, &name, vocabulary)?;
+    check_workload_keys(reader, section, &name, specs);
+    let options = read_options(reader, section, specs);
+    if let Err(fault) = (vocabulary.check)(&name, &options) {
+        reject_option(reader, section, specs, &fault);
+    }
+    Some(WorkloadChoice {
+        label: reader.text(section, "label").unwrap_or_else(|| name.clone()),
+        in_force: in_force(specs, &options),
+        options,
+        clients: reader.whole(section, "clients", 1..=MOST_CLIENTS).map_or(clients, |clients| clients as u32),
+        name,
+    })
+}
+
+/// The options of a workload, or a mistake when there is no workload of that name.
+fn known_options(
+    reader: &mut Reader,
+    value: &Value,
+    name: &str,
+    vocabulary: &Vocabulary,
+) -> Option<&'static [OptionSpec]> {
+    let specs = (vocabulary.options)(name);
+    if specs.is_none() {
+        if WORKLOADS_LATER.contains(&name) {
+            reader.not_yet(&value.span(), &format!("workload `{name}`"));
+        } else {
+            let note = suggestion(name, vocabulary.workloads.iter().copied());
+            reader.reject(&value.span(), format!("unknown workload `{name}`"), note);
+        }
+    }
+    specs
+}
+
+fn check_workload_keys(reader: &mut Reader, section: &Section, name: &str, specs: &[OptionSpec]) {
+    let own = specs.iter().flat_map(|spec| std::iter::once(spec.name).chain(spec.alias));
+    let known: Vec<&str> = KEYS.iter().copied().chain(own).collect();
+    let titled = Section { title: format!("{} of {name}", section.title), ..section.clone() };
+    reader.check_keys(&titled, &known, KEYS_LATER);
+}
+
+/// The options that were given, under their proper names.
+fn read_options<'a>(
+    reader: &mut Reader<'a>,
+    section: &Section<'a>,
+    specs: &[OptionSpec],
+) -> BTreeMap<String, OptionValue> {
+    let mut options = BTreeMap::new();
+    for spec in specs.iter().filter(|spec| !KEYS.contains(&spec.name)) {
+        let own = section.value(spec.name).map(|value| (spec.name, value));
+        let other = spec.alias.and_then(|alias| section.value(alias).map(|value| (alias, value)));
+        if let (Some(_), Some((alias, value))) = (own, other) {
+            let what = format!("`{alias}` and `{}` are the same option", spec.name);
+            reader.reject(&value.span(), what, "keep one of them");
+        }
+        let Some((key, value)) = own.or(other) else {
+            continue;
+        };
+        match option_value(value, &default_value(spec)) {
+            Ok(given) => drop(options.insert(spec.name.to_owned(), given)),
+            Err(expected) => reader.reject(
+                &value.span(),
+                format!("`{key}` in {} cannot be {}", section.title, said(value)),
+                format!("expected {expected}; the default is {}", spec.default),
+            ),
+        }
+    }
+    options
+}
+
+/// Says what the workload has against an option, at the place where the file gives it.
+fn reject_option(reader: &mut Reader, section: &Section, specs: &[OptionSpec], fault: &OptionFault) {
+    let alias = specs.iter().find(|spec| spec.name == fault.option).and_then(|spec| spec.alias);
+    let given = |key: &str| {
+        section
+            .value(key)
+            .map(|value| (value.span(), format!("`{key}` in {} cannot be {}", section.title, said(value))))
+    };
+    let (span, what) = given(&fault.option)
+        .or_else(|| alias.and_then(given))
+        .unwrap_or_else(|| (section.span.clone(), format!("`{}` in {} does not fit", fault.option, section.title)));
+    reader.reject(&span, what, fault.expected.as_str());
+}
+
+/// A value as it would stand in a message.
+fn said(value: &Value) -> String {
+    match value.get_ref() {
+        DeValue::String(text) => format!("\"{text}\""),
+        DeValue::Boolean(flag) => flag.to_string(),
+        DeValue::Integer(number) => number.to_string(),
+        DeValue::Float(number) => number.to_string(),
+        other => format!("a value of type {}", other.type_str()),
+    }
+}
+
+/// The value of an option, if it has the type of its default.
+fn option_value(value: &Value, default: &OptionValue) -> Result<OptionValue, &'static str> {
+    let text = value.get_ref().as_str();
+    match default {
+        OptionValue::Flag(_) => match (value.get_ref().as_bool(), text) {
+            (Some(flag), _) => Ok(OptionValue::Flag(flag)),
+            (_, Some("on")) => Ok(OptionValue::Flag(true)),
+            (_, Some("off")) => Ok(OptionValue::Flag(false)),
+            _ => Err("true or false"),
+        },
+        OptionValue::Number(usual) => integer(value)
+            .and_then(|number| i64::try_from(number).ok())
+            .filter(|number| *number >= 0 || *usual < 0)
+            .map(OptionValue::Number)
+            .ok_or("a whole number, not negative"),
+        OptionValue::Real(_) => {
+            real(value).filter(|number| number.is_finite()).map(OptionValue::Real).ok_or("a number")
+        }
+        OptionValue::Text(_) => text.map(|text| OptionValue::Text(text.to_owned())).ok_or("a text in quotes"),
+    }
+}
+
+/// The default of an option, which also says of which type the option is.
+fn default_value(spec: &OptionSpec) -> OptionValue {
+    let Ok(value) = DeValue::parse(spec.default) else {
+        return OptionValue::Text(spec.default.to_owned());
+    };
+    match value.get_ref() {
+        DeValue::Boolean(flag) => OptionValue::Flag(*flag),
+        DeValue::String(text) => OptionValue::Text(text.to_string()),
+        DeValue::Integer(_) => {
+            let number = integer(&value).and_then(|number| i64::try_from(number).ok());
+            OptionValue::Number(number.expect("the default of an option fits its type"))
+        }
+        DeValue::Float(_) => OptionValue::Real(real(&value).expect("the default of an option is a number")),
+        _ => OptionValue::Text(spec.default.to_owned()),
+    }
+}
+
+fn in_force(specs: &[OptionSpec], given: &BTreeMap<String, OptionValue>) -> BTreeMap<String, OptionValue> {
+    specs
+        .iter()
+        .filter(|spec| !KEYS.contains(&spec.name))
+        .map(|spec| (spec.name.to_owned(), given.get(spec.name).cloned().unwrap_or_else(|| default_value(spec))))
+        .collect()
+}
+
+/// `[sweep]`: at most one number varies.
+pub fn read_sweep<'a>(reader: &mut Reader<'a>, top: &Section<'a>) -> Option<Sweep> {
+    top.value("sweep")?;
+    let section = reader.table(top, "sweep")?;
+    if section.table.len() > 1 {
+        let names: Vec<String> = section.table.keys().map(|key| format!("`{}`", key.get_ref())).collect();
+        let what = format!("[sweep] varies more than one number: {}", names.join(" and "));
+        reader.reject(
+            &section.span,
+            what,
+            "keep one and fix the other in [workload]: two at once would hide which of them matters",
+        );
+        return None;
+    }
+    reader.check_keys(&section, &["clients"], SWEEPS_LATER);
+    let values = read_sweep_values(reader, &section, "clients")?;
+    Some(Sweep { variable: "clients".to_owned(), values })
+}
+
+/// `[1, 2, 4]` or `{ from = 25, to = 650, step = 25 }`.
+fn read_sweep_values<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &str) -> Option<Vec<u64>> {
+    let value = section.value(key)?;
+    let expected = "a list or a range: [1, 4, 16], or { from = 25, to = 650, step = 25 }";
+    let values = match value.get_ref() {
+        DeValue::Array(items) => {
+            let numbers = items.iter().map(|item| reader.whole_value(section, key, item, 1..=MOST_CLIENTS));
+            numbers.collect::<Vec<_>>().into_iter().collect::<Option<Vec<u64>>>()?
+        }
+        DeValue::Table(_) => read_range(reader, section, key)?,
+        _ => {
+            reader.wrong_type(section, key, value, expected);
+            return None;
+        }
+    };
+    let distinct: BTreeSet<u64> = values.iter().copied().collect();
+    if values.is_empty() || values.len() > MOST_POINTS {
+        reader.reject(
+            &value.span(),
+            format!("the sweep has {} points", values.len()),
+            format!("expected 1 to {MOST_POINTS}"),
+        );
+        return None;
+    }
+    if distinct.len() < values.len() {
+        reader.reject(&value.span(), "the sweep names one value twice", "expected each value once");
+        return None;
+    }
+    Some(values)
+}
+
+fn read_range<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &str) -> Option<Vec<u64>> {
+    let range = reader
+        .table(section, key)
+        .map(|range| Section { title: "the range of [sweep] clients".to_owned(), ..range })?;
+    reader.check_keys(&range, &["from", "to", "step"], &[]);
+    let mut bound = |name: &str| {
+        if range.value(name).is_none() {
+            reader.reject(
+                &range.span,
+                format!("the range of the sweep has no `{name}`"),
+                "expected { from = 25, to = 650, step = 25 }",
+            );
+        }
+        reader.whole(&range, name, 1..=MOST_CLIENTS)
+    };
+    let (from, to, step) = (bound("from"), bound("to"), bound("step"));
+    let (from, to, step) = (from?, to?, step?);
+    if from > to {
+        reader.reject(
+            &range.span,
+            format!("the range of the sweep runs backwards: from {from} to {to}"),
+            "expected `from` below `to`",
+        );
+        return None;
+    }
+    Some((from..=to).step_by(step as usize).collect())
+}

@@ -1,0 +1,377 @@
+//! What we will do: all the trials in order, shuffled and seeded, with what they will need.
+//!
+//! A plan is written and hashed before the first block, and nothing that happens later changes it.
+//! It starts nothing and looks nothing up; what the contenders were resolved to comes in as
+//! [`ResolvedFacts`]. What must stay true: the same file, seed and facts make the same plan, to the
+//! byte, on any machine.
+
+mod estimate;
+mod order;
+mod text;
+
+use std::collections::BTreeMap;
+
+use load::OptionValue;
+use sha2::{Digest, Sha256};
+
+use crate::experiment::{Contender, Experiment, MASK, Method, Transport, WorkloadChoice, is_secret_key};
+use crate::store::format::{ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, WorkloadRecord};
+
+pub use estimate::Estimate;
+
+/// Confidence of every word, after all looks: at most 5 % of them are false.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Steps of the full method that no run of this version takes; words carry the caveat `quick`.
+const LEFT_OUT: &[&str] =
+    &["pilot", "steady-state check", "drain of server debt", "repeats of flagged blocks", "null-server self-check"];
+
+/// What a contender's engine and version were resolved to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResolvedFacts {
+    pub version: String,
+    /// Where the server comes from, for a reader.
+    pub source: String,
+    /// What dbduel sets by itself, for the settings that the file leaves alone.
+    pub own_settings: BTreeMap<String, String>,
+}
+
+/// The plan as it is stored, and what it is expected to take.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub record: PlanRecord,
+    pub estimate: Estimate,
+}
+
+impl Plan {
+    /// Plans every trial of the experiment; `resolved` holds one entry per contender, in order.
+    pub fn new(experiment: &Experiment, resolved: &[ResolvedFacts]) -> Plan {
+        assert_eq!(experiment.contenders.len(), resolved.len(), "every contender was resolved");
+        let mut record = PlanRecord {
+            format_version: FORMAT_VERSION,
+            name: experiment.name.clone(),
+            question: experiment.question.clone(),
+            plan_hash: String::new(),
+            seed: experiment.method.seed,
+            baseline: experiment.baseline.clone(),
+            contenders: experiment
+                .contenders
+                .iter()
+                .zip(resolved)
+                .map(|(who, facts)| contender_record(who, facts))
+                .collect(),
+            workloads: experiment.workloads.iter().map(workload_record).collect(),
+            method: method_record(&experiment.method, experiment.transport),
+            trials: order::trials(experiment),
+        };
+        record.plan_hash = plan_hash(&record);
+        Plan { estimate: Estimate::of(experiment, &record.trials), record }
+    }
+
+    /// The trials of each block, in order.
+    pub fn blocks(&self) -> impl Iterator<Item = &[PlannedTrial]> {
+        self.record.trials.chunk_by(|one, next| one.block == next.block)
+    }
+
+    /// The plan as `dbduel plan` prints it.
+    pub fn text(&self) -> String {
+        text::render(self)
+    }
+
+    /// The plan as `dbduel plan --json` prints it: the record, and under `expected` the estimates.
+    pub fn json(&self) -> serde_json::Value {
+        let mut plan = serde_json::to_value(&self.record).expect("a plan has no key that is not a text");
+        plan["expected"] = self.estimate.json();
+        plan
+    }
+}
+
+/// SHA-256 of everything in the record but the hash itself.
+///
+/// The bytes are its JSON with sorted keys and without spaces, so that whoever holds `plan.json` can
+/// compute it again.
+pub fn plan_hash(record: &PlanRecord) -> String {
+    let mut value = serde_json::to_value(record).expect("a plan has no key that is not a text");
+    if let Some(fields) = value.as_object_mut() {
+        fields.shift_remove("plan_hash");
+    }
+    value.sort_all_objects();
+    Sha256::digest(value.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRecord {
+    let shown = |(key, value): (&String, &String)| {
+        let value = if is_secret_key(key) { MASK.to_owned() } else { value.clone() };
+        (key.clone(), value)
+    };
+    ContenderRecord {
+        name: contender.name.clone(),
+        engine: contender.engine.clone(),
+        kind: contender.kind.clone(),
+        version: facts.version.clone(),
+        source: facts.source.clone(),
+        settings: contender.settings.iter().map(shown).collect(),
+        own_settings: facts.own_settings.clone(),
+        storage: contender.storage.word(),
+        cores: contender.cores.clone(),
+        memory_bytes: contender.memory_bytes,
+    }
+}
+
+fn workload_record(workload: &WorkloadChoice) -> WorkloadRecord {
+    WorkloadRecord {
+        label: workload.label.clone(),
+        name: workload.name.clone(),
+        options: workload.in_force.iter().map(|(key, value)| (key.clone(), option_json(value))).collect(),
+        clients: workload.clients,
+    }
+}
+
+fn option_json(value: &OptionValue) -> serde_json::Value {
+    match value {
+        OptionValue::Number(number) => (*number).into(),
+        OptionValue::Real(number) => (*number).into(),
+        OptionValue::Text(text) => text.as_str().into(),
+        OptionValue::Flag(flag) => (*flag).into(),
+    }
+}
+
+fn method_record(method: &Method, transport: Transport) -> MethodRecord {
+    MethodRecord {
+        preset: method.preset.clone(),
+        rule: "exact".to_owned(),
+        stop: method.stop.word().to_owned(),
+        duration_s: method.duration.as_secs_f64(),
+        warmup_s: method.warmup.as_secs_f64(),
+        blocks: method.blocks,
+        margin: method.margin,
+        confidence: CONFIDENCE,
+        budget_s: method.budget.map(|budget| budget.as_secs_f64()),
+        noisy_host: method.noisy_host.word().to_owned(),
+        page_cache: method.page_cache.word().to_owned(),
+        transport: transport.word().to_owned(),
+        left_out: LEFT_OUT.iter().map(|step| (*step).to_owned()).collect(),
+        changed: method.changed.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::experiment::{
+        EngineWords, NoisyHost, Origin, Overrides, PageCache, Stop, Storage, Sweep, VersionRequest, Vocabulary,
+    };
+
+    pub fn contender(name: &str) -> Contender {
+        Contender {
+            name: name.to_owned(),
+            engine: "mysql@5.6.24".to_owned(),
+            kind: "mysql".to_owned(),
+            version: VersionRequest::Series("5.6.24".to_owned()),
+            origin: Origin::Managed,
+            settings: BTreeMap::from([("innodb_buffer_pool_size".to_owned(), "256M".to_owned())]),
+            storage: Storage::Disk,
+            cores: None,
+            memory_bytes: None,
+        }
+    }
+
+    fn workload(label: &str) -> WorkloadChoice {
+        WorkloadChoice {
+            label: label.to_owned(),
+            name: "oltp_read_write".to_owned(),
+            options: BTreeMap::new(),
+            in_force: BTreeMap::from([("rows".to_owned(), OptionValue::Number(100_000))]),
+            clients: 16,
+        }
+    }
+
+    fn experiment(contenders: &[&str], points: &[u64], blocks: u32, seed: u64) -> Experiment {
+        let method = Method {
+            preset: "standard".to_owned(),
+            duration: Duration::from_secs(60),
+            warmup: Duration::from_secs(30),
+            blocks,
+            margin: 0.01,
+            budget: None,
+            seed,
+            stop: Stop::Overall,
+            noisy_host: NoisyHost::Refuse,
+            page_cache: PageCache::Warm,
+            changed: Vec::new(),
+        };
+        Experiment {
+            name: "test".to_owned(),
+            question: None,
+            baseline: contenders[0].to_owned(),
+            contenders: contenders.iter().map(|name| contender(name)).collect(),
+            workloads: vec![workload("first"), workload("second")],
+            sweep: (!points.is_empty()).then(|| Sweep { variable: "clients".to_owned(), values: points.to_vec() }),
+            method,
+            transport: Transport::Socket,
+            client_cores: None,
+            text: String::new(),
+        }
+    }
+
+    fn plan_of(experiment: &Experiment) -> Plan {
+        let facts = ResolvedFacts { version: "5.6.24".into(), source: "a test".into(), own_settings: BTreeMap::new() };
+        Plan::new(experiment, &vec![facts; experiment.contenders.len()])
+    }
+
+    #[test]
+    fn a_block_runs_every_contender_once_at_every_point() {
+        let plan = plan_of(&experiment(&["a", "b", "c"], &[1, 8, 64], 8, 1));
+        assert_eq!(plan.blocks().count(), 8);
+        for block in plan.blocks() {
+            let mut seen: Vec<_> =
+                block.iter().map(|trial| (&trial.workload, &trial.point, &trial.contender)).collect();
+            assert_eq!(seen.len(), 2 * 3 * 3);
+            seen.sort();
+            seen.dedup();
+            assert_eq!(seen.len(), 2 * 3 * 3, "no trial twice");
+            // At a point all contenders stand back to back, so that a pair is minutes apart.
+            for group in block.chunks(3) {
+                assert!(
+                    group.iter().all(|trial| (&trial.workload, &trial.point) == (&group[0].workload, &group[0].point))
+                );
+                assert_eq!(group.iter().map(|trial| trial.order).collect::<Vec<_>>(), [1, 2, 3]);
+            }
+            assert!(block[..9].iter().all(|trial| trial.workload == "first"), "workloads keep the order of the file");
+        }
+        assert!(plan.record.trials.iter().zip(1..).all(|(trial, number)| trial.trial == number));
+    }
+
+    #[test]
+    fn without_a_sweep_there_is_one_point_that_names_nothing() {
+        let plan = plan_of(&experiment(&["a", "b"], &[], 8, 1));
+        assert_eq!(plan.record.trials.len(), 8 * 2 * 2);
+        assert!(plan.record.trials.iter().all(|trial| trial.point.is_empty()));
+    }
+
+    #[test]
+    fn the_same_seed_makes_the_same_plan_and_another_seed_another() {
+        let plan = |seed| plan_of(&experiment(&["a", "b"], &[1, 16], 8, seed)).record;
+        assert_eq!(plan(7), plan(7));
+        let order =
+            |seed| plan(seed).trials.into_iter().map(|trial| (trial.contender, trial.point)).collect::<Vec<_>>();
+        assert_ne!(order(7), order(8));
+    }
+
+    #[test]
+    fn the_order_of_seed_one_is_the_same_on_every_machine_and_in_every_version() {
+        let plan = plan_of(&experiment(&["a", "b"], &[1, 4, 16], 8, 1));
+        let first: String = plan.record.trials.iter().take(24).map(|trial| trial.contender.as_str()).collect();
+        let points: Vec<u64> =
+            plan.record.trials.iter().step_by(2).take(6).map(|trial| trial.point["clients"]).collect();
+        assert_eq!((first.as_str(), points), ("baababbaabababbaababbaba", vec![16, 1, 4, 1, 4, 16]));
+    }
+
+    #[test]
+    fn every_contender_goes_first_half_of_the_time_and_every_point_in_every_place() {
+        let plan = plan_of(&experiment(&["a", "b"], &[1, 16], 1000, 3));
+        let share = |first: fn(&PlannedTrial) -> bool, of: fn(&PlannedTrial) -> bool| {
+            let all: Vec<_> = plan.record.trials.iter().filter(|trial| of(trial)).collect();
+            all.iter().filter(|trial| first(trial)).count() as f64 / all.len() as f64
+        };
+        let a_first = share(|trial| trial.contender == "a", |trial| trial.order == 1);
+        // 4000 fair coins: four standard deviations are 3.2 %.
+        assert!((a_first - 0.5).abs() < 0.032, "{a_first}");
+        let low_first = share(|trial| trial.point["clients"] == 1, |trial| trial.trial % 4 == 1);
+        assert!((low_first - 0.5).abs() < 0.045, "{low_first}");
+    }
+
+    #[test]
+    fn inputs_are_common_to_a_block_and_new_in_the_next() {
+        let plan = plan_of(&experiment(&["a", "b"], &[1, 16], 8, 1));
+        let mut seeds: Vec<u64> = plan
+            .blocks()
+            .map(|block| {
+                assert!(block.iter().all(|trial| trial.input_seed == block[0].input_seed));
+                block[0].input_seed
+            })
+            .collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), 8);
+        // Every JSON reader holds whole numbers up to 2^53 exactly.
+        assert!(seeds.iter().all(|seed| *seed < 1 << 53));
+    }
+
+    #[test]
+    fn gaps_are_spread_over_a_fifth_of_the_slot() {
+        let plan = plan_of(&experiment(&["a", "b"], &[1, 16], 40, 1));
+        let slot_ms = plan.estimate.slot_ms_max;
+        let gaps: Vec<u64> = plan.record.trials.iter().map(|trial| trial.gap_ms).collect();
+        assert!(gaps.iter().all(|gap| *gap <= slot_ms / 5));
+        assert!(gaps.iter().any(|gap| *gap < slot_ms / 50) && gaps.iter().any(|gap| *gap > slot_ms / 6));
+    }
+
+    #[test]
+    fn the_hash_covers_everything_and_is_the_same_for_the_same_plan() {
+        let base = plan_of(&experiment(&["a", "b"], &[1, 16], 8, 1)).record;
+        assert_eq!(base.plan_hash, plan_hash(&base));
+        assert_eq!(base.plan_hash.len(), 64);
+        let check = |what: &str, change: fn(&mut PlanRecord)| {
+            let mut changed = base.clone();
+            change(&mut changed);
+            assert_ne!(plan_hash(&changed), base.plan_hash, "{what}");
+        };
+        check("name", |plan| plan.name.push('x'));
+        check("question", |plan| plan.question = Some("why".into()));
+        check("seed", |plan| plan.seed += 1);
+        check("setting", |plan| drop(plan.contenders[0].settings.insert("x".into(), "1".into())));
+        check("own setting", |plan| drop(plan.contenders[1].own_settings.insert("x".into(), "1".into())));
+        check("version", |plan| plan.contenders[0].version.push('0'));
+        check("option", |plan| drop(plan.workloads[0].options.insert("rows".into(), 1.into())));
+        check("margin", |plan| plan.method.margin = 0.02);
+        check("gap", |plan| plan.trials[0].gap_ms += 1);
+        check("order", |plan| plan.trials.swap(0, 1));
+        let mut same = base.clone();
+        same.plan_hash = "anything".into();
+        assert_eq!(plan_hash(&same), base.plan_hash);
+    }
+
+    #[test]
+    fn a_plan_survives_being_written_and_read() {
+        let record = plan_of(&experiment(&["a", "b"], &[1, 16], 8, 1)).record;
+        let read: PlanRecord = serde_json::from_str(&serde_json::to_string_pretty(&record).unwrap()).unwrap();
+        assert_eq!(plan_hash(&read), record.plan_hash);
+    }
+
+    #[test]
+    fn a_password_among_the_settings_is_not_in_the_plan() {
+        let mut experiment = experiment(&["a", "b"], &[1], 8, 1);
+        experiment.contenders[0].settings.insert("master_password".into(), "hunter2".into());
+        let plan = plan_of(&experiment);
+        assert!(!plan.json().to_string().contains("hunter2") && !plan.text().contains("hunter2"));
+    }
+
+    #[test]
+    fn the_stored_text_and_the_plan_make_the_same_plan_again() {
+        let vocabulary = Vocabulary {
+            engines: vec![EngineWords { name: "mysql", on: "ON", off: "OFF" }],
+            workloads: vec!["oltp_read_write"],
+            options: &|_| Some(&[]),
+            check: &|_, _| Ok(()),
+        };
+        let text = "workload = \"oltp_read_write\"\nsweep.clients = [1, 2]\nmethod.seed = 5\n\
+                    contender = [{ engine = \"mysql@5.5.9\" }, { engine = \"mysql@5.6.24\" }]";
+        let parse = |file: &str, overrides: &Overrides| {
+            plan_of(&Experiment::parse(text, file, &vocabulary, overrides).unwrap()).record
+        };
+        let seconds = |secs| Some(Duration::from_secs(secs));
+        for overrides in [
+            Overrides::default(),
+            Overrides { preset: Some("quick".into()), blocks: Some(9), ..Overrides::default() },
+            Overrides { seed: Some(6), accept_noisy: true, budget: seconds(90), ..Overrides::default() },
+        ] {
+            let first = parse("my-upgrade.toml", &overrides);
+            let again = parse("experiment.toml", &Overrides::of_plan(&first));
+            assert_eq!((first.name.as_str(), &first.method.changed), ("my-upgrade", &again.method.changed));
+            assert_eq!(first.plan_hash, again.plan_hash, "{overrides:?}");
+        }
+    }
+}

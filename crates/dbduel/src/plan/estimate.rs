@@ -1,0 +1,276 @@
+//! What a plan will take: time, disk, memory, and the first block that may end with a word.
+//!
+//! Everything but the last is an estimate from the constants below. They are orders of magnitude
+//! from one small machine, good for "lunch or overnight" and for "will it fit"; no result depends on
+//! them, except that the idle gaps before trials are drawn from a fifth of the estimated slot.
+
+use std::time::Duration;
+
+use load::OptionValue;
+use serde_json::json;
+
+use super::CONFIDENCE;
+use crate::experiment::{Contender, Experiment, Method, WorkloadChoice, quantity};
+use crate::store::format::PlannedTrial;
+
+const MIB: u64 = 1 << 20;
+
+/// What one kind of server costs, estimated.
+struct Cost {
+    kind: &'static str,
+    start_ms: u64,
+    stop_ms: u64,
+    /// Initialising an empty data directory, once.
+    initialise_ms: u64,
+    /// An empty data directory.
+    template_bytes: u64,
+    /// A server without buffers and connections.
+    server_bytes: u64,
+    connection_bytes: u64,
+    /// Settings that are memory: name, default, and the unit of a bare number.
+    buffers: &'static [(&'static str, u64, u64)],
+}
+
+const COSTS: &[Cost] = &[
+    Cost {
+        kind: "mysql",
+        start_ms: 2500,
+        stop_ms: 2000,
+        initialise_ms: 10_000,
+        template_bytes: 200 * MIB,
+        server_bytes: 350 * MIB,
+        connection_bytes: MIB,
+        buffers: &[("innodb_buffer_pool_size", 128 * MIB, 1), ("key_buffer_size", 8 * MIB, 1)],
+    },
+    Cost {
+        kind: "mariadb",
+        start_ms: 1500,
+        stop_ms: 1500,
+        initialise_ms: 5000,
+        template_bytes: 130 * MIB,
+        server_bytes: 120 * MIB,
+        connection_bytes: MIB,
+        buffers: &[("innodb_buffer_pool_size", 128 * MIB, 1), ("key_buffer_size", 128 * MIB, 1)],
+    },
+    Cost {
+        kind: "postgres",
+        start_ms: 800,
+        stop_ms: 800,
+        initialise_ms: 3000,
+        template_bytes: 60 * MIB,
+        server_bytes: 40 * MIB,
+        connection_bytes: 5 * MIB,
+        buffers: &[("shared_buffers", 128 * MIB, 8192)],
+    },
+    Cost {
+        kind: "sqlite",
+        start_ms: 50,
+        stop_ms: 50,
+        initialise_ms: 50,
+        template_bytes: MIB,
+        server_bytes: 10 * MIB,
+        connection_bytes: 3 * MIB,
+        buffers: &[("mmap_size", 0, 1)],
+    },
+];
+
+/// The costs of a kind; those of the first entry, the dearest, for one that is not in the list.
+fn cost(kind: &str) -> &'static Cost {
+    COSTS.iter().find(|cost| cost.kind == kind).unwrap_or(&COSTS[0])
+}
+
+/// A row of a sysbench table with its secondary index and the pages' free space.
+const ROW_BYTES: u64 = 260;
+const WAREHOUSE_BYTES: u64 = 110 * MIB;
+const COPY_BYTES_PER_MS: u64 = 300 * MIB / 1000;
+const LOAD_BYTES_PER_MS: u64 = 8 * MIB / 1000;
+const RESTORE_LEAST_MS: u64 = 200;
+
+/// What a plan is expected to take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// All trials with their gaps, if nothing ends the run early.
+    pub run: Duration,
+    /// Start of each trial after the start of the run.
+    pub trial_starts: Vec<Duration>,
+    /// Initialising and loading each server once; nothing of it is needed when the cache holds it.
+    pub first_load: Duration,
+    pub disk_bytes: u64,
+    pub memory_bytes: u64,
+    /// The longest trial without its gap.
+    pub slot_ms_max: u64,
+    /// First block after which the whole sweep may have a word; `None`: no word is possible.
+    pub overall_word_block: Option<u32>,
+    /// First block after which a single point may have one.
+    pub point_word_block: Option<u32>,
+    /// Whole blocks that fit the budget, where there is one.
+    pub budget_blocks: Option<u32>,
+}
+
+impl Estimate {
+    pub fn of(experiment: &Experiment, trials: &[PlannedTrial]) -> Estimate {
+        let slots: Vec<u64> = trials.iter().map(|trial| slot_of(experiment, trial)).collect();
+        let ends = trials.iter().zip(&slots).scan(0, |end_ms, (trial, slot)| {
+            *end_ms += trial.gap_ms + slot;
+            Some(*end_ms)
+        });
+        let ends: Vec<u64> = ends.collect();
+        let points = experiment.sweep.as_ref().map_or(1, |sweep| sweep.values.len());
+        let rivals = experiment.contenders.len() > 1;
+        let blocks = experiment.method.blocks;
+        Estimate {
+            run: Duration::from_millis(ends.last().copied().unwrap_or(0)),
+            trial_starts: ends.iter().zip(&slots).map(|(end, slot)| Duration::from_millis(end - slot)).collect(),
+            first_load: Duration::from_millis(first_load_ms(experiment)),
+            disk_bytes: disk_bytes(experiment),
+            memory_bytes: experiment.contenders.iter().map(|who| memory_bytes(who, experiment)).max().unwrap_or(0),
+            slot_ms_max: slots.iter().copied().max().unwrap_or(0),
+            overall_word_block: earliest_word(blocks, 1).filter(|_| rivals),
+            point_word_block: earliest_word(blocks, points).filter(|_| rivals),
+            budget_blocks: experiment.method.budget.map(|budget| blocks_within(budget, trials, &ends)),
+        }
+    }
+
+    /// The part `expected` of `dbduel plan --json`.
+    pub fn json(&self) -> serde_json::Value {
+        json!({
+            "run_s": self.run.as_secs_f64(),
+            "first_load_s": self.first_load.as_secs_f64(),
+            "disk_bytes": self.disk_bytes,
+            "memory_bytes": self.memory_bytes,
+            "earliest_word_block": self.overall_word_block,
+            "earliest_point_word_block": self.point_word_block,
+            "budget_blocks": self.budget_blocks,
+        })
+    }
+}
+
+/// The first block after which a word is possible when `tests` of them share the 5 %.
+///
+/// Looks are at 8, 10, ... and the last block. The rarest outcome of n fair coins, all alike, has a
+/// chance of 2^(1-n) on two sides; a look can decide only when that fits what it may spend.
+pub fn earliest_word(blocks_max: u32, tests: usize) -> Option<u32> {
+    let alpha = (1.0 - CONFIDENCE) / tests as f64;
+    let spend = |n: u32| alpha * (f64::from(n) / f64::from(blocks_max)).powf(1.5);
+    let looks = (8..blocks_max).step_by(2).chain((blocks_max >= 8).then_some(blocks_max));
+    looks.into_iter().find(|n| 2f64.powi(1 - *n as i32) <= spend(*n))
+}
+
+/// Milliseconds of one trial without its gap: restore, start, warm up, measure, stop.
+pub fn slot_ms(contender: &Contender, workload: &WorkloadChoice, method: &Method) -> u64 {
+    let cost = cost(&contender.kind);
+    let restore_ms = RESTORE_LEAST_MS + (cost.template_bytes + dataset_bytes(workload)) / COPY_BYTES_PER_MS;
+    let load_ms = (method.warmup + method.duration).as_millis() as u64;
+    restore_ms + cost.start_ms + load_ms + cost.stop_ms
+}
+
+fn slot_of(experiment: &Experiment, trial: &PlannedTrial) -> u64 {
+    let contender = experiment.contenders.iter().find(|who| who.name == trial.contender);
+    let workload = experiment.workloads.iter().find(|workload| workload.label == trial.workload);
+    slot_ms(
+        contender.expect("a planned trial has its contender"),
+        workload.expect("a planned trial has its workload"),
+        &experiment.method,
+    )
+}
+
+/// Bytes of a workload's tables, from the options that set its scale.
+fn dataset_bytes(workload: &WorkloadChoice) -> u64 {
+    let number = |name: &str| match workload.in_force.get(name) {
+        Some(OptionValue::Number(number)) => u64::try_from(*number).ok(),
+        _ => None,
+    };
+    let tables = number("rows").unwrap_or(0).saturating_mul(number("tables").unwrap_or(1)).saturating_mul(ROW_BYTES);
+    tables.saturating_add(number("warehouses").unwrap_or(0).saturating_mul(WAREHOUSE_BYTES))
+}
+
+/// Every contender initialises one data directory and loads every workload into a copy of it.
+fn first_load_ms(experiment: &Experiment) -> u64 {
+    let load_ms: u64 = experiment.workloads.iter().map(|workload| dataset_bytes(workload) / LOAD_BYTES_PER_MS).sum();
+    experiment.contenders.iter().map(|who| cost(&who.kind).initialise_ms + load_ms).sum()
+}
+
+/// Templates and snapshots of all contenders, and the work copy of the trial that runs.
+fn disk_bytes(experiment: &Experiment) -> u64 {
+    let sizes = experiment.contenders.iter().flat_map(|who| {
+        let template = cost(&who.kind).template_bytes;
+        experiment.workloads.iter().map(move |workload| template + dataset_bytes(workload))
+    });
+    let sizes: Vec<u64> = sizes.collect();
+    let templates: u64 = experiment.contenders.iter().map(|who| cost(&who.kind).template_bytes).sum();
+    templates + sizes.iter().sum::<u64>() + sizes.iter().max().unwrap_or(&0)
+}
+
+/// The server with its buffers and the connections of the busiest point; one server runs at a time.
+fn memory_bytes(contender: &Contender, experiment: &Experiment) -> u64 {
+    let cost = cost(&contender.kind);
+    let buffers = cost.buffers.iter().map(|(name, default, unit)| match contender.settings.get(*name) {
+        Some(text) => {
+            text.parse::<u64>().map(|number| number * unit).ok().or(quantity::bytes(text)).unwrap_or(*default)
+        }
+        None => *default,
+    });
+    let swept = experiment.sweep.iter().flat_map(|sweep| &sweep.values).copied().max();
+    let fixed = experiment.workloads.iter().map(|workload| u64::from(workload.clients)).max();
+    let clients = swept.or(fixed).unwrap_or(0);
+    cost.server_bytes + buffers.sum::<u64>() + clients * cost.connection_bytes
+}
+
+/// Whole blocks that end before the budget does.
+fn blocks_within(budget: Duration, trials: &[PlannedTrial], ends_ms: &[u64]) -> u32 {
+    let inside = trials.iter().zip(ends_ms).take_while(|(_, end)| u128::from(**end) <= budget.as_millis());
+    let fitting = inside.count();
+    match (trials.get(fitting), fitting.checked_sub(1).map(|last| &trials[last])) {
+        // The next trial belongs to a block that has begun: that block does not fit.
+        (Some(next), Some(last)) if next.block == last.block => last.block - 1,
+        (_, Some(last)) => last.block,
+        (_, None) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_comes_when_the_coins_can_afford_it() {
+        let check = |blocks, tests, expected| {
+            assert_eq!(earliest_word(blocks, tests), expected, "{blocks} blocks, {tests} tests")
+        };
+        check(7, 1, None);
+        check(8, 1, Some(8));
+        check(20, 1, Some(8));
+        check(40, 1, Some(10));
+        // The method's own examples: 10 blocks for 8 points, 12 for 16, of 20 blocks.
+        check(20, 8, Some(10));
+        check(20, 16, Some(12));
+        // Eight blocks give single points a word in sweeps of up to six.
+        check(8, 6, Some(8));
+        check(8, 7, None);
+        check(9, 7, Some(9));
+    }
+
+    #[test]
+    fn a_budget_holds_whole_blocks_only() {
+        let trial = |block| PlannedTrial {
+            trial: 1,
+            block,
+            order: 1,
+            workload: String::new(),
+            contender: String::new(),
+            point: Default::default(),
+            gap_ms: 0,
+            input_seed: 0,
+        };
+        let trials = [trial(1), trial(1), trial(2), trial(2)];
+        let ends = [1000, 2000, 3000, 4000];
+        let check =
+            |secs, expected| assert_eq!(blocks_within(Duration::from_secs(secs), &trials, &ends), expected, "{secs} s");
+        check(0, 0);
+        check(1, 0);
+        check(2, 1);
+        check(3, 1);
+        check(4, 2);
+        check(9, 2);
+    }
+}

@@ -1,0 +1,136 @@
+//! The plan as a reader sees it: what will be compared, what it takes, and every trial in order.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use super::Plan;
+use crate::experiment::quantity::{bytes_text, duration_text};
+use crate::store::format::{ContenderRecord, MethodRecord, Point, WorkloadRecord};
+
+/// The whole plan; ends with a line break.
+pub fn render(plan: &Plan) -> String {
+    let record = &plan.record;
+    let mut text = format!("plan: {}\nhash: {}\nseed: {}\n", record.name, record.plan_hash, record.seed);
+    if let Some(question) = &record.question {
+        text += &format!("question: {question}\n");
+    }
+    text += "\ncontenders\n";
+    for contender in &record.contenders {
+        text += &contender_text(contender, &record.baseline);
+    }
+    text += "\nworkloads\n";
+    let swept = record.trials.iter().any(|trial| trial.point.contains_key("clients"));
+    for workload in &record.workloads {
+        text += &workload_text(workload, swept);
+    }
+    text += "\nmethod\n";
+    text += &method_text(&record.method);
+    text += "\nexpected (estimates, not promises)\n";
+    text += &expected_text(plan);
+    text += "\ntrials\n";
+    text + &trials_text(plan)
+}
+
+fn contender_text(contender: &ContenderRecord, baseline: &str) -> String {
+    let role = if contender.name == baseline { " (baseline)" } else { "" };
+    let mut text =
+        format!("  {}{role}: {} {}, from {}", contender.name, contender.kind, contender.version, contender.source);
+    let _ = writeln!(text, ", on {}", contender.storage);
+    for (title, settings) in [("settings", &contender.settings), ("set by dbduel", &contender.own_settings)] {
+        if !settings.is_empty() {
+            let _ = writeln!(text, "    {title}: {}", pairs(settings));
+        }
+    }
+    text
+}
+
+fn pairs<V: std::fmt::Display>(values: &BTreeMap<String, V>) -> String {
+    values.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
+}
+
+fn workload_text(workload: &WorkloadRecord, swept: bool) -> String {
+    let name = if workload.label == workload.name { String::new() } else { format!(" ({})", workload.name) };
+    let clients = if swept { "clients as the points say".to_owned() } else { format!("{} clients", workload.clients) };
+    let mut text = format!("  {}{name}: {clients}\n", workload.label);
+    if !workload.options.is_empty() {
+        let _ = writeln!(text, "    options: {}", pairs(&workload.options));
+    }
+    text
+}
+
+fn method_text(method: &MethodRecord) -> String {
+    let changed =
+        if method.changed.is_empty() { String::new() } else { format!(", changed: {}", method.changed.join(", ")) };
+    let mut text = format!("  preset {}{changed}\n", method.preset);
+    let _ = writeln!(
+        text,
+        "  {} blocks at most; each trial warms up {} s and measures {} s; page cache {}, transport {}",
+        method.blocks, method.warmup_s, method.duration_s, method.page_cache, method.transport
+    );
+    let _ = writeln!(
+        text,
+        "  rule {}, stop {}, margin {} %, confidence {} %, noisy host: {}",
+        method.rule,
+        method.stop,
+        method.margin * 100.0,
+        method.confidence * 100.0,
+        method.noisy_host
+    );
+    let _ = writeln!(text, "  left out: {}", method.left_out.join(", "));
+    text
+}
+
+fn expected_text(plan: &Plan) -> String {
+    let (estimate, record) = (&plan.estimate, &plan.record);
+    let mut text = format!("  time: {} for all {} trials", duration_text(estimate.run), record.trials.len());
+    let _ = writeln!(text, ", and {} to load the data once", duration_text(estimate.first_load));
+    if let (Some(budget_s), Some(blocks)) = (record.method.budget_s, estimate.budget_blocks) {
+        let _ = writeln!(text, "  budget: {budget_s} s, enough for about {blocks} of {} blocks", record.method.blocks);
+    }
+    let _ =
+        writeln!(text, "  disk: {}; memory: {}", bytes_text(estimate.disk_bytes), bytes_text(estimate.memory_bytes));
+    text + &word_text(plan)
+}
+
+/// When a word is possible at all, and when for single points.
+fn word_text(plan: &Plan) -> String {
+    if plan.record.contenders.len() < 2 {
+        return "  word: none, because a single contender is compared with nobody\n".to_owned();
+    }
+    let Some(block) = plan.estimate.overall_word_block else {
+        return "  word: none; a word needs at least 8 blocks\n".to_owned();
+    };
+    let points = match plan.estimate.point_word_block {
+        Some(block) => format!("for single points after block {block}"),
+        None => "single points get none in so few blocks".to_owned(),
+    };
+    format!("  word: at the earliest after block {block}; {points}\n")
+}
+
+fn trials_text(plan: &Plan) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(["trial", "block", "order", "workload", "point", "contender", "gap", "starts after"]);
+    for (trial, start) in plan.record.trials.iter().zip(&plan.estimate.trial_starts) {
+        table.add_row([
+            trial.trial.to_string(),
+            trial.block.to_string(),
+            trial.order.to_string(),
+            trial.workload.clone(),
+            point_text(&trial.point),
+            trial.contender.clone(),
+            format!("{:.1} s", trial.gap_ms as f64 / 1000.0),
+            duration_text(*start),
+        ]);
+    }
+    for numeric in [0, 1, 2, 6, 7] {
+        table.column_mut(numeric).expect("the table has eight columns").set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt().lines().map(|line| format!(" {line}\n")).collect()
+}
+
+fn point_text(point: &Point) -> String {
+    if point.is_empty() { "-".to_owned() } else { pairs(point) }
+}

@@ -1,0 +1,135 @@
+//! The command line as a user meets it: the real program is run, and every word it says is compared
+//! with a stored transcript. `DBDUEL_BLESS=1` (or `cargo xtask bless`) rewrites the transcripts.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn manifest_dir() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs dbduel in the folder of its crate, so that messages hold relative paths.
+fn dbduel(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dbduel"))
+        .args(arguments)
+        .current_dir(manifest_dir())
+        .stdin(Stdio::null())
+        .output()
+        .expect("dbduel can be started")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("dbduel speaks UTF-8")
+}
+
+/// The TOML files of a folder, sorted by name; there is at least one.
+fn toml_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect();
+    files.sort();
+    assert!(!files.is_empty(), "no experiment under {}", folder.display());
+    files
+}
+
+/// Compares with the stored transcript, or rewrites it; gives what differs.
+fn compare(transcript: &Path, said: &str) -> Option<String> {
+    if std::env::var_os("DBDUEL_BLESS").is_some() {
+        std::fs::write(transcript, said).unwrap();
+        return None;
+    }
+    let expected = std::fs::read_to_string(transcript).unwrap_or_default();
+    (expected != said).then(|| format!("{}\n--- expected\n{expected}--- said\n{said}", transcript.display()))
+}
+
+#[test]
+fn every_faulty_experiment_is_refused_with_its_transcript_and_status_2() {
+    let mut differences = Vec::new();
+    for file in toml_files(&manifest_dir().join("tests/cli")) {
+        let name = format!("tests/cli/{}", file.file_name().unwrap().to_str().unwrap());
+        let output = dbduel(&["plan", &name]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert_eq!(text(&output.stdout), "", "{name}: results and errors must not mix");
+        let said = text(&output.stderr);
+        assert!(!said.contains("hunter2"), "{name}: a password was printed");
+        differences.extend(compare(&file.with_extension("stderr"), &said));
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn help_is_as_it_was_reviewed() {
+    let folder = manifest_dir().join("tests/cli");
+    let commands: [&[&str]; 7] = [&[], &["run"], &["plan"], &["report"], &["list"], &["fetch"], &["cache"]];
+    let mut differences = Vec::new();
+    for command in commands {
+        let output = dbduel(&[command, &["--help"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{command:?}");
+        let name = [&["help"], command].concat().join("-");
+        differences.extend(compare(&folder.join(name + ".stdout"), &text(&output.stdout)));
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn bad_usage_is_status_2() {
+    for arguments in [
+        &[][..],
+        &["plan"],
+        &["plan", "no-such-file.toml"],
+        &["plan", "x.toml", "--budget", "20"],
+        &["plan", "x.toml", "--preset", "fast"],
+        &["run"],
+        &["frobnicate"],
+    ] {
+        assert_eq!(dbduel(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_printed_defaults_are_the_compiled_in_file() {
+    let output = dbduel(&["plan", "--defaults"]);
+    let file = std::fs::read_to_string(manifest_dir().join("src/experiment/default-experiment.toml")).unwrap();
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), file));
+}
+
+/// The plan of a shipped experiment, as JSON.
+fn planned(file: &Path, options: &[&str]) -> serde_json::Value {
+    let output = dbduel(&[&["plan", "--json", file.to_str().unwrap()], options].concat());
+    assert_eq!(output.status.code(), Some(0), "{}: {}", file.display(), text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn every_shipped_experiment_can_be_planned_and_may_get_a_word() {
+    for file in toml_files(&manifest_dir().join("../../experiments")) {
+        let plan = planned(&file, &[]);
+        let contenders = plan["contenders"].as_array().unwrap().len();
+        let blocks = plan["method"]["blocks"].as_u64().unwrap() as usize;
+        let trials = plan["trials"].as_array().unwrap();
+        assert!(contenders >= 2 && blocks >= 8, "{}", file.display());
+        assert_eq!(trials.len() % (contenders * blocks), 0, "{}", file.display());
+        assert!(plan["expected"]["earliest_word_block"].is_u64(), "{}", file.display());
+        assert_eq!(plan, planned(&file, &[]), "{}: the same file is the same plan", file.display());
+        assert_ne!(plan["plan_hash"], planned(&file, &["--seed", "99"])["plan_hash"], "{}", file.display());
+    }
+}
+
+#[test]
+fn the_quickstart_fits_its_budget() {
+    let plan = planned(&manifest_dir().join("../../experiments/quickstart.toml"), &[]);
+    assert_eq!(plan["method"]["budget_s"], 100.0);
+    assert_eq!(plan["trials"].as_array().unwrap().len(), 2 * 2 * 8);
+    assert!(plan["expected"]["run_s"].as_f64().unwrap() < 100.0);
+    assert_eq!(plan["expected"]["budget_blocks"], 8);
+}
+
+#[test]
+fn the_plan_as_text_names_every_trial_and_its_hash() {
+    let file = manifest_dir().join("../../experiments/mysql-5.5-vs-5.6.toml");
+    let output = dbduel(&["plan", file.to_str().unwrap()]);
+    let (said, plan) = (text(&output.stdout), planned(&file, &[]));
+    assert!(said.contains(plan["plan_hash"].as_str().unwrap()));
+    let rows = said.lines().skip_while(|line| *line != "trials").skip(2);
+    assert_eq!(rows.count(), plan["trials"].as_array().unwrap().len());
+}

@@ -1,0 +1,252 @@
+//! Checks that the compiler does not make: where arrows between modules point, and which names
+//! must not stand in the tree.
+//!
+//! Reading order is dependency order: a module of dbduel uses only modules that come before it.
+//! `store/format.rs` is a leaf of plain records that anyone may use.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// The modules of `crates/dbduel/src` in reading order; an arrow may only point to the left.
+const READING_ORDER: &[&str] =
+    &["experiment", "engine", "plan", "observe", "trial", "store", "analysis", "report", "cli", "commands", "main"];
+const ANYONE_MAY_USE: &str = "store::format";
+
+/// Which crates of the workspace a crate may depend on.
+const CRATE_ARROWS: &[(&str, &[&str])] = &[("driver", &[]), ("stats", &[]), ("load", &["dbduel-driver"])];
+
+/// The hosts of package registries, in pieces: this file is searched too.
+const REGISTRY_HOSTS: &[&[&str]] = &[
+    &["crates", "io"],
+    &["npmjs", "org"],
+    &["npmjs", "com"],
+    &["maven", "org"],
+    &["maven", "apache", "org"],
+    &["pypi", "org"],
+    &["pythonhosted", "org"],
+    &["golang", "org"],
+    &["rubygems", "org"],
+    &["deb", "debian", "org"],
+    &["archive", "ubuntu", "com"],
+];
+
+/// Makes all checks and says every violation at once.
+pub fn tidy(root: &Path) -> Result<()> {
+    eprintln!("$ cargo xtask tidy");
+    let mut violations = arrows_between_modules(&root.join("crates/dbduel/src"))?;
+    violations.extend(arrows_between_crates(root)?);
+    violations.extend(registry_names(root)?);
+    if violations.is_empty() {
+        return Ok(());
+    }
+    bail!("the tree is not tidy:\n  {}", violations.join("\n  "));
+}
+
+fn arrows_between_modules(source: &Path) -> Result<Vec<String>> {
+    let mut violations = Vec::new();
+    for file in rust_files(source)? {
+        let inside = file.strip_prefix(source).expect("the file lies under the source folder");
+        let module = module_of(inside);
+        let Some(place) = place_of(&module) else {
+            violations.push(format!("{}: module `{module}` has no place in the reading order", inside.display()));
+            continue;
+        };
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        violations.extend(upward_arrows(&text, place).iter().map(|(line, target)| {
+            format!("{}:{line}: `{module}` uses `{target}`, which comes after it", inside.display())
+        }));
+    }
+    Ok(violations)
+}
+
+/// `analysis/ladder.rs` belongs to `analysis`.
+fn module_of(inside: &Path) -> String {
+    let first = inside.iter().next().unwrap_or_default().to_string_lossy();
+    first.trim_end_matches(".rs").to_owned()
+}
+
+fn place_of(module: &str) -> Option<usize> {
+    READING_ORDER.iter().position(|known| *known == module)
+}
+
+/// Lines of a file that use a module with a later place, with the module's name.
+fn upward_arrows(text: &str, place: usize) -> Vec<(usize, String)> {
+    let mut arrows = Vec::new();
+    let code: String = text.lines().map(|line| line.split("//").next().unwrap_or("").to_owned() + "\n").collect();
+    for (at, _) in code.match_indices("crate::") {
+        // `$crate::` and `some_crate::` are other words.
+        if code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_' || before == '$') {
+            continue;
+        }
+        let line = code[..at].matches('\n').count() + 1;
+        for target in targets(&code[at + "crate::".len()..]) {
+            let allowed = target == ANYONE_MAY_USE || target.starts_with("store::format::");
+            let module = target.split("::").next().unwrap_or_default();
+            if !allowed && place_of(module).is_some_and(|used| used > place) {
+                arrows.push((line, module.to_owned()));
+            }
+        }
+    }
+    arrows
+}
+
+/// The paths behind one `crate::`: a single one, or those of a group in braces.
+fn targets(behind: &str) -> Vec<String> {
+    let path = |text: &str| -> String {
+        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | ':')).collect()
+    };
+    let Some(group) = behind.strip_prefix('{') else {
+        return vec![path(behind)];
+    };
+    let mut depth = 0;
+    let mut start = 0;
+    let mut paths = Vec::new();
+    for (at, letter) in group.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            ',' | '}' if depth == 0 => {
+                paths.push(path(&group[start..at]));
+                start = at + 1;
+                if letter == '}' {
+                    break;
+                }
+            }
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    paths
+}
+
+/// The driver and the statistics know nobody; the load generator knows the driver.
+fn arrows_between_crates(root: &Path) -> Result<Vec<String>> {
+    let mut violations = Vec::new();
+    for (name, allowed) in CRATE_ARROWS {
+        let manifest = root.join("crates").join(name).join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
+        let forbidden = text.lines().filter_map(workspace_dependency).filter(|used| !allowed.contains(used));
+        violations.extend(forbidden.map(|used| format!("crates/{name} depends on `{used}`")));
+    }
+    Ok(violations)
+}
+
+/// `dbduel-driver` from `dbduel-driver.workspace = true`.
+fn workspace_dependency(line: &str) -> Option<&str> {
+    let (name, _) = line.split_once(['.', '='])?;
+    Some(name.trim()).filter(|name| name.starts_with("dbduel-"))
+}
+
+/// Tracked files that name a package registry: the tree must work with whatever registry a reader's
+/// own tools are set up for.
+fn registry_names(root: &Path) -> Result<Vec<String>> {
+    let hosts: Vec<String> = REGISTRY_HOSTS.iter().map(|pieces| pieces.join(".")).collect();
+    let mut violations = Vec::new();
+    for file in tracked_files(root)? {
+        // A file that was removed but not yet committed is still in the list; binary files hold no names.
+        let Ok(text) = fs::read_to_string(root.join(&file)) else {
+            continue;
+        };
+        let lock_file = file == Path::new("Cargo.lock");
+        for (number, line) in text.lines().enumerate() {
+            let named = if lock_file { foreign_source(line, &hosts[0]) } else { names_host(line, &hosts) };
+            if named {
+                violations.push(format!("{}:{}: names a package registry", file.display(), number + 1));
+            }
+        }
+    }
+    Ok(violations)
+}
+
+fn names_host(line: &str, hosts: &[String]) -> bool {
+    let line = line.to_ascii_lowercase();
+    hosts.iter().any(|host| {
+        line.match_indices(host.as_str()).any(|(at, _)| {
+            let part_of_a_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            !line[..at].ends_with(part_of_a_word) && !line[at + host.len()..].starts_with(part_of_a_word)
+        })
+    })
+}
+
+/// Cargo writes its public index into every lock file, whichever mirror it used; nothing else may stand there.
+fn foreign_source(line: &str, public_host: &str) -> bool {
+    let public = format!("source = \"registry+https://github.com/rust-lang/{public_host}-index\"");
+    line.starts_with("source = ") && line != public
+}
+
+fn tracked_files(root: &Path) -> Result<Vec<PathBuf>> {
+    let output =
+        Command::new("git").args(["ls-files", "-z"]).current_dir(root).output().context("cannot start `git`")?;
+    if !output.status.success() {
+        bail!("`git ls-files` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    let list = String::from_utf8(output.stdout).context("a tracked file has a name that is not UTF-8")?;
+    Ok(list.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from).collect())
+}
+
+fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(rust_files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(module: &str, text: &str, expected: &[(usize, &str)]) {
+        let found = upward_arrows(text, place_of(module).unwrap());
+        let expected: Vec<_> = expected.iter().map(|(line, target)| (*line, (*target).to_owned())).collect();
+        assert_eq!(found, expected, "{module}: {text}");
+    }
+
+    #[test]
+    fn an_arrow_that_points_up_is_found_however_it_is_written() {
+        check("plan", "use crate::experiment::Method;\n", &[]);
+        check("plan", "\nuse crate::trial::run_trial;\n", &[(2, "trial")]);
+        check("plan", "fn f() { crate::report::text() }", &[(1, "report")]);
+        check("plan", "use crate::{experiment::{A, B}, observe, store::RunDir};", &[(1, "observe"), (1, "store")]);
+        check("plan", "// crate::report is not for us\nlet x = $crate::report::y;", &[]);
+        check("report", "use crate::analysis::X; use crate::commands::run;", &[(1, "commands")]);
+    }
+
+    #[test]
+    fn the_stored_format_is_open_to_all_and_the_store_is_not() {
+        check("experiment", "use crate::store::format::Point;", &[]);
+        check("engine", "use crate::{store::format::{Point, Status}};", &[]);
+        check("engine", "use crate::store::RunDir;", &[(1, "store")]);
+    }
+
+    #[test]
+    fn dependencies_inside_the_workspace_are_seen() {
+        assert_eq!(workspace_dependency("dbduel-load.workspace = true"), Some("dbduel-load"));
+        assert_eq!(workspace_dependency("dbduel-load = { path = \"../load\" }"), Some("dbduel-load"));
+        assert_eq!(workspace_dependency("name = \"dbduel-driver\""), None);
+        assert_eq!(workspace_dependency("libc.workspace = true"), None);
+    }
+
+    #[test]
+    fn a_registry_is_recognised_by_its_host_and_nothing_else_is() {
+        let hosts = [["crates", "io"].join(".")];
+        let public = format!("source = \"registry+https://github.com/rust-lang/{}-index\"", hosts[0]);
+        assert!(names_host(&format!("get it from https://static.{}/x", hosts[0]), &hosts));
+        assert!(!names_host("use crates; io::stdout()", &hosts) && !names_host(&format!("{}x", hosts[0]), &hosts));
+        assert!(!foreign_source(&public, &hosts[0]));
+        assert!(foreign_source("source = \"registry+https://mirror.example/index\"", &hosts[0]));
+    }
+
+    #[test]
+    fn the_tree_is_tidy() {
+        tidy(&super::super::workspace_root()).unwrap();
+    }
+}
