@@ -1,3 +1,500 @@
 //! Who can compete: the engines, how each is provisioned, configured, started and stopped.
 //!
-//! An engine does not know which workload it serves.
+//! An engine does not know which workload it serves. A new engine is a file below `engine/` and a
+//! line in [`ENGINES`]; a new version is a row in its engine's catalogue. What must stay true: a
+//! contender is resolved without touching network or disk, a server never runs without a keeper,
+//! and no server is handed out whose settings are not the ones that were asked for.
+
+mod cache;
+pub mod hidden;
+pub mod keeper;
+mod mariadb;
+mod mysql;
+mod mysql_family;
+mod postgres;
+mod provision;
+mod selfcheck;
+mod server;
+mod settings;
+mod snapshot;
+mod sqlite;
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use driver::{Admin, Dialect, Endpoint, Login, Secret};
+
+use crate::experiment::{Contender, Origin, VersionRequest};
+
+pub use cache::{Cache, CacheEntry, WorkFolder};
+pub use keeper::Account;
+pub use provision::{Client, Layout, Package};
+pub use selfcheck::{Checked, selfcheck};
+pub use server::{DATABASE, Purpose, Server, StartOptions};
+pub use settings::{Agreement, Effective};
+pub use snapshot::{Snapshot, apply_page_cache, find_snapshot, resident_fraction, save_snapshot, snapshot_key, template};
+
+/// All engines, in the order `dbduel list engines` shows them.
+pub static ENGINES: &[&dyn Engine] = &[&sqlite::Sqlite, &mysql::MYSQL, &mariadb::MARIADB, &postgres::Postgres];
+
+/// How to provision and operate one kind of server.
+pub trait Engine: Sync {
+    /// The name before the `@`: `mysql`.
+    fn kind(&self) -> &'static str;
+    fn description(&self) -> &'static str;
+    /// What a user could write: `mysql@8.0.31`.
+    fn example(&self) -> &'static str;
+    fn dialect(&self) -> Dialect;
+    /// What a package client can fetch, oldest first.
+    fn releases(&self) -> &'static [Release];
+    /// The servers of this kind that are on this machine.
+    fn installed(&self) -> Vec<Found>;
+    /// The server in a folder that somebody unpacked.
+    fn find_in(&self, basedir: &Path, libraries: &[PathBuf]) -> Result<Found>;
+    /// Settings that change how the files look, so that data made with others cannot be used.
+    fn shaping_settings(&self) -> &'static [&'static str];
+    /// The account a server needs when dbduel's own will not do.
+    fn account(&self) -> Result<Option<Account>>;
+    /// Fills the empty folder `site.data` with a data directory without user tables.
+    fn initialise(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()>;
+    /// The command line of a server, and what dbduel sets by itself.
+    fn launch(&self, installation: &Installation, options: &StartOptions, places: &Places) -> Result<Launch>;
+    /// What is left to do before the load may connect, once the server answers.
+    fn secure(&self, admin: &mut Admin, installation: &Installation, places: &Places) -> Result<()>;
+    fn read_settings(&self, admin: &mut Admin) -> Result<Effective>;
+    /// Whether a setting is in force as it was asked for.
+    fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement;
+    /// The signal for a clean stop.
+    fn stop_signal(&self) -> i32;
+    fn create_database(&self, admin: &mut Admin) -> Result<()>;
+    /// Finishes background work after a load, so that the files that are kept are at rest.
+    fn settle(&self, admin: &mut Admin) -> Result<()>;
+    /// What a commit promises (`D3` survives an OS crash … `D0` may corrupt), from the settings.
+    fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str;
+}
+
+/// One row of an engine's catalogue.
+#[derive(Debug)]
+pub struct Release {
+    pub version: &'static str,
+    pub package: Package,
+    pub layout: Layout,
+}
+
+/// A server binary on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub version: String,
+    pub server: PathBuf,
+    /// Absent for a system package, which has its paths compiled in.
+    pub basedir: Option<PathBuf>,
+}
+
+/// A contender's engine and version, decided; nothing has been fetched yet.
+#[derive(Clone)]
+pub struct Resolved {
+    engine: &'static dyn Engine,
+    pub kind: &'static str,
+    pub version: String,
+    place: Place,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    Catalogue(&'static Release),
+    Here(Found),
+}
+
+/// A server that can be started.
+#[derive(Clone)]
+pub struct Installation {
+    engine: &'static dyn Engine,
+    pub kind: &'static str,
+    pub version: String,
+    pub source: String,
+    pub server: PathBuf,
+    pub basedir: Option<PathBuf>,
+    pub libraries: Vec<PathBuf>,
+    /// Version and checksum of the binary: what a snapshot depends on.
+    pub fingerprint: String,
+}
+
+/// Where a data directory is made.
+pub struct Site<'a> {
+    pub installation: &'a Installation,
+    pub data: &'a Path,
+    /// For logs and input files; goes with the work folder.
+    pub scratch: &'a Path,
+}
+
+/// What a start has of its own: drawn anew each time, and never measured.
+pub struct Places {
+    /// A private folder for the socket, the pid file and temporary files.
+    pub folder: PathBuf,
+    /// A free loopback port, when the load comes by TCP.
+    pub port: Option<u16>,
+    /// The password of every account of this start; only with a port.
+    pub password: Option<Secret>,
+}
+
+/// How one server is started and reached.
+pub struct Launch {
+    /// None for an engine that lives inside dbduel.
+    pub arguments: Option<Vec<OsString>>,
+    /// Where the administrator connects.
+    pub admin: (Endpoint, Login),
+    /// Where the load connects.
+    pub load: (Endpoint, Login),
+    /// What dbduel sets by itself, for the report.
+    pub own_settings: BTreeMap<String, String>,
+    /// What must be read back: the user's settings and dbduel's own that the server can show.
+    pub asked: BTreeMap<String, String>,
+}
+
+/// One line of `dbduel list engines`.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    pub kind: &'static str,
+    pub version: String,
+    pub source: String,
+    pub here: bool,
+    pub download_bytes: u64,
+}
+
+/// The engine of a name before the `@`; the error lists what there is.
+pub fn engine(kind: &str) -> Result<&'static dyn Engine> {
+    let known = || ENGINES.iter().map(|engine| engine.kind()).collect::<Vec<_>>().join(", ");
+    let found = ENGINES.iter().find(|engine| engine.kind() == kind);
+    found.copied().with_context(|| format!("no engine `{kind}`; known are {}", known()))
+}
+
+/// Decides which server a contender means. Asks installed binaries for their version; fetches nothing.
+pub fn resolve(contender: &Contender) -> Result<Resolved> {
+    resolve_request(&contender.kind, &contender.version, &contender.origin)
+        .with_context(|| format!("contender `{}` cannot have the engine `{}`", contender.name, contender.engine))
+}
+
+/// [`resolve`] without the contender around it.
+pub fn resolve_request(kind: &str, request: &VersionRequest, origin: &Origin) -> Result<Resolved> {
+    let engine = engine(kind)?;
+    if let Origin::Basedir(folder) = origin {
+        let found = engine.find_in(folder, &[])?;
+        if let VersionRequest::Series(wanted) = request
+            && !in_series(&found.version, wanted)
+        {
+            bail!("{} holds {kind} {}, not {wanted}", folder.display(), found.version);
+        }
+        return Ok(Resolved::new(engine, found.version.clone(), Place::Here(found)));
+    }
+    choose(engine, engine.installed(), request)
+}
+
+fn choose(engine: &'static dyn Engine, installed: Vec<Found>, request: &VersionRequest) -> Result<Resolved> {
+    let here = installed.into_iter().map(|found| (found.version.clone(), Place::Here(found)));
+    let catalogue = engine.releases().iter().map(|release| (release.version.to_owned(), Place::Catalogue(release)));
+    let known: Vec<(String, Place)> = catalogue.chain(here).collect();
+    let fits = |version: &str, place: &Place| match request {
+        VersionRequest::Newest => true,
+        VersionRequest::System => matches!(place, Place::Here(_)),
+        VersionRequest::Series(wanted) => in_series(version, wanted),
+    };
+    // Of equals the last one wins: the installed one, which needs no download.
+    let best = known.iter().filter(|(version, place)| fits(version, place)).max_by(|a, b| by_version(&a.0, &b.0));
+    match best {
+        Some((version, place)) => Ok(Resolved::new(engine, version.clone(), place.clone())),
+        None => Err(unknown_version(engine, request, &known)),
+    }
+}
+
+fn unknown_version(engine: &dyn Engine, request: &VersionRequest, known: &[(String, Place)]) -> anyhow::Error {
+    let mut versions: Vec<&str> = known.iter().map(|(version, _)| version.as_str()).collect();
+    versions.sort_by(|a, b| by_version(a, b));
+    versions.dedup();
+    let versions = if versions.is_empty() { "none".to_owned() } else { versions.join(", ") };
+    let kind = engine.kind();
+    match request {
+        VersionRequest::Series(wanted) => anyhow::anyhow!(
+            "{kind} {wanted} is neither in the catalogue nor installed here; known versions of {kind}: {versions}"
+        ),
+        _ => anyhow::anyhow!("no {kind} is installed here; known versions of {kind}: {versions}"),
+    }
+}
+
+/// Whether a version is the wanted one or belongs to the wanted series: 10.11.5 to `10.11` and `10.11.*`.
+fn in_series(version: &str, wanted: &str) -> bool {
+    let wanted = wanted.trim_end_matches('*').trim_end_matches('.');
+    version == wanted || version.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// The numbers of a version: 10.11.5-MariaDB is [10, 11, 5].
+pub fn version_numbers(version: &str) -> Vec<u32> {
+    let end = version.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(version.len());
+    version[..end].split('.').filter_map(|part| part.parse().ok()).collect()
+}
+
+fn by_version(a: &str, b: &str) -> Ordering {
+    version_numbers(a).cmp(&version_numbers(b))
+}
+
+/// Every server that could be had, by engine and version.
+pub fn list(cache: &Cache) -> Vec<Listed> {
+    let mut lines = Vec::new();
+    for engine in ENGINES {
+        let catalogue = engine.releases().iter().map(|release| (release.version.to_owned(), Place::Catalogue(release)));
+        let here = engine.installed().into_iter().map(|found| (found.version.clone(), Place::Here(found)));
+        let mut of_engine: Vec<_> =
+            catalogue.chain(here).map(|(version, place)| Resolved::new(*engine, version, place)).collect();
+        of_engine.sort_by(|a, b| by_version(&a.version, &b.version));
+        lines.extend(of_engine.into_iter().map(|resolved| Listed {
+            kind: resolved.kind,
+            here: resolved.is_here(cache),
+            source: resolved.source_text(),
+            download_bytes: resolved.download_bytes(),
+            version: resolved.version,
+        }));
+    }
+    lines
+}
+
+impl Resolved {
+    fn new(engine: &'static dyn Engine, version: String, place: Place) -> Resolved {
+        Resolved { engine, kind: engine.kind(), version, place }
+    }
+
+    pub fn engine(&self) -> &'static dyn Engine {
+        self.engine
+    }
+
+    /// Where the server comes from, for a reader.
+    pub fn source_text(&self) -> String {
+        match &self.place {
+            Place::Catalogue(release) => {
+                format!("{} {}", release.package.client.title(), release.package.coordinates)
+            }
+            Place::Here(found) if found.server.as_os_str().is_empty() => "compiled into dbduel".to_owned(),
+            Place::Here(found) => match &found.basedir {
+                Some(basedir) => format!("folder {}", basedir.display()),
+                None => format!("installed {}", found.server.display()),
+            },
+        }
+    }
+
+    /// Whether it can be started without fetching anything.
+    pub fn is_here(&self, cache: &Cache) -> bool {
+        match &self.place {
+            Place::Catalogue(_) => provision::marker(&self.folder(cache)).is_some(),
+            Place::Here(_) => true,
+        }
+    }
+
+    /// What has to be downloaded if it is not here yet.
+    pub fn download_bytes(&self) -> u64 {
+        match &self.place {
+            Place::Catalogue(release) => u64::from(release.package.megabytes) * 1_000_000,
+            Place::Here(_) => 0,
+        }
+    }
+
+    fn folder(&self, cache: &Cache) -> PathBuf {
+        cache.servers().join(format!("{}-{}", self.kind, self.version))
+    }
+}
+
+/// Makes a resolved server ready to start: fetches it into the cache where it is not here yet.
+pub fn provision(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Installation> {
+    match &resolved.place {
+        Place::Here(found) => {
+            let checksum = match found.server.is_file() {
+                true => provision::sha256_of(&found.server)?,
+                false => "embedded".to_owned(),
+            };
+            Ok(resolved.installation(found.clone(), Vec::new(), &checksum))
+        }
+        Place::Catalogue(release) => provision_release(resolved, release, cache, progress)
+            .with_context(|| format!("cannot provision {} {}", resolved.kind, resolved.version)),
+    }
+}
+
+fn provision_release(
+    resolved: &Resolved,
+    release: &Release,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<Installation> {
+    let folder = resolved.folder(cache);
+    if provision::marker(&folder).is_none() {
+        let _lock = cache.lock("servers", progress)?;
+        // Another dbduel may have fetched it while this one waited.
+        if provision::marker(&folder).is_none() {
+            let server_in = |root: &Path| resolved.engine.find_in(root, &provision::libraries_of(root));
+            let checked = |root: &Path| check_version(server_in(root)?, release.version);
+            let binary = |root: &Path| checked(root).map(|found| found.server);
+            cache::remove_tree(&folder)?;
+            provision::install(&release.package, release.layout, cache, &folder, progress, &binary)?;
+        }
+    }
+    let checksum = provision::marker(&folder).context("the server folder vanished; was the cache cleared?")?;
+    let libraries = provision::libraries_of(&folder);
+    let server = resolved.engine.find_in(&folder, &libraries)?;
+    Ok(resolved.installation(server, libraries, &checksum))
+}
+
+fn check_version(found: Found, expected: &str) -> Result<Found> {
+    anyhow::ensure!(found.version == expected, "the package holds version {}, not {expected}", found.version);
+    Ok(found)
+}
+
+impl Resolved {
+    fn installation(&self, found: Found, libraries: Vec<PathBuf>, checksum: &str) -> Installation {
+        Installation {
+            engine: self.engine,
+            kind: self.kind,
+            version: self.version.clone(),
+            source: self.source_text(),
+            server: found.server,
+            basedir: found.basedir,
+            libraries,
+            fingerprint: format!("{} {} {checksum}", self.kind, self.version),
+        }
+    }
+}
+
+impl Installation {
+    pub fn engine(&self) -> &'static dyn Engine {
+        self.engine
+    }
+
+    /// Whether this is at least the given version.
+    pub fn at_least(&self, version: &[u32]) -> bool {
+        version_numbers(&self.version).as_slice() >= version
+    }
+}
+
+impl fmt::Debug for Resolved {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} {} ({})", self.kind, self.version, self.source_text())
+    }
+}
+
+impl fmt::Debug for Installation {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} {} ({})", self.kind, self.version, self.source)
+    }
+}
+
+/// What a server binary answers to `--version`.
+fn version_output(server: &Path, libraries: &[PathBuf]) -> Result<String> {
+    let mut command = Command::new(server);
+    command.arg("--version").env("LC_ALL", "C");
+    if !libraries.is_empty() {
+        command.env("LD_LIBRARY_PATH", std::env::join_paths(libraries)?);
+    }
+    let output = command.output().with_context(|| format!("cannot execute {}", server.display()))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("{} does not say its version: {}", server.display(), said.trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The lines of a log, from a byte position on, that most likely say what went wrong: three at most.
+fn log_tail(log: &Path, from: u64) -> Vec<String> {
+    let text = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(text.get(from as usize..).unwrap_or_default()).into_owned();
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let telling: Vec<&str> = lines.iter().copied().filter(|line| says_failure(line)).collect();
+    let chosen = if telling.is_empty() { &lines } else { &telling };
+    match chosen.len() {
+        0 => vec!["nothing".to_owned()],
+        count => chosen[count.saturating_sub(3)..].iter().map(|line| (*line).to_owned()).collect(),
+    }
+}
+
+fn says_failure(line: &str) -> bool {
+    // A server's closing line repeats no cause.
+    let marks = ["[ERROR]", "FATAL:", "PANIC:", "ERROR:", "unknown variable", "unknown option", "error:"];
+    marks.iter().any(|mark| line.contains(mark)) && !line.ends_with("Aborting") && !line.ends_with("Aborted!")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn installed(version: &str) -> Vec<Found> {
+        vec![Found { version: version.into(), server: "/usr/sbin/server".into(), basedir: None }]
+    }
+
+    fn check_choice(kind: &str, here: Vec<Found>, request: VersionRequest, expected: &str, source: &str) {
+        let resolved = choose(engine(kind).unwrap(), here, &request).unwrap();
+        assert_eq!(resolved.version, expected, "{kind} {request:?}");
+        assert!(resolved.source_text().starts_with(source), "{}", resolved.source_text());
+    }
+
+    fn series(text: &str) -> VersionRequest {
+        VersionRequest::Series(text.into())
+    }
+
+    #[test]
+    fn a_request_picks_the_newest_version_that_fits() {
+        check_choice("mysql", vec![], VersionRequest::Newest, "8.0.31", "Maven");
+        check_choice("mysql", vec![], series("5.7"), "5.7.29", "npm");
+        check_choice("mysql", vec![], series("5.7.22"), "5.7.22", "Maven");
+        check_choice("postgres", vec![], series("9.6"), "9.6.24", "Maven");
+        check_choice("mariadb", vec![], series("10.11.*"), "10.11.5", "Maven");
+        check_choice("mariadb", installed("10.11.19"), series("10.11"), "10.11.19", "installed");
+        check_choice("mariadb", installed("10.11.4"), series("10.11"), "10.11.5", "Maven");
+        check_choice("postgres", installed("15.18"), series("15.18"), "15.18", "installed");
+        check_choice("postgres", installed("15.20"), series("15.18"), "15.18", "Maven");
+        check_choice("mysql", installed("8.4.0"), VersionRequest::System, "8.4.0", "installed");
+    }
+
+    #[test]
+    fn a_series_is_not_a_prefix_of_digits() {
+        assert!(in_series("10.1.23", "10.1"));
+        assert!(!in_series("10.11.5", "10.1"));
+        assert!(!in_series("15.18", "1"));
+    }
+
+    #[test]
+    fn an_unknown_version_is_refused_with_the_known_ones() {
+        let error = choose(engine("mysql").unwrap(), vec![], &series("5.6.99")).unwrap_err().to_string();
+        assert!(error.contains("mysql 5.6.99 is neither"), "{error}");
+        assert!(error.contains("5.5.9, 5.6.24, 5.7.19"), "{error}");
+        let error = choose(engine("mysql").unwrap(), vec![], &VersionRequest::System).unwrap_err().to_string();
+        assert!(error.starts_with("no mysql is installed here"), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_engine_is_refused_with_the_known_ones() {
+        let error = resolve_request("oracle", &VersionRequest::Newest, &Origin::Managed).unwrap_err().to_string();
+        assert_eq!(error, "no engine `oracle`; known are sqlite, mysql, mariadb, postgres");
+    }
+
+    #[test]
+    fn every_engine_has_a_description_and_an_example_of_its_own() {
+        for engine in ENGINES {
+            assert!(engine.description().len() > 20);
+            assert!(engine.example().starts_with(engine.kind()));
+            assert!(engine.releases().is_sorted_by(|a, b| by_version(a.version, b.version).is_lt()));
+            for release in engine.releases() {
+                assert_eq!(release.package.sha256.len(), 64, "{}", release.version);
+            }
+        }
+    }
+
+    #[test]
+    fn the_lines_that_say_the_cause_are_quoted() {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let text = "old [ERROR] of an earlier start\n2026 [Note] fine\n2026 [ERROR] unknown variable 'x=1'\n\
+                    2026 [ERROR] Aborting\n\n2026 [Note] Shutdown complete\n";
+        std::fs::write(log.path(), text).unwrap();
+        let start = "old [ERROR] of an earlier start\n".len() as u64;
+        assert_eq!(log_tail(log.path(), start), ["2026 [ERROR] unknown variable 'x=1'"]);
+        assert_eq!(log_tail(Path::new("/nonexistent"), 0), ["nothing"]);
+    }
+}

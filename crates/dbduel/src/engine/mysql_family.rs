@@ -1,0 +1,635 @@
+//! What MySQL and MariaDB have in common: finding the binary, the command line, the accounts,
+//! reading settings back and comparing them.
+//!
+//! What differs between the two is asked of a [`Flavour`]; what differs between versions is asked
+//! of the version. `--no-defaults` always comes first, so no option file of the machine is read.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use driver::{Admin, Dialect, Endpoint, Login};
+
+use super::keeper::{Account, Exit, Program};
+use super::server::server_environment;
+use super::settings::{Agreement, Effective, parse_size, parse_switch};
+use super::{
+    DATABASE, Engine, Found, Installation, Launch, Places, Purpose, Release, Site, StartOptions, log_tail,
+    version_numbers, version_output,
+};
+
+const ADMINISTRATOR: &str = "root";
+/// Making a data directory takes 22 s at worst on an idle machine.
+const INITIALISE_LIMIT: Duration = Duration::from_secs(300);
+
+/// What MySQL and MariaDB do differently.
+pub trait Flavour: Sync {
+    fn kind(&self) -> &'static str;
+    fn description(&self) -> &'static str;
+    fn example(&self) -> &'static str;
+    fn releases(&self) -> &'static [Release];
+    /// Names of the server binary, the preferred one first.
+    fn binaries(&self) -> &'static [&'static str];
+    /// Whether a binary that answers this to `--version` is of this kind.
+    fn claims(&self, version_output: &str) -> bool;
+    /// Options without which a version does not start or initialise as it should; never settings.
+    fn plumbing(&self, version: &[u32]) -> Vec<&'static str>;
+    /// What dbduel switches off by itself.
+    fn own_settings(&self, version: &[u32]) -> Vec<OwnSetting>;
+    fn initialise(&self, family: &MysqlFamily, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()>;
+    /// How the password of an account that exists is changed; `SECRET` stands for it, quoted.
+    fn change_password(&self, version: &[u32]) -> &'static str;
+    /// How an administrator's account for 127.0.0.1 is made; `SECRET` as above.
+    fn make_loopback_account(&self, version: &[u32]) -> &'static [&'static str];
+}
+
+/// A setting that dbduel makes unless the user does.
+pub struct OwnSetting {
+    /// As the report names it.
+    pub name: &'static str,
+    pub value: &'static str,
+    pub argument: &'static str,
+    /// User settings that replace it.
+    pub replaced_by: &'static [&'static str],
+    /// The variable that shows it, and what it may say; a variable that is absent agrees.
+    pub shown_as: (&'static str, &'static [&'static str]),
+}
+
+/// The binary log, which 8.0 and later write by default.
+pub const BINARY_LOG_OFF: OwnSetting = OwnSetting {
+    name: "log_bin",
+    value: "OFF",
+    argument: "--skip-log-bin",
+    replaced_by: &["log_bin", "skip_log_bin"],
+    shown_as: ("log_bin", &["OFF"]),
+};
+
+/// TLS, which some versions prepare for with seconds of key making at every start.
+pub const TLS_OFF: OwnSetting = OwnSetting {
+    name: "ssl",
+    value: "OFF",
+    argument: "--skip-ssl",
+    replaced_by: &["ssl", "skip_ssl", "tls_version", "ssl_ca", "ssl_cert", "ssl_key", "require_secure_transport"],
+    shown_as: ("have_ssl", &["DISABLED", "NO"]),
+};
+
+pub struct MysqlFamily {
+    pub flavour: &'static dyn Flavour,
+}
+
+/// Sizes that a server rounds down to a multiple, as the manuals' "block size" says.
+const ROUNDED_DOWN: &[(&str, i128)] = &[
+    ("innodb_log_file_size", 1 << 20),
+    ("innodb_redo_log_capacity", 1 << 20),
+    ("key_buffer_size", 4096),
+    ("max_allowed_packet", 1024),
+    ("max_heap_table_size", 1024),
+    ("net_buffer_length", 1024),
+    ("query_cache_size", 1024),
+    ("thread_stack", 1024),
+    ("join_buffer_size", 128),
+    ("tmp_table_size", 1024),
+    ("binlog_cache_size", 4096),
+    ("innodb_log_buffer_size", 4096),
+];
+/// Values that are lists of parts: asking for one part is not asking for the others to go.
+const LISTS: &[&str] = &["sql_mode", "optimizer_switch", "tls_version", "log_output", "event_scheduler"];
+/// Options whose variable has another name.
+const SHOWN_AS: &[(&str, &[&str])] =
+    &[("transaction_isolation", &["tx_isolation"]), ("tx_isolation", &["transaction_isolation"]), ("memlock", &["locked_in_memory"])];
+/// What a load relaxes; the data at rest are the same.
+const LOAD_SETTINGS: &[(&str, &str)] = &[("local_infile", "1"), ("innodb_flush_log_at_trx_commit", "0")];
+
+impl Engine for MysqlFamily {
+    fn kind(&self) -> &'static str {
+        self.flavour.kind()
+    }
+
+    fn description(&self) -> &'static str {
+        self.flavour.description()
+    }
+
+    fn example(&self) -> &'static str {
+        self.flavour.example()
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::MySql
+    }
+
+    fn releases(&self) -> &'static [Release] {
+        self.flavour.releases()
+    }
+
+    fn installed(&self) -> Vec<Found> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+        // A user's PATH often lacks the folders where packages put servers.
+        folders.extend(["/usr/sbin", "/usr/local/sbin", "/usr/libexec"].map(PathBuf::from));
+        for folder in folders {
+            for name in self.flavour.binaries() {
+                let server = folder.join(name);
+                if server.is_file()
+                    && let Ok(version) = self.version_of(&server, &[])
+                {
+                    return vec![Found { version, server, basedir: None }];
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    fn find_in(&self, basedir: &Path, libraries: &[PathBuf]) -> Result<Found> {
+        // The server runs in its data directory, where a relative path would mean something else.
+        let basedir = fs::canonicalize(basedir).with_context(|| format!("no folder {}", basedir.display()))?;
+        let folders = ["bin", "sbin", "libexec"].map(|folder| basedir.join(folder));
+        let candidates = folders.iter().flat_map(|folder| self.flavour.binaries().iter().map(|name| folder.join(name)));
+        let server = candidates.into_iter().find(|file| file.is_file());
+        let server = server.with_context(|| format!("no {} server below {}", self.kind(), basedir.display()))?;
+        Ok(Found { version: self.version_of(&server, libraries)?, server, basedir: Some(basedir) })
+    }
+
+    fn shaping_settings(&self) -> &'static [&'static str] {
+        // The log files are here because 5.5 refuses to start when their size changed.
+        &[
+            "innodb_page_size",
+            "innodb_file_per_table",
+            "innodb_file_format",
+            "innodb_log_file_size",
+            "innodb_log_files_in_group",
+            "innodb_checksum_algorithm",
+            "innodb_data_file_path",
+            "innodb_default_row_format",
+            "innodb_undo_tablespaces",
+            "character_set_server",
+            "collation_server",
+            "lower_case_table_names",
+        ]
+    }
+
+    fn account(&self) -> Result<Option<Account>> {
+        Ok(None)
+    }
+
+    fn initialise(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()> {
+        self.flavour.initialise(self, site, shaping)
+    }
+
+    fn launch(&self, installation: &Installation, options: &StartOptions, places: &Places) -> Result<Launch> {
+        let socket = places.folder.join("sock");
+        let login = |database: Option<&str>| Login {
+            user: ADMINISTRATOR.to_owned(),
+            password: places.password.clone(),
+            database: database.map(str::to_owned),
+            on_connect: Vec::new(),
+        };
+        let mut arguments = self.common_arguments(installation, options.data);
+        arguments.extend(connection_arguments(places, &socket));
+        let configured = self.configure(installation, options)?;
+        arguments.extend(configured.arguments);
+        if let Some(password) = &places.password {
+            let file = self.write_init_file(installation, places, password.expose())?;
+            arguments.push(option("init-file", file));
+        }
+        let load = match places.port {
+            Some(port) => Endpoint::Tcp { host: "127.0.0.1".to_owned(), port },
+            None => Endpoint::Unix(socket.clone()),
+        };
+        Ok(Launch {
+            arguments: Some(arguments),
+            admin: (Endpoint::Unix(socket), login(None)),
+            load: (load, login(Some(DATABASE))),
+            own_settings: configured.own,
+            asked: configured.asked,
+        })
+    }
+
+    fn secure(&self, _admin: &mut Admin, _installation: &Installation, places: &Places) -> Result<()> {
+        // The server has read it: it answers, and it reads the file before it listens.
+        super::cache::remove_tree(&places.folder.join("init.sql"))
+    }
+
+    fn read_settings(&self, admin: &mut Admin) -> Result<Effective> {
+        let rows = admin.rows("SHOW GLOBAL VARIABLES").context("cannot read the settings back")?;
+        let mut effective = Effective::default();
+        for row in rows {
+            let mut cells = row.into_iter().map(Option::unwrap_or_default);
+            if let (Some(name), Some(value)) = (cells.next(), cells.next()) {
+                effective.values.insert(name.to_ascii_lowercase(), value);
+            }
+        }
+        Ok(effective)
+    }
+
+    fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement {
+        let own = self.flavour.own_settings(&[99]).into_iter().find(|own| own.name == name && own.value == asked);
+        if let Some(OwnSetting { shown_as: (variable, values), .. }) = own {
+            let actual = effective.values.get(variable);
+            return actual.map_or(Agreement::Same, |actual| {
+                Agreement::of(values.iter().any(|value| value.eq_ignore_ascii_case(actual)), actual)
+            });
+        }
+        compare(effective, &plain(name), asked)
+    }
+
+    fn stop_signal(&self) -> i32 {
+        libc::SIGTERM
+    }
+
+    fn create_database(&self, admin: &mut Admin) -> Result<()> {
+        admin.run(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))?;
+        Ok(())
+    }
+
+    fn settle(&self, admin: &mut Admin) -> Result<()> {
+        // A slow shutdown purges and merges everything, so that no trial inherits this work.
+        admin.run("SET GLOBAL innodb_fast_shutdown = 0")?;
+        Ok(())
+    }
+
+    fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str {
+        let value = |name: &str| effective.get(name).map(String::as_str).unwrap_or("");
+        let unsafe_flush = ["nosync", "littlesync"].iter().any(|method| value("innodb_flush_method").eq_ignore_ascii_case(method));
+        if parse_switch(value("innodb_doublewrite")) == Some(false) || unsafe_flush {
+            return "D0";
+        }
+        let binary_log_lags = parse_switch(value("log_bin")) == Some(true) && value("sync_binlog") != "1";
+        match value("innodb_flush_log_at_trx_commit") {
+            "0" => "D1",
+            // MariaDB's 3 is 1 with another group commit.
+            "1" | "3" if !binary_log_lags => "D3",
+            _ => "D2",
+        }
+    }
+}
+
+/// What the user's and dbduel's own settings become.
+struct Configured {
+    arguments: Vec<OsString>,
+    own: BTreeMap<String, String>,
+    asked: BTreeMap<String, String>,
+}
+
+impl MysqlFamily {
+    fn version_of(&self, server: &Path, libraries: &[PathBuf]) -> Result<String> {
+        let output = version_output(server, libraries)?;
+        ensure!(self.flavour.claims(&output), "{} is no {}: {}", server.display(), self.kind(), output.trim());
+        parse_version(&output).with_context(|| format!("{} says no version: {}", server.display(), output.trim()))
+    }
+
+    /// Program options that every start and every initialisation share.
+    pub fn common_arguments(&self, installation: &Installation, data: &Path) -> Vec<OsString> {
+        let mut arguments = vec!["--no-defaults".into()];
+        if let Some(basedir) = &installation.basedir {
+            arguments.push(option("basedir", basedir));
+        }
+        arguments.push(option("datadir", data));
+        if nix::unistd::geteuid().is_root() {
+            arguments.push("--user=root".into());
+        }
+        arguments.extend(self.flavour.plumbing(&version_numbers(&installation.version)).into_iter().map(Into::into));
+        arguments
+    }
+
+    fn configure(&self, installation: &Installation, options: &StartOptions) -> Result<Configured> {
+        let version = version_numbers(&installation.version);
+        let mut user: BTreeMap<String, String> =
+            options.settings.iter().map(|(name, value)| (plain(name), value.clone())).collect();
+        if options.purpose == Purpose::Load {
+            user.extend(LOAD_SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        }
+        let (mut arguments, mut own) = (Vec::new(), BTreeMap::new());
+        for setting in self.flavour.own_settings(&version) {
+            if !setting.replaced_by.iter().any(|name| user.contains_key(*name)) {
+                arguments.push(setting.argument.into());
+                own.insert(setting.name.to_owned(), setting.value.to_owned());
+            }
+        }
+        if !user.contains_key("max_connections") {
+            own.insert("max_connections".to_owned(), options.connections().to_string());
+            arguments.push(format!("--max-connections={}", options.connections()).into());
+        }
+        let logs = user.get("log_bin").is_some_and(|value| parse_switch(value) != Some(false));
+        if logs && !user.contains_key("server_id") && self.kind() == "mysql" {
+            // From 5.7 a server with a binary log does not start without an id.
+            own.insert("server_id".to_owned(), "1".to_owned());
+            arguments.push("--server-id=1".into());
+        }
+        arguments.extend(user.iter().map(|(name, value)| user_argument(name, value)));
+        let asked = own.iter().chain(&user).map(|(name, value)| (name.clone(), value.clone())).collect();
+        Ok(Configured { arguments, own, asked })
+    }
+
+    /// SQL that gives every account that could log in the password of this start. Private, and
+    /// deleted once the server answers: an argument would show in the process list.
+    fn write_init_file(&self, installation: &Installation, places: &Places, password: &str) -> Result<PathBuf> {
+        let version = version_numbers(&installation.version);
+        let file = places.folder.join("init.sql");
+        let mut out = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file)?;
+        let statements = std::iter::once(&self.flavour.change_password(&version))
+            .chain(self.flavour.make_loopback_account(&version))
+            .map(|statement| statement.replace("SECRET", &format!("'{password}'")))
+            .collect::<Vec<_>>();
+        for statement in statements {
+            writeln!(out, "{statement};")?;
+        }
+        Ok(file)
+    }
+
+    /// Runs `mysqld --initialize-insecure`: 5.7 and later MySQL.
+    pub fn initialize_insecure(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()> {
+        let mut arguments = self.common_arguments(site.installation, site.data);
+        arguments.push("--initialize-insecure".into());
+        arguments.extend(shaping.iter().map(|(name, value)| user_argument(name, value)));
+        run_step(site, &site.installation.server, arguments, None)
+    }
+
+    /// Runs SQL in a server without a network: how system tables of older versions are changed.
+    pub fn bootstrap(&self, site: &Site, shaping: &BTreeMap<String, String>, sql: &str) -> Result<()> {
+        let input = site.scratch.join("bootstrap.sql");
+        fs::write(&input, sql)?;
+        let mut arguments = self.common_arguments(site.installation, site.data);
+        arguments.push("--bootstrap".into());
+        arguments.extend(shaping.iter().map(|(name, value)| user_argument(name, value)));
+        run_step(site, &site.installation.server, arguments, Some(input))
+    }
+}
+
+/// Runs one program of an initialisation to its end.
+pub fn run_step(site: &Site, program: &Path, arguments: Vec<OsString>, stdin: Option<PathBuf>) -> Result<()> {
+    let log = site.scratch.join("initialise.log");
+    let program = Program {
+        args: arguments,
+        stdin,
+        environment: Some(server_environment()),
+        libraries: site.installation.libraries.clone(),
+        account: site.installation.engine().account()?,
+        directory: Some(site.data.to_owned()),
+        ..Program::new(program, &log)
+    };
+    match program.run(INITIALISE_LIMIT)? {
+        Exit::Status(0) => Ok(()),
+        exit => bail!("{} {exit}\nit said: {}", program.path.display(), log_tail(&log, 0).join("\n         ")),
+    }
+}
+
+fn connection_arguments(places: &Places, socket: &Path) -> Vec<OsString> {
+    let mut arguments = vec![
+        option("socket", socket),
+        option("pid-file", places.folder.join("pid")),
+        // Temporary files of a killed server go with the folder.
+        option("tmpdir", &places.folder),
+    ];
+    match places.port {
+        Some(port) => arguments.extend([format!("--port={port}").into(), "--bind-address=127.0.0.1".into()]),
+        None => arguments.push("--skip-networking".into()),
+    }
+    arguments
+}
+
+pub fn option(name: &str, value: impl AsRef<std::ffi::OsStr>) -> OsString {
+    let mut option: OsString = format!("--{name}=").into();
+    option.push(value);
+    option
+}
+
+/// One user setting as an option. The binary log's option takes a file name, not a switch.
+fn user_argument(name: &str, value: &str) -> OsString {
+    let option_name = name.replace('_', "-");
+    match (name, parse_switch(value)) {
+        ("log_bin", Some(false)) | ("skip_log_bin", Some(true)) => "--skip-log-bin".into(),
+        ("log_bin", Some(true)) | ("skip_log_bin", Some(false)) => "--log-bin".into(),
+        // All versions take this spelling; 8.0 refuses the older one.
+        ("tx_isolation", _) => option("transaction-isolation", value),
+        _ => option(&option_name, value),
+    }
+}
+
+/// A setting's name as the server shows it.
+fn plain(name: &str) -> String {
+    name.replace('-', "_").to_ascii_lowercase()
+}
+
+/// `mysqld  Ver 10.11.5-MariaDB for Linux on x86_64` says 10.11.5.
+fn parse_version(output: &str) -> Option<String> {
+    let version = output.split("Ver ").nth(1)?.split_ascii_whitespace().next()?;
+    let numbers = version_numbers(version);
+    (numbers.len() >= 3).then(|| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join("."))
+}
+
+fn compare(effective: &Effective, name: &str, asked: &str) -> Agreement {
+    if name == "skip_log_bin" {
+        let asked = if parse_switch(asked) == Some(false) { "ON" } else { "OFF" };
+        return compare(effective, "log_bin", asked);
+    }
+    let aliases = SHOWN_AS.iter().find(|(option, _)| *option == name).map_or(&[][..], |(_, names)| names);
+    let shown = std::iter::once(name).chain(aliases.iter().copied()).find_map(|name| effective.values.get(name));
+    let Some(actual) = shown else { return Agreement::Unknown };
+    Agreement::of(means_the_same(effective, name, asked, actual), actual)
+}
+
+fn means_the_same(effective: &Effective, name: &str, asked: &str, actual: &str) -> bool {
+    if asked.eq_ignore_ascii_case(actual) {
+        return true;
+    }
+    if name == "log_bin" {
+        // A file name switches it on.
+        return parse_switch(asked).unwrap_or(true) == (actual == "ON");
+    }
+    if LISTS.contains(&name) {
+        return lists_agree(asked, actual);
+    }
+    if let (Some(asked), Some(actual)) = (parse_size(asked), parse_size(actual)) {
+        return asked == actual || rounded(effective, name, asked, actual);
+    }
+    if let (Ok(asked), Ok(actual)) = (asked.parse::<f64>(), actual.parse::<f64>()) {
+        return asked == actual;
+    }
+    matches!((parse_switch(asked), parse_switch(actual)), (Some(asked), Some(actual)) if asked == actual)
+}
+
+/// Every part that was asked for is there; asking for nothing means that there is nothing.
+fn lists_agree(asked: &str, actual: &str) -> bool {
+    let parts = |text: &str| {
+        let parts = text.split(',').map(|part| part.trim().to_ascii_lowercase());
+        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>()
+    };
+    let (asked, actual) = (parts(asked), parts(actual));
+    if asked.is_empty() { actual.is_empty() } else { asked.iter().all(|part| actual.contains(part)) }
+}
+
+/// Rounding that the manuals document, and no other.
+fn rounded(effective: &Effective, name: &str, asked: i128, actual: i128) -> bool {
+    let size = |name: &str| effective.values.get(name).and_then(|value| parse_size(value));
+    if name == "innodb_buffer_pool_size" {
+        // Rounded up to whole chunks in each instance.
+        let chunk = size("innodb_buffer_pool_chunk_size").unwrap_or(0);
+        let step = chunk * size("innodb_buffer_pool_instances").unwrap_or(1);
+        return actual >= asked && actual - asked < step;
+    }
+    let block = ROUNDED_DOWN.iter().find(|(rounded, _)| *rounded == name).map(|(_, block)| *block);
+    block.is_some_and(|block| actual == asked / block * block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::mysql::MYSQL;
+    use crate::engine::{Place, Resolved, engine};
+    use crate::experiment::Transport;
+
+    fn effective(pairs: &[(&str, &str)]) -> Effective {
+        let values = pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        Effective { values, ..Effective::default() }
+    }
+
+    fn check(name: &str, asked: &str, shown: &[(&str, &str)], expected: bool) {
+        let agreement = MYSQL.agreement(&effective(shown), name, asked);
+        assert_eq!(agreement == Agreement::Same, expected, "{name} asked {asked} shown {shown:?}: {agreement:?}");
+    }
+
+    #[test]
+    fn the_same_value_in_another_spelling_agrees() {
+        check("innodb_log_file_size", "1G", &[("innodb_log_file_size", "1073741824")], true);
+        check("innodb-log-file-size", "1G", &[("innodb_log_file_size", "1073741824")], true);
+        check("performance_schema", "0", &[("performance_schema", "OFF")], true);
+        check("performance_schema", "OFF", &[("performance_schema", "ON")], false);
+        check("innodb_flush_method", "o_direct", &[("innodb_flush_method", "O_DIRECT")], true);
+        check("long_query_time", "0.5", &[("long_query_time", "0.500000")], true);
+        check("transaction_isolation", "READ-COMMITTED", &[("tx_isolation", "READ-COMMITTED")], true);
+        check("sql_mode", "", &[("sql_mode", "STRICT_TRANS_TABLES")], false);
+        check("optimizer_switch", "mrr=on", &[("optimizer_switch", "index_merge=on,mrr=on")], true);
+        check("log_bin", "trace", &[("log_bin", "ON")], true);
+        check("skip_log_bin", "1", &[("log_bin", "ON")], false);
+    }
+
+    #[test]
+    fn only_documented_rounding_agrees() {
+        let pool = |actual: &'static str| {
+            vec![
+                ("innodb_buffer_pool_size", actual),
+                ("innodb_buffer_pool_chunk_size", "134217728"),
+                ("innodb_buffer_pool_instances", "1"),
+            ]
+        };
+        check("innodb_buffer_pool_size", "200M", &pool("268435456"), true);
+        check("innodb_buffer_pool_size", "200M", &pool("134217728"), false);
+        check("innodb_buffer_pool_size", "200M", &pool("402653184"), false);
+        check("innodb_buffer_pool_size", "200M", &[("innodb_buffer_pool_size", "268435456")], false);
+        check("key_buffer_size", "10000", &[("key_buffer_size", "8192")], true);
+        check("max_connections", "1020", &[("max_connections", "214")], false);
+    }
+
+    #[test]
+    fn a_setting_the_server_lacks_is_unknown_rather_than_fine() {
+        let agreement = MYSQL.agreement(&effective(&[]), "innodb_page_cleaners", "4");
+        assert_eq!(agreement, Agreement::Unknown);
+    }
+
+    #[test]
+    fn what_dbduel_switches_off_is_read_back_too() {
+        check("log_bin", "OFF", &[("log_bin", "ON")], false);
+        check("ssl", "OFF", &[("have_ssl", "DISABLED")], true);
+        check("ssl", "OFF", &[("have_ssl", "YES")], false);
+        check("mysqlx", "OFF", &[("mysqlx_port", "33060")], false);
+        check("mysqlx", "OFF", &[], true);
+    }
+
+    #[test]
+    fn versions_are_read_from_what_binaries_say() {
+        let check = |output: &str, expected: &str| assert_eq!(parse_version(output).as_deref(), Some(expected));
+        check("mysqld  Ver 5.5.9 for Linux on x86_64 (MySQL Community Server (GPL))", "5.5.9");
+        check("mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)", "10.11.19");
+        check("/opt/bin/mysqld  Ver 8.0.31 for Linux on x86_64 (MySQL Community Server - GPL)", "8.0.31");
+        assert_eq!(parse_version("postgres (PostgreSQL) 15.18"), None);
+    }
+
+    /// The command line of a version, without what depends on who runs the test.
+    fn command_line(kind: &str, version: &str, pairs: &[(&str, &str)], port: Option<u16>, purpose: Purpose) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let found = Found { version: version.into(), server: "/b/bin/mysqld".into(), basedir: Some("/b".into()) };
+        let resolved = Resolved::new(engine(kind).unwrap(), version.into(), Place::Here(found.clone()));
+        let installation = resolved.installation(found, vec![], "0");
+        let settings = effective(pairs).values;
+        let options = StartOptions {
+            settings: &settings,
+            max_clients: 16,
+            data: Path::new("/d"),
+            log: Path::new("/l"),
+            transport: Transport::Socket,
+            nuisance_seed: 1,
+            purpose,
+            cores: &[],
+        };
+        let password = port.map(|_| driver::Secret::new("pw"));
+        let places = Places { folder: folder.path().to_owned(), port, password };
+        let launch = installation.engine().launch(&installation, &options, &places).unwrap();
+        let arguments: Vec<String> = launch.arguments.unwrap().iter().map(|a| a.to_str().unwrap().into()).collect();
+        let line = arguments.join(" ").replace(folder.path().to_str().unwrap(), "/f").replace(" --user=root", "");
+        let init = fs::read_to_string(folder.path().join("init.sql")).unwrap_or_default();
+        format!("{line}\n{init}")
+    }
+
+    const START: &str = "--no-defaults --basedir=/b --datadir=/d";
+    const SOCKET: &str = "--socket=/f/sock --pid-file=/f/pid --tmpdir=/f";
+
+    #[test]
+    fn each_version_gets_the_options_it_understands() {
+        let check = |kind: &str, version: &str, plumbing: &str, own: &str| {
+            let expected = format!("{START}{plumbing} {SOCKET} --skip-networking {own} --max-connections=36\n");
+            assert_eq!(command_line(kind, version, &[], None, Purpose::Measure), expected, "{kind} {version}");
+        };
+        let modern = " --secure-file-priv= --loose-auto-generate-certs=OFF --loose-sha256-password-auto-generate-rsa-keys=OFF";
+        check("mysql", "5.5.9", "", "--skip-log-bin");
+        check("mysql", "5.6.24", "", "--skip-log-bin --skip-ssl");
+        check("mysql", "5.7.29", modern, "--skip-log-bin --skip-ssl");
+        check("mysql", "8.0.31", modern, "--skip-log-bin --skip-ssl --mysqlx=OFF");
+        check("mysql", "9.7.4", modern, "--skip-log-bin --tls-version= --mysqlx=OFF");
+        check("mariadb", "10.1.23", "", "--skip-log-bin --skip-ssl");
+        check("mariadb", "11.4.5", "", "--skip-log-bin --skip-ssl");
+    }
+
+    #[test]
+    fn a_setting_of_the_user_wins_over_our_own() {
+        let pairs = [("log_bin", "ON"), ("max-connections", "500"), ("ssl", "ON")];
+        let line = command_line("mysql", "8.0.31", &pairs, None, Purpose::Measure);
+        assert!(line.ends_with("--mysqlx=OFF --server-id=1 --log-bin --max-connections=500 --ssl=ON\n"), "{line}");
+    }
+
+    #[test]
+    fn a_load_is_allowed_local_files_and_does_not_wait_for_the_disk() {
+        let pairs = [("innodb_flush_log_at_trx_commit", "1")];
+        let line = command_line("mysql", "5.6.24", &pairs, None, Purpose::Load);
+        assert!(line.ends_with("--innodb-flush-log-at-trx-commit=0 --local-infile=1\n"), "{line}");
+    }
+
+    #[test]
+    fn over_tcp_the_password_is_in_a_private_file_and_never_an_argument() {
+        let text = command_line("mysql", "8.0.31", &[], Some(4711), Purpose::Measure);
+        let (line, init) = text.split_once('\n').unwrap();
+        assert!(line.contains("--port=4711 --bind-address=127.0.0.1") && line.ends_with("--init-file=/f/init.sql"));
+        assert!(!line.contains("pw"));
+        assert!(init.starts_with("ALTER USER 'root'@'localhost' IDENTIFIED BY 'pw';\n"), "{init}");
+        let old = command_line("mariadb", "10.1.23", &[], Some(4711), Purpose::Measure);
+        assert!(old.contains("\nSET PASSWORD FOR 'root'@'localhost' = PASSWORD('pw');\n"), "{old}");
+    }
+
+    #[test]
+    fn the_durability_class_is_what_the_settings_promise() {
+        let check = |pairs: &[(&str, &str)], expected: &str| {
+            let mut values = effective(&[("innodb_doublewrite", "ON"), ("log_bin", "OFF"), ("sync_binlog", "0")]).values;
+            values.extend(effective(pairs).values);
+            assert_eq!(MYSQL.durability_class(&values), expected, "{pairs:?}");
+        };
+        check(&[("innodb_flush_log_at_trx_commit", "1")], "D3");
+        check(&[("innodb_flush_log_at_trx_commit", "2")], "D2");
+        check(&[("innodb_flush_log_at_trx_commit", "0")], "D1");
+        check(&[("innodb_flush_log_at_trx_commit", "1"), ("log_bin", "ON")], "D2");
+        check(&[("innodb_flush_log_at_trx_commit", "1"), ("innodb_doublewrite", "OFF")], "D0");
+    }
+}

@@ -1,0 +1,93 @@
+//! Does every server that dbduel offers work on this machine?
+//!
+//! Takes each release from the package to a clean stop, on both transports, and reads its settings
+//! back. It measures nothing.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use driver::Admin;
+
+use super::{Cache, ENGINES, Installation, Purpose, Resolved, Server, StartOptions, Place, provision, template};
+use crate::experiment::Transport;
+
+/// What became of one release.
+#[derive(Debug)]
+pub struct Checked {
+    pub kind: &'static str,
+    pub version: String,
+    pub source: String,
+    /// Seconds it took; none where the release is not here and was not to be fetched.
+    pub outcome: Result<Option<f64>>,
+}
+
+/// Checks the releases whose engine is `kind` or whose `kind@version` begins with it (all when it
+/// is empty). One that is not here is fetched or, without `fetch`, reported as skipped.
+pub fn selfcheck(kind: &str, fetch: bool, cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Checked> {
+    let mut checked = Vec::new();
+    for engine in ENGINES {
+        let catalogue = engine.releases().iter().map(|release| (release.version.to_owned(), Place::Catalogue(release)));
+        let here = engine.installed().into_iter().map(|found| (found.version.clone(), Place::Here(found)));
+        for (version, place) in catalogue.chain(here) {
+            if !format!("{}@{version}", engine.kind()).starts_with(kind) {
+                continue;
+            }
+            let resolved = Resolved::new(*engine, version.clone(), place);
+            let wanted = fetch || resolved.is_here(cache);
+            let outcome = if wanted { check(&resolved, cache, progress).map(Some) } else { Ok(None) };
+            checked.push(Checked { kind: engine.kind(), version, source: resolved.source_text(), outcome });
+        }
+    }
+    checked
+}
+
+fn check(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<f64> {
+    let started = Instant::now();
+    let installation = provision(resolved, cache, progress)?;
+    for transport in [Transport::Socket, Transport::Tcp] {
+        let way = if transport == Transport::Tcp { "TCP" } else { "the socket" };
+        start_and_stop(&installation, transport, cache, progress).with_context(|| format!("on {way}"))?;
+    }
+    Ok(started.elapsed().as_secs_f64())
+}
+
+fn start_and_stop(
+    installation: &Installation,
+    transport: Transport,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<()> {
+    let work = cache.work()?;
+    let settings = BTreeMap::new();
+    let data = work.path().join("data");
+    template(cache, &work, installation, &settings, progress)?.restore(&data)?;
+    let log = work.path().join("server.log");
+    let options = StartOptions {
+        settings: &settings,
+        max_clients: 4,
+        data: &data,
+        log: &log,
+        transport,
+        nuisance_seed: 1,
+        purpose: Purpose::Measure,
+        cores: &[],
+    };
+    let server = Server::start(installation, &options, &work)?;
+    server.create_database()?;
+    let mut load = Admin::connect(server.dialect(), server.endpoint(), server.login(), Duration::from_secs(10))
+        .context("the load cannot connect")?;
+    load.run("CREATE TABLE probe (id INTEGER)").context("the load cannot make a table")?;
+    load.run("INSERT INTO probe VALUES (7)")?;
+    ensure!(load.value("SELECT id FROM probe")?.as_deref() == Some("7"), "what was written was not read back");
+    drop(load);
+    ensure!(
+        server.version().contains(&installation.version),
+        "the server says it is {}, not {}",
+        server.version(),
+        installation.version
+    );
+    ensure!(!server.effective_settings().is_empty(), "the server showed no settings");
+    server.settle()?;
+    server.stop()
+}

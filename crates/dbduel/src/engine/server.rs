@@ -1,0 +1,330 @@
+//! A server that is running now: started, found ready, checked, and stopped.
+//!
+//! This module owns the order of those steps for every engine; what differs is asked of the
+//! [`Engine`]. What must stay true: a `Server` that exists has answered a login and runs with the
+//! settings that were asked for, and dropping it leaves no process behind.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use driver::{Admin, Dialect, Endpoint, Error, Login, Secret};
+use rand::distr::{Alphanumeric, SampleString};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::cache::{WorkFolder, remove_tree};
+use super::keeper::{Exit, Kept, Program};
+use super::settings::{Effective, verify};
+use super::{Installation, Launch, Places, log_tail};
+use crate::experiment::Transport;
+
+/// The database a workload's tables live in.
+pub const DATABASE: &str = "sbtest";
+
+const START_LIMIT: Duration = Duration::from_secs(120);
+const STOP_LIMIT: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(25);
+const LOGIN_LIMIT: Duration = Duration::from_secs(5);
+/// How long one statement of the administrator may take (a purge after a large load).
+const ADMIN_LIMIT: Duration = Duration::from_secs(3600);
+const SOCKET_FOLDER_BYTES_MAX: usize = 20;
+const PADDING_BYTES_MAX: usize = 4096;
+
+/// Why a server is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To load data: local files allowed, flushing relaxed. Always on the socket, without a
+    /// password, because what it writes is kept as a snapshot.
+    Load,
+    /// To be measured: exactly the settings that were asked for.
+    Measure,
+}
+
+/// How one server shall be started.
+#[derive(Debug, Clone)]
+pub struct StartOptions<'a> {
+    pub settings: &'a BTreeMap<String, String>,
+    /// Most clients of the plan; twenty connections are added for everything else.
+    pub max_clients: u32,
+    /// The data directory, already restored; it belongs to this server until it is stopped.
+    pub data: &'a Path,
+    /// The server's own log; appended to.
+    pub log: &'a Path,
+    pub transport: Transport,
+    /// Seed of what should not matter and must not stay the same: name lengths, environment size.
+    pub nuisance_seed: u64,
+    pub purpose: Purpose,
+    /// CPUs the server may run on; all where it is empty.
+    pub cores: &'a [usize],
+}
+
+impl StartOptions<'_> {
+    /// `max_connections` unless the user sets it.
+    pub fn connections(&self) -> u32 {
+        self.max_clients + 20
+    }
+}
+
+/// One server, running.
+pub struct Server {
+    installation: Installation,
+    process: Option<Kept>,
+    places: Places,
+    launch: Launch,
+    effective: Effective,
+    version: String,
+    log: PathBuf,
+    log_start: u64,
+}
+
+impl Server {
+    /// Starts a server and returns when it is ready, checked and reachable for the load.
+    pub fn start(installation: &Installation, options: &StartOptions, work: &WorkFolder) -> Result<Server> {
+        Server::start_named(installation, options, work)
+            .with_context(|| format!("cannot start {} {}", installation.kind, installation.version))
+    }
+
+    fn start_named(installation: &Installation, options: &StartOptions, work: &WorkFolder) -> Result<Server> {
+        let engine = installation.engine();
+        let mut nuisance = ChaCha8Rng::seed_from_u64(options.nuisance_seed);
+        let places = make_places(installation, options, work, &mut nuisance)?;
+        let launch = engine.launch(installation, options, &places)?;
+        let log_start = fs::metadata(options.log).map_or(0, |meta| meta.len());
+        let started = Instant::now();
+        let process = match &launch.arguments {
+            Some(arguments) => {
+                let program = program(installation, options, arguments, &mut nuisance)?;
+                Some(Kept::start(&program)?)
+            }
+            None => None,
+        };
+        let mut server = Server {
+            installation: installation.clone(),
+            process,
+            places,
+            launch,
+            effective: Effective::default(),
+            version: String::new(),
+            log: options.log.to_owned(),
+            log_start,
+        };
+        let mut admin = server.wait_until_ready(started)?;
+        engine.secure(&mut admin, installation, &server.places)?;
+        server.effective = engine.read_settings(&mut admin)?;
+        server.version = admin.server_version().to_owned();
+        verify(engine, &server.effective, &server.launch.asked).with_context(|| server.see_log())?;
+        Ok(server)
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        self.installation.engine().dialect()
+    }
+
+    /// Where the load connects.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.launch.load.0
+    }
+
+    /// How the load logs in, into [`DATABASE`].
+    pub fn login(&self) -> &Login {
+        &self.launch.load.1
+    }
+
+    /// A session of the administrator, on the private socket; in no database of the workload's.
+    pub fn admin(&self) -> Result<Admin> {
+        let (endpoint, login) = &self.launch.admin;
+        let admin = Admin::connect(self.dialect(), endpoint, login, ADMIN_LIMIT);
+        admin.with_context(|| format!("the administrator cannot connect to {}", self.installation.kind))
+    }
+
+    /// The server's process; none when it lives inside dbduel.
+    pub fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(Kept::pid)
+    }
+
+    /// As the server itself says.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    pub fn installation(&self) -> &Installation {
+        &self.installation
+    }
+
+    /// All settings in force, as read back.
+    pub fn effective_settings(&self) -> &BTreeMap<String, String> {
+        &self.effective.values
+    }
+
+    /// What dbduel sets by itself.
+    pub fn own_settings(&self) -> &BTreeMap<String, String> {
+        &self.launch.own_settings
+    }
+
+    /// What a commit promises with these settings: `D3` … `D0`.
+    pub fn durability_class(&self) -> &'static str {
+        self.installation.engine().durability_class(&self.effective.values)
+    }
+
+    /// Makes the empty [`DATABASE`], where the engine has databases.
+    pub fn create_database(&self) -> Result<()> {
+        self.installation.engine().create_database(&mut self.admin()?)
+    }
+
+    /// Finishes background work, before the stop that leaves the files of a snapshot.
+    pub fn settle(&self) -> Result<()> {
+        self.installation.engine().settle(&mut self.admin()?).context("cannot bring the data to rest")
+    }
+
+    /// Whether the server is still there; says how it ended if not.
+    pub fn check_alive(&mut self) -> Result<()> {
+        match self.process.as_mut().map(Kept::poll).transpose()?.flatten() {
+            Some(exit) => bail!("the server {exit}\n{}", self.what_it_said()),
+            None => Ok(()),
+        }
+    }
+
+    /// Stops the server cleanly. Anything but a clean end is an error, and leaves no process either.
+    pub fn stop(mut self) -> Result<()> {
+        let Some(process) = &mut self.process else { return Ok(()) };
+        let name = format!("{} {}", self.installation.kind, self.installation.version);
+        if let Some(exit) = process.poll()? {
+            bail!("{name} had ended before it was asked to: it {exit}\n{}", self.what_it_said());
+        }
+        process.signal(self.installation.engine().stop_signal())?;
+        match process.wait(STOP_LIMIT)? {
+            Some(Exit::Status(0)) => Ok(()),
+            Some(exit) => bail!("{name} did not stop cleanly: it {exit}\n{}", self.what_it_said()),
+            None => bail!("{name} did not stop within {} s and was killed\n{}", STOP_LIMIT.as_secs(), self.what_it_said()),
+        }
+    }
+
+    /// Ends every process of the server at once, as a crash would.
+    pub fn kill(self) {
+        drop(self);
+    }
+
+    fn wait_until_ready(&mut self, started: Instant) -> Result<Admin> {
+        let (endpoint, login) = self.launch.admin.clone();
+        loop {
+            if let Some(exit) = self.process.as_mut().map(Kept::poll).transpose()?.flatten() {
+                let name = self.installation.server.file_name().unwrap_or_default().to_string_lossy();
+                let secs = started.elapsed().as_secs_f64();
+                bail!("{name} {exit} after {secs:.1} s\n{}", self.what_it_said());
+            }
+            let why = match try_login(self.dialect(), &endpoint, &login) {
+                Ok(admin) => return Ok(admin),
+                Err(error) if is_final(&error) => {
+                    bail!("the server refuses the administrator: {error}\n{}", self.what_it_said())
+                }
+                Err(error) => error,
+            };
+            if started.elapsed() > START_LIMIT {
+                let secs = START_LIMIT.as_secs();
+                bail!("no login succeeded within {secs} s ({why})\n{}", self.what_it_said());
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
+    fn what_it_said(&self) -> String {
+        let said = log_tail(&self.log, self.log_start);
+        format!("it said: {}\n{}", said.join("\n         "), self.see_log())
+    }
+
+    fn see_log(&self) -> String {
+        format!("see: {}", self.log.display())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // The process first: it may still write below the folder.
+        self.process = None;
+        let _ = remove_tree(&self.places.folder);
+    }
+}
+
+/// A login and a query; both must work before the server counts as ready.
+fn try_login(dialect: Dialect, endpoint: &Endpoint, login: &Login) -> Result<Admin, Error> {
+    let mut admin = Admin::connect(dialect, endpoint, login, LOGIN_LIMIT)?;
+    admin.rows("SELECT 1")?;
+    admin.set_timeout(Some(ADMIN_LIMIT))?;
+    Ok(admin)
+}
+
+/// A refusal that waiting does not cure: wrong account or password.
+fn is_final(error: &Error) -> bool {
+    let Error::Refused { code, .. } = error else { return false };
+    matches!(code.as_str(), "1045" | "1698" | "1130" | "28000" | "28P01")
+}
+
+fn make_places(
+    installation: &Installation,
+    options: &StartOptions,
+    work: &WorkFolder,
+    nuisance: &mut ChaCha8Rng,
+) -> Result<Places> {
+    let length = nuisance.random_range(1..=SOCKET_FOLDER_BYTES_MAX);
+    let folder = work.for_sockets().join(Alphanumeric.sample_string(nuisance, length));
+    // The same seed gives the same name: what a failed start left there goes first.
+    remove_tree(&folder)?;
+    fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700))?;
+    if let Some(account) = installation.engine().account()? {
+        std::os::unix::fs::chown(&folder, Some(account.uid), Some(account.gid))?;
+    }
+    let tcp = options.transport == Transport::Tcp && options.purpose == Purpose::Measure;
+    Ok(Places {
+        folder,
+        port: tcp.then(free_port).transpose()?,
+        // Not from the seed: whoever knows the plan must not know the password.
+        password: tcp.then(|| Secret::new(Alphanumeric.sample_string(&mut fresh_random(), 24))),
+    })
+}
+
+fn fresh_random() -> ChaCha8Rng {
+    let mut seed = [0; 32];
+    // SAFETY: the kernel fills exactly the buffer it is given; 32 bytes never come in part.
+    let got = unsafe { libc::getrandom(seed.as_mut_ptr().cast(), seed.len(), 0) };
+    assert_eq!(got, seed.len() as isize, "the kernel always has 32 random bytes");
+    ChaCha8Rng::from_seed(seed)
+}
+
+/// A loopback port that was free a moment ago.
+fn free_port() -> Result<u16> {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).context("cannot find a free port")?;
+    Ok(listener.local_addr()?.port())
+}
+
+fn program(
+    installation: &Installation,
+    options: &StartOptions,
+    arguments: &[OsString],
+    nuisance: &mut ChaCha8Rng,
+) -> Result<Program> {
+    ensure!(options.data.is_dir(), "no data directory {}", options.data.display());
+    let padding = "x".repeat(nuisance.random_range(0..=PADDING_BYTES_MAX));
+    let mut environment = server_environment();
+    environment.push(("DBDUEL_PADDING".into(), padding.into()));
+    Ok(Program {
+        args: arguments.to_vec(),
+        environment: Some(environment),
+        libraries: installation.libraries.clone(),
+        account: installation.engine().account()?,
+        directory: Some(options.data.to_owned()),
+        cores: options.cores.to_vec(),
+        ..Program::new(&installation.server, options.log)
+    })
+}
+
+/// What a server sees of dbduel's environment: nothing that could configure it or hold a secret.
+pub(super) fn server_environment() -> Vec<(OsString, OsString)> {
+    let kept = ["PATH", "TZ"].iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?)));
+    kept.chain([("LC_ALL".into(), "C".into())]).collect()
+}

@@ -1,0 +1,162 @@
+//! Are the settings that were asked for the ones in force?
+//!
+//! Servers say the same value in many ways (`1G` and `1073741824`, `1` and `ON`), and some take a
+//! setting, warn, and ignore it. This module compares meanings; each engine says which rules it
+//! needs. It never decides that a difference is harmless: only rounding that a manual documents
+//! counts as agreement.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+
+use super::Engine;
+
+/// All settings of a running server.
+#[derive(Debug, Clone, Default)]
+pub struct Effective {
+    /// As the server shows them to people.
+    pub values: BTreeMap<String, String>,
+    /// As a number of some unit, where the server tells both: value, unit, kind of value.
+    pub raw: BTreeMap<String, (String, String, String)>,
+}
+
+/// How a setting in force compares to what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Agreement {
+    Same,
+    Different {
+        actual: String,
+    },
+    /// The server has no setting of this name.
+    Unknown,
+}
+
+impl Agreement {
+    pub fn of(same: bool, actual: &str) -> Agreement {
+        if same { Agreement::Same } else { Agreement::Different { actual: actual.to_owned() } }
+    }
+}
+
+/// Fails with one line for each setting that is not in force as asked.
+pub fn verify(engine: &dyn Engine, effective: &Effective, asked: &BTreeMap<String, String>) -> Result<()> {
+    let mut wrong = Vec::new();
+    for (name, value) in asked {
+        match engine.agreement(effective, name, value) {
+            Agreement::Same => {}
+            Agreement::Different { actual } => {
+                wrong.push(format!("setting `{name}`: asked {value:?}, server has {actual:?}"));
+            }
+            Agreement::Unknown => wrong.push(unknown(name, effective)),
+        }
+    }
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    bail!("the server does not run with the settings that were asked for\n{}", wrong.join("\n"))
+}
+
+fn unknown(name: &str, effective: &Effective) -> String {
+    let near = nearest(name, effective.values.keys().map(String::as_str));
+    let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    format!("setting `{name}`: this server has none of that name (it may accept and ignore it){near}")
+}
+
+/// The known name that looks most like a wrong one.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+/// ON, TRUE, YES and 1, and their opposites.
+pub fn parse_switch(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => Some(true),
+        "off" | "false" | "no" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// A whole number with MySQL's suffixes: `1G` is 1073741824.
+pub fn parse_size(text: &str) -> Option<i128> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        "P" => 50,
+        "E" => 60,
+        _ => return None,
+    };
+    digits.parse::<i128>().ok()?.checked_mul(1 << shift)
+}
+
+/// A number with PostgreSQL's units, in bytes or in microseconds; one without a unit is in `default`.
+///
+/// `default` is the unit the server shows (`8kB`, `ms`, or nothing).
+pub fn parse_quantity(text: &str, default: &str) -> Option<f64> {
+    let text = text.trim();
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let number: f64 = text[..split].trim().parse().ok()?;
+    let unit = text[split..].trim();
+    Some(number * unit_size(if unit.is_empty() { default } else { unit })?)
+}
+
+/// How many bytes or microseconds a unit has; `8kB` and `16MB` are units, too.
+pub fn unit_size(unit: &str) -> Option<f64> {
+    let split = unit.find(|c: char| !c.is_ascii_digit()).unwrap_or(unit.len());
+    let count = if split == 0 { 1.0 } else { unit[..split].parse().ok()? };
+    let base = match &unit[split..] {
+        "" | "B" | "us" => 1.0,
+        "kB" => 1024.0,
+        "MB" => 1024.0 * 1024.0,
+        "GB" => 1024.0 * 1024.0 * 1024.0,
+        "TB" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        "ms" => 1e3,
+        "s" => 1e6,
+        "min" => 60e6,
+        "h" => 3600e6,
+        "d" => 86_400e6,
+        _ => return None,
+    };
+    Some(count * base)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_powers_of_1024() {
+        for (text, expected) in
+            [("1G", Some(1 << 30)), ("512k", Some(512 << 10)), ("-1", Some(-1)), ("16M", Some(16 << 20))]
+        {
+            assert_eq!(parse_size(text), expected, "{text}");
+        }
+        assert_eq!(parse_size("1GiB"), None);
+        assert_eq!(parse_size("O_DIRECT"), None);
+    }
+
+    #[test]
+    fn quantities_count_in_the_servers_unit_when_they_have_none() {
+        assert_eq!(parse_quantity("128MB", "8kB"), Some(134_217_728.0));
+        assert_eq!(parse_quantity("16384", "8kB"), Some(134_217_728.0));
+        assert_eq!(parse_quantity("5min", "s"), Some(300e6));
+        assert_eq!(parse_quantity("0.5 GB", "kB"), Some(536_870_912.0));
+        assert_eq!(parse_quantity("2", ""), Some(2.0));
+        assert_eq!(parse_quantity("1 parsec", "ms"), None);
+    }
+
+    #[test]
+    fn a_misspelt_name_finds_its_neighbour() {
+        let known = ["innodb_buffer_pool_size", "innodb_log_file_size", "max_connections"];
+        let near = nearest("innodb_bufer_pool_size", known.into_iter());
+        assert_eq!(near, Some("innodb_buffer_pool_size"));
+        assert_eq!(nearest("zzz", known.into_iter()), None);
+    }
+}

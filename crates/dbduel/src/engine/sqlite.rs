@@ -1,0 +1,237 @@
+//! SQLite: a library inside dbduel, so there is nothing to fetch, start or stop.
+//!
+//! Its "data directory" is a folder with one file. Its settings are pragmas, which belong to a
+//! connection: they are set on every new one and read back on one of them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use driver::{Admin, Dialect, Endpoint, Login};
+
+use super::keeper::Account;
+use super::settings::{Agreement, Effective, parse_switch};
+use super::{Engine, Found, Installation, Launch, Places, Purpose, Release, Site, StartOptions};
+
+pub struct Sqlite;
+
+/// The database file in the data directory.
+pub const FILE: &str = "bench.db";
+/// A client that finds the file locked waits this long; without it, it would fail at once.
+const BUSY_TIMEOUT_MS: &str = "30000";
+/// Pragmas that must come before the file's first page is written, in this order.
+const FIRST: &[&str] = &["page_size", "auto_vacuum", "encoding", "journal_mode"];
+/// What the report shows although nobody asked for it.
+const SHOWN: &[&str] = &[
+    "auto_vacuum", "automatic_index", "busy_timeout", "cache_size", "cache_spill", "cell_size_check",
+    "checkpoint_fullfsync", "encoding", "foreign_keys", "fullfsync", "journal_mode", "journal_size_limit",
+    "locking_mode", "mmap_size", "page_size", "read_uncommitted", "recursive_triggers", "secure_delete",
+    "synchronous", "temp_store", "threads", "wal_autocheckpoint",
+];
+/// Words that SQLite takes and shows as numbers.
+const WORDS: &[(&str, &[&str])] = &[
+    ("synchronous", &["off", "normal", "full", "extra"]),
+    ("temp_store", &["default", "file", "memory"]),
+    ("auto_vacuum", &["none", "full", "incremental"]),
+    ("secure_delete", &["off", "on", "fast"]),
+];
+/// What a load relaxes; the file at rest is the same, because it is synced when it is kept.
+const LOAD_SETTINGS: &[(&str, &str)] = &[("synchronous", "OFF")];
+
+impl Engine for Sqlite {
+    fn kind(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn description(&self) -> &'static str {
+        "SQLite, compiled into dbduel: needs no server and no download"
+    }
+
+    fn example(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    fn releases(&self) -> &'static [Release] {
+        &[]
+    }
+
+    fn installed(&self) -> Vec<Found> {
+        vec![Found { version: rusqlite::version().to_owned(), server: PathBuf::new(), basedir: None }]
+    }
+
+    fn find_in(&self, _basedir: &Path, _libraries: &[PathBuf]) -> Result<Found> {
+        bail!("SQLite is compiled into dbduel; a folder of another build cannot be used (leave `basedir` out)")
+    }
+
+    fn shaping_settings(&self) -> &'static [&'static str] {
+        &["page_size", "auto_vacuum", "encoding"]
+    }
+
+    fn account(&self) -> Result<Option<Account>> {
+        Ok(None)
+    }
+
+    fn initialise(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()> {
+        let login = Login { user: String::new(), password: None, database: None, on_connect: pragmas(shaping) };
+        let file = Endpoint::File(site.data.join(FILE));
+        let mut admin = Admin::connect(Dialect::Sqlite, &file, &login, std::time::Duration::from_secs(60))?;
+        // The file gets its page size with its first page, which rewriting the empty file makes.
+        admin.run("VACUUM")?;
+        Ok(())
+    }
+
+    fn launch(&self, _installation: &Installation, options: &StartOptions, _places: &Places) -> Result<Launch> {
+        let plain = |(name, value): (&String, &String)| (name.to_ascii_lowercase(), value.clone());
+        let mut settings: BTreeMap<String, String> = options.settings.iter().map(plain).collect();
+        for (name, value) in &settings {
+            anyhow::ensure!(is_pragma(name, value), "setting `{name}` = {value:?} is no pragma of SQLite");
+        }
+        if options.purpose == Purpose::Load {
+            settings.extend(LOAD_SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        }
+        let mut own = BTreeMap::new();
+        if !settings.contains_key("busy_timeout") {
+            own.insert("busy_timeout".to_owned(), BUSY_TIMEOUT_MS.to_owned());
+        }
+        settings.extend(own.clone());
+        let login = Login { user: String::new(), password: None, database: None, on_connect: pragmas(&settings) };
+        let file = Endpoint::File(options.data.join(FILE));
+        Ok(Launch {
+            arguments: None,
+            admin: (file.clone(), login.clone()),
+            load: (file, login),
+            own_settings: own,
+            asked: settings,
+        })
+    }
+
+    fn secure(&self, _admin: &mut Admin, _installation: &Installation, _places: &Places) -> Result<()> {
+        Ok(())
+    }
+
+    fn read_settings(&self, admin: &mut Admin) -> Result<Effective> {
+        let known = admin.rows("PRAGMA pragma_list").context("cannot list the pragmas")?;
+        let known: Vec<String> = known.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
+        let mut effective = Effective::default();
+        for name in SHOWN.iter().filter(|name| known.iter().any(|known| known == *name)) {
+            if let Some(value) = admin.value(&format!("PRAGMA {name}"))? {
+                effective.values.insert((*name).to_owned(), value);
+            }
+        }
+        Ok(effective)
+    }
+
+    fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement {
+        let name = name.to_ascii_lowercase();
+        let Some(actual) = effective.values.get(&name) else { return Agreement::Unknown };
+        let words = WORDS.iter().find(|(word, _)| *word == name).map_or(&[][..], |(_, words)| words);
+        let number = words.iter().position(|word| word.eq_ignore_ascii_case(asked)).map(|index| index.to_string());
+        let switched = matches!((parse_switch(asked), parse_switch(actual)), (Some(a), Some(b)) if a == b);
+        let same = asked.eq_ignore_ascii_case(actual) || number.as_ref() == Some(actual) || (words.is_empty() && switched);
+        Agreement::of(same, actual)
+    }
+
+    fn stop_signal(&self) -> i32 {
+        // Never sent: there is no process.
+        libc::SIGTERM
+    }
+
+    fn create_database(&self, _admin: &mut Admin) -> Result<()> {
+        // The file is the database.
+        Ok(())
+    }
+
+    fn settle(&self, admin: &mut Admin) -> Result<()> {
+        admin.rows("PRAGMA wal_checkpoint(TRUNCATE)")?;
+        Ok(())
+    }
+
+    fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str {
+        let value = |name: &str| effective.get(name).map(|value| value.to_ascii_lowercase()).unwrap_or_default();
+        let journal = value("journal_mode");
+        match value("synchronous").as_str() {
+            // Without syncs or without a journal on disk, a power failure can leave half a transaction.
+            "0" => "D0",
+            _ if journal == "off" || journal == "memory" => "D0",
+            // With NORMAL the log is synced at checkpoints only.
+            "1" => "D2",
+            _ => "D3",
+        }
+    }
+}
+
+/// The statements that set pragmas, those first that only count on an empty file.
+fn pragmas(settings: &BTreeMap<String, String>) -> Vec<String> {
+    let mut names: Vec<&String> = settings.keys().collect();
+    let place = |name: &str| FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len());
+    names.sort_by_key(|name| (**name != "busy_timeout", place(name)));
+    names.into_iter().map(|name| format!("PRAGMA {name} = {}", quoted(&settings[name]))).collect()
+}
+
+/// Numbers and words stand for themselves.
+fn quoted(value: &str) -> String {
+    let plain = value.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if plain && !value.contains("--") { value.to_owned() } else { format!("'{}'", value.replace('\'', "''")) }
+}
+
+/// A name and a value that can stand in a statement.
+fn is_pragma(name: &str, value: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_') && !value.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+    }
+
+    fn check(name: &str, asked: &str, actual: &str, expected: bool) {
+        let effective = Effective { values: settings(&[(name, actual)]), ..Effective::default() };
+        let agreement = Sqlite.agreement(&effective, name, asked);
+        assert_eq!(agreement == Agreement::Same, expected, "{name} asked {asked} shown {actual}");
+    }
+
+    #[test]
+    fn words_agree_with_the_numbers_sqlite_shows() {
+        check("synchronous", "NORMAL", "1", true);
+        check("synchronous", "FULL", "1", false);
+        check("synchronous", "1", "1", true);
+        check("synchronous", "OFF", "0", true);
+        check("journal_mode", "WAL", "wal", true);
+        check("journal_mode", "WAL", "delete", false);
+        check("mmap_size", "256M", "256", false);
+        check("foreign_keys", "ON", "1", true);
+    }
+
+    #[test]
+    fn the_page_size_is_set_before_the_journal_writes_a_page() {
+        let pragmas = pragmas(&settings(&[("cache_size", "-65536"), ("journal_mode", "WAL"), ("page_size", "8192")]));
+        assert_eq!(pragmas, ["PRAGMA page_size = 8192", "PRAGMA journal_mode = WAL", "PRAGMA cache_size = -65536"]);
+    }
+
+    #[test]
+    fn a_value_cannot_carry_a_second_statement() {
+        assert_eq!(quoted("1; DROP TABLE x"), "'1; DROP TABLE x'");
+        assert_eq!(quoted("it's"), "'it''s'");
+        assert!(!is_pragma("a; b", "1"));
+    }
+
+    #[test]
+    fn the_durability_class_is_what_the_settings_promise() {
+        let check = |journal: &str, synchronous: &str, expected: &str| {
+            let values = settings(&[("journal_mode", journal), ("synchronous", synchronous)]);
+            assert_eq!(Sqlite.durability_class(&values), expected, "{journal} {synchronous}");
+        };
+        check("delete", "2", "D3");
+        check("wal", "2", "D3");
+        check("wal", "1", "D2");
+        check("wal", "0", "D0");
+        check("memory", "2", "D0");
+    }
+}
