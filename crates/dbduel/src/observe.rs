@@ -1,0 +1,82 @@
+//! What we watch meanwhile: the host and the server, between the two edges of a measured interval.
+//!
+//! An observer is read at the beginning and at the end; it never acts. Flags depend on the host
+//! alone and never on a result, so a trial that carries one may be repeated without bias. What
+//! cannot be seen here leaves no reading, never a zero.
+
+mod host;
+mod server_cpu;
+
+use std::collections::BTreeMap;
+
+pub use host::{ForeignCpu, foreign_cpu};
+
+/// Every observer there is, in the order `dbduel list observers` shows them.
+pub static OBSERVERS: &[ObserverKind] = &[
+    ObserverKind {
+        name: "server_cpu",
+        description: "CPU time of the server's processes, per transaction and by user and system",
+        example: "metric cpu_us_per_tx",
+        build: || Box::<server_cpu::ServerCpu>::default(),
+    },
+    ObserverKind {
+        name: "host",
+        description: "CPU that others took: steal by the hypervisor, and processes that are not the duel's",
+        example: "flags steal, foreign-cpu",
+        build: || Box::<host::Host>::default(),
+    },
+];
+
+/// An observer before it has anything to look at.
+pub struct ObserverKind {
+    pub name: &'static str,
+    pub description: &'static str,
+    /// What it leaves in a trial's record.
+    pub example: &'static str,
+    pub build: fn() -> Box<dyn Observer>,
+}
+
+/// Watches one measured interval.
+pub trait Observer {
+    fn begin(&mut self, subject: &Subject);
+    fn end(&mut self, subject: &Subject) -> Readings;
+}
+
+/// What is being measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject {
+    /// The server's process; none when it lives inside dbduel.
+    pub server_pid: Option<u32>,
+}
+
+/// What an observer saw.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Readings {
+    /// Named with their unit.
+    pub values: BTreeMap<String, f64>,
+    pub flags: Vec<String>,
+}
+
+/// All observers, at work for one trial after the other.
+pub struct Observers {
+    all: Vec<Box<dyn Observer>>,
+}
+
+impl Observers {
+    pub fn new() -> Observers {
+        Observers { all: OBSERVERS.iter().map(|kind| (kind.build)()).collect() }
+    }
+
+    pub fn begin(&mut self, subject: &Subject) {
+        self.all.iter_mut().for_each(|observer| observer.begin(subject));
+    }
+
+    pub fn end(&mut self, subject: &Subject) -> Readings {
+        let mut all = Readings::default();
+        for seen in self.all.iter_mut().map(|observer| observer.end(subject)) {
+            all.values.extend(seen.values);
+            all.flags.extend(seen.flags);
+        }
+        all
+    }
+}

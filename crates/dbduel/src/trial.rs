@@ -1,0 +1,317 @@
+//! One measurement, start to end, on one screen.
+//!
+//! A trial starts from fresh data and ends with a stopped server, whatever happens in between. A
+//! step that fails makes the trial a record of failure, never a number. Nothing is written to the
+//! run's folder but the server's log; keeping the record is the caller's business.
+
+pub mod dataset;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow, bail, ensure};
+use jiff::Timestamp;
+use load::{Failure as LoadFailure, Live, Load, LoadOptions, Tally, Target, Workload};
+
+use crate::engine::{Installation, Purpose, Server, Snapshot, StartOptions, WorkFolder, apply_page_cache};
+use crate::experiment::{Method, Transport};
+use crate::observe::{Observers, Readings, Subject};
+use crate::store::format::{Failure, PlannedTrial, Series, Status, TrialRecord};
+
+/// Everything one trial needs, decided beforehand.
+pub struct Trial<'a> {
+    pub planned: &'a PlannedTrial,
+    pub installation: &'a Installation,
+    pub settings: &'a BTreeMap<String, String>,
+    pub snapshot: &'a Snapshot,
+    pub workload: &'a Arc<dyn Workload>,
+    pub clients: u32,
+    /// Most clients of the whole plan, for which every server is configured.
+    pub clients_max: u32,
+    pub method: &'a Method,
+    pub transport: Transport,
+    pub seat: &'a ClientSeat,
+    pub work: &'a WorkFolder,
+    /// The trial's folder in the run.
+    pub folder: &'a Path,
+    pub interrupted: &'a AtomicBool,
+}
+
+/// Where the load generator sits on this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientSeat {
+    pub workers: u32,
+    /// Empty where client and server share all CPUs.
+    pub cpus: Vec<usize>,
+    /// The server's CPUs; empty as above.
+    pub server_cpus: Vec<usize>,
+}
+
+/// What a trial leaves behind.
+pub struct Finished {
+    pub record: TrialRecord,
+    pub series: Series,
+    /// HdrHistogram V2; empty for a failed trial.
+    pub histogram: Vec<u8>,
+}
+
+/// Somebody asked dbduel to stop; the trial counts as not begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("interrupted")]
+pub struct Interrupted;
+
+/// Longest wait for answers that were under way when the interval ended.
+const DRAIN_MAX: Duration = Duration::from_secs(60);
+/// A closed loop that had a statement under way for less of the time was held back by its generator.
+const OCCUPANCY_MIN: f64 = 0.90;
+/// A load thread that used more of its core had no room left.
+const THREAD_CPU_MAX: f64 = 0.85;
+/// A quantile is shown when at least this many transactions lie above it.
+const BEYOND_QUANTILE_MIN: f64 = 30.0;
+
+/// Runs one trial. Only an interruption gives no record.
+pub fn run_trial(trial: &Trial, observers: &mut Observers, live: &mut dyn FnMut(Live)) -> Result<Finished, Interrupted> {
+    let started_at = Timestamp::now();
+    let mut steps = Steps::default();
+    let measured = measure(trial, &mut steps, observers, live);
+    if trial.interrupted.load(Ordering::Relaxed) {
+        return Err(Interrupted);
+    }
+    let mut finished = match measured {
+        Ok((tally, readings)) => succeeded(trial, &tally, readings),
+        Err(error) => failed(trial, steps.current(), &error),
+    };
+    finished.record.started_at = started_at.to_string();
+    finished.record.finished_at = Timestamp::now().to_string();
+    finished.record.steps = steps.taken;
+    Ok(finished)
+}
+
+fn measure(
+    trial: &Trial,
+    steps: &mut Steps,
+    observers: &mut Observers,
+    live: &mut dyn FnMut(Live),
+) -> Result<(Tally, Readings)> {
+    let data = trial.work.path().join("data");
+    steps.take("restore", || restore(trial, &data))?;
+    let server = steps.take("start", || start(trial, &data))?;
+    let subject = Subject { server_pid: server.pid() };
+    let mut load = steps.take("connect", || Ok(Load::prepare(trial.workload, &target(&server), load_options(trial), trial.interrupted)?))?;
+    steps.take("warm_up", || Ok(load.warm_up(trial.method.warmup, live)?))?;
+    observers.begin(&subject);
+    let mut readings = Readings::default();
+    let tally = steps.take("measure", || {
+        let tally = load.measure(trial.method.duration, live, &mut || readings = observers.end(&subject));
+        tally.map_err(|failure| with_server(failure, &server))
+    })?;
+    steps.take("check", || check(trial, &server))?;
+    steps.take("stop", || server.stop())?;
+    Ok((tally, readings))
+}
+
+fn restore(trial: &Trial, data: &Path) -> Result<()> {
+    dataset::remove(data)?;
+    trial.snapshot.restore(data)?;
+    apply_page_cache(trial.method.page_cache, data)
+}
+
+fn start(trial: &Trial, data: &Path) -> Result<Server> {
+    let options = StartOptions {
+        settings: trial.settings,
+        max_clients: trial.clients_max,
+        data,
+        log: &trial.folder.join("server.log"),
+        transport: trial.transport,
+        nuisance_seed: trial.planned.input_seed ^ u64::from(trial.planned.trial),
+        purpose: Purpose::Measure,
+        cores: &trial.seat.server_cpus,
+    };
+    Server::start(trial.installation, &options, trial.work)
+}
+
+/// Where the load connects.
+pub fn target(server: &Server) -> Target {
+    Target { dialect: server.dialect(), endpoint: server.endpoint().clone(), login: server.login().clone() }
+}
+
+fn load_options(trial: &Trial) -> LoadOptions {
+    LoadOptions {
+        clients: trial.clients,
+        workers: trial.seat.workers,
+        cpus: trial.seat.cpus.clone(),
+        input_seed: trial.planned.input_seed,
+        interval_max: trial.method.duration,
+        drain_max: DRAIN_MAX,
+    }
+}
+
+/// When clients lose their server, why it went is the better half of the message.
+fn with_server(failure: LoadFailure, server: &Server) -> anyhow::Error {
+    match server.check_alive() {
+        Ok(()) => failure.into(),
+        Err(gone) => gone.context(failure.to_string()),
+    }
+}
+
+/// A fast wrong answer is not a result.
+fn check(trial: &Trial, server: &Server) -> Result<()> {
+    let violations = trial.workload.check(&mut dataset::session(server)?)?;
+    ensure!(violations.is_empty(), "the data are wrong after the run:\n{}", violations.join("\n"));
+    Ok(())
+}
+
+/// How long each step took, and which one is under way.
+#[derive(Default)]
+struct Steps {
+    taken: Vec<(String, f64)>,
+}
+
+impl Steps {
+    fn take<T>(&mut self, name: &str, step: impl FnOnce() -> Result<T>) -> Result<T> {
+        let begun = Instant::now();
+        self.taken.push((name.to_owned(), 0.0));
+        let done = step();
+        if let Some(last) = self.taken.last_mut() {
+            last.1 = begun.elapsed().as_secs_f64();
+        }
+        done
+    }
+
+    fn current(&self) -> &str {
+        self.taken.last().map_or("begin", |(name, _)| name)
+    }
+}
+
+fn record(trial: &Trial, status: Status) -> TrialRecord {
+    let planned = trial.planned.clone();
+    TrialRecord {
+        trial: planned.trial,
+        block: planned.block,
+        order: planned.order,
+        workload: planned.workload,
+        contender: planned.contender,
+        point: planned.point,
+        status,
+        failure: None,
+        flags: Vec::new(),
+        started_at: String::new(),
+        finished_at: String::new(),
+        steps: Vec::new(),
+        metrics: BTreeMap::new(),
+    }
+}
+
+fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
+    let failure = Failure { step: step.to_owned(), message: format!("{error:#}") };
+    let record = TrialRecord { failure: Some(failure), ..record(trial, Status::Failed) };
+    Finished { record, series: Series::default(), histogram: Vec::new() }
+}
+
+fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
+    let in_process = trial.installation.engine().is_embedded();
+    let mut flags = readings.flags.clone();
+    if !in_process && is_generator_bound(tally) {
+        flags.push("generator-bound".to_owned());
+    }
+    let metrics = metrics(tally, &readings, in_process);
+    let record = TrialRecord { flags, metrics, ..record(trial, Status::Ok) };
+    Finished { record, series: series(tally), histogram: tally.response.encoded() }
+}
+
+/// The generator's threads are the server's own where the engine is embedded; then this says nothing.
+fn is_generator_bound(tally: &Tally) -> bool {
+    let busiest = tally.worker_cpu_ns.iter().copied().max().unwrap_or(0) as f64;
+    tally.occupancy() < OCCUPANCY_MIN || busiest / tally.interval_ns as f64 > THREAD_CPU_MAX
+}
+
+fn metrics(tally: &Tally, readings: &Readings, in_process: bool) -> BTreeMap<String, f64> {
+    let seconds = tally.interval_ns as f64 / 1e9;
+    let mut metrics: BTreeMap<String, f64> = readings.values.clone();
+    let mut put = |name: &str, value: f64| metrics.insert(name.to_owned(), value);
+    put("tps", tally.tps());
+    put("qps", tally.queries() as f64 / seconds);
+    put("errors_per_s", (tally.retries + tally.failed) as f64 / seconds);
+    for (name, count) in [
+        ("transactions.due", tally.due),
+        ("transactions.committed", tally.committed),
+        ("transactions.rolled_back", tally.rolled_back),
+        ("transactions.failed", tally.failed),
+        ("transactions.skipped", tally.skipped),
+        ("transactions.retries", tally.retries),
+        ("queries.read", tally.reads),
+        ("queries.write", tally.writes),
+        ("queries.other", tally.other),
+    ] {
+        put(name, count as f64);
+    }
+    put("occupancy", tally.occupancy());
+    put("drain_s", tally.drain_ns as f64 / 1e9);
+    let client_cpu_us = tally.worker_cpu_ns.iter().sum::<u64>() as f64 / 1e3;
+    let server_cpu_us = ["server_cpu_user_s", "server_cpu_system_s"].iter().filter_map(|name| readings.values.get(*name));
+    let server_cpu_us = server_cpu_us.sum::<f64>() * 1e6;
+    let engine_cpu_us = if in_process { client_cpu_us } else { server_cpu_us };
+    if tally.committed > 0 && engine_cpu_us > 0.0 {
+        put("cpu_us_per_tx", engine_cpu_us / tally.committed as f64);
+    }
+    if !in_process && tally.queries() > 0 {
+        put("client_cpu_us_per_query", client_cpu_us / tally.queries() as f64);
+    }
+    for (prefix, histogram) in [("latency_ms", &tally.response), ("service_ms", &tally.service)] {
+        metrics.extend(latencies(prefix, histogram));
+    }
+    metrics
+}
+
+fn latencies(prefix: &str, histogram: &load::Histogram) -> Vec<(String, f64)> {
+    let count = histogram.count() as f64;
+    if count == 0.0 {
+        return Vec::new();
+    }
+    let quantiles = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
+    let shown = quantiles.iter().filter(|(_, quantile)| (1.0 - quantile) * count >= BEYOND_QUANTILE_MIN);
+    shown
+        .map(|(name, quantile)| (format!("{prefix}_{name}"), histogram.quantile_ms(*quantile)))
+        .chain([
+            (format!("{prefix}_avg"), histogram.mean_ms()),
+            (format!("{prefix}_max"), histogram.max_ms()),
+        ])
+        .collect()
+}
+
+fn series(tally: &Tally) -> Series {
+    let columns = ["second", "committed", "retries", "failed", "latency_ms_max"];
+    let row = |(second, seen): (usize, &load::Second)| {
+        vec![
+            second as f64,
+            seen.committed as f64,
+            seen.retries as f64,
+            seen.failed as f64,
+            seen.latency_ns_max as f64 / 1e6,
+        ]
+    };
+    Series {
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: tally.seconds.iter().enumerate().map(row).collect(),
+    }
+}
+
+/// Starts a contender once, without load, before the first block: what fails here would fail in
+/// every block, and what is learned here stands in the report.
+pub fn rehearse(trial: &Trial) -> Result<(Server, u64)> {
+    let data = trial.work.path().join("data");
+    dataset::remove(&data)?;
+    let bytes = trial.snapshot.restore(&data)?;
+    let server = start(trial, &data)?;
+    let violations = trial.workload.check(&mut dataset::session(&server)?)?;
+    if !violations.is_empty() {
+        bail!("the loaded data are wrong:\n{}", violations.join("\n"));
+    }
+    if trial.interrupted.load(Ordering::Relaxed) {
+        return Err(anyhow!(Interrupted));
+    }
+    Ok((server, bytes))
+}

@@ -1,0 +1,103 @@
+//! Loaded data: made once for each server and scale, kept as a snapshot of a stopped server.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use driver::Admin;
+use load::{LOADER_VERSION, Workload, load_tables};
+
+use crate::engine::{
+    Cache, Installation, Purpose, Server, Snapshot, StartOptions, WorkFolder, find_snapshot, save_snapshot,
+    snapshot_key, template,
+};
+use crate::experiment::Transport;
+
+/// Data do not follow the experiment's seed: another order of trials needs no other data.
+const DATA_SEED: u64 = 1;
+
+/// No statement of a load or a check may take longer.
+const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
+
+/// What is loaded, and into which server.
+pub struct Dataset<'a> {
+    pub installation: &'a Installation,
+    pub settings: &'a BTreeMap<String, String>,
+    pub workload: &'a Arc<dyn Workload>,
+}
+
+impl Dataset<'_> {
+    /// The snapshot of this dataset; makes it when it is not in the cache yet.
+    pub fn provide(
+        &self,
+        cache: &Cache,
+        work: &WorkFolder,
+        log: &Path,
+        progress: &dyn Fn(&str),
+        loaded: &mut dyn FnMut(u64, u64),
+    ) -> Result<Snapshot> {
+        let key = self.key();
+        let _lock = cache.lock(&format!("snapshot-{key}"), progress)?;
+        if let Some(snapshot) = find_snapshot(cache, &key)? {
+            return Ok(snapshot);
+        }
+        let data = work.path().join("load");
+        remove(&data)?;
+        template(cache, work, self.installation, self.settings, progress)?.restore(&data)?;
+        self.load(&data, work, log, loaded).context("cannot load the data")?;
+        let snapshot = save_snapshot(cache, &key, &data)?;
+        remove(&data)?;
+        Ok(snapshot)
+    }
+
+    fn key(&self) -> String {
+        let tables = self.workload.tables(self.installation.engine().dialect());
+        let ddl: Vec<String> = tables.into_iter().flat_map(|table| [table.create, table.finish].concat()).collect();
+        let parts = [
+            ("data", self.workload.data_key()),
+            ("data_seed", DATA_SEED.to_string()),
+            ("ddl", ddl.join(";\n")),
+            ("loader", LOADER_VERSION.to_string()),
+        ];
+        snapshot_key(self.installation, self.settings, &parts)
+    }
+
+    fn load(&self, data: &Path, work: &WorkFolder, log: &Path, loaded: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        let options = StartOptions {
+            settings: self.settings,
+            max_clients: 1,
+            data,
+            log,
+            transport: Transport::Socket,
+            nuisance_seed: 0,
+            purpose: Purpose::Load,
+            cores: &[],
+        };
+        let server = Server::start(self.installation, &options, work)?;
+        server.create_database()?;
+        let rows = self.workload.tables(server.dialect()).iter().map(|table| table.rows).sum();
+        let mut admin = session(&server)?;
+        load_tables(self.workload.as_ref(), DATA_SEED, &mut admin, &mut |so_far| loaded(so_far, rows))?;
+        drop(admin);
+        server.settle()?;
+        server.stop()
+    }
+}
+
+/// A blocking session in the workload's database.
+pub fn session(server: &Server) -> Result<Admin> {
+    let admin = Admin::connect(server.dialect(), server.endpoint(), server.login(), STATEMENT_LIMIT);
+    admin.context("cannot connect to the workload's database")
+}
+
+/// Removes a data directory that an earlier trial left; nothing happens when there is none.
+pub fn remove(data: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(data) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", data.display()))
+        }
+        _ => Ok(()),
+    }
+}
