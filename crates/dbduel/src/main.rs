@@ -1,5 +1,7 @@
+mod analysis;
 mod engine;
 mod experiment;
+mod report;
 mod store;
 
 fn main() {}
