@@ -63,19 +63,16 @@ fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Stri
             )
         }
         Word::Inconclusive => {
-            let seen = duel
-                .overall
-                .mde
-                .map(|mde| format!("; this run could not have seen less than {}", percent(mde)));
+            let seen = |mde| format!(", less than {} could not have been seen", percent(mde));
+            let seen = duel.overall.mde.map(seen).unwrap_or_default();
+            format!("inconclusive: {candidate} against {baseline}{durability}{place}{seen}")
+        }
+        Word::Mixed => {
             format!(
-                "{candidate} against {baseline}{durability}{place}: inconclusive{}",
-                seen.unwrap_or_default()
+                "mixed: {candidate} against {baseline}{durability} is {}",
+                wins_and_losses(duel)
             )
         }
-        Word::Mixed => format!(
-            "{candidate} against {baseline}{durability}: mixed, {}",
-            wins_and_losses(duel)
-        ),
     }
 }
 
@@ -249,7 +246,7 @@ pub fn ratio_only(comparison: &Comparison) -> String {
     match comparison.ratio {
         Some(ratio) => format!(
             "{ratio:.*}x ({})",
-            decimals(ratio),
+            decimals(comparison),
             signed_percent(ratio - 1.0)
         ),
         None => "no ratio".to_owned(),
