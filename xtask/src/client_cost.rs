@@ -57,7 +57,12 @@ pub fn run_worker(worker: &ClientWorker) -> Result<()> {
     let target = Target {
         dialect: Dialect::MySql,
         endpoint: Endpoint::Unix(worker.socket.clone().into()),
-        login: Login { user: "root".to_owned(), password: None, database: Some("sbtest".to_owned()), on_connect: vec![] },
+        login: Login {
+            user: "root".to_owned(),
+            password: None,
+            database: Some("sbtest".to_owned()),
+            on_connect: vec![],
+        },
     };
     let options = LoadOptions {
         clients: worker.connections,
@@ -76,11 +81,15 @@ pub fn run_worker(worker: &ClientWorker) -> Result<()> {
 }
 
 pub fn run(options: &ClientCost, socket: &Path) -> Result<()> {
-    println!("client CPU per point select (user + system), dbduel and sysbench by turns, {} pairs of {} s", options.pairs, options.seconds);
+    println!(
+        "client CPU per point select (user + system), dbduel and sysbench by turns, {} pairs of {} s",
+        options.pairs, options.seconds
+    );
     println!("{:>11}  {:>12}  {:>12}  {:>21}  bar", "connections", "dbduel us", "sysbench us", "ratio (min..max)");
     let mut missed = Vec::new();
     for &connections in &options.connections {
-        let pairs = (0..options.pairs).map(|pair| run_pair(options, socket, connections, pair)).collect::<Result<Vec<_>>>()?;
+        let pairs =
+            (0..options.pairs).map(|pair| run_pair(options, socket, connections, pair)).collect::<Result<Vec<_>>>()?;
         let ratios: Vec<f64> = pairs.iter().map(|(ours, theirs)| ours / theirs).collect();
         let (ours, theirs) = pairs.iter().copied().unzip();
         let bar = BARS.iter().find(|(at, _)| *at == connections).map(|(_, bar)| *bar);
@@ -139,7 +148,8 @@ fn cpu_us_per_query(mut command: Command) -> Result<f64> {
     let mut output = String::new();
     child.stdout.take().context("standard output is a pipe")?.read_to_string(&mut output)?;
     let cpu_us = reap(&child)?;
-    let queries: Option<u32> = output.lines().find_map(|line| line.trim().strip_prefix("queries:")?.split_whitespace().next()?.parse().ok());
+    let queries: Option<u32> =
+        output.lines().find_map(|line| line.trim().strip_prefix("queries:")?.split_whitespace().next()?.parse().ok());
     let Some(queries) = queries else { bail!("{name} printed no count of queries:\n{output}") };
     Ok(cpu_us / f64::from(queries))
 }

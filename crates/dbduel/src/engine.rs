@@ -37,7 +37,9 @@ pub use provision::{Client, Layout, Package};
 pub use selfcheck::{Checked, selfcheck};
 pub use server::{DATABASE, Purpose, Server, StartOptions};
 pub use settings::{Agreement, Effective};
-pub use snapshot::{Snapshot, apply_page_cache, find_snapshot, resident_fraction, save_snapshot, snapshot_key, template};
+pub use snapshot::{
+    Snapshot, apply_page_cache, find_snapshot, resident_fraction, save_snapshot, snapshot_key, template,
+};
 
 /// All engines, in the order `dbduel list engines` shows them.
 pub static ENGINES: &[&dyn Engine] = &[&sqlite::Sqlite, &mysql::MYSQL, &mariadb::MARIADB, &postgres::Postgres];

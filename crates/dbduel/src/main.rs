@@ -4,12 +4,16 @@
 //! and exit statuses. Nothing else happens here, but for the two hidden roles this program plays for
 //! itself: the keeper of a server, and the hand of the tests.
 
+mod analysis;
 mod cli;
 mod commands;
 mod engine;
 mod experiment;
+mod observe;
 mod plan;
+mod report;
 mod store;
+mod trial;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

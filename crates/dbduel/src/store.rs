@@ -1,2 +1,443 @@
 //! What we keep: the run folder.
+//!
+//! A [`RunDir`] is a folder that holds everything a run left behind; reports read nothing else.
+//! What must stay true: a record that was written survives a kill and a power cut, so whole files
+//! are replaced by renaming and lines are synced before the next trial starts; and a folder that
+//! a newer dbduel wrote is refused, never guessed at. Data directories never lie in here.
+
 pub mod format;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use self::format::{FORMAT_VERSION, PlanRecord, RunRecord, Series, TrialRecord};
+
+const PLAN: &str = "plan.json";
+const RUN: &str = "run.json";
+const TRIALS: &str = "trials.ndjson";
+const EXPERIMENT: &str = "experiment.toml";
+const SERIES: &str = "series.csv";
+const HISTOGRAM: &str = "latency.hdr";
+
+/// The folder of one run.
+#[derive(Debug, Clone)]
+pub struct RunDir {
+    path: PathBuf,
+}
+
+/// The trials of a run as they were found.
+#[derive(Debug, Clone, Default)]
+pub struct StoredTrials {
+    pub records: Vec<TrialRecord>,
+    /// Says that a half-written last line was ignored; its trial counts as not done.
+    pub note: Option<String>,
+}
+
+impl RunDir {
+    /// Makes `<runs>/<name>-<UTC time>/`, for its owner only.
+    pub fn create(runs: &Path, name: &str, now: Timestamp) -> Result<RunDir> {
+        fs::create_dir_all(runs).with_context(|| format!("cannot make the folder of runs `{}`", runs.display()))?;
+        let stem = format!("{}-{}", slug(name), now.strftime("%Y%m%dT%H%M%SZ"));
+        // Two runs of one name in one second are rare, but neither may write into the other.
+        let names = std::iter::once(stem.clone()).chain((2..100).map(|copy| format!("{stem}-{copy}")));
+        for name in names {
+            let path = runs.join(name);
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => {
+                    sync_folder(runs)?;
+                    return Ok(RunDir { path });
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
+                Err(error) => {
+                    return Err(error).context(format!("cannot make the run folder `{}`", path.display()));
+                }
+            }
+        }
+        bail!("cannot make a run folder `{stem}`: a hundred of that name are there already")
+    }
+
+    /// Opens a stored run: a folder, its name under `runs`, or `last`.
+    pub fn open(runs: &Path, run: &str) -> Result<RunDir> {
+        let path = match run {
+            "last" => newest(runs)?,
+            _ => [PathBuf::from(run), runs.join(run)].into_iter().find(|path| path.join(PLAN).is_file()).ok_or_else(
+                || {
+                    anyhow!(
+                        "there is no run `{run}`: neither a folder with a `{PLAN}` nor a name under `{}`",
+                        runs.display()
+                    )
+                },
+            )?,
+        };
+        let run = RunDir { path };
+        check_version(&run.path.join(PLAN))?;
+        Ok(run)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder's own name, by which `dbduel report` finds it again.
+    pub fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
+        name.to_string_lossy().into_owned()
+    }
+
+    /// Keeps the experiment as given; the caller has masked its passwords.
+    pub fn write_experiment(&self, text: &str) -> Result<()> {
+        replace(&self.path.join(EXPERIMENT), text.as_bytes())
+    }
+
+    pub fn experiment(&self) -> Result<String> {
+        let path = self.path.join(EXPERIMENT);
+        fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))
+    }
+
+    pub fn write_plan(&self, plan: &PlanRecord) -> Result<()> {
+        replace(&self.path.join(PLAN), &pretty(plan)?)
+    }
+
+    pub fn plan(&self) -> Result<PlanRecord> {
+        read_json(&self.path.join(PLAN))
+    }
+
+    pub fn write_run(&self, run: &RunRecord) -> Result<()> {
+        replace(&self.path.join(RUN), &pretty(run)?)
+    }
+
+    pub fn run_record(&self) -> Result<RunRecord> {
+        read_json(&self.path.join(RUN))
+    }
+
+    /// Keeps a report beside the records it was made from.
+    pub fn write_report(&self, file_name: &str, text: &str) -> Result<()> {
+        replace(&self.path.join(file_name), text.as_bytes())
+    }
+
+    /// Adds a finished trial. It is on the disk when this returns, so a crash in hour three keeps
+    /// hours one and two.
+    pub fn append(&self, record: &TrialRecord) -> Result<()> {
+        let path = self.path.join(TRIALS);
+        self.append_to(&path, record)
+            .with_context(|| format!("cannot add trial {} to `{}`", record.trial, path.display()))
+    }
+
+    fn append_to(&self, path: &Path, record: &TrialRecord) -> Result<()> {
+        let is_new = !path.exists();
+        let mut file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path)?;
+        cut_torn_line(&mut file)?;
+        let mut line = serde_json::to_vec(record)?;
+        line.push(b'\n');
+        file.write_all(&line)?;
+        file.sync_data()?;
+        if is_new {
+            sync_folder(&self.path)?;
+        }
+        Ok(())
+    }
+
+    /// All finished trials, in the order in which they ran.
+    pub fn trials(&self) -> Result<StoredTrials> {
+        let path = self.path.join(TRIALS);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(StoredTrials::default());
+            }
+            Err(error) => return Err(error).context(format!("cannot read `{}`", path.display())),
+        };
+        let whole = whole_lines(&bytes);
+        let mut records = Vec::new();
+        for (index, line) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let record = serde_json::from_slice(line).with_context(|| {
+                format!("`{}`, line {}: not a trial record of format {FORMAT_VERSION}", path.display(), index + 1)
+            })?;
+            records.push(record);
+        }
+        let torn = whole < bytes.len();
+        let note = torn.then(|| {
+            format!("`{TRIALS}` ends in half a line, written when dbduel was killed; its trial counts as not done")
+        });
+        Ok(StoredTrials { records, note })
+    }
+
+    /// `trials/<number>/`, made where it is missing: logs, settings, series and histograms of one trial.
+    pub fn trial_folder(&self, trial: u32) -> Result<PathBuf> {
+        let path = self.path.join("trials").join(trial.to_string());
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&path)
+            .with_context(|| format!("cannot make the folder of trial {trial}, `{}`", path.display()))?;
+        Ok(path)
+    }
+
+    pub fn write_series(&self, trial: u32, series: &Series) -> Result<()> {
+        let mut csv = csv::Writer::from_writer(Vec::new());
+        csv.write_record(&series.columns)?;
+        for row in &series.rows {
+            csv.write_record(row.iter().map(f64::to_string))?;
+        }
+        replace(&self.trial_folder(trial)?.join(SERIES), &csv.into_inner()?)
+    }
+
+    /// The per-second series of a trial, where it left one.
+    pub fn series(&self, trial: u32) -> Result<Option<Series>> {
+        let path = self.path.join("trials").join(trial.to_string()).join(SERIES);
+        if !path.is_file() {
+            return Ok(None);
+        }
+        read_series(&path)
+            .with_context(|| format!("cannot read the series of trial {trial}, `{}`", path.display()))
+            .map(Some)
+    }
+
+    /// Keeps a trial's latency histogram: the bytes are HdrHistogram V2.
+    pub fn write_histogram(&self, trial: u32, bytes: &[u8]) -> Result<()> {
+        replace(&self.trial_folder(trial)?.join(HISTOGRAM), bytes)
+    }
+}
+
+/// A run's name as part of a folder's name: lower case, everything but letters and digits `-`.
+fn slug(name: &str) -> String {
+    let plain = |letter: char| {
+        if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' }
+    };
+    name.chars().map(plain).collect()
+}
+
+/// The run that started last, going by the time in the folders' names.
+fn newest(runs: &Path) -> Result<PathBuf> {
+    let entries = fs::read_dir(runs).with_context(|| format!("there are no runs: cannot read `{}`", runs.display()))?;
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(stamp) = time_stamp(&name).filter(|_| path.join(PLAN).is_file()) {
+            found.push((stamp.to_owned(), name, path));
+        }
+    }
+    let last = found.into_iter().max();
+    last.map(|(.., path)| path).ok_or_else(|| anyhow!("there is no stored run under `{}` yet", runs.display()))
+}
+
+/// The part of a folder's name from its UTC time on: `20310504T101500Z`, or with `-2` behind it.
+fn time_stamp(name: &str) -> Option<&str> {
+    let shape = |stamp: &str| {
+        let bytes = stamp.as_bytes();
+        bytes.len() >= 16 && bytes[8] == b'T' && bytes[15] == b'Z' && bytes[..8].iter().all(u8::is_ascii_digit)
+    };
+    name.match_indices('-').map(|(index, _)| &name[index + 1..]).find(|rest| shape(rest))
+}
+
+/// Writes a file so that a reader sees the old one or the new one, whatever happens in between.
+fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(".unfinished");
+    let write = || -> std::io::Result<()> {
+        let mut file = File::create(&unfinished)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&unfinished, path)
+    };
+    write().with_context(|| format!("cannot write `{}`", path.display()))?;
+    sync_folder(path.parent().expect("a file we write lies in a folder"))
+}
+
+/// A new name is safe only once its folder is synced.
+fn sync_folder(folder: &Path) -> Result<()> {
+    let sync = || File::open(folder)?.sync_all();
+    sync().with_context(|| format!("cannot sync the folder `{}`", folder.display()))
+}
+
+/// Takes off what a killed dbduel left behind the last whole line, and goes to the end.
+fn cut_torn_line(file: &mut File) -> Result<()> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::End(-1)).or_else(|_| file.rewind().map(|()| 0))?;
+    file.read_to_end(&mut bytes)?;
+    if bytes.last().is_some_and(|byte| *byte != b'\n') {
+        bytes.clear();
+        file.rewind()?;
+        file.read_to_end(&mut bytes)?;
+        file.set_len(whole_lines(&bytes) as u64)?;
+    }
+    file.seek(SeekFrom::End(0))?;
+    Ok(())
+}
+
+/// Bytes up to and with the last line feed.
+fn whole_lines(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |index| index + 1)
+}
+
+fn pretty(record: &impl Serialize) -> Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec_pretty(record)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    check_version(path)?;
+    let bytes = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    serde_json::from_slice(&bytes)
+        .with_context(|| format!("`{}` is damaged: not a record of format {FORMAT_VERSION}", path.display()))
+}
+
+/// Looks at the version alone, because a newer record may have a shape we cannot read.
+fn check_version(path: &Path) -> Result<()> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let record: serde_json::Value =
+        serde_json::from_slice(&bytes).with_context(|| format!("`{}` is damaged: not JSON", path.display()))?;
+    match record["format_version"].as_u64() {
+        Some(version) if version > u64::from(FORMAT_VERSION) => bail!(
+            "`{}` has format version {version}, this dbduel reads up to {FORMAT_VERSION}: use a newer dbduel",
+            path.display()
+        ),
+        Some(_) => Ok(()),
+        None => bail!("`{}` has no format_version: it is not a record of dbduel", path.display()),
+    }
+}
+
+fn read_series(path: &Path) -> Result<Series> {
+    let mut csv = csv::Reader::from_path(path)?;
+    let columns = csv.headers()?.iter().map(str::to_owned).collect();
+    let mut rows = Vec::new();
+    for record in csv.records() {
+        rows.push(record?.iter().map(|cell| cell.parse::<f64>()).collect::<Result<Vec<f64>, _>>()?);
+    }
+    Ok(Series { columns, rows })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::format::{Point, Status};
+    use super::*;
+
+    fn at(time: &str) -> Timestamp {
+        time.parse().unwrap()
+    }
+
+    fn record(trial: u32) -> TrialRecord {
+        TrialRecord {
+            trial,
+            block: 1,
+            order: 1,
+            workload: "oltp".into(),
+            contender: "5.5".into(),
+            point: Point::from([("clients".into(), 16)]),
+            status: Status::Ok,
+            failure: None,
+            flags: vec![],
+            started_at: "2031-05-04T10:15:00Z".into(),
+            finished_at: "2031-05-04T10:16:00Z".into(),
+            steps: vec![("start".into(), 0.5)],
+            metrics: [("tps".to_owned(), 1234.5)].into(),
+        }
+    }
+
+    fn run_in(runs: &Path) -> RunDir {
+        RunDir::create(runs, "MySQL 5.5 vs 5.6", at("2031-05-04T10:15:00Z")).unwrap()
+    }
+
+    #[test]
+    fn a_run_folder_carries_name_and_time_and_is_private() {
+        let runs = tempfile::tempdir().unwrap();
+        let run = run_in(runs.path());
+        assert_eq!(run.name(), "mysql-5-5-vs-5-6-20310504T101500Z");
+        assert_eq!(fs::metadata(run.path()).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(run_in(runs.path()).name(), "mysql-5-5-vs-5-6-20310504T101500Z-2");
+    }
+
+    #[test]
+    fn trials_come_back_as_they_were_written() {
+        let runs = tempfile::tempdir().unwrap();
+        let run = run_in(runs.path());
+        assert!(run.trials().unwrap().records.is_empty());
+        run.append(&record(1)).unwrap();
+        run.append(&record(2)).unwrap();
+        let trials = run.trials().unwrap();
+        assert_eq!((trials.records, trials.note), (vec![record(1), record(2)], None));
+    }
+
+    #[test]
+    fn a_line_torn_anywhere_is_ignored_and_cut_off_before_the_next() {
+        let whole = serde_json::to_vec(&record(2)).unwrap();
+        for torn_after in [1, whole.len() / 2, whole.len()] {
+            let runs = tempfile::tempdir().unwrap();
+            let run = run_in(runs.path());
+            run.append(&record(1)).unwrap();
+            let mut file = OpenOptions::new().append(true).open(run.path().join(TRIALS)).unwrap();
+            file.write_all(&whole[..torn_after]).unwrap();
+            let trials = run.trials().unwrap();
+            assert_eq!(trials.records, [record(1)], "torn after {torn_after} bytes");
+            assert!(trials.note.is_some());
+            run.append(&record(3)).unwrap();
+            let trials = run.trials().unwrap();
+            assert_eq!((trials.records, trials.note), (vec![record(1), record(3)], None));
+        }
+    }
+
+    #[test]
+    fn a_damaged_line_in_the_middle_is_an_error_that_names_it() {
+        let runs = tempfile::tempdir().unwrap();
+        let run = run_in(runs.path());
+        fs::write(run.path().join(TRIALS), "{\"trial\": 1\n{}\n").unwrap();
+        let message = format!("{:#}", run.trials().unwrap_err());
+        assert!(message.contains("line 1"), "{message}");
+    }
+
+    #[test]
+    fn the_last_run_is_the_one_with_the_latest_time_whatever_its_name() {
+        let runs = tempfile::tempdir().unwrap();
+        for (name, time) in
+            [("z", "2031-05-04T10:15:00Z"), ("a-b", "2031-06-01T00:00:00Z"), ("m", "2031-05-05T00:00:00Z")]
+        {
+            let run = RunDir::create(runs.path(), name, at(time)).unwrap();
+            fs::write(run.path().join(PLAN), r#"{"format_version": 1}"#).unwrap();
+        }
+        assert_eq!(RunDir::open(runs.path(), "last").unwrap().name(), "a-b-20310601T000000Z");
+        assert_eq!(RunDir::open(runs.path(), "z-20310504T101500Z").unwrap().name(), "z-20310504T101500Z");
+        let message = RunDir::open(runs.path(), "nope").unwrap_err().to_string();
+        assert!(message.contains("`nope`"), "{message}");
+    }
+
+    #[test]
+    fn a_run_of_a_newer_format_is_refused() {
+        let runs = tempfile::tempdir().unwrap();
+        let run = run_in(runs.path());
+        fs::write(run.path().join(PLAN), r#"{"format_version": 2, "shape": "unknown"}"#).unwrap();
+        let message = RunDir::open(runs.path(), "last").unwrap_err().to_string();
+        assert!(message.contains("format version 2") && message.contains("newer dbduel"), "{message}");
+    }
+
+    #[test]
+    fn a_series_comes_back_as_it_was_written() {
+        let runs = tempfile::tempdir().unwrap();
+        let run = run_in(runs.path());
+        let series =
+            Series { columns: vec!["second".into(), "tps".into()], rows: vec![vec![1.0, 0.1], vec![2.0, 1e9]] };
+        run.write_series(7, &series).unwrap();
+        assert_eq!(run.series(7).unwrap(), Some(series));
+        assert_eq!(run.series(8).unwrap(), None);
+    }
+
+    #[test]
+    fn a_replaced_file_leaves_no_unfinished_one() {
+        let runs = tempfile::tempdir().unwrap();
+        let run = run_in(runs.path());
+        run.write_experiment("name = \"x\"\n").unwrap();
+        run.write_experiment("name = \"y\"\n").unwrap();
+        assert_eq!(run.experiment().unwrap(), "name = \"y\"\n");
+        assert_eq!(fs::read_dir(run.path()).unwrap().count(), 1);
+    }
+}

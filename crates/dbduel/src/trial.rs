@@ -73,7 +73,11 @@ const THREAD_CPU_MAX: f64 = 0.85;
 const BEYOND_QUANTILE_MIN: f64 = 30.0;
 
 /// Runs one trial. Only an interruption gives no record.
-pub fn run_trial(trial: &Trial, observers: &mut Observers, live: &mut dyn FnMut(Live)) -> Result<Finished, Interrupted> {
+pub fn run_trial(
+    trial: &Trial,
+    observers: &mut Observers,
+    live: &mut dyn FnMut(Live),
+) -> Result<Finished, Interrupted> {
     let started_at = Timestamp::now();
     let mut steps = Steps::default();
     let measured = measure(trial, &mut steps, observers, live);
@@ -100,7 +104,9 @@ fn measure(
     steps.take("restore", || restore(trial, &data))?;
     let server = steps.take("start", || start(trial, &data))?;
     let subject = Subject { server_pid: server.pid() };
-    let mut load = steps.take("connect", || Ok(Load::prepare(trial.workload, &target(&server), load_options(trial), trial.interrupted)?))?;
+    let mut load = steps.take("connect", || {
+        Ok(Load::prepare(trial.workload, &target(&server), load_options(trial), trial.interrupted)?)
+    })?;
     steps.take("warm_up", || Ok(load.warm_up(trial.method.warmup, live)?))?;
     observers.begin(&subject);
     let mut readings = Readings::default();
@@ -251,7 +257,8 @@ fn metrics(tally: &Tally, readings: &Readings, in_process: bool) -> BTreeMap<Str
     put("occupancy", tally.occupancy());
     put("drain_s", tally.drain_ns as f64 / 1e9);
     let client_cpu_us = tally.worker_cpu_ns.iter().sum::<u64>() as f64 / 1e3;
-    let server_cpu_us = ["server_cpu_user_s", "server_cpu_system_s"].iter().filter_map(|name| readings.values.get(*name));
+    let server_cpu_us =
+        ["server_cpu_user_s", "server_cpu_system_s"].iter().filter_map(|name| readings.values.get(*name));
     let server_cpu_us = server_cpu_us.sum::<f64>() * 1e6;
     let engine_cpu_us = if in_process { client_cpu_us } else { server_cpu_us };
     if tally.committed > 0 && engine_cpu_us > 0.0 {
@@ -275,10 +282,7 @@ fn latencies(prefix: &str, histogram: &load::Histogram) -> Vec<(String, f64)> {
     let shown = quantiles.iter().filter(|(_, quantile)| (1.0 - quantile) * count >= BEYOND_QUANTILE_MIN);
     shown
         .map(|(name, quantile)| (format!("{prefix}_{name}"), histogram.quantile_ms(*quantile)))
-        .chain([
-            (format!("{prefix}_avg"), histogram.mean_ms()),
-            (format!("{prefix}_max"), histogram.max_ms()),
-        ])
+        .chain([(format!("{prefix}_avg"), histogram.mean_ms()), (format!("{prefix}_max"), histogram.max_ms())])
         .collect()
 }
 
@@ -293,10 +297,7 @@ fn series(tally: &Tally) -> Series {
             seen.latency_ns_max as f64 / 1e6,
         ]
     };
-    Series {
-        columns: columns.map(str::to_owned).to_vec(),
-        rows: tally.seconds.iter().enumerate().map(row).collect(),
-    }
+    Series { columns: columns.map(str::to_owned).to_vec(), rows: tally.seconds.iter().enumerate().map(row).collect() }
 }
 
 /// Starts a contender once, without load, before the first block: what fails here would fail in

@@ -1,1 +1,16 @@
+//! Numbers in, numbers out: the statistics of dbduel.
+//!
+//! Everything here is a pure function of its arguments. Nothing reads a file, a clock or the
+//! environment, and random numbers come only from a seed the caller gives, so the same stored run
+//! always gives the same words. The unit of evidence is the block: a slice named `log_ratios`
+//! holds one natural logarithm of candidate over baseline per block, in block order.
+//!
+//! The module knows nothing of servers, metrics or reports.
 
+mod describe;
+mod exact;
+mod power;
+
+pub use describe::{Interval, hodges_lehmann, mean, sd, t_interval, t_quantile, walsh_averages};
+pub use exact::{Basis, FIRST_LOOK, Rule, Verdict, Word};
+pub use power::{blocks_needed, minimum_detectable_effect, sign_flip_p};

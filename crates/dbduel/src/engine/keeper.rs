@@ -150,8 +150,7 @@ impl Kept {
         let keeper = command.spawn().context("cannot start the keeper")?;
         // The command holds the other end of the socket until it is dropped.
         drop(command);
-        let mut kept =
-            Kept { keeper, control: BufReader::new(ours), line: String::new(), pid: 0, exit: None };
+        let mut kept = Kept { keeper, control: BufReader::new(ours), line: String::new(), pid: 0, exit: None };
         kept.pid = kept.read_start().with_context(|| format!("cannot start {}", program.path.display()))?;
         Ok(kept)
     }

@@ -100,8 +100,11 @@ const ROUNDED_DOWN: &[(&str, i128)] = &[
 /// Values that are lists of parts: asking for one part is not asking for the others to go.
 const LISTS: &[&str] = &["sql_mode", "optimizer_switch", "tls_version", "log_output", "event_scheduler"];
 /// Options whose variable has another name.
-const SHOWN_AS: &[(&str, &[&str])] =
-    &[("transaction_isolation", &["tx_isolation"]), ("tx_isolation", &["transaction_isolation"]), ("memlock", &["locked_in_memory"])];
+const SHOWN_AS: &[(&str, &[&str])] = &[
+    ("transaction_isolation", &["tx_isolation"]),
+    ("tx_isolation", &["transaction_isolation"]),
+    ("memlock", &["locked_in_memory"]),
+];
 /// What a load relaxes; the data at rest are the same.
 const LOAD_SETTINGS: &[(&str, &str)] = &[("local_infile", "1"), ("innodb_flush_log_at_trx_commit", "0")];
 
@@ -254,7 +257,8 @@ impl Engine for MysqlFamily {
 
     fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str {
         let value = |name: &str| effective.get(name).map(String::as_str).unwrap_or("");
-        let unsafe_flush = ["nosync", "littlesync"].iter().any(|method| value("innodb_flush_method").eq_ignore_ascii_case(method));
+        let unsafe_flush =
+            ["nosync", "littlesync"].iter().any(|method| value("innodb_flush_method").eq_ignore_ascii_case(method));
         if parse_switch(value("innodb_doublewrite")) == Some(false) || unsafe_flush {
             return "D0";
         }
@@ -584,7 +588,8 @@ mod tests {
             let expected = format!("{START}{plumbing} {SOCKET} --skip-networking {own} --max-connections=36\n");
             assert_eq!(command_line(kind, version, &[], None, Purpose::Measure), expected, "{kind} {version}");
         };
-        let modern = " --secure-file-priv= --loose-auto-generate-certs=OFF --loose-sha256-password-auto-generate-rsa-keys=OFF";
+        let modern =
+            " --secure-file-priv= --loose-auto-generate-certs=OFF --loose-sha256-password-auto-generate-rsa-keys=OFF";
         check("mysql", "5.5.9", "", "--skip-log-bin");
         check("mysql", "5.6.24", "", "--skip-log-bin --skip-ssl");
         check("mysql", "5.7.29", modern, "--skip-log-bin --skip-ssl");
@@ -622,7 +627,8 @@ mod tests {
     #[test]
     fn the_durability_class_is_what_the_settings_promise() {
         let check = |pairs: &[(&str, &str)], expected: &str| {
-            let mut values = effective(&[("innodb_doublewrite", "ON"), ("log_bin", "OFF"), ("sync_binlog", "0")]).values;
+            let mut values =
+                effective(&[("innodb_doublewrite", "ON"), ("log_bin", "OFF"), ("sync_binlog", "0")]).values;
             values.extend(effective(pairs).values);
             assert_eq!(MYSQL.durability_class(&values), expected, "{pairs:?}");
         };

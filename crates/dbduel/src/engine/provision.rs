@@ -385,8 +385,7 @@ fn fetch_deb(package: &str, scratch: &Path) -> Result<PathBuf> {
     fs::create_dir_all(&folder)?;
     let log = folder.join("fetch.log");
     // apt's own sandbox account cannot write here; as root it would warn on every fetch.
-    let download =
-        Program::new("apt-get", &log).args(["-q", "-o", "APT::Sandbox::User=root", "download", package]);
+    let download = Program::new("apt-get", &log).args(["-q", "-o", "APT::Sandbox::User=root", "download", package]);
     run_client(download, &folder)?;
     let debs = read_folder(&folder)?;
     let deb = debs.iter().map(fs::DirEntry::path).find(|path| path.extension().is_some_and(|e| e == "deb"));

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use driver::Admin;
 
-use super::{Cache, ENGINES, Installation, Purpose, Resolved, Server, StartOptions, Place, provision, template};
+use super::{Cache, ENGINES, Installation, Place, Purpose, Resolved, Server, StartOptions, provision, template};
 use crate::experiment::Transport;
 
 /// What became of one release.

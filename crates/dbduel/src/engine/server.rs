@@ -200,7 +200,9 @@ impl Server {
         match process.wait(STOP_LIMIT)? {
             Some(Exit::Status(0)) => Ok(()),
             Some(exit) => bail!("{name} did not stop cleanly: it {exit}\n{}", self.what_it_said()),
-            None => bail!("{name} did not stop within {} s and was killed\n{}", STOP_LIMIT.as_secs(), self.what_it_said()),
+            None => {
+                bail!("{name} did not stop within {} s and was killed\n{}", STOP_LIMIT.as_secs(), self.what_it_said())
+            }
         }
     }
 

@@ -41,7 +41,11 @@ fn shaping(installation: &Installation, settings: &BTreeMap<String, String>) -> 
 
 /// The name under which loaded data are kept: the same for two contenders exactly when they may
 /// share them. `parts` are what the loader adds: workload, scale, data seed, DDL, its version.
-pub fn snapshot_key(installation: &Installation, settings: &BTreeMap<String, String>, parts: &[(&str, String)]) -> String {
+pub fn snapshot_key(
+    installation: &Installation,
+    settings: &BTreeMap<String, String>,
+    parts: &[(&str, String)],
+) -> String {
     let mut hash = Sha256::new();
     let shaping = shaping(installation, settings);
     let shaping = shaping.iter().map(|(name, value)| (name.as_str(), value.clone()));
@@ -284,7 +288,7 @@ fn page_residency(file: &File, bytes: usize) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Found, Resolved, engine, Place};
+    use crate::engine::{Found, Place, Resolved, engine};
 
     fn installation(kind: &str) -> Installation {
         let found = Found { version: "1.0".into(), server: "/s".into(), basedir: None };

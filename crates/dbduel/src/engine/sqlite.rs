@@ -23,10 +23,28 @@ const BUSY_TIMEOUT_MS: &str = "30000";
 const FIRST: &[&str] = &["page_size", "auto_vacuum", "encoding", "journal_mode"];
 /// What the report shows although nobody asked for it.
 const SHOWN: &[&str] = &[
-    "auto_vacuum", "automatic_index", "busy_timeout", "cache_size", "cache_spill", "cell_size_check",
-    "checkpoint_fullfsync", "encoding", "foreign_keys", "fullfsync", "journal_mode", "journal_size_limit",
-    "locking_mode", "mmap_size", "page_size", "read_uncommitted", "recursive_triggers", "secure_delete",
-    "synchronous", "temp_store", "threads", "wal_autocheckpoint",
+    "auto_vacuum",
+    "automatic_index",
+    "busy_timeout",
+    "cache_size",
+    "cache_spill",
+    "cell_size_check",
+    "checkpoint_fullfsync",
+    "encoding",
+    "foreign_keys",
+    "fullfsync",
+    "journal_mode",
+    "journal_size_limit",
+    "locking_mode",
+    "mmap_size",
+    "page_size",
+    "read_uncommitted",
+    "recursive_triggers",
+    "secure_delete",
+    "synchronous",
+    "temp_store",
+    "threads",
+    "wal_autocheckpoint",
 ];
 /// Words that SQLite takes and shows as numbers.
 const WORDS: &[(&str, &[&str])] = &[
@@ -131,7 +149,8 @@ impl Engine for Sqlite {
         let words = WORDS.iter().find(|(word, _)| *word == name).map_or(&[][..], |(_, words)| words);
         let number = words.iter().position(|word| word.eq_ignore_ascii_case(asked)).map(|index| index.to_string());
         let switched = matches!((parse_switch(asked), parse_switch(actual)), (Some(a), Some(b)) if a == b);
-        let same = asked.eq_ignore_ascii_case(actual) || number.as_ref() == Some(actual) || (words.is_empty() && switched);
+        let same =
+            asked.eq_ignore_ascii_case(actual) || number.as_ref() == Some(actual) || (words.is_empty() && switched);
         Agreement::of(same, actual)
     }
 

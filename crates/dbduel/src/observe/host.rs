@@ -84,7 +84,9 @@ fn foreign_ticks(before: &Sample, after: &Sample, server_pid: Option<u32>) -> Ve
         .processes
         .iter()
         .filter(|(pid, _)| !ours.contains(pid))
-        .map(|(pid, (name, ticks))| (name.clone(), ticks - before.processes.get(pid).map_or(0, |(_, ticks)| *ticks).min(*ticks)))
+        .map(|(pid, (name, ticks))| {
+            (name.clone(), ticks - before.processes.get(pid).map_or(0, |(_, ticks)| *ticks).min(*ticks))
+        })
         .filter(|(_, ticks)| *ticks > 0)
         .collect();
     foreign.sort_by_key(|(_, ticks)| std::cmp::Reverse(*ticks));

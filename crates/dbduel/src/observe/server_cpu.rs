@@ -28,7 +28,9 @@ impl Observer for ServerCpu {
         if let (Some(before), Some(after)) = (self.before.take(), subject.server_pid.and_then(cpu_of_tree)) {
             let seconds = |ticks: u64| ticks as f64 / procfs::ticks_per_second() as f64;
             readings.values.insert("server_cpu_user_s".to_owned(), seconds(after.user.saturating_sub(before.user)));
-            readings.values.insert("server_cpu_system_s".to_owned(), seconds(after.system.saturating_sub(before.system)));
+            readings
+                .values
+                .insert("server_cpu_system_s".to_owned(), seconds(after.system.saturating_sub(before.system)));
         }
         readings
     }

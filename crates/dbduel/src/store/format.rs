@@ -11,6 +11,16 @@ pub const FORMAT_VERSION: u32 = 1;
 /// What varies, with its value: `{"clients": 16}`; empty where nothing varies.
 pub type Point = BTreeMap<String, u64>;
 
+/// A point for a reader: `16 clients`, `1 client`; `one point` where nothing varies.
+pub fn point_text(point: &Point) -> String {
+    let part = |(name, value): (&String, &u64)| match (value, name.strip_suffix('s')) {
+        (1, Some(singular)) => format!("1 {singular}"),
+        _ => format!("{value} {name}"),
+    };
+    let parts: Vec<String> = point.iter().map(part).collect();
+    if parts.is_empty() { "one point".to_owned() } else { parts.join(", ") }
+}
+
 /// `plan.json`: all the work in order. Written and hashed before the first block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanRecord {
@@ -190,4 +200,12 @@ pub struct GivenUp {
     pub contender: String,
     pub point: Point,
     pub reason: String,
+}
+
+/// `trials/<number>/series.csv`: one row per second of the measured interval.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Series {
+    /// Named as the metrics are, `second` first.
+    pub columns: Vec<String>,
+    pub rows: Vec<Vec<f64>>,
 }

@@ -1,0 +1,450 @@
+//! What it means: stored records in, conclusions out.
+//!
+//! Everything here is pure: no file, no clock, and random numbers only from the plan's seed, so an
+//! old run can be judged again and gets the same words. The statistics themselves live in the
+//! `stats` crate; this module decides which numbers are paired, how much error each comparison may
+//! spend, and what weakens a word. It knows nothing of layout; reports know nothing of statistics.
+//!
+//! What must stay true: no trial is left out because of its result. A failed trial takes its pair
+//! away, and enough of those take the word away.
+
+mod comparison;
+mod findings;
+mod records;
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use stats::{Basis, Rule};
+
+use crate::store::format::{GivenUp, PlanRecord, Point, RunRecord, Status, TrialRecord};
+use comparison::Scope;
+pub use comparison::less_is_better;
+use records::Records;
+
+/// Failures in a row after which a contender's point is given up.
+pub const FAILURES_UNTIL_GIVEN_UP: usize = 3;
+
+/// Metrics that are compared beside the primary one, where trials have them.
+const OTHER_METRICS: [&str; 3] = ["latency_ms_p95", "latency_ms_p99", "cpu_us_per_tx"];
+
+/// Everything that a run's records allow us to say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conclusions {
+    pub workloads: Vec<WorkloadConclusions>,
+    pub findings: Vec<Finding>,
+    pub tally: Tally,
+}
+
+/// How much was done.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tally {
+    pub trials_planned: usize,
+    pub trials_finished: usize,
+    pub trials_failed: usize,
+    pub blocks_planned: usize,
+    /// Blocks of which every trial is finished, or given up.
+    pub blocks_finished: usize,
+    /// Time spent inside trials.
+    pub minutes: f64,
+    /// Trials in which the load generator was the limit.
+    pub trials_generator_bound: usize,
+    /// Least share of the time in which the clients had a statement under way.
+    pub occupancy_min: Option<f64>,
+    /// What the generator itself costs, as a mean over trials.
+    pub client_cpu_us_per_query: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadConclusions {
+    pub workload: String,
+    /// The metric that words come from.
+    pub metric: String,
+    /// Ascending.
+    pub points: Vec<Point>,
+    pub cells: Vec<Cell>,
+    /// One per candidate, in the order of the plan.
+    pub duels: Vec<Duel>,
+}
+
+/// One contender at one point: what its trials say on their own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    pub contender: String,
+    pub point: Point,
+    pub trials_ok: usize,
+    pub trials_failed: usize,
+    pub metrics: BTreeMap<String, Summary>,
+}
+
+/// A metric over the blocks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    pub mean: f64,
+    /// t interval of the mean over blocks; absent with a single block.
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub trials: usize,
+}
+
+/// A candidate against the baseline under one workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Duel {
+    pub baseline: String,
+    pub candidate: String,
+    pub overall: Comparison,
+    pub points: Vec<Comparison>,
+    pub others: Vec<MetricComparison>,
+    pub difference: Option<Difference>,
+    /// Points with the word `slower`, the worst first.
+    pub losing: Vec<Point>,
+    /// Neighbouring points with opposite words; the curves cross between them.
+    pub crossings: Vec<(Point, Point)>,
+    /// Durability classes of baseline and candidate, where they differ.
+    pub durability: Option<(String, String)>,
+    /// Blocks a run of this spread needs for 1, 3 and 5 % at 90 % power.
+    pub blocks_needed: Option<[usize; 3]>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricComparison {
+    pub metric: String,
+    pub overall: Comparison,
+    pub points: Vec<Comparison>,
+}
+
+/// Candidate minus baseline over the points, in the unit of the primary metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    pub mean: f64,
+    pub max: (Point, f64),
+    pub min: (Point, f64),
+}
+
+/// A paired estimate with its interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    pub workload: String,
+    pub baseline: String,
+    pub candidate: String,
+    /// Absent for the whole sweep.
+    pub point: Option<Point>,
+    pub metric: String,
+    /// Means over the trials that are ok.
+    pub baseline_value: Option<f64>,
+    pub candidate_value: Option<f64>,
+    /// Above 1 the candidate is better; absent with no pair at all.
+    pub ratio: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub basis: Basis,
+    /// t interval corrected for nothing.
+    pub unadjusted: Option<(f64, f64)>,
+    /// Of all intervals of one kind together: the points of a sweep share it.
+    pub confidence: f64,
+    pub word: Word,
+    pub caveats: Vec<Caveat>,
+    /// Complete pairs (of the whole sweep: complete blocks).
+    pub blocks: usize,
+    pub blocks_planned: usize,
+    /// Smallest difference this run would have noticed, as a fraction.
+    pub mde: Option<f64>,
+    /// Standard deviation of the log ratio between blocks.
+    pub sd: Option<f64>,
+    /// The ratio by the mean of logarithms, beside the rank estimate.
+    pub mean_ratio: Option<f64>,
+    pub sign_flip_p: Option<f64>,
+    /// Ratio in each block, by block number.
+    pub pairs: Vec<(u32, f64)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    Faster,
+    Slower,
+    NoDifferenceShown,
+    Inconclusive,
+    /// Of a whole sweep only: faster at one point, slower at another.
+    Mixed,
+}
+
+impl Word {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Word::Faster => "faster",
+            Word::Slower => "slower",
+            Word::NoDifferenceShown => "no difference shown",
+            Word::Inconclusive => "inconclusive",
+            Word::Mixed => "mixed",
+        }
+    }
+}
+
+/// What weakens a word. Printed behind it, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Caveat {
+    Quick,
+    NoisyHost,
+    SharedCores,
+    DurabilityDiffers,
+    GeneratorBound,
+    FailedTrials,
+    TooFewBlocks,
+    BudgetEnded,
+    FlagDependent,
+}
+
+impl Caveat {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Caveat::Quick => "quick",
+            Caveat::NoisyHost => "noisy host",
+            Caveat::SharedCores => "shared cores",
+            Caveat::DurabilityDiffers => "durability differs",
+            Caveat::GeneratorBound => "generator-bound",
+            Caveat::FailedTrials => "failed trials",
+            Caveat::TooFewBlocks => "too few blocks",
+            Caveat::BudgetEnded => "budget ended",
+            Caveat::FlagDependent => "flag-dependent",
+        }
+    }
+}
+
+/// Something a reader must know, with the records that show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub kind: &'static str,
+    /// `confirmed` (a recorded fact), `supported` or `weak`.
+    pub grade: &'static str,
+    pub text: String,
+    pub evidence: Vec<String>,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndReason {
+    Decided,
+    Blocks,
+    Budget,
+    Interrupted,
+}
+
+impl EndReason {
+    /// As `run.json` has it in `ended_by`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EndReason::Decided => "decided",
+            EndReason::Blocks => "blocks",
+            EndReason::Budget => "budget",
+            EndReason::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What is known beside the trials and may weaken a word.
+struct Circumstances {
+    /// No block will follow, for a reason that is not in the data.
+    ended: bool,
+    budget_ended: bool,
+    shared_cores: bool,
+    given_up: Vec<GivenUp>,
+    durability: BTreeMap<String, String>,
+}
+
+/// Says what a stored run means, however much of it is there.
+pub fn conclude(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> Conclusions {
+    let records = Records::new(plan, trials);
+    let ended_by = run.ended_by.as_deref();
+    let circumstances = Circumstances {
+        ended: [EndReason::Blocks, EndReason::Budget].iter().any(|reason| ended_by == Some(reason.as_str())),
+        budget_ended: ended_by == Some(EndReason::Budget.as_str()),
+        shared_cores: run.client.shared_cores,
+        given_up: with_given_up(run.given_up.clone(), given_up(trials)),
+        durability: run.contenders.iter().map(|(name, facts)| (name.clone(), facts.durability_class.clone())).collect(),
+    };
+    let workloads: Vec<WorkloadConclusions> = plan
+        .workloads
+        .iter()
+        .map(|workload| conclude_workload(plan, &records, &circumstances, &workload.label))
+        .collect();
+    let findings = findings::findings(plan, trials, &circumstances, &workloads);
+    Conclusions { workloads, findings, tally: tally(plan, &records, &circumstances.given_up, trials) }
+}
+
+/// Does the run end here? Asked after each trial; it answers only between blocks.
+///
+/// The time budget is not its business: that is for the clock to decide, not for the data.
+pub fn should_stop(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<EndReason> {
+    let records = Records::new(plan, trials);
+    let given_up = given_up(trials);
+    let finished = records.blocks_finished(&given_up);
+    if finished == plan.method.blocks {
+        return Some(EndReason::Blocks);
+    }
+    let inside_a_block = trials.iter().any(|trial| trial.block > finished);
+    let looks = point_rule(plan, 1).looks();
+    if plan.method.stop == "never" || inside_a_block || !looks.contains(&(finished as usize)) {
+        return None;
+    }
+    let circumstances =
+        Circumstances { ended: false, budget_ended: false, shared_cores: false, given_up, durability: BTreeMap::new() };
+    let decided = |workload: &str| workload_decided(plan, &records, &circumstances, workload, finished as usize);
+    plan.workloads.iter().all(|workload| decided(&workload.label)).then_some(EndReason::Decided)
+}
+
+/// Have all candidates the words that `method.stop` waits for?
+fn workload_decided(
+    plan: &PlanRecord,
+    records: &Records,
+    circumstances: &Circumstances,
+    workload: &str,
+    blocks: usize,
+) -> bool {
+    let points = records.points(workload);
+    // The run goes on to the first look at which a single point can have a word.
+    let points_had_their_chance =
+        point_rule(plan, points.len()).earliest_word().is_none_or(|earliest| blocks >= earliest);
+    let metric = records.primary_metric(workload);
+    candidates(plan).all(|candidate| {
+        let scope = Scope { plan, records, circumstances, workload, candidate };
+        let of_points = scope.of_points(&metric, &points);
+        let overall = scope.overall(&metric, &points, &of_points);
+        let points_decided = plan.method.stop != "points"
+            || of_points.iter().all(|comparison| {
+                comparison.word != Word::Inconclusive || scope.is_given_up(comparison.point.as_ref())
+            });
+        overall.word != Word::Inconclusive && points_had_their_chance && points_decided
+    })
+}
+
+/// The rule for one point out of `points`; with one, the rule of the whole sweep.
+///
+/// The error of 5 % is shared by all candidates (each is compared with the same baseline) and, for
+/// words on single points, by all points of the sweep.
+pub fn point_rule(plan: &PlanRecord, points: usize) -> Rule {
+    let shared_by = candidates(plan).count().max(1) * points.max(1);
+    Rule {
+        blocks_max: plan.method.blocks as usize,
+        alpha: (1.0 - plan.method.confidence) / shared_by as f64,
+        margin: plan.method.margin.ln_1p(),
+        seed: plan.seed,
+    }
+}
+
+/// What three failures in a row have put out of the run, as the trials alone show it.
+pub fn given_up(trials: &[TrialRecord]) -> Vec<GivenUp> {
+    let mut in_a_row: BTreeMap<(&str, &str, &Point), usize> = BTreeMap::new();
+    let mut given_up = Vec::new();
+    for trial in trials {
+        let failures = in_a_row.entry((&trial.workload, &trial.contender, &trial.point)).or_default();
+        *failures = if trial.status == Status::Failed { *failures + 1 } else { 0 };
+        if *failures == FAILURES_UNTIL_GIVEN_UP {
+            let last = trial.failure.as_ref().map_or("no message", |failure| &failure.message);
+            given_up.push(GivenUp {
+                workload: trial.workload.clone(),
+                contender: trial.contender.clone(),
+                point: trial.point.clone(),
+                reason: format!("{FAILURES_UNTIL_GIVEN_UP} failures in a row, the last: {last}"),
+            });
+        }
+    }
+    given_up
+}
+
+fn with_given_up(mut recorded: Vec<GivenUp>, seen: Vec<GivenUp>) -> Vec<GivenUp> {
+    for one in seen {
+        let same = |other: &GivenUp| {
+            (&other.workload, &other.contender, &other.point) == (&one.workload, &one.contender, &one.point)
+        };
+        if !recorded.iter().any(same) {
+            recorded.push(one);
+        }
+    }
+    recorded
+}
+
+fn candidates(plan: &PlanRecord) -> impl Iterator<Item = &str> {
+    plan.contenders.iter().map(|contender| contender.name.as_str()).filter(|name| *name != plan.baseline)
+}
+
+/// Is this run too short or too bare for more than a first look?
+fn is_quick(plan: &PlanRecord) -> bool {
+    plan.method.preset == "quick" || plan.method.duration_s < 30.0 || !plan.method.left_out.is_empty()
+}
+
+fn conclude_workload(
+    plan: &PlanRecord,
+    records: &Records,
+    circumstances: &Circumstances,
+    workload: &str,
+) -> WorkloadConclusions {
+    let points = records.points(workload);
+    let metric = records.primary_metric(workload);
+    let duels = candidates(plan)
+        .map(|candidate| duel(&Scope { plan, records, circumstances, workload, candidate }, &metric, &points))
+        .collect();
+    let cells = plan
+        .contenders
+        .iter()
+        .flat_map(|contender| points.iter().map(|point| records.cell(workload, point, &contender.name)))
+        .collect();
+    WorkloadConclusions { workload: workload.to_owned(), metric, points, cells, duels }
+}
+
+fn duel(scope: &Scope, metric: &str, points: &[Point]) -> Duel {
+    let of_points = scope.of_points(metric, points);
+    let overall = scope.overall(metric, points, &of_points);
+    let others = OTHER_METRICS.iter().filter(|other| scope.records.has_metric(scope.workload, other));
+    let others = others.map(|other| {
+        let points_of_other = scope.of_points(other, points);
+        MetricComparison {
+            metric: (*other).to_owned(),
+            overall: scope.overall(other, points, &points_of_other),
+            points: points_of_other,
+        }
+    });
+    Duel {
+        baseline: scope.plan.baseline.clone(),
+        candidate: scope.candidate.to_owned(),
+        others: others.collect(),
+        difference: comparison::difference(&of_points),
+        losing: comparison::losing(&of_points),
+        crossings: comparison::crossings(&of_points),
+        durability: scope.durability(),
+        blocks_needed: overall
+            .sd
+            .map(|sd| [0.01, 0.03, 0.05].map(|effect| stats::blocks_needed(sd, effect, 1.0 - overall.confidence))),
+        overall,
+        points: of_points,
+    }
+}
+
+fn tally(plan: &PlanRecord, records: &Records, given_up: &[GivenUp], trials: &[TrialRecord]) -> Tally {
+    let values =
+        |metric: &str| -> Vec<f64> { trials.iter().filter_map(|trial| trial.metrics.get(metric).copied()).collect() };
+    Tally {
+        trials_planned: plan.trials.len(),
+        trials_finished: trials.len(),
+        trials_failed: trials.iter().filter(|trial| trial.status == Status::Failed).count(),
+        blocks_planned: plan.method.blocks as usize,
+        blocks_finished: records.blocks_finished(given_up) as usize,
+        minutes: trials.iter().map(minutes).sum(),
+        trials_generator_bound: trials.iter().filter(|trial| comparison::is_bound(trial)).count(),
+        occupancy_min: values("occupancy").into_iter().min_by(f64::total_cmp),
+        client_cpu_us_per_query: stats::mean(&values("client_cpu_us_per_query")),
+    }
+}
+
+/// Minutes a trial took; a record whose times cannot be read counts as none.
+fn minutes(trial: &TrialRecord) -> f64 {
+    let parse = |time: &str| time.parse::<Timestamp>().ok();
+    match (parse(&trial.started_at), parse(&trial.finished_at)) {
+        (Some(start), Some(end)) => end.duration_since(start).as_secs_f64() / 60.0,
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+pub mod fixture;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,309 @@
+//! One candidate against the baseline: pairs, the word, and what takes the word away.
+//!
+//! A point and a whole sweep go through the same code: the log ratio of a block is the mean over
+//! the points asked for, and a block counts only when every one of them has its pair.
+
+use stats::{Basis, Verdict};
+
+use crate::store::format::{PlanRecord, Point, Status, TrialRecord};
+
+use super::records::Records;
+use super::{Caveat, Circumstances, Comparison, Difference, Word, is_quick, point_rule};
+
+/// Flags that say something about the host, not about a contender.
+pub const HOST_FLAGS: [&str; 8] =
+    ["steal", "foreign-cpu", "foreign-disk", "frequency", "swap", "oom", "throttle", "clock-step"];
+
+/// The load generator was the limit.
+pub const GENERATOR_BOUND: &str = "generator-bound";
+
+/// More failed pairs than this and there is no word.
+const FAILED_SHARE_MAX: f64 = 0.1;
+
+/// More flagged pairs than this and there is no word (generator), or none on a host that must be quiet.
+const FLAGGED_SHARE_MAX: f64 = 0.25;
+
+/// Blocks without a flag that a second opinion needs.
+const UNFLAGGED_BLOCKS_MIN: usize = stats::FIRST_LOOK;
+
+/// Who is compared, and under which circumstances.
+pub struct Scope<'a> {
+    pub plan: &'a PlanRecord,
+    pub records: &'a Records<'a>,
+    pub circumstances: &'a Circumstances,
+    pub workload: &'a str,
+    pub candidate: &'a str,
+}
+
+/// One block of a comparison, whole or not.
+struct Block {
+    number: u32,
+    /// Mean over the points; absent unless every point has its pair.
+    log_ratio: Option<f64>,
+    pairs: usize,
+    pairs_failed: usize,
+    pairs_noisy: usize,
+    /// Trials in which the generator was the limit, of baseline and candidate.
+    bound: (usize, usize),
+}
+
+impl Scope<'_> {
+    /// Every point on its own, sharing the error between them.
+    pub fn of_points(&self, metric: &str, points: &[Point]) -> Vec<Comparison> {
+        let one = |point: &Point| self.compare(metric, std::slice::from_ref(point), Some(point), points.len());
+        points.iter().map(one).collect()
+    }
+
+    /// The whole sweep; `of_points` decides whether its curves cross.
+    pub fn overall(&self, metric: &str, points: &[Point], of_points: &[Comparison]) -> Comparison {
+        let active: Vec<Point> = points.iter().filter(|point| !self.is_given_up(Some(point))).cloned().collect();
+        let mut overall = self.compare(metric, &active, None, 1);
+        if active.len() < points.len() {
+            take_word(&mut overall.word, &mut overall.caveats, Caveat::FailedTrials);
+        }
+        let capped = [Caveat::FailedTrials, Caveat::GeneratorBound, Caveat::NoisyHost, Caveat::FlagDependent];
+        let was_capped =
+            overall.word == Word::Inconclusive && overall.caveats.iter().any(|caveat| capped.contains(caveat));
+        if !crossings(of_points).is_empty() && !was_capped {
+            overall.word = Word::Mixed;
+        }
+        overall.caveats.sort();
+        overall
+    }
+
+    /// Has either side of this point been given up?
+    pub fn is_given_up(&self, point: Option<&Point>) -> bool {
+        let ours = |contender: &str| contender == self.candidate || contender == self.plan.baseline;
+        self.circumstances
+            .given_up
+            .iter()
+            .any(|one| one.workload == self.workload && ours(&one.contender) && Some(&one.point) == point)
+    }
+
+    /// The durability classes of baseline and candidate, where they differ.
+    pub fn durability(&self) -> Option<(String, String)> {
+        let class = |contender: &str| self.circumstances.durability.get(contender).cloned();
+        let both = (class(&self.plan.baseline)?, class(self.candidate)?);
+        (both.0 != both.1).then_some(both)
+    }
+
+    fn compare(&self, metric: &str, points: &[Point], point: Option<&Point>, share: usize) -> Comparison {
+        let blocks: Vec<Block> =
+            (1..=self.plan.method.blocks).map(|number| self.block(metric, points, number)).collect();
+        let rule = point_rule(self.plan, share);
+        let verdict = rule.judge(&log_ratios(&blocks, |_| true), self.circumstances.ended);
+        let (word, caveats) = self.word(&blocks, point, verdict.as_ref(), &rule);
+        let value = |contender: &str| self.records.mean(self.workload, points, contender, metric);
+        let interval = verdict.as_ref().and_then(|verdict| verdict.interval).map(|bounds| bounds.map(f64::exp));
+        let pairs = blocks.iter().filter_map(|block| Some((block.number, block.log_ratio?.exp())));
+        Comparison {
+            workload: self.workload.to_owned(),
+            baseline: self.plan.baseline.clone(),
+            candidate: self.candidate.to_owned(),
+            point: point.cloned(),
+            metric: metric.to_owned(),
+            baseline_value: value(&self.plan.baseline),
+            candidate_value: value(self.candidate),
+            ratio: verdict.as_ref().map(|verdict| verdict.estimate.exp()),
+            low: interval.map(|bounds| bounds.low),
+            high: interval.map(|bounds| bounds.high),
+            basis: verdict.as_ref().map_or(Basis::T, |verdict| verdict.basis),
+            unadjusted: verdict
+                .as_ref()
+                .and_then(|verdict| verdict.unadjusted)
+                .map(|bounds| (bounds.low.exp(), bounds.high.exp())),
+            confidence: self.plan.method.confidence,
+            word,
+            caveats,
+            blocks: verdict.as_ref().map_or(0, |verdict| verdict.blocks),
+            blocks_planned: self.plan.method.blocks as usize,
+            mde: verdict.as_ref().and_then(|verdict| verdict.mde),
+            sd: verdict.as_ref().and_then(|verdict| verdict.sd),
+            mean_ratio: verdict.as_ref().map(|verdict| verdict.mean.exp()),
+            sign_flip_p: verdict.as_ref().and_then(|verdict| verdict.sign_flip_p),
+            pairs: pairs.collect(),
+        }
+    }
+
+    fn block(&self, metric: &str, points: &[Point], number: u32) -> Block {
+        let mut block = Block { number, log_ratio: None, pairs: 0, pairs_failed: 0, pairs_noisy: 0, bound: (0, 0) };
+        let mut ratios = Vec::with_capacity(points.len());
+        for point in points {
+            let find = |contender: &str| self.records.find(self.workload, point, contender, number);
+            let (Some(baseline), Some(candidate)) = (find(&self.plan.baseline), find(self.candidate)) else {
+                continue;
+            };
+            block.pairs += 1;
+            block.pairs_noisy += usize::from(is_noisy(baseline) || is_noisy(candidate));
+            block.bound.0 += usize::from(is_bound(baseline));
+            block.bound.1 += usize::from(is_bound(candidate));
+            let ratio = log_ratio(baseline, candidate, metric);
+            // A trial that did nothing at all has no ratio either: that is a failure, not a number to leave out.
+            let did_nothing = |trial: &TrialRecord| trial.metrics.get(metric).is_some_and(|value| *value <= 0.0);
+            let failed = |trial: &TrialRecord| trial.status == Status::Failed || did_nothing(trial);
+            block.pairs_failed += usize::from(failed(baseline) || failed(candidate));
+            ratios.extend(ratio);
+        }
+        if ratios.len() == points.len() {
+            block.log_ratio = stats::mean(&ratios);
+        }
+        block
+    }
+
+    /// The word of the numbers, then everything that may take it away.
+    fn word(
+        &self,
+        blocks: &[Block],
+        point: Option<&Point>,
+        verdict: Option<&Verdict>,
+        rule: &stats::Rule,
+    ) -> (Word, Vec<Caveat>) {
+        let mut caveats = self.standing_caveats();
+        let mut word = match verdict.and_then(|verdict| verdict.word) {
+            Some(word) => word.into(),
+            None => {
+                caveats.push(Caveat::TooFewBlocks);
+                Word::Inconclusive
+            }
+        };
+        let of_the_numbers = word;
+        let pairs: usize = blocks.iter().map(|block| block.pairs).sum();
+        let share = |count: usize| count as f64 / pairs.max(1) as f64;
+        let failed: usize = blocks.iter().map(|block| block.pairs_failed).sum();
+        if share(failed) > FAILED_SHARE_MAX || self.is_given_up(point) {
+            take_word(&mut word, &mut caveats, Caveat::FailedTrials);
+        } else if failed > 0 {
+            caveats.push(Caveat::FailedTrials);
+        }
+        let noisy: usize = blocks.iter().map(|block| block.pairs_noisy).sum();
+        if noisy > 0 {
+            caveats.push(Caveat::NoisyHost);
+            if self.plan.method.noisy_host == "refuse" && share(noisy) > FLAGGED_SHARE_MAX {
+                word = Word::Inconclusive;
+            }
+            if flags_change_the_word(blocks, rule, of_the_numbers) {
+                take_word(&mut word, &mut caveats, Caveat::FlagDependent);
+            }
+        }
+        self.generator(blocks, share, &mut word, &mut caveats);
+        caveats.sort();
+        (word, caveats)
+    }
+
+    fn standing_caveats(&self) -> Vec<Caveat> {
+        let standing = [
+            (is_quick(self.plan), Caveat::Quick),
+            (self.circumstances.shared_cores, Caveat::SharedCores),
+            (self.durability().is_some(), Caveat::DurabilityDiffers),
+            (self.circumstances.budget_ended, Caveat::BudgetEnded),
+        ];
+        standing.into_iter().filter(|(holds, _)| *holds).map(|(_, caveat)| caveat).collect()
+    }
+
+    /// A generator at its limit hides how fast a server is. The slower side may still be called
+    /// slower when only the faster one was held back: it is at least that much slower.
+    fn generator(&self, blocks: &[Block], share: impl Fn(usize) -> f64, word: &mut Word, caveats: &mut Vec<Caveat>) {
+        let baseline: usize = blocks.iter().map(|block| block.bound.0).sum();
+        let candidate: usize = blocks.iter().map(|block| block.bound.1).sum();
+        if baseline + candidate == 0 {
+            return;
+        }
+        caveats.push(Caveat::GeneratorBound);
+        let (baseline_bound, candidate_bound) =
+            (share(baseline) > FLAGGED_SHARE_MAX, share(candidate) > FLAGGED_SHARE_MAX);
+        let hidden = match *word {
+            Word::Faster => baseline_bound,
+            Word::Slower => candidate_bound,
+            _ => baseline_bound || candidate_bound,
+        };
+        if hidden {
+            *word = Word::Inconclusive;
+        }
+    }
+}
+
+impl From<stats::Word> for Word {
+    fn from(word: stats::Word) -> Word {
+        match word {
+            stats::Word::Faster => Word::Faster,
+            stats::Word::Slower => Word::Slower,
+            stats::Word::NoDifference => Word::NoDifferenceShown,
+            stats::Word::Inconclusive => Word::Inconclusive,
+        }
+    }
+}
+
+fn take_word(word: &mut Word, caveats: &mut Vec<Caveat>, because: Caveat) {
+    *word = Word::Inconclusive;
+    if !caveats.contains(&because) {
+        caveats.push(because);
+    }
+}
+
+/// Would the word be another one without the blocks that the host disturbed?
+fn flags_change_the_word(blocks: &[Block], rule: &stats::Rule, word: Word) -> bool {
+    let quiet = log_ratios(blocks, |block| block.pairs_noisy == 0);
+    if quiet.len() < UNFLAGGED_BLOCKS_MIN {
+        return false;
+    }
+    let second = rule.judge(&quiet, true).and_then(|verdict| verdict.word);
+    second.map(Word::from) != Some(word)
+}
+
+fn log_ratios(blocks: &[Block], wanted: impl Fn(&Block) -> bool) -> Vec<f64> {
+    blocks.iter().filter(|block| wanted(block)).filter_map(|block| block.log_ratio).collect()
+}
+
+/// Positive where the candidate is better. Absent where a trial failed or measured nothing.
+fn log_ratio(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) -> Option<f64> {
+    let value = |trial: &TrialRecord| trial.metrics.get(metric).copied().filter(|value| *value > 0.0);
+    let ratio = (value(candidate)? / value(baseline)?).ln();
+    Some(if less_is_better(metric) { -ratio } else { ratio })
+}
+
+/// Times, latencies, costs and error rates: the less the better.
+pub fn less_is_better(metric: &str) -> bool {
+    metric.contains("_ms_")
+        || metric.contains("cpu_us_per")
+        || metric.ends_with("errors_per_s")
+        || metric.ends_with("seconds")
+        || metric.ends_with("_s") && metric.starts_with("t_")
+        || metric == "lost_commits"
+}
+
+fn is_noisy(trial: &TrialRecord) -> bool {
+    trial.flags.iter().any(|flag| HOST_FLAGS.contains(&flag.as_str()))
+}
+
+pub fn is_bound(trial: &TrialRecord) -> bool {
+    trial.flags.iter().any(|flag| flag == GENERATOR_BOUND)
+}
+
+/// Points with the word `slower`, the worst first.
+pub fn losing(of_points: &[Comparison]) -> Vec<Point> {
+    let mut slower: Vec<&Comparison> = of_points.iter().filter(|comparison| comparison.word == Word::Slower).collect();
+    slower.sort_by(|a, b| a.ratio.unwrap_or(1.0).total_cmp(&b.ratio.unwrap_or(1.0)));
+    slower.into_iter().filter_map(|comparison| comparison.point.clone()).collect()
+}
+
+/// Where the sign of a shown difference changes between neighbours that have a word.
+pub fn crossings(of_points: &[Comparison]) -> Vec<(Point, Point)> {
+    let worded = of_points.iter().filter(|comparison| matches!(comparison.word, Word::Faster | Word::Slower));
+    let worded: Vec<&Comparison> = worded.collect();
+    let changes = worded.windows(2).filter(|pair| pair[0].word != pair[1].word);
+    changes.filter_map(|pair| Some((pair[0].point.clone()?, pair[1].point.clone()?))).collect()
+}
+
+/// Candidate minus baseline over the points.
+pub fn difference(of_points: &[Comparison]) -> Option<Difference> {
+    let of_point = |comparison: &Comparison| {
+        Some((comparison.point.clone()?, comparison.candidate_value? - comparison.baseline_value?))
+    };
+    let differences: Vec<(Point, f64)> = of_points.iter().filter_map(of_point).collect();
+    let values: Vec<f64> = differences.iter().map(|(_, value)| *value).collect();
+    Some(Difference {
+        mean: stats::mean(&values)?,
+        max: differences.iter().max_by(|a, b| a.1.total_cmp(&b.1))?.clone(),
+        min: differences.iter().min_by(|a, b| a.1.total_cmp(&b.1))?.clone(),
+    })
+}

@@ -1,0 +1,113 @@
+//! The trials of a run, found again by what they measured.
+//!
+//! No judgement here: it looks up, counts and averages.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::store::format::{GivenUp, PlanRecord, Point, Status, TrialRecord};
+
+use super::{Cell, Summary};
+
+/// All trials by workload, point, contender and block.
+pub struct Records<'a> {
+    plan: &'a PlanRecord,
+    trials: &'a [TrialRecord],
+    by_place: BTreeMap<(&'a str, &'a Point, &'a str, u32), &'a TrialRecord>,
+}
+
+impl<'a> Records<'a> {
+    pub fn new(plan: &'a PlanRecord, trials: &'a [TrialRecord]) -> Records<'a> {
+        let place =
+            |trial: &'a TrialRecord| (trial.workload.as_str(), &trial.point, trial.contender.as_str(), trial.block);
+        // A block that was repeated because the host was noisy replaces the first try.
+        let by_place = trials.iter().map(|trial| (place(trial), trial)).collect();
+        Records { plan, trials, by_place }
+    }
+
+    pub fn find(&self, workload: &str, point: &Point, contender: &str, block: u32) -> Option<&'a TrialRecord> {
+        self.by_place.get(&(workload, point, contender, block)).copied()
+    }
+
+    /// The workload's points in ascending order, planned ones that were never reached included.
+    pub fn points(&self, workload: &str) -> Vec<Point> {
+        let planned = self.plan.trials.iter().filter(|trial| trial.workload == workload).map(|trial| &trial.point);
+        planned.collect::<BTreeSet<_>>().into_iter().cloned().collect()
+    }
+
+    /// What the words about this workload come from.
+    pub fn primary_metric(&self, workload: &str) -> String {
+        let name =
+            self.plan.workloads.iter().find(|record| record.label == workload).map(|record| record.name.as_str());
+        match name {
+            Some("tpcc") => "nopm",
+            Some("sql-bench") => "seconds",
+            _ => "tps",
+        }
+        .to_owned()
+    }
+
+    pub fn has_metric(&self, workload: &str, metric: &str) -> bool {
+        self.trials.iter().any(|trial| trial.workload == workload && trial.metrics.contains_key(metric))
+    }
+
+    /// Blocks, from the first on, of which nothing is left to do.
+    pub fn blocks_finished(&self, given_up: &[GivenUp]) -> u32 {
+        let open = self.plan.trials.iter().filter(|planned| {
+            let never = given_up.iter().any(|one| {
+                (&one.workload, &one.contender, &one.point) == (&planned.workload, &planned.contender, &planned.point)
+            });
+            !never && self.find(&planned.workload, &planned.point, &planned.contender, planned.block).is_none()
+        });
+        open.map(|planned| planned.block - 1).min().unwrap_or(self.plan.method.blocks)
+    }
+
+    /// One contender's trials at one point.
+    fn at<'b>(
+        &'b self,
+        workload: &'b str,
+        point: &'b Point,
+        contender: &'b str,
+    ) -> impl Iterator<Item = &'a TrialRecord> + 'b {
+        let blocks = 1..=self.plan.method.blocks;
+        blocks.filter_map(move |block| self.find(workload, point, contender, block))
+    }
+
+    /// Mean of a metric over the trials that are ok, and over the points given.
+    pub fn mean(&self, workload: &str, points: &[Point], contender: &str, metric: &str) -> Option<f64> {
+        let of_point = |point| {
+            let trials = self.at(workload, point, contender);
+            let values: Vec<f64> = trials.filter_map(|trial| trial.metrics.get(metric).copied()).collect();
+            stats::mean(&values)
+        };
+        let means: Vec<f64> = points.iter().filter_map(of_point).collect();
+        stats::mean(&means)
+    }
+
+    pub fn cell(&self, workload: &str, point: &Point, contender: &str) -> Cell {
+        let trials: Vec<&TrialRecord> = self.at(workload, point, contender).collect();
+        let (ok, failed): (Vec<&TrialRecord>, Vec<&TrialRecord>) =
+            trials.into_iter().partition(|trial| trial.status == Status::Ok);
+        let names: BTreeSet<&String> = ok.iter().flat_map(|trial| trial.metrics.keys()).collect();
+        let metrics = names.into_iter().filter_map(|name| {
+            let values: Vec<f64> = ok.iter().filter_map(|trial| trial.metrics.get(name).copied()).collect();
+            Some((name.clone(), summary(&values, self.plan.method.confidence)?))
+        });
+        Cell {
+            contender: contender.to_owned(),
+            point: point.clone(),
+            trials_ok: ok.len(),
+            trials_failed: failed.len(),
+            metrics: metrics.collect(),
+        }
+    }
+}
+
+fn summary(values: &[f64], confidence: f64) -> Option<Summary> {
+    let interval = stats::t_interval(values, confidence);
+    Some(Summary {
+        mean: stats::mean(values)?,
+        low: interval.map(|bounds| bounds.low),
+        high: interval.map(|bounds| bounds.high),
+        trials: values.len(),
+    })
+}

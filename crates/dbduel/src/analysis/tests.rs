@@ -1,0 +1,221 @@
+//! Made-up runs whose truth is known, and the words they must and must not get.
+
+use super::fixture::{BASELINE, CANDIDATE, StoredRun, Story, tell};
+use super::*;
+
+fn duel_of(stored: &StoredRun) -> Duel {
+    let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+    conclusions.workloads.into_iter().next().unwrap().duels.into_iter().next().unwrap()
+}
+
+/// The trials of the first blocks only, as a run sees them while it goes on.
+fn first_blocks(stored: &StoredRun, blocks: u32) -> Vec<TrialRecord> {
+    stored.trials.iter().filter(|trial| trial.block <= blocks).cloned().collect()
+}
+
+fn tell_of(ratios: [f64; 4], blocks: u32) -> StoredRun {
+    tell(&Story { ratios, blocks, ..Story::default() })
+}
+
+#[test]
+fn a_slower_candidate_is_called_slower_with_an_interval_around_the_truth() {
+    let duel = duel_of(&tell(&Story::default()));
+    let truth = (0.98f64 * 0.93 * 0.87 * 0.78).powf(0.25);
+    assert_eq!(duel.overall.word, Word::Slower);
+    assert!(duel.overall.low.unwrap() < truth && truth < duel.overall.high.unwrap(), "{:?}", duel.overall);
+    assert_eq!((duel.overall.blocks, duel.points.len(), duel.overall.point.clone()), (8, 4, None));
+    assert_eq!(duel.losing.first(), Some(&Point::from([("clients".into(), 64)])), "the worst point stands first");
+}
+
+#[test]
+fn equal_contenders_are_not_called_faster_or_slower() {
+    let duel = duel_of(&tell(&Story { spread: 0.001, ..Story { ratios: [1.0; 4], ..Story::default() } }));
+    assert_eq!(duel.overall.word, Word::NoDifferenceShown);
+    assert!(duel.losing.is_empty() && duel.crossings.is_empty());
+}
+
+#[test]
+fn more_latency_or_cpu_is_a_ratio_below_one() {
+    let duel = duel_of(&tell(&Story::default()));
+    for other in &duel.others {
+        let overall = &other.overall;
+        assert!(overall.ratio.unwrap() < 1.0 && overall.word == Word::Slower, "{}: {overall:?}", other.metric);
+        assert!(overall.candidate_value > overall.baseline_value, "{}: values stay as measured", other.metric);
+    }
+    let names: Vec<&str> = duel.others.iter().map(|other| other.metric.as_str()).collect();
+    assert_eq!(names, ["latency_ms_p95", "latency_ms_p99", "cpu_us_per_tx"]);
+}
+
+#[test]
+fn winning_here_and_losing_there_is_mixed_and_names_the_crossing() {
+    let duel = duel_of(&tell_of([1.10, 1.06, 0.94, 0.85], 8));
+    let clients = |clients| Point::from([("clients".to_owned(), clients)]);
+    assert_eq!(duel.overall.word, Word::Mixed);
+    assert_eq!(duel.crossings, [(clients(4), clients(16))]);
+    assert_eq!(duel.losing, [clients(64), clients(16)]);
+}
+
+#[test]
+fn seven_blocks_give_no_word() {
+    let mut stored = tell(&Story::default());
+    stored.trials = first_blocks(&stored, 7);
+    let overall = duel_of(&stored).overall;
+    assert_eq!((overall.word, overall.blocks), (Word::Inconclusive, 7));
+    assert!(overall.caveats.contains(&Caveat::TooFewBlocks) && overall.low.is_some());
+}
+
+#[test]
+fn a_failed_trial_takes_its_pair_and_leaves_the_word() {
+    let mut stored = tell_of([0.9; 4], 12);
+    stored.fail(CANDIDATE, 16, 3);
+    let duel = duel_of(&stored);
+    assert_eq!((duel.overall.word, duel.overall.blocks), (Word::Slower, 11));
+    assert!(duel.overall.caveats.contains(&Caveat::FailedTrials));
+    assert_eq!(duel.points[0].blocks, 12, "other points keep all their pairs");
+}
+
+#[test]
+fn more_than_one_failed_pair_in_ten_takes_the_word_away() {
+    let mut stored = tell_of([0.9; 4], 20);
+    for block in [2, 5, 9] {
+        stored.fail(BASELINE, 16, block);
+    }
+    let duel = duel_of(&stored);
+    assert_eq!((duel.points[2].word, duel.points[2].blocks), (Word::Inconclusive, 17), "3 of 20 pairs failed here");
+    assert_eq!(duel.overall.word, Word::Slower, "3 of 80 pairs failed in the whole sweep");
+}
+
+#[test]
+fn a_point_that_is_given_up_takes_the_word_of_the_sweep_but_not_of_other_points() {
+    let mut stored = tell_of([0.9; 4], 20);
+    for block in 1..=3 {
+        stored.fail(CANDIDATE, 64, block);
+    }
+    stored.trials.retain(|trial| !(trial.contender == CANDIDATE && trial.point["clients"] == 64 && trial.block > 3));
+    assert_eq!(given_up(&stored.trials).len(), 1);
+    let duel = duel_of(&stored);
+    assert_eq!((duel.overall.word, duel.points[0].word), (Word::Inconclusive, Word::Slower));
+    assert!(duel.overall.caveats.contains(&Caveat::FailedTrials));
+    assert_eq!(
+        should_stop(&stored.plan, &stored.trials),
+        Some(EndReason::Blocks),
+        "what was given up is not waited for"
+    );
+}
+
+#[test]
+fn a_noisy_host_stamps_the_word_or_takes_it() {
+    let mut stored = tell_of([0.9; 4], 8);
+    for block in 1..=3 {
+        stored.trial(BASELINE, 16, block).flags.push("steal".into());
+    }
+    let stamped = duel_of(&stored);
+    assert_eq!(stamped.points[2].word, Word::Slower);
+    assert!(
+        stamped.points[2].caveats.contains(&Caveat::NoisyHost)
+            && !stamped.points[0].caveats.contains(&Caveat::NoisyHost)
+    );
+    stored.plan.method.noisy_host = "refuse".into();
+    let refused = duel_of(&stored);
+    assert_eq!(refused.points[2].word, Word::Inconclusive, "3 of 8 pairs are more than a quarter");
+    assert_eq!(refused.overall.word, Word::Slower, "3 of 32 are not");
+}
+
+#[test]
+fn a_word_that_hangs_on_flagged_blocks_is_flag_dependent() {
+    let mut stored = tell_of([0.97; 4], 20);
+    for trial in stored.trials.iter_mut().filter(|trial| trial.block > 8) {
+        trial.flags.push("foreign-cpu".into());
+    }
+    for trial in stored
+        .trials
+        .iter_mut()
+        .filter(|trial| trial.block <= 8 && trial.contender == CANDIDATE && trial.block % 2 == 0)
+    {
+        trial.metrics.entry("tps".into()).and_modify(|tps| *tps *= 1.06);
+    }
+    let overall = duel_of(&stored).overall;
+    assert_eq!(overall.word, Word::Inconclusive);
+    assert!(overall.caveats.contains(&Caveat::FlagDependent), "{:?}", overall.caveats);
+}
+
+#[test]
+fn a_bound_generator_hides_a_winner_but_not_a_loser() {
+    let bind = |contender: &str| {
+        let mut stored = tell_of([0.9; 4], 8);
+        stored
+            .trials
+            .iter_mut()
+            .filter(|trial| trial.contender == contender)
+            .for_each(|trial| trial.flags.push("generator-bound".into()));
+        duel_of(&stored).overall
+    };
+    let (faster_bound, slower_bound) = (bind(BASELINE), bind(CANDIDATE));
+    assert_eq!((faster_bound.word, slower_bound.word), (Word::Slower, Word::Inconclusive));
+    assert!(
+        faster_bound.caveats.contains(&Caveat::GeneratorBound)
+            && slower_bound.caveats.contains(&Caveat::GeneratorBound)
+    );
+}
+
+#[test]
+fn different_durability_stands_behind_the_word_and_in_the_findings() {
+    let mut stored = tell(&Story::default());
+    stored.run.contenders.get_mut(CANDIDATE).unwrap().durability_class = "D2".into();
+    let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+    let duel = &conclusions.workloads[0].duels[0];
+    assert_eq!(duel.durability, Some(("D3".into(), "D2".into())));
+    assert!(duel.overall.caveats.contains(&Caveat::DurabilityDiffers));
+    assert!(conclusions.findings.iter().any(|finding| finding.kind == "durability differs"));
+}
+
+#[test]
+fn every_trouble_of_a_run_is_a_finding_with_evidence() {
+    let stored = tell(&Story { trouble: true, ..Story::default() });
+    let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+    let kinds: Vec<&str> = conclusions.findings.iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, ["failed trials", "noisy host", "resumed", "shared cores"]);
+    assert!(conclusions.findings[0].evidence[0].contains("mysqld exited with status 1"));
+    assert_eq!((conclusions.tally.trials_finished, conclusions.tally.trials_failed), (64, 1));
+}
+
+#[test]
+fn a_decided_run_stops_at_a_look_and_never_inside_a_block() {
+    let stored = tell_of([0.9; 4], 20);
+    let at = |trials: &[TrialRecord]| should_stop(&stored.plan, trials);
+    assert_eq!(at(&first_blocks(&stored, 7)), None);
+    let earliest = point_rule(&stored.plan, 4).earliest_word().unwrap() as u32;
+    assert_eq!(earliest, 10, "four points share the error, so their first word comes after the sweep's");
+    assert_eq!(at(&first_blocks(&stored, 8)), None, "the sweep has its word, the points not yet their chance");
+    assert_eq!(at(&first_blocks(&stored, earliest)), Some(EndReason::Decided));
+    let mut inside = first_blocks(&stored, earliest);
+    inside.push(stored.trials.iter().find(|trial| trial.block == earliest + 1).unwrap().clone());
+    assert_eq!(at(&inside), None);
+    assert_eq!(at(&stored.trials), Some(EndReason::Blocks));
+}
+
+#[test]
+fn a_run_that_never_stops_early_does_not() {
+    let mut stored = tell_of([0.5; 4], 20);
+    stored.plan.method.stop = "never".into();
+    assert_eq!(should_stop(&stored.plan, &first_blocks(&stored, 18)), None);
+}
+
+#[test]
+fn waiting_for_every_point_goes_on_where_one_is_open() {
+    let mut stored = tell(&Story { ratios: [0.9, 0.9, 0.9, 1.0], blocks: 20, spread: 0.02, ..Story::default() });
+    let ten = first_blocks(&stored, 10);
+    assert_eq!(should_stop(&stored.plan, &ten), Some(EndReason::Decided));
+    stored.plan.method.stop = "points".into();
+    assert_eq!(should_stop(&stored.plan, &ten), None);
+}
+
+#[test]
+fn several_candidates_share_the_error() {
+    let mut plan = tell(&Story::default()).plan;
+    let one = point_rule(&plan, 1).alpha;
+    let mut third = plan.contenders[1].clone();
+    third.name = "5.7".into();
+    plan.contenders.push(third);
+    assert!((point_rule(&plan, 1).alpha - one / 2.0).abs() < 1e-15);
+}
