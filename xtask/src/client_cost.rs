@@ -75,7 +75,7 @@ pub fn run_worker(worker: &ClientWorker) -> Result<()> {
     let interrupted = AtomicBool::new(false);
     let mut load = Load::prepare(&workload, &target, options, &interrupted)?;
     load.warm_up(Duration::ZERO, &mut |_| ())?;
-    let tally = load.measure(seconds, &mut |_| ())?;
+    let tally = load.measure(seconds, &mut |_| (), &mut || ())?;
     println!("queries: {}", tally.queries());
     Ok(())
 }

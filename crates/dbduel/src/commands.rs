@@ -3,15 +3,22 @@
 //! Results go to stdout, everything else to stderr. It holds no knowledge of its own: it puts the
 //! modules together in the order in which they are numbered.
 
-use std::collections::BTreeMap;
-use std::io::{ErrorKind, Write};
+mod host;
+mod lists;
+mod progress;
+mod run;
+mod stage;
 
-use anyhow::{Context, Result, anyhow};
-use load::OptionSpec;
+use std::io::{ErrorKind, IsTerminal, Write};
 
-use crate::cli::{Cli, Command, PlanArgs, exit};
-use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, VersionRequest, Vocabulary};
+use anyhow::{Context, Result};
+
+use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
+use crate::engine::{ENGINES, resolve};
+use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, OptionFault, Vocabulary};
 use crate::plan::{Plan, ResolvedFacts};
+use crate::report;
+use crate::store::RunDir;
 
 /// Why a command did not do what it was asked, and the exit status that says so.
 #[derive(Debug)]
@@ -36,31 +43,45 @@ impl From<anyhow::Error> for Failure {
 /// Does what the command line asks and gives the exit status.
 pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
     match &cli.command {
-        Command::Plan(args) => plan(args, &facts_as_asked_for),
-        Command::Run(_) => Err(not_integrated("run")),
-        Command::Report(_) => Err(not_integrated("report")),
-        Command::List(_) => Err(not_integrated("list")),
-        Command::Fetch(_) => Err(not_integrated("fetch")),
-        Command::Cache(_) => Err(not_integrated("cache")),
+        Command::Run(args) => run::run(args),
+        Command::Plan(args) => plan(args),
+        Command::Report(args) => tell(args),
+        Command::List(args) => lists::list(args),
+        Command::Fetch(args) => lists::fetch(args),
+        Command::Cache(args) => lists::cache(args),
     }
 }
 
-fn not_integrated(command: &str) -> Failure {
-    anyhow!("`dbduel {command}` is not integrated in this build; `dbduel plan FILE` works").into()
+/// `dbduel report`: says a stored run again.
+fn tell(args: &ReportArgs) -> Result<u8, Failure> {
+    report::find(&args.format).map_err(Failure::usage)?;
+    let run = RunDir::open(&args.runs, &args.run)?;
+    let color = args.out.is_none() && wants_color();
+    let text = report::write(&run, &args.format, &report::Options { color })?;
+    match &args.out {
+        Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?,
+        None => say(&text)?,
+    }
+    Ok(exit::DONE)
+}
+
+/// Colours go to a terminal whose user has not said no.
+fn wants_color() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Finds out what a contender's engine and version are, without fetching or starting anything.
 pub type Resolve<'a> = &'a dyn Fn(&Contender) -> Result<ResolvedFacts>;
 
 /// `dbduel plan`: says what a run would do, and touches nothing.
-pub fn plan(args: &PlanArgs, resolve: Resolve) -> Result<u8, Failure> {
+fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     if args.defaults {
         say(DEFAULT_EXPERIMENT)?;
         return Ok(exit::DONE);
     }
     let file = args.file.as_deref().expect("clap asks for FILE unless --defaults is given");
     let experiment = Experiment::load(file, &vocabulary(), &args.method.overrides()).map_err(Failure::usage)?;
-    let plan = plan_experiment(&experiment, resolve).map_err(Failure::usage)?;
+    let plan = plan_experiment(&experiment, &facts).map_err(Failure::usage)?;
     if args.json {
         let json = serde_json::to_string_pretty(&plan.json()).context("cannot write the plan as JSON")?;
         say(&(json + "\n"))?;
@@ -87,70 +108,31 @@ pub fn say(text: &str) -> Result<()> {
     }
 }
 
-/// The facts of a contender as far as its file tells them.
-fn facts_as_asked_for(contender: &Contender) -> Result<ResolvedFacts> {
-    let version = match &contender.version {
-        VersionRequest::Newest => "newest known",
-        VersionRequest::System => "system",
-        VersionRequest::Series(series) => series,
-    };
+/// What a contender's engine and version come to on this machine.
+fn facts(contender: &Contender) -> Result<ResolvedFacts> {
+    let resolved = resolve(contender)?;
     Ok(ResolvedFacts {
-        version: version.to_owned(),
-        source: "wherever it can be had (not looked up)".to_owned(),
-        own_settings: BTreeMap::new(),
+        source: resolved.source_text(),
+        own_settings: resolved.own_settings(&contender.settings),
+        version: resolved.version,
     })
 }
 
 /// The names that an experiment file may use.
-pub fn vocabulary() -> Vocabulary<'static> {
-    let words = |name, on, off| EngineWords { name, on, off };
+fn vocabulary() -> Vocabulary<'static> {
+    let words = |kind: &'static str| match kind {
+        "mysql" | "mariadb" => EngineWords { name: kind, on: "ON", off: "OFF" },
+        _ => EngineWords { name: kind, on: "on", off: "off" },
+    };
     Vocabulary {
-        engines: vec![
-            words("mysql", "ON", "OFF"),
-            words("mariadb", "ON", "OFF"),
-            words("postgres", "on", "off"),
-            words("sqlite", "on", "off"),
-        ],
-        workloads: OLTP_WORKLOADS.to_vec(),
-        options: &|name| OLTP_WORKLOADS.contains(&name).then_some(OLTP_OPTIONS),
-        check: &|_, _| Ok(()),
+        engines: ENGINES.iter().map(|engine| words(engine.kind())).collect(),
+        workloads: load::WORKLOADS.iter().map(|kind| kind.name).collect(),
+        options: &|name| load::workload_kind(name).map(|kind| kind.options),
+        check: &|name, given| {
+            let Some(kind) = load::workload_kind(name) else { return Ok(()) };
+            let built = load::Options::new(kind.options, given).and_then(|options| (kind.build)(&options));
+            let fault = |load::OptionError { option, expected }| OptionFault { option, expected };
+            built.map(drop).map_err(fault)
+        },
     }
-}
-
-static OLTP_WORKLOADS: &[&str] = &[
-    "oltp_read_write",
-    "oltp_read_only",
-    "oltp_write_only",
-    "oltp_point_select",
-    "oltp_update_index",
-    "oltp_update_non_index",
-    "oltp_insert",
-    "oltp_delete",
-];
-
-/// sysbench's options, by its names and with its defaults, but for the number of rows.
-static OLTP_OPTIONS: &[OptionSpec] = &[
-    option("tables", None, "1", "tables of the same shape"),
-    option("rows", Some("table_size"), "100000", "rows of each table"),
-    option("point_selects", None, "10", "point selects of each transaction"),
-    option("simple_ranges", None, "1", "range selects of each transaction"),
-    option("sum_ranges", None, "1", "range sums of each transaction"),
-    option("order_ranges", None, "1", "sorted ranges of each transaction"),
-    option("distinct_ranges", None, "1", "distinct ranges of each transaction"),
-    option("index_updates", None, "1", "updates of an indexed column of each transaction"),
-    option("non_index_updates", None, "1", "updates of an unindexed column of each transaction"),
-    option("delete_inserts", None, "1", "pairs of delete and insert of each transaction"),
-    option("range_size", None, "100", "rows of each range"),
-    option("range_selects", None, "true", "false leaves all four kinds of range out"),
-    option("skip_trx", None, "false", "true sends no BEGIN and COMMIT"),
-    option("rand_type", None, "\"uniform\"", "distribution of the rows that are touched"),
-];
-
-const fn option(
-    name: &'static str,
-    alias: Option<&'static str>,
-    default: &'static str,
-    help: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, alias, default, help }
 }

@@ -102,7 +102,7 @@ fn measure(
 ) -> Result<(Tally, Readings)> {
     let data = trial.work.path().join("data");
     steps.take("restore", || restore(trial, &data))?;
-    let server = steps.take("start", || start(trial, &data))?;
+    let mut server = steps.take("start", || start(trial, &data))?;
     let subject = Subject { server_pid: server.pid() };
     let mut load = steps.take("connect", || {
         Ok(Load::prepare(trial.workload, &target(&server), load_options(trial), trial.interrupted)?)
@@ -112,7 +112,7 @@ fn measure(
     let mut readings = Readings::default();
     let tally = steps.take("measure", || {
         let tally = load.measure(trial.method.duration, live, &mut || readings = observers.end(&subject));
-        tally.map_err(|failure| with_server(failure, &server))
+        tally.map_err(|failure| with_server(failure, &mut server))
     })?;
     steps.take("check", || check(trial, &server))?;
     steps.take("stop", || server.stop())?;
@@ -156,7 +156,7 @@ fn load_options(trial: &Trial) -> LoadOptions {
 }
 
 /// When clients lose their server, why it went is the better half of the message.
-fn with_server(failure: LoadFailure, server: &Server) -> anyhow::Error {
+fn with_server(failure: LoadFailure, server: &mut Server) -> anyhow::Error {
     match server.check_alive() {
         Ok(()) => failure.into(),
         Err(gone) => gone.context(failure.to_string()),

@@ -115,14 +115,21 @@ impl<'a> Load<'a> {
         self.watch(monotonic_ns() + warmup.as_nanos() as u64, live)
     }
 
-    /// Measures one interval and waits for the last answers.
-    pub fn measure(mut self, interval: Duration, live: &mut dyn FnMut(Live)) -> Result<Tally, Failure> {
+    /// Measures one interval and waits for the last answers. `at_end` is called at the interval's
+    /// end, before that wait: whoever watches the same interval stops watching there.
+    pub fn measure(
+        mut self,
+        interval: Duration,
+        live: &mut dyn FnMut(Live),
+        at_end: &mut dyn FnMut(),
+    ) -> Result<Tally, Failure> {
         let cpu_before = self.worker_cpu_ns();
         let start_ns = monotonic_ns();
         let window = Window { start_ns, end_ns: start_ns + interval.as_nanos() as u64 };
         self.timeline.open_window(window);
         self.watch(window.end_ns, live)?;
         let cpu_after = self.worker_cpu_ns();
+        at_end();
         self.drain(window.end_ns)?;
         let mut tally = self.join()?;
         tally.drain_ns = monotonic_ns() - window.end_ns;

@@ -1,0 +1,127 @@
+//! This machine: what it is, where the load generator sits on it, and who may measure now.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use procfs::{Current, CurrentSI};
+
+use crate::store::format::{ClientRecord, HostRecord};
+use crate::trial::ClientSeat;
+
+/// With fewer CPUs than this, client and server share them all.
+const CPUS_TO_SHARE_OUT: usize = 4;
+
+/// Describes the host as the report will show it; what cannot be seen says so.
+pub fn describe(work: &Path) -> HostRecord {
+    let unseen = || "not visible here".to_owned();
+    let model = procfs::CpuInfo::current().ok().and_then(|info| info.model_name(0).map(str::to_owned));
+    HostRecord {
+        cpu_model: model.unwrap_or_else(unseen),
+        cores: cpus().len() as u32,
+        memory_bytes: procfs::Meminfo::current().map_or(0, |memory| memory.mem_total),
+        kernel: fs::read_to_string("/proc/sys/kernel/osrelease").map_or_else(|_| unseen(), |text| text.trim().to_owned()),
+        storage: storage_under(work).unwrap_or_else(unseen),
+        virtualisation: virtualisation(),
+    }
+}
+
+/// `ext4 on /dev/vda`: the longest mount point that contains the folder.
+fn storage_under(folder: &Path) -> Option<String> {
+    let folder = folder.canonicalize().ok()?;
+    let mounts = procfs::process::Process::myself().ok()?.mountinfo().ok()?;
+    let mount = mounts.into_iter().filter(|mount| folder.starts_with(&mount.mount_point)).max_by_key(|mount| mount.mount_point.as_os_str().len())?;
+    Some(format!("{} on {}", mount.fs_type, mount.mount_source.unwrap_or_default()))
+}
+
+fn virtualisation() -> String {
+    let flags = procfs::CpuInfo::current().ok().and_then(|info| info.flags(0).map(|flags| flags.contains(&"hypervisor")));
+    let product = fs::read_to_string("/sys/class/dmi/id/product_name").unwrap_or_default();
+    match (flags, product.trim()) {
+        (Some(true), "") => "virtual machine".to_owned(),
+        (Some(true), product) => format!("virtual machine ({product})"),
+        (Some(false), _) => "none seen".to_owned(),
+        (None, _) => "not visible here".to_owned(),
+    }
+}
+
+/// The CPUs this process may use.
+fn cpus() -> Vec<usize> {
+    let set = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0));
+    let allowed = set.map(|set| (0..nix::sched::CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect());
+    allowed.unwrap_or_else(|_| vec![0])
+}
+
+/// The last quarter of the CPUs is the client's, the rest the server's; too few are shared.
+pub fn seat() -> ClientSeat {
+    seat_on(&cpus())
+}
+
+fn seat_on(cpus: &[usize]) -> ClientSeat {
+    if cpus.len() < CPUS_TO_SHARE_OUT {
+        return ClientSeat { workers: 1, cpus: Vec::new(), server_cpus: Vec::new() };
+    }
+    let (server, client) = cpus.split_at(cpus.len() - cpus.len() / 4);
+    ClientSeat { workers: client.len() as u32, cpus: client.to_vec(), server_cpus: server.to_vec() }
+}
+
+pub fn client_record(seat: &ClientSeat) -> ClientRecord {
+    let shared = seat.cpus.is_empty();
+    let listed = if shared { cpus() } else { seat.cpus.clone() };
+    ClientRecord { workers: seat.workers, shared_cores: shared, cores: cpu_list(&listed) }
+}
+
+/// The kernel's list syntax: `0-2,5`.
+fn cpu_list(cpus: &[usize]) -> String {
+    let cpus: BTreeSet<usize> = cpus.iter().copied().collect();
+    let mut parts: Vec<(usize, usize)> = Vec::new();
+    for cpu in cpus {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => parts.push((cpu, cpu)),
+        }
+    }
+    let text = |(first, last)| if first == last { format!("{first}") } else { format!("{first}-{last}") };
+    parts.into_iter().map(text).collect::<Vec<_>>().join(",")
+}
+
+/// Held while this process measures: two measurements on one host would measure each other.
+pub struct HostLock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
+
+/// Waits for its turn; `say` hears for whom.
+pub fn lock(name: &str, say: &dyn Fn(&str)) -> Result<HostLock> {
+    let path = std::env::temp_dir().join("dbduel-measuring.lock");
+    let opened = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
+    let mut file = opened.with_context(|| format!("cannot open the lock {}", path.display()))?;
+    if file.try_lock().is_err() {
+        let mut holder = String::new();
+        file.read_to_string(&mut holder)?;
+        let holder = if holder.is_empty() { "another dbduel" } else { holder.trim() };
+        say(&format!("waiting for {holder}, which measures on this host"));
+        file.lock().context("cannot lock the host for measuring")?;
+    }
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "`{name}` (process {})", std::process::id())?;
+    Ok(HostLock(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_quarter_of_the_cpus_is_the_client_s() {
+        let seat = seat_on(&[0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!((seat.server_cpus.len(), seat.cpus.as_slice(), seat.workers), (6, &[6, 7][..], 2));
+        assert_eq!(seat_on(&[0, 1, 2, 3, 4]).cpus, [4]);
+        assert!(seat_on(&[0, 1]).cpus.is_empty());
+    }
+
+    #[test]
+    fn cpus_are_listed_as_the_kernel_lists_them() {
+        assert_eq!(cpu_list(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+    }
+}

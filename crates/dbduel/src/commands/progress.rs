@@ -1,0 +1,112 @@
+//! Progress on stderr: a bar on a terminal, plain lines elsewhere.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::store::format::{PlannedTrial, Status, TrialRecord, point_text};
+
+pub struct Progress {
+    /// None without a terminal.
+    bar: Option<ProgressBar>,
+    trials: usize,
+    done: usize,
+    /// Trials of earlier sittings, which took none of this one's time.
+    skipped: usize,
+    begun: Instant,
+}
+
+impl Progress {
+    pub fn new(trials: usize) -> Progress {
+        let bar = std::io::stderr().is_terminal().then(|| bar(trials));
+        Progress { bar, trials, done: 0, skipped: 0, begun: Instant::now() }
+    }
+
+    /// A line that stays.
+    pub fn say(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("{line}")),
+            None => eprintln!("{line}"),
+        }
+    }
+
+    /// What is going on right now; shown on a terminal only, since it changes all the time.
+    pub fn status(&self, text: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(text.to_owned());
+            bar.tick();
+        }
+    }
+
+    /// Measuring begins; `skipped` trials were done in an earlier sitting.
+    pub fn begin(&mut self, skipped: usize) {
+        self.skipped = skipped;
+        self.done = skipped;
+        self.begun = Instant::now();
+        if let Some(bar) = &self.bar {
+            bar.reset();
+            bar.set_position(skipped as u64);
+            bar.reset_eta();
+        }
+    }
+
+    pub fn trial(&self, planned: &PlannedTrial) -> String {
+        format!("block {}, {}, {}", planned.block, point_text(&planned.point), planned.contender)
+    }
+
+    pub fn trial_done(&mut self, planned: &PlannedTrial, record: Option<&TrialRecord>) {
+        self.done += 1;
+        if let Some(bar) = &self.bar {
+            bar.set_position(self.done as u64);
+        }
+        let outcome = match record {
+            None => "given up".to_owned(),
+            Some(record) => outcome(record),
+        };
+        let failed = record.is_none_or(|record| record.status == Status::Failed);
+        if self.bar.is_none() || failed {
+            let width = self.trials.to_string().len();
+            let line = format!("[{:>width$}/{}] {}: {outcome}", self.done, self.trials, self.trial(planned));
+            self.say(&format!("{line}{}", self.left().map_or(String::new(), |left| format!("; {left} left at most"))));
+        }
+    }
+
+    /// From the mean time of the trials so far; the stopping rule may end the run earlier.
+    fn left(&self) -> Option<String> {
+        let done = (self.done - self.skipped) as u32;
+        let each = self.begun.elapsed().checked_div(done)?;
+        Some(brief(each * (self.trials - self.done) as u32))
+    }
+
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar(trials: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:24} {pos}/{len} trials, {elapsed} gone, {eta} left at most  {wide_msg}");
+    let bar = ProgressBar::new(trials as u64).with_style(style.expect("the template is valid"));
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}
+
+fn outcome(record: &TrialRecord) -> String {
+    if let Some(failure) = &record.failure {
+        return format!("failed at `{}`: {}", failure.step, failure.message);
+    }
+    let value = |name: &str| record.metrics.get(name).copied();
+    let tps = value("tps").map_or(String::new(), |tps| format!("{tps:.0} tps"));
+    let p95 = value("latency_ms_p95").map_or(String::new(), |ms| format!(", p95 {ms:.2} ms"));
+    let flags = if record.flags.is_empty() { String::new() } else { format!(" [{}]", record.flags.join(", ")) };
+    format!("{tps}{p95}{flags}")
+}
+
+fn brief(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds => format!("{} min {:02} s", seconds / 60, seconds % 60),
+    }
+}

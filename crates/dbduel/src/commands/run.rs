@@ -1,0 +1,355 @@
+//! `dbduel run`: plan, provision, load, measure, report.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use jiff::Timestamp;
+
+use super::progress::Progress;
+use super::stage::Stage;
+use super::{Failure, facts, host, plan_experiment, say, vocabulary};
+use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up, should_stop};
+use crate::cli::{RunArgs, exit};
+use crate::engine::Cache;
+use crate::experiment::{Experiment, NoisyHost, Overrides};
+use crate::observe::{Observers, foreign_cpu};
+use crate::plan::Plan;
+use crate::report;
+use crate::store::RunDir;
+use crate::store::format::{FORMAT_VERSION, GivenUp, PlannedTrial, RunRecord, TrialRecord};
+use crate::trial::{Interrupted, run_trial};
+
+/// How long the idle host is watched before the first block, and what others may take of it.
+const IDLE_CHECK: Duration = Duration::from_secs(10);
+const FOREIGN_CPU_MAX: f64 = 0.10;
+
+pub fn run(args: &RunArgs) -> Result<u8, Failure> {
+    let sitting = Sitting::begin(args)?;
+    let interrupted = interruption().context("cannot catch signals")?;
+    let progress = Progress::new(sitting.plan.record.trials.len());
+    let ended = measure(&sitting, &interrupted, progress);
+    finish(args, &sitting.run_dir, ended)
+}
+
+/// One stretch of work on a run: the whole of it, or what an earlier one left.
+struct Sitting {
+    experiment: Experiment,
+    plan: Plan,
+    run_dir: RunDir,
+    /// Trials that earlier sittings finished.
+    done: Vec<TrialRecord>,
+    resumed: bool,
+}
+
+impl Sitting {
+    fn begin(args: &RunArgs) -> Result<Sitting, Failure> {
+        match &args.resume {
+            Some(run) => Sitting::resume(args, run),
+            None => Sitting::fresh(args),
+        }
+    }
+
+    fn fresh(args: &RunArgs) -> Result<Sitting, Failure> {
+        let file = args.file.as_deref().expect("clap asks for FILE unless --resume is given");
+        let (experiment, plan) = planned(file, &args.method.overrides())?;
+        let run_dir = RunDir::create(&args.runs, &experiment.name, Timestamp::now())?;
+        run_dir.write_experiment(&experiment.text)?;
+        run_dir.write_plan(&plan.record)?;
+        Ok(Sitting { experiment, plan, run_dir, done: Vec::new(), resumed: false })
+    }
+
+    /// The stored experiment again, with what the command line changed then.
+    fn resume(args: &RunArgs, run: &str) -> Result<Sitting, Failure> {
+        let run_dir = RunDir::open(&args.runs, run)?;
+        let stored = run_dir.plan()?;
+        let overrides = Overrides::of_plan(&stored);
+        if let Some(file) = &args.file {
+            let (_, plan) = planned(file, &overrides)?;
+            if plan.record.plan_hash != stored.plan_hash {
+                let name = run_dir.name();
+                return Err(Failure::usage(anyhow!(
+                    "{} is not the experiment of {name}: its plan has another hash\n  next: `dbduel run --resume {name}` goes on with the stored experiment",
+                    file.display()
+                )));
+            }
+        }
+        let experiment = Experiment::parse(&run_dir.experiment()?, "experiment.toml", &vocabulary(), &overrides);
+        let experiment = experiment.map_err(Failure::usage)?;
+        let plan = plan_experiment(&experiment, &facts).map_err(Failure::usage)?;
+        if plan.record.plan_hash != stored.plan_hash {
+            return Err(anyhow!(
+                "{} cannot go on: its plan no longer comes out the same here (another dbduel, or other servers on this machine)\n  next: report what there is with `dbduel report`, and start a new run",
+                run_dir.name()
+            )
+            .into());
+        }
+        let done = run_dir.trials()?.records;
+        Ok(Sitting { experiment, plan, run_dir, done, resumed: true })
+    }
+}
+
+fn planned(file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Failure> {
+    let experiment = Experiment::load(file, &vocabulary(), overrides).map_err(Failure::usage)?;
+    let plan = plan_experiment(&experiment, &facts).map_err(Failure::usage)?;
+    Ok((experiment, plan))
+}
+
+/// Set by the first SIGINT, SIGTERM or SIGHUP; the second one ends the process, and the keepers end
+/// its servers.
+fn interruption() -> Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register_conditional_shutdown(signal, exit::INTERRUPTED.into(), Arc::clone(&flag))?;
+        signal_hook::flag::register(signal, Arc::clone(&flag))?;
+    }
+    Ok(flag)
+}
+
+/// How a sitting ended when nothing broke.
+struct Ended {
+    reason: EndReason,
+    /// A contender did not start, or a point was given up.
+    incomplete: bool,
+}
+
+fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) -> Result<Ended> {
+    let Sitting { experiment, plan, run_dir, .. } = sitting;
+    let _lock = host::lock(&experiment.name, &|line| progress.say(line))?;
+    let cache = Cache::open()?;
+    let logs = run_dir.path().join("logs");
+    std::fs::create_dir_all(&logs)?;
+    let seat = host::seat();
+    let mut run = run_record(sitting, &cache, &seat)?;
+    run_dir.write_run(&run)?;
+    let stage = Stage::set(experiment, plan, &cache, seat, interrupted, &logs, &progress)?;
+    let failed = rehearse(&stage, sitting, &mut run, &logs, &progress)?;
+    run_dir.write_run(&run)?;
+    refuse_noise(experiment, interrupted, &progress)?;
+    let (reason, given_up) = run_blocks(sitting, &stage, interrupted, &mut progress)?;
+    progress.finish();
+    let incomplete = failed || !given_up.is_empty();
+    run.given_up = given_up;
+    run.ended_by = Some(reason.as_str().to_owned());
+    run.finished_at = Some(Timestamp::now().to_string());
+    run_dir.write_run(&run)?;
+    Ok(Ended { reason, incomplete })
+}
+
+fn run_record(sitting: &Sitting, cache: &Cache, seat: &crate::trial::ClientSeat) -> Result<RunRecord> {
+    if sitting.resumed
+        && let Ok(run) = sitting.run_dir.run_record()
+    {
+        return Ok(RunRecord { finished_at: None, ended_by: None, ..run });
+    }
+    Ok(RunRecord {
+        format_version: FORMAT_VERSION,
+        dbduel_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: Timestamp::now().to_string(),
+        finished_at: None,
+        ended_by: None,
+        host: host::describe(cache.root()),
+        client: host::client_record(seat),
+        contenders: std::collections::BTreeMap::new(),
+        given_up: Vec::new(),
+    })
+}
+
+/// Returns whether a contender failed; stops here when too few are left to compare.
+fn rehearse(stage: &Stage, sitting: &Sitting, run: &mut RunRecord, logs: &Path, progress: &Progress) -> Result<bool> {
+    let mut failures = Vec::new();
+    for (name, facts) in stage.rehearse(&sitting.plan, logs, progress) {
+        match facts {
+            Ok(facts) => drop(run.contenders.insert(name, facts)),
+            Err(error) if error.is::<Interrupted>() => return Err(error),
+            Err(error) => failures.push((name, error)),
+        }
+    }
+    let left = sitting.experiment.contenders.len() - failures.len();
+    let baseline_failed = failures.iter().any(|(name, _)| *name == sitting.experiment.baseline);
+    if left < sitting.experiment.contenders.len().min(2) || baseline_failed {
+        let (_, error) = failures.swap_remove(0);
+        return Err(error);
+    }
+    for (_, error) in &failures {
+        progress.say(&format!("warning: {error:#}"));
+    }
+    Ok(!failures.is_empty())
+}
+
+fn refuse_noise(experiment: &Experiment, interrupted: &AtomicBool, progress: &Progress) -> Result<()> {
+    if experiment.method.noisy_host != NoisyHost::Refuse {
+        return Ok(());
+    }
+    progress.status("watching the idle host for 10 s");
+    let Some(seen) = foreign_cpu(IDLE_CHECK, &|| interrupted.load(Ordering::Relaxed)) else { return Ok(()) };
+    if seen.share <= FOREIGN_CPU_MAX {
+        return Ok(());
+    }
+    let busiest = seen.busiest.iter().map(|(name, share)| format!("{name} {:.0} %", share * 100.0));
+    bail!(
+        "this host is busy: other processes take {:.0} % of its CPU ({})\n  next: stop them, or measure all the same with --accept-noisy",
+        seen.share * 100.0,
+        busiest.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// Runs what is left of the plan, block by block, until the words are there or the blocks are used up.
+fn run_blocks(
+    sitting: &Sitting,
+    stage: &Stage,
+    interrupted: &AtomicBool,
+    progress: &mut Progress,
+) -> Result<(EndReason, Vec<GivenUp>)> {
+    let mut trials = sitting.done.clone();
+    let mut observers = Observers::new();
+    let mut budget = Budget::new(sitting.experiment.method.budget, &trials);
+    progress.begin(trials.len());
+    if let Some(reason) = should_stop(&sitting.plan.record, &trials) {
+        return Ok((reason, given_up(&trials)));
+    }
+    for block in sitting.plan.blocks() {
+        let left: Vec<&PlannedTrial> = block.iter().filter(|planned| !is_done(planned, &trials)).collect();
+        if left.is_empty() {
+            continue;
+        }
+        if left.len() == block.len() && !budget.holds_another() {
+            return Ok((EndReason::Budget, given_up(&trials)));
+        }
+        budget.block_begins();
+        for (index, planned) in left.iter().enumerate() {
+            let resumed = sitting.resumed && index == 0 && left.len() < block.len();
+            let done = run_planned(sitting, stage, planned, resumed, &mut trials, &mut observers, progress);
+            if interrupted.load(Ordering::Relaxed) {
+                return Ok((EndReason::Interrupted, given_up(&trials)));
+            }
+            done?;
+        }
+        budget.block_ends();
+        if let Some(reason) = should_stop(&sitting.plan.record, &trials) {
+            return Ok((reason, given_up(&trials)));
+        }
+    }
+    Ok((EndReason::Blocks, given_up(&trials)))
+}
+
+fn is_done(planned: &PlannedTrial, trials: &[TrialRecord]) -> bool {
+    trials.iter().any(|record| record.trial == planned.trial)
+}
+
+/// Runs one trial and keeps it: after this returns, no crash takes it away.
+fn run_planned(
+    sitting: &Sitting,
+    stage: &Stage,
+    planned: &PlannedTrial,
+    resumed: bool,
+    trials: &mut Vec<TrialRecord>,
+    observers: &mut Observers,
+    progress: &mut Progress,
+) -> Result<()> {
+    let is_given_up = given_up(trials).iter().any(|point| {
+        (&point.workload, &point.contender, &point.point) == (&planned.workload, &planned.contender, &planned.point)
+    });
+    if is_given_up {
+        progress.trial_done(planned, None);
+        return Ok(());
+    }
+    let title = progress.trial(planned);
+    progress.status(&title);
+    std::thread::sleep(Duration::from_millis(planned.gap_ms));
+    let folder = sitting.run_dir.trial_folder(planned.trial)?;
+    let mut live = |live: load::Live| progress.status(&format!("{title}: {:.0} tps", live.tps));
+    let mut finished = run_trial(&stage.trial(planned, &folder), observers, &mut live)?;
+    if resumed {
+        // Its pair spans the interruption; it counts, and says so.
+        finished.record.flags.push("resumed".to_owned());
+    }
+    sitting.run_dir.write_series(planned.trial, &finished.series)?;
+    sitting.run_dir.write_histogram(planned.trial, &finished.histogram)?;
+    sitting.run_dir.append(&finished.record)?;
+    progress.trial_done(planned, Some(&finished.record));
+    trials.push(finished.record);
+    Ok(())
+}
+
+/// Whether another whole block fits the time that the user gave.
+struct Budget {
+    budget: Option<Duration>,
+    spent_before: Duration,
+    begun: Instant,
+    block_begun: Instant,
+    longest_block: Duration,
+}
+
+impl Budget {
+    fn new(budget: Option<Duration>, done: &[TrialRecord]) -> Budget {
+        let spent = |record: &TrialRecord| {
+            let ends = (record.started_at.parse::<Timestamp>(), record.finished_at.parse::<Timestamp>());
+            if let (Ok(from), Ok(to)) = ends { to.duration_since(from).unsigned_abs() } else { Duration::ZERO }
+        };
+        Budget {
+            budget,
+            spent_before: done.iter().map(spent).sum(),
+            begun: Instant::now(),
+            block_begun: Instant::now(),
+            longest_block: Duration::ZERO,
+        }
+    }
+
+    /// The first block is always tried.
+    fn holds_another(&self) -> bool {
+        self.budget.is_none_or(|budget| self.spent_before + self.begun.elapsed() + self.longest_block <= budget)
+    }
+
+    fn block_begins(&mut self) {
+        self.block_begun = Instant::now();
+    }
+
+    fn block_ends(&mut self) {
+        self.longest_block = self.longest_block.max(self.block_begun.elapsed());
+    }
+}
+
+/// Says the run, as `dbduel report` would, and turns what happened into the exit status.
+fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, Failure> {
+    let ended = match ended {
+        Err(error) if error.is::<Interrupted>() => Ended { reason: EndReason::Interrupted, incomplete: false },
+        ended => ended?,
+    };
+    let conclusions = tell(args, run_dir)?;
+    if ended.reason == EndReason::Interrupted {
+        eprintln!("interrupted; `dbduel run --resume {}` goes on", run_dir.path().display());
+        return Ok(exit::INTERRUPTED);
+    }
+    if ended.incomplete {
+        return Ok(exit::NOT_MEASURED);
+    }
+    Ok(if args.gate { gate(&conclusions) } else { exit::DONE })
+}
+
+fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<Conclusions> {
+    for (format, file) in [("text", "report.txt"), ("html", "report.html")] {
+        run_dir.write_report(file, &report::write(run_dir, format, &report::Options { color: false })?)?;
+    }
+    let format = if args.json { "json" } else { "text" };
+    say(&report::write(run_dir, format, &report::Options { color: !args.json && super::wants_color() })?)?;
+    Ok(conclude(&run_dir.plan()?, &run_dir.run_record()?, &run_dir.trials()?.records))
+}
+
+fn gate(conclusions: &Conclusions) -> u8 {
+    let duels = || conclusions.workloads.iter().flat_map(|workload| &workload.duels);
+    let loses = duels().any(|duel| match duel.overall.word {
+        Word::Slower => true,
+        Word::Mixed => !duel.losing.is_empty(),
+        _ => false,
+    });
+    if loses {
+        exit::GATE_SLOWER
+    } else if duels().any(|duel| duel.overall.word == Word::Inconclusive) {
+        exit::GATE_INCONCLUSIVE
+    } else {
+        exit::DONE
+    }
+}

@@ -1,0 +1,178 @@
+//! The stage of a run: every contender provisioned, its data loaded, and its start rehearsed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, anyhow};
+use load::{Options, Workload, show_table, workload_kind};
+
+use super::progress::Progress;
+use crate::engine::{Cache, Installation, Server, Snapshot, WorkFolder, provision, resolve};
+use crate::experiment::{Contender, Experiment, Storage, WorkloadChoice};
+use crate::plan::Plan;
+use crate::store::format::{ContenderFacts, PlannedTrial};
+use crate::trial::dataset::{Dataset, session};
+use crate::trial::{ClientSeat, Trial, rehearse};
+
+pub struct Stage<'a> {
+    experiment: &'a Experiment,
+    contenders: Vec<Staged<'a>>,
+    workloads: Vec<(&'a WorkloadChoice, Arc<dyn Workload>)>,
+    works: Vec<(Storage, WorkFolder)>,
+    seat: ClientSeat,
+    clients_max: u32,
+    interrupted: &'a AtomicBool,
+}
+
+/// One contender, ready to be measured.
+struct Staged<'a> {
+    contender: &'a Contender,
+    installation: Installation,
+    /// In the order of the workloads.
+    snapshots: Vec<Snapshot>,
+}
+
+impl<'a> Stage<'a> {
+    /// Fetches servers and loads data, where the cache lacks them.
+    pub fn set(
+        experiment: &'a Experiment,
+        plan: &Plan,
+        cache: &Cache,
+        seat: ClientSeat,
+        interrupted: &'a AtomicBool,
+        logs: &Path,
+        progress: &Progress,
+    ) -> Result<Stage<'a>> {
+        let workloads = experiment.workloads.iter().map(|choice| Ok((choice, build(choice)?))).collect::<Result<_>>()?;
+        let clients = plan.record.trials.iter().map(|trial| clients_of(trial, experiment));
+        let mut stage = Stage {
+            experiment,
+            contenders: Vec::new(),
+            workloads,
+            works: Vec::new(),
+            seat,
+            clients_max: clients.max().unwrap_or(1),
+            interrupted,
+        };
+        for contender in &experiment.contenders {
+            let staged = stage.add(contender, cache, logs, progress);
+            let staged = staged.with_context(|| format!("cannot prepare contender `{}`", contender.name))?;
+            stage.contenders.push(staged);
+        }
+        Ok(stage)
+    }
+
+    fn add(&mut self, contender: &'a Contender, cache: &Cache, logs: &Path, progress: &Progress) -> Result<Staged<'a>> {
+        let say = |line: &str| progress.say(line);
+        if !self.works.iter().any(|(storage, _)| *storage == contender.storage) {
+            self.works.push((contender.storage.clone(), cache.work_on(&contender.storage)?));
+        }
+        // Data are loaded on the cache's own disk, whatever storage they will be measured on.
+        let work = cache.work()?;
+        progress.status(&format!("provisioning {}", contender.name));
+        let installation = provision(&resolve(contender)?, cache, &say)?;
+        let log = logs.join(format!("load-{}.log", slug(&contender.name)));
+        let mut snapshots = Vec::new();
+        for (choice, workload) in &self.workloads {
+            let dataset = Dataset { installation: &installation, settings: &contender.settings, workload };
+            let mut told = false;
+            let mut loaded = |so_far: u64, rows: u64| {
+                if !std::mem::replace(&mut told, true) {
+                    progress.say(&format!("loading {rows} rows of {} into {}", choice.label, contender.name));
+                }
+                progress.status(&format!("{so_far} of {rows} rows"));
+            };
+            snapshots.push(dataset.provide(cache, &work, &log, &say, &mut loaded)?);
+        }
+        Ok(Staged { contender, installation, snapshots })
+    }
+
+    /// Everything `run_trial` wants to know about one planned trial.
+    pub fn trial<'b>(&'b self, planned: &'b PlannedTrial, folder: &'b Path) -> Trial<'b> {
+        let staged = self.contenders.iter().find(|staged| staged.contender.name == planned.contender);
+        let staged = staged.expect("a plan has trials of its experiment's contenders only");
+        let at = self.workloads.iter().position(|(choice, _)| choice.label == planned.workload);
+        let at = at.expect("a plan has trials of its experiment's workloads only");
+        Trial {
+            planned,
+            installation: &staged.installation,
+            settings: &staged.contender.settings,
+            snapshot: &staged.snapshots[at],
+            workload: &self.workloads[at].1,
+            clients: clients_of(planned, self.experiment),
+            clients_max: self.clients_max,
+            method: &self.experiment.method,
+            transport: self.experiment.transport,
+            seat: &self.seat,
+            work: self.work_of(&staged.contender.storage),
+            folder,
+            interrupted: self.interrupted,
+        }
+    }
+
+    fn work_of(&self, storage: &Storage) -> &WorkFolder {
+        let (_, work) = self.works.iter().find(|(known, _)| known == storage).expect("every contender has a work folder");
+        work
+    }
+
+    /// Starts each contender once with each workload's data and learns what the report needs; a
+    /// contender that fails is named with its reason.
+    pub fn rehearse(&self, plan: &Plan, logs: &Path, progress: &Progress) -> Vec<(String, Result<ContenderFacts>)> {
+        let facts = |staged: &Staged| {
+            progress.status(&format!("starting {} once", staged.contender.name));
+            let logs = logs.join(format!("rehearsal-{}", slug(&staged.contender.name)));
+            let facts = std::fs::create_dir_all(&logs).map_err(Into::into).and_then(|()| self.facts(staged, plan, &logs));
+            let facts = facts.with_context(|| format!("cannot start contender `{}`", staged.contender.name));
+            (staged.contender.name.clone(), facts)
+        };
+        self.contenders.iter().map(facts).collect()
+    }
+
+    fn facts(&self, staged: &Staged, plan: &Plan, logs: &Path) -> Result<ContenderFacts> {
+        let mut learned: Option<ContenderFacts> = None;
+        for (choice, workload) in &self.workloads {
+            let planned = plan.record.trials.iter();
+            let mut planned =
+                planned.filter(|trial| trial.contender == staged.contender.name && trial.workload == choice.label);
+            let planned = planned.next().ok_or_else(|| anyhow!("the plan has no trial of `{}`", choice.label))?;
+            let (server, data_bytes) = rehearse(&self.trial(planned, logs))?;
+            let ddl = ddl(&server, workload)?;
+            let facts = learned.get_or_insert_with(|| ContenderFacts {
+                version: server.version().to_owned(),
+                effective_settings: server.effective_settings().clone(),
+                durability_class: server.durability_class().to_owned(),
+                ddl: BTreeMap::new(),
+                data_bytes: BTreeMap::new(),
+            });
+            facts.ddl.insert(choice.label.clone(), ddl);
+            facts.data_bytes.insert(choice.label.clone(), data_bytes);
+            server.stop()?;
+        }
+        learned.ok_or_else(|| anyhow!("the experiment has no workload"))
+    }
+}
+
+fn ddl(server: &Server, workload: &Arc<dyn Workload>) -> Result<Vec<String>> {
+    let mut admin = session(server)?;
+    let tables = workload.tables(server.dialect());
+    tables.iter().map(|table| Ok(show_table(&mut admin, &table.name)?)).collect()
+}
+
+/// A workload from its checked options.
+pub fn build(choice: &WorkloadChoice) -> Result<Arc<dyn Workload>> {
+    let kind = workload_kind(&choice.name).ok_or_else(|| anyhow!("there is no workload `{}`", choice.name))?;
+    let options = Options::new(kind.options, &choice.options)?;
+    Ok((kind.build)(&options)?.into())
+}
+
+/// The point says how many, or else the workload does.
+fn clients_of(planned: &PlannedTrial, experiment: &Experiment) -> u32 {
+    let fixed = experiment.workloads.iter().find(|choice| choice.label == planned.workload).map_or(1, |choice| choice.clients);
+    planned.point.get("clients").map_or(fixed, |clients| *clients as u32)
+}
+
+fn slug(name: &str) -> String {
+    name.chars().map(|letter| if letter.is_ascii_alphanumeric() || letter == '.' { letter } else { '-' }).collect()
+}
