@@ -19,6 +19,7 @@ use stats::{Basis, Rule};
 
 use crate::store::format::{GivenUp, PlanRecord, Point, RunRecord, Status, TrialRecord};
 use comparison::Scope;
+pub use comparison::less_is_better;
 use records::Records;
 
 /// Failures in a row after which a contender's point is given up.
@@ -46,6 +47,12 @@ pub struct Tally {
     pub blocks_finished: usize,
     /// Time spent inside trials.
     pub minutes: f64,
+    /// Trials in which the load generator was the limit.
+    pub trials_generator_bound: usize,
+    /// Least share of the time in which the clients had a statement under way.
+    pub occupancy_min: Option<f64>,
+    /// What the generator itself costs, as a mean over trials.
+    pub client_cpu_us_per_query: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -486,6 +493,12 @@ fn tally(
     given_up: &[GivenUp],
     trials: &[TrialRecord],
 ) -> Tally {
+    let values = |metric: &str| -> Vec<f64> {
+        trials
+            .iter()
+            .filter_map(|trial| trial.metrics.get(metric).copied())
+            .collect()
+    };
     Tally {
         trials_planned: plan.trials.len(),
         trials_finished: trials.len(),
@@ -496,6 +509,12 @@ fn tally(
         blocks_planned: plan.method.blocks as usize,
         blocks_finished: records.blocks_finished(given_up) as usize,
         minutes: trials.iter().map(minutes).sum(),
+        trials_generator_bound: trials
+            .iter()
+            .filter(|trial| comparison::is_bound(trial))
+            .count(),
+        occupancy_min: values("occupancy").into_iter().min_by(f64::total_cmp),
+        client_cpu_us_per_query: stats::mean(&values("client_cpu_us_per_query")),
     }
 }
 

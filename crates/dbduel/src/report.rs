@@ -1,1 +1,96 @@
-//! How we say it.
+//! How we say it: one stored run, told in several forms.
+//!
+//! Reports read stored records and what the analysis made of them; they compute no statistic and
+//! see no live state, so every old run can be told again. A number reaches a reader only with its
+//! unit, its sample size or its interval.
+
+mod csv;
+mod html;
+mod json;
+mod text;
+mod wording;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, anyhow};
+
+use crate::analysis::{Conclusions, conclude};
+use crate::store::RunDir;
+use crate::store::format::{PlanRecord, RunRecord, Series, TrialRecord};
+
+/// One form in which a run can be told. Lives beside the list that holds all of them.
+pub trait Report: Sync {
+    /// What stands behind `--format`.
+    fn name(&self) -> &'static str;
+    fn description(&self) -> &'static str;
+    /// A command line that makes one.
+    fn example(&self) -> &'static str;
+    fn write(&self, evidence: &Evidence, options: &Options) -> Result<String>;
+}
+
+/// Every report there is; `text` is what a terminal gets.
+pub const REPORTS: &[&dyn Report] = &[&text::Text, &html::Html, &json::Json, &csv::Csv];
+
+/// How a report should look, where that is the reader's choice.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// The text report may use terminal colours.
+    pub color: bool,
+}
+
+/// All that a report may look at.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    /// Where the run lies, for the reader.
+    pub folder: String,
+    pub plan: PlanRecord,
+    pub run: RunRecord,
+    pub trials: Vec<TrialRecord>,
+    /// By number of trial; empty where none were kept.
+    pub series: BTreeMap<u32, Series>,
+    /// What was odd about the records themselves.
+    pub note: Option<String>,
+    pub conclusions: Conclusions,
+}
+
+impl Evidence {
+    /// Reads a stored run and judges it.
+    pub fn gather(run: &RunDir) -> Result<Evidence> {
+        let (plan, record, trials) = (run.plan()?, run.run_record()?, run.trials()?);
+        let mut series = BTreeMap::new();
+        for trial in &trials.records {
+            if let Some(seconds) = run.series(trial.trial)? {
+                series.insert(trial.trial, seconds);
+            }
+        }
+        Ok(Evidence {
+            folder: run.path().display().to_string(),
+            conclusions: conclude(&plan, &record, &trials.records),
+            plan,
+            run: record,
+            trials: trials.records,
+            series,
+            note: trials.note,
+        })
+    }
+}
+
+/// Tells a stored run in the form asked for.
+pub fn write(run: &RunDir, format: &str, options: &Options) -> Result<String> {
+    find(format)?.write(&Evidence::gather(run)?, options)
+}
+
+/// The report of that name; the error lists those there are.
+pub fn find(format: &str) -> Result<&'static dyn Report> {
+    let found = REPORTS.iter().find(|report| report.name() == format);
+    found.copied().ok_or_else(|| {
+        let names: Vec<&str> = REPORTS.iter().map(|report| report.name()).collect();
+        anyhow!(
+            "there is no report format `{format}`: use one of {}",
+            names.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod golden;

@@ -353,7 +353,7 @@ fn is_noisy(trial: &TrialRecord) -> bool {
         .any(|flag| HOST_FLAGS.contains(&flag.as_str()))
 }
 
-fn is_bound(trial: &TrialRecord) -> bool {
+pub fn is_bound(trial: &TrialRecord) -> bool {
     trial.flags.iter().any(|flag| flag == GENERATOR_BOUND)
 }
 

@@ -1,0 +1,103 @@
+//! One line per trial, for a spreadsheet or R. No conclusions: only what was measured.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result};
+
+use crate::store::format::{Status, TrialRecord};
+
+use super::{Evidence, Options, Report};
+
+const FIRST_COLUMNS: [&str; 11] = [
+    "trial",
+    "block",
+    "order",
+    "workload",
+    "contender",
+    "status",
+    "flags",
+    "failure_step",
+    "failure",
+    "started_at",
+    "finished_at",
+];
+
+pub struct Csv;
+
+impl Report for Csv {
+    fn name(&self) -> &'static str {
+        "csv"
+    }
+
+    fn description(&self) -> &'static str {
+        "one line per trial with all its metrics, for a spreadsheet"
+    }
+
+    fn example(&self) -> &'static str {
+        "dbduel report last --format csv --out trials.csv"
+    }
+
+    fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
+        let variables: BTreeSet<&String> = evidence
+            .trials
+            .iter()
+            .flat_map(|trial| trial.point.keys())
+            .collect();
+        let metrics: BTreeSet<&String> = evidence
+            .trials
+            .iter()
+            .flat_map(|trial| trial.metrics.keys())
+            .collect();
+        let mut csv = csv::Writer::from_writer(Vec::new());
+        let names = variables.iter().chain(&metrics).map(|name| name.as_str());
+        csv.write_record(FIRST_COLUMNS.into_iter().chain(names))?;
+        for trial in &evidence.trials {
+            let variables = variables.iter().map(|name| {
+                trial
+                    .point
+                    .get(*name)
+                    .map(u64::to_string)
+                    .unwrap_or_default()
+            });
+            let metrics = metrics.iter().map(|name| {
+                trial
+                    .metrics
+                    .get(*name)
+                    .map(f64::to_string)
+                    .unwrap_or_default()
+            });
+            csv.write_record(
+                first_cells(trial)
+                    .into_iter()
+                    .chain(variables)
+                    .chain(metrics),
+            )?;
+        }
+        String::from_utf8(csv.into_inner()?).context("a record is not UTF-8")
+    }
+}
+
+fn first_cells(trial: &TrialRecord) -> [String; 11] {
+    let status = if trial.status == Status::Ok {
+        "ok"
+    } else {
+        "failed"
+    };
+    let failure = trial.failure.clone();
+    let (step, message) = failure
+        .map(|failure| (failure.step, failure.message))
+        .unwrap_or_default();
+    [
+        trial.trial.to_string(),
+        trial.block.to_string(),
+        trial.order.to_string(),
+        trial.workload.clone(),
+        trial.contender.clone(),
+        status.to_owned(),
+        trial.flags.join(" "),
+        step,
+        message,
+        trial.started_at.clone(),
+        trial.finished_at.clone(),
+    ]
+}

@@ -1,0 +1,148 @@
+//! A made-up run goes through every report and must match the stored text to the byte.
+//!
+//! `DBDUEL_BLESS=1 cargo test -p dbduel golden` rewrites the texts; review the change like code.
+
+use std::path::Path;
+
+use super::*;
+use crate::analysis::fixture::{StoredRun, Story, tell};
+
+fn evidence(story: &Story) -> Evidence {
+    let StoredRun { plan, run, trials } = tell(story);
+    let conclusions = conclude(&plan, &run, &trials);
+    Evidence {
+        folder: "runs/mysql-5-5-vs-5-6-20310504T101500Z".into(),
+        plan,
+        run,
+        trials,
+        series: BTreeMap::new(),
+        note: None,
+        conclusions,
+    }
+}
+
+/// Ten blocks of which one trial failed, two were disturbed and one spans an interruption.
+fn troubled() -> Evidence {
+    evidence(&Story {
+        blocks: 10,
+        trouble: true,
+        ..Story::default()
+    })
+}
+
+fn check(file_name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(file_name);
+    if std::env::var_os("DBDUEL_BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    let differs = text
+        .lines()
+        .zip(expected.lines())
+        .find(|(now, then)| now != then);
+    assert!(
+        text == expected,
+        "{file_name} has changed, first here: {differs:?}; if that is right, run with DBDUEL_BLESS=1"
+    );
+}
+
+#[test]
+fn every_report_of_a_troubled_run_is_as_stored() {
+    let evidence = troubled();
+    for report in REPORTS {
+        let extension = if report.name() == "text" {
+            "txt"
+        } else {
+            report.name()
+        };
+        check(
+            &format!("troubled.{extension}"),
+            &report.write(&evidence, &Options::default()).unwrap(),
+        );
+    }
+}
+
+#[test]
+fn the_text_of_a_mixed_and_of_an_open_run_is_as_stored() {
+    let mixed = evidence(&Story {
+        ratios: [1.10, 1.06, 0.94, 0.85],
+        ..Story::default()
+    });
+    check(
+        "mixed.txt",
+        &text::Text.write(&mixed, &Options::default()).unwrap(),
+    );
+    let open = evidence(&Story {
+        ratios: [1.0; 4],
+        spread: 0.06,
+        ..Story::default()
+    });
+    check(
+        "open.txt",
+        &text::Text.write(&open, &Options::default()).unwrap(),
+    );
+}
+
+#[test]
+fn a_run_that_has_just_begun_can_be_told_in_every_form() {
+    let mut evidence = troubled();
+    evidence.run.finished_at = None;
+    evidence.run.ended_by = None;
+    evidence.run.contenders.clear();
+    for trials in [0, 1, 3] {
+        evidence.trials.truncate(trials);
+        evidence.trials = tell(&Story::default())
+            .trials
+            .into_iter()
+            .take(trials)
+            .collect();
+        evidence.conclusions = conclude(&evidence.plan, &evidence.run, &evidence.trials);
+        for report in REPORTS {
+            let text = report.write(&evidence, &Options::default()).unwrap();
+            assert!(
+                !text.contains("NaN") && !text.contains("inf,"),
+                "{} after {trials} trials",
+                report.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn colour_appears_only_when_asked_for() {
+    let evidence = troubled();
+    let plain = text::Text.write(&evidence, &Options::default()).unwrap();
+    let coloured = text::Text
+        .write(&evidence, &Options { color: true })
+        .unwrap();
+    assert!(!plain.contains('\x1b') && coloured.contains("\x1b[1;31m"));
+}
+
+#[test]
+fn tables_fit_a_terminal_of_a_hundred_columns() {
+    let text = text::Text.write(&troubled(), &Options::default()).unwrap();
+    for line in text
+        .lines()
+        .filter(|line| line.contains('─') || line.starts_with(' '))
+    {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+#[test]
+fn every_report_says_what_it_is_and_how_to_get_it() {
+    for report in REPORTS {
+        assert!(
+            !report.description().is_empty() && report.example().starts_with("dbduel "),
+            "{}",
+            report.name()
+        );
+    }
+    let message = find("pdf").err().unwrap().to_string();
+    assert!(
+        message.contains("`pdf`") && message.contains("html"),
+        "{message}"
+    );
+}

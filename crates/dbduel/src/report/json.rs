@@ -1,0 +1,283 @@
+//! The report for programs. Its names are a promise: add to them freely, rename none.
+//!
+//! `word` is one of the fixed words whatever the metric, and `ratio` above 1 always means that
+//! the candidate is better.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use serde::Serialize;
+use stats::Basis;
+
+use crate::analysis::{Comparison, Duel, Finding};
+use crate::store::format::{
+    ContenderRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord, Point, RunRecord, Status,
+    TrialRecord,
+};
+
+use super::{Evidence, Options, Report};
+
+pub struct Json;
+
+impl Report for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn description(&self) -> &'static str {
+        "everything: method, host, trials, comparisons, findings; for programs"
+    }
+
+    fn example(&self) -> &'static str {
+        "dbduel report last --format json | jq '.comparisons[] | select(.point == null)'"
+    }
+
+    fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
+        Ok(serde_json::to_string_pretty(&Document::of(evidence))? + "\n")
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    format_version: u32,
+    name: &'a str,
+    question: Option<&'a str>,
+    plan_hash: &'a str,
+    seed: u64,
+    started_at: &'a str,
+    finished_at: Option<&'a str>,
+    ended_by: Option<&'a str>,
+    dbduel_version: &'a str,
+    method: &'a MethodRecord,
+    host: &'a HostRecord,
+    client: JsonClient<'a>,
+    contenders: Vec<JsonContender<'a>>,
+    trials: Vec<JsonTrial<'a>>,
+    comparisons: Vec<JsonComparison<'a>>,
+    findings: Vec<JsonFinding<'a>>,
+    notes: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct JsonClient<'a> {
+    workers: u32,
+    cores: &'a str,
+    shared_cores: bool,
+    client_cpu_us_per_query: Option<f64>,
+    self_check: SelfCheck,
+}
+
+#[derive(Serialize)]
+struct SelfCheck {
+    occupancy_min: Option<f64>,
+    trials_generator_bound: usize,
+}
+
+#[derive(Serialize)]
+struct JsonContender<'a> {
+    name: &'a str,
+    engine: &'a str,
+    version: &'a str,
+    source: &'a str,
+    settings: &'a BTreeMap<String, String>,
+    own_settings: &'a BTreeMap<String, String>,
+    /// Null where its server never answered.
+    effective_settings: Option<&'a BTreeMap<String, String>>,
+    durability_class: Option<&'a str>,
+    storage: &'a str,
+    cores: Option<&'a str>,
+    memory_bytes: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct JsonTrial<'a> {
+    trial: u32,
+    workload: &'a str,
+    contender: &'a str,
+    point: &'a Point,
+    block: u32,
+    order: u32,
+    status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<&'a Failure>,
+    flags: &'a [String],
+    started_at: &'a str,
+    finished_at: &'a str,
+    metrics: &'a BTreeMap<String, f64>,
+}
+
+#[derive(Serialize)]
+struct JsonComparison<'a> {
+    workload: &'a str,
+    baseline: &'a str,
+    candidate: &'a str,
+    point: Option<&'a Point>,
+    metric: &'a str,
+    baseline_value: Option<f64>,
+    candidate_value: Option<f64>,
+    ratio: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    confidence: f64,
+    word: &'static str,
+    caveats: Vec<&'static str>,
+    blocks: usize,
+    mde: Option<f64>,
+    /// `exact`, or `t` where there were too few blocks for the exact rule.
+    interval: &'static str,
+    unadjusted_low: Option<f64>,
+    unadjusted_high: Option<f64>,
+    sd_log_ratio: Option<f64>,
+    mean_ratio: Option<f64>,
+    sign_flip_p: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct JsonFinding<'a> {
+    kind: &'a str,
+    grade: &'a str,
+    text: &'a str,
+    evidence: &'a [String],
+}
+
+impl<'a> Document<'a> {
+    fn of(evidence: &'a Evidence) -> Document<'a> {
+        let Evidence {
+            plan,
+            run,
+            trials,
+            conclusions,
+            note,
+            ..
+        } = evidence;
+        let duels = conclusions
+            .workloads
+            .iter()
+            .flat_map(|workload| &workload.duels);
+        Document {
+            format_version: FORMAT_VERSION,
+            name: &plan.name,
+            question: plan.question.as_deref(),
+            plan_hash: &plan.plan_hash,
+            seed: plan.seed,
+            started_at: &run.started_at,
+            finished_at: run.finished_at.as_deref(),
+            ended_by: run.ended_by.as_deref(),
+            dbduel_version: &run.dbduel_version,
+            method: &plan.method,
+            host: &run.host,
+            client: client(evidence),
+            contenders: plan
+                .contenders
+                .iter()
+                .map(|contender| self::contender(contender, run))
+                .collect(),
+            trials: trials.iter().map(trial).collect(),
+            comparisons: duels.flat_map(comparisons).map(comparison).collect(),
+            findings: conclusions.findings.iter().map(finding).collect(),
+            notes: note.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
+fn client(evidence: &Evidence) -> JsonClient<'_> {
+    let (client, tally) = (&evidence.run.client, &evidence.conclusions.tally);
+    JsonClient {
+        workers: client.workers,
+        cores: &client.cores,
+        shared_cores: client.shared_cores,
+        client_cpu_us_per_query: tally.client_cpu_us_per_query,
+        self_check: SelfCheck {
+            occupancy_min: tally.occupancy_min,
+            trials_generator_bound: tally.trials_generator_bound,
+        },
+    }
+}
+
+fn contender<'a>(contender: &'a ContenderRecord, run: &'a RunRecord) -> JsonContender<'a> {
+    let facts = run.contenders.get(&contender.name);
+    JsonContender {
+        name: &contender.name,
+        engine: &contender.engine,
+        version: facts.map_or(&contender.version, |facts| &facts.version),
+        source: &contender.source,
+        settings: &contender.settings,
+        own_settings: &contender.own_settings,
+        effective_settings: facts.map(|facts| &facts.effective_settings),
+        durability_class: facts.map(|facts| facts.durability_class.as_str()),
+        storage: &contender.storage,
+        cores: contender.cores.as_deref(),
+        memory_bytes: contender.memory_bytes,
+    }
+}
+
+fn trial(trial: &TrialRecord) -> JsonTrial<'_> {
+    JsonTrial {
+        trial: trial.trial,
+        workload: &trial.workload,
+        contender: &trial.contender,
+        point: &trial.point,
+        block: trial.block,
+        order: trial.order,
+        status: trial.status,
+        failure: trial.failure.as_ref(),
+        flags: &trial.flags,
+        started_at: &trial.started_at,
+        finished_at: &trial.finished_at,
+        metrics: &trial.metrics,
+    }
+}
+
+/// The whole sweep first, then its points; the primary metric before the others.
+fn comparisons(duel: &Duel) -> impl Iterator<Item = &Comparison> {
+    let others = duel
+        .others
+        .iter()
+        .flat_map(|other| std::iter::once(&other.overall).chain(&other.points));
+    std::iter::once(&duel.overall)
+        .chain(&duel.points)
+        .chain(others)
+}
+
+fn comparison(comparison: &Comparison) -> JsonComparison<'_> {
+    JsonComparison {
+        workload: &comparison.workload,
+        baseline: &comparison.baseline,
+        candidate: &comparison.candidate,
+        point: comparison.point.as_ref(),
+        metric: &comparison.metric,
+        baseline_value: comparison.baseline_value,
+        candidate_value: comparison.candidate_value,
+        ratio: comparison.ratio,
+        low: comparison.low,
+        high: comparison.high,
+        confidence: comparison.confidence,
+        word: comparison.word.as_str(),
+        caveats: comparison
+            .caveats
+            .iter()
+            .map(|caveat| caveat.as_str())
+            .collect(),
+        blocks: comparison.blocks,
+        mde: comparison.mde,
+        interval: if comparison.basis == Basis::T {
+            "t"
+        } else {
+            "exact"
+        },
+        unadjusted_low: comparison.unadjusted.map(|(low, _)| low),
+        unadjusted_high: comparison.unadjusted.map(|(_, high)| high),
+        sd_log_ratio: comparison.sd,
+        mean_ratio: comparison.mean_ratio,
+        sign_flip_p: comparison.sign_flip_p,
+    }
+}
+
+fn finding(finding: &Finding) -> JsonFinding<'_> {
+    JsonFinding {
+        kind: finding.kind,
+        grade: finding.grade,
+        text: &finding.text,
+        evidence: &finding.evidence,
+    }
+}

@@ -1,0 +1,267 @@
+//! The report for a terminal: a sentence per candidate first, then the tables behind it.
+
+use anyhow::Result;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+
+use crate::analysis::{Cell, Comparison, Duel, Word, WorkloadConclusions};
+use crate::store::format::point_text;
+
+use super::wording::{self, Headline};
+use super::{Evidence, Options, Report};
+
+/// Tables fit a terminal of this width.
+const WIDTH: u16 = 100;
+
+/// One rule under the header and nothing else: rows are short and few.
+const TABLE_STYLE: &str = "     ──            ";
+
+/// Evidence lines of a finding that fit beside the rest; all are in the other reports.
+const EVIDENCE_LINES: usize = 3;
+
+pub struct Text;
+
+impl Report for Text {
+    fn name(&self) -> &'static str {
+        "text"
+    }
+
+    fn description(&self) -> &'static str {
+        "a verdict per candidate and the tables behind it, for a terminal"
+    }
+
+    fn example(&self) -> &'static str {
+        "dbduel report last"
+    }
+
+    fn write(&self, evidence: &Evidence, options: &Options) -> Result<String> {
+        let mut lines = heading(evidence);
+        for workload in &evidence.conclusions.workloads {
+            for duel in &workload.duels {
+                lines.push(headline(
+                    &wording::headline(evidence, workload, duel),
+                    options,
+                ));
+            }
+        }
+        for workload in &evidence.conclusions.workloads {
+            for duel in &workload.duels {
+                lines.push(String::new());
+                lines.extend(duel_section(workload, duel));
+            }
+        }
+        lines.extend(findings(evidence));
+        lines.push(String::new());
+        lines.extend(footer(evidence));
+        Ok(lines.join("\n") + "\n")
+    }
+}
+
+fn heading(evidence: &Evidence) -> Vec<String> {
+    let question = evidence.plan.question.iter().cloned();
+    let note = evidence.note.iter().map(|note| format!("note: {note}"));
+    std::iter::once(evidence.plan.name.clone())
+        .chain(question)
+        .chain(note)
+        .chain([String::new()])
+        .collect()
+}
+
+fn headline(headline: &Headline, options: &Options) -> String {
+    let claim = match (options.color, headline.word) {
+        (false, _) => headline.claim.clone(),
+        (true, Word::Faster) => format!("\x1b[1;32m{}\x1b[0m", headline.claim),
+        (true, Word::Slower) => format!("\x1b[1;31m{}\x1b[0m", headline.claim),
+        (true, _) => format!("\x1b[1;33m{}\x1b[0m", headline.claim),
+    };
+    format!("{claim}: {}", headline.numbers)
+}
+
+fn duel_section(workload: &WorkloadConclusions, duel: &Duel) -> Vec<String> {
+    let title = format!(
+        "{}: `{}` against `{}`, {}",
+        workload.workload,
+        duel.candidate,
+        duel.baseline,
+        wording::metric_title(&workload.metric)
+    );
+    let mut lines = vec![
+        title,
+        table(
+            workload,
+            &workload.metric,
+            &duel.points,
+            Some(&duel.overall),
+        ),
+    ];
+    lines.push("Ratio above 1: the candidate is better. n counts pairs. Intervals of points hold together; one marked t is".to_owned());
+    lines.push(
+        "a plain t interval, which supports no word. Values are means over the trials that are ok."
+            .to_owned(),
+    );
+    lines.extend(wording::difference(workload, duel));
+    lines.push(wording::losses(duel));
+    lines.extend(wording::sharpness(duel));
+    for other in &duel.others {
+        lines.push(String::new());
+        lines.push(wording::metric_title(&other.metric));
+        lines.push(table(
+            workload,
+            &other.metric,
+            &other.points,
+            Some(&other.overall),
+        ));
+    }
+    lines
+}
+
+/// One row per point, then the whole sweep.
+fn table(
+    workload: &WorkloadConclusions,
+    metric: &str,
+    points: &[Comparison],
+    overall: Option<&Comparison>,
+) -> String {
+    let unit = wording::unit(metric);
+    let mut table = Table::new();
+    table
+        .load_preset(TABLE_STYLE)
+        .set_width(WIDTH)
+        .set_content_arrangement(ContentArrangement::Dynamic);
+    let (baseline, candidate) = points
+        .first()
+        .map_or(("", ""), |first| (&first.baseline, &first.candidate));
+    table.set_header([
+        "point".to_owned(),
+        format!("{baseline} {unit}"),
+        format!("{candidate} {unit}"),
+        "ratio".to_owned(),
+        "interval".to_owned(),
+        "n".to_owned(),
+        "word".to_owned(),
+    ]);
+    let sweep = overall.filter(|_| points.len() > 1);
+    let said = sweep.map_or(&[][..], |overall| &overall.caveats);
+    for comparison in points {
+        let name = comparison
+            .point
+            .as_ref()
+            .map(point_text)
+            .unwrap_or_default();
+        let extra = wording::caveats(comparison, said);
+        table.add_row(row(
+            name,
+            comparison,
+            format!(
+                "{}{extra}{}",
+                wording::word(comparison),
+                failures(workload, comparison)
+            ),
+        ));
+    }
+    if let Some(overall) = sweep {
+        table.add_row(row(
+            "whole sweep".to_owned(),
+            overall,
+            wording::word(overall).to_owned(),
+        ));
+    }
+    for column in 1..6 {
+        table
+            .column_mut(column)
+            .expect("the table has seven columns")
+            .set_cell_alignment(CellAlignment::Right);
+    }
+    table
+        .lines()
+        .map(|line| line.trim_end().to_owned())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn row(name: String, comparison: &Comparison, word: String) -> [String; 7] {
+    let kind = if comparison.basis == stats::Basis::T {
+        " t"
+    } else {
+        ""
+    };
+    let interval =
+        wording::interval(comparison).map_or("none".to_owned(), |bounds| format!("{bounds}{kind}"));
+    [
+        name,
+        wording::optional_number(comparison.baseline_value),
+        wording::optional_number(comparison.candidate_value),
+        wording::ratio_only(comparison),
+        interval,
+        comparison.blocks.to_string(),
+        word,
+    ]
+}
+
+fn failures(workload: &WorkloadConclusions, comparison: &Comparison) -> String {
+    let ours = |cell: &&Cell| {
+        Some(&cell.point) == comparison.point.as_ref()
+            && (cell.contender == comparison.baseline || cell.contender == comparison.candidate)
+    };
+    match workload
+        .cells
+        .iter()
+        .filter(ours)
+        .map(|cell| cell.trials_failed)
+        .sum()
+    {
+        0 => String::new(),
+        failed => format!(", {} failed", wording::count(failed, "trial")),
+    }
+}
+
+fn findings(evidence: &Evidence) -> Vec<String> {
+    let mut lines = Vec::new();
+    for finding in &evidence.conclusions.findings {
+        lines.push(format!(
+            "\n{} ({}): {}",
+            finding.kind, finding.grade, finding.text
+        ));
+        lines.extend(
+            finding
+                .evidence
+                .iter()
+                .take(EVIDENCE_LINES)
+                .map(|line| format!("  {line}")),
+        );
+        if finding.evidence.len() > EVIDENCE_LINES {
+            lines.push("  …".to_owned());
+        }
+    }
+    lines
+}
+
+fn footer(evidence: &Evidence) -> Vec<String> {
+    let host = &evidence.run.host;
+    let mut lines = vec![
+        format!(
+            "run: {}",
+            wording::extent(&evidence.conclusions, evidence.run.ended_by.as_deref())
+        ),
+        format!("method: {}", wording::method(&evidence.plan)),
+        format!(
+            "host: {}, {} cores, {:.1} GiB, {}, {}, {}",
+            host.cpu_model,
+            host.cores,
+            host.memory_bytes as f64 / (1u64 << 30) as f64,
+            host.kernel,
+            host.storage,
+            host.virtualisation
+        ),
+    ];
+    for contender in &evidence.plan.contenders {
+        let facts = evidence.run.contenders.get(&contender.name);
+        let version = facts.map_or(&contender.version, |facts| &facts.version);
+        let durability = facts.map_or("not known", |facts| &facts.durability_class);
+        lines.push(format!(
+            "contender `{}`: {} {version}, durability {durability}, from {}",
+            contender.name, contender.kind, contender.source
+        ));
+    }
+    lines.push(format!("full report: {}/report.html", evidence.folder));
+    lines
+}

@@ -1,0 +1,446 @@
+//! The sentences and numbers that reports share, so that text and HTML say the same.
+//!
+//! Pure formatting: nothing is computed here that the analysis does not hold.
+
+use stats::Basis;
+
+use crate::analysis::{Comparison, Conclusions, Duel, Word, WorkloadConclusions, less_is_better};
+use crate::store::format::{PlanRecord, Point, point_text};
+
+use super::Evidence;
+
+/// A headline in two parts, because the first is set in bold or colour.
+pub struct Headline {
+    pub word: Word,
+    /// ```5.6` is slower than `5.5` over the sweep``
+    pub claim: String,
+    /// `0.87x (-13 %), 95 % interval 0.85..0.89, 8 blocks, 21 min (quick; shared cores)`
+    pub numbers: String,
+}
+
+/// What is said first about a candidate.
+pub fn headline(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel) -> Headline {
+    let overall = &duel.overall;
+    let several = evidence.conclusions.workloads.len() > 1;
+    let prefix = if several {
+        format!("{}: ", workload.workload)
+    } else {
+        String::new()
+    };
+    let numbers = format!(
+        "{}, {}, {}{}",
+        ratio_with_interval(overall),
+        blocks(overall),
+        duration(evidence.conclusions.tally.minutes),
+        caveats(overall, &[])
+    );
+    Headline {
+        word: overall.word,
+        claim: prefix + &claim(&evidence.plan, workload, duel),
+        numbers,
+    }
+}
+
+fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> String {
+    let (candidate, baseline) = (quoted(&duel.candidate), quoted(&duel.baseline));
+    let place = place(&workload.points);
+    let durability = duel
+        .durability
+        .as_ref()
+        .map(|(baseline, candidate)| format!(", at {candidate} against {baseline},"));
+    let durability = durability.unwrap_or_default();
+    match duel.overall.word {
+        Word::Faster | Word::Slower => {
+            format!(
+                "{candidate} is {}{durability} than {baseline}{place}",
+                duel.overall.word.as_str()
+            )
+        }
+        Word::NoDifferenceShown => {
+            format!(
+                "no difference shown between {candidate} and {baseline}{durability}{place} (margin {})",
+                percent(plan.method.margin)
+            )
+        }
+        Word::Inconclusive => {
+            let seen = |mde| format!(", less than {} could not have been seen", percent(mde));
+            let seen = duel.overall.mde.map(seen).unwrap_or_default();
+            format!("inconclusive: {candidate} against {baseline}{durability}{place}{seen}")
+        }
+        Word::Mixed => {
+            format!(
+                "mixed: {candidate} against {baseline}{durability} is {}",
+                wins_and_losses(duel)
+            )
+        }
+    }
+}
+
+fn wins_and_losses(duel: &Duel) -> String {
+    let of_word = |word: Word| {
+        let points = duel
+            .points
+            .iter()
+            .filter(|comparison| comparison.word == word);
+        points
+            .filter_map(|comparison| comparison.point.as_ref())
+            .map(point_text)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    format!(
+        "faster at {}; slower at {}",
+        of_word(Word::Faster),
+        of_word(Word::Slower)
+    )
+}
+
+fn place(points: &[Point]) -> String {
+    match points {
+        [only] if only.is_empty() => String::new(),
+        [only] => format!(" at {}", point_text(only)),
+        _ => " over the sweep".to_owned(),
+    }
+}
+
+/// The absolute differences over the points: `mean -188 tps, largest -25.9 tps at 1 client …`.
+pub fn difference(workload: &WorkloadConclusions, duel: &Duel) -> Option<String> {
+    let difference = duel.difference.as_ref()?;
+    let unit = unit(&workload.metric);
+    let extreme = |(point, value): &(Point, f64)| {
+        format!("{} {unit} at {}", signed(*value), point_text(point))
+    };
+    let text = format!(
+        "mean difference {} {unit} over {}; highest {}, lowest {}",
+        signed(difference.mean),
+        count(duel.points.len(), "point"),
+        extreme(&difference.max),
+        extreme(&difference.min),
+    );
+    Some(text)
+}
+
+/// Where the candidate loses, and where curves cross. Never empty: silence could mean anything.
+pub fn losses(duel: &Duel) -> String {
+    let candidate = quoted(&duel.candidate);
+    let of_point = |point: &Point| {
+        duel.points
+            .iter()
+            .find(|comparison| comparison.point.as_ref() == Some(point))
+    };
+    let lost: Vec<String> = duel
+        .losing
+        .iter()
+        .filter_map(of_point)
+        .map(lost_point)
+        .collect();
+    let mut text = match lost.len() {
+        0 => format!("no point at which {candidate} is shown to lose"),
+        _ => format!("{candidate} loses at {}", lost.join(", ")),
+    };
+    for (from, to) in &duel.crossings {
+        text += &format!(
+            "; the curves cross between {} and {}",
+            point_text(from),
+            point_text(to)
+        );
+    }
+    text
+}
+
+fn lost_point(comparison: &Comparison) -> String {
+    let place = comparison
+        .point
+        .as_ref()
+        .map(point_text)
+        .unwrap_or_default();
+    format!("{place} ({})", ratio_only(comparison))
+}
+
+/// How sharp the run was, and what an auditor asks for.
+pub fn sharpness(duel: &Duel) -> Option<String> {
+    let overall = &duel.overall;
+    let [one, three, five] = duel.blocks_needed?;
+    let mut text = format!(
+        "spread between blocks {} (sd of the log ratio, {})",
+        percent(overall.sd?),
+        blocks(overall)
+    );
+    text += &format!(
+        "; detectable {}; 1/3/5 % would need {one}/{three}/{five} blocks",
+        percent(overall.mde?)
+    );
+    if let (Some(mean), Some(p)) = (overall.mean_ratio, overall.sign_flip_p) {
+        text += &format!("; audit: ratio by means {mean:.3}x, sign-flip p {p:.4}");
+    }
+    Some(text)
+}
+
+/// `method: preset quick …`, everything needed to know how this was measured.
+pub fn method(plan: &PlanRecord) -> String {
+    let method = &plan.method;
+    let changed = match method.changed.as_slice() {
+        [] => "unchanged".to_owned(),
+        keys => format!("changed: {}", keys.join(", ")),
+    };
+    let mut text = format!(
+        "preset {} ({changed}), rule {}, stop {}, at most {} blocks, {} s after {} s of warm-up, margin {}, page cache {}, {}, seed {}, plan {}",
+        method.preset,
+        method.rule,
+        method.stop,
+        method.blocks,
+        method.duration_s,
+        method.warmup_s,
+        percent(method.margin),
+        method.page_cache,
+        method.transport,
+        plan.seed,
+        short_hash(plan)
+    );
+    if !method.left_out.is_empty() {
+        text += &format!("; left out: {}", method.left_out.join(", "));
+    }
+    text
+}
+
+pub fn short_hash(plan: &PlanRecord) -> &str {
+    plan.plan_hash.get(..12).unwrap_or(&plan.plan_hash)
+}
+
+/// `64 of 64 trials, 8 of 8 blocks, 12 min; ended: blocks`.
+pub fn extent(conclusions: &Conclusions, ended_by: Option<&str>) -> String {
+    let tally = &conclusions.tally;
+    format!(
+        "{} of {} trials ({} failed), {} of {} blocks, {} inside trials; ended by: {}",
+        tally.trials_finished,
+        tally.trials_planned,
+        tally.trials_failed,
+        tally.blocks_finished,
+        tally.blocks_planned,
+        duration(tally.minutes),
+        ended_by.unwrap_or("not finished")
+    )
+}
+
+/// `0.87x (-13 %), 95 % interval 0.85..0.89`, or says that there is none.
+pub fn ratio_with_interval(comparison: &Comparison) -> String {
+    match interval(comparison) {
+        Some(bounds) => {
+            let kind = if comparison.basis == Basis::T {
+                "t interval"
+            } else {
+                "interval"
+            };
+            format!(
+                "{}, {} {kind} {bounds}",
+                ratio_only(comparison),
+                percent(comparison.confidence)
+            )
+        }
+        None => format!("{}, no interval", ratio_only(comparison)),
+    }
+}
+
+/// `0.87x (-13 %)`.
+pub fn ratio_only(comparison: &Comparison) -> String {
+    match comparison.ratio {
+        Some(ratio) => format!(
+            "{ratio:.*}x ({})",
+            decimals(comparison),
+            signed_percent(ratio - 1.0)
+        ),
+        None => "no ratio".to_owned(),
+    }
+}
+
+/// `0.85..0.89`, with as many decimals as the ratio.
+pub fn interval(comparison: &Comparison) -> Option<String> {
+    let digits = decimals(comparison);
+    Some(format!(
+        "{}..{}",
+        bound(comparison.low?, digits),
+        bound(comparison.high?, digits)
+    ))
+}
+
+/// Small differences and sharp intervals need a third decimal to be seen at all.
+fn decimals(comparison: &Comparison) -> usize {
+    let small = comparison
+        .ratio
+        .is_some_and(|ratio| (ratio - 1.0).abs() < 0.1);
+    let width = comparison
+        .high
+        .zip(comparison.low)
+        .map(|(high, low)| high - low);
+    if small || width.is_some_and(|width| width < 0.03) {
+        3
+    } else {
+        2
+    }
+}
+
+/// A bound, with more digits where rounding would put it on the wrong side of 1.
+fn bound(value: f64, digits: usize) -> String {
+    let exact_enough = |digits: &usize| {
+        let scale = 10f64.powi(*digits as i32);
+        (value * scale).round() != scale || (value - 1.0).abs() < 1e-6
+    };
+    let digits = (digits..6).find(exact_enough).unwrap_or(6);
+    format!("{value:.digits$}")
+}
+
+/// The word in a table. Less latency is not "faster" but better.
+pub fn word(comparison: &Comparison) -> &'static str {
+    match comparison.word {
+        Word::Faster if less_is_better(&comparison.metric) => "better",
+        Word::Slower if less_is_better(&comparison.metric) => "worse",
+        word => word.as_str(),
+    }
+}
+
+/// Caveats in brackets, without those that stand elsewhere already.
+pub fn caveats(comparison: &Comparison, said: &[crate::analysis::Caveat]) -> String {
+    let new = comparison
+        .caveats
+        .iter()
+        .filter(|caveat| !said.contains(caveat));
+    let words: Vec<&str> = new.map(|caveat| caveat.as_str()).collect();
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", words.join("; "))
+    }
+}
+
+pub fn blocks(comparison: &Comparison) -> String {
+    count(comparison.blocks, "block")
+}
+
+pub fn count(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+fn quoted(name: &str) -> String {
+    format!("`{name}`")
+}
+
+/// Three significant digits at least, and thousands set apart.
+pub fn number(value: f64) -> String {
+    let digits = match value.abs() {
+        size if size >= 100.0 || size == 0.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 4,
+    };
+    let plain = format!("{:.digits$}", value.abs());
+    let (whole, fraction) = plain.split_at(plain.find('.').unwrap_or(plain.len()));
+    let mut grouped = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{}{grouped}{fraction}", if value < 0.0 { "-" } else { "" })
+}
+
+pub fn optional_number(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), number)
+}
+
+fn signed(value: f64) -> String {
+    if value > 0.0 {
+        format!("+{}", number(value))
+    } else {
+        number(value)
+    }
+}
+
+/// `4.1 %`, `95 %`.
+pub fn percent(fraction: f64) -> String {
+    let value = fraction * 100.0;
+    if value >= 10.0 || (value - value.round()).abs() < 1e-9 {
+        format!("{value:.0} %")
+    } else {
+        format!("{value:.1} %")
+    }
+}
+
+fn signed_percent(fraction: f64) -> String {
+    let value = fraction * 100.0;
+    if value.abs() >= 9.95 {
+        format!("{value:+.0} %")
+    } else {
+        format!("{value:+.1} %")
+    }
+}
+
+pub fn duration(minutes: f64) -> String {
+    match minutes {
+        short if short < 2.0 => format!("{:.0} s", short * 60.0),
+        long if long < 120.0 => format!("{long:.0} min"),
+        longer => format!("{:.1} h", longer / 60.0),
+    }
+}
+
+/// The unit that a metric's name carries.
+pub fn unit(metric: &str) -> &'static str {
+    let named = [
+        ("tps", "tps"),
+        ("qps", "qps"),
+        ("nopm", "NOPM"),
+        ("_ms_", "ms"),
+        ("cpu_us_per_tx", "us"),
+        ("seconds", "s"),
+    ];
+    named
+        .iter()
+        .find(|(part, _)| metric.contains(part))
+        .map_or("", |(_, unit)| unit)
+}
+
+/// A metric for a reader: `p95 response time (ms)`.
+pub fn metric_title(metric: &str) -> String {
+    match metric {
+        "tps" => "committed transactions per second (tps)".to_owned(),
+        "nopm" => "New-Orders per minute (NOPM)".to_owned(),
+        "cpu_us_per_tx" => "server CPU per transaction (us)".to_owned(),
+        "seconds" => "time (s)".to_owned(),
+        _ => match metric.strip_prefix("latency_ms_") {
+            Some(quantile) => format!("{quantile} response time (ms)"),
+            None => metric.to_owned(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_three_digits_and_group_thousands() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (0.01234, "0.0123"),
+            (3.456, "3.46"),
+            (34.56, "34.6"),
+            (999.4, "999"),
+            (1234567.0, "1,234,567"),
+            (-1480.2, "-1,480"),
+        ] {
+            assert_eq!(number(value), expected);
+        }
+    }
+
+    #[test]
+    fn percentages_show_what_matters() {
+        assert_eq!(
+            (percent(0.041), percent(0.95), percent(0.01)),
+            ("4.1 %".into(), "95 %".into(), "1 %".into())
+        );
+        assert_eq!(
+            (signed_percent(-0.13), signed_percent(0.004)),
+            ("-13 %".into(), "+0.4 %".into())
+        );
+    }
+}
