@@ -210,7 +210,7 @@ fn failures(workload: &WorkloadConclusions, comparison: &Comparison) -> String {
         .sum()
     {
         0 => String::new(),
-        failed => format!(", {} failed", wording::count(failed, "trial")),
+        failed => format!(", {failed} failed"),
     }
 }
 

@@ -67,32 +67,35 @@ fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Stri
             let seen = duel.overall.mde.map(seen).unwrap_or_default();
             format!("inconclusive: {candidate} against {baseline}{durability}{place}{seen}")
         }
-        Word::Mixed => {
-            format!(
-                "mixed: {candidate} against {baseline}{durability} is {}",
-                wins_and_losses(duel)
-            )
-        }
+        Word::Mixed => format!(
+            "mixed: {candidate} is faster than {baseline}{durability} at {} and slower at {}; over the sweep",
+            points_with(duel, Word::Faster),
+            points_with(duel, Word::Slower)
+        ),
     }
 }
 
-fn wins_and_losses(duel: &Duel) -> String {
-    let of_word = |word: Word| {
-        let points = duel
-            .points
-            .iter()
-            .filter(|comparison| comparison.word == word);
-        points
-            .filter_map(|comparison| comparison.point.as_ref())
-            .map(point_text)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    format!(
-        "faster at {}; slower at {}",
-        of_word(Word::Faster),
-        of_word(Word::Slower)
-    )
+/// `1, 4 and 16 clients`.
+fn points_with(duel: &Duel, word: Word) -> String {
+    let points = duel
+        .points
+        .iter()
+        .filter(|comparison| comparison.word == word);
+    let mut texts: Vec<String> = points
+        .filter_map(|comparison| comparison.point.as_ref())
+        .map(point_text)
+        .collect();
+    let last = texts.pop().unwrap_or_default();
+    // The noun stands once, behind the last number.
+    let numbers: Vec<&str> = texts
+        .iter()
+        .filter_map(|text| text.split(' ').next())
+        .collect();
+    if numbers.is_empty() {
+        last
+    } else {
+        format!("{} and {last}", numbers.join(", "))
+    }
 }
 
 fn place(points: &[Point]) -> String {

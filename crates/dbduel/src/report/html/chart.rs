@@ -1,0 +1,333 @@
+//! Drawings for the HTML report: numbers in, coordinates out.
+//!
+//! The template turns these into SVG, so colours and fonts come from the page's style sheet and
+//! follow its light or dark theme. Nothing is computed here but places on the paper.
+
+use minijinja::{Value, context};
+
+use crate::analysis::{Cell, Comparison, Duel, WorkloadConclusions};
+use crate::report::wording;
+use crate::store::format::{PlanRecord, Point, point_text};
+
+/// Paper in user units. The page scales it, so this only fixes proportions.
+const WIDTH: f64 = 560.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 544.0;
+const TOP: f64 = 16.0;
+const BOTTOM: f64 = 270.0;
+const HEIGHT: f64 = 320.0;
+
+/// Labels on an axis that do not crowd each other.
+const TICKS: f64 = 5.0;
+
+/// Maps values onto a stretch of the paper.
+struct Scale {
+    low: f64,
+    high: f64,
+    start: f64,
+    end: f64,
+    logarithmic: bool,
+}
+
+impl Scale {
+    fn place(&self, value: f64) -> f64 {
+        let position = |value: f64| if self.logarithmic { value.ln() } else { value };
+        let width = position(self.high) - position(self.low);
+        let share = if width == 0.0 {
+            0.5
+        } else {
+            (position(value) - position(self.low)) / width
+        };
+        ((self.start + share * (self.end - self.start)) * 10.0).round() / 10.0
+    }
+
+    /// Round values within the scale, about [`TICKS`] of them.
+    fn ticks(&self) -> Vec<f64> {
+        let rough = (self.high - self.low) / TICKS;
+        if rough <= 0.0 {
+            return vec![self.low];
+        }
+        let magnitude = 10f64.powf(rough.log10().floor());
+        let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|step| step * magnitude);
+        let step = steps
+            .into_iter()
+            .find(|step| *step >= rough)
+            .unwrap_or(rough);
+        let first = (self.low / step - 1e-9).ceil() as i64;
+        (first..)
+            .map(|index| index as f64 * step)
+            .take_while(|tick| *tick <= self.high + step * 1e-9)
+            .collect()
+    }
+}
+
+/// One contender's throughput over what varies, with the interval of each mean as a band.
+pub fn curves(plan: &PlanRecord, workload: &WorkloadConclusions) -> Option<Value> {
+    let variable = workload.points.first()?.keys().next()?.clone();
+    let positions: Vec<u64> = workload.points.iter().map(|point| varied(point)).collect();
+    let cells = || {
+        workload
+            .cells
+            .iter()
+            .filter_map(|cell| cell.metrics.get(&workload.metric))
+    };
+    let most = cells()
+        .map(|summary| summary.high.unwrap_or(summary.mean).max(summary.mean))
+        .max_by(f64::total_cmp)?;
+    if positions.len() < 2 {
+        return None;
+    }
+    // Doubling client counts deserve equal steps.
+    let logarithmic = positions.iter().all(|value| value.is_power_of_two());
+    let (first, last) = (positions[0] as f64, *positions.last()? as f64);
+    let x = Scale {
+        low: first,
+        high: last,
+        start: LEFT + 14.0,
+        end: RIGHT - 14.0,
+        logarithmic,
+    };
+    let y = Scale {
+        low: 0.0,
+        high: most * 1.05,
+        start: BOTTOM,
+        end: TOP,
+        logarithmic: false,
+    };
+    let x_ticks: Vec<f64> = if positions.len() <= 8 {
+        positions.iter().map(|value| *value as f64).collect()
+    } else {
+        x.ticks()
+    };
+    let lines = plan
+        .contenders
+        .iter()
+        .enumerate()
+        .map(|(index, contender)| curve(workload, &contender.name, index, &x, &y));
+    Some(context! {
+        width => WIDTH, height => HEIGHT, left => LEFT, right => RIGHT, top => TOP, bottom => BOTTOM,
+        x_ticks => ticks(&x, &x_ticks), y_ticks => ticks(&y, &y.ticks()),
+        x_title => if logarithmic { format!("{variable} (log scale)") } else { variable },
+        y_title => wording::unit(&workload.metric),
+        lines => lines.collect::<Vec<Value>>(),
+    })
+}
+
+fn curve(
+    workload: &WorkloadConclusions,
+    contender: &str,
+    index: usize,
+    x: &Scale,
+    y: &Scale,
+) -> Value {
+    let ours = workload
+        .cells
+        .iter()
+        .filter(|cell| cell.contender == contender);
+    let measured: Vec<(&Cell, _)> = ours
+        .filter_map(|cell| Some((cell, cell.metrics.get(&workload.metric)?)))
+        .collect();
+    let at = |point: &Point| x.place(varied(point) as f64);
+    let line: Vec<String> = measured
+        .iter()
+        .map(|(cell, summary)| format!("{},{}", at(&cell.point), y.place(summary.mean)))
+        .collect();
+    let upper = measured
+        .iter()
+        .filter_map(|(cell, summary)| Some((at(&cell.point), summary.high?)));
+    let lower = measured
+        .iter()
+        .rev()
+        .filter_map(|(cell, summary)| Some((at(&cell.point), summary.low?.max(0.0))));
+    let band: Vec<String> = upper
+        .chain(lower)
+        .map(|(place, value)| format!("{place},{}", y.place(value)))
+        .collect();
+    let dots = measured.iter().map(|(cell, summary)| {
+        context! {
+            x => at(&cell.point), y => y.place(summary.mean),
+            title => format!("{contender}, {}: {} {}, {}", point_text(&cell.point), wording::number(summary.mean),
+                wording::unit(&workload.metric), wording::count(summary.trials, "trial")),
+        }
+    });
+    context! { name => contender, color => index % 6, line => line.join(" "), band => band.join(" "), dots => dots.collect::<Vec<Value>>() }
+}
+
+/// Every point's ratio with its intervals, and the whole sweep below them.
+pub fn forest(plan: &PlanRecord, duel: &Duel) -> Option<Value> {
+    const ROW: f64 = 30.0;
+    const LABELS: f64 = 104.0;
+    const NUMBERS: f64 = 400.0;
+    let sweep = (duel.points.len() > 1).then_some(&duel.overall);
+    let rows: Vec<&Comparison> = duel
+        .points
+        .iter()
+        .chain(sweep)
+        .filter(|comparison| comparison.ratio.is_some())
+        .collect();
+    let x = ratio_scale(rows.iter().flat_map(|row| reach(row)), LABELS, NUMBERS)?;
+    let bottom = TOP + ROW * rows.len() as f64;
+    let drawn = rows
+        .iter()
+        .enumerate()
+        .map(|(index, row)| forest_row(row, TOP + ROW * (index as f64 + 0.5), &x));
+    Some(context! {
+        width => WIDTH, height => bottom + 46.0, left => LABELS, right => NUMBERS, top => TOP, bottom,
+        one => x.place(1.0), margin_from => x.place(1.0 / (1.0 + plan.method.margin)).max(LABELS),
+        margin_to => x.place(1.0 + plan.method.margin).min(NUMBERS),
+        x_ticks => ratio_ticks(&x), rows => drawn.collect::<Vec<Value>>(),
+        x_title => "ratio, candidate / baseline (right of 1: candidate better)",
+    })
+}
+
+fn forest_row(row: &Comparison, y: f64, x: &Scale) -> Value {
+    let place = |value: Option<f64>| value.map(|value| x.place(value));
+    context! {
+        y, overall => row.point.is_none(), word => row.word.as_str().replace(' ', "-"),
+        label => row.point.as_ref().map_or("whole sweep".to_owned(), point_text),
+        ratio => place(row.ratio), low => place(row.low), high => place(row.high), exact => row.basis == stats::Basis::Exact,
+        thin_low => place(row.unadjusted.map(|bounds| bounds.0)), thin_high => place(row.unadjusted.map(|bounds| bounds.1)),
+        numbers => wording::ratio_only(row), title => format!("{}, {}", wording::ratio_with_interval(row), wording::blocks(row)),
+    }
+}
+
+/// The ratio in each block: every point as a small dot, the whole sweep as a large one.
+pub fn pairs(plan: &PlanRecord, duel: &Duel) -> Option<Value> {
+    let small = duel.points.iter().flat_map(|row| &row.pairs);
+    let y = ratio_scale(
+        small
+            .clone()
+            .chain(&duel.overall.pairs)
+            .map(|(_, ratio)| *ratio),
+        BOTTOM,
+        TOP,
+    )?;
+    let blocks = plan.method.blocks;
+    let x = Scale {
+        low: 1.0,
+        high: f64::from(blocks.max(2)),
+        start: LEFT + 14.0,
+        end: RIGHT - 14.0,
+        logarithmic: false,
+    };
+    let dot = |(block, ratio): &(u32, f64)| {
+        let title = format!("block {block}: {ratio:.3}x");
+        context! { x => x.place(f64::from(*block)), y => y.place(*ratio), title }
+    };
+    let every = blocks.div_ceil(10).max(1) as usize;
+    let x_ticks: Vec<f64> = (1..=blocks).step_by(every).map(f64::from).collect();
+    Some(context! {
+        width => WIDTH, height => HEIGHT, left => LEFT, right => RIGHT, top => TOP, bottom => BOTTOM,
+        x_ticks => ticks(&x, &x_ticks), y_ticks => ratio_ticks(&y), one => y.place(1.0),
+        estimate => duel.overall.ratio.map(|ratio| y.place(ratio)),
+        small => small.map(dot).collect::<Vec<Value>>(), large => duel.overall.pairs.iter().map(dot).collect::<Vec<Value>>(),
+        x_title => "block", y_title => "ratio",
+    })
+}
+
+/// What of a row should be on the paper.
+fn reach(row: &Comparison) -> impl Iterator<Item = f64> {
+    [
+        row.ratio,
+        row.low,
+        row.high,
+        row.unadjusted.map(|bounds| bounds.0),
+        row.unadjusted.map(|bounds| bounds.1),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// A logarithmic scale with some air around the values and around 1.
+fn ratio_scale(values: impl Iterator<Item = f64>, start: f64, end: f64) -> Option<Scale> {
+    let values: Vec<f64> = values
+        .filter(|value| value.is_finite() && *value > 0.0)
+        .collect();
+    let low = values.iter().copied().min_by(f64::total_cmp)?.min(0.985);
+    let high = values.iter().copied().max_by(f64::total_cmp)?.max(1.015);
+    let air = (high / low).powf(0.04);
+    Some(Scale {
+        low: low / air,
+        high: high * air,
+        start,
+        end,
+        logarithmic: true,
+    })
+}
+
+fn ratio_ticks(scale: &Scale) -> Vec<Value> {
+    let values = scale.ticks();
+    let step = values
+        .windows(2)
+        .map(|pair| pair[1] - pair[0])
+        .next()
+        .unwrap_or(1.0);
+    let digits = if step < 0.0099 {
+        3
+    } else if step < 0.0999 {
+        2
+    } else {
+        1
+    };
+    values
+        .iter()
+        .map(|value| context! { place => scale.place(*value), text => format!("{value:.digits$}") })
+        .collect()
+}
+
+fn ticks(scale: &Scale, values: &[f64]) -> Vec<Value> {
+    let text = |value: f64| {
+        if value.fract() == 0.0 && value < 1000.0 {
+            format!("{value}")
+        } else {
+            wording::number(value)
+        }
+    };
+    values
+        .iter()
+        .map(|value| context! { place => scale.place(*value), text => text(*value) })
+        .collect()
+}
+
+/// The number that varies at a point.
+fn varied(point: &Point) -> u64 {
+    point.values().next().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_inside() {
+        for (low, high, expected) in [
+            (0.0, 1480.0, vec![0.0, 500.0, 1000.0]),
+            (0.0, 9.0, vec![0.0, 2.0, 4.0, 6.0, 8.0]),
+            (3.0, 3.0, vec![3.0]),
+        ] {
+            let scale = Scale {
+                low,
+                high,
+                start: 0.0,
+                end: 1.0,
+                logarithmic: false,
+            };
+            assert_eq!(scale.ticks(), expected);
+        }
+    }
+
+    #[test]
+    fn doubling_is_one_step_on_a_logarithmic_scale() {
+        let scale = Scale {
+            low: 1.0,
+            high: 64.0,
+            start: 0.0,
+            end: 60.0,
+            logarithmic: true,
+        };
+        assert_eq!(
+            [1.0, 2.0, 8.0, 64.0].map(|value| scale.place(value)),
+            [0.0, 10.0, 30.0, 60.0]
+        );
+    }
+}
