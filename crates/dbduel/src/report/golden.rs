@@ -15,10 +15,24 @@ fn evidence(story: &Story) -> Evidence {
         plan,
         run,
         trials,
-        series: BTreeMap::new(),
+        series: story_series(),
         note: None,
         conclusions,
     }
+}
+
+/// A stall in the third second of every trial.
+fn story_series() -> BTreeMap<u32, Series> {
+    let rows = [1390.0, 1401.0, 120.0, 1377.0, 1395.0];
+    let rows = rows
+        .iter()
+        .enumerate()
+        .map(|(index, tps)| vec![index as f64 + 1.0, *tps]);
+    let series = Series {
+        columns: vec!["second".into(), "tps".into()],
+        rows: rows.collect(),
+    };
+    (1..=8).map(|trial| (trial, series.clone())).collect()
 }
 
 /// Ten blocks of which one trial failed, two were disturbed and one spans an interruption.
@@ -108,6 +122,56 @@ fn a_run_that_has_just_begun_can_be_told_in_every_form() {
             );
         }
     }
+}
+
+#[test]
+fn a_run_read_back_from_its_folder_tells_the_same() {
+    let runs = tempfile::tempdir().unwrap();
+    let expected = troubled();
+    let run = RunDir::create(
+        runs.path(),
+        &expected.plan.name,
+        "2031-05-04T10:15:00Z".parse().unwrap(),
+    )
+    .unwrap();
+    run.write_plan(&expected.plan).unwrap();
+    run.write_run(&expected.run).unwrap();
+    expected
+        .trials
+        .iter()
+        .for_each(|trial| run.append(trial).unwrap());
+    expected
+        .series
+        .iter()
+        .for_each(|(trial, series)| run.write_series(*trial, series).unwrap());
+    let run = RunDir::open(runs.path(), "last").unwrap();
+    for report in REPORTS {
+        let told = write(&run, report.name(), &Options::default()).unwrap();
+        let told = told.replace(&run.path().display().to_string(), &expected.folder);
+        assert!(
+            told == report.write(&expected, &Options::default()).unwrap(),
+            "{}",
+            report.name()
+        );
+    }
+}
+
+#[test]
+fn the_page_needs_nothing_from_outside_and_escapes_what_it_is_given() {
+    let page = html::Html.write(&troubled(), &Options::default()).unwrap();
+    for outside in [
+        "http:", "https:", "src=", "@import", "url(", "<link", "5.6 <b>", "<script>",
+    ] {
+        assert!(!page.contains(outside), "the page contains `{outside}`");
+    }
+    let from = page.find("dbduel-records\">").unwrap() + "dbduel-records\">".len();
+    let records = &page[from..from + page[from..].find("</script>").unwrap()];
+    let records: serde_json::Value = serde_json::from_str(records).unwrap();
+    let trials: Vec<TrialRecord> = serde_json::from_value(records["trials"].clone()).unwrap();
+    assert!(
+        trials == troubled().trials,
+        "the raw records inside the page are whole"
+    );
 }
 
 #[test]

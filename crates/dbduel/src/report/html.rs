@@ -29,6 +29,9 @@ const CELL_METRICS: [(&str, &str); 6] = [
     ("errors_per_s", "errors/s"),
 ];
 
+/// The latency that gets a drawing of its own.
+const LATENCY_METRIC: &str = "latency_ms_p95";
+
 pub struct Html;
 
 impl Report for Html {
@@ -125,7 +128,9 @@ fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Valu
     });
     context! {
         label => workload.workload, options, unit => wording::unit(&workload.metric), title => wording::metric_title(&workload.metric),
-        curves => chart::curves(&evidence.plan, workload),
+        curves => chart::curves(&evidence.plan, workload, &workload.metric),
+        seconds => chart::seconds(evidence, workload),
+        latency => chart::curves(&evidence.plan, workload, LATENCY_METRIC), latency_title => wording::metric_title(LATENCY_METRIC),
         duels => workload.duels.iter().map(|duel| duel_context(evidence, workload, duel)).collect::<Vec<Value>>(),
         cell_columns => cell_columns(workload).iter().map(|(_, title)| *title).collect::<Vec<&str>>(),
         cells => workload.cells.iter().map(|cell| cell_context(workload, cell)).collect::<Vec<Value>>(),
@@ -148,6 +153,7 @@ fn duel_context(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
 /// One row per point, then the whole sweep.
 fn rows(points: &[Comparison], overall: &Comparison) -> Vec<Value> {
     let sweep = (points.len() > 1).then_some(overall);
+    let said = sweep.map_or(&[][..], |overall| &overall.caveats);
     let row = |comparison: &Comparison| {
         context! {
             overall => comparison.point.is_none(),
@@ -155,7 +161,7 @@ fn rows(points: &[Comparison], overall: &Comparison) -> Vec<Value> {
             baseline => wording::optional_number(comparison.baseline_value), candidate => wording::optional_number(comparison.candidate_value),
             ratio => wording::ratio_only(comparison), interval => wording::interval(comparison), t => comparison.basis == stats::Basis::T,
             blocks => comparison.blocks, class => comparison.word.as_str().replace(' ', "-"), word => wording::word(comparison),
-            caveats => comparison.caveats.iter().map(|caveat| caveat.as_str()).collect::<Vec<_>>().join("; "),
+            caveats => wording::caveats(comparison, if comparison.point.is_none() { &[] } else { said }),
         }
     };
     points.iter().chain(sweep).map(row).collect()

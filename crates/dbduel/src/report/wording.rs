@@ -106,7 +106,7 @@ fn place(points: &[Point]) -> String {
     }
 }
 
-/// The absolute differences over the points: `mean -188 tps, largest -25.9 tps at 1 client …`.
+/// The absolute differences over the points: `Mean difference -188 tps over 4 points; highest …`.
 pub fn difference(workload: &WorkloadConclusions, duel: &Duel) -> Option<String> {
     let difference = duel.difference.as_ref()?;
     let unit = unit(&workload.metric);
@@ -114,7 +114,7 @@ pub fn difference(workload: &WorkloadConclusions, duel: &Duel) -> Option<String>
         format!("{} {unit} at {}", signed(*value), point_text(point))
     };
     let text = format!(
-        "mean difference {} {unit} over {}; highest {}, lowest {}",
+        "Mean difference {} {unit} over {}; highest {}, lowest {}",
         signed(difference.mean),
         count(duel.points.len(), "point"),
         extreme(&difference.max),
@@ -138,7 +138,7 @@ pub fn losses(duel: &Duel) -> String {
         .map(lost_point)
         .collect();
     let mut text = match lost.len() {
-        0 => format!("no point at which {candidate} is shown to lose"),
+        0 => format!("No point at which {candidate} is shown to lose"),
         _ => format!("{candidate} loses at {}", lost.join(", ")),
     };
     for (from, to) in &duel.crossings {
@@ -165,7 +165,7 @@ pub fn sharpness(duel: &Duel) -> Option<String> {
     let overall = &duel.overall;
     let [one, three, five] = duel.blocks_needed?;
     let mut text = format!(
-        "spread between blocks {} (sd of the log ratio, {})",
+        "Spread between blocks {} (sd of the log ratio, {})",
         percent(overall.sd?),
         blocks(overall)
     );

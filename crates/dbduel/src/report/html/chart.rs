@@ -6,8 +6,8 @@
 use minijinja::{Value, context};
 
 use crate::analysis::{Cell, Comparison, Duel, WorkloadConclusions};
-use crate::report::wording;
-use crate::store::format::{PlanRecord, Point, point_text};
+use crate::report::{Evidence, wording};
+use crate::store::format::{ContenderRecord, PlanRecord, Point, point_text};
 
 /// Paper in user units. The page scales it, so this only fixes proportions.
 const WIDTH: f64 = 560.0;
@@ -61,15 +61,15 @@ impl Scale {
     }
 }
 
-/// One contender's throughput over what varies, with the interval of each mean as a band.
-pub fn curves(plan: &PlanRecord, workload: &WorkloadConclusions) -> Option<Value> {
+/// A metric of each contender over what varies, with the interval of each mean as a band.
+pub fn curves(plan: &PlanRecord, workload: &WorkloadConclusions, metric: &str) -> Option<Value> {
     let variable = workload.points.first()?.keys().next()?.clone();
-    let positions: Vec<u64> = workload.points.iter().map(|point| varied(point)).collect();
+    let positions: Vec<u64> = workload.points.iter().map(varied).collect();
     let cells = || {
         workload
             .cells
             .iter()
-            .filter_map(|cell| cell.metrics.get(&workload.metric))
+            .filter_map(|cell| cell.metrics.get(metric))
     };
     let most = cells()
         .map(|summary| summary.high.unwrap_or(summary.mean).max(summary.mean))
@@ -103,18 +103,19 @@ pub fn curves(plan: &PlanRecord, workload: &WorkloadConclusions) -> Option<Value
         .contenders
         .iter()
         .enumerate()
-        .map(|(index, contender)| curve(workload, &contender.name, index, &x, &y));
+        .map(|(index, contender)| curve(workload, metric, &contender.name, index, &x, &y));
     Some(context! {
         width => WIDTH, height => HEIGHT, left => LEFT, right => RIGHT, top => TOP, bottom => BOTTOM,
         x_ticks => ticks(&x, &x_ticks), y_ticks => ticks(&y, &y.ticks()),
         x_title => if logarithmic { format!("{variable} (log scale)") } else { variable },
-        y_title => wording::unit(&workload.metric),
+        y_title => wording::unit(metric),
         lines => lines.collect::<Vec<Value>>(),
     })
 }
 
 fn curve(
     workload: &WorkloadConclusions,
+    metric: &str,
     contender: &str,
     index: usize,
     x: &Scale,
@@ -125,7 +126,7 @@ fn curve(
         .iter()
         .filter(|cell| cell.contender == contender);
     let measured: Vec<(&Cell, _)> = ours
-        .filter_map(|cell| Some((cell, cell.metrics.get(&workload.metric)?)))
+        .filter_map(|cell| Some((cell, cell.metrics.get(metric)?)))
         .collect();
     let at = |point: &Point| x.place(varied(point) as f64);
     let line: Vec<String> = measured
@@ -147,17 +148,83 @@ fn curve(
         context! {
             x => at(&cell.point), y => y.place(summary.mean),
             title => format!("{contender}, {}: {} {}, {}", point_text(&cell.point), wording::number(summary.mean),
-                wording::unit(&workload.metric), wording::count(summary.trials, "trial")),
+                wording::unit(metric), wording::count(summary.trials, "trial")),
         }
     });
     context! { name => contender, color => index % 6, line => line.join(" "), band => band.join(" "), dots => dots.collect::<Vec<Value>>() }
 }
 
+/// Throughput in each second of one trial per contender: the largest point in the first block of
+/// which every contender left a series. Raw, so that a stall shows as a stall.
+pub fn seconds(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Value> {
+    let point = workload.points.last()?;
+    let (block, series) = (1..=evidence.plan.method.blocks)
+        .find_map(|block| Some((block, series_of(evidence, workload, point, block)?)))?;
+    let values = || series.iter().flatten();
+    let x = Scale {
+        low: values().map(|(second, _)| *second).min_by(f64::total_cmp)?,
+        high: values().map(|(second, _)| *second).max_by(f64::total_cmp)?,
+        start: LEFT + 14.0,
+        end: RIGHT - 14.0,
+        logarithmic: false,
+    };
+    let most = values().map(|(_, value)| *value).max_by(f64::total_cmp)?;
+    let y = Scale {
+        low: 0.0,
+        high: most.max(1.0) * 1.05,
+        start: BOTTOM,
+        end: TOP,
+        logarithmic: false,
+    };
+    let names = evidence.plan.contenders.iter().enumerate();
+    let lines = names.zip(&series).map(|((index, contender), seconds)| {
+        let places = seconds.iter().map(|(second, value)| format!("{},{}", x.place(*second), y.place(*value)));
+        context! { name => contender.name, color => index % 6, line => places.collect::<Vec<_>>().join(" ") }
+    });
+    Some(context! {
+        width => WIDTH, height => HEIGHT, left => LEFT, right => RIGHT, top => TOP, bottom => BOTTOM,
+        x_ticks => ticks(&x, &x.ticks()), y_ticks => ticks(&y, &y.ticks()), x_title => "second", y_title => SERIES_COLUMN,
+        lines => lines.collect::<Vec<Value>>(), block, point => point_text(point),
+    })
+}
+
+/// What is drawn of a series, over its first column.
+const SERIES_COLUMN: &str = "tps";
+
+/// Seconds and values of every contender, in the plan's order; `None` unless all are there.
+fn series_of(
+    evidence: &Evidence,
+    workload: &WorkloadConclusions,
+    point: &Point,
+    block: u32,
+) -> Option<Vec<Vec<(f64, f64)>>> {
+    let of_contender = |contender: &ContenderRecord| {
+        let trial = evidence.trials.iter().find(|trial| {
+            (&trial.workload, &trial.contender, &trial.point, trial.block)
+                == (&workload.workload, &contender.name, point, block)
+        })?;
+        let series = evidence
+            .series
+            .get(&trial.trial)
+            .filter(|series| !series.rows.is_empty())?;
+        let column = series
+            .columns
+            .iter()
+            .position(|name| name == SERIES_COLUMN)?;
+        series
+            .rows
+            .iter()
+            .map(|row| Some((*row.first()?, *row.get(column)?)))
+            .collect::<Option<Vec<(f64, f64)>>>()
+    };
+    evidence.plan.contenders.iter().map(of_contender).collect()
+}
+
 /// Every point's ratio with its intervals, and the whole sweep below them.
 pub fn forest(plan: &PlanRecord, duel: &Duel) -> Option<Value> {
     const ROW: f64 = 30.0;
-    const LABELS: f64 = 104.0;
-    const NUMBERS: f64 = 400.0;
+    const LABELS: f64 = 132.0;
+    const NUMBERS: f64 = 384.0;
     let sweep = (duel.points.len() > 1).then_some(&duel.overall);
     let rows: Vec<&Comparison> = duel
         .points
@@ -176,7 +243,7 @@ pub fn forest(plan: &PlanRecord, duel: &Duel) -> Option<Value> {
         one => x.place(1.0), margin_from => x.place(1.0 / (1.0 + plan.method.margin)).max(LABELS),
         margin_to => x.place(1.0 + plan.method.margin).min(NUMBERS),
         x_ticks => ratio_ticks(&x), rows => drawn.collect::<Vec<Value>>(),
-        x_title => "ratio, candidate / baseline (right of 1: candidate better)",
+        x_title => "ratio (right of 1: candidate better)",
     })
 }
 
