@@ -22,7 +22,8 @@ pub fn describe(work: &Path) -> HostRecord {
         cpu_model: model.unwrap_or_else(unseen),
         cores: cpus().len() as u32,
         memory_bytes: procfs::Meminfo::current().map_or(0, |memory| memory.mem_total),
-        kernel: fs::read_to_string("/proc/sys/kernel/osrelease").map_or_else(|_| unseen(), |text| text.trim().to_owned()),
+        kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
+            .map_or_else(|_| unseen(), |text| text.trim().to_owned()),
         storage: storage_under(work).unwrap_or_else(unseen),
         virtualisation: virtualisation(),
     }
@@ -32,12 +33,16 @@ pub fn describe(work: &Path) -> HostRecord {
 fn storage_under(folder: &Path) -> Option<String> {
     let folder = folder.canonicalize().ok()?;
     let mounts = procfs::process::Process::myself().ok()?.mountinfo().ok()?;
-    let mount = mounts.into_iter().filter(|mount| folder.starts_with(&mount.mount_point)).max_by_key(|mount| mount.mount_point.as_os_str().len())?;
+    let mount = mounts
+        .into_iter()
+        .filter(|mount| folder.starts_with(&mount.mount_point))
+        .max_by_key(|mount| mount.mount_point.as_os_str().len())?;
     Some(format!("{} on {}", mount.fs_type, mount.mount_source.unwrap_or_default()))
 }
 
 fn virtualisation() -> String {
-    let flags = procfs::CpuInfo::current().ok().and_then(|info| info.flags(0).map(|flags| flags.contains(&"hypervisor")));
+    let flags =
+        procfs::CpuInfo::current().ok().and_then(|info| info.flags(0).map(|flags| flags.contains(&"hypervisor")));
     let product = fs::read_to_string("/sys/class/dmi/id/product_name").unwrap_or_default();
     match (flags, product.trim()) {
         (Some(true), "") => "virtual machine".to_owned(),
@@ -50,7 +55,8 @@ fn virtualisation() -> String {
 /// The CPUs this process may use.
 fn cpus() -> Vec<usize> {
     let set = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0));
-    let allowed = set.map(|set| (0..nix::sched::CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect());
+    let allowed =
+        set.map(|set| (0..nix::sched::CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect());
     allowed.unwrap_or_else(|_| vec![0])
 }
 

@@ -13,7 +13,9 @@ use crate::report::REPORTS;
 pub fn list(args: &ListArgs) -> Result<u8, Failure> {
     let rows = match args.what {
         Listed::Engines => engines()?,
-        Listed::Workloads => load::WORKLOADS.iter().map(|kind| entry(kind.name, kind.description, kind.example)).collect(),
+        Listed::Workloads => {
+            load::WORKLOADS.iter().map(|kind| entry(kind.name, kind.description, kind.example)).collect()
+        }
         Listed::Observers => OBSERVERS.iter().map(|kind| entry(kind.name, kind.description, kind.example)).collect(),
         Listed::Reports => {
             REPORTS.iter().map(|report| entry(report.name(), report.description(), report.example())).collect()
@@ -47,7 +49,13 @@ fn engines() -> Result<Vec<Value>> {
 fn table(rows: &[Value]) -> String {
     let mut table = comfy_table::Table::new();
     table.load_preset(comfy_table::presets::NOTHING);
-    let cells = |row: &Value| row.as_object().into_iter().flatten().map(|(_, value)| value.as_str().unwrap_or("").to_owned()).collect::<Vec<_>>();
+    let cells = |row: &Value| {
+        row.as_object()
+            .into_iter()
+            .flatten()
+            .map(|(_, value)| value.as_str().unwrap_or("").to_owned())
+            .collect::<Vec<_>>()
+    };
     if let Some(first) = rows.first().and_then(Value::as_object) {
         table.set_header(first.keys());
     }
@@ -85,9 +93,7 @@ pub fn cache(args: &CacheArgs) -> Result<u8, Failure> {
     }
     let contents = cache.contents()?;
     let bytes: u64 = contents.iter().map(|entry| entry.bytes).sum();
-    let row = |entry: &engine::CacheEntry| {
-        json!({ "what": entry.kind, "name": entry.name, "size": quantity::bytes_text(entry.bytes) })
-    };
+    let row = |entry: &engine::CacheEntry| json!({ "what": entry.kind, "name": entry.name, "size": quantity::bytes_text(entry.bytes) });
     say(&table(&contents.iter().map(row).collect::<Vec<_>>()))?;
     say(&format!("{} in {}\n", quantity::bytes_text(bytes), cache.root().display()))?;
     Ok(exit::DONE)

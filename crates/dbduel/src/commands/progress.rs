@@ -87,7 +87,8 @@ impl Progress {
 }
 
 fn bar(trials: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:24} {pos}/{len} trials, {elapsed} gone, {eta} left at most  {wide_msg}");
+    let style =
+        ProgressStyle::with_template("{bar:24} {pos}/{len} trials, {elapsed} gone, {eta} left at most  {wide_msg}");
     let bar = ProgressBar::new(trials as u64).with_style(style.expect("the template is valid"));
     bar.enable_steady_tick(Duration::from_millis(250));
     bar

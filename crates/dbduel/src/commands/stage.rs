@@ -45,7 +45,8 @@ impl<'a> Stage<'a> {
         logs: &Path,
         progress: &Progress,
     ) -> Result<Stage<'a>> {
-        let workloads = experiment.workloads.iter().map(|choice| Ok((choice, build(choice)?))).collect::<Result<_>>()?;
+        let workloads =
+            experiment.workloads.iter().map(|choice| Ok((choice, build(choice)?))).collect::<Result<_>>()?;
         let clients = plan.record.trials.iter().map(|trial| clients_of(trial, experiment));
         let mut stage = Stage {
             experiment,
@@ -113,7 +114,8 @@ impl<'a> Stage<'a> {
     }
 
     fn work_of(&self, storage: &Storage) -> &WorkFolder {
-        let (_, work) = self.works.iter().find(|(known, _)| known == storage).expect("every contender has a work folder");
+        let (_, work) =
+            self.works.iter().find(|(known, _)| known == storage).expect("every contender has a work folder");
         work
     }
 
@@ -123,7 +125,8 @@ impl<'a> Stage<'a> {
         let facts = |staged: &Staged| {
             progress.status(&format!("starting {} once", staged.contender.name));
             let logs = logs.join(format!("rehearsal-{}", slug(&staged.contender.name)));
-            let facts = std::fs::create_dir_all(&logs).map_err(Into::into).and_then(|()| self.facts(staged, plan, &logs));
+            let facts =
+                std::fs::create_dir_all(&logs).map_err(Into::into).and_then(|()| self.facts(staged, plan, &logs));
             let facts = facts.with_context(|| format!("cannot start contender `{}`", staged.contender.name));
             (staged.contender.name.clone(), facts)
         };
@@ -169,7 +172,8 @@ pub fn build(choice: &WorkloadChoice) -> Result<Arc<dyn Workload>> {
 
 /// The point says how many, or else the workload does.
 fn clients_of(planned: &PlannedTrial, experiment: &Experiment) -> u32 {
-    let fixed = experiment.workloads.iter().find(|choice| choice.label == planned.workload).map_or(1, |choice| choice.clients);
+    let fixed =
+        experiment.workloads.iter().find(|choice| choice.label == planned.workload).map_or(1, |choice| choice.clients);
     planned.point.get("clients").map_or(fixed, |clients| *clients as u32)
 }
 

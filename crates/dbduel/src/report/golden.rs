@@ -136,3 +136,36 @@ fn every_report_says_what_it_is_and_how_to_get_it() {
     let message = find("pdf").err().unwrap().to_string();
     assert!(message.contains("`pdf`") && message.contains("html"), "{message}");
 }
+
+/// A third contender under a quoted, comma-ridden name; it is faster everywhere.
+fn three_contenders() -> Evidence {
+    let mut evidence = evidence(&Story { blocks: 12, ..Story::default() });
+    let mut third = evidence.plan.contenders[1].clone();
+    third.name = "5.7, \"fast\"".into();
+    let copy = |trial: &TrialRecord| {
+        let mut trial = trial.clone();
+        trial.contender = third.name.clone();
+        trial.trial += 1000;
+        trial.metrics.entry("tps".into()).and_modify(|tps| *tps *= 1.5);
+        trial
+    };
+    let ours = |trial: &&TrialRecord| trial.contender == evidence.plan.contenders[1].name;
+    let added: Vec<TrialRecord> = evidence.trials.iter().filter(ours).map(copy).collect();
+    evidence.trials.extend(added);
+    evidence.plan.contenders.push(third);
+    evidence.conclusions = conclude(&evidence.plan, &evidence.run, &evidence.trials);
+    evidence
+}
+
+#[test]
+fn every_candidate_gets_a_verdict_of_its_own() {
+    let evidence = three_contenders();
+    let text = text::Text.write(&evidence, &Options::default()).unwrap();
+    assert!(text.contains("`5.6 <b>&tuned` is slower than `5.5`"), "{text}");
+    assert!(text.contains("`5.7, \"fast\"` is faster than `5.5`"), "{text}");
+    let page = html::Html.write(&evidence, &Options::default()).unwrap();
+    assert_eq!(page.matches("<section class=\"verdict").count(), 2);
+    let csv = csv::Csv.write(&evidence, &Options::default()).unwrap();
+    assert!(csv.contains("\"5.7, \"\"fast\"\"\""), "the name is one cell");
+    assert!(csv.lines().all(|line| line.matches("\"\"fast").count() <= 1));
+}

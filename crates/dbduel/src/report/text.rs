@@ -77,7 +77,7 @@ fn duel_section(workload: &WorkloadConclusions, duel: &Duel) -> Vec<String> {
         duel.baseline,
         wording::metric_title(&workload.metric)
     );
-    let mut lines = vec![title, table(workload, &workload.metric, &duel.points, Some(&duel.overall))];
+    let mut lines = vec![title, table(workload, &workload.metric, &duel.points, &duel.overall)];
     lines.push(
         "Ratio above 1: the candidate is better. n counts pairs. Intervals of points hold together; one marked t is"
             .to_owned(),
@@ -89,44 +89,41 @@ fn duel_section(workload: &WorkloadConclusions, duel: &Duel) -> Vec<String> {
     for other in &duel.others {
         lines.push(String::new());
         lines.push(wording::metric_title(&other.metric));
-        lines.push(table(workload, &other.metric, &other.points, Some(&other.overall)));
+        lines.push(table(workload, &other.metric, &other.points, &other.overall));
     }
     lines
 }
 
 /// One row per point, then the whole sweep.
-fn table(workload: &WorkloadConclusions, metric: &str, points: &[Comparison], overall: Option<&Comparison>) -> String {
-    let unit = wording::unit(metric);
-    let mut table = Table::new();
-    table.load_preset(TABLE_STYLE).set_width(WIDTH).set_content_arrangement(ContentArrangement::Dynamic);
-    let (baseline, candidate) = points.first().map_or(("", ""), |first| (&first.baseline, &first.candidate));
-    table.set_header([
-        "point".to_owned(),
-        format!("{baseline} {unit}"),
-        format!("{candidate} {unit}"),
-        "ratio".to_owned(),
-        "interval".to_owned(),
-        "n".to_owned(),
-        "word".to_owned(),
-    ]);
-    let sweep = overall.filter(|_| points.len() > 1);
+fn table(workload: &WorkloadConclusions, metric: &str, points: &[Comparison], overall: &Comparison) -> String {
+    let mut table = empty_table(metric, overall);
+    let sweep = (points.len() > 1).then_some(overall);
+    // What holds for the whole sweep stands in the headline already.
     let said = sweep.map_or(&[][..], |overall| &overall.caveats);
     for comparison in points {
         let name = comparison.point.as_ref().map(point_text).unwrap_or_default();
         let extra = wording::caveats(comparison, said);
-        table.add_row(row(
-            name,
-            comparison,
-            format!("{}{extra}{}", wording::word(comparison), failures(workload, comparison)),
-        ));
+        let word = format!("{}{extra}{}", wording::word(comparison), failures(workload, comparison));
+        table.add_row(row(name, comparison, word));
     }
     if let Some(overall) = sweep {
         table.add_row(row("whole sweep".to_owned(), overall, wording::word(overall).to_owned()));
     }
-    for column in 1..6 {
-        table.column_mut(column).expect("the table has seven columns").set_cell_alignment(CellAlignment::Right);
-    }
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+/// The header, with every column of numbers set to the right.
+fn empty_table(metric: &str, overall: &Comparison) -> Table {
+    let unit = wording::unit(metric);
+    let mut table = Table::new();
+    table.load_preset(TABLE_STYLE).set_width(WIDTH).set_content_arrangement(ContentArrangement::Dynamic);
+    let (baseline, candidate) = (format!("{} {unit}", overall.baseline), format!("{} {unit}", overall.candidate));
+    table.set_header(["point", &baseline, &candidate, "ratio", "interval", "n", "word"]);
+    for column in 1..6 {
+        let numbers = table.column_mut(column).expect("the table has seven columns");
+        numbers.set_cell_alignment(CellAlignment::Right);
+    }
+    table
 }
 
 fn row(name: String, comparison: &Comparison, word: String) -> [String; 7] {

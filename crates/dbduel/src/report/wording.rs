@@ -148,6 +148,9 @@ pub fn method(plan: &PlanRecord) -> String {
         plan.seed,
         short_hash(plan)
     );
+    if plan.contenders.len() > 2 {
+        text += &format!("; {} candidates share the error", plan.contenders.len() - 1);
+    }
     if !method.left_out.is_empty() {
         text += &format!("; left out: {}", method.left_out.join(", "));
     }
@@ -246,8 +249,8 @@ fn quoted(name: &str) -> String {
 /// Three significant digits at least, and thousands set apart.
 pub fn number(value: f64) -> String {
     let digits = match value.abs() {
-        size if size >= 100.0 || size == 0.0 => 0,
-        size if size >= 10.0 => 1,
+        size if size >= 99.95 || size == 0.0 => 0,
+        size if size >= 9.995 => 1,
         size if size >= 1.0 => 2,
         _ => 4,
     };
@@ -326,6 +329,7 @@ mod tests {
             (0.01234, "0.0123"),
             (3.456, "3.46"),
             (34.56, "34.6"),
+            (99.97, "100"),
             (999.4, "999"),
             (1234567.0, "1,234,567"),
             (-1480.2, "-1,480"),
