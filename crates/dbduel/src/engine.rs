@@ -37,7 +37,9 @@ pub use provision::{Client, Layout, Package};
 pub use selfcheck::{Checked, selfcheck};
 pub use server::{DATABASE, Purpose, Server, StartOptions};
 pub use settings::{Agreement, Effective};
-pub use snapshot::{Snapshot, apply_page_cache, find_snapshot, resident_fraction, save_snapshot, snapshot_key, template};
+pub use snapshot::{
+    Snapshot, apply_page_cache, find_snapshot, resident_fraction, save_snapshot, snapshot_key, template,
+};
 
 /// All engines, in the order `dbduel list engines` shows them.
 pub static ENGINES: &[&dyn Engine] = &[&sqlite::Sqlite, &mysql::MYSQL, &mariadb::MARIADB, &postgres::Postgres];
@@ -57,7 +59,7 @@ pub trait Engine: Sync {
     /// The server in a folder that somebody unpacked.
     fn find_in(&self, basedir: &Path, libraries: &[PathBuf]) -> Result<Found>;
     /// Settings that change how the files look, so that data made with others cannot be used.
-    fn shaping_settings(&self) -> &'static [&'static str];
+    fn shaping_settings(&self, version: &[u32]) -> Vec<&'static str>;
     /// The account a server needs when dbduel's own will not do.
     fn account(&self) -> Result<Option<Account>>;
     /// Fills the empty folder `site.data` with a data directory without user tables.

@@ -100,8 +100,26 @@ const ROUNDED_DOWN: &[(&str, i128)] = &[
 /// Values that are lists of parts: asking for one part is not asking for the others to go.
 const LISTS: &[&str] = &["sql_mode", "optimizer_switch", "tls_version", "log_output", "event_scheduler"];
 /// Options whose variable has another name.
-const SHOWN_AS: &[(&str, &[&str])] =
-    &[("transaction_isolation", &["tx_isolation"]), ("tx_isolation", &["transaction_isolation"]), ("memlock", &["locked_in_memory"])];
+const SHOWN_AS: &[(&str, &[&str])] = &[
+    ("transaction_isolation", &["tx_isolation"]),
+    ("tx_isolation", &["transaction_isolation"]),
+    ("memlock", &["locked_in_memory"]),
+];
+/// Settings that decide how files look when they are made.
+const SHAPING: &[&str] = &[
+    "innodb_page_size",
+    "innodb_file_per_table",
+    "innodb_file_format",
+    "innodb_checksum_algorithm",
+    "innodb_data_file_path",
+    "innodb_default_row_format",
+    "innodb_undo_tablespaces",
+    "character_set_server",
+    "collation_server",
+    "lower_case_table_names",
+];
+/// Versions before 5.6 do not start when these differ from the files that are there.
+const LOG_FILES: &[&str] = &["innodb_log_file_size", "innodb_log_files_in_group"];
 /// What a load relaxes; the data at rest are the same.
 const LOAD_SETTINGS: &[(&str, &str)] = &[("local_infile", "1"), ("innodb_flush_log_at_trx_commit", "0")];
 
@@ -154,22 +172,9 @@ impl Engine for MysqlFamily {
         Ok(Found { version: self.version_of(&server, libraries)?, server, basedir: Some(basedir) })
     }
 
-    fn shaping_settings(&self) -> &'static [&'static str] {
-        // The log files are here because 5.5 refuses to start when their size changed.
-        &[
-            "innodb_page_size",
-            "innodb_file_per_table",
-            "innodb_file_format",
-            "innodb_log_file_size",
-            "innodb_log_files_in_group",
-            "innodb_checksum_algorithm",
-            "innodb_data_file_path",
-            "innodb_default_row_format",
-            "innodb_undo_tablespaces",
-            "character_set_server",
-            "collation_server",
-            "lower_case_table_names",
-        ]
+    fn shaping_settings(&self, version: &[u32]) -> Vec<&'static str> {
+        let log_files: &[&str] = if version < &[5, 6] { LOG_FILES } else { &[] };
+        SHAPING.iter().chain(log_files).copied().collect()
     }
 
     fn account(&self) -> Result<Option<Account>> {
@@ -254,7 +259,8 @@ impl Engine for MysqlFamily {
 
     fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str {
         let value = |name: &str| effective.get(name).map(String::as_str).unwrap_or("");
-        let unsafe_flush = ["nosync", "littlesync"].iter().any(|method| value("innodb_flush_method").eq_ignore_ascii_case(method));
+        let unsafe_flush =
+            ["nosync", "littlesync"].iter().any(|method| value("innodb_flush_method").eq_ignore_ascii_case(method));
         if parse_switch(value("innodb_doublewrite")) == Some(false) || unsafe_flush {
             return "D0";
         }
@@ -427,10 +433,30 @@ fn compare(effective: &Effective, name: &str, asked: &str) -> Agreement {
         let asked = if parse_switch(asked) == Some(false) { "ON" } else { "OFF" };
         return compare(effective, "log_bin", asked);
     }
+    if let Some(on) = parse_switch(asked)
+        && let Some(agreement) = compare_feature(effective, name, on)
+    {
+        return agreement;
+    }
     let aliases = SHOWN_AS.iter().find(|(option, _)| *option == name).map_or(&[][..], |(_, names)| names);
     let shown = std::iter::once(name).chain(aliases.iter().copied()).find_map(|name| effective.values.get(name));
     let Some(actual) = shown else { return Agreement::Unknown };
     Agreement::of(means_the_same(effective, name, asked, actual), actual)
+}
+
+/// Options that switch a feature on or off and have no variable of their name.
+fn compare_feature(effective: &Effective, name: &str, on: bool) -> Option<Agreement> {
+    let value = |name: &str| effective.values.get(name).map(String::as_str);
+    match name {
+        "ssl" => value("have_ssl").map(|actual| Agreement::of(on == (actual == "YES"), actual)),
+        "skip_ssl" => compare_feature(effective, "ssl", !on),
+        // The plugin's variables exist only while it is loaded.
+        "mysqlx" => {
+            let loaded = value("mysqlx_port").is_some();
+            Some(Agreement::of(on == loaded, if loaded { "ON" } else { "OFF" }))
+        }
+        _ => None,
+    }
 }
 
 fn means_the_same(effective: &Effective, name: &str, asked: &str, actual: &str) -> bool {
@@ -538,6 +564,9 @@ mod tests {
         check("ssl", "OFF", &[("have_ssl", "YES")], false);
         check("mysqlx", "OFF", &[("mysqlx_port", "33060")], false);
         check("mysqlx", "OFF", &[], true);
+        check("mysqlx", "ON", &[], false);
+        check("ssl", "ON", &[("have_ssl", "YES")], true);
+        check("skip_ssl", "ON", &[("have_ssl", "YES")], false);
     }
 
     #[test]
@@ -584,7 +613,8 @@ mod tests {
             let expected = format!("{START}{plumbing} {SOCKET} --skip-networking {own} --max-connections=36\n");
             assert_eq!(command_line(kind, version, &[], None, Purpose::Measure), expected, "{kind} {version}");
         };
-        let modern = " --secure-file-priv= --loose-auto-generate-certs=OFF --loose-sha256-password-auto-generate-rsa-keys=OFF";
+        let modern =
+            " --secure-file-priv= --loose-auto-generate-certs=OFF --loose-sha256-password-auto-generate-rsa-keys=OFF";
         check("mysql", "5.5.9", "", "--skip-log-bin");
         check("mysql", "5.6.24", "", "--skip-log-bin --skip-ssl");
         check("mysql", "5.7.29", modern, "--skip-log-bin --skip-ssl");
@@ -622,7 +652,8 @@ mod tests {
     #[test]
     fn the_durability_class_is_what_the_settings_promise() {
         let check = |pairs: &[(&str, &str)], expected: &str| {
-            let mut values = effective(&[("innodb_doublewrite", "ON"), ("log_bin", "OFF"), ("sync_binlog", "0")]).values;
+            let mut values =
+                effective(&[("innodb_doublewrite", "ON"), ("log_bin", "OFF"), ("sync_binlog", "0")]).values;
             values.extend(effective(pairs).values);
             assert_eq!(MYSQL.durability_class(&values), expected, "{pairs:?}");
         };

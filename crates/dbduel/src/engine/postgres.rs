@@ -102,8 +102,8 @@ impl Engine for Postgres {
         Ok(Found { version: version_of(&server, libraries)?, server, basedir: Some(basedir) })
     }
 
-    fn shaping_settings(&self) -> &'static [&'static str] {
-        BY_INITDB
+    fn shaping_settings(&self, _version: &[u32]) -> Vec<&'static str> {
+        BY_INITDB.to_vec()
     }
 
     fn account(&self) -> Result<Option<Account>> {
@@ -366,7 +366,8 @@ mod tests {
         check("17.7", &[("data_checksums", "off")], "--no-sync -E UTF8 --locale=C");
         check("18.6", &[("data_checksums", "off")], "--no-sync -E UTF8 --locale=C --no-data-checksums");
         check("18.6", &[("wal_segment_size", "64MB")], "--no-sync -E UTF8 --locale=C --wal-segsize=64");
-        let old = initdb_arguments(&installation("9.6.24"), Path::new("/d"), &settings(&[("wal_segment_size", "64MB")]));
+        let old =
+            initdb_arguments(&installation("9.6.24"), Path::new("/d"), &settings(&[("wal_segment_size", "64MB")]));
         assert!(old.is_err());
     }
 
@@ -392,7 +393,8 @@ mod tests {
     #[test]
     fn on_the_socket_no_port_is_opened_and_no_password_asked() {
         let (line, rules) = launch(None, &[("shared_buffers", "1GB"), ("data_checksums", "on")], Purpose::Measure);
-        let expected = "-D /d -k /f -p 5432 -c listen_addresses= -c max_connections=36 -c ssl=off -c shared_buffers=1GB";
+        let expected =
+            "-D /d -k /f -p 5432 -c listen_addresses= -c max_connections=36 -c ssl=off -c shared_buffers=1GB";
         assert_eq!((line.as_str(), rules.as_str()), (expected, "local all all trust\n"));
     }
 

@@ -117,7 +117,9 @@ impl Server {
         engine.secure(&mut admin, installation, &server.places)?;
         server.effective = engine.read_settings(&mut admin)?;
         server.version = admin.server_version().to_owned();
-        verify(engine, &server.effective, &server.launch.asked).with_context(|| server.see_log())?;
+        if let Err(error) = verify(engine, &server.effective, &server.launch.asked) {
+            bail!("{error}\n{}", server.see_log());
+        }
         Ok(server)
     }
 
@@ -200,7 +202,9 @@ impl Server {
         match process.wait(STOP_LIMIT)? {
             Some(Exit::Status(0)) => Ok(()),
             Some(exit) => bail!("{name} did not stop cleanly: it {exit}\n{}", self.what_it_said()),
-            None => bail!("{name} did not stop within {} s and was killed\n{}", STOP_LIMIT.as_secs(), self.what_it_said()),
+            None => {
+                bail!("{name} did not stop within {} s and was killed\n{}", STOP_LIMIT.as_secs(), self.what_it_said())
+            }
         }
     }
 
@@ -309,6 +313,10 @@ fn program(
     nuisance: &mut ChaCha8Rng,
 ) -> Result<Program> {
     ensure!(options.data.is_dir(), "no data directory {}", options.data.display());
+    if installation.engine().account()?.is_some() {
+        check_entrance(options.data)?;
+        check_entrance(&installation.server)?;
+    }
     let padding = "x".repeat(nuisance.random_range(0..=PADDING_BYTES_MAX));
     let mut environment = server_environment();
     environment.push(("DBDUEL_PADDING".into(), padding.into()));
@@ -321,6 +329,20 @@ fn program(
         cores: options.cores.to_vec(),
         ..Program::new(&installation.server, options.log)
     })
+}
+
+/// Fails when a server under another account could not reach a path; it would say less itself.
+fn check_entrance(path: &Path) -> Result<()> {
+    for folder in path.ancestors().skip(1) {
+        let mode =
+            fs::metadata(folder).with_context(|| format!("cannot read {}", folder.display()))?.permissions().mode();
+        ensure!(
+            mode & 0o001 != 0,
+            "the server runs under another user, who may not enter {}; allow it (chmod o+x) or use another folder",
+            folder.display()
+        );
+    }
+    Ok(())
 }
 
 /// What a server sees of dbduel's environment: nothing that could configure it or hold a secret.

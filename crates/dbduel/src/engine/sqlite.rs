@@ -21,12 +21,43 @@ pub const FILE: &str = "bench.db";
 const BUSY_TIMEOUT_MS: &str = "30000";
 /// Pragmas that must come before the file's first page is written, in this order.
 const FIRST: &[&str] = &["page_size", "auto_vacuum", "encoding", "journal_mode"];
-/// What the report shows although nobody asked for it.
+/// Pragmas that show a value when read; the others do something.
 const SHOWN: &[&str] = &[
-    "auto_vacuum", "automatic_index", "busy_timeout", "cache_size", "cache_spill", "cell_size_check",
-    "checkpoint_fullfsync", "encoding", "foreign_keys", "fullfsync", "journal_mode", "journal_size_limit",
-    "locking_mode", "mmap_size", "page_size", "read_uncommitted", "recursive_triggers", "secure_delete",
-    "synchronous", "temp_store", "threads", "wal_autocheckpoint",
+    "analysis_limit",
+    "application_id",
+    "auto_vacuum",
+    "automatic_index",
+    "busy_timeout",
+    "cache_size",
+    "cache_spill",
+    "cell_size_check",
+    "checkpoint_fullfsync",
+    "defer_foreign_keys",
+    "encoding",
+    "foreign_keys",
+    "fullfsync",
+    "hard_heap_limit",
+    "ignore_check_constraints",
+    "journal_mode",
+    "journal_size_limit",
+    "legacy_alter_table",
+    "locking_mode",
+    "max_page_count",
+    "mmap_size",
+    "page_size",
+    "query_only",
+    "read_uncommitted",
+    "recursive_triggers",
+    "reverse_unordered_selects",
+    "secure_delete",
+    "soft_heap_limit",
+    "synchronous",
+    "temp_store",
+    "threads",
+    "trusted_schema",
+    "user_version",
+    "wal_autocheckpoint",
+    "writable_schema",
 ];
 /// Words that SQLite takes and shows as numbers.
 const WORDS: &[(&str, &[&str])] = &[
@@ -67,8 +98,8 @@ impl Engine for Sqlite {
         bail!("SQLite is compiled into dbduel; a folder of another build cannot be used (leave `basedir` out)")
     }
 
-    fn shaping_settings(&self) -> &'static [&'static str] {
-        &["page_size", "auto_vacuum", "encoding"]
+    fn shaping_settings(&self, _version: &[u32]) -> Vec<&'static str> {
+        vec!["page_size", "auto_vacuum", "encoding"]
     }
 
     fn account(&self) -> Result<Option<Account>> {
@@ -131,7 +162,8 @@ impl Engine for Sqlite {
         let words = WORDS.iter().find(|(word, _)| *word == name).map_or(&[][..], |(_, words)| words);
         let number = words.iter().position(|word| word.eq_ignore_ascii_case(asked)).map(|index| index.to_string());
         let switched = matches!((parse_switch(asked), parse_switch(actual)), (Some(a), Some(b)) if a == b);
-        let same = asked.eq_ignore_ascii_case(actual) || number.as_ref() == Some(actual) || (words.is_empty() && switched);
+        let same =
+            asked.eq_ignore_ascii_case(actual) || number.as_ref() == Some(actual) || (words.is_empty() && switched);
         Agreement::of(same, actual)
     }
 
