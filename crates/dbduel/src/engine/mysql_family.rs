@@ -337,8 +337,10 @@ impl MysqlFamily {
         let version = version_numbers(&installation.version);
         let file = places.folder.join("init.sql");
         let mut out = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file)?;
+        // 5.5 keeps letting in who has no password until it has read its accounts again.
         let statements = std::iter::once(&self.flavour.change_password(&version))
             .chain(self.flavour.make_loopback_account(&version))
+            .chain(&["FLUSH PRIVILEGES"])
             .map(|statement| statement.replace("SECRET", &format!("'{password}'")))
             .collect::<Vec<_>>();
         for statement in statements {
@@ -645,6 +647,7 @@ mod tests {
         assert!(line.contains("--port=4711 --bind-address=127.0.0.1") && line.ends_with("--init-file=/f/init.sql"));
         assert!(!line.contains("pw"));
         assert!(init.starts_with("ALTER USER 'root'@'localhost' IDENTIFIED BY 'pw';\n"), "{init}");
+        assert!(init.ends_with("FLUSH PRIVILEGES;\n"), "{init}");
         let old = command_line("mariadb", "10.1.23", &[], Some(4711), Purpose::Measure);
         assert!(old.contains("\nSET PASSWORD FOR 'root'@'localhost' = PASSWORD('pw');\n"), "{old}");
     }
