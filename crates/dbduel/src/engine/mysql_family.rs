@@ -53,7 +53,8 @@ pub struct OwnSetting {
     /// As the report names it.
     pub name: &'static str,
     pub value: &'static str,
-    pub argument: &'static str,
+    /// For starts and initialisations alike.
+    pub arguments: &'static [&'static str],
     /// User settings that replace it.
     pub replaced_by: &'static [&'static str],
     /// The variable that shows it, and what it may say; a variable that is absent agrees.
@@ -64,7 +65,7 @@ pub struct OwnSetting {
 pub const BINARY_LOG_OFF: OwnSetting = OwnSetting {
     name: "log_bin",
     value: "OFF",
-    argument: "--skip-log-bin",
+    arguments: &["--skip-log-bin"],
     replaced_by: &["log_bin", "skip_log_bin"],
     shown_as: ("log_bin", &["OFF"]),
 };
@@ -73,7 +74,7 @@ pub const BINARY_LOG_OFF: OwnSetting = OwnSetting {
 pub const TLS_OFF: OwnSetting = OwnSetting {
     name: "ssl",
     value: "OFF",
-    argument: "--skip-ssl",
+    arguments: &["--skip-ssl"],
     replaced_by: &["ssl", "skip_ssl", "tls_version", "ssl_ca", "ssl_cert", "ssl_key", "require_secure_transport"],
     shown_as: ("have_ssl", &["DISABLED", "NO"]),
 };
@@ -183,6 +184,30 @@ impl Engine for MysqlFamily {
 
     fn initialise(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()> {
         self.flavour.initialise(self, site, shaping)
+    }
+
+    fn own_settings(
+        &self,
+        version: &[u32],
+        settings: &BTreeMap<String, String>,
+        connections: u32,
+    ) -> BTreeMap<String, String> {
+        let user: BTreeMap<String, &String> = settings.iter().map(|(name, value)| (plain(name), value)).collect();
+        let mut own = BTreeMap::new();
+        for setting in self.flavour.own_settings(version) {
+            if !setting.replaced_by.iter().any(|name| user.contains_key(*name)) {
+                own.insert(setting.name.to_owned(), setting.value.to_owned());
+            }
+        }
+        if !user.contains_key("max_connections") {
+            own.insert("max_connections".to_owned(), connections.to_string());
+        }
+        let logs = user.get("log_bin").is_some_and(|value| parse_switch(value) != Some(false));
+        if logs && !user.contains_key("server_id") && self.kind() == "mysql" {
+            // From 5.7 a server with a binary log does not start without an id.
+            own.insert("server_id".to_owned(), "1".to_owned());
+        }
+        own
     }
 
     fn launch(&self, installation: &Installation, options: &StartOptions, places: &Places) -> Result<Launch> {
@@ -309,22 +334,14 @@ impl MysqlFamily {
         if options.purpose == Purpose::Load {
             user.extend(LOAD_SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         }
-        let (mut arguments, mut own) = (Vec::new(), BTreeMap::new());
-        for setting in self.flavour.own_settings(&version) {
-            if !setting.replaced_by.iter().any(|name| user.contains_key(*name)) {
-                arguments.push(setting.argument.into());
-                own.insert(setting.name.to_owned(), setting.value.to_owned());
+        let own = self.own_settings(&version, &user, options.connections());
+        let mut arguments: Vec<OsString> = Vec::new();
+        for (name, value) in &own {
+            let switched_off = self.flavour.own_settings(&version).into_iter().find(|setting| setting.name == name);
+            match switched_off {
+                Some(setting) => arguments.extend(setting.arguments.iter().map(Into::into)),
+                None => arguments.push(user_argument(name, value)),
             }
-        }
-        if !user.contains_key("max_connections") {
-            own.insert("max_connections".to_owned(), options.connections().to_string());
-            arguments.push(format!("--max-connections={}", options.connections()).into());
-        }
-        let logs = user.get("log_bin").is_some_and(|value| parse_switch(value) != Some(false));
-        if logs && !user.contains_key("server_id") && self.kind() == "mysql" {
-            // From 5.7 a server with a binary log does not start without an id.
-            own.insert("server_id".to_owned(), "1".to_owned());
-            arguments.push("--server-id=1".into());
         }
         arguments.extend(user.iter().map(|(name, value)| user_argument(name, value)));
         let asked = own.iter().chain(&user).map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -353,6 +370,8 @@ impl MysqlFamily {
     pub fn initialize_insecure(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()> {
         let mut arguments = self.common_arguments(site.installation, site.data);
         arguments.push("--initialize-insecure".into());
+        let own = self.flavour.own_settings(&version_numbers(&site.installation.version));
+        arguments.extend(own.iter().flat_map(|setting| setting.arguments).map(Into::into));
         arguments.extend(shaping.iter().map(|(name, value)| user_argument(name, value)));
         run_step(site, &site.installation.server, arguments, None)
     }
@@ -612,18 +631,18 @@ mod tests {
     #[test]
     fn each_version_gets_the_options_it_understands() {
         let check = |kind: &str, version: &str, plumbing: &str, own: &str| {
-            let expected = format!("{START}{plumbing} {SOCKET} --skip-networking {own} --max-connections=36\n");
+            let expected =
+                format!("{START}{plumbing} {SOCKET} --skip-networking --skip-log-bin --max-connections=36{own}\n");
             assert_eq!(command_line(kind, version, &[], None, Purpose::Measure), expected, "{kind} {version}");
         };
-        let modern =
-            " --secure-file-priv= --loose-auto-generate-certs=OFF --loose-sha256-password-auto-generate-rsa-keys=OFF";
-        check("mysql", "5.5.9", "", "--skip-log-bin");
-        check("mysql", "5.6.24", "", "--skip-log-bin --skip-ssl");
-        check("mysql", "5.7.29", modern, "--skip-log-bin --skip-ssl");
-        check("mysql", "8.0.31", modern, "--skip-log-bin --skip-ssl --mysqlx=OFF");
-        check("mysql", "9.7.4", modern, "--skip-log-bin --tls-version= --mysqlx=OFF");
-        check("mariadb", "10.1.23", "", "--skip-log-bin --skip-ssl");
-        check("mariadb", "11.4.5", "", "--skip-log-bin --skip-ssl");
+        let no_keys = "--loose-auto-generate-certs=OFF --loose-sha256-password-auto-generate-rsa-keys=OFF";
+        check("mysql", "5.5.9", "", "");
+        check("mysql", "5.6.24", "", " --skip-ssl");
+        check("mysql", "5.7.29", " --secure-file-priv=", &format!(" --skip-ssl {no_keys}"));
+        check("mysql", "8.0.31", " --secure-file-priv=", &format!(" --mysqlx=OFF --skip-ssl {no_keys}"));
+        check("mysql", "9.7.4", " --secure-file-priv=", &format!(" --mysqlx=OFF --tls-version= {no_keys}"));
+        check("mariadb", "10.1.23", "", " --skip-ssl");
+        check("mariadb", "11.4.5", "", " --skip-ssl");
     }
 
     #[test]

@@ -66,8 +66,13 @@ pub struct StartOptions<'a> {
 impl StartOptions<'_> {
     /// `max_connections` unless the user sets it.
     pub fn connections(&self) -> u32 {
-        self.max_clients + 20
+        connections_for(self.max_clients)
     }
+}
+
+/// Twenty more than the clients: administration, observers, checks.
+pub(super) fn connections_for(max_clients: u32) -> u32 {
+    max_clients + 20
 }
 
 /// One server, running.

@@ -115,6 +115,17 @@ impl Engine for Sqlite {
         Ok(())
     }
 
+    fn own_settings(
+        &self,
+        _version: &[u32],
+        settings: &BTreeMap<String, String>,
+        _connections: u32,
+    ) -> BTreeMap<String, String> {
+        let replaced = settings.keys().any(|key| key.eq_ignore_ascii_case("busy_timeout"));
+        let own = (!replaced).then(|| ("busy_timeout".to_owned(), BUSY_TIMEOUT_MS.to_owned()));
+        own.into_iter().collect()
+    }
+
     fn launch(&self, _installation: &Installation, options: &StartOptions, _places: &Places) -> Result<Launch> {
         let plain = |(name, value): (&String, &String)| (name.to_ascii_lowercase(), value.clone());
         let mut settings: BTreeMap<String, String> = options.settings.iter().map(plain).collect();
@@ -124,10 +135,7 @@ impl Engine for Sqlite {
         if options.purpose == Purpose::Load {
             settings.extend(LOAD_SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         }
-        let mut own = BTreeMap::new();
-        if !settings.contains_key("busy_timeout") {
-            own.insert("busy_timeout".to_owned(), BUSY_TIMEOUT_MS.to_owned());
-        }
+        let own = self.own_settings(&[], &settings, options.connections());
         settings.extend(own.clone());
         let login = Login { user: String::new(), password: None, database: None, on_connect: pragmas(&settings) };
         let file = Endpoint::File(options.data.join(FILE));
