@@ -59,11 +59,18 @@ pub trait Engine: Sync {
     /// The server in a folder that somebody unpacked.
     fn find_in(&self, basedir: &Path, libraries: &[PathBuf]) -> Result<Found>;
     /// Settings that change how the files look, so that data made with others cannot be used.
-    fn shaping_settings(&self) -> &'static [&'static str];
+    fn shaping_settings(&self, version: &[u32]) -> Vec<&'static str>;
     /// The account a server needs when dbduel's own will not do.
     fn account(&self) -> Result<Option<Account>>;
     /// Fills the empty folder `site.data` with a data directory without user tables.
     fn initialise(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()>;
+    /// What dbduel sets by itself on a version, given what the user sets.
+    fn own_settings(
+        &self,
+        version: &[u32],
+        settings: &BTreeMap<String, String>,
+        connections: u32,
+    ) -> BTreeMap<String, String>;
     /// The command line of a server, and what dbduel sets by itself.
     fn launch(&self, installation: &Installation, options: &StartOptions, places: &Places) -> Result<Launch>;
     /// What is left to do before the load may connect, once the server answers.
@@ -302,6 +309,12 @@ impl Resolved {
         }
     }
 
+    /// What dbduel would set by itself, for the plan; `max_clients` as in [`StartOptions`].
+    pub fn own_settings(&self, settings: &BTreeMap<String, String>, max_clients: u32) -> BTreeMap<String, String> {
+        let connections = server::connections_for(max_clients);
+        self.engine.own_settings(&version_numbers(&self.version), settings, connections)
+    }
+
     fn folder(&self, cache: &Cache) -> PathBuf {
         cache.servers().join(format!("{}-{}", self.kind, self.version))
     }
@@ -404,22 +417,24 @@ fn version_output(server: &Path, libraries: &[PathBuf]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The lines of a log, from a byte position on, that most likely say what went wrong: three at most.
+/// The lines of a log, from a byte position on, that most likely say what went wrong; three at most.
 fn log_tail(log: &Path, from: u64) -> Vec<String> {
     let text = std::fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(text.get(from as usize..).unwrap_or_default()).into_owned();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let telling: Vec<&str> = lines.iter().copied().filter(|line| says_failure(line)).collect();
-    let chosen = if telling.is_empty() { &lines } else { &telling };
-    match chosen.len() {
+    match lines.len() {
         0 => vec!["nothing".to_owned()],
-        count => chosen[count.saturating_sub(3)..].iter().map(|line| (*line).to_owned()).collect(),
+        // The first complaint is the cause, the rest its consequences; without one, the end counts.
+        _ if !telling.is_empty() => telling.iter().take(3).map(|line| (*line).to_owned()).collect(),
+        count => lines[count.saturating_sub(3)..].iter().map(|line| (*line).to_owned()).collect(),
     }
 }
 
 fn says_failure(line: &str) -> bool {
     // A server's closing line repeats no cause.
-    let marks = ["[ERROR]", "FATAL:", "PANIC:", "ERROR:", "unknown variable", "unknown option", "error:"];
+    let marks =
+        ["[ERROR]", "FATAL:", "PANIC:", "ERROR:", "unknown variable", "unknown option", "error:", "InnoDB: Error"];
     marks.iter().any(|mark| line.contains(mark)) && !line.ends_with("Aborting") && !line.ends_with("Aborted!")
 }
 

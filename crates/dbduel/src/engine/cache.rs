@@ -28,7 +28,7 @@ pub struct Cache {
 /// One line of `dbduel cache`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheEntry {
-    /// `server`, `template` or `snapshot`.
+    /// `server`, `template`, `snapshot` or `package client`.
     pub kind: &'static str,
     pub name: String,
     pub bytes: u64,
@@ -49,7 +49,7 @@ impl Cache {
             make_entrance(folder)?;
         }
         let cache = Cache { root: fs::canonicalize(root)?, work: fs::canonicalize(work)? };
-        for part in ["servers", "templates", "snapshots", "tmp"] {
+        for part in ["servers", "templates", "snapshots", "tmp", "locks"] {
             make_entrance(&cache.root.join(part))?;
         }
         sweep_leftovers(&cache.work)?;
@@ -92,7 +92,7 @@ impl Cache {
 
     /// Waits until no other dbduel holds the lock `name`; it is free again when the file is dropped.
     pub fn lock(&self, name: &str, progress: &dyn Fn(&str)) -> Result<File> {
-        let file = lock_file(&self.root.join(format!("{name}.lock")))?;
+        let file = lock_file(&self.root.join("locks").join(name))?;
         match file.try_lock() {
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) => {
@@ -123,6 +123,11 @@ impl Cache {
             }
             of_kind.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(a.name.cmp(&b.name)));
             entries.extend(of_kind);
+        }
+        let maven = self.root.join("maven");
+        if maven.is_dir() {
+            // Maven's own plugins; what it fetched for us went after use.
+            entries.push(CacheEntry { kind: "package client", name: "maven".into(), bytes: tree_bytes(&maven)? });
         }
         Ok(entries)
     }

@@ -1,8 +1,8 @@
 //! A hidden subcommand for the tests and for `xtask engines`; no user needs it.
 //!
 //! `__engines check [--fetch] [KIND[@VERSION]…]` takes servers from package to clean stop;
-//! `__engines hold KIND[@VERSION]` starts one, prints its pid, and waits until standard input ends
-//! (or until somebody kills it, which is what its test does).
+//! `__engines hold KIND[@VERSION] [SETTING=VALUE…]` starts one, prints its pid, and waits until
+//! standard input ends (or until somebody kills it, which is what its test does).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ pub fn main(args: Vec<OsString>) -> ! {
     let done = match words.as_slice() {
         ["check", "--fetch", names @ ..] => check(names, true),
         ["check", names @ ..] => check(names, false),
-        ["hold", name] => hold(name),
+        ["hold", name, settings @ ..] => hold(name, settings),
         _ => Err(anyhow::anyhow!("unknown words after {SUBCOMMAND}: {words:?}")),
     };
     match done {
@@ -56,11 +56,14 @@ fn check(names: &[&str], fetch: bool) -> Result<()> {
     Ok(())
 }
 
-fn hold(name: &str) -> Result<()> {
+fn hold(name: &str, settings: &[&str]) -> Result<()> {
+    let pairs = settings.iter().map(|setting| setting.split_once('=').context("a setting is NAME=VALUE"));
+    let settings = pairs.map(|pair| pair.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let settings: BTreeMap<String, String> = settings.collect::<Result<_>>()?;
     let (kind, version) = name.split_once('@').unwrap_or((name, "system"));
     let request = if version == "system" { VersionRequest::System } else { VersionRequest::Series(version.to_owned()) };
     let resolved = resolve_request(kind, &request, &Origin::Managed)?;
-    let (cache, settings) = (Cache::open()?, BTreeMap::new());
+    let cache = Cache::open()?;
     let installation = provision(&resolved, &cache, &|line| eprintln!("{line}"))?;
     let work = cache.work()?;
     let (data, log) = (work.path().join("data"), work.path().join("server.log"));

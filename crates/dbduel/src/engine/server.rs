@@ -66,8 +66,13 @@ pub struct StartOptions<'a> {
 impl StartOptions<'_> {
     /// `max_connections` unless the user sets it.
     pub fn connections(&self) -> u32 {
-        self.max_clients + 20
+        connections_for(self.max_clients)
     }
+}
+
+/// Twenty more than the clients: administration, observers, checks.
+pub(super) fn connections_for(max_clients: u32) -> u32 {
+    max_clients + 20
 }
 
 /// One server, running.
@@ -117,7 +122,9 @@ impl Server {
         engine.secure(&mut admin, installation, &server.places)?;
         server.effective = engine.read_settings(&mut admin)?;
         server.version = admin.server_version().to_owned();
-        verify(engine, &server.effective, &server.launch.asked).with_context(|| server.see_log())?;
+        if let Err(error) = verify(engine, &server.effective, &server.launch.asked) {
+            bail!("{error}\n{}", server.see_log());
+        }
         Ok(server)
     }
 
@@ -311,6 +318,10 @@ fn program(
     nuisance: &mut ChaCha8Rng,
 ) -> Result<Program> {
     ensure!(options.data.is_dir(), "no data directory {}", options.data.display());
+    if installation.engine().account()?.is_some() {
+        check_entrance(options.data)?;
+        check_entrance(&installation.server)?;
+    }
     let padding = "x".repeat(nuisance.random_range(0..=PADDING_BYTES_MAX));
     let mut environment = server_environment();
     environment.push(("DBDUEL_PADDING".into(), padding.into()));
@@ -323,6 +334,20 @@ fn program(
         cores: options.cores.to_vec(),
         ..Program::new(&installation.server, options.log)
     })
+}
+
+/// Fails when a server under another account could not reach a path; it would say less itself.
+fn check_entrance(path: &Path) -> Result<()> {
+    for folder in path.ancestors().skip(1) {
+        let mode =
+            fs::metadata(folder).with_context(|| format!("cannot read {}", folder.display()))?.permissions().mode();
+        ensure!(
+            mode & 0o001 != 0,
+            "the server runs under another user, who may not enter {}; allow it (chmod o+x) or use another folder",
+            folder.display()
+        );
+    }
+    Ok(())
 }
 
 /// What a server sees of dbduel's environment: nothing that could configure it or hold a secret.

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use super::cache::{Cache, WorkFolder, make_entrance, read_folder, remove_tree};
 use super::provision::hex;
-use super::{Installation, Site};
+use super::{Installation, Site, version_numbers};
 use crate::experiment::PageCache;
 
 const DATA: &str = "data";
@@ -33,7 +33,7 @@ pub struct Snapshot {
 
 /// The settings of a contender that shape its files; the rest can change on the same data.
 fn shaping(installation: &Installation, settings: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let shapes = installation.engine().shaping_settings();
+    let shapes = installation.engine().shaping_settings(&version_numbers(&installation.version));
     let plain = |name: &str| name.replace('-', "_").to_ascii_lowercase();
     let named = settings.iter().map(|(name, value)| (plain(name), value.clone()));
     named.filter(|(name, _)| shapes.contains(&name.as_str())).collect()
@@ -75,8 +75,9 @@ pub fn template(
     settings: &BTreeMap<String, String>,
     progress: &dyn Fn(&str),
 ) -> Result<Snapshot> {
-    let folder = cache.templates().join(snapshot_key(installation, settings, &[]));
-    let _lock = cache.lock("templates", progress)?;
+    let key = snapshot_key(installation, settings, &[]);
+    let folder = cache.templates().join(&key);
+    let _lock = cache.lock(&key, progress)?;
     if let Some(template) = find(&folder)? {
         return Ok(template);
     }
@@ -290,9 +291,9 @@ mod tests {
     use super::*;
     use crate::engine::{Found, Place, Resolved, engine};
 
-    fn installation(kind: &str) -> Installation {
-        let found = Found { version: "1.0".into(), server: "/s".into(), basedir: None };
-        let resolved = Resolved::new(engine(kind).unwrap(), "1.0".into(), Place::Here(found.clone()));
+    fn installation(kind: &str, version: &str) -> Installation {
+        let found = Found { version: version.into(), server: "/s".into(), basedir: None };
+        let resolved = Resolved::new(engine(kind).unwrap(), version.into(), Place::Here(found.clone()));
         resolved.installation(found, vec![], "abc")
     }
 
@@ -306,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_key_depends_on_what_shapes_files_and_on_nothing_else() {
-        let mysql = installation("mysql");
+        let mysql = installation("mysql", "5.5.9");
         let key = |pairs: &[(&str, &str)], seed: &str| {
             snapshot_key(&mysql, &settings(pairs), &[("data_seed", seed.to_owned())])
         };
@@ -314,7 +315,12 @@ mod tests {
         assert_ne!(key(&[("innodb_page_size", "4k")], "1"), key(&[], "1"));
         assert_eq!(key(&[("innodb-page-size", "4k")], "1"), key(&[("innodb_page_size", "4k")], "1"));
         assert_ne!(key(&[], "2"), key(&[], "1"));
-        assert!(key(&[], "1").starts_with("mysql-1.0-"));
+        // 5.5 cannot resize its log files.
+        assert_ne!(key(&[("innodb_log_file_size", "1G")], "1"), key(&[], "1"));
+        let mariadb = installation("mariadb", "10.11.5");
+        let resized = settings(&[("innodb_log_file_size", "1G")]);
+        assert_eq!(snapshot_key(&mariadb, &resized, &[]), snapshot_key(&mariadb, &settings(&[]), &[]));
+        assert!(key(&[], "1").starts_with("mysql-5.5.9-"));
     }
 
     #[test]
@@ -367,5 +373,16 @@ mod tests {
         fs::write(base.path().join("t"), vec![1; 1 << 20]).unwrap();
         apply_page_cache(PageCache::Warm, base.path()).unwrap();
         assert!(resident_fraction(base.path()).unwrap() > 0.99);
+    }
+
+    #[test]
+    fn a_directory_is_cold_or_the_trial_does_not_begin() {
+        let base = tempfile::tempdir().unwrap();
+        fs::write(base.path().join("t"), vec![1; 4 << 20]).unwrap();
+        // A folder in memory (tmpfs) cannot be made cold, and then says so.
+        match apply_page_cache(PageCache::Cold, base.path()) {
+            Ok(()) => assert!(resident_fraction(base.path()).unwrap() <= 0.01),
+            Err(error) => assert!(error.to_string().contains("cannot be made cold"), "{error}"),
+        }
     }
 }

@@ -21,8 +21,10 @@ pub const FILE: &str = "bench.db";
 const BUSY_TIMEOUT_MS: &str = "30000";
 /// Pragmas that must come before the file's first page is written, in this order.
 const FIRST: &[&str] = &["page_size", "auto_vacuum", "encoding", "journal_mode"];
-/// What the report shows although nobody asked for it.
+/// Pragmas that show a value when read; the others do something.
 const SHOWN: &[&str] = &[
+    "analysis_limit",
+    "application_id",
     "auto_vacuum",
     "automatic_index",
     "busy_timeout",
@@ -30,21 +32,32 @@ const SHOWN: &[&str] = &[
     "cache_spill",
     "cell_size_check",
     "checkpoint_fullfsync",
+    "defer_foreign_keys",
     "encoding",
     "foreign_keys",
     "fullfsync",
+    "hard_heap_limit",
+    "ignore_check_constraints",
     "journal_mode",
     "journal_size_limit",
+    "legacy_alter_table",
     "locking_mode",
+    "max_page_count",
     "mmap_size",
     "page_size",
+    "query_only",
     "read_uncommitted",
     "recursive_triggers",
+    "reverse_unordered_selects",
     "secure_delete",
+    "soft_heap_limit",
     "synchronous",
     "temp_store",
     "threads",
+    "trusted_schema",
+    "user_version",
     "wal_autocheckpoint",
+    "writable_schema",
 ];
 /// Words that SQLite takes and shows as numbers.
 const WORDS: &[(&str, &[&str])] = &[
@@ -85,8 +98,8 @@ impl Engine for Sqlite {
         bail!("SQLite is compiled into dbduel; a folder of another build cannot be used (leave `basedir` out)")
     }
 
-    fn shaping_settings(&self) -> &'static [&'static str] {
-        &["page_size", "auto_vacuum", "encoding"]
+    fn shaping_settings(&self, _version: &[u32]) -> Vec<&'static str> {
+        vec!["page_size", "auto_vacuum", "encoding"]
     }
 
     fn account(&self) -> Result<Option<Account>> {
@@ -102,6 +115,17 @@ impl Engine for Sqlite {
         Ok(())
     }
 
+    fn own_settings(
+        &self,
+        _version: &[u32],
+        settings: &BTreeMap<String, String>,
+        _connections: u32,
+    ) -> BTreeMap<String, String> {
+        let replaced = settings.keys().any(|key| key.eq_ignore_ascii_case("busy_timeout"));
+        let own = (!replaced).then(|| ("busy_timeout".to_owned(), BUSY_TIMEOUT_MS.to_owned()));
+        own.into_iter().collect()
+    }
+
     fn launch(&self, _installation: &Installation, options: &StartOptions, _places: &Places) -> Result<Launch> {
         let plain = |(name, value): (&String, &String)| (name.to_ascii_lowercase(), value.clone());
         let mut settings: BTreeMap<String, String> = options.settings.iter().map(plain).collect();
@@ -111,10 +135,7 @@ impl Engine for Sqlite {
         if options.purpose == Purpose::Load {
             settings.extend(LOAD_SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         }
-        let mut own = BTreeMap::new();
-        if !settings.contains_key("busy_timeout") {
-            own.insert("busy_timeout".to_owned(), BUSY_TIMEOUT_MS.to_owned());
-        }
+        let own = self.own_settings(&[], &settings, options.connections());
         settings.extend(own.clone());
         let login = Login { user: String::new(), password: None, database: None, on_connect: pragmas(&settings) };
         let file = Endpoint::File(options.data.join(FILE));
