@@ -71,7 +71,7 @@ fn wants_color() -> bool {
 }
 
 /// Finds out what a contender's engine and version are, without fetching or starting anything.
-pub type Resolve<'a> = &'a dyn Fn(&Contender) -> Result<ResolvedFacts>;
+pub type Resolve<'a> = &'a dyn Fn(&Contender, u32) -> Result<ResolvedFacts>;
 
 /// `dbduel plan`: says what a run would do, and touches nothing.
 fn plan(args: &PlanArgs) -> Result<u8, Failure> {
@@ -94,7 +94,7 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
 /// Resolves every contender and plans all trials.
 pub fn plan_experiment(experiment: &Experiment, resolve: Resolve) -> Result<Plan> {
     let facts = experiment.contenders.iter().map(|contender| {
-        resolve(contender).with_context(|| format!("cannot find the server of contender `{}`", contender.name))
+        resolve(contender, experiment.clients_max()).with_context(|| format!("cannot find the server of contender `{}`", contender.name))
     });
     Ok(Plan::new(experiment, &facts.collect::<Result<Vec<_>>>()?))
 }
@@ -109,11 +109,11 @@ pub fn say(text: &str) -> Result<()> {
 }
 
 /// What a contender's engine and version come to on this machine.
-fn facts(contender: &Contender) -> Result<ResolvedFacts> {
+fn facts(contender: &Contender, clients_max: u32) -> Result<ResolvedFacts> {
     let resolved = resolve(contender)?;
     Ok(ResolvedFacts {
         source: resolved.source_text(),
-        own_settings: resolved.own_settings(&contender.settings),
+        own_settings: resolved.own_settings(&contender.settings, clients_max),
         version: resolved.version,
     })
 }

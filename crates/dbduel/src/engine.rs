@@ -380,6 +380,11 @@ impl Resolved {
 }
 
 impl Installation {
+    /// The engine lives inside dbduel: it has no process of its own, and its work is the client's.
+    pub fn is_embedded(&self) -> bool {
+        self.server.as_os_str().is_empty()
+    }
+
     pub fn engine(&self) -> &'static dyn Engine {
         self.engine
     }

@@ -44,6 +44,15 @@ pub struct Experiment {
     pub text: String,
 }
 
+impl Experiment {
+    /// Most clients of any trial; every server is configured for them.
+    pub fn clients_max(&self) -> u32 {
+        let swept = self.sweep.iter().filter(|sweep| sweep.variable == "clients").flat_map(|sweep| &sweep.values);
+        let swept = swept.copied().max().map(|most| most as u32);
+        swept.unwrap_or_else(|| self.workloads.iter().map(|workload| workload.clients).max().unwrap_or(1))
+    }
+}
+
 /// An engine, a version and a configuration, under a short name.
 #[derive(Debug, Clone)]
 pub struct Contender {

@@ -218,7 +218,7 @@ fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
 }
 
 fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
-    let in_process = trial.installation.engine().is_embedded();
+    let in_process = trial.installation.is_embedded();
     let mut flags = readings.flags.clone();
     if !in_process && is_generator_bound(tally) {
         flags.push("generator-bound".to_owned());

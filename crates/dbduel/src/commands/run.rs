@@ -116,7 +116,7 @@ struct Ended {
 }
 
 fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) -> Result<Ended> {
-    let Sitting { experiment, plan, run_dir, .. } = sitting;
+    let Sitting { experiment, run_dir, .. } = sitting;
     let _lock = host::lock(&experiment.name, &|line| progress.say(line))?;
     let cache = Cache::open()?;
     let logs = run_dir.path().join("logs");
@@ -124,7 +124,7 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     let seat = host::seat();
     let mut run = run_record(sitting, &cache, &seat)?;
     run_dir.write_run(&run)?;
-    let stage = Stage::set(experiment, plan, &cache, seat, interrupted, &logs, &progress)?;
+    let stage = Stage::set(experiment, &cache, seat, interrupted, &logs, &progress)?;
     let failed = rehearse(&stage, sitting, &mut run, &logs, &progress)?;
     run_dir.write_run(&run)?;
     refuse_noise(experiment, interrupted, &progress)?;

@@ -22,7 +22,6 @@ pub struct Stage<'a> {
     workloads: Vec<(&'a WorkloadChoice, Arc<dyn Workload>)>,
     works: Vec<(Storage, WorkFolder)>,
     seat: ClientSeat,
-    clients_max: u32,
     interrupted: &'a AtomicBool,
 }
 
@@ -38,7 +37,6 @@ impl<'a> Stage<'a> {
     /// Fetches servers and loads data, where the cache lacks them.
     pub fn set(
         experiment: &'a Experiment,
-        plan: &Plan,
         cache: &Cache,
         seat: ClientSeat,
         interrupted: &'a AtomicBool,
@@ -47,14 +45,12 @@ impl<'a> Stage<'a> {
     ) -> Result<Stage<'a>> {
         let workloads =
             experiment.workloads.iter().map(|choice| Ok((choice, build(choice)?))).collect::<Result<_>>()?;
-        let clients = plan.record.trials.iter().map(|trial| clients_of(trial, experiment));
         let mut stage = Stage {
             experiment,
             contenders: Vec::new(),
             workloads,
             works: Vec::new(),
             seat,
-            clients_max: clients.max().unwrap_or(1),
             interrupted,
         };
         for contender in &experiment.contenders {
@@ -103,7 +99,7 @@ impl<'a> Stage<'a> {
             snapshot: &staged.snapshots[at],
             workload: &self.workloads[at].1,
             clients: clients_of(planned, self.experiment),
-            clients_max: self.clients_max,
+            clients_max: self.experiment.clients_max(),
             method: &self.experiment.method,
             transport: self.experiment.transport,
             seat: &self.seat,

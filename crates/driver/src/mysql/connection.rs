@@ -30,8 +30,9 @@ const TYPE_VAR_STRING: u8 = 0xfd;
 /// ER_UNSUPPORTED_PS: "This command is not supported in the prepared statement protocol yet".
 const ER_UNSUPPORTED_PS: &str = "1295";
 
-/// The largest payload we send in one packet while loading.
-const CHUNK_BYTES: usize = 1 << 20;
+/// About how much we send in one packet while loading; well below the `max_allowed_packet` of 1 MiB
+/// that 5.0 and 5.5 have, beyond which a server hangs up.
+const CHUNK_BYTES: usize = 256 << 10;
 
 pub struct MySqlConnection {
     transport: Transport,
@@ -271,7 +272,7 @@ impl MySqlConnection {
             Some(0xff) => return Err(server_error(&payload)),
             _ => return Err(Error::Protocol("LOAD DATA was not answered with a file request".to_owned())),
         }
-        let mut chunk = Vec::with_capacity(CHUNK_BYTES * 2);
+        let mut chunk = Vec::with_capacity(CHUNK_BYTES + 4096);
         let mut more = true;
         while more {
             chunk.clear();
