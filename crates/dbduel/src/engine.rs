@@ -56,8 +56,10 @@ pub trait Engine: Sync {
     fn releases(&self) -> &'static [Release];
     /// The servers of this kind that are on this machine.
     fn installed(&self) -> Vec<Found>;
-    /// The server in a folder that somebody unpacked.
-    fn find_in(&self, basedir: &Path, libraries: &[PathBuf]) -> Result<Found>;
+    /// The server binary in a folder that somebody unpacked; it need not be able to run yet.
+    fn locate(&self, basedir: &Path) -> Result<PathBuf>;
+    /// What version a binary of this kind says it is.
+    fn version_of(&self, server: &Path, libraries: &[PathBuf]) -> Result<String>;
     /// Settings that change how the files look, so that data made with others cannot be used.
     fn shaping_settings(&self, version: &[u32]) -> Vec<&'static str>;
     /// The account a server needs when dbduel's own will not do.
@@ -192,7 +194,7 @@ pub fn resolve(contender: &Contender) -> Result<Resolved> {
 pub fn resolve_request(kind: &str, request: &VersionRequest, origin: &Origin) -> Result<Resolved> {
     let engine = engine(kind)?;
     if let Origin::Basedir(folder) = origin {
-        let found = engine.find_in(folder, &[])?;
+        let found = find_in(engine, folder, &[])?;
         if let VersionRequest::Series(wanted) = request
             && !in_series(&found.version, wanted)
         {
@@ -201,6 +203,13 @@ pub fn resolve_request(kind: &str, request: &VersionRequest, origin: &Origin) ->
         return Ok(Resolved::new(engine, found.version.clone(), Place::Here(found)));
     }
     choose(engine, engine.installed(), request)
+}
+
+fn find_in(engine: &dyn Engine, folder: &Path, libraries: &[PathBuf]) -> Result<Found> {
+    // The server runs in its data directory, where a relative path would mean something else.
+    let basedir = std::fs::canonicalize(folder).with_context(|| format!("no folder {}", folder.display()))?;
+    let server = engine.locate(&basedir)?;
+    Ok(Found { version: engine.version_of(&server, libraries)?, server, basedir: Some(basedir) })
 }
 
 fn choose(engine: &'static dyn Engine, installed: Vec<Found>, request: &VersionRequest) -> Result<Resolved> {
@@ -346,22 +355,24 @@ fn provision_release(
         let _lock = cache.lock("servers", progress)?;
         // Another dbduel may have fetched it while this one waited.
         if provision::marker(&folder).is_none() {
-            let server_in = |root: &Path| resolved.engine.find_in(root, &provision::libraries_of(root));
-            let checked = |root: &Path| check_version(server_in(root)?, release.version);
-            let binary = |root: &Path| checked(root).map(|found| found.server);
+            let locate = |root: &Path| resolved.engine.locate(root);
+            let check = |server: &Path, libraries: &[PathBuf]| {
+                check_version(&resolved.engine.version_of(server, libraries)?, release.version)
+            };
             cache::remove_tree(&folder)?;
-            provision::install(&release.package, release.layout, cache, &folder, progress, &binary)?;
+            provision::install(&release.package, release.layout, cache, &folder, progress, &locate, &check)?;
         }
     }
     let checksum = provision::marker(&folder).context("the server folder vanished; was the cache cleared?")?;
     let libraries = provision::libraries_of(&folder);
-    let server = resolved.engine.find_in(&folder, &libraries)?;
-    Ok(resolved.installation(server, libraries, &checksum))
+    let server = resolved.engine.locate(&folder)?;
+    let found = Found { version: release.version.to_owned(), server, basedir: Some(folder) };
+    Ok(resolved.installation(found, libraries, &checksum))
 }
 
-fn check_version(found: Found, expected: &str) -> Result<Found> {
-    anyhow::ensure!(found.version == expected, "the package holds version {}, not {expected}", found.version);
-    Ok(found)
+fn check_version(found: &str, expected: &str) -> Result<()> {
+    anyhow::ensure!(found == expected, "the package holds version {found}, not {expected}");
+    Ok(())
 }
 
 impl Resolved {

@@ -1,7 +1,7 @@
 //! A hidden subcommand for the tests and for `xtask engines`; no user needs it.
 //!
 //! `__engines check [--fetch] [KIND[@VERSION]…]` takes servers from package to clean stop;
-//! `__engines hold KIND[@VERSION] [SETTING=VALUE…]` starts one, prints its pid, and waits until
+//! `__engines hold KIND[@VERSION|:FOLDER] [SETTING=VALUE…]` starts one, prints its pid, and waits until
 //! standard input ends (or until somebody kills it, which is what its test does).
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::io::Read;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Cache, Purpose, Server, StartOptions, provision, resolve_request, selfcheck, template};
+use super::{Cache, Purpose, Resolved, Server, StartOptions, provision, resolve_request, selfcheck, template};
 use crate::experiment::{Origin, Transport, VersionRequest};
 
 pub const SUBCOMMAND: &str = "__engines";
@@ -60,9 +60,7 @@ fn hold(name: &str, settings: &[&str]) -> Result<()> {
     let pairs = settings.iter().map(|setting| setting.split_once('=').context("a setting is NAME=VALUE"));
     let settings = pairs.map(|pair| pair.map(|(name, value)| (name.to_owned(), value.to_owned())));
     let settings: BTreeMap<String, String> = settings.collect::<Result<_>>()?;
-    let (kind, version) = name.split_once('@').unwrap_or((name, "system"));
-    let request = if version == "system" { VersionRequest::System } else { VersionRequest::Series(version.to_owned()) };
-    let resolved = resolve_request(kind, &request, &Origin::Managed)?;
+    let resolved = resolve_name(name)?;
     let cache = Cache::open()?;
     let installation = provision(&resolved, &cache, &|line| eprintln!("{line}"))?;
     let work = cache.work()?;
@@ -82,4 +80,15 @@ fn hold(name: &str, settings: &[&str]) -> Result<()> {
     println!("{}", server.pid().context("this engine has no process")?);
     std::io::stdin().read_to_end(&mut Vec::new())?;
     server.stop()
+}
+
+/// `KIND`, `KIND@VERSION`, or `KIND:FOLDER` for a server that somebody unpacked.
+fn resolve_name(name: &str) -> Result<Resolved> {
+    if let Some((kind, folder)) = name.split_once(':') {
+        return resolve_request(kind, &VersionRequest::Newest, &Origin::Basedir(folder.into()));
+    }
+    match name.split_once('@') {
+        Some((kind, version)) => resolve_request(kind, &VersionRequest::Series(version.to_owned()), &Origin::Managed),
+        None => resolve_request(name, &VersionRequest::System, &Origin::Managed),
+    }
 }

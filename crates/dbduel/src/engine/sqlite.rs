@@ -94,8 +94,12 @@ impl Engine for Sqlite {
         vec![Found { version: rusqlite::version().to_owned(), server: PathBuf::new(), basedir: None }]
     }
 
-    fn find_in(&self, _basedir: &Path, _libraries: &[PathBuf]) -> Result<Found> {
+    fn locate(&self, _basedir: &Path) -> Result<PathBuf> {
         bail!("SQLite is compiled into dbduel; a folder of another build cannot be used (leave `basedir` out)")
+    }
+
+    fn version_of(&self, _server: &Path, _libraries: &[PathBuf]) -> Result<String> {
+        Ok(rusqlite::version().to_owned())
     }
 
     fn shaping_settings(&self, _version: &[u32]) -> Vec<&'static str> {
