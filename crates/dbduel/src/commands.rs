@@ -94,7 +94,8 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
 /// Resolves every contender and plans all trials.
 pub fn plan_experiment(experiment: &Experiment, resolve: Resolve) -> Result<Plan> {
     let facts = experiment.contenders.iter().map(|contender| {
-        resolve(contender, experiment.clients_max()).with_context(|| format!("cannot find the server of contender `{}`", contender.name))
+        resolve(contender, experiment.clients_max())
+            .with_context(|| format!("cannot find the server of contender `{}`", contender.name))
     });
     Ok(Plan::new(experiment, &facts.collect::<Result<Vec<_>>>()?))
 }

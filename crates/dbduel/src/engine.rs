@@ -34,7 +34,7 @@ use crate::experiment::{Contender, Origin, VersionRequest};
 pub use cache::{Cache, CacheEntry, WorkFolder};
 pub use keeper::Account;
 pub use provision::{Client, Layout, Package};
-pub use selfcheck::{Checked, selfcheck};
+pub use selfcheck::selfcheck;
 pub use server::{DATABASE, Purpose, Server, StartOptions};
 pub use settings::{Agreement, Effective};
 pub use snapshot::{
@@ -161,8 +161,6 @@ pub struct Launch {
     pub admin: (Endpoint, Login),
     /// Where the load connects.
     pub load: (Endpoint, Login),
-    /// What dbduel sets by itself, for the report.
-    pub own_settings: BTreeMap<String, String>,
     /// What must be read back: the user's settings and dbduel's own that the server can show.
     pub asked: BTreeMap<String, String>,
 }
@@ -282,10 +280,6 @@ pub fn list(cache: &Cache) -> Vec<Listed> {
 impl Resolved {
     fn new(engine: &'static dyn Engine, version: String, place: Place) -> Resolved {
         Resolved { engine, kind: engine.kind(), version, place }
-    }
-
-    pub fn engine(&self) -> &'static dyn Engine {
-        self.engine
     }
 
     /// Where the server comes from, for a reader.

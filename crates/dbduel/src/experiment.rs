@@ -38,8 +38,6 @@ pub struct Experiment {
     pub sweep: Option<Sweep>,
     pub method: Method,
     pub transport: Transport,
-    /// Cores of the load generator (`[clients] cores`), in the kernel's list syntax.
-    pub client_cores: Option<String>,
     /// The file as it was given, passwords masked.
     pub text: String,
 }

@@ -9,7 +9,7 @@ mod server_cpu;
 
 use std::collections::BTreeMap;
 
-pub use host::{ForeignCpu, foreign_cpu};
+pub use host::foreign_cpu;
 
 /// Every observer there is, in the order `dbduel list observers` shows them.
 pub static OBSERVERS: &[ObserverKind] = &[

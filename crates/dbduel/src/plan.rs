@@ -211,7 +211,6 @@ mod tests {
             sweep: (!points.is_empty()).then(|| Sweep { variable: "clients".to_owned(), values: points.to_vec() }),
             method,
             transport: Transport::Socket,
-            client_cores: None,
             text: String::new(),
         }
     }

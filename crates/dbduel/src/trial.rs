@@ -16,7 +16,9 @@ use anyhow::{Result, anyhow, bail, ensure};
 use jiff::Timestamp;
 use load::{Failure as LoadFailure, Live, Load, LoadOptions, Tally, Target, Workload};
 
-use crate::engine::{Installation, Purpose, Server, Snapshot, StartOptions, WorkFolder, apply_page_cache};
+use crate::engine::{
+    Installation, Purpose, Server, Snapshot, StartOptions, WorkFolder, apply_page_cache, resident_fraction,
+};
 use crate::experiment::{Method, Transport};
 use crate::observe::{Observers, Readings, Subject};
 use crate::store::format::{Failure, PlannedTrial, Series, Status, TrialRecord};
@@ -101,7 +103,7 @@ fn measure(
     live: &mut dyn FnMut(Live),
 ) -> Result<(Tally, Readings)> {
     let data = trial.work.path().join("data");
-    steps.take("restore", || restore(trial, &data))?;
+    let resident = steps.take("restore", || restore(trial, &data))?;
     let mut server = steps.take("start", || start(trial, &data))?;
     let subject = Subject { server_pid: server.pid() };
     let mut load = steps.take("connect", || {
@@ -114,15 +116,18 @@ fn measure(
         let tally = load.measure(trial.method.duration, live, &mut || readings = observers.end(&subject));
         tally.map_err(|failure| with_server(failure, &mut server))
     })?;
+    readings.values.insert("data_resident_share".to_owned(), resident);
     steps.take("check", || check(trial, &server))?;
     steps.take("stop", || server.stop())?;
     Ok((tally, readings))
 }
 
-fn restore(trial: &Trial, data: &Path) -> Result<()> {
+/// Fresh data, with as much of them in the page cache as the policy wants; returns the share that is.
+fn restore(trial: &Trial, data: &Path) -> Result<f64> {
     dataset::remove(data)?;
     trial.snapshot.restore(data)?;
-    apply_page_cache(trial.method.page_cache, data)
+    apply_page_cache(trial.method.page_cache, data)?;
+    resident_fraction(data)
 }
 
 fn start(trial: &Trial, data: &Path) -> Result<Server> {
@@ -302,10 +307,10 @@ fn series(tally: &Tally) -> Series {
 
 /// Starts a contender once, without load, before the first block: what fails here would fail in
 /// every block, and what is learned here stands in the report.
-pub fn rehearse(trial: &Trial) -> Result<(Server, u64)> {
+pub fn rehearse(trial: &Trial) -> Result<Server> {
     let data = trial.work.path().join("data");
     dataset::remove(&data)?;
-    let bytes = trial.snapshot.restore(&data)?;
+    trial.snapshot.restore(&data)?;
     let server = start(trial, &data)?;
     let violations = trial.workload.check(&mut dataset::session(&server)?)?;
     if !violations.is_empty() {
@@ -314,5 +319,5 @@ pub fn rehearse(trial: &Trial) -> Result<(Server, u64)> {
     if trial.interrupted.load(Ordering::Relaxed) {
         return Err(anyhow!(Interrupted));
     }
-    Ok((server, bytes))
+    Ok(server)
 }

@@ -6,7 +6,7 @@ use std::io::{Read, Seek, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use procfs::{Current, CurrentSI};
+use procfs::Current;
 
 use crate::store::format::{ClientRecord, HostRecord};
 use crate::trial::ClientSeat;

@@ -25,6 +25,12 @@ pub fn list(args: &ListArgs) -> Result<u8, Failure> {
         say(&(serde_json::to_string_pretty(&rows).context("cannot write the list as JSON")? + "\n"))?;
     } else {
         say(&table(&rows))?;
+        if args.what == Listed::Engines {
+            let line = |kind: &&dyn engine::Engine| {
+                format!("\n{}: {}; engine = \"{}\"", kind.kind(), kind.description(), kind.example())
+            };
+            say(&(engine::ENGINES.iter().map(line).collect::<String>() + "\n"))?;
+        }
     }
     Ok(exit::DONE)
 }

@@ -45,14 +45,7 @@ impl<'a> Stage<'a> {
     ) -> Result<Stage<'a>> {
         let workloads =
             experiment.workloads.iter().map(|choice| Ok((choice, build(choice)?))).collect::<Result<_>>()?;
-        let mut stage = Stage {
-            experiment,
-            contenders: Vec::new(),
-            workloads,
-            works: Vec::new(),
-            seat,
-            interrupted,
-        };
+        let mut stage = Stage { experiment, contenders: Vec::new(), workloads, works: Vec::new(), seat, interrupted };
         for contender in &experiment.contenders {
             let staged = stage.add(contender, cache, logs, progress);
             let staged = staged.with_context(|| format!("cannot prepare contender `{}`", contender.name))?;
@@ -136,7 +129,8 @@ impl<'a> Stage<'a> {
             let mut planned =
                 planned.filter(|trial| trial.contender == staged.contender.name && trial.workload == choice.label);
             let planned = planned.next().ok_or_else(|| anyhow!("the plan has no trial of `{}`", choice.label))?;
-            let (server, data_bytes) = rehearse(&self.trial(planned, logs))?;
+            let trial = self.trial(planned, logs);
+            let server = rehearse(&trial)?;
             let ddl = ddl(&server, workload)?;
             let facts = learned.get_or_insert_with(|| ContenderFacts {
                 version: server.version().to_owned(),
@@ -146,7 +140,7 @@ impl<'a> Stage<'a> {
                 data_bytes: BTreeMap::new(),
             });
             facts.ddl.insert(choice.label.clone(), ddl);
-            facts.data_bytes.insert(choice.label.clone(), data_bytes);
+            facts.data_bytes.insert(choice.label.clone(), trial.snapshot.bytes);
             server.stop()?;
         }
         learned.ok_or_else(|| anyhow!("the experiment has no workload"))

@@ -237,7 +237,6 @@ impl Engine for MysqlFamily {
             arguments: Some(arguments),
             admin: (Endpoint::Unix(socket), login(None)),
             load: (load, login(Some(DATABASE))),
-            own_settings: configured.own,
             asked: configured.asked,
         })
     }
@@ -305,7 +304,6 @@ impl Engine for MysqlFamily {
 /// What the user's and dbduel's own settings become.
 struct Configured {
     arguments: Vec<OsString>,
-    own: BTreeMap<String, String>,
     asked: BTreeMap<String, String>,
 }
 
@@ -342,7 +340,7 @@ impl MysqlFamily {
         }
         arguments.extend(user.iter().map(|(name, value)| user_argument(name, value)));
         let asked = own.iter().chain(&user).map(|(name, value)| (name.clone(), value.clone())).collect();
-        Ok(Configured { arguments, own, asked })
+        Ok(Configured { arguments, asked })
     }
 
     /// SQL that gives every account that could log in the password of this start. Private, and

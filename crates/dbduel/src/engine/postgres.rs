@@ -171,7 +171,6 @@ impl Engine for Postgres {
             admin: (socket, login("postgres", None)),
             load: (load, login(DATABASE, places.password.clone())),
             asked: own.iter().chain(&user).map(|(name, value)| (name.clone(), value.clone())).collect(),
-            own_settings: own,
         })
     }
 

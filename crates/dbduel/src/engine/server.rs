@@ -159,18 +159,9 @@ impl Server {
         &self.version
     }
 
-    pub fn installation(&self) -> &Installation {
-        &self.installation
-    }
-
     /// All settings in force, as read back.
     pub fn effective_settings(&self) -> &BTreeMap<String, String> {
         &self.effective.values
-    }
-
-    /// What dbduel sets by itself.
-    pub fn own_settings(&self) -> &BTreeMap<String, String> {
-        &self.launch.own_settings
     }
 
     /// What a commit promises with these settings: `D3` … `D0`.
@@ -211,11 +202,6 @@ impl Server {
                 bail!("{name} did not stop within {} s and was killed\n{}", STOP_LIMIT.as_secs(), self.what_it_said())
             }
         }
-    }
-
-    /// Ends every process of the server at once, as a crash would.
-    pub fn kill(self) {
-        drop(self);
     }
 
     fn wait_until_ready(&mut self, started: Instant) -> Result<Admin> {

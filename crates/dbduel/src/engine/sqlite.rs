@@ -143,13 +143,7 @@ impl Engine for Sqlite {
         settings.extend(own.clone());
         let login = Login { user: String::new(), password: None, database: None, on_connect: pragmas(&settings) };
         let file = Endpoint::File(options.data.join(FILE));
-        Ok(Launch {
-            arguments: None,
-            admin: (file.clone(), login.clone()),
-            load: (file, login),
-            own_settings: own,
-            asked: settings,
-        })
+        Ok(Launch { arguments: None, admin: (file.clone(), login.clone()), load: (file, login), asked: settings })
     }
 
     fn secure(&self, _admin: &mut Admin, _installation: &Installation, _places: &Places) -> Result<()> {

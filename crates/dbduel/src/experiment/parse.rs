@@ -151,7 +151,6 @@ fn read_experiment<'a>(
         sweep: read_sweep(reader, top),
         method: read_method(reader, top, &defaults, overrides),
         transport: read_transport(reader, top, &defaults),
-        client_cores: None,
         text: String::new(),
         contenders,
     }

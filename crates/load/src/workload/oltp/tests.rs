@@ -38,7 +38,7 @@ impl Connection for Listener {
             })
             .collect();
         self.heard.borrow_mut().push(format!("{sql} <- {}", shown.join(", ")));
-        if self.heard.borrow().len() % 3 == 0 && *self.deadlocks.borrow() > 0 {
+        if self.heard.borrow().len().is_multiple_of(3) && *self.deadlocks.borrow() > 0 {
             *self.deadlocks.borrow_mut() -= 1;
             return Err(Error::Retryable { code: Code::number(1213) });
         }
