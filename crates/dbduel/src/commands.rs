@@ -109,6 +109,12 @@ pub fn say(text: &str) -> Result<()> {
     }
 }
 
+/// Writes a line of progress or a message to stderr. Nobody listening is no reason to end a run that
+/// measures for hours, so what cannot be written is lost.
+pub fn note(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 /// What a contender's engine and version come to on this machine.
 fn facts(contender: &Contender, clients_max: u32) -> Result<ResolvedFacts> {
     let resolved = resolve(contender)?;

@@ -32,7 +32,7 @@ use driver::{Admin, Dialect, Endpoint, Login, Secret};
 use crate::experiment::{Contender, Origin, VersionRequest};
 
 pub use cache::{Cache, CacheEntry, WorkFolder};
-pub use keeper::Account;
+pub use keeper::{Account, end_all};
 pub use provision::{Client, Layout, Package};
 pub use selfcheck::selfcheck;
 pub use server::{DATABASE, Purpose, Server, StartOptions};

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     match commands::dispatch(&cli::Cli::parse()) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
-            eprintln!("{}", message(&failure.error));
+            commands::note(&message(&failure.error));
             ExitCode::from(failure.status)
         }
     }
@@ -44,6 +44,29 @@ fn message(error: &anyhow::Error) -> String {
     if let Some(mistakes) = error.downcast_ref::<Mistakes>() {
         return mistakes.to_string();
     }
-    let because = error.chain().skip(1).map(|cause| format!("\n  because: {cause}"));
-    format!("error: {error}{}", because.collect::<String>())
+    let because = error.chain().skip(1).map(|cause| format!("\nbecause: {cause}"));
+    indented(&format!("error: {error}{}", because.collect::<String>()))
+}
+
+/// Every line but the first two columns in, so that an error reads as one thing in a log.
+fn indented(message: &str) -> String {
+    let is_indented = |line: &str| line.starts_with("  ") && !line.starts_with("   ");
+    let line = |(index, line): (usize, &str)| match line {
+        line if index == 0 || is_indented(line) => line.to_owned(),
+        line => format!("  {line}"),
+    };
+    message.lines().enumerate().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_and_what_a_server_said_stand_below_the_error() {
+        let error =
+            anyhow::anyhow!("mysqld exited\nit said: one\n         two\n  next: see the log").context("no start");
+        let expected = "error: no start\n  because: mysqld exited\n  it said: one\n           two\n  next: see the log";
+        assert_eq!(message(&error), expected);
+    }
 }

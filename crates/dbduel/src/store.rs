@@ -216,7 +216,7 @@ fn slug(name: &str) -> String {
 
 /// The run that started last, going by the time in the folders' names.
 fn newest(runs: &Path) -> Result<PathBuf> {
-    let entries = fs::read_dir(runs).with_context(|| format!("there are no runs: cannot read `{}`", runs.display()))?;
+    let entries = fs::read_dir(runs).with_context(|| format!("there are no runs here: cannot read `{}`\n  next: make one with `dbduel run FILE`, or name their folder with --runs", runs.display()))?;
     let mut found = Vec::new();
     for entry in entries {
         let path = entry?.path();
@@ -226,7 +226,7 @@ fn newest(runs: &Path) -> Result<PathBuf> {
         }
     }
     let last = found.into_iter().max();
-    last.map(|(.., path)| path).ok_or_else(|| anyhow!("there is no stored run under `{}` yet", runs.display()))
+    last.map(|(.., path)| path).ok_or_else(|| anyhow!("there is no stored run under `{}` yet\n  next: make one with `dbduel run FILE`, or name their folder with --runs", runs.display()))
 }
 
 /// The part of a folder's name from its UTC time on: `20310504T101500Z`, or with `-2` behind it.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::transport::complete;
-use crate::{AnyConnection, Connection, Dialect, Endpoint, Error, Login, Value};
+use crate::{AnyConnection, Closer, Connection, Dialect, Endpoint, Error, Login, Value};
 
 /// Takes one row at a time; what a generator of rows is given.
 pub type RowSink<'a> = dyn FnMut(&[Value<'_>]) -> Result<(), Error> + 'a;
@@ -37,6 +37,11 @@ impl Admin {
             AnyConnection::Postgres(connection) => connection.set_timeout(timeout),
             AnyConnection::Sqlite(_) => Ok(()),
         }
+    }
+
+    /// Ends what runs here from another thread.
+    pub fn closer(&self) -> Result<Closer, Error> {
+        self.connection.closer()
     }
 
     /// Runs one statement and returns how many rows it changed.

@@ -1,15 +1,18 @@
 //! This machine: what it is, where the load generator sits on it, and who may measure now.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Seek, Write};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Seek, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use procfs::Current;
 
 use crate::store::format::{ClientRecord, HostRecord};
-use crate::trial::ClientSeat;
+use crate::trial::{ClientSeat, Interrupted};
 
 /// With fewer CPUs than this, client and server share them all.
 const CPUS_TO_SHARE_OUT: usize = 4;
@@ -96,22 +99,59 @@ fn cpu_list(cpus: &[usize]) -> String {
 /// Held while this process measures: two measurements on one host would measure each other.
 pub struct HostLock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
 
+/// How often a waiting dbduel looks whether it is its turn, or has been interrupted.
+const TURN_POLL: Duration = Duration::from_millis(100);
+
 /// Waits for its turn; `say` hears for whom.
-pub fn lock(name: &str, say: &dyn Fn(&str)) -> Result<HostLock> {
+pub fn lock(name: &str, interrupted: &AtomicBool, say: &dyn Fn(&str)) -> Result<HostLock> {
     let path = std::env::temp_dir().join("dbduel-measuring.lock");
-    let opened = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
-    let mut file = opened.with_context(|| format!("cannot open the lock {}", path.display()))?;
-    if file.try_lock().is_err() {
-        let mut holder = String::new();
-        file.read_to_string(&mut holder)?;
-        let holder = if holder.is_empty() { "another dbduel" } else { holder.trim() };
-        say(&format!("waiting for {holder}, which measures on this host"));
-        file.lock().context("cannot lock the host for measuring")?;
+    let opened = open_lock(&path);
+    let mut file = opened.with_context(|| format!("cannot open the lock for measuring, {}", path.display()))?;
+    let mut told = false;
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(error).context("cannot lock the host for measuring"),
+        }
+        if !std::mem::replace(&mut told, true) {
+            say(&format!("waiting for {}, which measures on this host", holder(&mut file)?));
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            return Err(Interrupted.into());
+        }
+        std::thread::sleep(TURN_POLL);
     }
     file.set_len(0)?;
     file.rewind()?;
     writeln!(file, "`{name}` (process {})", std::process::id())?;
     Ok(HostLock(file))
+}
+
+fn holder(file: &mut File) -> Result<String> {
+    let mut holder = String::new();
+    file.read_to_string(&mut holder)?;
+    Ok(if holder.is_empty() { "another dbduel".to_owned() } else { holder.trim().to_owned() })
+}
+
+/// One file for all users of the host, whoever measured first. Kernels refuse to *create* what
+/// another user has in a shared folder, so it is opened first; and nobody is led elsewhere by a link.
+fn open_lock(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(libc::O_NOFOLLOW);
+    match options.open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        opened => return opened,
+    }
+    match options.create_new(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => options.create_new(false).open(path),
+        created => {
+            let file = created?;
+            // Not by the mode of the call, which the umask would narrow.
+            file.set_permissions(fs::Permissions::from_mode(0o666))?;
+            Ok(file)
+        }
+    }
 }
 
 #[cfg(test)]

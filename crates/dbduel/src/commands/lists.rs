@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::{Failure, say};
+use super::{Failure, note, say};
 use crate::cli::{CacheAction, CacheArgs, FetchArgs, ListArgs, Listed, exit};
 use crate::engine::{self, Cache};
 use crate::experiment::{Origin, VersionRequest, quantity};
@@ -73,7 +73,7 @@ pub fn fetch(args: &FetchArgs) -> Result<u8, Failure> {
     let resolved = args.engines.iter().map(|name| request(name)).collect::<Result<Vec<_>>>().map_err(Failure::usage)?;
     let cache = Cache::open()?;
     for resolved in resolved {
-        let installation = engine::provision(&resolved, &cache, &|line| eprintln!("{line}"))?;
+        let installation = engine::provision(&resolved, &cache, &note)?;
         say(&format!("{} {}: {}\n", resolved.kind, resolved.version, installation.source))?;
     }
     Ok(exit::DONE)

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::note;
 use crate::store::format::{PlannedTrial, Status, TrialRecord, point_text};
 
 pub struct Progress {
@@ -26,8 +27,8 @@ impl Progress {
     /// A line that stays.
     pub fn say(&self, line: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{line}")),
-            None => eprintln!("{line}"),
+            Some(bar) => bar.suspend(|| note(line)),
+            None => note(line),
         }
     }
 

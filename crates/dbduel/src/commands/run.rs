@@ -1,8 +1,8 @@
 //! `dbduel run`: plan, provision, load, measure, report.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -10,10 +10,10 @@ use jiff::Timestamp;
 
 use super::progress::Progress;
 use super::stage::Stage;
-use super::{Failure, facts, host, plan_experiment, say, vocabulary};
+use super::{Failure, facts, host, note, plan_experiment, say, vocabulary};
 use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up, should_stop};
 use crate::cli::{RunArgs, exit};
-use crate::engine::Cache;
+use crate::engine::{Cache, end_all};
 use crate::experiment::{Experiment, NoisyHost, Overrides};
 use crate::observe::{Observers, foreign_cpu};
 use crate::plan::Plan;
@@ -26,12 +26,40 @@ use crate::trial::{Interrupted, run_trial};
 const IDLE_CHECK: Duration = Duration::from_secs(10);
 const FOREIGN_CPU_MAX: f64 = 0.10;
 
+/// How soon servers end at an interruption.
+const INTERRUPTION_POLL: Duration = Duration::from_millis(50);
+
 pub fn run(args: &RunArgs) -> Result<u8, Failure> {
     let sitting = Sitting::begin(args)?;
     let interrupted = interruption().context("cannot catch signals")?;
     let progress = Progress::new(sitting.plan.record.trials.len());
-    let ended = measure(&sitting, &interrupted, progress);
+    let ended = ending_servers(&interrupted, || measure(&sitting, &interrupted, progress));
+    let ended = match ended {
+        // What failed because its server was taken away is not what the user wants to hear of.
+        Err(_) if interrupted.load(Ordering::Relaxed) => {
+            Ok(Ended { reason: EndReason::Interrupted, incomplete: false })
+        }
+        ended => ended,
+    };
     finish(args, &sitting.run_dir, ended)
+}
+
+/// Does some work; at an interruption every server and package client ends, so that no step of the
+/// work waits for one.
+fn ending_servers<T>(interrupted: &AtomicBool, work: impl FnOnce() -> T) -> T {
+    let (done, ended) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while ended.recv_timeout(INTERRUPTION_POLL) == Err(mpsc::RecvTimeoutError::Timeout) {
+                if interrupted.load(Ordering::Relaxed) {
+                    end_all();
+                }
+            }
+        });
+        let worked = work();
+        drop(done);
+        worked
+    })
 }
 
 /// One stretch of work on a run: the whole of it, or what an earlier one left.
@@ -55,7 +83,8 @@ impl Sitting {
     fn fresh(args: &RunArgs) -> Result<Sitting, Failure> {
         let file = args.file.as_deref().expect("clap asks for FILE unless --resume is given");
         let (experiment, plan) = planned(file, &args.method.overrides())?;
-        let run_dir = RunDir::create(&args.runs, &experiment.name, Timestamp::now())?;
+        let run_dir = RunDir::create(&args.runs, &experiment.name, Timestamp::now())
+            .context("cannot keep a run here; give a folder that you may write to with --runs")?;
         run_dir.write_experiment(&experiment.text)?;
         run_dir.write_plan(&plan.record)?;
         Ok(Sitting { experiment, plan, run_dir, done: Vec::new(), resumed: false })
@@ -117,7 +146,7 @@ struct Ended {
 
 fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) -> Result<Ended> {
     let Sitting { experiment, run_dir, .. } = sitting;
-    let _lock = host::lock(&experiment.name, &|line| progress.say(line))?;
+    let _lock = host::lock(&experiment.name, interrupted, &|line| progress.say(line))?;
     let cache = Cache::open()?;
     let logs = run_dir.path().join("logs");
     std::fs::create_dir_all(&logs)?;
@@ -314,19 +343,31 @@ impl Budget {
 
 /// Says the run, as `dbduel report` would, and turns what happened into the exit status.
 fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, Failure> {
-    let ended = match ended {
-        Err(error) if error.is::<Interrupted>() => Ended { reason: EndReason::Interrupted, incomplete: false },
-        ended => ended?,
-    };
-    let conclusions = tell(args, run_dir)?;
+    let ended = ended?;
     if ended.reason == EndReason::Interrupted {
-        eprintln!("interrupted; `dbduel run --resume {}` goes on", run_dir.path().display());
-        return Ok(exit::INTERRUPTED);
+        return interrupted_end(args, run_dir);
     }
+    let conclusions = tell(args, run_dir)?;
     if ended.incomplete {
         return Ok(exit::NOT_MEASURED);
     }
     Ok(if args.gate { gate(&conclusions) } else { exit::DONE })
+}
+
+/// A run that was interrupted before its first trial has nothing to say but how it goes on.
+fn interrupted_end(args: &RunArgs, run_dir: &RunDir) -> Result<u8, Failure> {
+    let measured = run_dir.trials()?.records.len();
+    if measured > 0 {
+        tell(args, run_dir)?;
+    }
+    let kept = match measured {
+        0 => "before the first trial was over".to_owned(),
+        1 => "1 trial is kept".to_owned(),
+        trials => format!("{trials} trials are kept"),
+    };
+    let run = run_dir.path().display();
+    note(&format!("interrupted, {kept}\n  next: go on with `dbduel run --resume {run}`"));
+    Ok(exit::INTERRUPTED)
 }
 
 fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<Conclusions> {

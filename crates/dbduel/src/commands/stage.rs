@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, anyhow};
 use load::{Options, Workload, show_table, workload_kind};
@@ -14,7 +14,7 @@ use crate::experiment::{Contender, Experiment, Storage, WorkloadChoice};
 use crate::plan::Plan;
 use crate::store::format::{ContenderFacts, PlannedTrial};
 use crate::trial::dataset::{Dataset, session};
-use crate::trial::{ClientSeat, Trial, rehearse};
+use crate::trial::{ClientSeat, Interrupted, Trial, rehearse};
 
 pub struct Stage<'a> {
     experiment: &'a Experiment,
@@ -66,7 +66,12 @@ impl<'a> Stage<'a> {
         let log = logs.join(format!("load-{}.log", slug(&contender.name)));
         let mut snapshots = Vec::new();
         for (choice, workload) in &self.workloads {
-            let dataset = Dataset { installation: &installation, settings: &contender.settings, workload };
+            let dataset = Dataset {
+                installation: &installation,
+                settings: &contender.settings,
+                workload,
+                interrupted: self.interrupted,
+            };
             let mut told = false;
             let mut loaded = |so_far: u64, rows: u64| {
                 if !std::mem::replace(&mut told, true) {
@@ -117,6 +122,7 @@ impl<'a> Stage<'a> {
             let facts =
                 std::fs::create_dir_all(&logs).map_err(Into::into).and_then(|()| self.facts(staged, plan, &logs));
             let facts = facts.with_context(|| format!("cannot start contender `{}`", staged.contender.name));
+            let facts = if self.interrupted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { facts };
             (staged.contender.name.clone(), facts)
         };
         self.contenders.iter().map(facts).collect()

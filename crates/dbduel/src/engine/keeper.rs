@@ -7,7 +7,7 @@
 //! all its descendants (a daemon that forks twice stays below it), it leaves only when none is
 //! left, and a program never starts unless a keeper watches it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -16,7 +16,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -151,6 +151,7 @@ impl Kept {
         let keeper = command.spawn().context("cannot start the keeper")?;
         // The command holds the other end of the socket until it is dropped.
         drop(command);
+        kept_sockets().insert(keeper.id(), ours.try_clone().context("cannot keep the keeper's socket")?);
         let mut kept = Kept { keeper, control: BufReader::new(ours), line: String::new(), pid: 0, exit: None };
         kept.pid = kept.read_start().with_context(|| format!("cannot start {}", program.path.display()))?;
         Ok(kept)
@@ -217,8 +218,24 @@ impl Kept {
     }
 }
 
+/// Our ends of the sockets of all living keepers, by the keeper's pid.
+fn kept_sockets() -> MutexGuard<'static, BTreeMap<u32, UnixStream>> {
+    static SOCKETS: Mutex<BTreeMap<u32, UnixStream>> = Mutex::new(BTreeMap::new());
+    SOCKETS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills every program that runs below a keeper now, from whatever thread. Who waits for one gets
+/// an error soon; this is how an interruption reaches a download or a load that takes minutes.
+pub fn end_all() {
+    for socket in kept_sockets().values() {
+        let _ = socket.shutdown(std::net::Shutdown::Both);
+    }
+}
+
 impl Drop for Kept {
     fn drop(&mut self) {
+        // Before the wait: afterwards the pid may be another keeper's.
+        kept_sockets().remove(&self.keeper.id());
         let _ = self.control.get_ref().shutdown(std::net::Shutdown::Both);
         // The keeper leaves only when no descendant is left: after this, none is.
         let _ = self.keeper.wait();

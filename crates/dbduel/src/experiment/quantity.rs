@@ -84,6 +84,12 @@ pub fn duration_text(duration: Duration) -> String {
 
 /// Says a size as a reader would: `512 MiB`, `1.5 GiB`.
 pub fn bytes_text(bytes: u64) -> String {
+    if bytes < 1024 {
+        return format!("{bytes} bytes");
+    }
+    if bytes < 1024 * 1024 {
+        return format!("{:.0} KiB", bytes as f64 / 1024.0);
+    }
     let mib = bytes as f64 / (1024.0 * 1024.0);
     if mib < 1024.0 { format!("{mib:.0} MiB") } else { format!("{:.1} GiB", mib / 1024.0) }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use driver::Admin;
+use driver::{Admin, Closer};
 use load::{LOADER_VERSION, Workload, load_tables};
 
 use crate::engine::{
@@ -26,6 +27,8 @@ pub struct Dataset<'a> {
     pub installation: &'a Installation,
     pub settings: &'a BTreeMap<String, String>,
     pub workload: &'a Arc<dyn Workload>,
+    /// Set when somebody asks dbduel to stop; the load is then cut off.
+    pub interrupted: &'a AtomicBool,
 }
 
 impl Dataset<'_> {
@@ -79,11 +82,35 @@ impl Dataset<'_> {
         server.create_database()?;
         let rows = self.workload.tables(server.dialect()).iter().map(|table| table.rows).sum();
         let mut admin = session(&server)?;
-        load_tables(self.workload.as_ref(), DATA_SEED, &mut admin, &mut |so_far| loaded(so_far, rows))?;
+        let closer = admin.closer()?;
+        until_interrupted(self.interrupted, &closer, || {
+            load_tables(self.workload.as_ref(), DATA_SEED, &mut admin, &mut |so_far| loaded(so_far, rows))
+        })?;
         drop(admin);
         server.settle()?;
         server.stop()
     }
+}
+
+/// How soon a load notices an interruption. Short, because SQLite gives up only the statement that
+/// runs at that moment, so it is told again and again.
+const INTERRUPTION_POLL: Duration = Duration::from_millis(10);
+
+/// Does some work over a session, and cuts the session off when somebody asks dbduel to stop.
+fn until_interrupted<T>(interrupted: &AtomicBool, closer: &Closer, work: impl FnOnce() -> T) -> T {
+    let (done, ended) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while ended.recv_timeout(INTERRUPTION_POLL) == Err(mpsc::RecvTimeoutError::Timeout) {
+                if interrupted.load(Ordering::Relaxed) {
+                    closer.close();
+                }
+            }
+        });
+        let worked = work();
+        drop(done);
+        worked
+    })
 }
 
 /// A blocking session in the workload's database.
