@@ -19,7 +19,7 @@ use crate::observe::{Observers, foreign_cpu};
 use crate::plan::Plan;
 use crate::report;
 use crate::store::RunDir;
-use crate::store::format::{FORMAT_VERSION, GivenUp, PlannedTrial, RunRecord, TrialRecord};
+use crate::store::format::{FORMAT_VERSION, GivenUp, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
 use crate::trial::{Interrupted, run_trial};
 
 /// How long the idle host is watched before the first block, and what others may take of it.
@@ -95,16 +95,7 @@ impl Sitting {
         let run_dir = RunDir::open(&args.runs, run)?;
         let stored = run_dir.plan()?;
         let overrides = Overrides::of_plan(&stored);
-        if let Some(file) = &args.file {
-            let (_, plan) = planned(file, &overrides)?;
-            if plan.record.plan_hash != stored.plan_hash {
-                let name = run_dir.name();
-                return Err(Failure::usage(anyhow!(
-                    "{} is not the experiment of {name}: its plan has another hash\n  next: `dbduel run --resume {name}` goes on with the stored experiment",
-                    file.display()
-                )));
-            }
-        }
+        refuse_another_plan(args, &run_dir, &stored)?;
         let experiment = Experiment::parse(&run_dir.experiment()?, "experiment.toml", &vocabulary(), &overrides);
         let experiment = experiment.map_err(Failure::usage)?;
         let plan = plan_experiment(&experiment, &facts).map_err(Failure::usage)?;
@@ -118,6 +109,25 @@ impl Sitting {
         let done = run_dir.trials()?.records;
         Ok(Sitting { experiment, plan, run_dir, done, resumed: true })
     }
+}
+
+/// A file and flags beside `--resume` may only say again what the stored plan says; to pass over
+/// what they change would leave the user with an answer to another question.
+fn refuse_another_plan(args: &RunArgs, run_dir: &RunDir, stored: &PlanRecord) -> Result<(), Failure> {
+    let (overrides, name) = (args.method.overrides(), run_dir.name());
+    let next = format!("next: `dbduel run --resume {name}` goes on with the stored experiment");
+    let Some(file) = &args.file else {
+        if overrides.is_empty() {
+            return Ok(());
+        }
+        return Err(Failure::usage(anyhow!("{name} has a plan, which no flag can change any more\n  {next}")));
+    };
+    let (_, plan) = planned(file, &overrides)?;
+    if plan.record.plan_hash == stored.plan_hash {
+        return Ok(());
+    }
+    let file = file.display();
+    Err(Failure::usage(anyhow!("{file} is not the experiment of {name}: its plan has another hash\n  {next}")))
 }
 
 fn planned(file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Failure> {

@@ -80,6 +80,12 @@ pub struct Overrides {
 }
 
 impl Overrides {
+    /// Whether the command line says nothing about the method.
+    pub fn is_empty(&self) -> bool {
+        let Overrides { preset, budget, blocks, seed, accept_noisy, fallback_name: _ } = self;
+        preset.is_none() && budget.is_none() && blocks.is_none() && seed.is_none() && !accept_noisy
+    }
+
     /// What makes the stored text of a run the experiment of its plan again.
     pub fn of_plan(plan: &PlanRecord) -> Overrides {
         let method = &plan.method;

@@ -171,7 +171,8 @@ pub fn extent(conclusions: &Conclusions, ended_by: Option<&str>) -> String {
         tally.trials_failed,
         tally.blocks_finished,
         tally.blocks_planned,
-        duration(tally.minutes),
+        // A sum of nothing is -0.0.
+        duration(tally.minutes.abs()),
         ended_by.unwrap_or("not finished")
     )
 }

@@ -1,0 +1,410 @@
+//! `dbduel run` from outside: what it leaves, how it ends, and how it goes on, with the real program.
+//!
+//! SQLite is measured where any engine will do; a server that is not on this machine is reported as
+//! skipped. No test looks at how fast anything is, except the gate's, whose difference is a sync of
+//! the disk in each transaction.
+
+mod support;
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+use support::{LIMIT, Place, text, wait_for};
+
+/// What is promised after `kill -9`.
+const ALL_GONE_WITHIN: Duration = Duration::from_secs(2);
+
+/// Two contenders of one engine and a workload, in the shortest trials there are.
+fn experiment(baseline: &str, candidate: &str, workload: &str, clients: &str, blocks: u32) -> String {
+    format!(
+        "name = \"Tried out\"\nquestion = \"Does it work?\"\n\
+         contender = [{{ name = \"one\", {baseline} }}, {{ name = \"two\", {candidate} }}]\n\
+         workload = {{ name = \"{workload}\", rows = 1000 }}\nsweep.clients = {clients}\n\
+         method = {{ preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = {blocks} }}\n"
+    )
+}
+
+fn sqlite(blocks: u32) -> String {
+    let engine = r#"engine = "sqlite""#;
+    experiment(engine, engine, "oltp_read_write", "[1, 2]", blocks)
+}
+
+/// Fields with the JSON type they must have: `s`tring, `n`umber, `b`oolean, `a`rray, `o`bject, `0` null.
+fn check_types(what: &str, value: &Value, fields: &[(&str, &str)]) {
+    for (name, types) in fields {
+        let kind = match &value[*name] {
+            Value::String(_) => 's',
+            Value::Number(_) => 'n',
+            Value::Bool(_) => 'b',
+            Value::Array(_) => 'a',
+            Value::Object(_) => 'o',
+            Value::Null => '0',
+        };
+        let is_there = value.as_object().unwrap().contains_key(*name);
+        assert!(is_there && types.contains(kind), "{what}.{name}: {}", value[*name]);
+    }
+}
+
+#[test]
+fn a_run_leaves_its_folder_and_can_be_reported_in_every_form() {
+    let place = Place::new();
+    place.write("try.toml", &sqlite(2));
+    let (said, _) = place.expect(0, &["run", "try.toml"]);
+    let run = place.run().unwrap();
+    assert_eq!(fs::metadata(&run).unwrap().permissions().mode() & 0o777, 0o700);
+    let name = run.file_name().unwrap().to_str().unwrap();
+    assert!(name.starts_with("tried-out-2") && name.ends_with('Z'), "{name}");
+    assert_eq!(fs::read_to_string(run.join("experiment.toml")).unwrap(), sqlite(2));
+    place.assert_every_trial_ran_once();
+    let record = place.json("run.json");
+    assert_eq!((record["ended_by"].as_str(), record["contenders"].as_object().unwrap().len()), (Some("blocks"), 2));
+    for trial in 1..=8 {
+        let folder = run.join(format!("trials/{trial}"));
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        assert!(fs::read_to_string(folder.join("series.csv")).unwrap().starts_with("second,"));
+        assert!(fs::metadata(folder.join("latency.hdr")).unwrap().len() > 0);
+    }
+    place.assert_nothing_is_left();
+
+    assert_eq!(said, fs::read_to_string(run.join("report.txt")).unwrap());
+    assert_eq!(place.expect(0, &["report", "last"]).0, said);
+    assert_eq!(place.expect(0, &["report", name, "--format", "text"]).0, said);
+    let html = place.expect(0, &["report", "last", "--format", "html"]).0;
+    assert_eq!(html, fs::read_to_string(run.join("report.html")).unwrap());
+    let csv = place.expect(0, &["report", "last", "--format", "csv"]).0;
+    assert_eq!(csv.lines().count(), 1 + 8);
+    place.expect(0, &["report", "last", "--format", "json", "--out", "report.json"]);
+    let json = fs::read(place.path().join("report.json")).unwrap();
+    check_json(&serde_json::from_slice(&json).unwrap());
+    assert_eq!(json, place.expect(0, &["report", "last", "--format", "json"]).0.into_bytes());
+    assert!(place.expect(2, &["report", "last", "--format", "pdf"]).1.contains("text, html, json, csv"));
+}
+
+fn check_json(report: &Value) {
+    let s = |names: &'static str| names.split(' ').map(|name| (name, "s"));
+    let top = s("name question plan_hash started_at finished_at").chain([
+        ("format_version", "n"),
+        ("seed", "n"),
+        ("method", "o"),
+        ("host", "o"),
+        ("client", "o"),
+        ("contenders", "a"),
+        ("trials", "a"),
+        ("comparisons", "a"),
+        ("findings", "a"),
+    ]);
+    check_types("report", report, &top.collect::<Vec<_>>());
+    check_types("method", &report["method"], &[("preset", "s"), ("rule", "s"), ("changed", "a")]);
+    let each = |list: &str, fields: &[(&str, &str)]| {
+        let items = report[list].as_array().unwrap();
+        assert!(!items.is_empty(), "{list}");
+        items.iter().for_each(|item| check_types(list, item, fields));
+    };
+    let contender: Vec<_> =
+        s("name engine version durability_class").chain([("settings", "o"), ("effective_settings", "o")]).collect();
+    each("contenders", &contender);
+    let trial = s("workload contender status").chain([
+        ("trial", "n"),
+        ("block", "n"),
+        ("order", "n"),
+        ("point", "o"),
+        ("flags", "a"),
+        ("metrics", "o"),
+    ]);
+    each("trials", &trial.collect::<Vec<_>>());
+    let comparison = s("workload baseline candidate metric word").chain([
+        ("point", "o0"),
+        ("baseline_value", "n0"),
+        ("candidate_value", "n0"),
+        ("ratio", "n0"),
+        ("low", "n0"),
+        ("high", "n0"),
+        ("confidence", "n"),
+        ("caveats", "a"),
+        ("blocks", "n"),
+        ("mde", "n0"),
+    ]);
+    each("comparisons", &comparison.collect::<Vec<_>>());
+    each("findings", &[("kind", "s"), ("grade", "s"), ("text", "s"), ("evidence", "a")]);
+    let metrics = &report["trials"][0]["metrics"];
+    for name in ["tps", "qps", "latency_ms_max", "errors_per_s", "queries.read", "transactions.committed"] {
+        assert!(metrics[name].is_f64(), "{name} in {metrics}");
+    }
+    let sweep = report["comparisons"].as_array().unwrap().iter().find(|item| item["point"].is_null()).unwrap();
+    assert_eq!(sweep["word"], "inconclusive");
+    assert!(sweep["caveats"].as_array().unwrap().contains(&"too few blocks".into()), "{sweep}");
+}
+
+#[test]
+fn an_interrupted_run_keeps_its_trials_and_goes_on() {
+    let place = Place::new();
+    place.write("try.toml", &sqlite(2));
+    let running = place.start(&["run", "try.toml"]);
+    wait_for("three trials", LIMIT, || place.records().len() >= 3);
+    running.signal(libc::SIGINT);
+    let output = running.end();
+    assert_eq!(output.status.code(), Some(130));
+    let (kept, said) = (place.records(), text(&output.stderr));
+    assert!((3..8).contains(&kept.len()), "{kept:?}");
+    assert!(said.contains(&format!("interrupted, {} trials are kept", kept.len())), "{said}");
+    assert!(said.contains("next: go on with `dbduel run --resume runs/tried-out-"), "{said}");
+    assert_eq!(place.json("run.json")["ended_by"], "interrupted");
+    place.assert_nothing_is_left();
+    place.expect(0, &["run", "--resume", "last"]);
+    place.assert_every_trial_ran_once();
+    assert_eq!(place.records()[..kept.len()], kept);
+    assert_eq!(place.json("run.json")["ended_by"], "blocks");
+    // There is nothing left to do, and doing it again harms nothing.
+    let records = place.records();
+    place.expect(0, &["run", "--resume", "last"]);
+    assert_eq!(place.records(), records);
+}
+
+#[test]
+fn a_killed_run_goes_on_although_its_last_line_is_torn() {
+    let place = Place::new();
+    place.write("try.toml", &sqlite(2));
+    let running = place.start(&["run", "try.toml"]);
+    wait_for("three trials", LIMIT, || place.records().len() >= 3);
+    running.signal(libc::SIGKILL);
+    assert_eq!(running.end().status.code(), None);
+    let (kept, run) = (place.records(), place.run().unwrap());
+    let mut stored = fs::OpenOptions::new().append(true).open(run.join("trials.ndjson")).unwrap();
+    stored.write_all(&kept[0].as_bytes()[..kept[0].len() / 2]).unwrap();
+    assert!(place.expect(0, &["report", "last"]).0.contains("half a line"));
+    place.expect(0, &["run", "--resume", run.to_str().unwrap()]);
+    place.assert_every_trial_ran_once();
+    assert_eq!(place.records()[..kept.len()], kept);
+    place.assert_nothing_is_left();
+}
+
+#[test]
+fn a_file_with_another_plan_is_no_way_to_resume() {
+    let place = Place::new();
+    place.write("try.toml", &sqlite(1));
+    place.write("other.toml", &sqlite(3));
+    place.expect(0, &["run", "try.toml"]);
+    let (_, said) = place.expect(2, &["run", "other.toml", "--resume", "last"]);
+    assert!(said.contains("other.toml is not the experiment of tried-out-") && said.contains("next:"), "{said}");
+    place.expect(0, &["run", "try.toml", "--resume", "last"]);
+    let (_, said) = place.expect(2, &["run", "--blocks", "9", "--resume", "last"]);
+    assert!(said.contains("has a plan, which no flag can change any more\n  next:"), "{said}");
+}
+
+#[test]
+fn an_interruption_reaches_a_load_and_a_wait_for_another_dbduel() {
+    let place = Place::new();
+    // More rows than any machine loads before the signal arrives.
+    place.write("try.toml", &sqlite(1).replace("rows = 1000", "rows = 20_000_000"));
+    let mut loading = place.start(&["run", "try.toml"]);
+    loading.wait_until_it_says("loading 20000000 rows");
+    let mut waiting = place.start(&["run", "try.toml", "--runs", "others"]);
+    waiting.wait_until_it_says("waiting for `Tried out` (process ");
+    for running in [waiting, loading] {
+        running.signal(libc::SIGINT);
+        let output = running.end();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{said}");
+        assert!(said.contains("interrupted, before the first trial was over\n  next: go on"), "{said}");
+        assert_eq!(text(&output.stdout), "");
+    }
+    place.assert_nothing_is_left();
+}
+
+#[test]
+fn the_gate_tells_slower_from_faster_and_from_unknown() {
+    let (safe, unsafe_) = (
+        r#"engine = "sqlite", settings = { synchronous = "EXTRA" }"#,
+        r#"engine = "sqlite", settings = { synchronous = "OFF" }"#,
+    );
+    for (baseline, candidate, status, word) in [(unsafe_, safe, 1, "slower"), (safe, unsafe_, 0, "faster")] {
+        let place = Place::new();
+        place.write("try.toml", &experiment(baseline, candidate, "oltp_write_only", "[1]", 8));
+        let (said, _) = place.expect(status, &["run", "try.toml", "--gate"]);
+        assert!(said.contains(&format!("`two` is {word}, at D")), "{said}");
+        place.expect(0, &["run", "--resume", "last"]);
+    }
+    let place = Place::new();
+    place.write("try.toml", &experiment(unsafe_, safe, "oltp_write_only", "[1]", 1));
+    place.expect(3, &["run", "try.toml", "--gate"]);
+}
+
+/// The system's server of a kind, as an engine of the experiment file; says so when there is none.
+fn installed(place: &Place, kind: &str) -> Option<String> {
+    let engines: Vec<Value> = serde_json::from_str(&place.expect(0, &["list", "engines", "--json"]).0).unwrap();
+    let is_installed = |row: &&Value| {
+        row["engine"].as_str().unwrap().starts_with(kind) && row["source"].as_str().unwrap().starts_with("installed")
+    };
+    if !engines.iter().any(|row| is_installed(&row)) {
+        eprintln!("skipped: no {kind} is installed on this machine");
+        return None;
+    }
+    Some(format!("engine = \"{kind}@system\""))
+}
+
+fn a_killed_dbduel_leaves_no_server(kind: &str, word: &str) {
+    let place = Place::new();
+    let Some(engine) = installed(&place, kind) else { return };
+    place.write("try.toml", &experiment(&engine, &engine, "oltp_point_select", "[2]", 1));
+    let running = place.start(&["run", "try.toml"]);
+    wait_for("the first trial", LIMIT, || place.records().len() == 1);
+    wait_for("a server", LIMIT, || place.servers().iter().any(|arguments| arguments.contains(word)));
+    running.signal(libc::SIGKILL);
+    running.end();
+    wait_for("no server", ALL_GONE_WITHIN, || place.servers().is_empty());
+    let kept = place.records();
+    place.expect(0, &["run", "--resume", "last"]);
+    place.assert_every_trial_ran_once();
+    assert_eq!(place.records()[..kept.len()], kept);
+    assert!(fs::metadata(place.run().unwrap().join("trials/1/server.log")).unwrap().is_file());
+    place.assert_nothing_is_left();
+}
+
+#[test]
+fn a_killed_dbduel_leaves_no_mariadb_and_goes_on() {
+    a_killed_dbduel_leaves_no_server("mariadb", "mariadbd");
+}
+
+#[test]
+fn a_killed_dbduel_leaves_no_postgres_and_goes_on() {
+    a_killed_dbduel_leaves_no_server("postgres", "postgres");
+}
+
+/// The candidate's settings do not work: the message names it and all of these words.
+fn check_bad_settings(kind: &str, cases: &[(&str, &[&str])]) {
+    let place = Place::new();
+    let Some(engine) = installed(&place, kind) else { return };
+    for (settings, words) in cases {
+        let candidate = format!("{engine}, settings = {{ {settings} }}");
+        place.write("try.toml", &experiment(&engine, &candidate, "oltp_point_select", "[1]", 1));
+        let (out, said) = place.expect(4, &["run", "try.toml", "--runs", settings]);
+        assert_eq!(out, "", "{settings}");
+        assert!(said.contains("error: cannot start contender `two`"), "{settings}: {said}");
+        let missing: Vec<_> = words.iter().filter(|word| !said.contains(**word)).collect();
+        assert!(missing.is_empty(), "{settings}: {missing:?} not in\n{said}");
+        place.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn settings_that_mariadb_refuses_ignores_or_changes_stop_the_run() {
+    check_bad_settings(
+        "mariadb",
+        &[
+            ("innodb_no_such = 1", &["unknown variable", "innodb", "\n  see: "]),
+            ("innodb_buffer_pool_instances = 4", &["innodb_buffer_pool_instances", "\n  see: "]),
+            ("table_open_cache = 5", &["table_open_cache", "asked", "5", "10", "\n  see: "]),
+        ],
+    );
+}
+
+#[test]
+fn settings_that_postgres_refuses_stop_the_run() {
+    check_bad_settings("postgres", &[("no_such_guc = 1", &["unrecognized configuration parameter", "\n  see: "])]);
+}
+
+#[test]
+fn a_setting_that_sqlite_does_not_take_stops_the_run() {
+    let place = Place::new();
+    let bad = r#"engine = "sqlite", settings = { page_size = 1000 }"#;
+    place.write("try.toml", &experiment(r#"engine = "sqlite""#, bad, "oltp_read_write", "[1]", 1));
+    let (_, said) = place.expect(4, &["run", "try.toml"]);
+    assert!(said.contains("contender `two`") && said.contains("page_size") && said.contains("1000"), "{said}");
+    place.assert_nothing_is_left();
+}
+
+#[test]
+fn a_version_that_nobody_knows_is_a_fault_of_the_file() {
+    let place = Place::new();
+    place.write(
+        "try.toml",
+        &experiment(r#"engine = "mysql@5.4.99""#, r#"engine = "sqlite""#, "oltp_read_write", "[1]", 1),
+    );
+    for command in ["run", "plan"] {
+        let (_, said) = place.expect(2, &[command, "try.toml"]);
+        for word in ["contender `one`", "mysql 5.4.99", "known versions of mysql: 5.5.9, 5.6.24"] {
+            assert!(said.contains(word), "{word} not in {said}");
+        }
+    }
+    assert!(place.run().is_none());
+}
+
+#[test]
+fn planning_touches_nothing() {
+    let place = Place::new();
+    place.write("try.toml", &sqlite(8));
+    place.expect(0, &["plan", "try.toml"]);
+    let mut left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["tmp", "try.toml"]);
+    assert_eq!(fs::read_dir(place.path().join("tmp")).unwrap().count(), 0);
+}
+
+#[test]
+fn lists_cache_and_fetch_work_without_a_server() {
+    let place = Place::new();
+    for (what, known) in
+        [("engines", "sqlite@3"), ("workloads", "oltp_read_write"), ("observers", "server_cpu"), ("reports", "html")]
+    {
+        assert!(place.expect(0, &["list", what]).0.contains(known), "{what}");
+        let rows: Vec<Value> = serde_json::from_str(&place.expect(0, &["list", what, "--json"]).0).unwrap();
+        assert!(rows.iter().any(|row| row.to_string().contains(known)), "{what}");
+    }
+    assert!(place.expect(0, &["fetch", "sqlite"]).0.contains("compiled into dbduel"));
+    place.expect(2, &["fetch", "oracle"]);
+    place.write("try.toml", &sqlite(1));
+    place.expect(0, &["run", "try.toml"]);
+    let listed = place.expect(0, &["cache"]).0;
+    assert!(listed.contains("snapshot") && listed.contains("KiB"), "{listed}");
+    assert!(place.expect(0, &["cache", "clear"]).0.contains(" freed in "));
+    assert!(!place.expect(0, &["cache"]).0.contains("snapshot"));
+}
+
+/// The flags of the first sitting are part of its plan: given again beside the file they change nothing.
+#[test]
+fn the_same_file_and_flags_may_stand_beside_resume() {
+    let place = Place::new();
+    place.write("try.toml", &sqlite(2));
+    place.expect(0, &["run", "try.toml", "--blocks", "1", "--seed", "7"]);
+    place.expect(0, &["run", "try.toml", "--blocks", "1", "--seed", "7", "--resume", "last"]);
+    place.expect(2, &["run", "try.toml", "--resume", "last"]);
+    place.assert_every_trial_ran_once();
+}
+
+#[test]
+fn without_a_run_the_report_says_how_to_make_one() {
+    let place = Place::new();
+    for runs in ["runs", "tmp"] {
+        let (_, said) = place.expect(4, &["report", "last", "--runs", runs]);
+        assert!(said.contains(runs) && said.contains("\n  next: make one with `dbduel run FILE`"), "{said}");
+    }
+}
+
+#[test]
+fn a_reader_who_leaves_does_not_end_the_run() {
+    let place = Place::new();
+    place.write("try.toml", &sqlite(1));
+    let mut command = place.command(&["run", "try.toml"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop((child.stdout.take(), child.stderr.take()));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    place.assert_every_trial_ran_once();
+}
+
+#[test]
+fn results_that_cannot_be_written_are_an_error() {
+    let place = Place::new();
+    place.write("try.toml", &sqlite(1));
+    place.expect(0, &["run", "try.toml"]);
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = place.command(&["report", "last"]).stdout(full).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(text(&output.stderr).contains("cannot write to stdout\n  because: No space left"));
+    place.write("file", "");
+    let (_, said) = place.expect(4, &["run", "try.toml", "--runs", "file/runs"]);
+    assert!(said.contains("--runs") && said.contains("file/runs"), "{said}");
+}

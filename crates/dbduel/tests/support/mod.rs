@@ -1,0 +1,157 @@
+//! A private corner of the host for tests that run the real dbduel: runs, cache and temporary folder
+//! of its own, so that tests neither wait for one another nor see what others left.
+//!
+//! Nothing in here decides whether dbduel is right; that is what the tests do.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// Ends a test that fails; no test that passes comes near it.
+pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// Polls until the condition holds.
+pub fn wait_for(what: &str, limit: Duration, mut condition: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !condition() {
+        assert!(started.elapsed() < limit, "{what}: not within {limit:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("dbduel speaks UTF-8")
+}
+
+pub struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    pub fn new() -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        // A server under another account must be able to enter.
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o711)).unwrap();
+        fs::create_dir(folder.path().join("tmp")).unwrap();
+        Place { folder }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// dbduel in this place; every folder it writes to lies here.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dbduel"));
+        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
+        command.env("DBDUEL_CACHE", self.path().join("cache")).env_remove("DBDUEL_WORK");
+        command.env("TMPDIR", self.path().join("tmp")).env_remove("NO_COLOR");
+        command
+    }
+
+    pub fn dbduel(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Runs to the end, which must have this status, and gives what was said on stdout and stderr.
+    pub fn expect(&self, status: i32, arguments: &[&str]) -> (String, String) {
+        let output = self.dbduel(arguments);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}\n{out}{err}");
+        (out, err)
+    }
+
+    pub fn start(&self, arguments: &[&str]) -> Running {
+        let mut command = self.command(arguments);
+        Running { child: command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap() }
+    }
+
+    pub fn write(&self, name: &str, experiment: &str) {
+        fs::write(self.path().join(name), experiment).unwrap();
+    }
+
+    /// The only run of this place; none as long as dbduel has not made it.
+    pub fn run(&self) -> Option<PathBuf> {
+        let runs = fs::read_dir(self.path().join("runs")).into_iter().flatten();
+        let mut runs: Vec<PathBuf> = runs.map(|entry| entry.unwrap().path()).collect();
+        assert!(runs.len() < 2, "{runs:?}");
+        runs.pop()
+    }
+
+    /// The whole lines of `trials.ndjson`.
+    pub fn records(&self) -> Vec<String> {
+        let Some(run) = self.run() else { return Vec::new() };
+        let stored = fs::read_to_string(run.join("trials.ndjson")).unwrap_or_default();
+        stored.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::to_owned).collect()
+    }
+
+    pub fn json(&self, name: &str) -> Value {
+        let path = self.run().expect("a run was made").join(name);
+        serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+    }
+
+    /// Every planned trial has one record, in the order of the plan.
+    pub fn assert_every_trial_ran_once(&self) {
+        let number = |trial: &Value| trial["trial"].as_u64().unwrap();
+        let planned: Vec<u64> = self.json("plan.json")["trials"].as_array().unwrap().iter().map(number).collect();
+        let stored: Vec<u64> = self.records().iter().map(|line| number(&serde_json::from_str(line).unwrap())).collect();
+        assert_eq!(stored, planned);
+    }
+
+    /// No work folder, no half-made thing, and no process that works in here.
+    pub fn assert_nothing_is_left(&self) {
+        for folder in ["cache/work", "cache/tmp"] {
+            let entries = fs::read_dir(self.path().join(folder)).into_iter().flatten().flatten();
+            let left: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+            assert!(left.is_empty(), "{left:?}");
+        }
+        assert_eq!(self.servers(), Vec::<String>::new());
+    }
+
+    /// The command lines of living processes, other than dbduel itself, that name or stand in this place's cache.
+    pub fn servers(&self) -> Vec<String> {
+        let cache = self.path().join("cache");
+        let word = cache.to_str().unwrap();
+        let mut found = Vec::new();
+        for process in fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path()) {
+            let arguments = fs::read(process.join("cmdline")).unwrap_or_default();
+            let arguments = String::from_utf8_lossy(&arguments).replace('\0', " ");
+            let stands = fs::read_link(process.join("cwd")).is_ok_and(|folder| folder.starts_with(&cache));
+            if stands || arguments.contains(word) {
+                found.push(arguments);
+            }
+        }
+        found
+    }
+}
+
+/// A dbduel that goes on while the test looks.
+pub struct Running {
+    child: Child,
+}
+
+impl Running {
+    pub fn signal(&self, signal: i32) {
+        // SAFETY: the child has not been waited for, so its pid is its own.
+        assert_eq!(unsafe { libc::kill(self.child.id() as i32, signal) }, 0);
+    }
+
+    /// Reads stderr until a line contains the word.
+    pub fn wait_until_it_says(&mut self, word: &str) {
+        let stderr = self.child.stderr.as_mut().unwrap();
+        let (mut said, mut byte) = (Vec::new(), [0]);
+        while !String::from_utf8_lossy(&said).contains(word) {
+            assert_eq!(stderr.read(&mut byte).unwrap(), 1, "it ended: {}", String::from_utf8_lossy(&said));
+            said.push(byte[0]);
+        }
+    }
+
+    pub fn end(self) -> Output {
+        self.child.wait_with_output().unwrap()
+    }
+}
