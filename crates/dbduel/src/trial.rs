@@ -197,8 +197,16 @@ impl Steps {
     }
 }
 
-fn record(trial: &Trial, status: Status) -> TrialRecord {
-    let planned = trial.planned.clone();
+/// The trial of a contender that could not be prepared: a failure without an attempt.
+pub fn absent(planned: &PlannedTrial) -> TrialRecord {
+    let message = "the contender could not be prepared; why stood at the beginning of the run".to_owned();
+    let now = Timestamp::now().to_string();
+    let failure = Some(Failure { step: "prepare".to_owned(), message });
+    TrialRecord { failure, started_at: now.clone(), finished_at: now, ..record(planned, Status::Failed) }
+}
+
+fn record(planned: &PlannedTrial, status: Status) -> TrialRecord {
+    let planned = planned.clone();
     TrialRecord {
         trial: planned.trial,
         block: planned.block,
@@ -218,7 +226,7 @@ fn record(trial: &Trial, status: Status) -> TrialRecord {
 
 fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
     let failure = Failure { step: step.to_owned(), message: format!("{error:#}") };
-    let record = TrialRecord { failure: Some(failure), ..record(trial, Status::Failed) };
+    let record = TrialRecord { failure: Some(failure), ..record(trial.planned, Status::Failed) };
     Finished { record, series: Series::default(), histogram: Vec::new() }
 }
 
@@ -229,7 +237,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         flags.push("generator-bound".to_owned());
     }
     let metrics = metrics(tally, &readings, in_process);
-    let record = TrialRecord { flags, metrics, ..record(trial, Status::Ok) };
+    let record = TrialRecord { flags, metrics, ..record(trial.planned, Status::Ok) };
     Finished { record, series: series(tally), histogram: tally.response.encoded() }
 }
 

@@ -240,7 +240,8 @@ fn installed(place: &Place, kind: &str) -> Option<String> {
         row["engine"].as_str().unwrap().starts_with(kind) && row["source"].as_str().unwrap().starts_with("installed")
     };
     if !engines.iter().any(|row| is_installed(&row)) {
-        eprintln!("skipped: no {kind} is installed on this machine");
+        // Not by `eprintln!`, which the test harness swallows.
+        writeln!(std::io::stderr(), "skipped: no {kind} is installed on this machine").unwrap();
         return None;
     }
     Some(format!("engine = \"{kind}@system\""))
@@ -315,6 +316,17 @@ fn a_setting_that_sqlite_does_not_take_stops_the_run() {
     let (_, said) = place.expect(4, &["run", "try.toml"]);
     assert!(said.contains("contender `two`") && said.contains("page_size") && said.contains("1000"), "{said}");
     place.assert_nothing_is_left();
+}
+
+#[test]
+fn a_contender_that_cannot_be_prepared_does_not_keep_the_others_from_being_measured() {
+    let place = Place::new();
+    let bad = "{ name = \"three\", engine = \"sqlite\", settings = { page_size = 1000 } }]\nworkload";
+    place.write("try.toml", &sqlite(1).replace("]\nworkload", &format!(", {bad}")));
+    let (said, progress) = place.expect(4, &["run", "try.toml"]);
+    assert!(progress.contains("warning: cannot prepare contender `three`"), "{progress}");
+    assert!(said.contains("`two` against `one`") && said.contains("6 of 6 trials (2 failed)"), "{said}");
+    place.assert_every_trial_ran_once();
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use jiff::Timestamp;
 
 use super::progress::Progress;
@@ -20,7 +20,7 @@ use crate::plan::Plan;
 use crate::report;
 use crate::store::RunDir;
 use crate::store::format::{FORMAT_VERSION, GivenUp, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
-use crate::trial::{Interrupted, run_trial};
+use crate::trial::{Interrupted, absent, run_trial};
 
 /// How long the idle host is watched before the first block, and what others may take of it.
 const IDLE_CHECK: Duration = Duration::from_secs(10);
@@ -163,8 +163,8 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     let seat = host::seat();
     let mut run = run_record(sitting, &cache, &seat)?;
     run_dir.write_run(&run)?;
-    let stage = Stage::set(experiment, &cache, seat, interrupted, &logs, &progress)?;
-    let failed = rehearse(&stage, sitting, &mut run, &logs, &progress)?;
+    let (stage, absent) = Stage::set(experiment, &cache, seat, interrupted, &logs, &progress)?;
+    let failed = rehearse(&stage, absent, sitting, &mut run, &logs, &progress)?;
     run_dir.write_run(&run)?;
     refuse_noise(experiment, interrupted, &progress)?;
     let (reason, given_up) = run_blocks(sitting, &stage, interrupted, &mut progress)?;
@@ -197,8 +197,15 @@ fn run_record(sitting: &Sitting, cache: &Cache, seat: &crate::trial::ClientSeat)
 }
 
 /// Returns whether a contender failed; stops here when too few are left to compare.
-fn rehearse(stage: &Stage, sitting: &Sitting, run: &mut RunRecord, logs: &Path, progress: &Progress) -> Result<bool> {
-    let mut failures = Vec::new();
+fn rehearse(
+    stage: &Stage,
+    absent: Vec<(String, Error)>,
+    sitting: &Sitting,
+    run: &mut RunRecord,
+    logs: &Path,
+    progress: &Progress,
+) -> Result<bool> {
+    let mut failures = absent;
     for (name, facts) in stage.rehearse(&sitting.plan, logs, progress) {
         match facts {
             Ok(facts) => drop(run.contenders.insert(name, facts)),
@@ -293,6 +300,13 @@ fn run_planned(
     });
     if is_given_up {
         progress.trial_done(planned, None);
+        return Ok(());
+    }
+    if !stage.has(&planned.contender) {
+        let record = absent(planned);
+        sitting.run_dir.append(&record)?;
+        progress.trial_done(planned, Some(&record));
+        trials.push(record);
         return Ok(());
     }
     let title = progress.trial(planned);

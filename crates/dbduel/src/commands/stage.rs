@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Error, Result, anyhow};
 use load::{Options, Workload, show_table, workload_kind};
 
 use super::progress::Progress;
@@ -34,7 +34,8 @@ struct Staged<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// Fetches servers and loads data, where the cache lacks them.
+    /// Fetches servers and loads data, where the cache lacks them. Contenders that stay without are
+    /// named with the reason; the others can be measured all the same.
     pub fn set(
         experiment: &'a Experiment,
         cache: &Cache,
@@ -42,16 +43,22 @@ impl<'a> Stage<'a> {
         interrupted: &'a AtomicBool,
         logs: &Path,
         progress: &Progress,
-    ) -> Result<Stage<'a>> {
+    ) -> Result<(Stage<'a>, Vec<(String, Error)>)> {
         let workloads =
             experiment.workloads.iter().map(|choice| Ok((choice, build(choice)?))).collect::<Result<_>>()?;
+        let mut absent = Vec::new();
         let mut stage = Stage { experiment, contenders: Vec::new(), workloads, works: Vec::new(), seat, interrupted };
         for contender in &experiment.contenders {
             let staged = stage.add(contender, cache, logs, progress);
-            let staged = staged.with_context(|| format!("cannot prepare contender `{}`", contender.name))?;
-            stage.contenders.push(staged);
+            if interrupted.load(Ordering::Relaxed) {
+                return Err(Interrupted.into());
+            }
+            match staged.with_context(|| format!("cannot prepare contender `{}`", contender.name)) {
+                Ok(staged) => stage.contenders.push(staged),
+                Err(error) => absent.push((contender.name.clone(), error)),
+            }
         }
-        Ok(stage)
+        Ok((stage, absent))
     }
 
     fn add(&mut self, contender: &'a Contender, cache: &Cache, logs: &Path, progress: &Progress) -> Result<Staged<'a>> {
@@ -84,10 +91,15 @@ impl<'a> Stage<'a> {
         Ok(Staged { contender, installation, snapshots })
     }
 
-    /// Everything `run_trial` wants to know about one planned trial.
+    /// Whether this contender has a server and its data.
+    pub fn has(&self, contender: &str) -> bool {
+        self.contenders.iter().any(|staged| staged.contender.name == contender)
+    }
+
+    /// Everything `run_trial` wants to know about one planned trial of a contender that is here.
     pub fn trial<'b>(&'b self, planned: &'b PlannedTrial, folder: &'b Path) -> Trial<'b> {
         let staged = self.contenders.iter().find(|staged| staged.contender.name == planned.contender);
-        let staged = staged.expect("a plan has trials of its experiment's contenders only");
+        let staged = staged.expect("nobody asks for the trial of a contender that is absent");
         let at = self.workloads.iter().position(|(choice, _)| choice.label == planned.workload);
         let at = at.expect("a plan has trials of its experiment's workloads only");
         Trial {
