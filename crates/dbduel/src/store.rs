@@ -12,7 +12,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -114,6 +114,9 @@ impl RunDir {
     }
 
     pub fn run_record(&self) -> Result<RunRecord> {
+        let run = self.path.display();
+        let begun = self.path.join(RUN).exists();
+        ensure!(begun, "run `{run}` has not begun to measure\n  next: go on with `dbduel run --resume {run}`");
         read_json(&self.path.join(RUN))
     }
 

@@ -9,6 +9,7 @@ mod support;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -212,6 +213,8 @@ fn an_interruption_reaches_a_load_and_a_wait_for_another_dbduel() {
         assert!(said.contains("interrupted, before the first trial was over\n  next: go on"), "{said}");
         assert_eq!(text(&output.stdout), "");
     }
+    let (_, said) = place.expect(4, &["report", "last", "--runs", "others"]);
+    assert!(said.contains("has not begun to measure\n  next: go on with `dbduel run --resume others/"), "{said}");
     place.assert_nothing_is_left();
 }
 
@@ -241,7 +244,8 @@ fn installed(place: &Place, kind: &str) -> Option<String> {
     };
     if !engines.iter().any(|row| is_installed(&row)) {
         // Not by `eprintln!`, which the test harness swallows.
-        writeln!(std::io::stderr(), "skipped: no {kind} is installed on this machine").unwrap();
+        let skipped = format!("skipped: no {kind} is installed on this machine\n");
+        std::io::stderr().write_all(skipped.as_bytes()).unwrap();
         return None;
     }
     Some(format!("engine = \"{kind}@system\""))
@@ -374,6 +378,18 @@ fn lists_cache_and_fetch_work_without_a_server() {
     assert!(listed.contains("snapshot") && listed.contains("KiB"), "{listed}");
     assert!(place.expect(0, &["cache", "clear"]).0.contains(" freed in "));
     assert!(!place.expect(0, &["cache"]).0.contains("snapshot"));
+}
+
+#[test]
+fn the_quickstart_of_the_readme_runs() {
+    let place = Place::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    assert!(readme.contains("run experiments/quickstart.toml"));
+    let file = root.join("experiments/quickstart.toml");
+    let (said, _) = place.expect(0, &["run", file.to_str().unwrap(), "--blocks", "1"]);
+    assert!(said.contains("`write-ahead log` against `rollback journal`"), "{said}");
+    place.assert_every_trial_ran_once();
 }
 
 /// The flags of the first sitting are part of its plan: given again beside the file they change nothing.

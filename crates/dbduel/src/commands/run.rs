@@ -367,7 +367,7 @@ impl Budget {
 
 /// Says the run, as `dbduel report` would, and turns what happened into the exit status.
 fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, Failure> {
-    let ended = ended?;
+    let ended = ended.map_err(|error| with_what_is_kept(error, run_dir))?;
     if ended.reason == EndReason::Interrupted {
         return interrupted_end(args, run_dir);
     }
@@ -376,6 +376,17 @@ fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, 
         return Ok(exit::NOT_MEASURED);
     }
     Ok(if args.gate { gate(&conclusions) } else { exit::DONE })
+}
+
+/// A run that breaks off (a full disk, say) loses no finished trial, and its user should know.
+fn with_what_is_kept(error: Error, run_dir: &RunDir) -> Error {
+    let measured = run_dir.trials().map_or(0, |trials| trials.records.len());
+    if measured == 0 {
+        return error;
+    }
+    let run = run_dir.path().display();
+    let next = format!("next: repair the cause, then `dbduel run --resume {run}` goes on");
+    error.context(format!("the run broke off; finished trials kept: {measured}\n  {next}"))
 }
 
 /// A run that was interrupted before its first trial has nothing to say but how it goes on.
