@@ -3,6 +3,8 @@
 //! Each command is a thin wrapper that says what it runs, so that it can be typed by hand as well.
 
 mod client_cost;
+mod conform;
+mod held;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -27,6 +29,8 @@ enum Task {
     Tidy,
     /// Rewrite the golden files and show what changed, to be reviewed like code
     Bless,
+    /// Compare what our OLTP workloads ask of a server with what sysbench asks of it
+    Conform(conform::Conform),
     /// Compare the client CPU per query with sysbench's, by turns on one MariaDB
     BenchClient {
         #[command(flatten)]
@@ -59,6 +63,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Check => check(root),
         Task::Tidy => tidy::tidy(root),
         Task::Bless => bless(root),
+        Task::Conform(options) => conform::run(&options, root),
         Task::BenchClient { options, socket } => client_cost::run(&options, &socket),
         Task::ClientWorker(worker) => client_cost::run_worker(&worker),
         Task::Fuzz { name } => fuzz(root, &name),

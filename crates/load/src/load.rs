@@ -137,7 +137,10 @@ impl<'a> Load<'a> {
         tally.clients = self.options.clients;
         tally.ended = self.timeline.ended.load(Ordering::Relaxed);
         tally.seconds.truncate(interval.as_secs_f64().ceil() as usize);
-        tally.worker_cpu_ns = cpu_after.iter().zip(&cpu_before).map(|(after, before)| after - before).collect();
+        // A worker whose last answer came at once is gone already, with what it used until then.
+        let at_end = cpu_after.iter().zip(&tally.worker_cpu_ns).map(|(living, gone)| living.unwrap_or(*gone));
+        let spent = at_end.zip(&cpu_before).map(|(after, before)| after.saturating_sub(before.unwrap_or(0)));
+        tally.worker_cpu_ns = spent.collect();
         let ends = tally.committed + tally.rolled_back + tally.failed + tally.skipped;
         assert_eq!(tally.due, ends, "every transaction that was due has ended in one of four ways");
         Ok(tally)
@@ -222,8 +225,8 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// CPU time of each load thread so far.
-    fn worker_cpu_ns(&self) -> Vec<u64> {
+    /// CPU time of each load thread so far; none of those that have ended.
+    fn worker_cpu_ns(&self) -> Vec<Option<u64>> {
         self.workers.iter().map(|worker| thread_cpu_ns(worker.as_pthread_t())).collect()
     }
 }
@@ -253,13 +256,14 @@ fn next_ready(
     }
 }
 
-fn thread_cpu_ns(thread: libc::pthread_t) -> u64 {
+fn thread_cpu_ns(thread: libc::pthread_t) -> Option<u64> {
     let mut clock = 0;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the thread has not been joined, so its handle is valid; both pointers are live.
+    // SAFETY: the thread has not been joined, so its handle is valid; both pointers are live. The clock
+    // of one that has ended is refused.
     let known =
         unsafe { libc::pthread_getcpuclockid(thread, &mut clock) == 0 && libc::clock_gettime(clock, &mut time) == 0 };
-    if known { time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64 } else { 0 }
+    known.then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
 /// Client numbers of each worker. Clients are dealt out in turn, so that all workers get as many.
@@ -300,7 +304,10 @@ impl Worker {
             return Err(Fatal::new("the load was given up before it started"));
         }
         self.work(tasks)?;
-        Ok(recorder.take().tally)
+        let mut tally = recorder.take().tally;
+        // SAFETY: the handle is this thread's own.
+        tally.worker_cpu_ns = thread_cpu_ns(unsafe { libc::pthread_self() }).into_iter().collect();
+        Ok(tally)
     }
 
     fn seat(&self, client: u32, recorder: &Rc<RefCell<Recorder>>) -> Result<(Task, Closer), driver::Error> {
