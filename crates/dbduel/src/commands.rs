@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
 use crate::engine::{ENGINES, resolve};
-use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, OptionFault, Vocabulary};
+use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Vocabulary};
 use crate::plan::{Plan, ResolvedFacts};
 use crate::report;
 use crate::store::RunDir;
@@ -131,9 +131,7 @@ fn vocabulary() -> Vocabulary<'static> {
         options: &|name| load::workload_kind(name).map(|kind| kind.options),
         check: &|name, given| {
             let Some(kind) = load::workload_kind(name) else { return Ok(()) };
-            let built = load::Options::new(kind.options, given).and_then(|options| (kind.build)(&options));
-            let fault = |load::OptionError { option, expected }| OptionFault { option, expected };
-            built.map(drop).map_err(fault)
+            load::Options::new(kind.options, given).and_then(|options| (kind.build)(&options)).map(drop)
         },
     }
 }

@@ -9,17 +9,20 @@
 
 mod contenders;
 mod defaults;
+mod keys;
 mod mistakes;
 mod parse;
 pub mod quantity;
 mod secrets;
 mod section;
+mod vocabulary;
 mod workloads;
 
 pub use defaults::{DEFAULT_EXPERIMENT, preset_names};
 pub use mistakes::Mistakes;
-pub use parse::{EngineWords, OptionFault, Overrides, Vocabulary};
+pub use parse::Overrides;
 pub use secrets::{MASK, is_secret_key};
+pub use vocabulary::{EngineWords, Vocabulary};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::os::unix::thread::JoinHandleExt;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -62,9 +62,16 @@ pub struct Live {
     pub tps: f64,
 }
 
+/// One load-generating thread.
+struct Running {
+    thread: JoinHandle<Result<Tally, Fatal>>,
+    /// Its CPU time when it ended, since an ended thread can no longer be asked.
+    cpu_ns_at_end: Arc<AtomicU64>,
+}
+
 pub struct Load<'a> {
     timeline: Arc<Timeline>,
-    workers: Vec<JoinHandle<Result<Tally, Fatal>>>,
+    workers: Vec<Running>,
     closers: Vec<Closer>,
     gate: Arc<Gate>,
     options: LoadOptions,
@@ -89,7 +96,9 @@ impl<'a> Load<'a> {
         let (ready, readiness) = mpsc::channel();
         let mut workers = Vec::new();
         for crew in crews {
+            let cpu_ns_at_end = Arc::new(AtomicU64::new(0));
             let worker = Worker {
+                cpu_ns_at_end: Arc::clone(&cpu_ns_at_end),
                 workload: Arc::clone(workload),
                 target: target.clone(),
                 options: options.clone(),
@@ -99,7 +108,8 @@ impl<'a> Load<'a> {
             };
             let ready = ready.clone();
             let spawned = std::thread::Builder::new().name("load".to_owned()).spawn(move || worker.run(&ready));
-            workers.push(spawned.map_err(|e| Failure::Start(format!("no thread: {e}")))?);
+            let thread = spawned.map_err(|e| Failure::Start(format!("no thread: {e}")))?;
+            workers.push(Running { thread, cpu_ns_at_end });
         }
         drop(ready);
         let mut load = Load { timeline, workers, closers: Vec::new(), gate, options, interrupted };
@@ -137,10 +147,8 @@ impl<'a> Load<'a> {
         tally.clients = self.options.clients;
         tally.ended = self.timeline.ended.load(Ordering::Relaxed);
         tally.seconds.truncate(interval.as_secs_f64().ceil() as usize);
-        // A worker whose last answer came at once is gone already, with what it used until then.
-        let at_end = cpu_after.iter().zip(&tally.worker_cpu_ns).map(|(living, gone)| living.unwrap_or(*gone));
-        let spent = at_end.zip(&cpu_before).map(|(after, before)| after.saturating_sub(before.unwrap_or(0)));
-        tally.worker_cpu_ns = spent.collect();
+        tally.worker_cpu_ns =
+            cpu_after.iter().zip(&cpu_before).map(|(after, before)| after.saturating_sub(*before)).collect();
         let ends = tally.committed + tally.rolled_back + tally.failed + tally.skipped;
         assert_eq!(tally.due, ends, "every transaction that was due has ended in one of four ways");
         Ok(tally)
@@ -160,7 +168,8 @@ impl<'a> Load<'a> {
                 self.abandon();
                 return Err(Failure::Interrupted);
             }
-            if self.workers.iter().any(JoinHandle::is_finished) {
+            // Right at the end a worker may have ended in due time, since the clock was read.
+            if self.workers.iter().any(|worker| worker.thread.is_finished()) && monotonic_ns() < end_ns {
                 return Err(self.first_failure());
             }
             std::thread::sleep(TICK.min(Duration::from_nanos(end_ns - now_ns)));
@@ -175,7 +184,7 @@ impl<'a> Load<'a> {
     }
 
     fn drain(&mut self, end_ns: u64) -> Result<(), Failure> {
-        while !self.workers.iter().all(JoinHandle::is_finished) {
+        while !self.workers.iter().all(|worker| worker.thread.is_finished()) {
             if self.interrupted.load(Ordering::Relaxed) {
                 self.abandon();
                 return Err(Failure::Interrupted);
@@ -192,7 +201,7 @@ impl<'a> Load<'a> {
     fn join(&mut self) -> Result<Tally, Failure> {
         let mut tally = Tally::default();
         for worker in self.workers.drain(..) {
-            match worker.join() {
+            match worker.thread.join() {
                 Ok(Ok(part)) => tally.add(&part),
                 Ok(Err(fatal)) => return Err(Failure::Client(fatal.to_string())),
                 Err(_) => return Err(Failure::Client("a load thread panicked".to_owned())),
@@ -204,9 +213,9 @@ impl<'a> Load<'a> {
     /// A worker ended before its time: ends the others too and tells why.
     fn first_failure(&mut self) -> Failure {
         self.timeline.stop();
-        let ended = self.workers.iter().position(JoinHandle::is_finished);
+        let ended = self.workers.iter().position(|worker| worker.thread.is_finished());
         let worker = self.workers.swap_remove(ended.expect("the caller saw one finished"));
-        let cause = match worker.join() {
+        let cause = match worker.thread.join() {
             Ok(Err(fatal)) => fatal.to_string(),
             Ok(Ok(_)) => "it ended before the interval did".to_owned(),
             Err(_) => "a load thread panicked".to_owned(),
@@ -221,13 +230,17 @@ impl<'a> Load<'a> {
         self.closers.iter().for_each(Closer::close);
         for worker in self.workers.drain(..) {
             // The reason is known already; what the worker says now is that its connection is gone.
-            let _ = worker.join();
+            let _ = worker.thread.join();
         }
     }
 
-    /// CPU time of each load thread so far; none of those that have ended.
-    fn worker_cpu_ns(&self) -> Vec<Option<u64>> {
-        self.workers.iter().map(|worker| thread_cpu_ns(worker.as_pthread_t())).collect()
+    /// CPU time of each load thread so far.
+    fn worker_cpu_ns(&self) -> Vec<u64> {
+        let asked = |worker: &Running| match thread_cpu_ns(worker.thread.as_pthread_t()) {
+            Some(cpu_ns) => cpu_ns,
+            None => worker.cpu_ns_at_end.load(Ordering::Acquire),
+        };
+        self.workers.iter().map(asked).collect()
     }
 }
 
@@ -256,14 +269,18 @@ fn next_ready(
     }
 }
 
+/// `None` when the thread has ended.
 fn thread_cpu_ns(thread: libc::pthread_t) -> Option<u64> {
     let mut clock = 0;
+    // SAFETY: the thread has not been joined, so its handle is valid; the pointer is live.
+    (unsafe { libc::pthread_getcpuclockid(thread, &mut clock) } == 0).then(|| cpu_clock_ns(clock)).flatten()
+}
+
+fn cpu_clock_ns(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the thread has not been joined, so its handle is valid; both pointers are live. The clock
-    // of one that has ended is refused.
-    let known =
-        unsafe { libc::pthread_getcpuclockid(thread, &mut clock) == 0 && libc::clock_gettime(clock, &mut time) == 0 };
-    known.then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    // SAFETY: the pointer is to a live timespec.
+    let known = unsafe { libc::clock_gettime(clock, &mut time) == 0 };
+    known.then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
 /// Client numbers of each worker. Clients are dealt out in turn, so that all workers get as many.
@@ -277,6 +294,7 @@ fn crews(dialect: Dialect, options: &LoadOptions) -> Vec<Vec<u32>> {
 
 /// One load-generating thread before it starts.
 struct Worker {
+    cpu_ns_at_end: Arc<AtomicU64>,
     workload: Arc<dyn Workload>,
     target: Target,
     options: LoadOptions,
@@ -303,11 +321,11 @@ impl Worker {
         if !self.gate.wait() {
             return Err(Fatal::new("the load was given up before it started"));
         }
-        self.work(tasks)?;
-        let mut tally = recorder.take().tally;
-        // SAFETY: the handle is this thread's own.
-        tally.worker_cpu_ns = thread_cpu_ns(unsafe { libc::pthread_self() }).into_iter().collect();
-        Ok(tally)
+        let worked = self.work(tasks);
+        let cpu_ns = cpu_clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
+        self.cpu_ns_at_end.store(cpu_ns, Ordering::Release);
+        worked?;
+        Ok(recorder.take().tally)
     }
 
     fn seat(&self, client: u32, recorder: &Rc<RefCell<Recorder>>) -> Result<(Task, Closer), driver::Error> {

@@ -125,7 +125,6 @@ impl Tally {
         self.other += other.other;
         self.response.add(&other.response);
         self.service.add(&other.service);
-        self.worker_cpu_ns.extend(&other.worker_cpu_ns);
         self.in_flight_ns += other.in_flight_ns;
         if self.seconds.len() < other.seconds.len() {
             self.seconds.resize(other.seconds.len(), Second::default());

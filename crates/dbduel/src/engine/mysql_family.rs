@@ -106,7 +106,7 @@ const SHOWN_AS: &[(&str, &[&str])] = &[
     ("tx_isolation", &["transaction_isolation"]),
     ("memlock", &["locked_in_memory"]),
 ];
-/// Settings that decide how files look when they are made.
+/// Settings that decide how files look when they are made, or whose value then stays in them.
 const SHAPING: &[&str] = &[
     "innodb_page_size",
     "innodb_file_per_table",
@@ -115,6 +115,13 @@ const SHAPING: &[&str] = &[
     "innodb_data_file_path",
     "innodb_default_row_format",
     "innodb_undo_tablespaces",
+    "innodb_fill_factor",
+    "innodb_compression_default",
+    "innodb_compression_algorithm",
+    "innodb_compression_level",
+    "innodb_encrypt_tables",
+    "innodb_stats_persistent_sample_pages",
+    "default_storage_engine",
     "character_set_server",
     "collation_server",
     "lower_case_table_names",

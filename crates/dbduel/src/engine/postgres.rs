@@ -29,6 +29,8 @@ const SOCKET_PORT: u16 = 5432;
 const DEBIAN_FOLDER: &str = "/usr/lib/postgresql";
 /// What initdb decides, once and for all.
 const BY_INITDB: &[&str] = &["data_checksums", "wal_segment_size"];
+/// Settings whose value at load time stays in the files.
+const SHAPING: &[&str] = &["default_statistics_target", "default_table_access_method", "default_toast_compression"];
 /// What a load relaxes; the data at rest are the same, because they are synced when they are kept.
 const LOAD_SETTINGS: &[(&str, &str)] = &[("fsync", "off"), ("synchronous_commit", "off")];
 
@@ -109,7 +111,7 @@ impl Engine for Postgres {
     }
 
     fn shaping_settings(&self, _version: &[u32]) -> Vec<&'static str> {
-        BY_INITDB.to_vec()
+        BY_INITDB.iter().chain(SHAPING).copied().collect()
     }
 
     fn account(&self) -> Result<Option<Account>> {

@@ -28,6 +28,8 @@ pub const DATABASE: &str = "sbtest";
 
 const START_LIMIT: Duration = Duration::from_secs(120);
 const STOP_LIMIT: Duration = Duration::from_secs(60);
+/// After a load, the stop is where all background work is finished.
+const STOP_AFTER_LOAD_LIMIT: Duration = Duration::from_secs(1800);
 const POLL: Duration = Duration::from_millis(25);
 const LOGIN_LIMIT: Duration = Duration::from_secs(5);
 /// How long one statement of the administrator may take (a purge after a large load).
@@ -85,6 +87,7 @@ pub struct Server {
     version: String,
     log: PathBuf,
     log_start: u64,
+    stop_limit: Duration,
 }
 
 impl Server {
@@ -117,6 +120,7 @@ impl Server {
             version: String::new(),
             log: options.log.to_owned(),
             log_start,
+            stop_limit: if options.purpose == Purpose::Load { STOP_AFTER_LOAD_LIMIT } else { STOP_LIMIT },
         };
         let mut admin = server.wait_until_ready(started)?;
         engine.secure(&mut admin, installation, &server.places)?;
@@ -200,11 +204,15 @@ impl Server {
             bail!("{name} had ended before it was asked to: it {exit}\n{}", self.what_it_said());
         }
         process.signal(self.installation.engine().stop_signal())?;
-        match process.wait(STOP_LIMIT)? {
+        match process.wait(self.stop_limit)? {
             Some(Exit::Status(0)) => Ok(()),
             Some(exit) => bail!("{name} did not stop cleanly: it {exit}\n{}", self.what_it_said()),
             None => {
-                bail!("{name} did not stop within {} s and was killed\n{}", STOP_LIMIT.as_secs(), self.what_it_said())
+                bail!(
+                    "{name} did not stop within {} s and was killed\n{}",
+                    self.stop_limit.as_secs(),
+                    self.what_it_said()
+                )
             }
         }
     }

@@ -185,6 +185,9 @@ impl Engine for Sqlite {
 
     fn settle(&self, admin: &mut Admin) -> Result<()> {
         admin.rows("PRAGMA wal_checkpoint(TRUNCATE)")?;
+        // The file remembers WAL, and the next contender that shares it may not have asked for it.
+        let mode = admin.value("PRAGMA journal_mode = DELETE")?;
+        anyhow::ensure!(mode.as_deref() == Some("delete"), "the file is still in use: its journal mode stays {mode:?}");
         Ok(())
     }
 
@@ -251,6 +254,22 @@ mod tests {
     fn the_page_size_is_set_before_the_journal_writes_a_page() {
         let pragmas = pragmas(&settings(&[("cache_size", "-65536"), ("journal_mode", "WAL"), ("page_size", "8192")]));
         assert_eq!(pragmas, ["PRAGMA page_size = 8192", "PRAGMA journal_mode = WAL", "PRAGMA cache_size = -65536"]);
+    }
+
+    #[test]
+    fn a_file_loaded_with_a_write_ahead_log_does_not_remember_it() {
+        let base = tempfile::tempdir().unwrap();
+        let connect = |pairs: &[(&str, &str)]| {
+            let on_connect = pragmas(&settings(pairs));
+            let login = Login { user: String::new(), password: None, database: None, on_connect };
+            let file = Endpoint::File(base.path().join(FILE));
+            Admin::connect(Dialect::Sqlite, &file, &login, std::time::Duration::from_secs(5)).unwrap()
+        };
+        let mut load = connect(&[("journal_mode", "WAL")]);
+        load.run("CREATE TABLE t (id INTEGER)").unwrap();
+        Sqlite.settle(&mut load).unwrap();
+        drop(load);
+        assert_eq!(connect(&[]).value("PRAGMA journal_mode").unwrap().as_deref(), Some("delete"));
     }
 
     #[test]

@@ -9,12 +9,12 @@ use std::path::PathBuf;
 
 use toml::de::{DeTable, DeValue};
 
+use super::keys::CONTENDER_KEYS;
 use super::mistakes::suggestion;
-use super::parse::{EngineWords, Vocabulary};
 use super::section::{Reader, Section, Value, integer};
+use super::vocabulary::{EngineWords, Vocabulary};
 use super::{Contender, Origin, Storage, VersionRequest};
 
-pub const KEYS: &[&str] = &["name", "engine", "settings", "storage", "basedir"];
 const KEYS_LATER: &[&str] = &["target", "cores", "memory", "password_file", "overwrite", "on"];
 /// Engines of the file format that this version does not have.
 const ENGINES_LATER: &[&str] = &["dolt"];
@@ -64,7 +64,7 @@ fn read_contender<'a>(
     vocabulary: &Vocabulary,
     storage: &Storage,
 ) -> Option<Contender> {
-    reader.check_keys(section, KEYS, KEYS_LATER);
+    reader.check_keys(section, CONTENDER_KEYS, KEYS_LATER);
     let name = reader.text(section, "name");
     let own_storage = read_storage(reader, section);
     let origin = reader.text(section, "basedir").map_or(Origin::Managed, |path| Origin::Basedir(PathBuf::from(path)));

@@ -8,6 +8,7 @@ use std::time::Duration;
 use toml::de::DeTable;
 
 use super::contenders::read_storage;
+use super::keys::METHOD_KEYS;
 use super::section::{Reader, Section};
 use super::{NoisyHost, PageCache, Stop, Storage, Transport};
 
@@ -41,22 +42,6 @@ pub struct MethodKeys {
     pub page_cache: Option<PageCache>,
 }
 
-pub const METHOD_KEYS: &[&str] = &[
-    "preset",
-    "duration",
-    "warmup",
-    "blocks",
-    "margin",
-    "budget",
-    "seed",
-    "stop",
-    "noisy_host",
-    "page_cache",
-    "rule",
-    "clone",
-    "duet",
-    "fast_sweep",
-];
 const METHOD_KEYS_LATER: &[&str] = &["ablation", "shapley"];
 
 impl MethodKeys {

@@ -4,68 +4,24 @@
 //! It reads no environment and opens no file but the experiment; what the engines and workloads are
 //! called comes in as a [`Vocabulary`], because this module knows neither.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use load::{OptionSpec, OptionValue};
 use toml::de::DeTable;
 
-use super::contenders::{self, read_contenders};
-use super::defaults::{Defaults, METHOD_KEYS, MethodKeys, TRANSPORT_WORDS, Warmup, defaults};
+use super::contenders::read_contenders;
+use super::defaults::{Defaults, MethodKeys, TRANSPORT_WORDS, Warmup, defaults};
+use super::keys::TOP_KEYS;
 use super::mistakes::{Mistake, Mistakes, suggestion};
 use super::secrets;
 use super::section::{Reader, Section};
+use super::vocabulary::Vocabulary;
 use super::workloads::{read_sweep, read_workloads};
 use super::{Contender, Experiment, Method, NoisyHost};
 use crate::store::format::PlanRecord;
 
-const TOP_KEYS: &[&str] = &["name", "question", "baseline", "contender", "workload", "sweep", "method", "clients"];
 const TOP_KEYS_LATER: &[&str] = &["ladder", "recovery"];
 const CLIENTS_KEYS_LATER: &[&str] = &["cores", "launcher", "workers"];
-
-/// Where in the file a key belongs that stands in the wrong table: in TOML, a key belongs to the last
-/// table before it, which is easily forgotten.
-pub fn home_of(key: &str) -> Option<&'static str> {
-    if TOP_KEYS.contains(&key) {
-        Some("at the top of the file, before the first table")
-    } else if METHOD_KEYS.contains(&key) {
-        Some("in [method]")
-    } else if contenders::KEYS.contains(&key) {
-        Some("in a [[contender]]")
-    } else {
-        None
-    }
-}
-
-/// The names that a file may use: the engines and the workloads that there are.
-pub struct Vocabulary<'a> {
-    pub engines: Vec<EngineWords>,
-    pub workloads: Vec<&'static str>,
-    /// The options of a workload; `None` when there is no workload of that name.
-    pub options: &'a dyn Fn(&str) -> Option<&'static [OptionSpec]>,
-    /// What the workload itself says about options of the right name and type: its ranges and words.
-    pub check: &'a OptionCheck,
-}
-
-/// Checks the given options of a workload, by its name.
-pub type OptionCheck = dyn Fn(&str, &BTreeMap<String, OptionValue>) -> Result<(), OptionFault>;
-
-/// An option that its workload cannot honour.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OptionFault {
-    pub option: String,
-    /// What was expected instead, as a fragment that stands alone.
-    pub expected: String,
-}
-
-/// One engine's name, and how it spells a switch that the file sets to true or false.
-#[derive(Debug, Clone, Copy)]
-pub struct EngineWords {
-    pub name: &'static str,
-    pub on: &'static str,
-    pub off: &'static str,
-}
 
 /// What the command line says about the method; it wins over the file.
 #[derive(Debug, Clone, Default)]
@@ -291,6 +247,11 @@ fn changed_keys(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use load::{OptionSpec, OptionValue};
+
+    use super::super::vocabulary::EngineWords;
     use super::super::{Origin, PageCache, Stop, Storage, Sweep, Transport, VersionRequest};
     use super::*;
 
@@ -309,7 +270,7 @@ mod tests {
             options: &|name| (name == "oltp_read_write").then_some(OPTIONS),
             check: &|_, options| match options.get("rows") {
                 Some(OptionValue::Number(0)) => {
-                    Err(OptionFault { option: "rows".into(), expected: "at least one row was expected".into() })
+                    Err(load::OptionError { option: "rows".into(), expected: "at least one row was expected".into() })
                 }
                 _ => Ok(()),
             },

@@ -10,8 +10,8 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::keys::home_of;
 use super::mistakes::{Mistake, Mistakes, nearest, suggestion};
-use super::parse::home_of;
 use super::quantity;
 use super::secrets::mask_urls;
 

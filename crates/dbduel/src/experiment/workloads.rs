@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use load::{OptionSpec, OptionValue};
+use load::{OptionError, OptionSpec, OptionValue};
 use toml::de::DeValue;
 
 use super::mistakes::suggestion;
-use super::parse::{OptionFault, Vocabulary};
 use super::section::{Reader, Section, Value, integer, real};
+use super::vocabulary::Vocabulary;
 use super::{Sweep, WorkloadChoice};
 
 /// Keys of every workload; the rest are the workload's own options.
@@ -190,7 +190,7 @@ fn read_options<'a>(
 }
 
 /// Says what the workload has against an option, at the place where the file gives it.
-fn reject_option(reader: &mut Reader, section: &Section, specs: &[OptionSpec], fault: &OptionFault) {
+fn reject_option(reader: &mut Reader, section: &Section, specs: &[OptionSpec], fault: &OptionError) {
     let alias = specs.iter().find(|spec| spec.name == fault.option).and_then(|spec| spec.alias);
     let given = |key: &str| {
         section

@@ -305,6 +305,9 @@ pub fn unit(metric: &str) -> &'static str {
 }
 
 /// A metric for a reader: `p95 response time (ms)`.
+///
+/// Every load is a closed loop so far: a client waits for its answer before it sends again, and so a
+/// slow server keeps its own queue short (Schroeder et al. 2006). A reader must know.
 pub fn metric_title(metric: &str) -> String {
     match metric {
         "tps" => "committed transactions per second (tps)".to_owned(),
@@ -312,7 +315,7 @@ pub fn metric_title(metric: &str) -> String {
         "cpu_us_per_tx" => "server CPU per transaction (us)".to_owned(),
         "seconds" => "time (s)".to_owned(),
         _ => match metric.strip_prefix("latency_ms_") {
-            Some(quantile) => format!("{quantile} response time (ms)"),
+            Some(quantile) => format!("{quantile} response time (ms; closed loop: hides queueing)"),
             None => metric.to_owned(),
         },
     }

@@ -1,0 +1,34 @@
+//! The keys of an experiment file that could stand in the wrong table, and where they belong.
+
+pub const TOP_KEYS: &[&str] = &["name", "question", "baseline", "contender", "workload", "sweep", "method", "clients"];
+pub const CONTENDER_KEYS: &[&str] = &["name", "engine", "settings", "storage", "basedir"];
+pub const METHOD_KEYS: &[&str] = &[
+    "preset",
+    "duration",
+    "warmup",
+    "blocks",
+    "margin",
+    "budget",
+    "seed",
+    "stop",
+    "noisy_host",
+    "page_cache",
+    "rule",
+    "clone",
+    "duet",
+    "fast_sweep",
+];
+
+/// Where in the file a key belongs that stands in the wrong table: in TOML, a key belongs to the last
+/// table before it, which is easily forgotten.
+pub fn home_of(key: &str) -> Option<&'static str> {
+    if TOP_KEYS.contains(&key) {
+        Some("at the top of the file, before the first table")
+    } else if METHOD_KEYS.contains(&key) {
+        Some("in [method]")
+    } else if CONTENDER_KEYS.contains(&key) {
+        Some("in a [[contender]]")
+    } else {
+        None
+    }
+}

@@ -1,0 +1,26 @@
+//! The names that an experiment file may use; they come in from the rooms that own them.
+
+use std::collections::BTreeMap;
+
+use load::{OptionError, OptionSpec, OptionValue};
+
+/// The names that a file may use: the engines and the workloads that there are.
+pub struct Vocabulary<'a> {
+    pub engines: Vec<EngineWords>,
+    pub workloads: Vec<&'static str>,
+    /// The options of a workload; `None` when there is no workload of that name.
+    pub options: &'a dyn Fn(&str) -> Option<&'static [OptionSpec]>,
+    /// What the workload itself says about options of the right name and type: its ranges and words.
+    pub check: &'a OptionCheck,
+}
+
+/// Checks the given options of a workload, by its name.
+pub type OptionCheck = dyn Fn(&str, &BTreeMap<String, OptionValue>) -> Result<(), OptionError>;
+
+/// One engine's name, and how it spells a switch that the file sets to true or false.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineWords {
+    pub name: &'static str,
+    pub on: &'static str,
+    pub off: &'static str,
+}
