@@ -4,6 +4,7 @@
 
 mod client_cost;
 mod conform;
+mod engines;
 mod held;
 mod tidy;
 
@@ -31,6 +32,8 @@ enum Task {
     Bless,
     /// Compare what our OLTP workloads ask of a server with what sysbench asks of it
     Conform(conform::Conform),
+    /// Take each server found here from start to stop, and test the driver on real servers
+    Engines(engines::Engines),
     /// Compare the client CPU per query with sysbench's, by turns on one MariaDB
     BenchClient {
         #[command(flatten)]
@@ -64,6 +67,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Tidy => tidy::tidy(root),
         Task::Bless => bless(root),
         Task::Conform(options) => conform::run(&options, root),
+        Task::Engines(options) => engines::engines(&options, root),
         Task::BenchClient { options, socket } => client_cost::run(&options, &socket),
         Task::ClientWorker(worker) => client_cost::run_worker(&worker),
         Task::Fuzz { name } => fuzz(root, &name),
@@ -127,8 +131,12 @@ fn fuzz_targets(folder: &Path) -> Result<Vec<String>> {
 /// Runs a program in the workspace, shows its line first, and fails when it does.
 fn run(root: &Path, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let variables: String = environment.iter().map(|(name, value)| format!("{name}={value} ")).collect();
-    let line = format!("{variables}{program} {}", arguments.join(" "));
-    eprintln!("$ {line}");
+    eprintln!("$ {variables}{program} {}", arguments.join(" "));
+    run_quietly(root, program, arguments, environment)
+}
+
+/// [`run`] for an environment that must not be shown, because it holds a password.
+fn run_quietly(root: &Path, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let status = Command::new(program)
         .args(arguments)
         .envs(environment.iter().copied())
@@ -136,7 +144,7 @@ fn run(root: &Path, program: &str, arguments: &[&str], environment: &[(&str, &st
         .status()
         .with_context(|| format!("cannot start `{program}`"))?;
     if !status.success() {
-        bail!("`{line}` failed ({status})");
+        bail!("`{program} {}` failed ({status})", arguments.join(" "));
     }
     Ok(())
 }
