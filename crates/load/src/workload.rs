@@ -15,8 +15,15 @@ use crate::clock::monotonic_ns;
 use crate::worker::Timeline;
 
 /// Every workload, in the order `dbduel list workloads` shows them.
-pub static WORKLOADS: &[WorkloadKind] =
-    &[oltp::POINT_SELECT, oltp::READ_ONLY, oltp::WRITE_ONLY, oltp::READ_WRITE, oltp::CLASSIC];
+pub static WORKLOADS: &[WorkloadKind] = &[
+    oltp::POINT_SELECT,
+    oltp::READ_ONLY,
+    oltp::WRITE_ONLY,
+    oltp::READ_WRITE,
+    oltp::UPDATE_INDEX,
+    oltp::UPDATE_NON_INDEX,
+    oltp::CLASSIC,
+];
 
 pub fn workload_kind(name: &str) -> Option<&'static WorkloadKind> {
     WORKLOADS.iter().find(|kind| kind.name == name)

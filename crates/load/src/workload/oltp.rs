@@ -78,6 +78,24 @@ pub const READ_WRITE: WorkloadKind = WorkloadKind {
     build: |options| modern(options, writes(options, reads(options)?)?),
 };
 
+pub const UPDATE_INDEX: WorkloadKind = WorkloadKind {
+    name: "oltp_update_index",
+    description: "sysbench 1.0: an update of an indexed column by primary key, autocommit",
+    example: "name = \"oltp_update_index\"\nrows = 100_000",
+    options: &[TABLES, ROWS, RAND_TYPE, INDEX_UPDATES],
+    build: |options| modern(options, Mix { index_updates: statements(options, "index_updates")?, ..Mix::default() }),
+};
+
+pub const UPDATE_NON_INDEX: WorkloadKind = WorkloadKind {
+    name: "oltp_update_non_index",
+    description: "sysbench 1.0: an update of a column without index by primary key, autocommit",
+    example: "name = \"oltp_update_non_index\"\nrows = 100_000",
+    options: &[TABLES, ROWS, RAND_TYPE, NON_INDEX_UPDATES],
+    build: |options| {
+        modern(options, Mix { non_index_updates: statements(options, "non_index_updates")?, ..Mix::default() })
+    },
+};
+
 pub const CLASSIC: WorkloadKind = WorkloadKind {
     name: "oltp",
     description: "sysbench 0.4.12: --test=oltp in mode simple or complex, as in articles before 2012",
@@ -209,8 +227,13 @@ fn transaction(options: &Options) -> Result<bool, OptionError> {
     options.flag("skip_trx").map(|skip| !skip)
 }
 
+/// How many statements of one kind a transaction has.
+fn statements(options: &Options, name: &str) -> Result<u64, OptionError> {
+    options.number(name, 0, 10_000)
+}
+
 fn reads(options: &Options) -> Result<Mix, OptionError> {
-    let count = |name| options.number(name, 0, 10_000);
+    let count = |name| statements(options, name);
     let ranges = u64::from(options.flag("range_selects")?);
     Ok(Mix {
         transaction: transaction(options)?,
@@ -224,7 +247,7 @@ fn reads(options: &Options) -> Result<Mix, OptionError> {
 }
 
 fn writes(options: &Options, mix: Mix) -> Result<Mix, OptionError> {
-    let count = |name| options.number(name, 0, 10_000);
+    let count = |name| statements(options, name);
     Ok(Mix {
         index_updates: count("index_updates")?,
         non_index_updates: count("non_index_updates")?,

@@ -63,6 +63,10 @@ fn oltp(name: &str, given: &[(&str, OptionValue)]) -> Oltp {
         "oltp_write_only" => {
             writes(&options, Mix { transaction: transaction(&options).unwrap(), ..Mix::default() }).unwrap()
         }
+        "oltp_update_index" => Mix { index_updates: statements(&options, "index_updates").unwrap(), ..Mix::default() },
+        "oltp_update_non_index" => {
+            Mix { non_index_updates: statements(&options, "non_index_updates").unwrap(), ..Mix::default() }
+        }
         "oltp_read_write" => writes(&options, reads(&options).unwrap()).unwrap(),
         _ => return classic_oltp(&options).unwrap(),
     };
@@ -125,6 +129,9 @@ fn each_script_counts_what_sysbench_counts() {
     check("oltp_point_select", &[], 1, 0, 0);
     check("oltp_read_only", &[], 14, 0, 2);
     check("oltp_write_only", &[], 0, 4, 2);
+    check("oltp_update_index", &[], 0, 1, 0);
+    check("oltp_update_index", &[("index_updates", OptionValue::Number(5))], 0, 5, 0);
+    check("oltp_update_non_index", &[], 0, 1, 0);
     check("oltp_read_write", &[on("skip_trx")], 14, 4, 0);
     check("oltp_read_write", &[off("range_selects")], 10, 4, 2);
     // sysbench 0.4.12: 33698 transactions gave read 471772, write 168490, other 67396.
