@@ -2,9 +2,13 @@
 //!
 //! Each command is a thin wrapper that says what it runs, so that it can be typed by hand as well.
 
+mod aa;
+mod bench;
+mod bench_load;
 mod client_cost;
 mod conform;
 mod engines;
+mod floor;
 mod held;
 mod tidy;
 
@@ -34,14 +38,12 @@ enum Task {
     Conform(conform::Conform),
     /// Take each server found here from start to stop, and test the driver on real servers
     Engines(engines::Engines),
+    /// Run a contender against its twin, which must come out as no difference
+    Aa(aa::Twins),
     /// Compare the client CPU per query with sysbench's, by turns on one MariaDB
-    BenchClient {
-        #[command(flatten)]
-        options: client_cost::ClientCost,
-        /// Socket of a running MariaDB whose root has no password and whose `sbtest` is loaded
-        #[arg(long)]
-        socket: PathBuf,
-    },
+    BenchClient(client_cost::ClientCost),
+    /// Measure our own client code: against a null connection, and against the raw-socket floor
+    BenchLoad(bench_load::BenchLoad),
     #[command(hide = true)]
     ClientWorker(client_cost::ClientWorker),
     /// Run one fuzz target for a minute
@@ -68,7 +70,9 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Bless => bless(root),
         Task::Conform(options) => conform::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
-        Task::BenchClient { options, socket } => client_cost::run(&options, &socket),
+        Task::Aa(options) => aa::run(&options, root),
+        Task::BenchClient(options) => client_cost::run(&options, root),
+        Task::BenchLoad(options) => bench_load::run(&options, root),
         Task::ClientWorker(worker) => client_cost::run_worker(&worker),
         Task::Fuzz { name } => fuzz(root, &name),
     }
