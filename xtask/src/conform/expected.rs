@@ -103,6 +103,7 @@ const READ_WRITE: [u32; 20] = [14, 2, 1, 1, 1, 1, 20, 11, 20, 417, 311, 17, 400,
 const READ_ONLY: [u32; 20] = [14, 0, 0, 0, 1, 1, 16, 7, 16, 414, 311, 14, 400, 0, 0, 0, 4, 1, 200, 1];
 const WRITE_ONLY: [u32; 20] = [0, 2, 1, 1, 1, 1, 6, 6, 6, 3, 0, 3, 0, 2, 1, 1, 0, 0, 0, 0];
 const POINT_SELECT: [u32; 20] = [1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+const UPDATE: [u32; 20] = [0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0];
 const SKIP_TRX: [u32; 20] = [14, 2, 1, 1, 0, 0, 18, 9, 18, 417, 311, 17, 400, 2, 1, 1, 4, 1, 200, 1];
 const NO_RANGES: [u32; 20] = [10, 2, 1, 1, 1, 1, 16, 7, 16, 13, 10, 13, 0, 2, 1, 1, 0, 0, 0, 0];
 /// 0.4.12 updates three times, and its DISTINCT range has one id more.
@@ -143,6 +144,8 @@ pub const MARIADB: &[Row<20>] = &[
     row("oltp_read_only", "oltp_read_only", &[SPECIAL], [14.0, 0.0, 2.0], exact(READ_ONLY)),
     row("oltp_write_only", "oltp_write_only", &[SPECIAL], [0.0, 4.0, 2.0], exact(WRITE_ONLY)),
     row("oltp_point_select", "oltp_point_select", &[SPECIAL], [1.0, 0.0, 0.0], exact(POINT_SELECT)),
+    row("oltp_update_index", "oltp_update_index", &[SPECIAL], [0.0, 1.0, 0.0], exact(UPDATE)),
+    row("oltp_update_non_index", "oltp_update_non_index", &[SPECIAL], [0.0, 1.0, 0.0], exact(UPDATE)),
     row(
         "oltp_read_write, skip_trx",
         "oltp_read_write",
@@ -173,6 +176,8 @@ pub const POSTGRES: &[(u64, Row<6>)] = &[
     (7, row("oltp_read_only", "oltp_read_only", &[SPECIAL], [14.0, 0.0, 2.0], exact([14, 410, 0, 0, 0, 1]))),
     (6, row("oltp_write_only", "oltp_write_only", &[SPECIAL], [0.0, 4.0, 2.0], exact([3, 3, 1, 2, 1, 1]))),
     (1, row("oltp_point_select", "oltp_point_select", &[SPECIAL], [1.0, 0.0, 0.0], exact([1, 1, 0, 0, 0, 1]))),
+    (1, row("oltp_update_index", "oltp_update_index", &[SPECIAL], [0.0, 1.0, 0.0], exact([1, 1, 0, 1, 0, 1]))),
+    (1, row("oltp_update_non_index", "oltp_update_non_index", &[SPECIAL], [0.0, 1.0, 0.0], exact([1, 1, 0, 1, 0, 1]))),
     (11, row("0.4 complex", "oltp", CLASSIC_COMPLEX, [14.0, 5.0, 2.0], exact([18, 415, 1, 3, 1, 1]))),
 ];
 
