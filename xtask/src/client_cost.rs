@@ -8,13 +8,14 @@ use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use driver::{Dialect, Endpoint, Login};
-use load::{Load, LoadOptions, Options, Target, Workload};
+use load::{Load, LoadOptions, Target};
+
+use crate::bench::{ROWS, done_in_release, loaded_mariadb, median, point_select, warn_if_busy};
 
 /// The bars: at most this share of sysbench's CPU per query.
 const BARS: [(u32, f64); 2] = [(1, 1.0), (64, 0.65)];
@@ -41,14 +42,6 @@ pub struct ClientWorker {
     connections: u32,
     #[arg(long)]
     seconds: u32,
-}
-
-pub const ROWS: i64 = 100_000;
-
-pub fn point_select() -> Result<Arc<dyn Workload>> {
-    let kind = load::workload_kind("oltp_point_select").context("oltp_point_select is a workload")?;
-    let given = [("rows".to_owned(), load::OptionValue::Number(ROWS))].into();
-    Ok((kind.build)(&Options::new(kind.options, &given)?)?.into())
 }
 
 pub fn run_worker(worker: &ClientWorker) -> Result<()> {
@@ -80,7 +73,19 @@ pub fn run_worker(worker: &ClientWorker) -> Result<()> {
     Ok(())
 }
 
-pub fn run(options: &ClientCost, socket: &Path) -> Result<()> {
+/// Starts a server of its own, so that nothing but its load differs from run to run.
+pub fn run(options: &ClientCost, root: &Path) -> Result<()> {
+    if done_in_release(root)? {
+        return Ok(());
+    }
+    warn_if_busy()?;
+    let server = loaded_mariadb(root)?;
+    let compared = compare(options, Path::new(server.text("socket")?));
+    server.stop()?;
+    compared
+}
+
+fn compare(options: &ClientCost, socket: &Path) -> Result<()> {
     println!(
         "client CPU per point select (user + system), dbduel and sysbench by turns, {} pairs of {} s",
         options.pairs, options.seconds
@@ -167,10 +172,4 @@ fn reap(child: &Child) -> Result<f64> {
     ensure!(status.success(), "a load generator failed: {status}");
     let microseconds = |time: libc::timeval| time.tv_sec as f64 * 1e6 + time.tv_usec as f64;
     Ok(microseconds(usage.ru_utime) + microseconds(usage.ru_stime))
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len().is_multiple_of(2) { (values[middle - 1] + values[middle]) / 2.0 } else { values[middle] }
 }

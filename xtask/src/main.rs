@@ -2,7 +2,14 @@
 //!
 //! Each command is a thin wrapper that says what it runs, so that it can be typed by hand as well.
 
+mod aa;
+mod bench;
+mod bench_load;
 mod client_cost;
+mod conform;
+mod engines;
+mod floor;
+mod held;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -27,14 +34,16 @@ enum Task {
     Tidy,
     /// Rewrite the golden files and show what changed, to be reviewed like code
     Bless,
+    /// Compare what our OLTP workloads ask of a server with what sysbench asks of it
+    Conform(conform::Conform),
+    /// Take each server found here from start to stop, and test the driver on real servers
+    Engines(engines::Engines),
+    /// Run a contender against its twin, which must come out as no difference
+    Aa(aa::Twins),
     /// Compare the client CPU per query with sysbench's, by turns on one MariaDB
-    BenchClient {
-        #[command(flatten)]
-        options: client_cost::ClientCost,
-        /// Socket of a running MariaDB whose root has no password and whose `sbtest` is loaded
-        #[arg(long)]
-        socket: PathBuf,
-    },
+    BenchClient(client_cost::ClientCost),
+    /// Measure our own client code: against a null connection, and against the raw-socket floor
+    BenchLoad(bench_load::BenchLoad),
     #[command(hide = true)]
     ClientWorker(client_cost::ClientWorker),
     /// Run one fuzz target for a minute
@@ -59,7 +68,11 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Check => check(root),
         Task::Tidy => tidy::tidy(root),
         Task::Bless => bless(root),
-        Task::BenchClient { options, socket } => client_cost::run(&options, &socket),
+        Task::Conform(options) => conform::run(&options, root),
+        Task::Engines(options) => engines::engines(&options, root),
+        Task::Aa(options) => aa::run(&options, root),
+        Task::BenchClient(options) => client_cost::run(&options, root),
+        Task::BenchLoad(options) => bench_load::run(&options, root),
         Task::ClientWorker(worker) => client_cost::run_worker(&worker),
         Task::Fuzz { name } => fuzz(root, &name),
     }
@@ -122,8 +135,12 @@ fn fuzz_targets(folder: &Path) -> Result<Vec<String>> {
 /// Runs a program in the workspace, shows its line first, and fails when it does.
 fn run(root: &Path, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let variables: String = environment.iter().map(|(name, value)| format!("{name}={value} ")).collect();
-    let line = format!("{variables}{program} {}", arguments.join(" "));
-    eprintln!("$ {line}");
+    eprintln!("$ {variables}{program} {}", arguments.join(" "));
+    run_quietly(root, program, arguments, environment)
+}
+
+/// [`run`] for an environment that must not be shown, because it holds a password.
+fn run_quietly(root: &Path, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let status = Command::new(program)
         .args(arguments)
         .envs(environment.iter().copied())
@@ -131,7 +148,7 @@ fn run(root: &Path, program: &str, arguments: &[&str], environment: &[(&str, &st
         .status()
         .with_context(|| format!("cannot start `{program}`"))?;
     if !status.success() {
-        bail!("`{line}` failed ({status})");
+        bail!("`{program} {}` failed ({status})", arguments.join(" "));
     }
     Ok(())
 }

@@ -170,7 +170,8 @@ fn kill_dbduel_with_a_server(name: &str, processes_least: usize) {
     let mut held = held.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(held.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let Ok(server) = line.trim().parse::<u32>() else {
+    let reached: Option<serde_json::Value> = serde_json::from_str(&line).ok();
+    let Some(server) = reached.and_then(|reached| reached["pid"].as_u64()) else {
         let said = std::io::read_to_string(held.stderr.take().unwrap()).unwrap();
         held.wait().unwrap();
         assert!(said.contains(&format!("no {name} is installed here")), "{said}");
@@ -178,7 +179,7 @@ fn kill_dbduel_with_a_server(name: &str, processes_least: usize) {
         return;
     };
     let running = below(held.id());
-    assert!(running.iter().any(|(pid, _)| *pid == server));
+    assert!(running.iter().any(|(pid, _)| u64::from(*pid) == server));
     assert!(running.len() >= processes_least, "{running:?}");
     let memory: BTreeSet<String> = running.iter().flat_map(|(pid, _)| shared_files(*pid)).collect();
     held.kill().unwrap();

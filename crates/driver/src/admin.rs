@@ -127,6 +127,8 @@ fn put_text_row(out: &mut Vec<u8>, row: &[Value<'_>]) {
             Value::Text(text) => text.iter().for_each(|byte| match byte {
                 b'\t' => out.extend_from_slice(b"\\t"),
                 b'\n' => out.extend_from_slice(b"\\n"),
+                // COPY would take it for the first half of a line's end.
+                b'\r' => out.extend_from_slice(b"\\r"),
                 b'\\' => out.extend_from_slice(b"\\\\"),
                 _ => out.push(*byte),
             }),
@@ -142,7 +144,7 @@ mod tests {
     #[test]
     fn a_text_row_escapes_what_separates_columns_and_rows() {
         let mut out = Vec::new();
-        put_text_row(&mut out, &[Value::Int(-7), Value::Text(b"a\tb\\c\nd")]);
-        assert_eq!(out, b"-7\ta\\tb\\\\c\\nd\n");
+        put_text_row(&mut out, &[Value::Int(-7), Value::Text(b"a\tb\\c\nd\r")]);
+        assert_eq!(out, b"-7\ta\\tb\\\\c\\nd\\r\n");
     }
 }

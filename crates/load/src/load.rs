@@ -145,6 +145,7 @@ impl<'a> Load<'a> {
         tally.drain_ns = monotonic_ns() - window.end_ns;
         tally.interval_ns = interval.as_nanos() as u64;
         tally.clients = self.options.clients;
+        tally.ended = self.timeline.ended.load(Ordering::Relaxed);
         tally.seconds.truncate(interval.as_secs_f64().ceil() as usize);
         tally.worker_cpu_ns =
             cpu_after.iter().zip(&cpu_before).map(|(after, before)| after.saturating_sub(*before)).collect();

@@ -64,6 +64,9 @@ pub struct Tally {
     /// CPU time of each load-generating thread during the interval.
     pub worker_cpu_ns: Vec<u64>,
     pub clients: u32,
+    /// Every transaction that ended since the clients started, warm-up and drain included: what a
+    /// server's own counters of the whole load are divided by.
+    pub ended: u64,
 }
 
 impl Recorder {

@@ -20,7 +20,7 @@ pub struct Timeline {
     window_start_ns: AtomicU64,
     window_end_ns: AtomicU64,
     stop: AtomicBool,
-    /// Transactions ended so far, for the progress line.
+    /// Transactions ended so far, whenever they were due; for the progress line, and the tally's `ended`.
     pub ended: AtomicU64,
 }
 

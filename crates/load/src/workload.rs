@@ -14,6 +14,8 @@ use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use crate::clock::monotonic_ns;
 use crate::worker::Timeline;
 
+pub use oltp::read_write_client;
+
 /// Every workload, in the order `dbduel list workloads` shows them.
 pub static WORKLOADS: &[WorkloadKind] = &[
     oltp::POINT_SELECT,

@@ -146,9 +146,14 @@ impl Server {
         &self.launch.load.1
     }
 
+    /// Where and how the administrator connects: on the private socket, in no database.
+    pub fn admin_access(&self) -> (&Endpoint, &Login) {
+        (&self.launch.admin.0, &self.launch.admin.1)
+    }
+
     /// A session of the administrator, on the private socket; in no database of the workload's.
     pub fn admin(&self) -> Result<Admin> {
-        let (endpoint, login) = &self.launch.admin;
+        let (endpoint, login) = self.admin_access();
         let admin = Admin::connect(self.dialect(), endpoint, login, ADMIN_LIMIT);
         admin.with_context(|| format!("the administrator cannot connect to {}", self.installation.kind))
     }

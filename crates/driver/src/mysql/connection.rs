@@ -150,18 +150,18 @@ impl MySqlConnection {
                 Some(0xfe) => {
                     (plugin, scramble) = switch_request(&payload)?;
                     let proof = proof(&plugin, password, &scramble).ok_or_else(|| unknown_plugin(&plugin))?;
-                    self.send_packet(sequence + 1, &proof)?;
+                    self.send_packet(sequence.wrapping_add(1), &proof)?;
                 }
                 Some(0x01) if plugin == "caching_sha2_password" => match payload.get(1) {
                     Some(0x03) => {} // Known to the server's cache: an OK follows.
                     Some(0x04) if self.private => {
                         let clear: Vec<u8> = password.bytes().chain([0]).collect();
-                        self.send_packet(sequence + 1, &clear)?;
+                        self.send_packet(sequence.wrapping_add(1), &clear)?;
                     }
-                    Some(0x04) => self.send_packet(sequence + 1, &[0x02])?, // Asks for the public key.
+                    Some(0x04) => self.send_packet(sequence.wrapping_add(1), &[0x02])?, // Asks for the public key.
                     Some(_) => {
                         let sealed = auth::sealed(password, &scramble, &payload[1..])?;
-                        self.send_packet(sequence + 1, &sealed)?;
+                        self.send_packet(sequence.wrapping_add(1), &sealed)?;
                     }
                     None => return Err(Error::Protocol("empty authentication data".to_owned())),
                 },

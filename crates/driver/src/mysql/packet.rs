@@ -25,9 +25,21 @@ pub fn begin_packet(out: &mut Vec<u8>, sequence: u8) -> usize {
     at
 }
 
-pub fn end_packet(out: &mut [u8], at: usize) {
-    let length = (out.len() - at - HEADER_BYTES) as u32;
-    out[at..at + 3].copy_from_slice(&length.to_le_bytes()[..3]);
+/// A payload too long for one packet goes on in further ones, of which the last is shorter than the
+/// greatest length, if need be empty.
+pub fn end_packet(out: &mut Vec<u8>, at: usize) {
+    let mut at = at;
+    loop {
+        let length = out.len() - at - HEADER_BYTES;
+        let whole = length.min(PAYLOAD_BYTES_MAX);
+        out[at..at + 3].copy_from_slice(&(whole as u32).to_le_bytes()[..3]);
+        if length < PAYLOAD_BYTES_MAX {
+            return;
+        }
+        let sequence = out[at + 3].wrapping_add(1);
+        at += HEADER_BYTES + PAYLOAD_BYTES_MAX;
+        out.splice(at..at, [0, 0, 0, sequence]);
+    }
 }
 
 /// The payload of the first whole packet in `input`, its sequence number, and its size with header.
@@ -98,6 +110,8 @@ pub struct AnswerParser {
     skip: usize,
     /// The packet being skipped had the greatest length, so the next one continues it.
     continued: bool,
+    /// A row of several packets, as far as it has come; only where rows are handed over.
+    long_row: Vec<u8>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -145,9 +159,24 @@ impl AnswerParser {
             }
             let Some((payload, _, size)) = whole_packet(&input[at..]) else { return Ok((at, Step::More)) };
             at += size;
-            if let Some(step) = self.packet(payload, &mut on_row)? {
+            if self.state == State::Rows && (length == PAYLOAD_BYTES_MAX || !self.long_row.is_empty()) {
+                self.long_row(payload, &mut on_row);
+            } else if let Some(step) = self.packet(payload, &mut on_row)? {
                 return Ok((at, step));
             }
+        }
+    }
+
+    /// One more packet of a row that does not fit in one; a shorter packet is its last.
+    fn long_row(&mut self, payload: &[u8], on_row: &mut Option<OnRow<'_>>) {
+        self.long_row.extend_from_slice(payload);
+        if payload.len() == PAYLOAD_BYTES_MAX {
+            return;
+        }
+        let row = std::mem::take(&mut self.long_row);
+        self.answer.rows += 1;
+        if let Some(on_row) = on_row {
+            on_row(&row);
         }
     }
 
@@ -158,7 +187,8 @@ impl AnswerParser {
             (State::First, 0x00) => self.ok(payload),
             (State::First, 0xfb) => Ok(Some(Step::WantsFile)),
             (State::First, _) => {
-                let (columns, _) = lenenc(payload).ok_or_else(|| Error::Protocol("no column count".to_owned()))?;
+                let columns = lenenc(payload).map(|(columns, _)| columns).filter(|columns| *columns > 0);
+                let columns = columns.ok_or_else(|| Error::Protocol("no column count".to_owned()))?;
                 self.answer.returns_rows = true;
                 self.state = State::Columns(columns);
                 Ok(None)
@@ -195,7 +225,7 @@ impl AnswerParser {
         let (affected, size) = lenenc(&payload[1..]).ok_or_else(cut)?;
         let (_, id_size) = lenenc(&payload[1 + size..]).ok_or_else(cut)?;
         let status = payload.get(1 + size + id_size..3 + size + id_size).ok_or_else(cut)?;
-        self.answer.affected += affected;
+        self.answer.affected = self.answer.affected.saturating_add(affected);
         Ok(self.end_of_result(u16::from_le_bytes([status[0], status[1]])))
     }
 

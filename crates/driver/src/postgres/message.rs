@@ -10,6 +10,8 @@
 use crate::{Answer, Code, Error, OnRow};
 
 pub const HEADER_BYTES: usize = 5;
+/// PostgreSQL itself makes no message longer than this; a length above it is no length.
+const BODY_BYTES_MAX: usize = 1 << 30;
 
 /// Opens a message in `out`; [`end_message`] fills in the length.
 pub fn begin_message(out: &mut Vec<u8>, kind: u8) -> usize {
@@ -38,6 +40,9 @@ fn header(input: &[u8]) -> Result<Option<(u8, usize)>, Error> {
     let Some(header) = input.get(..HEADER_BYTES) else { return Ok(None) };
     let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
     let body = length.checked_sub(4).ok_or_else(|| Error::Protocol("message shorter than its header".to_owned()))?;
+    if body > BODY_BYTES_MAX {
+        return Err(Error::Protocol(format!("message of {body} bytes, and 1 GiB is the most there can be")));
+    }
     Ok(Some((header[0], body)))
 }
 
@@ -118,8 +123,9 @@ impl AnswerParser {
         }
         let digits = tag.rsplit(|byte| *byte == b' ').next().unwrap_or(&[]);
         if digits.iter().all(u8::is_ascii_digit) {
-            self.answer.affected +=
-                digits.iter().fold(0u64, |count, digit| count.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')));
+            let digit = |digit: &u8| u64::from(digit - b'0');
+            let count = digits.iter().map(digit).fold(0u64, |count, d| count.saturating_mul(10).saturating_add(d));
+            self.answer.affected = self.answer.affected.saturating_add(count);
         }
     }
 }

@@ -9,15 +9,16 @@ mod distribution;
 mod sql;
 mod text;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use driver::{Admin, AnyConnection, Dialect, Error, RowSink, Value};
+use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink, Value};
 
 use self::client::OltpClient;
 use self::distribution::Distribution;
 use self::sql::{Kind, Statements};
 use crate::rng::Rng;
-use crate::workload::{ClientFuture, OptionError, OptionSpec, Options, Seat, Table, Workload, WorkloadKind};
+use crate::workload::{Client, ClientFuture, OptionError, OptionSpec, Options, Seat, Table, Workload, WorkloadKind};
 
 pub const POINT_SELECT: WorkloadKind = WorkloadKind {
     name: "oltp_point_select",
@@ -303,6 +304,14 @@ fn classic_oltp(options: &Options) -> Result<Oltp, OptionError> {
         distribution: distributions[options.choice("rand_type", &["special", "uniform", "gaussian"])?],
         mix: if simple { Mix { point_selects: 1, ..Mix::default() } } else { complex },
     })
+}
+
+/// One client of the default `oltp_read_write` on any connection, as real as those of a trial: it is
+/// how `cargo xtask bench-load` measures our own code without a server.
+pub fn read_write_client<C: Connection>(connection: C) -> Result<impl Client, Error> {
+    let oltp = Options::new(READ_WRITE.options, &BTreeMap::new())
+        .and_then(|options| modern_oltp(&options, writes(&options, reads(&options)?)?));
+    OltpClient::new(Arc::new(oltp.expect("the defaults of a workload are valid")), 0, 1, connection)
 }
 
 impl Oltp {

@@ -149,3 +149,36 @@ fn length_encoded_integers_survive_the_round_trip() {
         assert_eq!(lenenc(&out[..out.len() - 1]), None);
     }
 }
+
+/// One column, and one row of a little more than 16 MiB, which therefore comes in two packets.
+fn long_row() -> (Vec<u8>, usize) {
+    let text = vec![b'x'; (1 << 24) + 100];
+    let mut payload = Vec::new();
+    put_lenenc(&mut payload, text.len() as u64);
+    payload.extend_from_slice(&text);
+    let end = packet(9, &[0xfe, 0, 0, 2, 0]);
+    let head = [packet(1, &[1]), packet(2, b"def"), packet(3, &[0xfe, 0, 0, 2, 0])].concat();
+    ([head, packet(4, &payload), end].concat(), payload.len())
+}
+
+#[test]
+fn a_row_of_several_packets_is_one_row() {
+    let (bytes, length) = long_row();
+    let expected = Answer { rows: 1, affected: 0, returns_rows: true };
+    let mut rows = Some(Vec::new());
+    assert_eq!(parse_cut_at(&bytes, 0, &mut rows), Ok(Step::Done(expected)));
+    assert_eq!(rows.unwrap().iter().map(Vec::len).collect::<Vec<_>>(), [length]);
+    assert_eq!(parse_cut_at(&bytes, 1, &mut None), Ok(Step::Done(expected)), "skipped instead of handed over");
+}
+
+#[test]
+fn a_payload_of_just_the_greatest_length_is_closed_by_an_empty_packet() {
+    let out = packet(7, &vec![b'x'; 0xff_ffff]);
+    assert_eq!(out[..4], [0xff, 0xff, 0xff, 7]);
+    assert_eq!(out[out.len() - 4..], [0, 0, 0, 8]);
+}
+
+#[test]
+fn a_result_set_without_columns_is_refused() {
+    assert!(AnswerParser::default().feed(&packet(1, &[0xfc, 0, 0]), None).is_err());
+}

@@ -85,3 +85,15 @@ fn rows_in_text_format_give_their_columns() {
 fn a_message_shorter_than_its_own_length_field_is_refused() {
     assert!(AnswerParser::default().feed(b"C\0\0\0\x03", None).is_err());
 }
+
+#[test]
+fn a_length_that_no_server_means_is_refused_before_any_of_it_is_awaited() {
+    assert!(AnswerParser::default().feed(b"C\xff\xff\xff\xff", None).is_err());
+    assert!(whole_message(b"R\x7f\xff\xff\xff").is_err());
+}
+
+#[test]
+fn a_count_beyond_all_numbers_does_not_wrap() {
+    let tag = [message(b'C', b"UPDATE 99999999999999999999999\0"), message(b'C', b"UPDATE 1\0"), message(b'Z', b"I")];
+    check(&tag.concat(), Answer { affected: u64::MAX, ..Answer::default() });
+}

@@ -1,0 +1,342 @@
+//! The driver against a real server: logins, errors, long rows, awkward bytes.
+//!
+//! `cargo xtask engines` starts each server that is on this machine and runs these tests on it; it
+//! passes where to connect in the environment. The administrator's account is used for set-up only.
+
+use std::env;
+use std::pin::pin;
+use std::sync::mpsc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use driver::{Admin, Answer, AnyConnection, Connection, Dialect, Endpoint, Error, Login, Secret, Value};
+
+const LIMIT: Duration = Duration::from_secs(20);
+/// Longer than a packet of the MySQL protocol can be.
+const LONG_BYTES: usize = 17 << 20;
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("{name} is not set; run this by `cargo xtask engines`"))
+}
+
+fn socket() -> Endpoint {
+    Endpoint::Unix(variable("DBDUEL_TEST_SOCKET").into())
+}
+
+fn login(user: &str, password: &str) -> Login {
+    Login {
+        user: user.to_owned(),
+        password: (!password.is_empty()).then(|| Secret::new(password)),
+        database: Some(variable("DBDUEL_TEST_DATABASE")),
+        on_connect: Vec::new(),
+    }
+}
+
+fn administrator(dialect: Dialect) -> Login {
+    // PostgreSQL's administrator needs no password on the socket, and must not be asked for one.
+    let password = if dialect == Dialect::MySql { variable("DBDUEL_TEST_PASSWORD") } else { String::new() };
+    login(&variable("DBDUEL_TEST_USER"), &password)
+}
+
+fn admin(dialect: Dialect) -> Admin {
+    Admin::connect(dialect, &socket(), &administrator(dialect), LIMIT).unwrap()
+}
+
+fn connection(dialect: Dialect) -> AnyConnection {
+    AnyConnection::connect(dialect, &socket(), &administrator(dialect), LIMIT).unwrap()
+}
+
+/// A blocking connection completes at its first poll.
+fn complete<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("a blocking connection waits in the kernel only"),
+    }
+}
+
+fn query(connection: &mut AnyConnection, sql: &str) -> Result<Answer, Error> {
+    complete(connection.query(sql))
+}
+
+fn refused(result: Result<Admin, Error>, code: &str) {
+    match result.map(|_| "let in") {
+        Err(Error::Refused { code: found, .. }) => assert_eq!(found.as_str(), code),
+        other => panic!("{code} was expected, not {other:?}"),
+    }
+}
+
+/// A syntax error and a duplicate key leave a connection that works.
+fn check_errors(dialect: Dialect, syntax_code: &str) {
+    let mut session = connection(dialect);
+    query(&mut session, "DROP TABLE IF EXISTS errors").unwrap();
+    query(&mut session, "CREATE TABLE errors (id INTEGER PRIMARY KEY)").unwrap();
+    let insert = session.prepare(&format!("INSERT INTO errors VALUES ({})", dialect.placeholder(1))).unwrap();
+    assert_eq!(complete(session.execute(insert, &[Value::Int(7)])).unwrap().affected, 1);
+    let again = complete(session.execute(insert, &[Value::Int(7)]));
+    assert!(matches!(again, Err(Error::Duplicate { .. })), "{again:?}");
+    let Err(Error::Refused { code, message }) = query(&mut session, "SELEKT 1") else { panic!("SELEKT was taken") };
+    assert_eq!(code.as_str(), syntax_code);
+    assert!(message.contains("SELEKT"), "{message}");
+    assert!(session.prepare("SELEKT ?").is_err());
+    assert_eq!(complete(session.execute(insert, &[Value::Int(8)])).unwrap().affected, 1, "after the errors");
+    query(&mut session, "DROP TABLE errors").unwrap();
+}
+
+/// Two sessions that each hold the row the other wants: one must be told to try again.
+fn check_deadlock(dialect: Dialect) {
+    let mut ours = connection(dialect);
+    query(&mut ours, "DROP TABLE IF EXISTS deadlock").unwrap();
+    query(&mut ours, "CREATE TABLE deadlock (id INTEGER PRIMARY KEY, v INTEGER)").unwrap();
+    query(&mut ours, "INSERT INTO deadlock VALUES (1, 0), (2, 0)").unwrap();
+    let (they_hold, holding) = mpsc::channel();
+    let (we_hold, go) = mpsc::channel();
+    let other = std::thread::spawn(move || {
+        let mut theirs = connection(dialect);
+        hold_row(&mut theirs, 2);
+        they_hold.send(()).unwrap();
+        go.recv().unwrap();
+        want_row(&mut theirs, 1)
+    });
+    hold_row(&mut ours, 1);
+    holding.recv_timeout(LIMIT).expect("the other session holds its row");
+    we_hold.send(()).unwrap();
+    // Whichever of the two asks last closes the circle; which one loses is the server's choice.
+    let outcomes = [want_row(&mut ours, 2), other.join().unwrap()];
+    let retryable = outcomes.iter().filter(|outcome| matches!(outcome, Err(Error::Retryable { .. }))).count();
+    assert_eq!(retryable, 1, "{outcomes:?}");
+    query(&mut ours, "DROP TABLE deadlock").unwrap();
+}
+
+fn hold_row(session: &mut AnyConnection, id: u8) {
+    query(session, "BEGIN").unwrap();
+    query(session, &format!("UPDATE deadlock SET v = v + 1 WHERE id = {id}")).unwrap();
+}
+
+fn want_row(session: &mut AnyConnection, id: u8) -> Result<Answer, Error> {
+    let outcome = query(session, &format!("UPDATE deadlock SET v = v + 1 WHERE id = {id}"));
+    query(session, "ROLLBACK").unwrap();
+    outcome
+}
+
+/// A session that another one ends is lost, not refused: no retry can help.
+fn check_killed(dialect: Dialect, own_number: &str, kill: &str) {
+    let mut victim = admin(dialect);
+    let number = victim.value(own_number).unwrap().unwrap();
+    admin(dialect).rows(&kill.replace("{}", &number)).unwrap();
+    // The server may take one more statement before it sees that it was told to go.
+    let outcome = (0..1000).find_map(|_| victim.value("SELECT 1").err());
+    assert!(matches!(outcome, Some(Error::Lost(_))), "{outcome:?}");
+}
+
+fn check_long_row(dialect: Dialect) {
+    let mut session = admin(dialect);
+    let sql = format!("SELECT REPEAT('x', {LONG_BYTES}), 7");
+    let rows = session.rows(&sql).unwrap();
+    let lengths: Vec<usize> = rows[0].iter().map(|cell| cell.as_ref().unwrap().len()).collect();
+    assert_eq!((rows.len(), lengths), (1, vec![LONG_BYTES, 1]));
+    let mut session = connection(dialect);
+    let statement = session.prepare(&sql).unwrap();
+    for _ in 0..2 {
+        let answer = complete(session.execute(statement, &[])).unwrap();
+        assert_eq!(answer, Answer { rows: 1, affected: 0, returns_rows: true });
+    }
+    // And the other way round: what we send is cut into packets as well.
+    let sql = format!("SELECT LENGTH('{}')", "x".repeat(LONG_BYTES));
+    assert_eq!(admin(dialect).value(&sql).unwrap().as_deref(), Some(LONG_BYTES.to_string().as_str()));
+}
+
+/// Every byte of ASCII but NUL, and the words that mean NULL or the end to a loader.
+fn check_bulk_load(dialect: Dialect) {
+    let ascii: String = (1..=127u8).map(char::from).collect();
+    let texts = [&ascii, "", "\\N", "\\.", "a\tb\nc\\d\r\n", "\\", "\t", "\n", "it's \"quoted\""];
+    let mut session = admin(dialect);
+    session.run("DROP TABLE IF EXISTS awkward").unwrap();
+    session.run("CREATE TABLE awkward (id INTEGER PRIMARY KEY, v VARCHAR(200))").unwrap();
+    let mut next = 0;
+    let loaded = session.load("awkward", &["id", "v"], &mut |sink| {
+        let Some(text) = texts.get(next) else { return Ok(false) };
+        sink(&[Value::Int(next as i64), Value::Text(text.as_bytes())])?;
+        next += 1;
+        Ok(true)
+    });
+    assert_eq!(loaded.unwrap(), texts.len() as u64);
+    let found = session.rows("SELECT v FROM awkward ORDER BY id").unwrap();
+    for (text, row) in texts.iter().zip(&found) {
+        assert_eq!(row[0].as_deref(), Some(*text), "{}", text.escape_debug());
+    }
+    session.run("DROP TABLE awkward").unwrap();
+}
+
+mod mysql {
+    use super::*;
+
+    const DIALECT: Dialect = Dialect::MySql;
+
+    /// Makes an account for one test. `how` is what follows IDENTIFIED.
+    fn account(name: &str, how: &str) -> Login {
+        let mut root = admin(DIALECT);
+        // 5.5 knows no IF EXISTS here; the account is only there when an earlier run was cut off.
+        let _ = root.run(&format!("DROP USER {name}@'%'"));
+        root.run(&format!("CREATE USER {name}@'%' IDENTIFIED {how}")).unwrap();
+        root.run(&format!("GRANT ALL ON {}.* TO {name}@'%'", variable("DBDUEL_TEST_DATABASE"))).unwrap();
+        login(name, "s3cret pass")
+    }
+
+    /// Only MySQL from 8.0 has it, and only before MySQL 9 the older one as well.
+    fn has_plugin(name: &str) -> bool {
+        let sql = format!("SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name = '{name}'");
+        let there = admin(DIALECT).value(&sql).unwrap().as_deref() == Some("1");
+        if !there {
+            eprintln!("skipped: this server has no {name}");
+        }
+        there
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn a_native_password_opens_and_a_wrong_one_does_not() {
+        if !has_plugin("mysql_native_password") {
+            return;
+        }
+        let by_default = admin(DIALECT).value("SELECT @@version").unwrap().unwrap();
+        let how = if by_default.starts_with("8.") { "WITH mysql_native_password BY" } else { "BY" };
+        let known = account("native", &format!("{how} 's3cret pass'"));
+        let mut session = Admin::connect(DIALECT, &socket(), &known, LIMIT).unwrap();
+        assert!(session.value("SELECT CURRENT_USER()").unwrap().unwrap().starts_with("native@"));
+        refused(Admin::connect(DIALECT, &socket(), &login("native", "wrong"), LIMIT), "1045");
+        refused(Admin::connect(DIALECT, &socket(), &login("native", ""), LIMIT), "1045");
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn caching_sha2_opens_in_full_and_then_from_the_cache() {
+        if !has_plugin("caching_sha2_password") {
+            return;
+        }
+        let known = account("sha2", "WITH caching_sha2_password BY 's3cret pass'");
+        refused(Admin::connect(DIALECT, &socket(), &login("sha2", "wrong"), LIMIT), "1045");
+        for way in ["in full", "from the cache"] {
+            let mut session = Admin::connect(DIALECT, &socket(), &known, LIMIT).expect(way);
+            assert!(session.value("SELECT CURRENT_USER()").unwrap().unwrap().starts_with("sha2@"), "{way}");
+        }
+        refused(Admin::connect(DIALECT, &socket(), &login("sha2", "wrong"), LIMIT), "1045");
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn caching_sha2_over_tcp_seals_the_password_for_the_servers_key() {
+        if !has_plugin("caching_sha2_password") {
+            return;
+        }
+        let known = account("sealed", "WITH caching_sha2_password BY 's3cret pass'");
+        let port = variable("DBDUEL_TEST_PORT").parse().expect("this server listens by TCP");
+        let tcp = Endpoint::Tcp { host: "127.0.0.1".to_owned(), port };
+        refused(Admin::connect(DIALECT, &tcp, &login("sealed", "wrong"), LIMIT), "1045");
+        for way in ["sealed", "from the cache"] {
+            let mut session = Admin::connect(DIALECT, &tcp, &known, LIMIT).expect(way);
+            assert!(session.value("SELECT CURRENT_USER()").unwrap().unwrap().starts_with("sealed@"), "{way}");
+        }
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn errors_have_their_kind_and_leave_a_connection_that_works() {
+        check_errors(DIALECT, "1064");
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn one_side_of_a_deadlock_is_told_to_try_again() {
+        check_deadlock(DIALECT);
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn a_killed_session_is_lost() {
+        check_killed(DIALECT, "SELECT CONNECTION_ID()", "KILL {}");
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn a_row_and_a_statement_may_be_longer_than_a_packet() {
+        check_long_row(DIALECT);
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn load_data_brings_every_byte() {
+        check_bulk_load(DIALECT);
+    }
+}
+
+mod postgres {
+    use super::*;
+
+    const DIALECT: Dialect = Dialect::Postgres;
+
+    /// Makes an account whose password is kept and asked for by `method`, in front of the rule that
+    /// trusts everybody on the socket.
+    fn account(name: &str, method: &str) -> Login {
+        let mut admin = admin(DIALECT);
+        admin.run(&format!("SET password_encryption = '{method}'")).unwrap();
+        admin.run(&format!("DROP ROLE IF EXISTS {name}")).unwrap();
+        admin.run(&format!("CREATE ROLE {name} LOGIN PASSWORD 's3cret pass'")).unwrap();
+        let rules = admin.value("SHOW hba_file").unwrap().unwrap();
+        let old = std::fs::read_to_string(&rules).unwrap();
+        std::fs::write(&rules, format!("local all {name} {method}\n{old}")).unwrap();
+        admin.rows("SELECT pg_reload_conf()").unwrap();
+        // New rules hold once the postmaster has read them: a wrong password is then refused.
+        let wrong = || Admin::connect(DIALECT, &socket(), &login(name, "wrong"), LIMIT);
+        let started = std::time::Instant::now();
+        while wrong().is_ok() {
+            assert!(started.elapsed() < LIMIT, "the new rule never came into force");
+            std::thread::yield_now();
+        }
+        refused(wrong(), "28P01");
+        login(name, "s3cret pass")
+    }
+
+    fn opens(name: &str, method: &str) {
+        let known = account(name, method);
+        let mut session = Admin::connect(DIALECT, &socket(), &known, LIMIT).unwrap();
+        assert_eq!(session.value("SELECT current_user").unwrap().as_deref(), Some(name));
+    }
+
+    /// One test for both, because both write to the same file of rules.
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn md5_and_scram_open_and_a_wrong_password_does_not() {
+        opens("by_md5", "md5");
+        opens("by_scram", "scram-sha-256");
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn errors_have_their_kind_and_leave_a_connection_that_works() {
+        check_errors(DIALECT, "42601");
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn one_side_of_a_deadlock_is_told_to_try_again() {
+        check_deadlock(DIALECT);
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn a_killed_session_is_lost() {
+        check_killed(DIALECT, "SELECT pg_backend_pid()", "SELECT pg_terminate_backend({})");
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn a_row_and_a_statement_may_be_longer_than_a_packet_of_mysql() {
+        check_long_row(DIALECT);
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn copy_brings_every_byte() {
+        check_bulk_load(DIALECT);
+    }
+}

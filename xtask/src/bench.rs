@@ -1,0 +1,74 @@
+//! What the benchmarks of our own client share: an optimised build, a look at the host, a server.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use load::{OptionValue, Options, Workload};
+
+use crate::held::{Held, dbduel};
+
+pub const ROWS: i64 = 100_000;
+
+/// Runs the same command again in an optimised build, when this one is not; a debug build would
+/// measure the compiler's laziness. Returns whether that was done.
+pub fn done_in_release(root: &Path) -> Result<bool> {
+    if !cfg!(debug_assertions) {
+        return Ok(false);
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut line = vec!["run", "--quiet", "--release", "--package", "xtask", "--"];
+    line.extend(arguments.iter().map(String::as_str));
+    crate::run(root, "cargo", &line, &[])?;
+    Ok(true)
+}
+
+/// Share of the host's CPU time above which others are in the way.
+const BUSY: f64 = 0.10;
+
+/// Says so when other processes use the host: then only figures taken by turns can be compared.
+pub fn warn_if_busy() -> Result<()> {
+    let (busy_before, all_before) = cpu_ticks()?;
+    std::thread::sleep(Duration::from_secs(1));
+    let (busy, all) = cpu_ticks()?;
+    let share = (busy - busy_before) as f64 / (all - all_before).max(1) as f64;
+    if share > BUSY {
+        println!(
+            "warning: other processes use {:.0} % of this host's CPU; compare ratios only, and repeat this on a quiet host",
+            share * 100.0
+        );
+    }
+    Ok(())
+}
+
+/// Ticks that all CPUs have spent working, and in all, since the host started.
+fn cpu_ticks() -> Result<(u64, u64)> {
+    let stat = std::fs::read_to_string("/proc/stat").context("cannot read /proc/stat")?;
+    let line = stat.lines().next().context("/proc/stat is empty")?;
+    let ticks: Vec<u64> = line.split_ascii_whitespace().skip(1).take(8).filter_map(|tick| tick.parse().ok()).collect();
+    // The fourth and fifth are idle and waiting for a disk.
+    let idle: u64 = ticks.iter().skip(3).take(2).sum();
+    let all: u64 = ticks.iter().sum();
+    Ok((all - idle, all))
+}
+
+pub fn point_select() -> Result<Arc<dyn Workload>> {
+    let kind = load::workload_kind("oltp_point_select").context("oltp_point_select is a workload")?;
+    let given = [("rows".to_owned(), OptionValue::Number(ROWS))].into();
+    Ok((kind.build)(&Options::new(kind.options, &given)?)?.into())
+}
+
+/// The MariaDB of this machine with `sbtest1` in it.
+pub fn loaded_mariadb(root: &Path) -> Result<Held> {
+    let server = Held::start_or_fail(&dbduel(root)?, "mariadb@system", &[])?;
+    load::load_tables(&*point_select()?, 1, &mut server.admin("sbtest")?, &mut |_| ())
+        .context("cannot load the tables")?;
+    Ok(server)
+}
+
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len().is_multiple_of(2) { (values[middle - 1] + values[middle]) / 2.0 } else { values[middle] }
+}

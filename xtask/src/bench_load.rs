@@ -1,0 +1,153 @@
+//! `cargo xtask bench-load`: what our own client code costs.
+//!
+//! First against a connection that answers at once, which leaves workload, pacer, clocks and
+//! recorder. Then the real driver by turns with the *raw-socket floor*: a loop that does nothing but
+//! send one fixed request and read its answer. What lies between the two is the price of our driver
+//! and load generator together; nobody gets below the floor with one statement per round trip.
+
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::path::Path;
+use std::pin::pin;
+use std::sync::atomic::AtomicBool;
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use driver::{Answer, Connection, Dialect, Error, Statement, Value};
+use load::{Clock, Load, LoadOptions, MonotonicClock, Pacer, Recorder, Tally, Target, Timeline, Window};
+
+use crate::bench::{done_in_release, loaded_mariadb, median, point_select, warn_if_busy};
+use crate::floor;
+
+#[derive(clap::Args)]
+pub struct BenchLoad {
+    /// Runs of the driver and of the floor
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pairs: u32,
+    /// Seconds per run
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: u32,
+    /// Connections of both, on one event loop
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(2..=256))]
+    connections: u32,
+}
+
+/// Statements in a transaction of `oltp_read_write`.
+const STATEMENTS: f64 = 20.0;
+
+pub fn run(options: &BenchLoad, root: &Path) -> Result<()> {
+    if done_in_release(root)? {
+        return Ok(());
+    }
+    warn_if_busy()?;
+    let interval = Duration::from_secs(options.seconds.into());
+    let (tally, cpu_ns) = against_nothing(interval)?;
+    let per_transaction = cpu_ns as f64 / tally.ended as f64;
+    println!(
+        "null connection, oltp_read_write: {:.0} transactions/s per core, {per_transaction:.0} ns per transaction, {:.1} ns per statement",
+        1e9 / per_transaction,
+        per_transaction / STATEMENTS
+    );
+    let server = loaded_mariadb(root)?;
+    by_turns(options, &server.target()?, interval)?;
+    server.stop()
+}
+
+/// Answers at once, as a server of infinite speed would.
+struct NullConnection {
+    statements: usize,
+}
+
+impl Connection for NullConnection {
+    fn dialect(&self) -> Dialect {
+        Dialect::MySql
+    }
+
+    fn prepare(&mut self, _: &str) -> Result<Statement, Error> {
+        self.statements += 1;
+        Ok(Statement::numbered(self.statements - 1))
+    }
+
+    async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
+        // Without it the compiler would see that nobody looks at the parameters, and not draw them.
+        black_box((statement, parameters));
+        Ok(Answer { rows: 1, affected: 0, returns_rows: true })
+    }
+
+    async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
+        black_box(sql);
+        Ok(Answer::default())
+    }
+}
+
+/// One client for `interval`; the tally, with `ended` counted here, and the CPU it took.
+fn against_nothing(interval: Duration) -> Result<(Tally, u64)> {
+    let mut client = load::workload::read_write_client(NullConnection { statements: 0 })?;
+    let (timeline, clock) = (Timeline::default(), MonotonicClock::sleeping());
+    let recorder = RefCell::new(Recorder::new(interval.as_secs() as usize));
+    let start_ns = clock.now_ns();
+    timeline.open_window(Window { start_ns, end_ns: start_ns + interval.as_nanos() as u64 });
+    let before_ns = floor::thread_cpu_ns();
+    {
+        let mut pacer = Pacer::Closed;
+        let life = pin!(load::drive(&mut client, &mut pacer, &clock, &timeline, &recorder));
+        match life.poll(&mut TaskContext::from_waker(Waker::noop())) {
+            Poll::Ready(ended) => ended?,
+            Poll::Pending => bail!("a connection that answers at once made the client wait"),
+        }
+    }
+    let cpu_ns = floor::thread_cpu_ns() - before_ns;
+    let mut tally = recorder.take().tally;
+    tally.ended = timeline.ended.load(std::sync::atomic::Ordering::Relaxed);
+    ensure!(tally.ended > 0, "no transaction ended in {interval:?}");
+    Ok((tally, cpu_ns))
+}
+
+fn by_turns(options: &BenchLoad, target: &Target, interval: Duration) -> Result<()> {
+    println!(
+        "point selects over {} connections, by turns, {} pairs of {interval:?}",
+        options.connections, options.pairs
+    );
+    let driver = || driver_us_per_query(target, options.connections, interval);
+    let floor = || floor::us_per_query(target, options.connections, interval);
+    let mut pairs = Vec::new();
+    for pair in 0..options.pairs {
+        let (ours, raw) = if pair.is_multiple_of(2) {
+            let ours = driver()?;
+            (ours, floor()?)
+        } else {
+            let raw = floor()?;
+            (driver()?, raw)
+        };
+        pairs.push((ours, raw));
+    }
+    let ratios: Vec<f64> = pairs.iter().map(|(ours, raw)| ours / raw).collect();
+    let (least, most) = ratios.iter().fold((f64::MAX, 0.0_f64), |(l, m), ratio| (l.min(*ratio), m.max(*ratio)));
+    let (ours, raw): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+    println!(
+        "client CPU per query: driver {:.2} us, raw-socket floor {:.2} us, ratio {:.2} ({least:.2}..{most:.2})",
+        median(ours),
+        median(raw),
+        median(ratios)
+    );
+    Ok(())
+}
+
+fn driver_us_per_query(target: &Target, connections: u32, interval: Duration) -> Result<f64> {
+    let options = LoadOptions {
+        clients: connections,
+        workers: 1,
+        cpus: Vec::new(),
+        input_seed: 1,
+        interval_max: interval,
+        drain_max: Duration::from_secs(10),
+    };
+    let interrupted = AtomicBool::new(false);
+    let mut load = Load::prepare(&point_select()?, target, options, &interrupted)?;
+    load.warm_up(Duration::from_millis(100), &mut |_| ())?;
+    let tally = load.measure(interval, &mut |_| (), &mut || ())?;
+    let cpu_ns = tally.worker_cpu_ns.first().context("one worker has one figure")?;
+    ensure!(tally.queries() > 0, "no query was answered in {interval:?}");
+    Ok(*cpu_ns as f64 / 1000.0 / tally.queries() as f64)
+}

@@ -1,0 +1,186 @@
+//! The raw-socket floor: the least a client can do per point select.
+//!
+//! Logging in is the driver's; from then on one fixed COM_STMT_EXECUTE goes out on each connection, and exactly as many bytes are read as its answer has. Nothing is parsed, drawn, timed
+//! or recorded.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use driver::AnyConnection;
+use driver::mysql::packet::{AnswerParser, Step, begin_packet, end_packet, whole_packet};
+use load::Target;
+
+const COM_STMT_PREPARE: u8 = 0x16;
+const COM_STMT_EXECUTE: u8 = 0x17;
+/// The answer to preparing a statement with a parameter and a column: itself, then one definition
+/// and an EOF for each.
+const PREPARE_PACKETS: usize = 5;
+const TYPE_LONGLONG: u8 = 0x08;
+const LOGIN_LIMIT: Duration = Duration::from_secs(30);
+
+struct RawConnection {
+    /// Keeps the socket open.
+    session: AnyConnection,
+    request: Vec<u8>,
+    /// Bytes of the answer that is under way.
+    received: usize,
+}
+
+/// Client CPU in microseconds per query over `interval`.
+pub fn us_per_query(target: &Target, connections: u32, interval: Duration) -> Result<f64> {
+    let mut raw = (0..connections).map(|_| RawConnection::open(target)).collect::<Result<Vec<_>>>()?;
+    // The first execution says the types of the parameters, and shows how long an answer is.
+    let lengths = raw.iter_mut().map(RawConnection::first_answer_bytes).collect::<Result<Vec<_>>>()?;
+    let length = lengths[0];
+    ensure!(lengths.iter().all(|other| *other == length), "answers to one request differ in length");
+    let epoll = watch(&raw)?;
+    let before_ns = thread_cpu_ns();
+    let queries = exchange(&epoll, &mut raw, length, interval)?;
+    ensure!(queries > 0, "no query was answered in {interval:?}");
+    Ok((thread_cpu_ns() - before_ns) as f64 / 1000.0 / queries as f64)
+}
+
+impl RawConnection {
+    fn open(target: &Target) -> Result<RawConnection> {
+        let session = AnyConnection::connect(target.dialect, &target.endpoint, &target.login, LOGIN_LIMIT)?;
+        Ok(RawConnection { session, request: Vec::new(), received: 0 })
+    }
+
+    /// Prepares the statement and executes it once; what is left to do is `self.request`.
+    fn first_answer_bytes(&mut self) -> Result<usize> {
+        let id = prepare(self.descriptor())?;
+        self.request = request(&id, false);
+        answer_bytes(self.descriptor(), &request(&id, true))
+    }
+
+    fn descriptor(&self) -> RawFd {
+        self.session.descriptor().expect("a MySQL connection has a socket")
+    }
+}
+
+/// Prepares the point select and returns the number that the server gave it.
+fn prepare(descriptor: RawFd) -> Result<[u8; 4]> {
+    let mut out = Vec::new();
+    let at = begin_packet(&mut out, 0);
+    out.push(COM_STMT_PREPARE);
+    out.extend_from_slice(b"SELECT c FROM sbtest1 WHERE id=?");
+    end_packet(&mut out, at);
+    send(descriptor, &out)?;
+    let (mut answer, mut packets, mut consumed) = (Vec::new(), 0, 0);
+    let mut buffer = [0; 4096];
+    while packets < PREPARE_PACKETS {
+        let count = receive(descriptor, &mut buffer, 0)?.context("a blocking read gave nothing")?;
+        answer.extend_from_slice(&buffer[..count]);
+        while let Some((payload, _, size)) = whole_packet(&answer[consumed..]) {
+            ensure!(packets > 0 || payload.first() == Some(&0), "the point select was not prepared");
+            packets += 1;
+            consumed += size;
+        }
+    }
+    Ok([answer[5], answer[6], answer[7], answer[8]])
+}
+
+fn request(statement: &[u8; 4], with_types: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    let at = begin_packet(&mut out, 0);
+    out.push(COM_STMT_EXECUTE);
+    out.extend_from_slice(statement);
+    out.extend_from_slice(&[0, 1, 0, 0, 0]);
+    out.extend_from_slice(&[0, u8::from(with_types)]);
+    if with_types {
+        out.extend_from_slice(&[TYPE_LONGLONG, 0]);
+    }
+    out.extend_from_slice(&50_000i64.to_le_bytes());
+    end_packet(&mut out, at);
+    out
+}
+
+/// Sends the request once and counts the bytes of one row as answer.
+fn answer_bytes(descriptor: RawFd, request: &[u8]) -> Result<usize> {
+    send(descriptor, request)?;
+    let (mut parser, mut answer, mut consumed) = (AnswerParser::default(), Vec::new(), 0);
+    let mut buffer = [0; 4096];
+    loop {
+        let count = receive(descriptor, &mut buffer, 0)?.context("a blocking read gave nothing")?;
+        answer.extend_from_slice(&buffer[..count]);
+        let (used, step) = parser.feed(&answer[consumed..], None)?;
+        consumed += used;
+        match step {
+            Step::More => {}
+            Step::Done(found) if found.rows == 1 => return Ok(consumed),
+            other => bail!("a point select was answered with {other:?}"),
+        }
+    }
+}
+
+/// Keeps one request under way on every connection until the time is up; returns how many were answered.
+fn exchange(epoll: &OwnedFd, raw: &mut [RawConnection], answer_bytes: usize, interval: Duration) -> Result<u64> {
+    let mut buffer = vec![0; 32 * 1024];
+    let mut events = [libc::epoll_event { events: 0, u64: 0 }; 256];
+    let started = Instant::now();
+    raw.iter().try_for_each(|connection| send(connection.descriptor(), &connection.request))?;
+    let mut queries = 0;
+    while started.elapsed() < interval {
+        // SAFETY: pointer and length describe the live array `events`.
+        let ready =
+            unsafe { libc::epoll_wait(epoll.as_raw_fd(), events.as_mut_ptr(), events.len() as libc::c_int, 1000) };
+        ensure!(ready > 0, "the server fell silent");
+        for event in &events[..ready as usize] {
+            let connection = &mut raw[event.u64 as usize];
+            let descriptor = connection.descriptor();
+            connection.received += receive(descriptor, &mut buffer, libc::MSG_DONTWAIT)?.unwrap_or(0);
+            if connection.received == answer_bytes {
+                connection.received = 0;
+                queries += 1;
+                send(descriptor, &connection.request)?;
+            }
+        }
+    }
+    Ok(queries)
+}
+
+fn watch(raw: &[RawConnection]) -> Result<OwnedFd> {
+    // SAFETY: no pointers are involved; a valid descriptor is owned from here on.
+    let epoll = match unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) } {
+        -1 => return Err(io::Error::last_os_error().into()),
+        descriptor => unsafe { OwnedFd::from_raw_fd(descriptor) },
+    };
+    for (index, connection) in raw.iter().enumerate() {
+        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: index as u64 };
+        // SAFETY: both descriptors are open and the event is live during the call.
+        let added =
+            unsafe { libc::epoll_ctl(epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, connection.descriptor(), &mut event) };
+        ensure!(added == 0, "cannot watch a connection: {}", io::Error::last_os_error());
+    }
+    Ok(epoll)
+}
+
+fn send(descriptor: RawFd, request: &[u8]) -> Result<()> {
+    // SAFETY: pointer and length describe the live slice `request`.
+    let count = unsafe { libc::send(descriptor, request.as_ptr().cast(), request.len(), libc::MSG_NOSIGNAL) };
+    ensure!(count == request.len() as isize, "a request was not sent whole: {}", io::Error::last_os_error());
+    Ok(())
+}
+
+/// How many bytes came; none when there are none yet.
+fn receive(descriptor: RawFd, buffer: &mut [u8], flags: libc::c_int) -> Result<Option<usize>> {
+    // SAFETY: pointer and length describe the live slice `buffer`.
+    match unsafe { libc::recv(descriptor, buffer.as_mut_ptr().cast(), buffer.len(), flags) } {
+        0 => bail!("the server closed the connection"),
+        count @ 1.. => Ok(Some(count as usize)),
+        _ => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            error => Err(error.into()),
+        },
+    }
+}
+
+/// CPU time of this thread so far.
+pub fn thread_cpu_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is live; the clock of the calling thread always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
