@@ -7,6 +7,7 @@
 
 pub mod format;
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::DirBuilderExt;
@@ -24,6 +25,7 @@ const RUN: &str = "run.json";
 const TRIALS: &str = "trials.ndjson";
 const EXPERIMENT: &str = "experiment.toml";
 const SERIES: &str = "series.csv";
+const SETTINGS: &str = "settings.json";
 const HISTOGRAM: &str = "latency.hdr";
 
 /// The folder of one run.
@@ -201,6 +203,11 @@ impl RunDir {
         read_series(&path)
             .with_context(|| format!("cannot read the series of trial {trial}, `{}`", path.display()))
             .map(Some)
+    }
+
+    /// Keeps the settings that a trial's server had in force, as it said itself.
+    pub fn write_settings(&self, trial: u32, settings: &BTreeMap<String, String>) -> Result<()> {
+        replace(&self.trial_folder(trial)?.join(SETTINGS), &pretty(settings)?)
     }
 
     /// Keeps a trial's latency histogram: the bytes are HdrHistogram V2.

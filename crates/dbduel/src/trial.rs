@@ -58,6 +58,8 @@ pub struct Finished {
     pub series: Series,
     /// HdrHistogram V2; empty for a failed trial.
     pub histogram: Vec<u8>,
+    /// What the server had in force; empty when it did not start.
+    pub settings: BTreeMap<String, String>,
 }
 
 /// Somebody asked dbduel to stop; the trial counts as not begun.
@@ -81,8 +83,8 @@ pub fn run_trial(
     live: &mut dyn FnMut(Live),
 ) -> Result<Finished, Interrupted> {
     let started_at = Timestamp::now();
-    let mut steps = Steps::default();
-    let measured = measure(trial, &mut steps, observers, live);
+    let (mut steps, mut settings) = (Steps::default(), BTreeMap::new());
+    let measured = measure(trial, &mut steps, &mut settings, observers, live);
     if trial.interrupted.load(Ordering::Relaxed) {
         return Err(Interrupted);
     }
@@ -93,23 +95,26 @@ pub fn run_trial(
     finished.record.started_at = started_at.to_string();
     finished.record.finished_at = Timestamp::now().to_string();
     finished.record.steps = steps.taken;
+    finished.settings = settings;
     Ok(finished)
 }
 
 fn measure(
     trial: &Trial,
     steps: &mut Steps,
+    settings: &mut BTreeMap<String, String>,
     observers: &mut Observers,
     live: &mut dyn FnMut(Live),
 ) -> Result<(Tally, Readings)> {
     let data = trial.work.path().join("data");
     let resident = steps.take("restore", || restore(trial, &data))?;
     let mut server = steps.take("start", || start(trial, &data))?;
+    settings.clone_from(server.effective_settings());
     let subject = Subject { server_pid: server.pid() };
     let mut load = steps.take("connect", || {
         Ok(Load::prepare(trial.workload, &target(&server), load_options(trial), trial.interrupted)?)
     })?;
-    steps.take("warm_up", || Ok(load.warm_up(trial.method.warmup, live)?))?;
+    steps.take("warm_up", || load.warm_up(trial.method.warmup, live).map_err(|failure| with_server(failure, &mut server)))?;
     observers.begin(&subject);
     let mut readings = Readings::default();
     let tally = steps.take("measure", || {
@@ -227,7 +232,7 @@ fn record(planned: &PlannedTrial, status: Status) -> TrialRecord {
 fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
     let failure = Failure { step: step.to_owned(), message: format!("{error:#}") };
     let record = TrialRecord { failure: Some(failure), ..record(trial.planned, Status::Failed) };
-    Finished { record, series: Series::default(), histogram: Vec::new() }
+    Finished { record, series: Series::default(), histogram: Vec::new(), settings: BTreeMap::new() }
 }
 
 fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
@@ -238,7 +243,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     }
     let metrics = metrics(tally, &readings, in_process);
     let record = TrialRecord { flags, metrics, ..record(trial.planned, Status::Ok) };
-    Finished { record, series: series(tally), histogram: tally.response.encoded() }
+    Finished { record, series: series(tally), histogram: tally.response.encoded(), settings: BTreeMap::new() }
 }
 
 /// The generator's threads are the server's own where the engine is embedded; then this says nothing.

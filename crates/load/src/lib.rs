@@ -12,6 +12,7 @@ mod loader;
 mod pacer;
 mod recorder;
 mod rng;
+mod timeline;
 mod worker;
 pub mod workload;
 
@@ -20,9 +21,10 @@ pub use histogram::Histogram;
 pub use load::{Failure, Live, Load, LoadOptions, Target};
 pub use loader::{LOADER_VERSION, load_tables, show_table};
 pub use pacer::Pacer;
-pub use recorder::{Recorder, Second, Tally, Timing, Window};
+pub use recorder::{Recorder, Second, Tally, Timing};
 pub use rng::Rng;
-pub use worker::{Timeline, drive};
+pub use timeline::{Timeline, Window};
+pub use worker::drive;
 pub use workload::{
     Attempt, Client, Fatal, OptionError, OptionSpec, OptionValue, Options, Outcome, Seat, Table, Turn, WORKLOADS,
     Workload, WorkloadKind, workload_kind,

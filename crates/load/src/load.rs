@@ -16,8 +16,9 @@ use driver::{AnyConnection, Closer, Dialect, Endpoint, Login};
 
 use crate::clock::{MonotonicClock, monotonic_ns};
 use crate::pacer::Pacer;
-use crate::recorder::{Recorder, Tally, Window};
-use crate::worker::{EventLoop, Gate, Task, Timeline, run_blocking};
+use crate::recorder::{Recorder, Tally};
+use crate::timeline::{Timeline, Window};
+use crate::worker::{EventLoop, Gate, Task, run_blocking};
 use crate::workload::{Fatal, Seat, Workload};
 
 /// Where the clients connect to.

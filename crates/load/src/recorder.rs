@@ -1,19 +1,13 @@
 //! What one worker counts while the clock runs, and the sum of it afterwards.
 
 use crate::histogram::Histogram;
+use crate::timeline::Window;
 use crate::workload::{Attempt, Outcome};
 
 /// The three timestamps of one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     pub due_ns: u64,
-    pub start_ns: u64,
-    pub end_ns: u64,
-}
-
-/// The measured interval; both ends are `u64::MAX` until it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
     pub start_ns: u64,
     pub end_ns: u64,
 }

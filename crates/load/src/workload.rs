@@ -12,7 +12,7 @@ use std::rc::Rc;
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 
 use crate::clock::monotonic_ns;
-use crate::worker::Timeline;
+use crate::timeline::Timeline;
 
 pub use oltp::read_write_client;
 

@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::note;
-use crate::store::format::{PlannedTrial, Status, TrialRecord, point_text};
+use crate::store::format::{PlanRecord, PlannedTrial, Status, TrialRecord, point_text};
 
 pub struct Progress {
     /// None without a terminal.
     bar: Option<ProgressBar>,
     trials: usize,
+    /// A trial's line names its workload.
+    many_workloads: bool,
     done: usize,
     /// Trials of earlier sittings, which took none of this one's time.
     skipped: usize,
@@ -19,9 +21,11 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub fn new(trials: usize) -> Progress {
+    pub fn new(plan: &PlanRecord) -> Progress {
+        let trials = plan.trials.len();
         let bar = std::io::stderr().is_terminal().then(|| bar(trials));
-        Progress { bar, trials, done: 0, skipped: 0, begun: Instant::now() }
+        let many_workloads = plan.workloads.len() > 1;
+        Progress { bar, trials, many_workloads, done: 0, skipped: 0, begun: Instant::now() }
     }
 
     /// A line that stays.
@@ -53,7 +57,9 @@ impl Progress {
     }
 
     pub fn trial(&self, planned: &PlannedTrial) -> String {
-        format!("block {}, {}, {}", planned.block, point_text(&planned.point), planned.contender)
+        let point = if planned.point.is_empty() { String::new() } else { format!("{}, ", point_text(&planned.point)) };
+        let workload = if self.many_workloads { format!("{}, ", planned.workload) } else { String::new() };
+        format!("block {}, {workload}{point}{}", planned.block, planned.contender)
     }
 
     pub fn trial_done(&mut self, planned: &PlannedTrial, record: Option<&TrialRecord>) {

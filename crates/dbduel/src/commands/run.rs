@@ -32,7 +32,7 @@ const INTERRUPTION_POLL: Duration = Duration::from_millis(50);
 pub fn run(args: &RunArgs) -> Result<u8, Failure> {
     let sitting = Sitting::begin(args)?;
     let interrupted = interruption().context("cannot catch signals")?;
-    let progress = Progress::new(sitting.plan.record.trials.len());
+    let progress = Progress::new(&sitting.plan.record);
     let ended = ending_servers(&interrupted, || measure(&sitting, &interrupted, progress));
     let ended = match ended {
         // What failed because its server was taken away is not what the user wants to hear of.
@@ -319,6 +319,7 @@ fn run_planned(
         // Its pair spans the interruption; it counts, and says so.
         finished.record.flags.push("resumed".to_owned());
     }
+    sitting.run_dir.write_settings(planned.trial, &finished.settings)?;
     sitting.run_dir.write_series(planned.trial, &finished.series)?;
     sitting.run_dir.write_histogram(planned.trial, &finished.histogram)?;
     sitting.run_dir.append(&finished.record)?;

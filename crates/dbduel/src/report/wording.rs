@@ -135,11 +135,11 @@ pub fn method(plan: &PlanRecord) -> String {
         keys => format!("changed: {}", keys.join(", ")),
     };
     let mut text = format!(
-        "preset {} ({changed}), rule {}, stop {}, at most {} blocks, {} s after {} s of warm-up, margin {}, page cache {}, {}, seed {}, plan {}",
+        "preset {} ({changed}), rule {}, stop {}, at most {}, {} s after {} s of warm-up, margin {}, page cache {}, {}, seed {}, plan {}",
         method.preset,
         method.rule,
         method.stop,
-        method.blocks,
+        count(method.blocks as usize, "block"),
         method.duration_s,
         method.warmup_s,
         percent(method.margin),

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use driver::{Answer, Code, Connection, Statement};
 
 use super::*;
-use crate::worker::Timeline;
+use crate::timeline::Timeline;
 use crate::workload::{Attempt, Client, Outcome, Turn, workload_kind};
 
 #[derive(Clone, Default)]
