@@ -114,7 +114,9 @@ fn measure(
     let mut load = steps.take("connect", || {
         Ok(Load::prepare(trial.workload, &target(&server), load_options(trial), trial.interrupted)?)
     })?;
-    steps.take("warm_up", || load.warm_up(trial.method.warmup, live).map_err(|failure| with_server(failure, &mut server)))?;
+    steps.take("warm_up", || {
+        load.warm_up(trial.method.warmup, live).map_err(|failure| with_server(failure, &mut server))
+    })?;
     observers.begin(&subject);
     let mut readings = Readings::default();
     let tally = steps.take("measure", || {
