@@ -85,7 +85,7 @@ impl Connection for NullConnection {
 fn against_nothing(interval: Duration) -> Result<(Tally, u64)> {
     let mut client = load::workload::read_write_client(NullConnection { statements: 0 })?;
     let (timeline, clock) = (Timeline::default(), MonotonicClock::sleeping());
-    let recorder = RefCell::new(Recorder::new(interval.as_secs() as usize));
+    let recorder = RefCell::new(Recorder::new(interval.as_secs() as usize, false));
     let start_ns = clock.now_ns();
     timeline.open_window(Window { start_ns, end_ns: start_ns + interval.as_nanos() as u64 });
     let before_ns = floor::thread_cpu_ns();

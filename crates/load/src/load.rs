@@ -307,7 +307,8 @@ struct Worker {
 impl Worker {
     fn run(self, ready: &mpsc::Sender<Result<Vec<Closer>, String>>) -> Result<Tally, Fatal> {
         confine_to(&self.options.cpus);
-        let recorder = Rc::new(RefCell::new(Recorder::new(self.options.interval_max.as_secs_f64().ceil() as usize)));
+        let recorder =
+            Rc::new(RefCell::new(Recorder::new(self.options.interval_max.as_secs_f64().ceil() as usize, false)));
         let seated: Result<Vec<_>, driver::Error> =
             self.crew.iter().map(|client| self.seat(*client, &recorder)).collect();
         let (tasks, closers): (Vec<Task>, Vec<Closer>) = match seated {
@@ -326,7 +327,7 @@ impl Worker {
         let cpu_ns = cpu_clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
         self.cpu_ns_at_end.store(cpu_ns, Ordering::Release);
         worked?;
-        Ok(recorder.take().tally)
+        Ok(recorder.take().finish())
     }
 
     fn seat(&self, client: u32, recorder: &Rc<RefCell<Recorder>>) -> Result<(Task, Closer), driver::Error> {

@@ -29,6 +29,8 @@ pub struct Second {
 #[derive(Debug, Clone, Default)]
 pub struct Recorder {
     pub tally: Tally,
+    /// In a closed loop a transaction is sent when it is due, and one histogram says it all.
+    open_loop: bool,
 }
 
 /// Counts and histograms, merged over clients and workers.
@@ -64,8 +66,16 @@ pub struct Tally {
 }
 
 impl Recorder {
-    pub fn new(seconds_max: usize) -> Recorder {
-        Recorder { tally: Tally { seconds: vec![Second::default(); seconds_max], ..Tally::default() } }
+    pub fn new(seconds_max: usize, open_loop: bool) -> Recorder {
+        let tally = Tally { seconds: vec![Second::default(); seconds_max], ..Tally::default() };
+        Recorder { tally, open_loop }
+    }
+
+    pub fn finish(mut self) -> Tally {
+        if !self.open_loop {
+            self.tally.service = self.tally.response.clone();
+        }
+        self.tally
     }
 
     pub fn record(&mut self, outcome: Outcome, attempt: &Attempt, timing: Timing, window: Window) {
@@ -89,7 +99,9 @@ impl Recorder {
         tally.writes += attempt.writes;
         tally.other += attempt.other;
         tally.response.record(timing.end_ns - timing.due_ns);
-        tally.service.record(timing.end_ns - timing.start_ns);
+        if self.open_loop {
+            tally.service.record(timing.end_ns - timing.start_ns);
+        }
     }
 
     fn record_second(&mut self, outcome: Outcome, attempt: &Attempt, timing: Timing, window: Window) {
@@ -154,11 +166,11 @@ mod tests {
     const WINDOW: Window = Window { start_ns: 1_000, end_ns: 3_000_001_000 };
 
     fn record(timings: &[(u64, u64, u64)]) -> Tally {
-        let mut recorder = Recorder::new(3);
+        let mut recorder = Recorder::new(3, false);
         for &(due_ns, start_ns, end_ns) in timings {
             recorder.record(Outcome::Committed, &Attempt::default(), Timing { due_ns, start_ns, end_ns }, WINDOW);
         }
-        recorder.tally
+        recorder.finish()
     }
 
     #[test]

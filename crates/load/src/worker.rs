@@ -151,8 +151,10 @@ impl Epoll {
         }
     }
 
+    /// Edge-triggered: a connection reads until nothing is left, so the kernel need not ask each
+    /// socket again whether it is still readable.
     fn watch(&self, descriptor: RawFd, index: usize) -> io::Result<()> {
-        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: index as u64 };
+        let mut event = libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLET) as u32, u64: index as u64 };
         // SAFETY: both descriptors are open and the event is live during the call.
         match unsafe { libc::epoll_ctl(self.0.as_raw_fd(), libc::EPOLL_CTL_ADD, descriptor, &mut event) } {
             -1 => Err(io::Error::last_os_error()),

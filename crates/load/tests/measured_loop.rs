@@ -77,10 +77,10 @@ fn run(pacer: &mut Pacer) -> load::Tally {
     let clock = VirtualClock::default();
     let timeline = Timeline::default();
     timeline.open_window(Window { start_ns: 0, end_ns: 10 * SECOND });
-    let recorder = RefCell::new(Recorder::new(10));
+    let recorder = RefCell::new(Recorder::new(10, true));
     let mut server = Server { clock: clock.clone() };
     complete(drive(&mut server, pacer, &clock, &timeline, &recorder)).unwrap();
-    recorder.into_inner().tally
+    recorder.into_inner().finish()
 }
 
 #[test]
@@ -128,7 +128,7 @@ impl Client for Idle<'_> {
 fn the_measured_loop_allocates_nothing() {
     let timeline = Timeline::default();
     timeline.open_window(Window { start_ns: 0, end_ns: u64::MAX });
-    let recorder = RefCell::new(Recorder::new(10));
+    let recorder = RefCell::new(Recorder::new(10, true));
     let clock = MonotonicClock::sleeping();
     let mut client = Idle { timeline: &timeline, left: 100_000 };
     let before = ALLOCATIONS.with(Cell::get);
