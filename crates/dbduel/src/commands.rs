@@ -10,6 +10,7 @@ mod run;
 mod stage;
 
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -70,9 +71,6 @@ fn wants_color() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Finds out what a contender's engine and version are, without fetching or starting anything.
-pub type Resolve<'a> = &'a dyn Fn(&Contender, u32) -> Result<ResolvedFacts>;
-
 /// `dbduel plan`: says what a run would do, and touches nothing.
 fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     if args.defaults {
@@ -81,7 +79,7 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     }
     let file = args.file.as_deref().expect("clap asks for FILE unless --defaults is given");
     let experiment = Experiment::load(file, &vocabulary(), &args.method.overrides()).map_err(Failure::usage)?;
-    let plan = plan_experiment(&experiment, &facts).map_err(Failure::usage)?;
+    let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Failure::usage)?;
     if args.json {
         let json = serde_json::to_string_pretty(&plan.json()).context("cannot write the plan as JSON")?;
         say(&(json + "\n"))?;
@@ -91,13 +89,14 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     Ok(exit::DONE)
 }
 
-/// Resolves every contender and plans all trials.
-pub fn plan_experiment(experiment: &Experiment, resolve: Resolve) -> Result<Plan> {
-    let facts = experiment.contenders.iter().map(|contender| {
-        resolve(contender, experiment.clients_max())
-            .with_context(|| format!("cannot find the server of contender `{}`", contender.name))
-    });
+/// Resolves every contender and plans all trials; fetches and starts nothing.
+fn plan_experiment(experiment: &Experiment) -> Result<Plan> {
+    let facts = experiment.contenders.iter().map(|contender| facts(contender, experiment.clients_max()));
     Ok(Plan::new(experiment, &facts.collect::<Result<Vec<_>>>()?))
+}
+
+fn cannot_plan(file: &Path) -> String {
+    format!("{}: this experiment cannot be planned here", file.display())
 }
 
 /// Writes a result to stdout. A reader that has gone away (`| head`) has seen enough.

@@ -32,11 +32,7 @@ impl Admin {
     }
 
     pub fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
-        match &mut self.connection {
-            AnyConnection::MySql(connection) => connection.set_timeout(timeout),
-            AnyConnection::Postgres(connection) => connection.set_timeout(timeout),
-            AnyConnection::Sqlite(_) => Ok(()),
-        }
+        self.connection.set_timeout(timeout)
     }
 
     /// Ends what runs here from another thread.

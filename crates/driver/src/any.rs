@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::mysql::MySqlConnection;
 use crate::postgres::PostgresConnection;
 use crate::sqlite::SqliteConnection;
+use crate::transport::Transport;
 use crate::{Answer, Closer, Connection, Dialect, Endpoint, Error, Login, Statement, Value};
 
 pub enum AnyConnection {
@@ -26,27 +27,44 @@ impl AnyConnection {
 
     /// The socket an event loop watches; `None` for a library that blocks.
     pub fn descriptor(&self) -> Option<RawFd> {
-        match self {
-            AnyConnection::MySql(connection) => Some(connection.descriptor()),
-            AnyConnection::Postgres(connection) => Some(connection.descriptor()),
-            AnyConnection::Sqlite(_) => None,
-        }
+        self.transport().map(Transport::descriptor)
     }
 
     /// Ends the set-up: no time-outs from here on, and with `polled` reads wait for the event loop.
     pub fn set_polled(&mut self, polled: bool) -> Result<(), Error> {
-        match self {
-            AnyConnection::MySql(connection) => connection.set_polled(polled),
-            AnyConnection::Postgres(connection) => connection.set_polled(polled),
-            AnyConnection::Sqlite(_) => Ok(()),
+        self.set_timeout(None)?;
+        if let Some(transport) = self.transport_mut() {
+            transport.set_polled(polled);
         }
+        Ok(())
+    }
+
+    /// How long one answer may take; a library that blocks has no such limit.
+    pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
+        self.transport().map_or(Ok(()), |transport| transport.set_receive_timeout(timeout))
     }
 
     pub fn closer(&self) -> Result<Closer, Error> {
         match self {
-            AnyConnection::MySql(connection) => connection.closer(),
-            AnyConnection::Postgres(connection) => connection.closer(),
+            AnyConnection::MySql(connection) => connection.transport().closer(),
+            AnyConnection::Postgres(connection) => connection.transport().closer(),
             AnyConnection::Sqlite(connection) => Ok(connection.closer()),
+        }
+    }
+
+    fn transport(&self) -> Option<&Transport> {
+        match self {
+            AnyConnection::MySql(connection) => Some(connection.transport()),
+            AnyConnection::Postgres(connection) => Some(connection.transport()),
+            AnyConnection::Sqlite(_) => None,
+        }
+    }
+
+    fn transport_mut(&mut self) -> Option<&mut Transport> {
+        match self {
+            AnyConnection::MySql(connection) => Some(connection.transport_mut()),
+            AnyConnection::Postgres(connection) => Some(connection.transport_mut()),
+            AnyConnection::Sqlite(_) => None,
         }
     }
 }

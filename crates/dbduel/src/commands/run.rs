@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::progress::Progress;
 use super::stage::Stage;
-use super::{Failure, facts, host, note, plan_experiment, say, vocabulary};
+use super::{Failure, cannot_plan, host, note, plan_experiment, say, vocabulary};
 use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up, should_stop};
 use crate::cli::{RunArgs, exit};
 use crate::engine::{Cache, end_all};
@@ -98,7 +98,7 @@ impl Sitting {
         refuse_another_plan(args, &run_dir, &stored)?;
         let experiment = Experiment::parse(&run_dir.experiment()?, "experiment.toml", &vocabulary(), &overrides);
         let experiment = experiment.map_err(Failure::usage)?;
-        let plan = plan_experiment(&experiment, &facts).map_err(Failure::usage)?;
+        let plan = plan_experiment(&experiment).map_err(Failure::usage)?;
         if plan.record.plan_hash != stored.plan_hash {
             return Err(anyhow!(
                 "{} cannot go on: its plan no longer comes out the same here (another dbduel, or other servers on this machine)\n  next: report what there is with `dbduel report`, and start a new run",
@@ -132,7 +132,7 @@ fn refuse_another_plan(args: &RunArgs, run_dir: &RunDir, stored: &PlanRecord) ->
 
 fn planned(file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Failure> {
     let experiment = Experiment::load(file, &vocabulary(), overrides).map_err(Failure::usage)?;
-    let plan = plan_experiment(&experiment, &facts).map_err(Failure::usage)?;
+    let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Failure::usage)?;
     Ok((experiment, plan))
 }
 

@@ -1,6 +1,5 @@
 //! One MySQL connection: the packets of `packet.rs` over a [`Transport`].
 
-use std::os::fd::RawFd;
 use std::time::Duration;
 
 use super::auth;
@@ -8,7 +7,7 @@ use super::packet::{
     self, AnswerParser, CLIENT_PLUGIN_AUTH, CLIENT_SECURE_CONNECTION, Greeting, Step, begin_packet, end_packet,
     put_lenenc, server_error,
 };
-use crate::transport::{Closer, Transport, complete};
+use crate::transport::{Transport, complete};
 use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, Statement, Value};
 
 const CLIENT_LONG_PASSWORD: u32 = 1;
@@ -70,23 +69,12 @@ impl MySqlConnection {
         &self.server_version
     }
 
-    pub fn descriptor(&self) -> RawFd {
-        self.transport.descriptor()
+    pub(crate) fn transport(&self) -> &Transport {
+        &self.transport
     }
 
-    pub fn closer(&self) -> Result<Closer, Error> {
-        self.transport.closer()
-    }
-
-    /// From here on the measured path: no time-out, and reads that wait for the event loop if `polled`.
-    pub fn set_polled(&mut self, polled: bool) -> Result<(), Error> {
-        self.transport.set_receive_timeout(None)?;
-        self.transport.set_polled(polled);
-        Ok(())
-    }
-
-    pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
-        self.transport.set_receive_timeout(timeout)
+    pub(crate) fn transport_mut(&mut self) -> &mut Transport {
+        &mut self.transport
     }
 
     async fn log_in(&mut self, login: &Login) -> Result<(), Error> {

@@ -1,13 +1,12 @@
 //! One PostgreSQL connection: the messages of `message.rs` over a [`Transport`].
 
-use std::os::fd::RawFd;
 use std::time::Duration;
 
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
 use super::message::{self, AnswerParser, Step, begin_message, end_message, server_error, whole_message};
-use crate::transport::{Closer, Transport, complete};
+use crate::transport::{Transport, complete};
 use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnRow, Statement, Value};
 
 const PROTOCOL_VERSION_3_0: i32 = 3 << 16;
@@ -38,23 +37,12 @@ impl PostgresConnection {
         &self.server_version
     }
 
-    pub fn descriptor(&self) -> RawFd {
-        self.transport.descriptor()
+    pub(crate) fn transport(&self) -> &Transport {
+        &self.transport
     }
 
-    pub fn closer(&self) -> Result<Closer, Error> {
-        self.transport.closer()
-    }
-
-    /// From here on the measured path: no time-out, and reads that wait for the event loop if `polled`.
-    pub fn set_polled(&mut self, polled: bool) -> Result<(), Error> {
-        self.transport.set_receive_timeout(None)?;
-        self.transport.set_polled(polled);
-        Ok(())
-    }
-
-    pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
-        self.transport.set_receive_timeout(timeout)
+    pub(crate) fn transport_mut(&mut self) -> &mut Transport {
+        &mut self.transport
     }
 
     async fn log_in(&mut self, login: &Login) -> Result<(), Error> {

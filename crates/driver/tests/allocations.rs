@@ -1,0 +1,179 @@
+//! The measured path over real sockets, under an allocator that counts: a server that says the same
+//! thing for ever, and a client that must not allocate to hear it.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use driver::{AnyConnection, Connection, Dialect, Endpoint, Login, Value};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; the counter is a thread's own.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const STATEMENTS: u64 = 1_000;
+const ROWS: u64 = 100;
+
+/// What a canned server says: first of all, after a login, after a prepare, and to every statement.
+struct Script {
+    greeting: Vec<u8>,
+    welcome: Vec<u8>,
+    prepared: Vec<u8>,
+    answer: Vec<u8>,
+}
+
+fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let at = driver::mysql::packet::begin_packet(&mut out, sequence);
+    out.extend_from_slice(payload);
+    driver::mysql::packet::end_packet(&mut out, at);
+    out
+}
+
+fn mysql() -> Script {
+    let eof: &[u8] = &[0xfe, 0, 0, 2, 0];
+    let greeting = [
+        b"\x0a8.0.31\0".as_slice(),
+        &[1, 0, 0, 0],
+        b"abcdefgh\0",
+        &[0xff, 0xf7, 33, 2, 0, 0xff, 0xdf, 21],
+        &[0; 10],
+        b"ijklmnopqrst\0",
+        b"mysql_native_password\0",
+    ];
+    let mut answer = [packet(1, &[1]), packet(2, b"\x03def one column"), packet(3, eof)].concat();
+    (0..ROWS).for_each(|row| answer.extend(packet((4 + row) as u8, &[b'x'; 125])));
+    answer.extend(packet((4 + ROWS) as u8, eof));
+    Script {
+        greeting: packet(0, &greeting.concat()),
+        welcome: packet(2, &[0, 0, 0, 2, 0, 0, 0]),
+        // Statement 1 with one column and two parameters, each list ended by EOF.
+        prepared: [
+            packet(1, &[0, 1, 0, 0, 0, 1, 0, 2, 0, 0, 0, 0]),
+            packet(2, b"\x03def"),
+            packet(3, b"\x03def"),
+            packet(4, eof),
+            packet(5, b"\x03def"),
+            packet(6, eof),
+        ]
+        .concat(),
+        answer,
+    }
+}
+
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let at = driver::postgres::message::begin_message(&mut out, kind);
+    out.extend_from_slice(body);
+    driver::postgres::message::end_message(&mut out, at);
+    out
+}
+
+fn postgres() -> Script {
+    let ready = message(b'Z', b"I");
+    let row = message(b'D', &[b"\0\x01\0\0\0\x78".as_slice(), &[b'x'; 120]].concat());
+    Script {
+        greeting: Vec::new(),
+        welcome: [message(b'R', &[0; 4]), ready.clone()].concat(),
+        prepared: [message(b'1', b""), ready.clone()].concat(),
+        answer: [message(b'2', b""), row.repeat(ROWS as usize), message(b'C', b"SELECT 100\0"), ready].concat(),
+    }
+}
+
+/// Answers one connection by the script; a request is whatever arrives in one read.
+fn serve(listener: UnixListener, script: Script) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        socket.write_all(&script.greeting).unwrap();
+        let mut request = [0; 4096];
+        let mut hears = |socket: &mut UnixStream| socket.read(&mut request).is_ok_and(|bytes| bytes > 0);
+        for said in [&script.welcome, &script.prepared] {
+            assert!(hears(&mut socket), "the client goes on");
+            socket.write_all(said).unwrap();
+        }
+        while hears(&mut socket) {
+            if socket.write_all(&script.answer).is_err() {
+                return; // The client has heard enough.
+            }
+        }
+    })
+}
+
+fn complete<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("a blocking connection never waits outside the kernel"),
+    }
+}
+
+fn check(dialect: Dialect, script: Script) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let server = serve(UnixListener::bind(&path).unwrap(), script);
+    let login = Login { user: "app".to_owned(), password: None, database: None, on_connect: Vec::new() };
+    let mut connection =
+        AnyConnection::connect(dialect, &Endpoint::Unix(path), &login, Duration::from_secs(10)).unwrap();
+    let statement = connection.prepare("SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ?").unwrap();
+    connection.set_polled(false).unwrap();
+    let run = |connection: &mut AnyConnection, low: i64| {
+        let answer = complete(connection.execute(statement, &[Value::Int(low), Value::Text(b"123456")])).unwrap();
+        assert_eq!((answer.rows, answer.returns_rows), (ROWS, true));
+    };
+    run(&mut connection, 0); // Buffers may grow once.
+    let before = ALLOCATIONS.with(Cell::get);
+    (0..STATEMENTS as i64).for_each(|low| run(&mut connection, low));
+    let allocated = ALLOCATIONS.with(Cell::get) - before;
+    drop(connection);
+    server.join().unwrap();
+    assert_eq!(allocated, 0, "allocations in {STATEMENTS} statements of {dialect:?}");
+}
+
+#[test]
+fn a_mysql_statement_allocates_nothing() {
+    check(Dialect::MySql, mysql());
+}
+
+#[test]
+fn a_postgres_statement_allocates_nothing() {
+    check(Dialect::Postgres, postgres());
+}
+
+#[test]
+fn a_sqlite_statement_allocates_nothing_of_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let login = Login { user: String::new(), password: None, database: None, on_connect: Vec::new() };
+    let file = Endpoint::File(folder.path().join("bench.db"));
+    let mut connection = AnyConnection::connect(Dialect::Sqlite, &file, &login, Duration::from_secs(10)).unwrap();
+    complete(connection.query("CREATE TABLE t (id INTEGER PRIMARY KEY, c TEXT)")).unwrap();
+    let insert = connection.prepare("INSERT INTO t VALUES (?, ?)").unwrap();
+    let select = connection.prepare("SELECT c FROM t WHERE id = ?").unwrap();
+    let before = ALLOCATIONS.with(Cell::get);
+    for id in 0..100 {
+        let changed = complete(connection.execute(insert, &[Value::Int(id), Value::Text(b"abc")])).unwrap();
+        assert_eq!(changed.affected, 1);
+        assert_eq!(complete(connection.execute(select, &[Value::Int(id)])).unwrap().rows, 1);
+    }
+    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+}
