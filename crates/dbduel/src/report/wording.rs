@@ -50,7 +50,7 @@ fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Stri
             )
         }
         Word::Inconclusive => {
-            let seen = |mde| format!(", less than {} could not have been seen", percent(mde));
+            let seen = |mde| format!(", less than {} could not have been seen", detectable(mde));
             let seen = duel.overall.mde.map(seen).unwrap_or_default();
             format!("inconclusive: {candidate} against {baseline}{durability}{place}{seen}")
         }
@@ -120,7 +120,7 @@ pub fn sharpness(duel: &Duel) -> Option<String> {
     let overall = &duel.overall;
     let [one, three, five] = duel.blocks_needed?;
     let mut text = format!("Spread between blocks {} (sd of the log ratio, {})", percent(overall.sd?), blocks(overall));
-    text += &format!("; detectable {}; 1/3/5 % would need {one}/{three}/{five} blocks", percent(overall.mde?));
+    text += &format!("; detectable {}; 1/3/5 % would need {one}/{three}/{five} blocks", detectable(overall.mde?));
     if let (Some(mean), Some(p)) = (overall.mean_ratio, overall.sign_flip_p) {
         text += &format!("; audit: ratio by means {mean:.3}x, sign-flip p {p:.4}");
     }
@@ -283,6 +283,11 @@ pub fn percent(fraction: f64) -> String {
     } else {
         format!("{value:.1} %")
     }
+}
+
+/// From two or three blocks the spread is hardly known, and the figure runs away.
+fn detectable(mde: f64) -> String {
+    if mde > 10.0 { "a tenfold difference".to_owned() } else { percent(mde) }
 }
 
 fn signed_percent(fraction: f64) -> String {

@@ -11,7 +11,7 @@ use crate::store::format::{ContenderRecord, PlanRecord, Point, point_text};
 
 /// Paper in user units. The page scales it, so this only fixes proportions.
 const WIDTH: f64 = 560.0;
-const LEFT: f64 = 72.0;
+const LEFT: f64 = 86.0;
 const RIGHT: f64 = 544.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 270.0;
