@@ -10,6 +10,7 @@ mod conform;
 mod engines;
 mod floor;
 mod held;
+mod load_speed;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -44,6 +45,8 @@ enum Task {
     BenchClient(client_cost::ClientCost),
     /// Measure our own client code: against a null connection, and against the raw-socket floor
     BenchLoad(bench_load::BenchLoad),
+    /// Compare how fast one table is loaded with `sysbench prepare`, by turns on one MariaDB
+    BenchPrepare(load_speed::BenchPrepare),
     #[command(hide = true)]
     ClientWorker(client_cost::ClientWorker),
     /// Run one fuzz target for a minute
@@ -73,6 +76,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Aa(options) => aa::run(&options, root),
         Task::BenchClient(options) => client_cost::run(&options, root),
         Task::BenchLoad(options) => bench_load::run(&options, root),
+        Task::BenchPrepare(options) => load_speed::run(&options, root),
         Task::ClientWorker(worker) => client_cost::run_worker(&worker),
         Task::Fuzz { name } => fuzz(root, &name),
     }
