@@ -140,6 +140,10 @@ impl TargetUrl {
         let Some(kind) = TargetKind::of_scheme(&scheme.to_ascii_lowercase()) else {
             return Err(format!("`{scheme}://` is no kind of server that dbduel knows; {EXPECTED}"));
         };
+        // These end a URL in a line of text, and what is masked there must be the whole password.
+        if text.contains(|letter: char| letter.is_whitespace() || letter.is_control() || "\"'".contains(letter)) {
+            return Err(format!("a space or a quote stands in the target, written %20, %22 or %27 there; {EXPECTED}"));
+        }
         let url = Url::parse(&with_host(text)).map_err(says_why)?;
         if url.fragment().is_some() {
             return Err(format!("a `#` in the target ends it; inside a name or a password write %23; {EXPECTED}"));
@@ -380,6 +384,8 @@ mod tests {
         check("mysql://app:hunter2/3@db/x", "port");
         check("mysql://app:12/hunter2@db/x", "%40");
         check("mysql://app:hunter2#3@db/x", "%23");
+        check("mysql://app:hunter 2@db/x", "%20");
+        check("mysql://app:hunter2'x@db/x", "%27");
         check("mysql://app:hunter2@db/x/y", "database name");
         check("mysql://app:hunter2@db/x?tls=on", "`on`");
         check("mysql://app:hunter2@db/x?socket=sock", "absolute path");

@@ -17,7 +17,7 @@ use crate::engine::{
 use crate::experiment::Transport;
 
 /// Data do not follow the experiment's seed: another order of trials needs no other data.
-const DATA_SEED: u64 = 1;
+pub(super) const DATA_SEED: u64 = 1;
 
 /// No statement of a load or a check may take longer.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
@@ -97,7 +97,7 @@ impl Dataset<'_> {
 const INTERRUPTION_POLL: Duration = Duration::from_millis(10);
 
 /// Does some work over a session, and cuts the session off when somebody asks dbduel to stop.
-fn until_interrupted<T>(interrupted: &AtomicBool, closer: &Closer, work: impl FnOnce() -> T) -> T {
+pub(super) fn until_interrupted<T>(interrupted: &AtomicBool, closer: &Closer, work: impl FnOnce() -> T) -> T {
     let (done, ended) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
