@@ -183,7 +183,9 @@ pub(super) fn supply_32_bit(root: &Path, server: &Path, scratch: &Path, progress
     progress("fetching 32-bit libraries (apt)");
     let apt = Apt::open(None, "i386", scratch)?;
     let private = root.join(PRIVATE_ROOT);
-    apt.unpack(&["libc6"], &private)?;
+    // With what it depends on: it opens `libgcc_s.so.1` when a thread ends, which no loader foresees.
+    let basic = apt.with_libraries("libc6")?;
+    apt.unpack(&basic.keys().collect::<Vec<_>>(), &private)?;
     let program = private.join(server.file_name().context("a server has a name")?);
     fs::rename(server, &program)?;
     let inside = |path: &Path| path.strip_prefix(root).map(Path::to_owned).context("the server lies in its folder");
