@@ -10,6 +10,7 @@ mod conform;
 mod engines;
 mod floor;
 mod held;
+mod one_trial;
 mod tidy;
 
 use std::path::{Path, PathBuf};
