@@ -310,7 +310,7 @@ mod tests {
         launch_privately(&root, Path::new("usr/sbin/mysqld"), Path::new("usr/bin/mysqld")).unwrap();
         let moved = base.path().join("moved");
         fs::rename(&root, &moved).unwrap();
-        let output = Command::new(moved.join("usr/bin/mysqld")).arg("--a b").output().unwrap();
+        let output = Command::new(moved.join("usr/bin/mysqld")).args(["--a", "b"]).output().unwrap();
         let up = format!("{}/usr/bin/../..", moved.display());
         let expected =
             format!("--library-path {up}/usr/lib/x86_64-linux-gnu:{up}/usr/lib {up}/usr/sbin/mysqld --a b\n");

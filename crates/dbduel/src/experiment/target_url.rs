@@ -18,8 +18,7 @@ const DEFAULT_NAME: &str = "sbtest";
 const DEFAULT_HOST: &str = "localhost";
 /// Stands for a host that is left out behind an account; the library wants one.
 const NO_HOST: &str = "no-host.invalid";
-const EXPECTED: &str =
-    "expected mysql://user@host[:port]/database, mariadb://, postgres://, or sqlite:///path";
+const EXPECTED: &str = "expected mysql://user@host[:port]/database, mariadb://, postgres://, or sqlite:///path";
 
 /// What a URL may keep as it is; the rest is written as `%XX`.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');

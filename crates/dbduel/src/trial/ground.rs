@@ -95,6 +95,11 @@ impl<'a> Ground<'a> {
     }
 }
 
+/// Where the load connects to a server of dbduel's own.
+pub(super) fn target(server: &Server) -> Target {
+    Target { dialect: server.dialect(), endpoint: server.endpoint().clone(), login: server.login().clone() }
+}
+
 fn data_folder(work: &WorkFolder) -> PathBuf {
     work.path().join("data")
 }

@@ -10,10 +10,10 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, ensure};
 use driver::{Admin, Dialect, Error};
-use load::{LOADER_VERSION, Workload, load_tables};
+use load::{LOADER_VERSION, Loader, Workload};
 use sha2::{Digest, Sha256};
 
-use super::dataset::{DATA_SEED, until_interrupted};
+use super::dataset::{DATA_SEED, LOAD_SESSIONS};
 use crate::engine::Hosted;
 
 /// The table that says which others dbduel made.
@@ -52,11 +52,10 @@ pub fn freshen(
         admin.run(&format!("DROP TABLE IF EXISTS {name}"))?;
     }
     let rows = tables.iter().map(|table| table.rows).sum();
-    let closer = admin.closer()?;
-    until_interrupted(interrupted, &closer, || {
-        load_tables(workload, DATA_SEED, &mut admin, &mut |so_far| loaded(so_far, rows))
-    })
-    .context("cannot load the tables of the target")?;
+    let loader = Loader { target: &hosted.target(), sessions: LOAD_SESSIONS, interrupted };
+    loader
+        .load(workload, DATA_SEED, &mut |so_far| loaded(so_far, rows))
+        .context("cannot load the tables of the target")?;
     names.iter().try_for_each(|name| record(&mut admin, name, &data, &fresh.1))
 }
 
