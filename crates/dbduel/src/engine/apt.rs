@@ -53,10 +53,12 @@ impl Apt {
             fs::create_dir_all(apt.folder.join(part))?;
         }
         fs::write(apt.folder.join("status"), "")?;
-        fs::write(apt.folder.join("suite.sources"), apt.source.for_suite(suite.unwrap_or(&own_suite)))?;
+        // What a server needs is in the main part of any suite; the machine's own may be divided otherwise.
+        let (suite, parts) = suite.map_or((own_suite.as_str(), None), |suite| (suite, Some("main")));
+        fs::write(apt.folder.join("suite.sources"), apt.source.for_suite(suite, parts))?;
         fs::write(&apt.config, configuration(&apt.folder, architecture))?;
         let updated = apt.run("apt-get", &["-q", "update"]);
-        updated.with_context(|| format!("cannot read the package index of {}", suite.unwrap_or(&own_suite)))?;
+        updated.with_context(|| format!("cannot read the package index of {suite}"))?;
         Ok(apt)
     }
 
@@ -185,11 +187,12 @@ impl Source {
         self.words("enabled").any(|word| ["no", "false", "0"].contains(&word))
     }
 
-    /// The same mirror, trusted for the same reasons, with another suite.
-    fn for_suite(&self, suite: &str) -> String {
+    /// The same mirror, trusted for the same reasons, with another suite; of its components as many as here.
+    fn for_suite(&self, suite: &str, components: Option<&str>) -> String {
         let mut text = "Types: deb\n".to_owned();
         let uris: Vec<&str> = self.words("uris").collect();
-        text += &format!("URIs: {}\nSuites: {suite}\nComponents: main\n", uris.join(" "));
+        let components = components.or(self.0.get("components").map(String::as_str)).unwrap_or("main");
+        text += &format!("URIs: {}\nSuites: {suite}\nComponents: {components}\n", uris.join(" "));
         for field in KEPT_FIELDS {
             if let Some(value) = self.0.get(*field) {
                 text += &format!("{field}: {value}\n");
@@ -331,7 +334,7 @@ mod tests {
         let (source, suite) = machine_source(&sources(DEB822), Some("bookworm")).unwrap();
         assert_eq!(suite, "bookworm");
         assert_eq!(
-            source.for_suite("sid"),
+            source.for_suite("sid", Some("main")),
             "Types: deb\nURIs: http://mirror.test/debian\nSuites: sid\nComponents: main\n\
              signed-by: \n -----BEGIN PGP-----\n .\n abc\n"
         );
@@ -344,8 +347,8 @@ mod tests {
                     deb [arch=amd64 signed-by=/k.gpg trusted=yes] http://mirror.test/debian bookworm main non-free # ours\n";
         let (source, _) = machine_source(&parse_list(text), Some("bookworm")).unwrap();
         assert_eq!(
-            source.for_suite("bookworm"),
-            "Types: deb\nURIs: http://mirror.test/debian\nSuites: bookworm\nComponents: main\n\
+            source.for_suite("bookworm", None),
+            "Types: deb\nURIs: http://mirror.test/debian\nSuites: bookworm\nComponents: main non-free\n\
              signed-by: /k.gpg\ntrusted: yes\n"
         );
     }

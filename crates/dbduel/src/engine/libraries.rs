@@ -12,12 +12,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::apt::Apt;
 use super::cache::read_folder;
-use super::keeper::Program;
-use super::provision::{find_on_path, make_readable, run_client};
+use super::provision::make_readable;
 
 /// Libraries that a plain machine may lack, and the Debian packages that hold them, by age.
 const LIBRARIES: &[(&str, &[&str])] = &[
@@ -49,13 +48,21 @@ pub(super) fn libraries_of(root: &Path) -> Vec<PathBuf> {
 /// Puts every library that the loader does not find beside the server.
 pub(super) fn supply_libraries(root: &Path, server: &Path, scratch: &Path, progress: &dyn Fn(&str)) -> Result<()> {
     let folder = library_folder(root);
+    let unpacked = scratch.join("libraries");
+    let mut apt = None;
     for name in missing_libraries(server, &[])? {
         fs::create_dir_all(&folder)?;
-        match find_below(root, &name)? {
+        if let Some(own) = find_below(root, &name)? {
             // Some packages bring a library but no way to find it.
-            Some(own) => drop(fs::copy(own, folder.join(&name))?),
-            None => fetch_library(&name, &folder, scratch, progress)?,
+            fs::copy(own, folder.join(&name))?;
+            continue;
         }
+        let apt = match &mut apt {
+            Some(apt) => apt,
+            None => apt.insert(Apt::open(None, "amd64", scratch).with_context(|| format!("the server needs {name}"))?),
+        };
+        unpack_package_with(&name, apt, &unpacked, progress)?;
+        adopt_library(&name, &unpacked, &folder)?;
     }
     let missing = missing_libraries(server, &libraries_of(root))?;
     ensure!(
@@ -95,36 +102,15 @@ fn packages_with(name: &str) -> Result<&'static [&'static str]> {
     packages.with_context(|| format!("the server needs {name}; install the package that holds it"))
 }
 
-/// The first Debian package of the list that exists is fetched and unpacked, never installed.
-fn fetch_library(name: &str, folder: &Path, scratch: &Path, progress: &dyn Fn(&str)) -> Result<()> {
+/// The first Debian package of the list that the suite has is unpacked, never installed.
+fn unpack_package_with(name: &str, apt: &Apt, into: &Path, progress: &dyn Fn(&str)) -> Result<()> {
     let packages = packages_with(name)?;
-    for tool in ["apt-get", "dpkg"] {
-        ensure!(find_on_path(tool).is_some(), "the server needs {name}, and `{tool}` is not here; install {name}");
-    }
-    let mut failures = Vec::new();
-    for package in packages {
-        progress(&format!("fetching {package} for {name} (apt)"));
-        match fetch_deb(package, scratch) {
-            Ok(unpacked) => return adopt_library(name, &unpacked, folder),
-            Err(error) => failures.push(format!("{error:#}")),
-        }
-    }
-    bail!("cannot fetch {name}; install {}\n{}", packages.join(" or "), failures.join("\n"))
-}
-
-fn fetch_deb(package: &str, scratch: &Path) -> Result<PathBuf> {
-    let folder = scratch.join(format!("deb-{package}"));
-    fs::create_dir_all(&folder)?;
-    let log = folder.join("fetch.log");
-    // apt's own sandbox account cannot write here; as root it would warn on every fetch.
-    let download = Program::new("apt-get", &log).args(["-q", "-o", "APT::Sandbox::User=root", "download", package]);
-    run_client(download, &folder)?;
-    let debs = read_folder(&folder)?;
-    let deb = debs.iter().map(fs::DirEntry::path).find(|path| path.extension().is_some_and(|e| e == "deb"));
-    let deb = deb.with_context(|| format!("apt-get left no {package} package"))?;
-    let unpacked = folder.join("root");
-    run_client(Program::new("dpkg", &log).arg("-x").arg(deb).arg(&unpacked), &folder)?;
-    Ok(unpacked)
+    let found = packages.iter().find(|package| apt.describe(&[package]).is_ok_and(|described| !described.is_empty()));
+    let package = found.with_context(|| {
+        format!("this machine's release has no {} for {name}; install the package that holds it", packages.join(" or "))
+    })?;
+    progress(&format!("fetching {package} for {name} (apt)"));
+    apt.unpack(&[package], into)
 }
 
 /// Takes a library out of an unpacked package under the name the server asks for. Newer Debian
@@ -192,10 +178,7 @@ pub(super) fn supply_32_bit(root: &Path, server: &Path, scratch: &Path, progress
     let (program_inside, script) = (inside(&program)?, inside(server)?);
     let launcher = Launcher { root, program: &program_inside, script: &script, libraries: Path::new(PRIVATE_ROOT) };
     for name in launcher.missing()? {
-        let mut packages = packages_with(&name)?.iter();
-        let found = packages.find(|package| apt.describe(&[package]).is_ok_and(|described| !described.is_empty()));
-        let package = found.with_context(|| format!("the suite has no package with {name} for 32-bit programs"))?;
-        apt.unpack(&[package], &private)?;
+        unpack_package_with(&name, &apt, &private, progress)?;
     }
     launcher.finish()?;
     Ok(program)

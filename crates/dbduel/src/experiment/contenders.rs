@@ -156,8 +156,7 @@ fn read_target_choice<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Opt
             Some(TargetChoice { url, overwrite, password_file })
         }
         Err(error) => {
-            let (what, note) = error.split_once("; expected").unwrap_or((&error, ""));
-            let note = if note.is_empty() { "see `dbduel run --help`".to_owned() } else { format!("expected{note}") };
+            let (what, note) = error.split_once("; ").unwrap_or((&error, "expected mysql://user@host[:port]/database"));
             reader.reject(&section.value("target")?.span(), format!("`target`: {what}"), note);
             None
         }
