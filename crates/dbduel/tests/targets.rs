@@ -116,29 +116,6 @@ fn tables_are_loaded_once_where_the_workload_only_reads() {
 }
 
 #[test]
-fn what_means_nothing_to_a_target_is_refused_with_its_line() {
-    let place = Place::new();
-    let check = |contender: &str, part: &str| {
-        place.write("try.toml", &experiment("oltp_point_select", &["engine = \"sqlite\"", contender]));
-        let (_, said) = place.expect(2, &["plan", "try.toml"]);
-        assert!(said.contains("try.toml:1: ") && said.contains(part), "{contender}: {said}");
-        assert!(!said.contains("hunter2"), "{said}");
-    };
-    let url = "target = \"mysql://app:hunter2@db/x\"";
-    check(&format!("{url}, settings = {{ a = 1 }}"), "`settings` stands beside `target`");
-    check(&format!("{url}, storage = \"tmpfs\""), "`storage` stands beside `target`");
-    check(&format!("{url}, basedir = \"/opt/mysql\""), "`basedir` stands beside `target`");
-    check(&format!("{url}, password_file = \"/pw\""), "`password_file` stands beside a password");
-    check(&format!("{url}, engine = \"postgres\""), "leave `engine` out, or say engine = \"mysql\"");
-    check(&format!("{url}, engine = \"mysql@8.0.31\""), "of the version that it has");
-    check(&format!("{url}, overwrite = 1"), "true or false");
-    check("target = \"mysql://app:hunter2@db:0x/x\"", "the port of the target");
-    check("target = \"mysql://app:hunter2/@db/x\"", "expected mysql://user@host[:port]/database");
-    check("engine = \"mysql\", overwrite = true", "`overwrite` stands without `target`");
-    check("engine = \"mysql://db/x\"", "named by `target`");
-}
-
-#[test]
 fn the_plan_names_targets_without_passwords_and_changes_with_them() {
     let place = Place::new();
     let plan = |url: &str| {
