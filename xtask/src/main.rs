@@ -11,6 +11,7 @@ mod engines;
 mod floor;
 mod held;
 mod load_speed;
+mod one_trial;
 mod tidy;
 
 use std::path::{Path, PathBuf};
