@@ -184,7 +184,8 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn lost(why: impl Into<String>) -> Error {
+    /// A connection that is gone without a farewell.
+    pub fn lost(why: impl Into<String>) -> Error {
         Error::Lost { code: None, why: why.into() }
     }
 
@@ -241,7 +242,10 @@ pub trait Connection {
     /// Connects and logs in anew, prepares every statement again and keeps their numbers; a reactor or a
     /// closer of the old connection serves the new one. Blocks for up to `timeout` in each wait, since it
     /// is no statement; after a failure every statement is [`Error::Lost`] until a later attempt succeeds.
-    fn reconnect(&mut self, timeout: Duration) -> Result<(), Error>;
+    fn reconnect(&mut self, timeout: Duration) -> Result<(), Error> {
+        let _ = timeout;
+        Err(Error::lost("this kind of connection cannot be opened again"))
+    }
 }
 
 /// Is shown each row of an answer; without one, rows are only counted.

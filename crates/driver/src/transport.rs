@@ -265,8 +265,9 @@ impl Transport {
             let room_bytes = room.len();
             let received = match &mut self.tls {
                 // SAFETY: the socket is this transport's own; without one the call fails and touches nothing.
-                None => usize::try_from(unsafe { receive(descriptor, room, flags) })
-                    .map_err(|_| io::Error::last_os_error()),
+                None => {
+                    usize::try_from(unsafe { receive(descriptor, room, flags) }).map_err(|_| io::Error::last_os_error())
+                }
                 Some(session) => session.receive(descriptor, room, flags),
             };
             match received {

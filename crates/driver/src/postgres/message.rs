@@ -134,9 +134,7 @@ impl AnswerParser {
 
 /// One field of an ErrorResponse, which is `code:1 text\0 ... \0`; empty when it is not there.
 fn field(body: &[u8], wanted: u8) -> &[u8] {
-    body.split(|byte| *byte == 0)
-        .find_map(|field| (field.first() == Some(&wanted)).then(|| &field[1..]))
-        .unwrap_or(&[])
+    body.split(|byte| *byte == 0).find_map(|field| (field.first() == Some(&wanted)).then(|| &field[1..])).unwrap_or(&[])
 }
 
 /// The server ends the session with this error. `V` is `S` untranslated, and older servers (before 9.6)
