@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 
 pub struct Certificates {
@@ -18,6 +18,7 @@ impl Certificates {
     pub fn make() -> Result<Certificates> {
         let mut authority = CertificateParams::default();
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        authority.distinguished_name.push(DnType::CommonName, "an authority for one test");
         let authority_key = KeyPair::generate()?;
         let root = authority.self_signed(&authority_key)?;
         let key = KeyPair::generate()?;
