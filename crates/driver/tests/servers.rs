@@ -279,7 +279,7 @@ mod mysql {
     const DIALECT: Dialect = Dialect::MySql;
 
     /// Makes an account for one test. `how` is what follows IDENTIFIED.
-    fn account(name: &str, how: &str) -> Login {
+    pub fn account(name: &str, how: &str) -> Login {
         let mut root = admin(DIALECT);
         // 5.5 knows no IF EXISTS here; the account is only there when an earlier run was cut off.
         let _ = root.run(&format!("DROP USER {name}@'%'"));
@@ -289,7 +289,7 @@ mod mysql {
     }
 
     /// Only MySQL from 8.0 has it, and only before MySQL 9 the older one as well.
-    fn has_plugin(name: &str) -> bool {
+    pub fn has_plugin(name: &str) -> bool {
         let sql = format!("SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name = '{name}'");
         let there = admin(DIALECT).value(&sql).unwrap().as_deref() == Some("1");
         if !there {
@@ -482,6 +482,22 @@ mod mysql_tls {
     #[ignore = "needs a server: cargo xtask engines"]
     fn sessions_are_encrypted_where_that_was_asked_for() {
         check_tls(Dialect::MySql, "SHOW STATUS LIKE 'Ssl_cipher'");
+    }
+
+    /// What is encrypted already need not be sealed for the server's key.
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn caching_sha2_opens_in_full_and_then_from_the_cache() {
+        if !super::mysql::has_plugin("caching_sha2_password") {
+            return;
+        }
+        let known = super::mysql::account("inside", "WITH caching_sha2_password BY 's3cret pass'");
+        let encrypted = |login: Login| Login { tls: Tls::Require, ..login };
+        refused(Admin::connect(Dialect::MySql, &tcp(), &encrypted(login("inside", "wrong")), LIMIT), "1045");
+        for way in ["in full", "from the cache"] {
+            let mut session = Admin::connect(Dialect::MySql, &tcp(), &encrypted(known.clone()), LIMIT).expect(way);
+            assert!(session.value("SELECT CURRENT_USER()").unwrap().unwrap().starts_with("inside@"), "{way}");
+        }
     }
 }
 
