@@ -15,6 +15,7 @@ mod parse;
 pub mod quantity;
 mod secrets;
 mod section;
+pub mod target_url;
 mod vocabulary;
 mod workloads;
 
@@ -22,6 +23,7 @@ pub use defaults::{DEFAULT_EXPERIMENT, preset_names};
 pub use mistakes::Mistakes;
 pub use parse::Overrides;
 pub use secrets::{MASK, is_secret_key};
+pub use target_url::{TargetKind, TargetUrl, TlsMode};
 pub use vocabulary::{EngineWords, Vocabulary};
 
 use std::collections::BTreeMap;
