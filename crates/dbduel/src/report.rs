@@ -4,9 +4,11 @@
 //! see no live state, so every old run can be told again. A number reaches a reader only with its
 //! unit, its sample size or its interval.
 
+pub mod bench;
 mod csv;
 mod html;
 mod json;
+pub mod sysbench;
 mod text;
 mod wording;
 
