@@ -9,13 +9,15 @@ use std::cell::RefCell;
 use std::hint::black_box;
 use std::path::Path;
 use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use driver::{Answer, Connection, Dialect, Error, Statement, Value};
-use load::{Clock, Load, LoadOptions, MonotonicClock, Pacer, Recorder, Tally, Target, Timeline, Window};
+use load::{Clock, Load, LoadOptions, MonotonicClock, Pacer, Recorder, Seat, Tally, Target, Timeline, Window};
 
 use crate::bench::{done_in_release, loaded_mariadb, median, point_select, warn_if_busy};
 use crate::floor;
@@ -84,21 +86,26 @@ impl Connection for NullConnection {
 /// One client for `interval`; the tally, with `ended` counted here, and the CPU it took.
 fn against_nothing(interval: Duration) -> Result<(Tally, u64)> {
     let mut client = load::workload::read_write_client(NullConnection { statements: 0 })?;
-    let (timeline, clock) = (Timeline::default(), MonotonicClock::sleeping());
-    let recorder = RefCell::new(Recorder::new(interval.as_secs() as usize, false));
-    let start_ns = clock.now_ns();
+    let timeline = Arc::new(Timeline::default());
+    let mut seat = Seat {
+        client: 0,
+        clients: 1,
+        input_seed: 1,
+        timeline: Arc::clone(&timeline),
+        recorder: Rc::new(RefCell::new(Recorder::new(interval.as_secs() as usize, false))),
+        clock: MonotonicClock::sleeping(),
+        pacer: Pacer::Closed,
+        policy: Arc::default(),
+    };
+    let start_ns = seat.clock.now_ns();
     timeline.open_window(Window { start_ns, end_ns: start_ns + interval.as_nanos() as u64 });
     let before_ns = floor::thread_cpu_ns();
-    {
-        let mut pacer = Pacer::Closed;
-        let life = pin!(load::drive(&mut client, &mut pacer, &clock, &timeline, &recorder));
-        match life.poll(&mut TaskContext::from_waker(Waker::noop())) {
-            Poll::Ready(ended) => ended?,
-            Poll::Pending => bail!("a connection that answers at once made the client wait"),
-        }
+    match pin!(load::drive(&mut client, &mut seat)).poll(&mut TaskContext::from_waker(Waker::noop())) {
+        Poll::Ready(ended) => ended?,
+        Poll::Pending => bail!("a connection that answers at once made the client wait"),
     }
     let cpu_ns = floor::thread_cpu_ns() - before_ns;
-    let mut tally = recorder.take().tally;
+    let mut tally = seat.recorder.take().tally;
     tally.ended = timeline.ended.load(std::sync::atomic::Ordering::Relaxed);
     ensure!(tally.ended > 0, "no transaction ended in {interval:?}");
     Ok((tally, cpu_ns))
@@ -142,11 +149,12 @@ fn driver_us_per_query(target: &Target, connections: u32, interval: Duration) ->
         input_seed: 1,
         interval_max: interval,
         drain_max: Duration::from_secs(10),
+        ..LoadOptions::default()
     };
     let interrupted = AtomicBool::new(false);
     let mut load = Load::prepare(&point_select()?, target, options, &interrupted)?;
     load.warm_up(Duration::from_millis(100), &mut |_| ())?;
-    let tally = load.measure(interval, &mut |_| (), &mut || ())?;
+    let tally = load.measure(Some(interval), &mut |_| (), &mut || ()).whole()?;
     let cpu_ns = tally.worker_cpu_ns.first().context("one worker has one figure")?;
     ensure!(tally.queries() > 0, "no query was answered in {interval:?}");
     Ok(*cpu_ns as f64 / 1000.0 / tally.queries() as f64)

@@ -64,11 +64,12 @@ pub fn run_worker(worker: &ClientWorker) -> Result<()> {
         input_seed: 1,
         interval_max: seconds,
         drain_max: Duration::from_secs(10),
+        ..LoadOptions::default()
     };
     let interrupted = AtomicBool::new(false);
     let mut load = Load::prepare(&workload, &target, options, &interrupted)?;
     load.warm_up(Duration::ZERO, &mut |_| ())?;
-    let tally = load.measure(seconds, &mut |_| (), &mut || ())?;
+    let tally = load.measure(Some(seconds), &mut |_| (), &mut || ()).whole()?;
     println!("queries: {}", tally.queries());
     Ok(())
 }

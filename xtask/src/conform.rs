@@ -133,10 +133,11 @@ fn run_once(workload: &Arc<dyn Workload>, target: &Target, interval: Duration, s
         input_seed: seed,
         interval_max: interval,
         drain_max: Duration::from_secs(30),
+        ..LoadOptions::default()
     };
     let interrupted = AtomicBool::new(false);
     let mut load = Load::prepare(workload, target, options, &interrupted)?;
     // A warm-up too, so that its transactions are seen to be counted.
     load.warm_up(interval / 4, &mut |_| ())?;
-    Ok(load.measure(interval, &mut |_| (), &mut || ())?)
+    Ok(load.measure(Some(interval), &mut |_| (), &mut || ()).whole()?)
 }

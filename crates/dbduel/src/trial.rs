@@ -120,8 +120,8 @@ fn measure(
     observers.begin(&subject);
     let mut readings = Readings::default();
     let tally = steps.take("measure", || {
-        let tally = load.measure(trial.method.duration, live, &mut || readings = observers.end(&subject));
-        tally.map_err(|failure| with_server(failure, &mut server))
+        let measured = load.measure(Some(trial.method.duration), live, &mut || readings = observers.end(&subject));
+        measured.whole().map_err(|failure| with_server(failure, &mut server))
     })?;
     readings.values.insert("data_resident_share".to_owned(), resident);
     steps.take("check", || check(trial, &server))?;
@@ -164,6 +164,7 @@ fn load_options(trial: &Trial) -> LoadOptions {
         input_seed: trial.planned.input_seed,
         interval_max: trial.method.duration,
         drain_max: DRAIN_MAX,
+        ..LoadOptions::default()
     }
 }
 

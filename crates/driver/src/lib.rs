@@ -208,6 +208,12 @@ pub trait Connection {
         parameters: &[Value<'_>],
     ) -> impl Future<Output = Result<Answer, Error>>;
     fn query(&mut self, sql: &str) -> impl Future<Output = Result<Answer, Error>>;
+    /// Opens a new connection in place of a lost one and prepares every statement again, so that
+    /// each [`Statement`] stays valid. It blocks, for `timeout` at most in each step.
+    fn reconnect(&mut self, timeout: std::time::Duration) -> Result<(), Error> {
+        let _ = timeout;
+        Err(Error::Lost("this kind of connection cannot be opened again".to_owned()))
+    }
 }
 
 /// Is shown each row of an answer; without one, rows are only counted.

@@ -24,19 +24,43 @@ pub fn monotonic_ns() -> u64 {
 pub struct MonotonicClock {
     /// The last reading, so that a transaction due "now" costs no second one.
     last_ns: Cell<u64>,
-    /// When the event loop should wake this client; without an event loop the thread sleeps.
-    wake_at_ns: Option<Rc<Cell<u64>>>,
+    /// Where the event loop finds when to wake this client; without an event loop the thread sleeps.
+    alarm: Option<Alarm>,
+}
+
+/// When one client of an event loop wants to be woken (`u64::MAX`: only by its connection).
+#[derive(Debug, Clone)]
+pub struct Alarm {
+    at_ns: Rc<Cell<u64>>,
+    /// Not later than any alarm of the loop, so that a loop without sleepers need not look for one.
+    earliest_ns: Rc<Cell<u64>>,
+}
+
+impl Alarm {
+    /// An alarm of the loop that reads `earliest_ns`.
+    pub fn new(earliest_ns: &Rc<Cell<u64>>) -> Alarm {
+        Alarm { at_ns: Rc::new(Cell::new(u64::MAX)), earliest_ns: Rc::clone(earliest_ns) }
+    }
+
+    pub fn at_ns(&self) -> u64 {
+        self.at_ns.get()
+    }
+
+    fn set(&self, at_ns: u64) {
+        self.at_ns.set(at_ns);
+        self.earliest_ns.set(self.earliest_ns.get().min(at_ns));
+    }
 }
 
 impl MonotonicClock {
     /// For a thread of its own.
     pub fn sleeping() -> MonotonicClock {
-        MonotonicClock { last_ns: Cell::new(0), wake_at_ns: None }
+        MonotonicClock { last_ns: Cell::new(0), alarm: None }
     }
 
-    /// For an event loop, which reads from the cell when to wake the client (`u64::MAX`: never).
-    pub fn woken(wake_at_ns: Rc<Cell<u64>>) -> MonotonicClock {
-        MonotonicClock { last_ns: Cell::new(0), wake_at_ns: Some(wake_at_ns) }
+    /// For an event loop, which wakes the client when its alarm is due.
+    pub fn woken(alarm: Alarm) -> MonotonicClock {
+        MonotonicClock { last_ns: Cell::new(0), alarm: Some(alarm) }
     }
 }
 
@@ -51,7 +75,7 @@ impl Clock for MonotonicClock {
         if due_ns <= self.last_ns.get() {
             return self.last_ns.get();
         }
-        let Some(wake_at_ns) = &self.wake_at_ns else {
+        let Some(alarm) = &self.alarm else {
             let wait_ns = due_ns.saturating_sub(self.now_ns());
             std::thread::sleep(Duration::from_nanos(wait_ns));
             return self.now_ns();
@@ -59,10 +83,10 @@ impl Clock for MonotonicClock {
         poll_fn(|_| {
             let now_ns = self.now_ns();
             if now_ns >= due_ns {
-                wake_at_ns.set(u64::MAX);
+                alarm.set(u64::MAX);
                 return Poll::Ready(now_ns);
             }
-            wake_at_ns.set(due_ns);
+            alarm.set(due_ns);
             Poll::Pending
         })
         .await

@@ -9,6 +9,10 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 pub struct Histogram {
     inside: hdrhistogram::Histogram<u64>,
     pub out_of_range: u64,
+    /// Exact, where the buckets know three digits only.
+    sum_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
 }
 
 const LOWEST_NS: u64 = 1_000;
@@ -19,12 +23,15 @@ impl Default for Histogram {
     fn default() -> Histogram {
         let inside = hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS)
             .expect("the bounds above are valid");
-        Histogram { inside, out_of_range: 0 }
+        Histogram { inside, out_of_range: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 }
 
 impl Histogram {
     pub fn record(&mut self, value_ns: u64) {
+        self.sum_ns += value_ns;
+        self.min_ns = self.min_ns.min(value_ns);
+        self.max_ns = self.max_ns.max(value_ns);
         // Below the lowest value only the precision suffers; above the highest there is no bucket.
         if self.inside.record(value_ns).is_err() {
             self.out_of_range += 1;
@@ -34,22 +41,45 @@ impl Histogram {
     pub fn add(&mut self, other: &Histogram) {
         self.inside.add(&other.inside).expect("both have the same bounds");
         self.out_of_range += other.out_of_range;
+        self.sum_ns += other.sum_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
     }
 
     pub fn count(&self) -> u64 {
-        self.inside.len()
+        self.inside.len() + self.out_of_range
     }
 
     pub fn quantile_ms(&self, quantile: f64) -> f64 {
         self.inside.value_at_quantile(quantile) as f64 / 1e6
     }
 
+    /// 0 when nothing was recorded, like the two below.
     pub fn mean_ms(&self) -> f64 {
-        self.inside.mean() / 1e6
+        self.sum_ms() / self.count().max(1) as f64
+    }
+
+    pub fn min_ms(&self) -> f64 {
+        if self.count() == 0 { 0.0 } else { self.min_ns as f64 / 1e6 }
     }
 
     pub fn max_ms(&self) -> f64 {
-        self.inside.max() as f64 / 1e6
+        self.max_ns as f64 / 1e6
+    }
+
+    pub fn sum_ms(&self) -> f64 {
+        self.sum_ns as f64 / 1e6
+    }
+
+    /// Latencies in milliseconds with how often each was seen, ascending; within 0.1 %. What was out
+    /// of range counts as the highest value there is.
+    pub fn latencies_ms(&self) -> Vec<(f64, u64)> {
+        let inside = self.inside.iter_recorded().map(|step| {
+            let middle_ns = self.inside.median_equivalent(step.value_iterated_to());
+            (middle_ns as f64 / 1e6, step.count_at_value())
+        });
+        let outside = (self.out_of_range > 0).then_some((self.max_ms(), self.out_of_range));
+        inside.chain(outside).collect()
     }
 
     /// HdrHistogram V2, compressed: readable by any HdrHistogram library, and mergeable.

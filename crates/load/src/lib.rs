@@ -5,27 +5,31 @@
 //! trial nothing here allocates, locks or prints. This crate knows connections and dialects, and
 //! nothing of engines, experiments or reports.
 
+mod board;
 mod clock;
 mod histogram;
 mod load;
 mod loader;
 mod pacer;
+mod policy;
 mod recorder;
 mod rng;
 mod timeline;
 mod worker;
 pub mod workload;
 
+pub use board::{Board, Reading};
 pub use clock::{Clock, MonotonicClock};
 pub use histogram::Histogram;
-pub use load::{Failure, Live, Load, LoadOptions, Target};
+pub use load::{Failure, Live, Load, LoadOptions, Measured, Target};
 pub use loader::{LOADER_VERSION, load_tables, show_table};
-pub use pacer::Pacer;
-pub use recorder::{Recorder, Second, Tally, Timing};
+pub use pacer::{Arrival, Arrivals, Gaps, Pacer, Rate};
+pub use policy::{ErrorPolicy, Ignored};
+pub use recorder::{ErrorCounts, Recorder, Second, Tally, Timing};
 pub use rng::Rng;
 pub use timeline::{Timeline, Window};
 pub use worker::drive;
 pub use workload::{
-    Attempt, Client, Fatal, OptionError, OptionSpec, OptionValue, Options, Outcome, Seat, Table, Turn, WORKLOADS,
-    Workload, WorkloadKind, workload_kind,
+    ARRIVALS, Attempt, Client, Fatal, OptionError, OptionSpec, OptionValue, Options, Outcome, Seat, Table, Turn,
+    WORKLOADS, Workload, WorkloadKind, workload_kind,
 };

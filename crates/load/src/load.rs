@@ -14,8 +14,10 @@ use std::time::Duration;
 
 use driver::{AnyConnection, Closer, Dialect, Endpoint, Login};
 
-use crate::clock::{MonotonicClock, monotonic_ns};
-use crate::pacer::Pacer;
+use crate::board::Board;
+use crate::clock::{Alarm, MonotonicClock, monotonic_ns};
+use crate::pacer::{Arrivals, Pacer, Rate};
+use crate::policy::ErrorPolicy;
 use crate::recorder::{Recorder, Tally};
 use crate::timeline::{Timeline, Window};
 use crate::worker::{EventLoop, Gate, Task, run_blocking};
@@ -41,33 +43,85 @@ pub struct LoadOptions {
     pub interval_max: Duration,
     /// After the interval, how long to wait for the last answers before cutting the connections.
     pub drain_max: Duration,
+    /// An open loop at this rate; without it, each client starts anew when it has its answer.
+    pub rate: Option<Rate>,
+    /// Transactions in the measured interval, over all clients; it ends when they have.
+    pub transactions_max: Option<u64>,
+    pub policy: ErrorPolicy,
+    /// Whether somebody wants to read counts while the load runs; it costs a few cells per transaction.
+    pub board: bool,
 }
 
-/// Why a load gave no tally.
-#[derive(Debug, thiserror::Error)]
+impl Default for LoadOptions {
+    /// One client, for a minute at most.
+    fn default() -> LoadOptions {
+        LoadOptions {
+            clients: 1,
+            workers: 1,
+            cpus: Vec::new(),
+            input_seed: 1,
+            interval_max: Duration::from_secs(60),
+            drain_max: Duration::from_secs(60),
+            rate: None,
+            transactions_max: None,
+            policy: ErrorPolicy::default(),
+            board: false,
+        }
+    }
+}
+
+/// Why a load gave no tally, or only part of one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     #[error("a client could not start: {0}")]
     Start(String),
     #[error("a client stopped: {0}")]
     Client(String),
-    #[error("answers were still missing {0} s after the interval")]
-    Drain(u64),
+    #[error("answers were still missing {secs} s after the interval, from {clients} clients")]
+    Drain { secs: u64, clients: u32 },
     #[error("interrupted")]
     Interrupted,
 }
 
-/// What a progress line may show while the load runs.
-#[derive(Debug, Clone, Copy)]
-pub struct Live {
+/// What a measured interval left: all of it, or what there was until something ended it early.
+#[derive(Debug)]
+pub struct Measured {
+    pub tally: Tally,
+    pub failure: Option<Failure>,
+}
+
+impl Measured {
+    /// The tally of an interval that went as planned.
+    pub fn whole(self) -> Result<Tally, Failure> {
+        self.failure.map_or(Ok(self.tally), Err)
+    }
+}
+
+/// What may be shown while the load runs.
+#[derive(Clone, Copy)]
+pub struct Live<'a> {
     pub elapsed: Duration,
+    /// Over the last two seconds: steady enough to read, quick enough to show a stall.
     pub tps: f64,
+    pub now_ns: u64,
+    /// Where the options ask for one.
+    pub board: Option<&'a Board>,
+    /// In an open loop.
+    pub arrivals: Option<&'a Arrivals>,
 }
 
 /// One load-generating thread.
 struct Running {
-    thread: JoinHandle<Result<Tally, Fatal>>,
+    /// None once it was joined.
+    thread: Option<JoinHandle<Ended>>,
     /// Its CPU time when it ended, since an ended thread can no longer be asked.
     cpu_ns_at_end: Arc<AtomicU64>,
+}
+
+/// What a worker leaves: its tally, and why it ended before its time.
+struct Ended {
+    tally: Tally,
+    fatal: Option<Fatal>,
 }
 
 pub struct Load<'a> {
@@ -75,13 +129,20 @@ pub struct Load<'a> {
     workers: Vec<Running>,
     closers: Vec<Closer>,
     gate: Arc<Gate>,
+    board: Option<Arc<Board>>,
+    arrivals: Option<Arc<Arrivals>>,
     options: LoadOptions,
     interrupted: &'a AtomicBool,
+    /// The tallies of workers that have ended, and what the first of them to fail said.
+    tally: Tally,
+    fatal: Option<String>,
 }
 
 /// Time a connection may take for each step of its set-up, and SQLite's busy time-out.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 const TICK: Duration = Duration::from_millis(100);
+/// After an interruption, how long a transaction under way may take to end by itself.
+const INTERRUPTED_DRAIN_MAX: Duration = Duration::from_secs(2);
 
 impl<'a> Load<'a> {
     /// Connects all clients and prepares their statements; returns with everyone at the barrier.
@@ -94,26 +155,43 @@ impl<'a> Load<'a> {
         let timeline = Arc::new(Timeline::default());
         let crews = crews(target.dialect, &options);
         let gate = Arc::new(Gate::default());
+        let board = options.board.then(|| Arc::new(Board::new(options.clients as usize, crews.len())));
+        // Its clock starts when the gate opens; until then nobody takes an arrival.
+        let arrivals = options.rate.map(|rate| Arc::new(Arrivals::new(rate, options.input_seed)));
         let (ready, readiness) = mpsc::channel();
         let mut workers = Vec::new();
-        for crew in crews {
+        for (number, crew) in crews.into_iter().enumerate() {
             let cpu_ns_at_end = Arc::new(AtomicU64::new(0));
             let worker = Worker {
+                number,
                 cpu_ns_at_end: Arc::clone(&cpu_ns_at_end),
                 workload: Arc::clone(workload),
                 target: target.clone(),
                 options: options.clone(),
                 timeline: Arc::clone(&timeline),
                 gate: Arc::clone(&gate),
+                board: board.clone(),
+                arrivals: arrivals.clone(),
                 crew,
             };
             let ready = ready.clone();
             let spawned = std::thread::Builder::new().name("load".to_owned()).spawn(move || worker.run(&ready));
             let thread = spawned.map_err(|e| Failure::Start(format!("no thread: {e}")))?;
-            workers.push(Running { thread, cpu_ns_at_end });
+            workers.push(Running { thread: Some(thread), cpu_ns_at_end });
         }
         drop(ready);
-        let mut load = Load { timeline, workers, closers: Vec::new(), gate, options, interrupted };
+        let mut load = Load {
+            timeline,
+            workers,
+            closers: Vec::new(),
+            gate,
+            board,
+            arrivals,
+            options,
+            interrupted,
+            tally: Tally::default(),
+            fatal: None,
+        };
         for _ in 0..load.workers.len() {
             load.closers.extend(next_ready(&readiness, interrupted)?);
         }
@@ -122,127 +200,162 @@ impl<'a> Load<'a> {
 
     /// Starts the clients and lets them run for `warmup` without counting.
     pub fn warm_up(&mut self, warmup: Duration, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
+        let start_ns = monotonic_ns();
+        if let Some(arrivals) = &self.arrivals {
+            arrivals.start(start_ns);
+        }
         self.gate.open(true);
-        self.watch(monotonic_ns() + warmup.as_nanos() as u64, live)
+        self.watch(start_ns, Some(start_ns + warmup.as_nanos() as u64), live).map(drop)
     }
 
-    /// Measures one interval and waits for the last answers. `at_end` is called at the interval's
-    /// end, before that wait: whoever watches the same interval stops watching there.
+    /// Measures one interval and waits for the last answers; without an `interval` it lasts until
+    /// the transactions are done or somebody interrupts. `at_end` is called at the interval's end,
+    /// before that wait: whoever watches the same interval stops watching there.
     pub fn measure(
         mut self,
-        interval: Duration,
+        interval: Option<Duration>,
         live: &mut dyn FnMut(Live),
         at_end: &mut dyn FnMut(),
-    ) -> Result<Tally, Failure> {
+    ) -> Measured {
         let cpu_before = self.worker_cpu_ns();
+        if let Some(transactions) = self.options.transactions_max {
+            self.timeline.limit(transactions);
+        }
         let start_ns = monotonic_ns();
-        let window = Window { start_ns, end_ns: start_ns + interval.as_nanos() as u64 };
-        self.timeline.open_window(window);
-        self.watch(window.end_ns, live)?;
+        let end_ns = interval.map(|interval| start_ns + interval.as_nanos() as u64);
+        self.timeline.open_window(Window { start_ns, end_ns: end_ns.unwrap_or(u64::MAX) });
+        let watched = self.watch(start_ns, end_ns, live);
+        self.timeline.close_window(monotonic_ns());
+        let end_ns = self.timeline.window().end_ns;
         let cpu_after = self.worker_cpu_ns();
         at_end();
-        self.drain(window.end_ns)?;
-        let mut tally = self.join()?;
-        tally.drain_ns = monotonic_ns() - window.end_ns;
-        tally.interval_ns = interval.as_nanos() as u64;
+        let drained = self.drain(end_ns, watched.is_err());
+        let mut tally = std::mem::take(&mut self.tally);
+        if let (Some(arrivals), Ok(Watched::TimeIsUp)) = (&self.arrivals, &watched) {
+            tally.leave_waiting(arrivals.left_over(start_ns, end_ns));
+        }
+        tally.drain_ns = monotonic_ns() - end_ns;
+        tally.interval_ns = end_ns - start_ns;
         tally.clients = self.options.clients;
         tally.ended = self.timeline.ended.load(Ordering::Relaxed);
-        tally.seconds.truncate(interval.as_secs_f64().ceil() as usize);
+        tally.seconds.truncate((tally.interval_ns as f64 / 1e9).ceil() as usize);
         tally.worker_cpu_ns =
             cpu_after.iter().zip(&cpu_before).map(|(after, before)| after.saturating_sub(*before)).collect();
         let ends = tally.committed + tally.rolled_back + tally.failed + tally.skipped;
         assert_eq!(tally.due, ends, "every transaction that was due has ended in one of four ways");
-        Ok(tally)
+        Measured { tally, failure: watched.err().or(drained.err()).or(self.fatal.take().map(Failure::Client)) }
     }
 
-    /// Waits until `end_ns`, unless a client fails or somebody interrupts.
-    fn watch(&mut self, end_ns: u64, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
-        let begin_ns = monotonic_ns();
-        // A live rate over the last two seconds: steady enough to read, quick enough to show a stall.
+    /// Waits until `end_ns`, or until all transactions are done, unless a client fails or somebody
+    /// interrupts.
+    fn watch(&mut self, begin_ns: u64, end_ns: Option<u64>, live: &mut dyn FnMut(Live)) -> Result<Watched, Failure> {
+        let end_ns = end_ns.unwrap_or(u64::MAX);
         let mut recent = VecDeque::from([(begin_ns, self.timeline.ended.load(Ordering::Relaxed))]);
         loop {
             let now_ns = monotonic_ns();
-            if now_ns >= end_ns {
-                return Ok(());
-            }
             if self.interrupted.load(Ordering::Relaxed) {
-                self.abandon();
                 return Err(Failure::Interrupted);
             }
             // Right at the end a worker may have ended in due time, since the clock was read.
-            if self.workers.iter().any(|worker| worker.thread.is_finished()) && monotonic_ns() < end_ns {
-                return Err(self.first_failure());
+            self.collect_ended();
+            if let Some(fatal) = self.fatal.take() {
+                return Err(Failure::Client(fatal));
             }
-            std::thread::sleep(TICK.min(Duration::from_nanos(end_ns - now_ns)));
+            if now_ns >= end_ns {
+                return Ok(Watched::TimeIsUp);
+            }
+            if self.workers.iter().all(|worker| worker.thread.is_none()) {
+                return Ok(Watched::AllIsDone);
+            }
+            let tick_ns = TICK.as_nanos() as u64;
+            // On whole ticks since the beginning, so that what is shown each second is of one second.
+            let next_tick_ns = begin_ns + ((now_ns - begin_ns) / tick_ns + 1) * tick_ns;
+            std::thread::sleep(Duration::from_nanos(next_tick_ns.min(end_ns) - now_ns));
+            let (board, arrivals) = (self.board.as_deref(), self.arrivals.as_deref());
+            if let Some(arrivals) = arrivals {
+                arrivals.schedule();
+            }
             let now = (monotonic_ns(), self.timeline.ended.load(Ordering::Relaxed));
             recent.push_back(now);
             if recent.len() > 20 {
                 recent.pop_front();
             }
             let tps = (now.1 - recent[0].1) as f64 / ((now.0 - recent[0].0).max(1) as f64 / 1e9);
-            live(Live { elapsed: Duration::from_nanos(now.0 - begin_ns), tps });
+            live(Live { elapsed: Duration::from_nanos(now.0 - begin_ns), tps, now_ns: now.0, board, arrivals });
         }
     }
 
-    fn drain(&mut self, end_ns: u64) -> Result<(), Failure> {
-        while !self.workers.iter().all(|worker| worker.thread.is_finished()) {
-            if self.interrupted.load(Ordering::Relaxed) {
-                self.abandon();
-                return Err(Failure::Interrupted);
+    /// Waits for the last answers; cuts the connections when they do not come in time.
+    fn drain(&mut self, end_ns: u64, broken_off: bool) -> Result<(), Failure> {
+        let mut drain_max = self.options.drain_max;
+        if broken_off {
+            self.timeline.stop();
+            drain_max = drain_max.min(INTERRUPTED_DRAIN_MAX);
+        }
+        loop {
+            self.collect_ended();
+            let clients = self.workers.iter().filter(|worker| worker.thread.is_some()).count();
+            if clients == 0 {
+                return Ok(());
             }
-            if monotonic_ns() > end_ns + self.options.drain_max.as_nanos() as u64 {
+            let interrupted = !broken_off && self.interrupted.load(Ordering::Relaxed);
+            let late = monotonic_ns() > end_ns + drain_max.as_nanos() as u64;
+            if interrupted || late {
+                let clients = self.board.as_ref().map_or(clients as u32, |board| board.running().0);
                 self.abandon();
-                return Err(Failure::Drain(self.options.drain_max.as_secs()));
+                let failure = Failure::Drain { secs: drain_max.as_secs(), clients };
+                return Err(if interrupted { Failure::Interrupted } else { failure });
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        Ok(())
     }
 
-    fn join(&mut self) -> Result<Tally, Failure> {
-        let mut tally = Tally::default();
-        for worker in self.workers.drain(..) {
-            match worker.thread.join() {
-                Ok(Ok(part)) => tally.add(&part),
-                Ok(Err(fatal)) => return Err(Failure::Client(fatal.to_string())),
-                Err(_) => return Err(Failure::Client("a load thread panicked".to_owned())),
+    /// Joins the workers that have ended.
+    fn collect_ended(&mut self) {
+        for index in 0..self.workers.len() {
+            if self.workers[index].thread.as_ref().is_some_and(JoinHandle::is_finished) {
+                self.join(index);
             }
         }
-        Ok(tally)
     }
 
-    /// A worker ended before its time: ends the others too and tells why.
-    fn first_failure(&mut self) -> Failure {
-        self.timeline.stop();
-        let ended = self.workers.iter().position(|worker| worker.thread.is_finished());
-        let worker = self.workers.swap_remove(ended.expect("the caller saw one finished"));
-        let cause = match worker.thread.join() {
-            Ok(Err(fatal)) => fatal.to_string(),
-            Ok(Ok(_)) => "it ended before the interval did".to_owned(),
-            Err(_) => "a load thread panicked".to_owned(),
+    fn join(&mut self, index: usize) {
+        let Some(thread) = self.workers[index].thread.take() else { return };
+        let fatal = match thread.join() {
+            Ok(ended) => {
+                self.tally.add(&ended.tally);
+                ended.fatal.map(|fatal| fatal.to_string())
+            }
+            Err(_) => Some("a load thread panicked".to_owned()),
         };
-        self.abandon();
-        Failure::Client(cause)
+        // Connections that were cut say so; that is not the reason but its consequence.
+        if self.fatal.is_none() {
+            self.fatal = fatal;
+        }
     }
 
     /// Cuts every connection, so that no worker waits for a server any more, and collects them.
     fn abandon(&mut self) {
         self.timeline.stop();
         self.closers.iter().for_each(Closer::close);
-        for worker in self.workers.drain(..) {
-            // The reason is known already; what the worker says now is that its connection is gone.
-            let _ = worker.thread.join();
-        }
+        (0..self.workers.len()).for_each(|index| self.join(index));
     }
 
     /// CPU time of each load thread so far.
     fn worker_cpu_ns(&self) -> Vec<u64> {
-        let asked = |worker: &Running| match thread_cpu_ns(worker.thread.as_pthread_t()) {
-            Some(cpu_ns) => cpu_ns,
-            None => worker.cpu_ns_at_end.load(Ordering::Acquire),
+        let asked = |worker: &Running| {
+            let running = worker.thread.as_ref().and_then(|thread| thread_cpu_ns(thread.as_pthread_t()));
+            running.unwrap_or_else(|| worker.cpu_ns_at_end.load(Ordering::Acquire))
         };
         self.workers.iter().map(asked).collect()
     }
+}
+
+/// How a wait ended that nothing broke off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Watched {
+    TimeIsUp,
+    AllIsDone,
 }
 
 impl Drop for Load<'_> {
@@ -295,47 +408,64 @@ fn crews(dialect: Dialect, options: &LoadOptions) -> Vec<Vec<u32>> {
 
 /// One load-generating thread before it starts.
 struct Worker {
+    number: usize,
     cpu_ns_at_end: Arc<AtomicU64>,
     workload: Arc<dyn Workload>,
     target: Target,
     options: LoadOptions,
     timeline: Arc<Timeline>,
     gate: Arc<Gate>,
+    board: Option<Arc<Board>>,
+    arrivals: Option<Arc<Arrivals>>,
     crew: Vec<u32>,
 }
 
 impl Worker {
-    fn run(self, ready: &mpsc::Sender<Result<Vec<Closer>, String>>) -> Result<Tally, Fatal> {
+    fn run(self, ready: &mpsc::Sender<Result<Vec<Closer>, String>>) -> Ended {
         confine_to(&self.options.cpus);
-        let recorder =
-            Rc::new(RefCell::new(Recorder::new(self.options.interval_max.as_secs_f64().ceil() as usize, false)));
+        let recorder = Rc::new(RefCell::new(self.recorder()));
+        let earliest_ns = Rc::new(Cell::new(u64::MAX));
         let seated: Result<Vec<_>, driver::Error> =
-            self.crew.iter().map(|client| self.seat(*client, &recorder)).collect();
+            self.crew.iter().map(|client| self.seat(*client, &recorder, &earliest_ns)).collect();
         let (tasks, closers): (Vec<Task>, Vec<Closer>) = match seated {
             Ok(seated) => seated.into_iter().unzip(),
             Err(error) => {
                 let _ = ready.send(Err(error.to_string()));
-                return Err(error.into());
+                return Ended { tally: Tally::default(), fatal: Some(error.into()) };
             }
         };
         // Nobody listens when the load was given up meanwhile; then the gate says so too.
         let _ = ready.send(Ok(closers));
         if !self.gate.wait() {
-            return Err(Fatal::new("the load was given up before it started"));
+            let fatal = Fatal::new("the load was given up before it started");
+            return Ended { tally: Tally::default(), fatal: Some(fatal) };
         }
-        let worked = self.work(tasks);
+        let worked = self.work(tasks, earliest_ns);
         let cpu_ns = cpu_clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
         self.cpu_ns_at_end.store(cpu_ns, Ordering::Release);
-        worked?;
-        Ok(recorder.take().finish())
+        Ended { tally: recorder.take().finish(), fatal: worked.err() }
     }
 
-    fn seat(&self, client: u32, recorder: &Rc<RefCell<Recorder>>) -> Result<(Task, Closer), driver::Error> {
+    fn recorder(&self) -> Recorder {
+        let seconds = self.options.interval_max.as_secs_f64().ceil() as usize;
+        let recorder = Recorder::new(seconds, self.options.rate.is_some());
+        match &self.board {
+            Some(board) => recorder.on_board(Arc::clone(board), self.number),
+            None => recorder,
+        }
+    }
+
+    fn seat(
+        &self,
+        client: u32,
+        recorder: &Rc<RefCell<Recorder>>,
+        earliest_ns: &Rc<Cell<u64>>,
+    ) -> Result<(Task, Closer), driver::Error> {
         let Target { dialect, endpoint, login } = &self.target;
         let mut connection = AnyConnection::connect(*dialect, endpoint, login, CONNECT_TIMEOUT)?;
-        let wake_at_ns = Rc::new(Cell::new(u64::MAX));
+        let alarm = Alarm::new(earliest_ns);
         let polled = self.crew.len() > 1;
-        let clock = if polled { MonotonicClock::woken(Rc::clone(&wake_at_ns)) } else { MonotonicClock::sleeping() };
+        let clock = if polled { MonotonicClock::woken(alarm.clone()) } else { MonotonicClock::sleeping() };
         let closer = connection.closer()?;
         let descriptor = connection.descriptor().unwrap_or(-1);
         let seat = Seat {
@@ -345,17 +475,18 @@ impl Worker {
             timeline: Arc::clone(&self.timeline),
             recorder: Rc::clone(recorder),
             clock,
-            pacer: Pacer::Closed,
+            pacer: self.arrivals.as_ref().map_or(Pacer::Closed, |arrivals| Pacer::Open(Arc::clone(arrivals))),
+            policy: Arc::new(self.options.policy.clone()),
         };
         connection.set_polled(polled)?;
         let future = self.workload.client(seat, connection)?;
-        Ok((Task { future, descriptor, wake_at_ns }, closer))
+        Ok((Task { future, descriptor, alarm }, closer))
     }
 
     /// A worker with one client simply blocks: an event loop would poll before each read.
-    fn work(&self, mut tasks: Vec<Task>) -> Result<(), Fatal> {
+    fn work(&self, mut tasks: Vec<Task>, earliest_ns: Rc<Cell<u64>>) -> Result<(), Fatal> {
         if tasks.len() > 1 {
-            return EventLoop::new(tasks, &self.timeline).run();
+            return EventLoop::new(tasks, &self.timeline, earliest_ns).run();
         }
         let task = tasks.pop().ok_or_else(|| Fatal::new("a worker without clients"))?;
         run_blocking(task)

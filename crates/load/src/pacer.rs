@@ -1,31 +1,244 @@
 //! When the next transaction is due.
+//!
+//! In an open loop arrivals are scheduled ahead and independently of the answers, so a stalled
+//! server cannot make its own load wait. All clients share one queue of arrivals: whoever is free
+//! takes the oldest, and nobody waits for a lock.
 
-use crate::clock::Clock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
 use crate::rng::Rng;
 
-/// Decides for one client when its next transaction is *due*, whatever the server does.
+/// Decides for one client when its next transaction is *due*.
 #[derive(Debug, Clone)]
 pub enum Pacer {
     /// The next transaction is due when the last one has ended.
     Closed,
-    /// Arrivals of a Poisson process, scheduled ahead of and independently of the answers, so that
-    /// a stalled server cannot make its own load wait.
-    Open { mean_gap_ns: f64, next_ns: u64, rng: Rng },
+    /// Whenever an arrival is due, whatever the server does.
+    Open(Arc<Arrivals>),
 }
 
-impl Pacer {
-    pub fn open(per_sec: f64, start_ns: u64, rng: Rng) -> Pacer {
-        Pacer::Open { mean_gap_ns: 1e9 / per_sec, next_ns: start_ns, rng }
+/// How the gaps between arrivals are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Gaps {
+    /// Exponential: a Poisson process, as from many users who know nothing of each other.
+    #[default]
+    Poisson,
+    Constant,
+}
+
+/// A rate at which transactions arrive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    pub per_sec: f64,
+    pub gaps: Gaps,
+    /// Most arrivals that may wait; the oldest beyond it are missed, and counted.
+    pub queue_max: u64,
+}
+
+/// One arrival, as a client takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// From 0; its inputs follow from this number and the seed, whichever client takes it.
+    pub number: u64,
+    pub due_ns: u64,
+    /// Too many others waited behind it: it is counted and not run.
+    pub missed: bool,
+}
+
+/// The arrivals that are scheduled and not taken yet: a ring of due times with one writer and many takers.
+#[derive(Debug)]
+pub struct Arrivals {
+    /// Slot `number % length` holds a due time while `number` lies between `taken` and `scheduled`.
+    ring: Box<[AtomicU64]>,
+    scheduled: AtomicU64,
+    taken: AtomicU64,
+    queue_max: u64,
+    /// Only the coordinator's; a lock so that the schedule can be shared, never waited for.
+    source: Mutex<Source>,
+}
+
+#[derive(Debug)]
+struct Source {
+    rate: Rate,
+    rng: Rng,
+    next_ns: f64,
+}
+
+/// How far ahead of now arrivals are scheduled, within bounds; the coordinator looks several times as often.
+const AHEAD_SECS: f64 = 2.0;
+const AHEAD: std::ops::RangeInclusive<u64> = 4096..=1 << 20;
+
+impl Arrivals {
+    /// An empty schedule, until [`Arrivals::start`].
+    pub fn new(rate: Rate, seed: u64) -> Arrivals {
+        let ahead = ((rate.per_sec * AHEAD_SECS) as u64).clamp(*AHEAD.start(), *AHEAD.end());
+        let length = (rate.queue_max + ahead) as usize;
+        let source = Source { rate, rng: Rng::stream(seed, crate::workload::ARRIVALS, 0), next_ns: 0.0 };
+        Arrivals {
+            ring: (0..length).map(|_| AtomicU64::new(0)).collect(),
+            scheduled: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+            queue_max: rate.queue_max,
+            source: Mutex::new(source),
+        }
     }
 
-    /// The moment the next transaction is due.
-    pub fn next_due(&mut self, clock: &impl Clock) -> u64 {
-        match self {
-            Pacer::Closed => clock.now_ns(),
-            Pacer::Open { mean_gap_ns, next_ns, rng } => {
-                *next_ns += (-(1.0 - rng.unit()).ln() * *mean_gap_ns) as u64;
-                *next_ns
+    /// Begins to schedule; the first gap lies between `start_ns` and the first arrival.
+    pub fn start(&self, start_ns: u64) {
+        self.source.lock().expect("nobody panics while drawing gaps").next_ns = start_ns as f64;
+        self.schedule();
+    }
+
+    /// Fills the ring. Whatever the ring cannot hold keeps its due time and is scheduled later.
+    pub fn schedule(&self) {
+        let mut source = self.source.lock().expect("nobody panics while drawing gaps");
+        let mut number = self.scheduled.load(Ordering::Relaxed);
+        while number - self.taken.load(Ordering::Acquire) < self.ring.len() as u64 {
+            let due_ns = source.draw();
+            self.slot(number).store(due_ns, Ordering::Relaxed);
+            number += 1;
+            self.scheduled.store(number, Ordering::Release);
+        }
+    }
+
+    /// The oldest arrival that nobody took, due or not; `None` when the schedule has fallen behind.
+    pub fn take(&self, now_ns: u64) -> Option<Arrival> {
+        loop {
+            let number = self.taken.load(Ordering::Acquire);
+            let scheduled = self.scheduled.load(Ordering::Acquire);
+            if number >= scheduled {
+                return None;
+            }
+            // The slot may be written again only after `taken` has moved, and then the exchange fails.
+            let due_ns = self.slot(number).load(Ordering::Relaxed);
+            let behind = number + self.queue_max;
+            let missed = behind < scheduled && self.slot(behind).load(Ordering::Relaxed) <= now_ns;
+            if self.taken.compare_exchange(number, number + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                return Some(Arrival { number, due_ns, missed });
             }
         }
+    }
+
+    /// How many arrivals are due at `now_ns` and wait for a client.
+    pub fn waiting(&self, now_ns: u64) -> u64 {
+        let (taken, scheduled) = (self.taken.load(Ordering::Acquire), self.scheduled.load(Ordering::Acquire));
+        // Due times grow, so the first one in the future ends the queue.
+        let (mut low, mut high) = (taken, scheduled);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.slot(middle).load(Ordering::Relaxed) <= now_ns { low = middle + 1 } else { high = middle }
+        }
+        low - taken
+    }
+
+    /// Arrivals due from `start_ns` to `end_ns` that no client took. Only for the end of a load: it
+    /// draws on to `end_ns` where the ring was full, and leaves no schedule behind.
+    pub fn left_over(&self, start_ns: u64, end_ns: u64) -> u64 {
+        let (taken, scheduled) = (self.taken.load(Ordering::Acquire), self.scheduled.load(Ordering::Acquire));
+        let inside = |due_ns: u64| (start_ns..end_ns).contains(&due_ns);
+        let queued = (taken..scheduled).filter(|number| inside(self.slot(*number).load(Ordering::Relaxed))).count();
+        let mut source = self.source.lock().expect("nobody panics while drawing gaps");
+        let mut unscheduled = 0;
+        while (source.next_ns as u64) < end_ns {
+            unscheduled += u64::from(inside(source.draw()));
+        }
+        queued as u64 + unscheduled
+    }
+
+    fn slot(&self, number: u64) -> &AtomicU64 {
+        &self.ring[(number % self.ring.len() as u64) as usize]
+    }
+}
+
+impl Source {
+    fn draw(&mut self) -> u64 {
+        let gaps = match self.rate.gaps {
+            Gaps::Poisson => -(1.0 - self.rng.unit()).ln(),
+            Gaps::Constant => 1.0,
+        };
+        self.next_ns += gaps * 1e9 / self.rate.per_sec;
+        self.next_ns as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn arrivals(per_sec: f64, gaps: Gaps, queue_max: u64) -> Arrivals {
+        started(Rate { per_sec, gaps, queue_max }, 1)
+    }
+
+    fn started(rate: Rate, seed: u64) -> Arrivals {
+        let arrivals = Arrivals::new(rate, seed);
+        arrivals.start(0);
+        arrivals
+    }
+
+    #[test]
+    fn constant_arrivals_keep_their_distance() {
+        let arrivals = arrivals(1000.0, Gaps::Constant, 10);
+        let due: Vec<u64> = (0..3).map(|_| arrivals.take(0).unwrap().due_ns).collect();
+        assert_eq!(due, [1_000_000, 2_000_000, 3_000_000]);
+    }
+
+    #[test]
+    fn the_oldest_arrivals_are_missed_when_more_wait_than_the_queue_holds() {
+        let arrivals = arrivals(1000.0, Gaps::Constant, 10);
+        // At 20.5 ms twenty are due: the first ten have ten or more behind them.
+        let taken: Vec<Arrival> = (0..20).map(|_| arrivals.take(20_500_000).unwrap()).collect();
+        let missed: Vec<u64> = taken.iter().filter(|arrival| arrival.missed).map(|arrival| arrival.number).collect();
+        assert_eq!(missed, (0..10).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn those_that_wait_are_the_due_ones_nobody_took() {
+        let arrivals = arrivals(1000.0, Gaps::Constant, 10);
+        assert_eq!(arrivals.waiting(5_500_000), 5);
+        arrivals.take(5_500_000);
+        assert_eq!(arrivals.waiting(5_500_000), 4);
+        assert_eq!(arrivals.waiting(0), 0);
+    }
+
+    #[test]
+    fn the_ring_goes_round_and_nothing_is_lost_or_taken_twice() {
+        let arrivals = arrivals(1_000_000.0, Gaps::Poisson, 100);
+        let mut taken: Vec<u64> = std::thread::scope(|scope| {
+            let takers: Vec<_> = (0..3)
+                .map(|_| {
+                    let take = |_| loop {
+                        match arrivals.take(0) {
+                            Some(arrival) => return (arrival.number, arrival.due_ns),
+                            None => arrivals.schedule(),
+                        }
+                    };
+                    scope.spawn(move || (0..1_000_000).map(take).collect::<Vec<_>>())
+                })
+                .collect();
+            let all: Vec<(u64, u64)> = takers.into_iter().flat_map(|taker| taker.join().unwrap()).collect();
+            let mean_gap_ns = all.iter().map(|(_, due_ns)| *due_ns).max().unwrap() as f64 / all.len() as f64;
+            assert!((mean_gap_ns / 1000.0 - 1.0).abs() < 0.01, "mean gap {mean_gap_ns} ns at a million per second");
+            all.into_iter().map(|(number, _)| number).collect()
+        });
+        taken.sort_unstable();
+        assert!(taken.iter().enumerate().all(|(index, number)| index as u64 == *number));
+    }
+
+    #[test]
+    fn what_is_left_over_is_everything_due_that_nobody_took() {
+        let arrivals = arrivals(1000.0, Gaps::Constant, 10);
+        assert!((0..100).all(|_| arrivals.take(0).is_some()));
+        // 20 s hold 20,000 arrivals from 1 ms on; one more is due at the very end, outside.
+        assert_eq!(arrivals.left_over(0, 20 * SECOND), 19_999 - 100);
+    }
+
+    #[test]
+    fn one_seed_gives_one_schedule() {
+        let due = |seed| started(Rate { per_sec: 10.0, gaps: Gaps::Poisson, queue_max: 5 }, seed).take(0);
+        assert_eq!(due(1), due(1));
+        assert_ne!(due(1), due(2));
     }
 }

@@ -1,5 +1,10 @@
 //! What one worker counts while the clock runs, and the sum of it afterwards.
 
+use std::sync::Arc;
+
+use driver::Code;
+
+use crate::board::Board;
 use crate::histogram::Histogram;
 use crate::timeline::Window;
 use crate::workload::{Attempt, Outcome};
@@ -31,6 +36,50 @@ pub struct Recorder {
     pub tally: Tally,
     /// In a closed loop a transaction is sent when it is due, and one histogram says it all.
     open_loop: bool,
+    /// Where others may read along, and this worker's place there.
+    board: Option<(Arc<Board>, usize)>,
+}
+
+/// Errors by code, in memory sized before the start.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ErrorCounts {
+    counts: Vec<(Code, u64)>,
+    /// Errors of codes that found no place any more.
+    rest: u64,
+}
+
+/// More kinds of errors than any load was seen to meet.
+const CODES_MAX: usize = 32;
+
+impl ErrorCounts {
+    fn with_room() -> ErrorCounts {
+        ErrorCounts { counts: Vec::with_capacity(CODES_MAX), rest: 0 }
+    }
+
+    pub fn count(&mut self, code: Code, times: u64) {
+        if let Some((_, count)) = self.counts.iter_mut().find(|(known, _)| *known == code) {
+            *count += times;
+        } else if self.counts.len() < CODES_MAX {
+            self.counts.push((code, times));
+        } else {
+            self.rest += times;
+        }
+    }
+
+    fn add(&mut self, other: &ErrorCounts) {
+        other.counts.iter().for_each(|(code, count)| self.count(*code, *count));
+        self.rest += other.rest;
+    }
+
+    /// Codes with how often each was seen, in the order in which they came; what found no place is `other`.
+    pub fn iter(&self) -> impl Iterator<Item = (String, u64)> {
+        let rest = (self.rest > 0).then(|| ("other".to_owned(), self.rest));
+        self.counts.iter().map(|(code, count)| (code.to_string(), *count)).chain(rest)
+    }
+
+    pub fn total(&self) -> u64 {
+        self.counts.iter().map(|(_, count)| count).sum::<u64>() + self.rest
+    }
 }
 
 /// Counts and histograms, merged over clients and workers.
@@ -43,6 +92,16 @@ pub struct Tally {
     pub skipped: u64,
     /// Attempts that the server asked to repeat; not an ending, so not part of `due`.
     pub retries: u64,
+    /// Transactions that ended after more than one try, and the time they spent behind the first.
+    pub retried: u64,
+    pub retry_ns: u64,
+    pub reconnects: u64,
+    /// Failed because the answer to what would have made them permanent was lost: nobody knows.
+    pub unknown: u64,
+    /// Of the skipped: still waiting for a client when the interval ended.
+    pub left_waiting: u64,
+    /// Every error, ignored ones included.
+    pub errors: ErrorCounts,
     pub reads: u64,
     pub writes: u64,
     pub other: u64,
@@ -67,8 +126,35 @@ pub struct Tally {
 
 impl Recorder {
     pub fn new(seconds_max: usize, open_loop: bool) -> Recorder {
-        let tally = Tally { seconds: vec![Second::default(); seconds_max], ..Tally::default() };
-        Recorder { tally, open_loop }
+        let seconds = vec![Second::default(); seconds_max];
+        let tally = Tally { seconds, errors: ErrorCounts::with_room(), ..Tally::default() };
+        Recorder { tally, open_loop, board: None }
+    }
+
+    /// Lets others read along, as worker number `worker`.
+    pub fn on_board(self, board: Arc<Board>, worker: usize) -> Recorder {
+        Recorder { board: Some((board, worker)), ..self }
+    }
+
+    /// A transaction of `client` is under way.
+    pub fn started(&self, client: u32, start_ns: u64) {
+        if let Some((board, _)) = &self.board {
+            board.started(client, start_ns);
+        }
+    }
+
+    /// And it is no more, whatever became of it.
+    pub fn ended(&self, client: u32, timing: Timing) {
+        if let Some((board, _)) = &self.board {
+            board.ended(client, timing.start_ns, timing.end_ns);
+        }
+    }
+
+    /// Counts one error of a transaction that was due at `due_ns`.
+    pub fn error(&mut self, code: Code, due_ns: u64, window: Window) {
+        if window.contains(due_ns) {
+            self.tally.errors.count(code, 1);
+        }
     }
 
     pub fn finish(mut self) -> Tally {
@@ -79,11 +165,14 @@ impl Recorder {
     }
 
     pub fn record(&mut self, outcome: Outcome, attempt: &Attempt, timing: Timing, window: Window) {
+        if let Some((board, worker)) = &self.board {
+            board.count(*worker, outcome, attempt, timing);
+        }
         let overlap_start = timing.start_ns.max(window.start_ns);
         let overlap_end = timing.end_ns.min(window.end_ns);
         self.tally.in_flight_ns += overlap_end.saturating_sub(overlap_start);
         self.record_second(outcome, attempt, timing, window);
-        if timing.due_ns < window.start_ns || timing.due_ns >= window.end_ns {
+        if !window.contains(timing.due_ns) {
             return;
         }
         let tally = &mut self.tally;
@@ -92,8 +181,16 @@ impl Recorder {
             Outcome::Committed => tally.committed += 1,
             Outcome::RolledBack => tally.rolled_back += 1,
             Outcome::Failed => tally.failed += 1,
-            Outcome::Skipped => tally.skipped += 1,
+            Outcome::Skipped => {
+                // It has no latency: nobody ran it.
+                tally.skipped += 1;
+                return;
+            }
         }
+        tally.retried += u64::from(attempt.retry_ns > 0);
+        tally.retry_ns += attempt.retry_ns;
+        tally.reconnects += attempt.reconnects;
+        tally.unknown += u64::from(outcome == Outcome::Failed && attempt.committing);
         tally.retries += attempt.retries;
         tally.reads += attempt.reads;
         tally.writes += attempt.writes;
@@ -105,7 +202,7 @@ impl Recorder {
     }
 
     fn record_second(&mut self, outcome: Outcome, attempt: &Attempt, timing: Timing, window: Window) {
-        if timing.end_ns < window.start_ns || timing.end_ns >= window.end_ns {
+        if !window.contains(timing.end_ns) || outcome == Outcome::Skipped {
             return;
         }
         let index = ((timing.end_ns - window.start_ns) / 1_000_000_000) as usize;
@@ -126,6 +223,12 @@ impl Tally {
         self.failed += other.failed;
         self.skipped += other.skipped;
         self.retries += other.retries;
+        self.retried += other.retried;
+        self.retry_ns += other.retry_ns;
+        self.reconnects += other.reconnects;
+        self.unknown += other.unknown;
+        self.left_waiting += other.left_waiting;
+        self.errors.add(&other.errors);
         self.reads += other.reads;
         self.writes += other.writes;
         self.other += other.other;
@@ -141,6 +244,13 @@ impl Tally {
             mine.failed += theirs.failed;
             mine.latency_ns_max = mine.latency_ns_max.max(theirs.latency_ns_max);
         }
+    }
+
+    /// Transactions that were due and left over when the interval ended.
+    pub fn leave_waiting(&mut self, arrivals: u64) {
+        self.due += arrivals;
+        self.skipped += arrivals;
+        self.left_waiting += arrivals;
     }
 
     /// Committed transactions per second of the interval.

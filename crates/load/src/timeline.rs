@@ -2,11 +2,17 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The measured interval; both ends are `u64::MAX` until it is known.
+/// The measured interval; both ends are `u64::MAX` until they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     pub start_ns: u64,
     pub end_ns: u64,
+}
+
+impl Window {
+    pub fn contains(&self, at_ns: u64) -> bool {
+        (self.start_ns..self.end_ns).contains(&at_ns)
+    }
 }
 
 /// What the coordinator tells the workers while they run; read, never waited for.
@@ -15,6 +21,8 @@ pub struct Timeline {
     window_start_ns: AtomicU64,
     window_end_ns: AtomicU64,
     stop: AtomicBool,
+    /// Transactions that may still start; `u64::MAX` when their number is not limited.
+    left: AtomicU64,
     /// Transactions ended so far, whenever they were due; for the progress line, and the tally's `ended`.
     pub ended: AtomicU64,
 }
@@ -25,6 +33,7 @@ impl Default for Timeline {
             window_start_ns: AtomicU64::new(u64::MAX),
             window_end_ns: AtomicU64::new(u64::MAX),
             stop: AtomicBool::new(false),
+            left: AtomicU64::new(u64::MAX),
             ended: AtomicU64::new(0),
         }
     }
@@ -35,6 +44,11 @@ impl Timeline {
     pub fn open_window(&self, window: Window) {
         self.window_end_ns.store(window.end_ns, Ordering::Release);
         self.window_start_ns.store(window.start_ns, Ordering::Release);
+    }
+
+    /// Ends the measured interval at `end_ns`, when that is before its planned end.
+    pub fn close_window(&self, end_ns: u64) {
+        self.window_end_ns.fetch_min(end_ns, Ordering::AcqRel);
     }
 
     pub fn window(&self) -> Window {
@@ -49,5 +63,47 @@ impl Timeline {
     /// No transaction that is due at `now_ns` should start any more.
     pub fn is_over(&self, now_ns: u64) -> bool {
         now_ns >= self.window_end_ns.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// From now on only so many transactions start, over all clients.
+    pub fn limit(&self, transactions: u64) {
+        self.left.store(transactions, Ordering::Relaxed);
+    }
+
+    /// Takes one of the transactions that may still start; `false` when there is none.
+    pub fn take_one(&self) -> bool {
+        // Nobody should pay for a limit that does not exist: an update of a shared line per transaction.
+        if self.left.load(Ordering::Relaxed) == u64::MAX {
+            return true;
+        }
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_lets_exactly_so_many_transactions_start() {
+        let timeline = Timeline::default();
+        assert!(timeline.take_one());
+        timeline.limit(1001);
+        let taken: u32 = std::thread::scope(|scope| {
+            let takers: Vec<_> =
+                (0..4).map(|_| scope.spawn(|| (0..1000).filter(|_| timeline.take_one()).count() as u32)).collect();
+            takers.into_iter().map(|taker| taker.join().unwrap()).sum()
+        });
+        assert_eq!(taken, 1001);
+    }
+
+    #[test]
+    fn a_window_can_be_closed_early_but_never_later() {
+        let timeline = Timeline::default();
+        timeline.open_window(Window { start_ns: 10, end_ns: 100 });
+        timeline.close_window(200);
+        assert_eq!(timeline.window().end_ns, 100);
+        timeline.close_window(50);
+        assert!(timeline.is_over(50));
     }
 }

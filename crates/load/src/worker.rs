@@ -1,6 +1,6 @@
 //! The measured loop of one client, and the event loop that carries many of them.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::pin::Pin;
@@ -8,37 +8,155 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
-use crate::clock::{Clock, monotonic_ns};
-use crate::pacer::Pacer;
-use crate::recorder::{Recorder, Timing};
+use driver::{Connection, Error};
+
+use crate::clock::{Alarm, Clock, monotonic_ns};
+use crate::pacer::{Arrival, Pacer};
+use crate::policy::{Verdict, code_of};
+use crate::recorder::Timing;
 use crate::timeline::Timeline;
-use crate::workload::{Attempt, Client, Fatal, Turn};
+use crate::workload::{ARRIVALS, Attempt, Client, Fatal, Outcome, Seat, Turn};
 
-/// Runs one client until the measured interval is over.
+/// Runs one client until the measured interval is over, or nothing is left to do.
 ///
 /// This loop is what we time. It allocates nothing, takes no lock and writes to nothing but its
-/// worker's own recorder.
-pub async fn drive(
-    client: &mut impl Client,
-    pacer: &mut Pacer,
-    clock: &impl Clock,
-    timeline: &Timeline,
-    recorder: &RefCell<Recorder>,
-) -> Result<(), Fatal> {
+/// worker's own recorder and cells.
+pub async fn drive<K: Clock>(client: &mut impl Client, seat: &mut Seat<K>) -> Result<(), Fatal> {
     for number in 0.. {
-        let due_ns = pacer.next_due(clock);
-        if timeline.is_over(due_ns) {
-            break;
-        }
-        let start_ns = clock.wait_until(due_ns).await;
         let mut attempt = Attempt::default();
-        let outcome = client.transact(Turn { number, timeline }, &mut attempt).await?;
-        let end_ns = clock.now_ns();
-        recorder.borrow_mut().record(outcome, &attempt, Timing { due_ns, start_ns, end_ns }, timeline.window());
-        timeline.ended.fetch_add(1, Ordering::Relaxed);
+        if seat.policy.reconnect_every.is_some_and(|every| number > 0 && number % every == 0) {
+            reconnect(client, seat, &mut attempt).await;
+        }
+        let Some(arrival) = next_arrival(seat, number).await else { break };
+        let start_ns = seat.clock.wait_until(arrival.due_ns).await;
+        let mut timing = Timing { due_ns: arrival.due_ns, start_ns, end_ns: start_ns };
+        if arrival.missed {
+            seat.recorder.borrow_mut().record(Outcome::Skipped, &attempt, timing, seat.timeline.window());
+            continue;
+        }
+        seat.recorder.borrow().started(seat.client, start_ns);
+        let (outcome, fatal) = transact(client, seat, arrival, &mut attempt).await;
+        timing.end_ns = seat.clock.now_ns();
+        let mut recorder = seat.recorder.borrow_mut();
+        recorder.record(outcome, &attempt, timing, seat.timeline.window());
+        recorder.ended(seat.client, timing);
+        drop(recorder);
+        seat.timeline.ended.fetch_add(1, Ordering::Relaxed);
+        if let Some(fatal) = fatal {
+            return Err(fatal);
+        }
     }
     Ok(())
+}
+
+/// How often a client that waits for an arrival looks whether the load was stopped.
+const STOP_POLL_NS: u64 = 250_000_000;
+/// How soon it looks again when the schedule has fallen behind.
+const SCHEDULE_POLL_NS: u64 = 1_000_000;
+
+/// The client's next transaction; in an open loop it may be due in the past or the very near future.
+async fn next_arrival<K: Clock>(seat: &Seat<K>, number: u64) -> Option<Arrival> {
+    let mut now_ns = seat.clock.now_ns();
+    let arrival = match &seat.pacer {
+        Pacer::Closed => Arrival { number, due_ns: now_ns, missed: false },
+        Pacer::Open(arrivals) => loop {
+            if seat.timeline.is_over(now_ns) {
+                return None;
+            }
+            match arrivals.take(now_ns) {
+                Some(arrival) => break arrival,
+                None => now_ns = seat.clock.wait_until(now_ns + SCHEDULE_POLL_NS).await,
+            }
+        },
+    };
+    while arrival.due_ns > now_ns {
+        // What is due after the end is nobody's any more; a stop does not wait for the due time.
+        if seat.timeline.is_over(arrival.due_ns) {
+            return None;
+        }
+        now_ns = seat.clock.wait_until(arrival.due_ns.min(now_ns + STOP_POLL_NS)).await;
+    }
+    if seat.timeline.is_over(now_ns) && matches!(seat.pacer, Pacer::Closed) {
+        return None;
+    }
+    (arrival.missed || seat.timeline.take_one()).then_some(arrival)
+}
+
+/// Brings one transaction to an end, and says how long it took behind its first try.
+async fn transact<K: Clock>(
+    client: &mut impl Client,
+    seat: &Seat<K>,
+    arrival: Arrival,
+    attempt: &mut Attempt,
+) -> (Outcome, Option<Fatal>) {
+    let series = if matches!(seat.pacer, Pacer::Closed) { u64::from(seat.client) } else { ARRIVALS };
+    let mut turn = Turn { series, number: arrival.number, retry: 0 };
+    let mut failed_ns = None;
+    loop {
+        let error = match client.attempt(turn, attempt).await {
+            Ok(outcome) => {
+                attempt.retry_ns = failed_ns.map_or(0, |failed_ns| seat.clock.now_ns() - failed_ns);
+                return (outcome, None);
+            }
+            Err(error) => error,
+        };
+        let failed_ns = *failed_ns.get_or_insert_with(|| seat.clock.now_ns());
+        seat.recorder.borrow_mut().error(code_of(&error), arrival.due_ns, seat.timeline.window());
+        let mended = mend(client, seat, error, attempt).await;
+        let now_ns = seat.clock.now_ns();
+        attempt.retry_ns = now_ns - failed_ns;
+        match mended {
+            Ok(()) if !attempt.committing && !seat.timeline.is_over(now_ns) => turn.retry += 1,
+            Ok(()) => return (Outcome::Failed, None),
+            Err(fatal) => return (Outcome::Failed, Some(fatal)),
+        }
+    }
+}
+
+/// Makes the connection fit for another try.
+async fn mend<K: Clock>(
+    client: &mut impl Client,
+    seat: &Seat<K>,
+    error: Error,
+    attempt: &mut Attempt,
+) -> Result<(), Fatal> {
+    let mut error = error;
+    if seat.policy.verdict(&error) == Verdict::TryAgain {
+        attempt.retries += 1;
+        // The server said no, so nothing was made permanent.
+        attempt.committing = false;
+        match client.roll_back(attempt).await {
+            Ok(()) => return Ok(()),
+            Err(worse) => error = worse,
+        }
+    }
+    if seat.policy.verdict(&error) == Verdict::Reconnect {
+        reconnect(client, seat, attempt).await;
+        return Ok(());
+    }
+    Err(error.into())
+}
+
+/// Longest wait for each step of a new connection.
+const RECONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Between two tries to connect: at first, and after many failures.
+const RECONNECT_PAUSE_NS: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_000;
+
+/// Opens a new connection, for as long as there is time. It blocks the worker for a moment, which
+/// a server that lost its connections makes up for.
+async fn reconnect<K: Clock>(client: &mut impl Client, seat: &Seat<K>, attempt: &mut Attempt) {
+    let mut pause_ns = *RECONNECT_PAUSE_NS.start();
+    let mut now_ns = seat.clock.now_ns();
+    while !seat.timeline.is_over(now_ns) {
+        if client.connection().reconnect(RECONNECT_TIMEOUT).is_ok() {
+            attempt.reconnects += 1;
+            return;
+        }
+        now_ns = seat.clock.wait_until(seat.clock.now_ns() + pause_ns).await;
+        pause_ns = (pause_ns * 2).min(*RECONNECT_PAUSE_NS.end());
+    }
 }
 
 /// What all workers wait at until every client is connected and prepared.
@@ -67,7 +185,7 @@ impl Gate {
 pub struct Task {
     pub future: Pin<Box<dyn Future<Output = Result<(), Fatal>>>>,
     pub descriptor: RawFd,
-    pub wake_at_ns: Rc<Cell<u64>>,
+    pub alarm: Alarm,
 }
 
 /// Runs a client that never waits anywhere but in a system call.
@@ -85,12 +203,16 @@ pub struct EventLoop<'a> {
     tasks: Vec<Option<Task>>,
     running: usize,
     timeline: &'a Timeline,
+    /// Not later than the earliest alarm of its tasks.
+    earliest_ns: Rc<Cell<u64>>,
     failed: Option<Fatal>,
 }
 
 impl EventLoop<'_> {
-    pub fn new(tasks: Vec<Task>, timeline: &Timeline) -> EventLoop<'_> {
-        EventLoop { running: tasks.len(), tasks: tasks.into_iter().map(Some).collect(), timeline, failed: None }
+    /// `earliest_ns` is what the alarms of `tasks` were made with.
+    pub fn new(tasks: Vec<Task>, timeline: &Timeline, earliest_ns: Rc<Cell<u64>>) -> EventLoop<'_> {
+        let running = tasks.len();
+        EventLoop { running, tasks: tasks.into_iter().map(Some).collect(), timeline, earliest_ns, failed: None }
     }
 
     pub fn run(mut self) -> Result<(), Fatal> {
@@ -100,15 +222,13 @@ impl EventLoop<'_> {
         }
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX];
         (0..self.tasks.len()).for_each(|index| self.advance(index));
-        // Only an open loop sleeps; its tasks have asked to be woken by the time they were all polled.
-        let timed = self.next_wake_ns() != u64::MAX;
         while self.running > 0 {
-            let until_ns = if timed { self.next_wake_ns() } else { u64::MAX };
+            let until_ns = self.earliest_ns.get();
             let ready = epoll.wait(&mut events, until_ns).map_err(|e| Fatal::new(format!("epoll failed: {e}")))?;
             for event in &events[..ready] {
                 self.advance(event.u64 as usize);
             }
-            if timed {
+            if until_ns != u64::MAX {
                 self.wake_sleepers();
             }
         }
@@ -126,17 +246,18 @@ impl EventLoop<'_> {
         }
     }
 
-    fn next_wake_ns(&self) -> u64 {
-        self.tasks.iter().flatten().map(|task| task.wake_at_ns.get()).min().unwrap_or(u64::MAX)
-    }
-
     fn wake_sleepers(&mut self) {
         let now_ns = monotonic_ns();
+        if now_ns < self.earliest_ns.get() {
+            return;
+        }
         for index in 0..self.tasks.len() {
-            if self.tasks[index].as_ref().is_some_and(|task| task.wake_at_ns.get() <= now_ns) {
+            if self.tasks[index].as_ref().is_some_and(|task| task.alarm.at_ns() <= now_ns) {
                 self.advance(index);
             }
         }
+        let alarms = self.tasks.iter().flatten().map(|task| task.alarm.at_ns());
+        self.earliest_ns.set(alarms.min().unwrap_or(u64::MAX));
     }
 }
 

@@ -5,13 +5,18 @@
 
 mod oltp;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
+use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
 
-use crate::clock::monotonic_ns;
+use crate::clock::MonotonicClock;
+use crate::pacer::Pacer;
+use crate::policy::ErrorPolicy;
+use crate::recorder::Recorder;
 use crate::timeline::Timeline;
 
 pub use oltp::read_write_client;
@@ -195,44 +200,56 @@ pub trait Workload: Send + Sync {
 pub type ClientFuture = Pin<Box<dyn Future<Output = Result<(), Fatal>>>>;
 
 /// Where one client sits: its number, its seeds, and the worker it runs on.
-pub struct Seat {
+pub struct Seat<K = MonotonicClock> {
     /// From 0, over all workers.
     pub client: u32,
     pub clients: u32,
     pub input_seed: u64,
-    pub timeline: std::sync::Arc<Timeline>,
-    pub recorder: Rc<std::cell::RefCell<crate::Recorder>>,
-    pub clock: crate::MonotonicClock,
-    pub pacer: crate::Pacer,
+    pub timeline: Arc<Timeline>,
+    pub recorder: Rc<RefCell<Recorder>>,
+    pub clock: K,
+    pub pacer: Pacer,
+    pub policy: Arc<ErrorPolicy>,
 }
 
 impl Seat {
     /// The life of a client that sits here.
     pub fn drive<C: Client + 'static>(mut self, mut client: C) -> ClientFuture {
-        Box::pin(async move {
-            crate::drive(&mut client, &mut self.pacer, &self.clock, &self.timeline, &self.recorder).await
-        })
+        Box::pin(async move { crate::drive(&mut client, &mut self).await })
     }
 }
 
 /// One emulated user.
+///
+/// A client tries a transaction once; whether an error is worth another try, and when there is no
+/// time left for one, is the same for all workloads and decided by the loop that drives it.
 pub trait Client {
-    /// Runs one transaction to its end, retries included, and counts what it took.
-    fn transact(&mut self, turn: Turn<'_>, attempt: &mut Attempt) -> impl Future<Output = Result<Outcome, Fatal>>;
+    type Connection: Connection;
+
+    /// Tries one transaction and counts its statements. The first try of a turn and every later one
+    /// run the same inputs, unless the workload imitates a program that draws new ones.
+    fn attempt(&mut self, turn: Turn, attempt: &mut Attempt) -> impl Future<Output = Result<Outcome, Error>>;
+
+    /// After a failed try: leaves the transaction that the server may still hold open.
+    fn roll_back(&mut self, attempt: &mut Attempt) -> impl Future<Output = Result<(), Error>>;
+
+    fn connection(&mut self) -> &mut Self::Connection;
 }
 
-/// Which transaction of a client this is, and whether there is time for another try.
-#[derive(Clone, Copy)]
-pub struct Turn<'a> {
+/// Which transaction this is, and which try. Its inputs depend on nothing but the seed and these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// The client's number in a closed loop. In an open loop transactions belong to arrivals, not to
+    /// clients, and all of them form one series.
+    pub series: u64,
+    /// From 0 within the series.
     pub number: u64,
-    pub timeline: &'a Timeline,
+    /// 0 for the first try.
+    pub retry: u64,
 }
 
-impl Turn<'_> {
-    pub fn is_over(&self) -> bool {
-        self.timeline.is_over(monotonic_ns())
-    }
-}
+/// The series of arrivals in an open loop; no client has this number.
+pub const ARRIVALS: u64 = u64::MAX;
 
 /// How a transaction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -252,6 +269,13 @@ pub struct Attempt {
     pub writes: u64,
     pub other: u64,
     pub retries: u64,
+    /// Connections opened again on the way.
+    pub reconnects: u64,
+    /// Time behind the first try, when there was more than one.
+    pub retry_ns: u64,
+    /// Set by the client while the statement under way may have made its changes permanent: when its
+    /// answer is lost, nobody knows whether it did, and it must not be sent again.
+    pub committing: bool,
 }
 
 /// An error that no retry mends: it ends the trial.

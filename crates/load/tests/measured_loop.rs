@@ -7,8 +7,10 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use driver::{Answer, Code, Connection, Dialect, Error, Statement, Value};
 use load::{
-    Attempt, Client, Clock, Fatal, MonotonicClock, Outcome, Pacer, Recorder, Rng, Timeline, Turn, Window, drive,
+    Arrivals, Attempt, Client, Clock, ErrorPolicy, Gaps, Ignored, MonotonicClock, Outcome, Pacer, Rate, Recorder, Seat,
+    Tally, Timeline, Turn, Window, drive,
 };
 
 struct Counting;
@@ -54,38 +56,121 @@ impl Clock for VirtualClock {
     }
 }
 
-/// Answers in a millisecond, except during one stall of a second.
-struct Server {
+/// A connection that can do nothing but be opened again.
+#[derive(Default)]
+struct Line {
+    reconnected: u32,
+}
+
+impl Connection for Line {
+    fn dialect(&self) -> Dialect {
+        Dialect::MySql
+    }
+
+    fn prepare(&mut self, _: &str) -> Result<Statement, Error> {
+        unreachable!("the clients here prepare nothing")
+    }
+
+    async fn execute(&mut self, _: Statement, _: &[Value<'_>]) -> Result<Answer, Error> {
+        unreachable!("the clients here execute nothing")
+    }
+
+    async fn query(&mut self, _: &str) -> Result<Answer, Error> {
+        unreachable!("the clients here ask nothing")
+    }
+
+    /// Succeeds at every second try.
+    fn reconnect(&mut self, _: std::time::Duration) -> Result<(), Error> {
+        self.reconnected += 1;
+        if self.reconnected.is_multiple_of(2) { Ok(()) } else { Err(Error::Lost("not yet".to_owned())) }
+    }
+}
+
+/// A server that answers each transaction after some time with what the test has in mind.
+struct Server<F> {
     clock: VirtualClock,
+    answer: F,
+    line: Line,
+    seen: Vec<Turn>,
+    rolled_back: u64,
+}
+
+impl<F: FnMut(u64, Turn, &mut Attempt) -> (u64, Result<Outcome, Error>)> Client for Server<F> {
+    type Connection = Line;
+
+    async fn attempt(&mut self, turn: Turn, attempt: &mut Attempt) -> Result<Outcome, Error> {
+        self.seen.push(turn);
+        let now_ns = self.clock.0.get();
+        let (took_ns, answer) = (self.answer)(now_ns, turn, attempt);
+        self.clock.0.set(now_ns + took_ns);
+        attempt.reads += 1;
+        answer
+    }
+
+    async fn roll_back(&mut self, _: &mut Attempt) -> Result<(), Error> {
+        self.rolled_back += 1;
+        Ok(())
+    }
+
+    fn connection(&mut self) -> &mut Line {
+        &mut self.line
+    }
 }
 
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 const STALL_FROM: u64 = 5 * SECOND;
 
-impl Client for Server {
-    async fn transact(&mut self, _: Turn<'_>, attempt: &mut Attempt) -> Result<Outcome, Fatal> {
-        let now = self.clock.0.get();
-        let stalled = (STALL_FROM..STALL_FROM + 10 * MILLISECOND).contains(&now);
-        self.clock.0.set(now + if stalled { SECOND } else { MILLISECOND });
-        attempt.reads += 1;
-        Ok(Outcome::Committed)
+/// Answers in a millisecond, except during one stall of a second.
+fn stalling(now_ns: u64, _: Turn, _: &mut Attempt) -> (u64, Result<Outcome, Error>) {
+    let stalled = (STALL_FROM..STALL_FROM + 10 * MILLISECOND).contains(&now_ns);
+    (if stalled { SECOND } else { MILLISECOND }, Ok(Outcome::Committed))
+}
+
+fn seat<K>(clock: K, pacer: Pacer, policy: ErrorPolicy, end_ns: u64) -> Seat<K> {
+    let timeline = Timeline::default();
+    timeline.open_window(Window { start_ns: 0, end_ns });
+    Seat {
+        client: 0,
+        clients: 1,
+        input_seed: 1,
+        timeline: timeline.into(),
+        recorder: Rc::new(RefCell::new(Recorder::new(10, matches!(pacer, Pacer::Open(_))))),
+        clock,
+        pacer,
+        policy: policy.into(),
     }
 }
 
-fn run(pacer: &mut Pacer) -> load::Tally {
+type Life<F> = (Tally, Server<F>, Result<(), load::Fatal>);
+
+/// Ten seconds of one client.
+fn live<F>(pacer: Pacer, policy: ErrorPolicy, answer: F) -> Life<F>
+where
+    F: FnMut(u64, Turn, &mut Attempt) -> (u64, Result<Outcome, Error>),
+{
     let clock = VirtualClock::default();
-    let timeline = Timeline::default();
-    timeline.open_window(Window { start_ns: 0, end_ns: 10 * SECOND });
-    let recorder = RefCell::new(Recorder::new(10, true));
-    let mut server = Server { clock: clock.clone() };
-    complete(drive(&mut server, pacer, &clock, &timeline, &recorder)).unwrap();
-    recorder.into_inner().finish()
+    let mut seat = seat(clock.clone(), pacer, policy, 10 * SECOND);
+    let mut server = Server { clock, answer, line: Line::default(), seen: Vec::new(), rolled_back: 0 };
+    let ended = complete(drive(&mut server, &mut seat));
+    (seat.recorder.take().finish(), server, ended)
+}
+
+fn run(pacer: Pacer) -> Tally {
+    let (tally, _, ended) = live(pacer, ErrorPolicy::default(), stalling);
+    ended.unwrap();
+    tally
+}
+
+fn open(per_sec: f64, seed: u64, queue_max: u64) -> Pacer {
+    let arrivals = Arrivals::new(Rate { per_sec, gaps: Gaps::Poisson, queue_max }, seed);
+    arrivals.start(0);
+    Pacer::Open(arrivals.into())
 }
 
 #[test]
 fn a_stall_shows_in_response_times_although_few_service_times_saw_it() {
-    let tally = run(&mut Pacer::open(200.0, 0, Rng::stream(1, 0, 0)));
+    let tally = run(open(200.0, 1, 10_000));
     let slow_service = 1.0 - 1.0 / tally.service.count() as f64;
     assert!(tally.service.quantile_ms(0.99) < 2.0, "one transaction in {} was served slowly", tally.service.count());
     assert!(tally.service.quantile_ms(slow_service + 1e-9) > 900.0, "the stall itself is recorded");
@@ -94,7 +179,7 @@ fn a_stall_shows_in_response_times_although_few_service_times_saw_it() {
 
 #[test]
 fn a_closed_loop_hides_what_the_stall_did_to_waiting_users() {
-    let tally = run(&mut Pacer::Closed);
+    let tally = run(Pacer::Closed);
     assert!(tally.response.quantile_ms(0.99) < 2.0);
     assert_eq!(tally.due, tally.committed);
     assert_eq!(tally.reads, tally.due);
@@ -102,38 +187,142 @@ fn a_closed_loop_hides_what_the_stall_did_to_waiting_users() {
 
 #[test]
 fn poisson_arrivals_come_at_the_rate_asked_for() {
-    let due = run(&mut Pacer::open(200.0, 0, Rng::stream(3, 0, 0))).due as f64;
+    let due = run(open(200.0, 3, 10_000)).due as f64;
     let (expected, deviation) = (2000.0, 2000.0_f64.sqrt());
     assert!((due - expected).abs() < 4.0 * deviation, "{due} arrivals in 10 s at 200 per second");
 }
 
-/// Ends the interval by itself after a number of transactions.
-struct Idle<'a> {
-    timeline: &'a Timeline,
-    left: u64,
+#[test]
+fn an_overload_ends_on_time_with_every_arrival_counted() {
+    // Five times what one client can do in a millisecond each, and a queue of a hundred.
+    let pacer = open(5000.0, 1, 100);
+    let Pacer::Open(arrivals) = pacer.clone() else { unreachable!() };
+    let refill = move |_: u64, _: Turn, _: &mut Attempt| {
+        arrivals.schedule();
+        (MILLISECOND, Ok(Outcome::Committed))
+    };
+    let (mut tally, server, ended) = live(pacer.clone(), ErrorPolicy::default(), refill);
+    ended.unwrap();
+    let Pacer::Open(arrivals) = pacer else { unreachable!() };
+    tally.leave_waiting(arrivals.left_over(0, 10 * SECOND));
+    assert!(server.clock.now_ns() < 10 * SECOND + 2 * MILLISECOND);
+    assert!((tally.due as f64 - 50_000.0).abs() < 4.0 * 50_000.0_f64.sqrt(), "{} were due", tally.due);
+    assert_eq!(tally.committed + tally.skipped, tally.due);
+    assert!((9_900..=10_000).contains(&tally.committed), "{} were run", tally.committed);
+    assert!(tally.left_waiting <= 110, "{} were left", tally.left_waiting);
+    let waited_ms = tally.response.quantile_ms(0.99);
+    assert!(waited_ms < 30.0, "a queue of 100 at 5000 per second is 20 ms long, and p99 was {waited_ms} ms");
 }
 
-impl Client for Idle<'_> {
-    async fn transact(&mut self, _: Turn<'_>, attempt: &mut Attempt) -> Result<Outcome, Fatal> {
+const DEADLOCK: fn() -> Error = || Error::Retryable { code: Code::number(1213) };
+
+#[test]
+fn a_retry_runs_the_same_transaction_again_and_its_time_is_kept_apart() {
+    let every_third = |_: u64, turn: Turn, _: &mut Attempt| match (turn.number % 3, turn.retry) {
+        (0, 0) => (2 * MILLISECOND, Err(DEADLOCK())),
+        _ => (MILLISECOND, Ok(Outcome::Committed)),
+    };
+    let (tally, server, ended) = live(Pacer::Closed, ErrorPolicy::default(), every_third);
+    ended.unwrap();
+    assert_eq!(server.seen[0].number, server.seen[1].number);
+    assert_eq!((server.seen[0].retry, server.seen[1].retry), (0, 1));
+    assert_eq!(tally.retries, server.rolled_back);
+    assert_eq!(tally.retried, tally.retries);
+    assert_eq!(tally.retry_ns, tally.retried * MILLISECOND, "one more try of a millisecond each");
+    assert_eq!(tally.errors.iter().collect::<Vec<_>>(), [("1213".to_owned(), tally.retries)]);
+}
+
+#[test]
+fn retries_end_when_the_time_does() {
+    let never = |_: u64, _: Turn, _: &mut Attempt| (MILLISECOND, Err(DEADLOCK()));
+    let (tally, server, ended) = live(Pacer::Closed, ErrorPolicy::default(), never);
+    ended.unwrap();
+    assert_eq!((tally.due, tally.failed), (1, 1));
+    assert_eq!(server.clock.now_ns(), 10 * SECOND);
+}
+
+#[test]
+fn a_lost_connection_is_opened_again_and_the_transaction_runs_there() {
+    let policy = ErrorPolicy { reconnect: true, ..ErrorPolicy::default() };
+    let lost_once = |_: u64, turn: Turn, _: &mut Attempt| match (turn.number, turn.retry) {
+        (7, 0) => (MILLISECOND, Err(Error::Lost("killed".to_owned()))),
+        _ => (MILLISECOND, Ok(Outcome::Committed)),
+    };
+    let (tally, server, ended) = live(Pacer::Closed, policy, lost_once);
+    ended.unwrap();
+    assert_eq!((tally.reconnects, tally.failed, server.line.reconnected), (1, 0, 2));
+    assert_eq!(tally.committed, tally.due);
+    assert_eq!(tally.errors.total(), 1);
+}
+
+#[test]
+fn a_transaction_whose_commit_went_unanswered_is_not_sent_again() {
+    let policy = ErrorPolicy { reconnect: true, ..ErrorPolicy::default() };
+    let lost_at_commit = |_: u64, turn: Turn, attempt: &mut Attempt| {
+        attempt.committing = turn.number == 7;
+        let answer = if turn.number == 7 { Err(Error::Lost("killed".to_owned())) } else { Ok(Outcome::Committed) };
+        (MILLISECOND, answer)
+    };
+    let (tally, server, ended) = live(Pacer::Closed, policy, lost_at_commit);
+    ended.unwrap();
+    assert_eq!(server.seen.iter().filter(|turn| turn.number == 7).count(), 1);
+    assert_eq!((tally.failed, tally.unknown, tally.reconnects), (1, 1, 1));
+}
+
+#[test]
+fn what_is_not_ignored_ends_the_client_and_leaves_its_counts() {
+    let policy = ErrorPolicy { ignored: Ignored::Codes(vec![Code::number(1020)]), ..ErrorPolicy::default() };
+    let deadlock = |_: u64, turn: Turn, _: &mut Attempt| {
+        (MILLISECOND, if turn.number == 100 { Err(DEADLOCK()) } else { Ok(Outcome::Committed) })
+    };
+    let (tally, _, ended) = live(Pacer::Closed, policy, deadlock);
+    assert!(ended.unwrap_err().to_string().contains("1213"));
+    assert_eq!((tally.committed, tally.failed, tally.due), (100, 1, 101));
+}
+
+/// Ends the interval by itself after a number of transactions.
+struct Idle {
+    timeline: std::sync::Arc<Timeline>,
+    left: u64,
+    line: Line,
+}
+
+impl Client for Idle {
+    type Connection = Line;
+
+    async fn attempt(&mut self, turn: Turn, attempt: &mut Attempt) -> Result<Outcome, Error> {
         attempt.writes += 1;
         self.left -= 1;
         if self.left == 0 {
             self.timeline.stop();
         }
-        Ok(Outcome::Committed)
+        if self.left % 10 == 5 && turn.retry == 0 { Err(DEADLOCK()) } else { Ok(Outcome::Committed) }
     }
+
+    async fn roll_back(&mut self, _: &mut Attempt) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn connection(&mut self) -> &mut Line {
+        &mut self.line
+    }
+}
+
+fn allocations_of(pacer: Pacer) -> u64 {
+    let mut seat = seat(MonotonicClock::sleeping(), pacer, ErrorPolicy::default(), u64::MAX);
+    let board = std::sync::Arc::new(load::Board::new(1, 1));
+    seat.recorder = Rc::new(RefCell::new(seat.recorder.take().on_board(board, 0)));
+    let mut client = Idle { timeline: seat.timeline.clone(), left: 100_000, line: Line::default() };
+    let before = ALLOCATIONS.with(Cell::get);
+    complete(drive(&mut client, &mut seat)).unwrap();
+    let allocated = ALLOCATIONS.with(Cell::get) - before;
+    assert!(seat.recorder.borrow().tally.committed > 80_000);
+    assert!(seat.recorder.borrow().tally.retries > 5_000);
+    allocated
 }
 
 #[test]
 fn the_measured_loop_allocates_nothing() {
-    let timeline = Timeline::default();
-    timeline.open_window(Window { start_ns: 0, end_ns: u64::MAX });
-    let recorder = RefCell::new(Recorder::new(10, true));
-    let clock = MonotonicClock::sleeping();
-    let mut client = Idle { timeline: &timeline, left: 100_000 };
-    let before = ALLOCATIONS.with(Cell::get);
-    complete(drive(&mut client, &mut Pacer::Closed, &clock, &timeline, &recorder)).unwrap();
-    let allocated = ALLOCATIONS.with(Cell::get) - before;
-    assert_eq!(recorder.borrow().tally.committed, 100_000);
-    assert_eq!(allocated, 0, "allocations in 100,000 transactions");
+    assert_eq!(allocations_of(Pacer::Closed), 0, "allocations in 100,000 transactions");
+    assert_eq!(allocations_of(open(1e6, 1, 200_000)), 0, "allocations in 100,000 transactions of an open loop");
 }

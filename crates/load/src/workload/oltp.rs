@@ -311,7 +311,7 @@ fn classic_oltp(options: &Options) -> Result<Oltp, OptionError> {
 pub fn read_write_client<C: Connection>(connection: C) -> Result<impl Client, Error> {
     let oltp = Options::new(READ_WRITE.options, &BTreeMap::new())
         .and_then(|options| modern_oltp(&options, writes(&options, reads(&options)?)?));
-    OltpClient::new(Arc::new(oltp.expect("the defaults of a workload are valid")), 0, 1, connection)
+    OltpClient::new(Arc::new(oltp.expect("the defaults of a workload are valid")), 1, connection)
 }
 
 impl Oltp {
@@ -394,7 +394,7 @@ impl Workload for Oltp {
     }
 
     fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
-        let client = OltpClient::new(Arc::new(self.clone()), u64::from(seat.client), seat.input_seed, connection)?;
+        let client = OltpClient::new(Arc::new(self.clone()), seat.input_seed, connection)?;
         Ok(seat.drive(client))
     }
 

@@ -8,23 +8,22 @@ use super::sql::{KINDS, Kind};
 use super::text::{self, C_BYTES, PAD_BYTES};
 use super::{Oltp, Version};
 use crate::rng::Rng;
-use crate::workload::{Attempt, Client, Fatal, Outcome, Turn};
+use crate::workload::{Attempt, Client, Outcome, Turn};
 
 pub struct OltpClient<C> {
     connection: C,
     workload: Arc<Oltp>,
     /// By kind, then by table; the kinds that the mix lacks have none.
-    statements: [Vec<Statement>; KINDS],
+    prepared: [Vec<Statement>; KINDS],
     /// BEGIN and COMMIT, where statements do not commit themselves.
     brackets: Option<(Statement, Statement)>,
-    client: u64,
     input_seed: u64,
     rng: Rng,
 }
 
 impl<C: Connection> OltpClient<C> {
     /// Prepares BEGIN and COMMIT once, and each kind of statement once per table, as sysbench does.
-    pub fn new(workload: Arc<Oltp>, client: u64, input_seed: u64, mut connection: C) -> Result<Self, Error> {
+    pub fn new(workload: Arc<Oltp>, input_seed: u64, mut connection: C) -> Result<Self, Error> {
         let dialect = connection.dialect();
         let brackets = if workload.mix.transaction {
             let begin = if workload.mix.writes() { dialect.begin_write() } else { "BEGIN" };
@@ -33,17 +32,17 @@ impl<C: Connection> OltpClient<C> {
             None
         };
         let sql = workload.sql();
-        let mut statements: [Vec<Statement>; KINDS] = Default::default();
+        let mut prepared: [Vec<Statement>; KINDS] = Default::default();
         for kind in workload.mix.kinds() {
             for table in 0..workload.tables {
                 let text = sql.prepared(kind, &workload.table_name(table), dialect);
-                statements[kind as usize].push(connection.prepare(&text)?);
+                prepared[kind as usize].push(connection.prepare(&text)?);
             }
         }
-        Ok(OltpClient { connection, workload, statements, brackets, client, input_seed, rng: Rng::stream(0, 0, 0) })
+        Ok(OltpClient { connection, workload, prepared, brackets, input_seed, rng: Rng::stream(0, 0, 0) })
     }
 
-    async fn attempt(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
+    async fn statements(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
         let mix = self.workload.mix;
         if let Some((begin, _)) = self.brackets {
             self.connection.execute(begin, &[]).await?;
@@ -58,7 +57,9 @@ impl<C: Connection> OltpClient<C> {
         self.non_index_updates(mix.non_index_updates, attempt).await?;
         self.delete_inserts(mix.delete_inserts, attempt).await?;
         if let Some((_, commit)) = self.brackets {
+            attempt.committing = true;
             self.connection.execute(commit, &[]).await?;
+            attempt.committing = false;
             attempt.other += 1;
         }
         Ok(())
@@ -80,7 +81,10 @@ impl<C: Connection> OltpClient<C> {
         parameters: &[Value<'_>],
         attempt: &mut Attempt,
     ) -> Result<(), Error> {
-        self.connection.execute(self.statements[kind as usize][table], parameters).await?;
+        // Outside a transaction a statement commits itself.
+        attempt.committing = self.brackets.is_none() && !kind.is_read();
+        self.connection.execute(self.prepared[kind as usize][table], parameters).await?;
+        attempt.committing = false;
         if kind.is_read() {
             attempt.reads += 1;
         } else {
@@ -167,10 +171,21 @@ impl<C: Connection> OltpClient<C> {
         }
         Ok(())
     }
+}
+
+impl<C: Connection> Client for OltpClient<C> {
+    type Connection = C;
+
+    /// Every try of a transaction runs the same inputs.
+    async fn attempt(&mut self, turn: Turn, attempt: &mut Attempt) -> Result<Outcome, Error> {
+        self.rng = Rng::stream(self.input_seed, turn.series, turn.number);
+        self.statements(attempt).await?;
+        Ok(Outcome::Committed)
+    }
 
     /// A failed statement leaves some servers inside a transaction and others outside; ROLLBACK is
     /// right in the first case and refused, or ignored, in the second.
-    async fn roll_back(&mut self, attempt: &mut Attempt) -> Result<(), Fatal> {
+    async fn roll_back(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
         if self.brackets.is_none() {
             return Ok(());
         }
@@ -179,30 +194,11 @@ impl<C: Connection> OltpClient<C> {
                 attempt.other += 1;
                 Ok(())
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     }
-}
 
-impl<C: Connection> Client for OltpClient<C> {
-    /// Repeats the same inputs until the server takes them, or the interval is over.
-    ///
-    /// A duplicate key is part of the game: two clients that replace the same row may both have
-    /// deleted it before either inserts.
-    async fn transact(&mut self, turn: Turn<'_>, attempt: &mut Attempt) -> Result<Outcome, Fatal> {
-        loop {
-            self.rng = Rng::stream(self.input_seed, self.client, turn.number);
-            match self.attempt(attempt).await {
-                Ok(()) => return Ok(Outcome::Committed),
-                Err(Error::Retryable { .. } | Error::Duplicate { .. }) => {
-                    attempt.retries += 1;
-                    self.roll_back(attempt).await?;
-                    if turn.is_over() {
-                        return Ok(Outcome::Failed);
-                    }
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
+    fn connection(&mut self) -> &mut C {
+        &mut self.connection
     }
 }
