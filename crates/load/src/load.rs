@@ -133,6 +133,8 @@ pub struct Load<'a> {
     arrivals: Option<Arc<Arrivals>>,
     options: LoadOptions,
     interrupted: &'a AtomicBool,
+    /// The clients have left the barrier.
+    started: bool,
     /// The tallies of workers that have ended, and what the first of them to fail said.
     tally: Tally,
     fatal: Option<String>,
@@ -189,6 +191,7 @@ impl<'a> Load<'a> {
             arrivals,
             options,
             interrupted,
+            started: false,
             tally: Tally::default(),
             fatal: None,
         };
@@ -201,14 +204,28 @@ impl<'a> Load<'a> {
     /// Starts the clients and lets them run for `warmup` without counting.
     pub fn warm_up(&mut self, warmup: Duration, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
         let start_ns = monotonic_ns();
+        self.start(start_ns);
+        self.watch(start_ns, Some(start_ns + warmup.as_nanos() as u64), live).map(drop)
+    }
+
+    /// Lets the clients go, unless they run already.
+    fn start(&mut self, start_ns: u64) {
+        if std::mem::replace(&mut self.started, true) {
+            return;
+        }
         if let Some(arrivals) = &self.arrivals {
             arrivals.start(start_ns);
         }
         self.gate.open(true);
-        self.watch(start_ns, Some(start_ns + warmup.as_nanos() as u64), live).map(drop)
     }
 
-    /// Measures one interval and waits for the last answers; without an `interval` it lasts until
+    /// Where counts can be read until the last client has ended; None unless the options ask for it.
+    pub fn board(&self) -> Option<Arc<Board>> {
+        self.board.clone()
+    }
+
+    /// Measures one interval and waits for the last answers. Without a warm-up before it the clients
+    /// start here, so that none of their transactions is outside. Without an `interval` it lasts until
     /// the transactions are done or somebody interrupts. `at_end` is called at the interval's end,
     /// before that wait: whoever watches the same interval stops watching there.
     pub fn measure(
@@ -224,6 +241,7 @@ impl<'a> Load<'a> {
         let start_ns = monotonic_ns();
         let end_ns = interval.map(|interval| start_ns + interval.as_nanos() as u64);
         self.timeline.open_window(Window { start_ns, end_ns: end_ns.unwrap_or(u64::MAX) });
+        self.start(start_ns);
         let watched = self.watch(start_ns, end_ns, live);
         self.timeline.close_window(monotonic_ns());
         let end_ns = self.timeline.window().end_ns;

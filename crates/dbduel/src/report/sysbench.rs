@@ -43,6 +43,8 @@ pub struct Figures {
     pub unfinished: Option<u64>,
     /// Arrivals of an open loop that found the queue full.
     pub skipped: u64,
+    /// Arrivals that still waited for a client at the end.
+    pub left_waiting: u64,
     /// Why the run ended before its time.
     pub partial: Option<String>,
 }
@@ -154,11 +156,6 @@ impl Layout {
 
 const NOT_KNOWN: &str = "not stored";
 
-/// `22708`, or that it is not known.
-fn count(value: Option<u64>) -> String {
-    value.map_or_else(|| NOT_KNOWN.to_owned(), |value| value.to_string())
-}
-
 /// A label with its value from column 42 on, which sysbench counts from 1.
 fn labelled(indent: usize, label: &str, value: impl std::fmt::Display) -> String {
     format!("{:indent$}{label:<width$}{value}\n", "", width = 41 - indent)
@@ -182,14 +179,13 @@ fn queries(figures: &Figures) -> String {
     "    queries performed:\n".to_owned() + &rows.collect::<String>()
 }
 
-/// What sysbench has no line for: nothing in most runs.
+/// What sysbench has no line for, but for the first: nothing in most runs.
 fn remarks(figures: &Figures) -> String {
-    let unfinished = figures
-        .unfinished
-        .map(|unfinished| format!("Number of unfinished transactions on forced shutdown: {unfinished}\n\n"));
-    let skipped =
-        (figures.skipped > 0).then(|| format!("Number of skipped arrivals (queue full): {}\n\n", figures.skipped));
-    unfinished.unwrap_or_default() + &skipped.unwrap_or_default()
+    let line = |what: &str, count: u64| format!("Number of {what}: {count}\n\n");
+    let unfinished = figures.unfinished.map(|count| line("unfinished transactions on forced shutdown", count));
+    let counted = [("skipped arrivals (queue full)", figures.skipped), ("arrivals left waiting", figures.left_waiting)];
+    let counted = counted.into_iter().filter(|(_, count)| *count > 0).map(|(what, count)| line(what, count));
+    unfinished.into_iter().chain(counted).collect()
 }
 
 /// The mark of a run that ended before its time, above its block.
