@@ -31,7 +31,14 @@ pub trait Report: Sync {
 }
 
 /// Every report there is; `text` is what a terminal gets.
-pub const REPORTS: &[&dyn Report] = &[&text::Text, &html::Html, &json::Json, &csv::Csv];
+pub const REPORTS: &[&dyn Report] = &[
+    &text::Text,
+    &html::Html,
+    &json::Json,
+    &csv::Csv,
+    &sysbench::Stored(sysbench::Layout::Modern),
+    &sysbench::Stored(sysbench::Layout::Classic),
+];
 
 /// How a report should look, where that is the reader's choice.
 #[derive(Debug, Clone, Copy, Default)]

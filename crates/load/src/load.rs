@@ -122,6 +122,14 @@ struct Running {
 struct Ended {
     tally: Tally,
     fatal: Option<Fatal>,
+    at_ns: u64,
+}
+
+impl Ended {
+    /// Before its first transaction.
+    fn early(fatal: Fatal) -> Ended {
+        Ended { tally: Tally::default(), fatal: Some(fatal), at_ns: monotonic_ns() }
+    }
 }
 
 pub struct Load<'a> {
@@ -138,6 +146,7 @@ pub struct Load<'a> {
     /// The tallies of workers that have ended, and what the first of them to fail said.
     tally: Tally,
     fatal: Option<String>,
+    last_end_ns: u64,
 }
 
 /// Time a connection may take for each step of its set-up, and SQLite's busy time-out.
@@ -194,6 +203,7 @@ impl<'a> Load<'a> {
             started: false,
             tally: Tally::default(),
             fatal: None,
+            last_end_ns: 0,
         };
         for _ in 0..load.workers.len() {
             load.closers.extend(next_ready(&readiness, interrupted)?);
@@ -243,7 +253,11 @@ impl<'a> Load<'a> {
         self.timeline.open_window(Window { start_ns, end_ns: end_ns.unwrap_or(u64::MAX) });
         self.start(start_ns);
         let watched = self.watch(start_ns, end_ns, live);
-        self.timeline.close_window(monotonic_ns());
+        self.timeline.close_window(match &watched {
+            // We only look now and then; a rate is of the time until the last answer.
+            Ok(Watched::AllIsDone) => self.last_end_ns,
+            _ => monotonic_ns(),
+        });
         let end_ns = self.timeline.window().end_ns;
         let cpu_after = self.worker_cpu_ns();
         at_end();
@@ -342,6 +356,7 @@ impl<'a> Load<'a> {
         let fatal = match thread.join() {
             Ok(ended) => {
                 self.tally.add(&ended.tally);
+                self.last_end_ns = self.last_end_ns.max(ended.at_ns);
                 ended.fatal.map(|fatal| fatal.to_string())
             }
             Err(_) => Some("a load thread panicked".to_owned()),
@@ -449,19 +464,19 @@ impl Worker {
             Ok(seated) => seated.into_iter().unzip(),
             Err(error) => {
                 let _ = ready.send(Err(error.to_string()));
-                return Ended { tally: Tally::default(), fatal: Some(error.into()) };
+                return Ended::early(error.into());
             }
         };
         // Nobody listens when the load was given up meanwhile; then the gate says so too.
         let _ = ready.send(Ok(closers));
         if !self.gate.wait() {
-            let fatal = Fatal::new("the load was given up before it started");
-            return Ended { tally: Tally::default(), fatal: Some(fatal) };
+            return Ended::early(Fatal::new("the load was given up before it started"));
         }
         let worked = self.work(tasks, earliest_ns);
+        let at_ns = monotonic_ns();
         let cpu_ns = cpu_clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
         self.cpu_ns_at_end.store(cpu_ns, Ordering::Release);
-        Ended { tally: recorder.take().finish(), fatal: worked.err() }
+        Ended { tally: recorder.take().finish(), fatal: worked.err(), at_ns }
     }
 
     fn recorder(&self) -> Recorder {

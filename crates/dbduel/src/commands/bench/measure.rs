@@ -34,7 +34,10 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let load = Load::prepare(&job.workload, &job.target, options(job, seed), &job.interrupted);
     let mut load = load.map_err(|failure| anyhow!("{failure}"))?;
     if let Some(layout) = layout {
-        say(&layout.heading(&tell::heading(request, seed)))?;
+        say(&layout.heading(&tell::heading(request)))?;
+        if request.rand_seed.is_none() {
+            note(&format!("note: --rand-seed={seed} gives the same inputs again"));
+        }
     }
     if !request.warmup.is_zero() {
         load.warm_up(request.warmup, &mut |_| {}).map_err(|failure| anyhow!("while warming up: {failure}"))?;

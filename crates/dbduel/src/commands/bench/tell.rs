@@ -125,7 +125,7 @@ pub fn percentiles(latencies_ms: &[(f64, u64)], percents: &[f64]) -> Vec<(f64, f
 }
 
 /// What stands above a run in sysbench's layouts.
-pub fn heading(request: &Request, seed: u64) -> Heading {
+pub fn heading(request: &Request) -> Heading {
     let whole_secs = |time: &std::time::Duration| time.as_secs_f64().round() as u64;
     Heading {
         version: format!("dbduel {} (in the layout of {})", env!("CARGO_PKG_VERSION"), layout_name(request)),
@@ -133,8 +133,7 @@ pub fn heading(request: &Request, seed: u64) -> Heading {
         rate: request.rate.map(|rate| rate.round() as u64),
         report_interval_s: request.report_interval.as_ref().map(whole_secs),
         checkpoints_s: request.checkpoints.iter().map(whole_secs).collect(),
-        // Also a seed that we drew ourselves is said: it is how to get the same inputs again.
-        seed: Some(seed),
+        seed: request.rand_seed,
         about: about(request),
     }
 }
