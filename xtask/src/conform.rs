@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use driver::Admin;
-use load::{Load, LoadOptions, OptionValue, Options, Tally, Target, Workload};
+use load::{Load, LoadOptions, Loader, OptionValue, Options, Tally, Target, Workload};
 
 use crate::held::{Held, dbduel};
 use expected::Expected;
@@ -101,11 +101,13 @@ fn print(server: &str, title: &str, done: &Done, lines: &[Line]) -> usize {
 }
 
 /// Makes the script's tables anew: some scripts change them, and what they find is part of the table.
-fn load_afresh(workload: &dyn Workload, admin: &mut Admin) -> Result<()> {
+fn load_afresh(workload: &dyn Workload, target: &Target) -> Result<()> {
+    let mut admin = Admin::connect(target.dialect, &target.endpoint, &target.login, Duration::from_secs(30))?;
     for table in workload.tables(admin.dialect()) {
         admin.run(&format!("DROP TABLE IF EXISTS {}", table.name))?;
     }
-    load::load_tables(workload, DATA_SEED, admin, &mut |_| ()).context("cannot load the tables")
+    let loader = Loader { target, sessions: 2, interrupted: &AtomicBool::new(false) };
+    loader.load(workload, DATA_SEED, &mut |_| ()).context("cannot load the tables")
 }
 
 /// Runs one client, again and for longer until it has done enough transactions.

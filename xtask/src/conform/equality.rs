@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use driver::{Admin, Dialect, Endpoint, Login};
+use load::Target;
 
 use super::expected::MARIADB;
 use super::load_afresh;
@@ -18,8 +19,9 @@ pub fn run(mariadb: &Held, postgres: &Held) -> Result<usize> {
         let row = MARIADB.iter().find(|row| row.script.title == title).expect("the title is in the table");
         let workload = row.script.build()?;
         let mut digests = Vec::new();
-        for mut admin in [mariadb.admin("sbtest")?, postgres.admin("sbtest")?, sqlite(folder.path())?] {
-            load_afresh(&*workload, &mut admin)?;
+        for target in [mariadb.target()?, postgres.target()?, sqlite(folder.path())] {
+            load_afresh(&*workload, &target)?;
+            let mut admin = Admin::connect(target.dialect, &target.endpoint, &target.login, Duration::from_secs(30))?;
             let table = workload.tables(admin.dialect()).remove(0).name;
             digests.push(digest(&mut admin, &table)?);
         }
@@ -34,10 +36,9 @@ pub fn run(mariadb: &Held, postgres: &Held) -> Result<usize> {
     Ok(wrong)
 }
 
-fn sqlite(folder: &std::path::Path) -> Result<Admin> {
+fn sqlite(folder: &std::path::Path) -> Target {
     let login = Login { user: String::new(), password: None, database: None, on_connect: Vec::new() };
-    let file = Endpoint::File(folder.join("equality.db"));
-    Ok(Admin::connect(Dialect::Sqlite, &file, &login, Duration::from_secs(30))?)
+    Target { dialect: Dialect::Sqlite, endpoint: Endpoint::File(folder.join("equality.db")), login }
 }
 
 /// Number and digest of all rows. PostgreSQL shows a CHAR with the spaces that fill it and MySQL

@@ -17,7 +17,7 @@ pub fn run(options: &Conform, server: &Held) -> Result<usize> {
     let mut wrong = 0;
     for row in MARIADB {
         let workload = row.script.build()?;
-        load_afresh(&*workload, &mut admin)?;
+        load_afresh(&*workload, &server.target()?)?;
         // The first statement on a new table reads its statistics, once; that is no part of any script.
         run_client(&workload, &server.target()?, 1)?;
         let (idle, cost) = reading_and_its_cost(&mut admin)?;

@@ -19,7 +19,7 @@ pub fn run(options: &Conform, server: &Held) -> Result<usize> {
     let mut wrong = 0;
     for (prepared, row) in POSTGRES {
         let workload = row.script.build()?;
-        load_afresh(&*workload, &mut server.admin("sbtest")?)?;
+        load_afresh(&*workload, &server.target()?)?;
         let first = reading(server)?;
         let before = reading(server)?;
         let done = run_client(&workload, &server.target()?, options.events)?;
