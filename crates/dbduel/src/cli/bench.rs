@@ -112,8 +112,6 @@ pub struct Request {
     pub workload: &'static load::WorkloadKind,
     /// As given, our default number of rows included; the workload fills in the rest.
     pub workload_options: BTreeMap<String, OptionValue>,
-    /// The line was written in sysbench's form.
-    pub sysbench_form: bool,
     pub compat: Option<Compat>,
     pub target: TargetUrl,
     pub password_file: Option<PathBuf>,

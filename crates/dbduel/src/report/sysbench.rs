@@ -60,11 +60,11 @@ pub struct Latency {
     pub sum_ms: Option<f64>,
 }
 
-/// One percentile; its value by the rule of [`Buckets`].
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// One percentile; its value by the rule of [`Buckets`], where it is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Percentile {
     pub percent: f64,
-    pub value_ms: f64,
+    pub value_ms: Option<f64>,
 }
 
 /// How evenly the clients were served: mean and population standard deviation over them.

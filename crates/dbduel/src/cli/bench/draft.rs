@@ -178,7 +178,6 @@ impl Draft {
             action,
             workload,
             workload_options,
-            sysbench_form,
             compat,
             target: self.target.resolve()?,
             password_file: self.password_file,

@@ -37,7 +37,7 @@ fn our_own_form_has_sysbench_s_defaults_and_our_report() {
     assert_eq!((request.action, request.format, request.compat), (Action::Bench, Format::Text, None));
     assert_eq!(number(&request, "rows"), Some(10_000));
     assert_eq!(request.reconnect, Reconnect::On);
-    assert!(!request.sysbench_form && request.notes.is_empty());
+    assert!(request.notes.is_empty());
 }
 
 #[test]

@@ -1,18 +1,19 @@
 //! `prepare`, `check`, `cleanup` and sysbench's `prewarm`: a workload's tables on a running server.
 
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use driver::{Admin, Closer};
+use driver::Admin;
 use indicatif::{ProgressBar, ProgressStyle};
-use load::{Table, load_tables};
+use load::{Loader, Table};
 
 use super::server::listed;
 use super::{Failure, Job, note, say};
 use crate::cli::exit;
+
+/// Sessions that load side by side, unless more clients are asked for.
+const SESSIONS: usize = 4;
 
 pub fn prepare(job: &Job) -> Result<u8, Failure> {
     let mut admin = match job.database()? {
@@ -32,10 +33,10 @@ pub fn prepare(job: &Job) -> Result<u8, Failure> {
     let tables = job.workload.tables(job.target.dialect);
     let rows = tables.iter().map(|table| table.rows).sum();
     let bar = Bar::new(rows);
-    let closer = admin.closer().context("cannot prepare for an interruption")?;
-    let loaded = until_interrupted(&job.interrupted, &closer, || {
-        load_tables(job.workload.as_ref(), job.data_seed(), &mut admin, &mut |so_far| bar.loaded(so_far))
-    });
+    drop(admin);
+    let sessions = SESSIONS.max(job.request.clients as usize);
+    let loader = Loader { target: &job.target, sessions, interrupted: &job.interrupted };
+    let loaded = loader.load(job.workload.as_ref(), job.data_seed(), &mut |so_far| bar.loaded(so_far));
     bar.end();
     loaded
         .with_context(|| format!("cannot load the data\n  next: drop what is there with `{}`", job.cleanup_line()))?;
@@ -129,24 +130,4 @@ impl Bar {
             bar.finish_and_clear();
         }
     }
-}
-
-/// How soon a load notices an interruption.
-const INTERRUPTION_POLL: Duration = Duration::from_millis(50);
-
-/// Does some work over a session, and cuts the session off when somebody asks dbduel to stop.
-fn until_interrupted<T>(interrupted: &AtomicBool, closer: &Closer, work: impl FnOnce() -> T) -> T {
-    let (done, ended) = mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            while ended.recv_timeout(INTERRUPTION_POLL) == Err(mpsc::RecvTimeoutError::Timeout) {
-                if interrupted.load(Ordering::Relaxed) {
-                    closer.close();
-                }
-            }
-        });
-        let worked = work();
-        drop(done);
-        worked
-    })
 }

@@ -88,7 +88,7 @@ pub fn part(request: &Request, from: &Mark, to: &Mark, extremes_ns: Option<(u64,
 
 fn bucketed(latencies_ms: &[(f64, u64)], percents: &[f64]) -> Vec<Percentile> {
     let buckets = Buckets::new(latencies_ms.iter().copied());
-    let percentile = |percent: &f64| Percentile { percent: *percent, value_ms: buckets.percentile_ms(*percent) };
+    let percentile = |percent: &f64| Percentile { percent: *percent, value_ms: Some(buckets.percentile_ms(*percent)) };
     percents.iter().map(percentile).collect()
 }
 
@@ -103,10 +103,11 @@ fn fairness(counted: &Reading) -> Fairness {
 pub fn interval_percentile(request: &Request, seen: &Reading, oldest_ms: Option<f64>) -> Option<Percentile> {
     let percent = *request.percentiles.first()?;
     let ended = seen.committed + seen.rolled_back + seen.failed;
-    Some(match oldest_ms {
-        Some(oldest_ms) if ended == 0 => Percentile { percent, value_ms: oldest_ms },
-        _ => Percentile { percent, value_ms: Buckets::new(seen.latencies_ms()).percentile_ms(percent) },
-    })
+    let value_ms = match oldest_ms {
+        Some(oldest_ms) if ended == 0 => oldest_ms,
+        _ => Buckets::new(seen.latencies_ms()).percentile_ms(percent),
+    };
+    Some(Percentile { percent, value_ms: Some(value_ms) })
 }
 
 /// Percentiles of ascending values with their counts.

@@ -24,7 +24,8 @@ pub fn heading(heading: &Heading) -> String {
 
 pub fn interval(interval: &IntervalFigures) -> String {
     let rate = |count| per_second(count, interval.interval_s);
-    let Percentile { percent, value_ms } = interval.percentile.unwrap_or(Percentile { percent: 0.0, value_ms: 0.0 });
+    let Percentile { percent, value_ms } = interval.percentile.unwrap_or_default();
+    let value_ms = value_ms.unwrap_or(0.0);
     format!(
         "[{:4.0}s] threads: {}, tps: {:.2}, reads/s: {:.2}, writes/s: {:.2} response time: {value_ms:.2}ms ({percent}%)\n",
         interval.elapsed_s,
@@ -71,7 +72,7 @@ fn reconnects(figures: &Figures) -> String {
 fn request(figures: &Figures) -> String {
     let time = |value_ms: Option<f64>| value_ms.map_or_else(|| NOT_KNOWN.to_owned(), |ms| format!("{ms:10.2}ms"));
     let row = |label: &str, value_ms| format!("         {label:<32}{}\n", time(value_ms));
-    let percentile = |it: &Percentile| row(&format!("approx. {:>3} percentile:", it.percent), Some(it.value_ms));
+    let percentile = |it: &Percentile| row(&format!("approx. {:>3} percentile:", it.percent), it.value_ms);
     let latency = &figures.latency;
     [
         "    per-request statistics:\n".to_owned(),

@@ -26,7 +26,8 @@ pub fn interval(interval: &IntervalFigures) -> String {
     let IntervalFigures { elapsed_s, interval_s, clients, .. } = *interval;
     let rate = |count| per_second(count, interval_s);
     let queries = interval.reads + interval.writes + interval.other;
-    let Percentile { percent, value_ms } = interval.percentile.unwrap_or(Percentile { percent: 0.0, value_ms: 0.0 });
+    let Percentile { percent, value_ms } = interval.percentile.unwrap_or_default();
+    let value_ms = value_ms.unwrap_or(0.0);
     let mut lines = format!(
         "[ {elapsed_s:.0}s ] thds: {clients} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms,{percent}%): {value_ms:.2} err/s: {:.2} reconn/s: {:.2}\n",
         rate(interval.transactions),
@@ -70,7 +71,7 @@ pub fn block(figures: &Figures) -> String {
 fn latency(figures: &Figures) -> String {
     let value = |value: Option<f64>| value.map_or_else(|| NOT_KNOWN.to_owned(), |value| format!("{value:.2}"));
     let row = |label: &str, value: &str| format!("         {label:<22}{value:>22}\n");
-    let percentile = |it: &Percentile| row(&format!("{}th percentile:", it.percent), &format!("{:.2}", it.value_ms));
+    let percentile = |it: &Percentile| row(&format!("{}th percentile:", it.percent), &value(it.value_ms));
     let percentiles = match figures.percentiles.as_slice() {
         // As sysbench has it: this line alone ends four columns before the others.
         [] => "         percentile stats:               disabled\n".to_owned(),

@@ -13,7 +13,7 @@ fn modern_run() -> Figures {
         interval_s: 4.162_28,
         total_s: 4.160_7,
         latency: Latency { min_ms: Some(0.62), avg_ms: Some(5.02), max_ms: Some(388.71), sum_ms: Some(8_142.71) },
-        percentiles: vec![Percentile { percent: 95.0, value_ms: 13.46 }],
+        percentiles: vec![Percentile { percent: 95.0, value_ms: Some(13.46) }],
         fairness: Some(Fairness::over(&[(888, 4.151_4), (734, 3.991_4)])),
         ..Figures::default()
     }
@@ -65,7 +65,7 @@ fn the_block_of_0_4_says_a_published_run_exactly() {
         interval_s: 300.022_5,
         total_s: 300.022_5,
         latency: Latency { min_ms: Some(14.91), avg_ms: Some(35.58), max_ms: Some(820.20), sum_ms: Some(1_199_022.7) },
-        percentiles: vec![Percentile { percent: 95.0, value_ms: 69.20 }],
+        percentiles: vec![Percentile { percent: 95.0, value_ms: Some(69.20) }],
         fairness: Some(Fairness {
             events_mean: 8424.5,
             events_deviation: 22.07,
@@ -113,7 +113,7 @@ fn two_seconds() -> IntervalFigures {
         reads: 12_264,
         writes: 3_504,
         other: 1_752,
-        percentile: Some(Percentile { percent: 95.0, value_ms: 12.52 }),
+        percentile: Some(Percentile { percent: 95.0, value_ms: Some(12.52) }),
         ..IntervalFigures::default()
     }
 }
@@ -180,7 +180,7 @@ Threads started!
 fn percentiles_can_be_left_out_or_be_several() {
     let without = Layout::Modern.block(&Figures { percentiles: Vec::new(), ..modern_run() });
     assert!(without.contains("\n         percentile stats:               disabled\n"), "{without}");
-    let percentile = |percent| Percentile { percent, value_ms: 9.5 };
+    let percentile = |percent| Percentile { percent, value_ms: Some(9.5) };
     let several = Figures { percentiles: vec![percentile(99.0), percentile(99.9)], ..modern_run() };
     let modern = Layout::Modern.block(&several);
     let rows = format!("         {:<40}9.50\n         {:<40}9.50\n", "99th percentile:", "99.9th percentile:");
