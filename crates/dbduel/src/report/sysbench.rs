@@ -25,9 +25,7 @@ pub enum Layout {
 /// What one run, or one part of it between checkpoints, came to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
-    pub reads: u64,
-    pub writes: u64,
-    pub other: u64,
+    pub queries: Option<Queries>,
     /// Events that ended well.
     pub transactions: u64,
     /// Attempts that were made again; 0.4 calls them deadlocks.
@@ -49,6 +47,20 @@ pub struct Figures {
     pub left_waiting: u64,
     /// Why the run ended before its time.
     pub partial: Option<String>,
+}
+
+/// Statements by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Queries {
+    pub reads: u64,
+    pub writes: u64,
+    pub other: u64,
+}
+
+impl Queries {
+    pub fn total(self) -> u64 {
+        self.reads + self.writes + self.other
+    }
 }
 
 /// Exact values over all events, in milliseconds.
@@ -173,11 +185,19 @@ fn per_second(count: u64, interval_s: f64) -> f64 {
     if interval_s > 0.0 { count as f64 / interval_s } else { 0.0 }
 }
 
+/// One of the counts of statements.
+type CountOf = fn(Queries) -> u64;
+
 /// The block that both layouts begin with.
 fn queries(figures: &Figures) -> String {
-    let Figures { reads, writes, other, .. } = *figures;
-    let rows = [("read:", reads), ("write:", writes), ("other:", other), ("total:", reads + writes + other)];
-    let rows = rows.iter().map(|(label, value)| labelled(8, label, value));
+    let kinds: [(&str, CountOf); 4] = [
+        ("read:", |queries| queries.reads),
+        ("write:", |queries| queries.writes),
+        ("other:", |queries| queries.other),
+        ("total:", Queries::total),
+    ];
+    let count = |of: CountOf| figures.queries.map_or(NOT_KNOWN.to_owned(), |it| of(it).to_string());
+    let rows = kinds.into_iter().map(|(label, of)| labelled(8, label, count(of)));
     "    queries performed:\n".to_owned() + &rows.collect::<String>()
 }
 

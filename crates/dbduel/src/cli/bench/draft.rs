@@ -19,6 +19,8 @@ const DEFAULT_SECS: u64 = 10;
 const DEFAULT_ROWS: i64 = 10_000;
 const CLASSIC_REQUESTS: u64 = 10_000;
 const PERCENTILES: [f64; 4] = [50.0, 95.0, 99.0, 99.9];
+/// Longest wait for what still runs at the end, when nothing was said about it.
+const DRAIN_MAX: Duration = Duration::from_secs(60);
 const SYSBENCH_PERCENTILE: f64 = 95.0;
 
 /// What has been read so far; None where nothing was said.
@@ -196,7 +198,7 @@ impl Draft {
             reconnect: self.reconnect.unwrap_or(Reconnect::On),
             ignore_errors: self.ignore_errors,
             workers: self.workers,
-            forced_shutdown: self.forced_shutdown.unwrap_or(ForcedShutdown::Off),
+            forced_shutdown: self.forced_shutdown.unwrap_or(ForcedShutdown::After(DRAIN_MAX)),
             format,
             notes: self.notes,
         })

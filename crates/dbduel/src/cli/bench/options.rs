@@ -195,7 +195,7 @@ pub static FLAGS: &[Flag] = &[
         "queue",
         &[],
         "N",
-        "Let at most this many arrivals of --rate wait for a free client; more are skipped and counted",
+        "Let at most this many arrivals of --rate wait for a free client; more are skipped and counted [default: 131072]",
         |draft, text| {
             draft.queue = Some(count(text, 1, 100_000_000)? as u32);
             Ok(())
@@ -223,7 +223,7 @@ pub static FLAGS: &[Flag] = &[
         "percentiles",
         &["percentile"],
         "LIST",
-        "Tell these percentiles of the response time; 0 tells none [default: 50,95,99,99.9]",
+        "Tell these percentiles of the response time; 0 tells none [default: 50,95,99,99.9; 95 in sysbench's layouts]",
         |draft, text| {
             draft.percentiles = Some(if text == "0" { Vec::new() } else { values::list(text, percentile)? });
             Ok(())
@@ -237,7 +237,7 @@ pub static FLAGS: &[Flag] = &[
         "rand-seed",
         &["seed-rng"],
         "N",
-        "Draw data and inputs from this number; equal numbers give equal inputs for any number of clients [default: 1]",
+        "Draw data and inputs from this number; equal numbers give equal ones for any number of clients [default: 1 for data, a new one for inputs]",
         |draft, text| {
             draft.rand_seed = Some(count(text, 0, i64::MAX as u64)?).filter(|seed| *seed > 0);
             Ok(())
@@ -268,7 +268,7 @@ pub static FLAGS: &[Flag] = &[
         "forced-shutdown",
         &[],
         "TIME",
-        "Cut off what still runs this long after the end, in seconds or per cent of --duration [default: off]",
+        "Cut off what still runs this long after the end, in seconds or per cent of --duration; off waits on [default: 60]",
         |draft, text| {
             draft.forced_shutdown = Some(forced_shutdown(text)?);
             Ok(())

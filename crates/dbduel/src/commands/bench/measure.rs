@@ -16,9 +16,7 @@ use crate::report::sysbench::{Buckets, Figures, Layout};
 
 /// As many arrivals as sysbench lets wait.
 const QUEUE_MAX: u64 = 131_072;
-/// Longest wait for what still runs at the end, when nothing was said about it.
-const DRAIN_MAX: Duration = Duration::from_secs(60);
-/// Sizes the series of a run without a time limit.
+/// Sizes the series of a run without a time limit, and ends a wait that has none.
 const ENDLESS: Duration = Duration::from_secs(86_400);
 
 pub fn bench(job: &Job) -> Result<u8, Failure> {
@@ -182,9 +180,9 @@ fn options(job: &Job, input_seed: u64) -> LoadOptions {
 
 fn drain_max(request: &Request) -> Duration {
     match request.forced_shutdown {
-        ForcedShutdown::Off => DRAIN_MAX,
+        ForcedShutdown::Off => ENDLESS,
         ForcedShutdown::After(time) => time,
-        ForcedShutdown::Share(share) => request.duration.map_or(DRAIN_MAX, |duration| duration.mul_f64(share)),
+        ForcedShutdown::Share(share) => request.duration.map_or(ENDLESS, |duration| duration.mul_f64(share)),
     }
 }
 

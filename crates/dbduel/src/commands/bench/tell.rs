@@ -11,7 +11,7 @@ use super::watch::Mark;
 use crate::cli::bench::{Compat, Request};
 use crate::observe::Readings;
 use crate::report::bench::{BenchReport, Times};
-use crate::report::sysbench::{Buckets, Fairness, Figures, Heading, Latency, Percentile};
+use crate::report::sysbench::{Buckets, Fairness, Figures, Heading, Latency, Percentile, Queries};
 use crate::trial;
 
 /// A load thread that used more of its core had no room left.
@@ -32,9 +32,7 @@ pub fn whole(request: &Request, tally: &Tally, counted: &Reading) -> Figures {
     let total_s = (tally.interval_ns + tally.drain_ns) as f64 / 1e9;
     let latencies = &tally.response;
     Figures {
-        reads: tally.reads,
-        writes: tally.writes,
-        other: tally.other,
+        queries: Some(Queries { reads: tally.reads, writes: tally.writes, other: tally.other }),
         transactions: tally.committed + tally.rolled_back,
         ignored_errors: tally.retries,
         reconnects: Some(tally.reconnects),
@@ -63,9 +61,7 @@ pub fn part(request: &Request, from: &Mark, to: &Mark, extremes_ns: Option<(u64,
     let sum_ms = seen.latency_ns_sum as f64 / 1e6;
     let (least_ns, most_ns) = extremes_ns.unwrap_or((0, 0));
     Figures {
-        reads: seen.reads,
-        writes: seen.writes,
-        other: seen.other,
+        queries: Some(Queries { reads: seen.reads, writes: seen.writes, other: seen.other }),
         transactions: events,
         ignored_errors: seen.retries,
         reconnects: Some(seen.reconnects),

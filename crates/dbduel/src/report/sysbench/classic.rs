@@ -37,16 +37,16 @@ pub fn interval(interval: &IntervalFigures) -> String {
 }
 
 pub fn block(figures: &Figures) -> String {
-    let rated = |label, value| rated(label, Some(value), figures.interval_s);
+    let rated = |label, value| rated(label, value, figures.interval_s);
     let busy = figures.latency.sum_ms.map_or_else(|| NOT_KNOWN.to_owned(), |sum_ms| format!("{:.4}", sum_ms / 1e3));
     [
         partial(figures),
         "OLTP test statistics:\n".to_owned(),
         queries(figures),
-        rated("transactions:", figures.transactions),
-        rated("deadlocks:", figures.ignored_errors),
-        rated("read/write requests:", figures.reads + figures.writes),
-        rated("other operations:", figures.other),
+        rated("transactions:", Some(figures.transactions)),
+        rated("deadlocks:", Some(figures.ignored_errors)),
+        rated("read/write requests:", figures.queries.map(|it| it.reads + it.writes)),
+        rated("other operations:", figures.queries.map(|it| it.other)),
         reconnects(figures),
         "\n".to_owned(),
         remarks(figures),

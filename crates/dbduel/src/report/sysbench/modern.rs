@@ -1,8 +1,8 @@
 //! The layout of sysbench 1.0.
 
 use super::{
-    Figures, Heading, IntervalFigures, NOT_KNOWN, Percentile, fairness, labelled, partial, per_second, queries, rated,
-    remarks,
+    Figures, Heading, IntervalFigures, NOT_KNOWN, Percentile, Queries, fairness, labelled, partial, per_second,
+    queries, rated, remarks,
 };
 
 pub fn heading(heading: &Heading) -> String {
@@ -45,14 +45,13 @@ pub fn interval(interval: &IntervalFigures) -> String {
 }
 
 pub fn block(figures: &Figures) -> String {
-    let total = figures.reads + figures.writes + figures.other;
     let rated = |label, value| rated(label, value, figures.interval_s);
     [
         partial(figures),
         "SQL statistics:\n".to_owned(),
         queries(figures),
         rated("transactions:", Some(figures.transactions)),
-        rated("queries:", Some(total)),
+        rated("queries:", figures.queries.map(Queries::total)),
         rated("ignored errors:", Some(figures.ignored_errors)),
         rated("reconnects:", figures.reconnects),
         "\n".to_owned(),

@@ -5,7 +5,7 @@
 use anyhow::Result;
 
 use super::super::{Evidence, Options, Report};
-use super::{Buckets, Figures, Latency, Layout, Percentile};
+use super::{Buckets, Figures, Latency, Layout, Percentile, Queries};
 use crate::store::format::{Status, TrialRecord, point_text};
 
 /// sysbench's default percentile, which a record of enough transactions holds.
@@ -68,9 +68,11 @@ fn figures(trial: &TrialRecord, duration_s: f64) -> Figures {
     let percentile = Percentile { percent: PERCENT, value_ms: metric("latency_ms_p95").map(bucketed) };
     let total_s = duration_s + metric("drain_s").unwrap_or(0.0);
     Figures {
-        reads: count("queries.read"),
-        writes: count("queries.write"),
-        other: count("queries.other"),
+        queries: metric("queries.read").map(|reads| Queries {
+            reads: reads as u64,
+            writes: count("queries.write"),
+            other: count("queries.other"),
+        }),
         transactions,
         ignored_errors: count("transactions.retries"),
         reconnects: metric("reconnects").map(|reconnects| reconnects as u64),
