@@ -63,11 +63,12 @@ pub fn point_select() -> Result<Arc<dyn Workload>> {
 /// The MariaDB of this machine with `sbtest1` in it.
 pub fn loaded_mariadb(root: &Path) -> Result<Held> {
     let server = Held::start_or_fail(&dbduel(root)?, "mariadb@system", &[])?;
-    load(&server)?;
+    load_point_select(&server)?;
     Ok(server)
 }
 
-fn load(server: &Held) -> Result<()> {
+/// `sbtest1` with [`ROWS`] rows, for any of the OLTP scripts.
+pub fn load_point_select(server: &Held) -> Result<()> {
     let (target, interrupted) = (server.target()?, AtomicBool::new(false));
     let loader = Loader { target: &target, sessions: 2, interrupted: &interrupted };
     loader.load(&*point_select()?, 1, &mut |_| ()).context("cannot load the tables")

@@ -29,6 +29,7 @@ fn login(user: &str, password: &str) -> Login {
         password: (!password.is_empty()).then(|| Secret::new(password)),
         database: Some(variable("DBDUEL_TEST_DATABASE")),
         on_connect: Vec::new(),
+        ..Login::default()
     }
 }
 
@@ -125,7 +126,7 @@ fn check_killed(dialect: Dialect, own_number: &str, kill: &str) {
     admin(dialect).rows(&kill.replace("{}", &number)).unwrap();
     // The server may take one more statement before it sees that it was told to go.
     let outcome = (0..1000).find_map(|_| victim.value("SELECT 1").err());
-    assert!(matches!(outcome, Some(Error::Lost(_))), "{outcome:?}");
+    assert!(matches!(outcome, Some(Error::Lost { .. })), "{outcome:?}");
 }
 
 fn check_long_row(dialect: Dialect) {

@@ -227,6 +227,7 @@ impl Engine for MysqlFamily {
             password: places.password.clone(),
             database: database.map(str::to_owned),
             on_connect: Vec::new(),
+            ..Login::default()
         };
         let mut arguments = self.common_arguments(installation, options.data);
         arguments.extend(connection_arguments(places, &socket));

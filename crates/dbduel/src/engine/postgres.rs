@@ -163,6 +163,7 @@ impl Engine for Postgres {
             password,
             database: Some(database.to_owned()),
             on_connect: Vec::new(),
+            ..Login::default()
         };
         let load = match places.port {
             Some(port) => Endpoint::Tcp { host: "127.0.0.1".to_owned(), port },
