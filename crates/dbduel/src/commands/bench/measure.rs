@@ -33,7 +33,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let mut load = load.map_err(|failure| anyhow!("{failure}"))?;
     if let Some(layout) = layout {
         say(&layout.heading(&tell::heading(request)))?;
-        if request.rand_seed.is_none() {
+        if request.rand_seed.is_none() && layout == Layout::Modern {
             note(&format!("note: --rand-seed={seed} gives the same inputs again"));
         }
     }
