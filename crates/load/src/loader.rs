@@ -38,19 +38,26 @@ pub fn load_tables(
         for sql in &table.finish {
             admin.run(sql)?;
         }
-        expect_transactional(admin, table)?;
+        expect_engine(admin, table)?;
     }
     progress(loaded);
     Ok(())
 }
 
 /// MySQL 5.0 makes a MyISAM table for `ENGINE=InnoDB` when InnoDB could not start, without an error.
-fn expect_transactional(admin: &mut Admin, table: &Table) -> Result<(), Error> {
+fn expect_engine(admin: &mut Admin, table: &Table) -> Result<(), Error> {
+    let Some(asked) = table.create.iter().find_map(|sql| engine_of(sql)) else { return Ok(()) };
     let ddl = show_table(admin, &table.name)?;
-    if admin.dialect() == Dialect::MySql && !ddl.contains("ENGINE=InnoDB") {
-        return Err(Error::Protocol(format!("the server made {} without InnoDB: {ddl}", table.name)));
+    if !engine_of(&ddl).is_some_and(|made| made.eq_ignore_ascii_case(asked)) {
+        let name = &table.name;
+        return Err(Error::Protocol(format!("the server made {name} without the engine {asked}: {ddl}")));
     }
     Ok(())
+}
+
+/// The word behind `ENGINE=`, which only MySQL's dialect has.
+fn engine_of(sql: &str) -> Option<&str> {
+    sql.split_once("ENGINE=")?.1.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next()
 }
 
 /// One table as its server describes it: CREATE statements, or the nearest that it offers.
