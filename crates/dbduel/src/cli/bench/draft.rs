@@ -239,7 +239,7 @@ fn spec_of(kind: &'static WorkloadKind, name: &str) -> Option<&'static OptionSpe
     let plain = name.strip_prefix("oltp-").unwrap_or(name);
     let wanted = options::RENAMED.iter().find(|(old, _)| *old == name).map_or(plain, |(_, new)| new);
     let is_it = |known: &str| normal(known) == wanted;
-    kind.options.iter().find(|spec| is_it(spec.name) || spec.alias.is_some_and(is_it))
+    kind.options.iter().find(|spec| spec.names().any(is_it))
 }
 
 fn workload_options(
@@ -312,8 +312,7 @@ fn ending_hint(verb: Verb, word: &str) -> String {
 
 /// An option that nobody knows: most often a slip of the fingers.
 fn unknown(given: &Given) -> String {
-    let specs = WORKLOADS.iter().flat_map(|kind| kind.options);
-    let of_workloads = specs.flat_map(|spec| [Some(spec.name), spec.alias]).flatten().map(normal);
+    let of_workloads = WORKLOADS.iter().flat_map(|kind| kind.options).flat_map(OptionSpec::names).map(normal);
     let known: Vec<String> = options::names().map(str::to_owned).chain(of_workloads).collect();
     let near = nearest(&given.name, known.iter().map(String::as_str));
     let near = near.map_or(String::new(), |near| format!("; did you mean --{near}?"));

@@ -66,7 +66,8 @@ pub fn workload_help(verb: Verb, kind: &'static WorkloadKind) -> String {
         kind.description
     );
     for spec in kind.options.iter().filter(|spec| spec.name != "compat") {
-        text.push_str(&entry(&option_name(spec), &format!("{} [default: {}]", spec.help, default(spec))));
+        let beside = spec.compat_default.map_or(String::new(), |default| format!("; {default} with --compat"));
+        text.push_str(&entry(&option_name(spec), &format!("{} [default: {}{beside}]", spec.help, default(spec))));
     }
     text.push_str("\nOptions:\n");
     text + &flags_help(verb)
@@ -80,7 +81,7 @@ fn default(spec: &OptionSpec) -> String {
 }
 
 fn option_name(spec: &OptionSpec) -> String {
-    let alias = spec.alias.map_or(String::new(), |alias| format!(", --{}", normal(alias)));
+    let alias = spec.aliases.first().map_or(String::new(), |alias| format!(", --{}", normal(alias)));
     format!("--{}{alias}{}", normal(spec.name), if draft::is_switch(spec) { "" } else { " VALUE" })
 }
 

@@ -34,7 +34,6 @@ pub const RENAMED: &[(&str, &str)] = &[
     ("oltp-dist-iter", "rand-spec-iter"),
     ("oltp-dist-pct", "rand-spec-pct"),
     ("oltp-dist-res", "rand-spec-res"),
-    ("mysql-table-engine", "mysql-storage-engine"),
 ];
 
 pub fn find(name: &str) -> Option<&'static Flag> {
@@ -372,9 +371,27 @@ pub static FLAGS: &[Flag] = &[
         "compressed connections are not supported; leave it out"
     ),
     refused!("mysql-ssl-cipher", Value, [""], "the cipher cannot be chosen; leave it out"),
+    noted!("oltp-connect-delay", Value, "nothing waits after a connect"),
+    refused!("oltp-user-delay-min", Value, ["0"], "clients do not think between statements; leave it out"),
+    refused!("oltp-user-delay-max", Value, ["0"], "clients do not think between statements; leave it out"),
+    refused!(
+        "oltp-point-select-mysql-handler",
+        Switch,
+        ["off", "false", "0"],
+        "point selects use SELECT; leave it out"
+    ),
+    refused!("oltp-point-select-all-cols", Switch, ["off", "false", "0"], "point selects read c; leave it out"),
+    refused!("oltp-sp-name", Value, [""], "stored procedures are not run; leave it out"),
+    value("oltp-reconnect-mode", &[], "", "", |draft, text| match choice(text, &["session", "transaction"]) {
+        Ok(0) => Ok(()),
+        Ok(_) => {
+            draft.reconnect = Some(Reconnect::Every(1));
+            Ok(())
+        }
+        Err(why) => Err(format!("{why}; a connection lasts for one transaction at least")),
+    }),
     refused!("tx-jitter", Value, ["0"], "arrivals are spaced by --arrivals poisson or constant"),
     refused!("mysql-engine-trx", Value, ["auto", "yes"], "only transactional engines are supported"),
-    refused!("pgsql-variant", Value, [""], "the variant redshift is not supported"),
     refused!(
         "create-table-options",
         Value,

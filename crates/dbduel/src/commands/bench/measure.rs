@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use driver::{Code, Dialect};
 use load::{ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading};
 
@@ -24,6 +24,9 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let server_version = {
         let mut admin = job.session()?;
         job.expect_tables(&mut admin)?;
+        for sql in job.workload.before_run(job.target.dialect) {
+            admin.run(&sql).with_context(|| format!("cannot run {sql}"))?;
+        }
         admin.server_version().to_owned()
     };
     let _lock = host::lock(request.workload.name, &job.interrupted, &note)?;
@@ -173,7 +176,7 @@ fn options(job: &Job, input_seed: u64) -> LoadOptions {
             queue_max: request.queue.map_or(QUEUE_MAX, u64::from),
         }),
         transactions_max: request.events,
-        policy: policy(request),
+        policy: policy(job),
         board: layout(request).is_some() || request.report_interval.is_some() || !request.checkpoints.is_empty(),
     }
 }
@@ -186,9 +189,10 @@ fn drain_max(request: &Request) -> Duration {
     }
 }
 
-fn policy(request: &Request) -> ErrorPolicy {
+fn policy(job: &Job) -> ErrorPolicy {
+    let request = &job.request;
     let ignored = match request.ignore_errors.as_deref() {
-        None => Ignored::Usual,
+        None => job.workload.ignored_errors(job.target.dialect),
         Some([all]) if all.eq_ignore_ascii_case("all") => Ignored::All,
         Some(codes) => Ignored::Codes(codes.iter().map(|code| Code::new(code.as_bytes())).collect()),
     };

@@ -215,7 +215,8 @@ fn flags(tally: &Tally, embedded: bool) -> Vec<String> {
     if bound {
         flags.push("generator-bound".to_owned());
     }
-    if tally.skipped > tally.left_waiting {
+    // A few arrivals always wait for a moment; more than there are clients are a backlog.
+    if tally.skipped > u64::from(tally.clients) {
         flags.push("overload".to_owned());
     }
     flags
