@@ -266,7 +266,7 @@ impl<'a> Load<'a> {
         if let (Some(arrivals), Ok(Watched::TimeIsUp)) = (&self.arrivals, &watched) {
             tally.leave_waiting(arrivals.left_over(start_ns, end_ns));
         }
-        tally.drain_ns = monotonic_ns() - end_ns;
+        tally.drain_ns = self.last_end_ns.saturating_sub(end_ns);
         tally.interval_ns = end_ns - start_ns;
         tally.clients = self.options.clients;
         tally.ended = self.timeline.ended.load(Ordering::Relaxed);

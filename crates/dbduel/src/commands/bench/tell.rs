@@ -143,6 +143,9 @@ fn layout_name(request: &Request) -> &'static str {
     }
 }
 
+/// The mode of 0.4 that runs transactions.
+const MIXED: &str = "Running mixed OLTP test";
+
 /// What a 0.4 run says about itself.
 fn about(request: &Request) -> Vec<String> {
     let option = |name: &str| request.workload_options.get(name).map(|value| value.to_string().replace('"', ""));
@@ -150,13 +153,14 @@ fn about(request: &Request) -> Vec<String> {
     let kind = match option("mode").as_deref() {
         Some("simple") => "Running simple OLTP test",
         Some("nontrx") => "Running non-transactional test",
-        _ => "Running mixed OLTP test",
+        _ => MIXED,
     };
     let distribution = option("rand_type").unwrap_or_else(|| "special".to_owned());
     let mut lines = vec!["Doing OLTP test.".to_owned(), kind.to_owned()];
     lines.extend(is("read_only", "true").then(|| "Doing read-only test".to_owned()));
     lines.push(format!("Using {} distribution", distribution.to_uppercase()));
-    lines.extend((!is("skip_trx", "true")).then(|| "Using \"BEGIN\" for starting transactions".to_owned()));
+    let transactions = kind == MIXED && !is("skip_trx", "true");
+    lines.extend(transactions.then(|| "Using \"BEGIN\" for starting transactions".to_owned()));
     let auto_inc = if is("auto_inc", "false") { "Not using" } else { "Using" };
     lines.push(format!("{auto_inc} auto_inc on the id column"));
     lines.extend(
