@@ -21,6 +21,8 @@ pub struct BenchReport {
     /// Without its password.
     pub target: String,
     pub server_version: String,
+    /// What the target's URL calls the server: `mysql`, `mariadb`, `postgres`, `sqlite`.
+    pub kind: String,
     pub clients: u32,
     pub seed: u64,
     /// Arrivals a second; None is a closed loop.
@@ -166,10 +168,10 @@ impl BenchReport {
     }
 
     fn title(&self) -> String {
-        let BenchReport { workload, target, server_version, clients, seed, measured_s, .. } = self;
+        let BenchReport { workload, target, server_version, kind, clients, seed, measured_s, .. } = self;
         let clients = if *clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
         let pacing = self.rate.map_or_else(|| "closed loop".to_owned(), |rate| format!("open loop at {rate} per s"));
-        format!("{workload} on {target}\n{server_version}; {clients}, {measured_s:.1} s, {pacing}, seed {seed}")
+        format!("{workload} on {target}\n{kind} {server_version}; {clients}, {measured_s:.1} s, {pacing}, seed {seed}")
     }
 
     fn metric(&self, name: &str) -> f64 {

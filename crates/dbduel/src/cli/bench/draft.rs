@@ -278,10 +278,21 @@ fn option_value(spec: &OptionSpec, text: &str) -> Result<OptionValue, String> {
     Ok(OptionValue::Text(text.to_owned()))
 }
 
+/// sysbench 0.5 had its scripts under other names, and no built-in test that a `.lua` could mean.
+const SCRIPTS_OF_0_5: [(&str, &str); 6] = [
+    ("oltp.lua", "oltp_read_write"),
+    ("select.lua", "oltp_point_select"),
+    ("update_index.lua", "oltp_update_index"),
+    ("update_non_index.lua", "oltp_update_non_index"),
+    ("insert.lua", "oltp_insert"),
+    ("delete.lua", "oltp_delete"),
+];
+
 /// A path or a name of one of sysbench's scripts: `/usr/share/sysbench/oltp_read_only.lua`.
 fn script_name(word: &str) -> &str {
     let file = word.rsplit('/').next().unwrap_or(word);
-    file.strip_suffix(".lua").unwrap_or(file)
+    let old = SCRIPTS_OF_0_5.iter().find(|(old, _)| *old == file);
+    old.map_or_else(|| file.strip_suffix(".lua").unwrap_or(file), |(_, name)| name)
 }
 
 fn find_workload(name: &str) -> Result<&'static WorkloadKind, String> {

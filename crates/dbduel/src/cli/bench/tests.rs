@@ -91,6 +91,10 @@ fn scripts_may_be_named_by_their_path() {
     let request = bench("/usr/share/sysbench/oltp_point_select.lua --pgsql-host=db --pgsql-port=6000 run");
     assert_eq!(request.workload.name, "oltp_point_select");
     assert_eq!((request.target.kind, request.target.port), (TargetKind::Postgres, 6000));
+    let line = "--test=tests/db/oltp.lua --oltp-tables-count=3 --oltp-table-size=500 --mysql-user=a run";
+    let request = bench(line);
+    assert_eq!((request.workload.name, request.compat), ("oltp_read_write", Some(Compat::Modern)));
+    assert_eq!((number(&request, "tables"), number(&request, "rows")), (Some(3), Some(500)));
 }
 
 #[test]
@@ -131,6 +135,30 @@ fn what_cannot_be_honoured_is_refused_with_the_option_and_what_to_do() {
     check("--test=oltp --mysql-user=a", &["last word"]);
     let why = read_line(Verb::Prepare, "oltp_read_write run --target mysql://db/x").err().unwrap();
     assert!(why.contains("dbduel bench"), "{why}");
+}
+
+#[test]
+fn every_option_of_sysbench_s_own_help_is_understood() {
+    let modern = "--threads=1 --events=0 --time=10 --forced-shutdown=off --thread-stack-size=64K --rate=0 \
+        --report-interval=0 --report-checkpoints= --debug=off --validate=off --tx-rate=0 --max-requests=0 --max-time=0 \
+        --num-threads=1 --rand-type=special --rand-spec-iter=12 --rand-spec-pct=1 --rand-spec-res=75 --rand-seed=0 \
+        --rand-pareto-h=0.2 --verbosity=3 --percentile=95 --histogram=off --db-driver=mysql --db-ps-mode=auto \
+        --db-debug=off --mysql-host=localhost --mysql-port=3306 --mysql-socket=/s --mysql-user=sbtest --mysql-password= \
+        --mysql-db=sbtest --mysql-ssl=off --mysql-ssl-cipher= --mysql-compression=off --mysql-debug=off \
+        --mysql-ignore-errors=1213,1020,1205 --mysql-dry-run=off --auto_inc=on --create_secondary=on --delete_inserts=1 \
+        --distinct_ranges=1 --index_updates=1 --mysql_storage_engine=innodb --non_index_updates=1 --order_ranges=1 \
+        --point_selects=10 --range_selects=on --range_size=100 --secondary=off --simple_ranges=1 --skip_trx=off \
+        --sum_ranges=1 --table_size=10000 --tables=1 --pgsql_variant=";
+    bench(&format!("oltp_read_write {modern} run"));
+    let classic = "--num-threads=4 --max-requests=0 --max-time=60 --init-rng=on --test=oltp --oltp-test-mode=complex \
+        --oltp-reconnect-mode=session --oltp-read-only=off --oltp-skip-trx=off --oltp-range-size=100 \
+        --oltp-point-selects=10 --oltp-simple-ranges=1 --oltp-sum-ranges=1 --oltp-order-ranges=1 \
+        --oltp-distinct-ranges=1 --oltp-index-updates=1 --oltp-non-index-updates=1 --oltp-nontrx-mode=select \
+        --oltp-auto-inc=on --oltp-connect-delay=10000 --oltp-user-delay-min=0 --oltp-user-delay-max=0 \
+        --oltp-table-name=sbtest --oltp-table-size=10000 --oltp-dist-type=special --oltp-dist-iter=12 \
+        --oltp-dist-pct=1 --oltp-dist-res=75 --mysql-table-engine=innodb --mysql-engine-trx=auto --myisam-max-rows=1000000 \
+        --db-ps-mode=auto --mysql-user=root";
+    bench(&format!("{classic} run"));
 }
 
 #[test]

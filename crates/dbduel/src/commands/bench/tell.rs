@@ -178,6 +178,7 @@ pub fn report(request: &Request, tally: &Tally, embedded: bool) -> BenchReport {
     BenchReport {
         workload: request.workload.name.to_owned(),
         target: request.target.to_string(),
+        kind: request.target.kind.engine().to_owned(),
         clients: request.clients,
         rate: request.rate,
         measured_s: tally.interval_ns as f64 / 1e9,

@@ -30,6 +30,7 @@ fn run() -> BenchReport {
         workload: "oltp_read_write".into(),
         target: "mysql://app:***@db:3306/bench".into(),
         server_version: "10.11.6-MariaDB".into(),
+        kind: "mariadb".into(),
         clients: 4,
         seed: 7,
         rate: Some(500.0),
@@ -46,7 +47,7 @@ fn run() -> BenchReport {
 fn a_run_is_told_on_one_screen() {
     let expected = "\
 oltp_read_write on mysql://app:***@db:3306/bench
-10.11.6-MariaDB; 4 clients, 10.0 s, open loop at 500 per s, seed 7
+mariadb 10.11.6-MariaDB; 4 clients, 10.0 s, open loop at 500 per s, seed 7
 
 transactions    432.10 tps (4,321 committed; 2 failed, 7 skipped)
 queries         8642.00 qps (read 60,494, write 17,284, other 8,642)
