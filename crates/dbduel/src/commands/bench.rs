@@ -53,7 +53,8 @@ pub fn command(verb: Verb, args: &WordsArgs) -> Result<u8, Failure> {
     match done {
         // What failed because it was cut off is not what the user wants to hear of.
         Err(_) if job.is_interrupted() => {
-            note("interrupted");
+            let half = format!("; what was loaded is no use\n  next: drop it with `{}`", job.cleanup_line());
+            note(&format!("interrupted{}", if job.request.action == Action::Prepare { &half } else { "" }));
             Ok(exit::INTERRUPTED)
         }
         done => done,

@@ -43,7 +43,10 @@ pub fn prepare(job: &Job) -> Result<u8, Failure> {
     let took = bar.begun.elapsed().as_secs_f64();
     let many = if tables.len() == 1 { "1 table".to_owned() } else { format!("{} tables", tables.len()) };
     let rate = rows as f64 / took.max(1e-9);
-    say(&format!("loaded {rows} rows into {many} in {took:.1} s ({rate:.0} rows/s), indexes included\n"))?;
+    say(&match rows {
+        0 => format!("made {many}, empty as the workload wants them\n"),
+        _ => format!("loaded {rows} rows into {many} in {took:.1} s ({rate:.0} rows/s), indexes included\n"),
+    })?;
     Ok(exit::DONE)
 }
 
