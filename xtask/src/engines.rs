@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
+use crate::certificates::Certificates;
 use crate::held::{Held, Missing, dbduel};
 use crate::run;
 
@@ -25,6 +26,7 @@ struct Subject {
     /// The module of `crates/driver/tests/servers.rs`.
     tests: &'static str,
     words: &'static [&'static str],
+    encrypted: Encrypted,
 }
 
 /// The tests that want a server: of the driver, and of the single-shot commands, which share it and
@@ -34,12 +36,20 @@ const SUITES: [(&str, &str); 2] = [("dbduel-driver", "servers"), ("dbduel", "ben
 /// The tests send and fetch rows of 17 MiB.
 const LONG_ROWS: &str = "max_allowed_packet=64M";
 
-const SUBJECTS: [Subject; 4] = [
-    Subject { name: "mariadb@system", tests: "mysql::", words: &[LONG_ROWS] },
-    Subject { name: "mysql@5.5.9", tests: "mysql::", words: &[LONG_ROWS] },
+const SUBJECTS: [Subject; 7] = [
+    Subject { name: "mariadb@system", tests: "mysql::", words: &[LONG_ROWS], encrypted: Encrypted::No },
+    Subject { name: "mysql@5.5.9", tests: "mysql::", words: &[LONG_ROWS], encrypted: Encrypted::No },
     // By TCP as well: only there must a password be sealed.
-    Subject { name: "mysql@8.0.31", tests: "mysql::", words: &["--tcp", LONG_ROWS, "local_infile=ON"] },
-    Subject { name: "postgres@system", tests: "postgres::", words: &[] },
+    Subject { name: "mysql@8.0.31", tests: "mysql::", words: &["--tcp", LONG_ROWS], encrypted: Encrypted::No },
+    Subject { name: "postgres@system", tests: "postgres::", words: &[], encrypted: Encrypted::No },
+    Subject {
+        name: "mariadb@system",
+        tests: "mysql_tls::",
+        words: &["--tcp", LONG_ROWS],
+        encrypted: Encrypted::AsMySql,
+    },
+    Subject { name: "mysql@8.0.31", tests: "mysql_tls::", words: &["--tcp", LONG_ROWS], encrypted: Encrypted::AsMySql },
+    Subject { name: "postgres@system", tests: "postgres_tls::", words: &["--tcp"], encrypted: Encrypted::AsPostgres },
 ];
 
 pub fn engines(options: &Engines, root: &Path) -> Result<()> {
@@ -62,8 +72,11 @@ pub fn engines(options: &Engines, root: &Path) -> Result<()> {
 }
 
 fn test_driver(subject: &Subject, fetch: bool, dbduel: &Path, root: &Path) -> Result<()> {
+    let certificates = Certificates::make()?;
+    let encrypted = subject.encrypted.settings(&certificates);
     let mut words = subject.words.to_vec();
     words.extend(fetch.then_some("--fetch"));
+    words.extend(encrypted.iter().map(String::as_str));
     let server = match Held::start(dbduel, subject.name, &words) {
         Ok(server) => server,
         Err(Missing::Absent(why)) => {
@@ -72,13 +85,36 @@ fn test_driver(subject: &Subject, fetch: bool, dbduel: &Path, root: &Path) -> Re
         }
         Err(Missing::Broken(error)) => return Err(error),
     };
-    println!("driver on {} {}", subject.name, server.text("version")?);
+    println!("driver on {} {}: {}", subject.name, server.text("version")?, subject.tests);
+    let roots = certificates.root().display().to_string();
     let environment = server.environment()?;
-    let shown: Vec<(&str, &str)> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let mut shown: Vec<(&str, &str)> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    shown.push(("SSL_CERT_FILE", &roots));
     let tested = SUITES.iter().try_for_each(|(package, test)| {
         let test = ["test", "--quiet", "--package", package, "--test", test, "--", "--ignored", "--test-threads=1"];
         crate::run_quietly(root, "cargo", &[&test[..], &["--nocapture", subject.tests]].concat(), &shown)
     });
     server.stop()?;
     tested
+}
+
+/// How a server is told to encrypt.
+enum Encrypted {
+    No,
+    AsMySql,
+    AsPostgres,
+}
+
+impl Encrypted {
+    fn settings(&self, certificates: &Certificates) -> Vec<String> {
+        let (certificate, key) = (certificates.certificate(), certificates.key());
+        let (certificate, key) = (certificate.display(), key.display());
+        match self {
+            Encrypted::No => vec![],
+            Encrypted::AsMySql => vec![format!("ssl_cert={certificate}"), format!("ssl_key={key}")],
+            Encrypted::AsPostgres => {
+                vec!["ssl=on".to_owned(), format!("ssl_cert_file={certificate}"), format!("ssl_key_file={key}")]
+            }
+        }
+    }
 }

@@ -5,6 +5,7 @@
 mod aa;
 mod bench;
 mod bench_load;
+mod certificates;
 mod client_cost;
 mod client_programs;
 mod conform;

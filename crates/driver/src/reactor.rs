@@ -3,15 +3,14 @@
 //! It knows sockets and the numbers they were registered under, and nothing of protocols, futures or
 //! clients. Between barriers it allocates nothing: whoever waits brings the [`Ready`] list.
 //!
-//! **Why epoll, and not io_uring** (64 and 8 connections to MariaDB, point selects, 2 cores, client CPU per
-//! query of a bare loop). Where the server shares the client's scheduling group, linked send and receive
-//! through a ring take 3.1 us against 4.1 us with epoll at 64 connections, and 3.9 against 4.0 at 8. But a
-//! server is hardly ever in the client's group: it was started by another session, and then the kernel lets
-//! each answer wake the client at once; both take 7 to 9 us, nearly all of it sleeping and waking. What helps
-//! there is to be woken less often (see `load::worker`): 4.6 us with epoll against 4.6 with the ring at 64,
-//! 5.7 against 5.6 at 8. A ring that waits some 50 us for more answers would take 4.0 us, and put those 50 us
-//! on every latency; that is no bargain. So the ring would bring a second set of buffers that the kernel owns,
-//! and nothing else.
+//! **Why epoll, and not io_uring** (point selects on MariaDB, 2 cores for both, client CPU per query of bare
+//! loops by turns). Where the server shares the client's scheduling group, a ring of linked sends and
+//! receives takes 3.3 us at 64 connections, epoll 4.4 us; at 8, 4.3 and 4.1 us. But a server started by
+//! another session is in another group, and there the kernel wakes the client for each answer: 7 to 9 us
+//! with either, nearly all of it falling asleep and waking up. What helps is to be woken less often (see the
+//! event loop in `load`): then epoll takes 5.1 us and the ring 5.6 us at 64, 5.9 and 5.6 us at 8. A ring that
+//! waits up to 50 us for more answers takes 4.2 us, and puts those 50 us on every latency; that is no
+//! bargain. So a ring would add buffers that the kernel owns, and nothing else.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};

@@ -125,12 +125,12 @@ fn serve(listener: UnixListener, script: Script) -> JoinHandle<()> {
 /// How a client waits for its answers.
 enum Waiting {
     InTheKernel,
-    ForTheReactor(Arc<Reactor>, Ready),
+    ForTheReactor(Arc<Reactor>, Box<Ready>),
 }
 
 impl Waiting {
     fn on_reactor() -> Waiting {
-        Waiting::ForTheReactor(Reactor::new().unwrap(), Ready::default())
+        Waiting::ForTheReactor(Reactor::new().unwrap(), Box::default())
     }
 
     fn complete<T>(&mut self, future: impl Future<Output = T>) -> T {

@@ -453,12 +453,20 @@ struct Worker {
     crew: Vec<u32>,
 }
 
+/// A worker's clients at their places.
+struct Seated {
+    tasks: Vec<Task>,
+    closers: Vec<Closer>,
+    /// Watches their connections, unless there is only one.
+    reactor: Arc<Reactor>,
+}
+
 impl Worker {
     fn run(self, ready: &mpsc::Sender<Result<Vec<Closer>, String>>) -> Ended {
         confine_to(&self.options.cpus);
         let recorder = Rc::new(RefCell::new(self.recorder()));
         let earliest_ns = Rc::new(Cell::new(u64::MAX));
-        let (reactor, tasks, closers) = match self.seat_all(&recorder, &earliest_ns) {
+        let Seated { tasks, closers, reactor } = match self.seat_all(&recorder, &earliest_ns) {
             Ok(seated) => seated,
             Err(fatal) => {
                 let _ = ready.send(Err(fatal.to_string()));
@@ -486,11 +494,7 @@ impl Worker {
         }
     }
 
-    fn seat_all(
-        &self,
-        recorder: &Rc<RefCell<Recorder>>,
-        earliest_ns: &Rc<Cell<u64>>,
-    ) -> Result<(Arc<Reactor>, Vec<Task>, Vec<Closer>), Fatal> {
+    fn seat_all(&self, recorder: &Rc<RefCell<Recorder>>, earliest_ns: &Rc<Cell<u64>>) -> Result<Seated, Fatal> {
         let reactor = Reactor::new().map_err(|e| Fatal::new(format!("no epoll: {e}")))?;
         let seat = |(place, client): (usize, &u32)| -> Result<(Task, Closer), driver::Error> {
             let mut connection = self.connect()?;
@@ -508,7 +512,7 @@ impl Worker {
         };
         let seated = self.crew.iter().enumerate().map(seat).collect::<Result<Vec<_>, _>>()?;
         let (tasks, closers) = seated.into_iter().unzip();
-        Ok((reactor, tasks, closers))
+        Ok(Seated { tasks, closers, reactor })
     }
 
     fn connect(&self) -> Result<AnyConnection, driver::Error> {

@@ -366,11 +366,8 @@ impl Connection for PostgresConnection {
 
     fn reconnect(&mut self, timeout: Duration) -> Result<(), Error> {
         let limit = self.transport.limit();
-        let restored = self.restore(timeout).and_then(|()| self.transport.resume(limit));
-        if restored.is_err() {
-            self.transport.disconnect();
-        }
-        restored
+        let restored = self.restore(timeout);
+        self.transport.settle(restored, limit)
     }
 }
 

@@ -166,7 +166,7 @@ impl Connection for SqliteConnection {
         let connection = open(&self.path, timeout)?;
         // Statements end before the connection they borrow.
         self.statements.clear();
-        self.connection = Box::new(connection);
+        *self.connection = connection;
         self.begin()?;
         self.texts.clone().iter().try_for_each(|sql| self.add(sql).map(|_| ()))
     }
