@@ -2,10 +2,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use load::{OptionValue, Options, Workload};
+use load::{Loader, OptionValue, Options, Workload};
 
 use crate::held::{Held, dbduel};
 
@@ -62,9 +63,14 @@ pub fn point_select() -> Result<Arc<dyn Workload>> {
 /// The MariaDB of this machine with `sbtest1` in it.
 pub fn loaded_mariadb(root: &Path) -> Result<Held> {
     let server = Held::start_or_fail(&dbduel(root)?, "mariadb@system", &[])?;
-    load::load_tables(&*point_select()?, 1, &mut server.admin("sbtest")?, &mut |_| ())
-        .context("cannot load the tables")?;
+    load(&server)?;
     Ok(server)
+}
+
+fn load(server: &Held) -> Result<()> {
+    let (target, interrupted) = (server.target()?, AtomicBool::new(false));
+    let loader = Loader { target: &target, sessions: 2, interrupted: &interrupted };
+    loader.load(&*point_select()?, 1, &mut |_| ()).context("cannot load the tables")
 }
 
 pub fn median(mut values: Vec<f64>) -> f64 {

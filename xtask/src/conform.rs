@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use driver::Admin;
-use load::{Load, LoadOptions, OptionValue, Options, Tally, Target, Workload};
+use load::{Load, LoadOptions, Loader, OptionValue, Options, Tally, Target, Workload};
 
 use crate::held::{Held, dbduel};
 use expected::Expected;
@@ -124,13 +124,18 @@ fn shown(figure: f64) -> String {
     text.strip_suffix(".000").unwrap_or(&text).to_owned()
 }
 
+/// No statement that we send ourselves takes longer.
+const STATEMENT_LIMIT: Duration = Duration::from_secs(120);
+
 /// Makes the script's tables anew: some scripts change them, and what they find is part of the table.
-pub fn load_afresh(workload: &dyn Workload, admin: &mut Admin) -> Result<()> {
-    for table in workload.tables(admin.dialect()) {
+pub fn load_afresh(workload: &dyn Workload, target: &Target) -> Result<()> {
+    let mut admin = Admin::connect(target.dialect, &target.endpoint, &target.login, STATEMENT_LIMIT)?;
+    for table in workload.tables(target.dialect) {
         admin.run(&format!("DROP TABLE IF EXISTS {}", table.name))?;
     }
-    load::load_tables(workload, DATA_SEED, admin, &mut |_| ()).context("cannot load the tables")?;
-    for sql in workload.before_run(admin.dialect()) {
+    let loader = Loader { target, sessions: 2, interrupted: &AtomicBool::new(false) };
+    loader.load(workload, DATA_SEED, &mut |_| ()).context("cannot load the tables")?;
+    for sql in workload.before_run(target.dialect) {
         admin.run(&sql)?;
     }
     Ok(())

@@ -1,21 +1,25 @@
 //! A blocking session for everything that is not measured: administration, checks, bulk loading.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::transport::complete;
-use crate::{AnyConnection, Closer, Connection, Dialect, Endpoint, Error, Login, Value};
+use crate::{AnyConnection, Closer, Connection, Dialect, Endpoint, Error, Login, Statement, Value};
 
 /// Takes one row at a time; what a generator of rows is given.
 pub type RowSink<'a> = dyn FnMut(&[Value<'_>]) -> Result<(), Error> + 'a;
 
 pub struct Admin {
     connection: AnyConnection,
+    /// Statements of bulk loads by their text, so that a load in many parts prepares them once.
+    prepared: HashMap<String, Statement>,
 }
 
 impl Admin {
     /// Connects; no single statement may take longer than `timeout` unless [`Admin::set_timeout`] says so.
     pub fn connect(dialect: Dialect, endpoint: &Endpoint, login: &Login, timeout: Duration) -> Result<Admin, Error> {
-        AnyConnection::connect(dialect, endpoint, login, timeout).map(|connection| Admin { connection })
+        AnyConnection::connect(dialect, endpoint, login, timeout)
+            .map(|connection| Admin { connection, prepared: HashMap::new() })
     }
 
     pub fn dialect(&self) -> Dialect {
@@ -59,7 +63,12 @@ impl Admin {
         Ok(self.rows(sql)?.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
     }
 
-    /// Loads rows by the fastest way the server has: LOAD DATA LOCAL, COPY, or one transaction.
+    /// Loads rows by the fastest way the server has, in transactions of its own.
+    ///
+    /// PostgreSQL gets COPY, the others multi-row INSERTs prepared once: LOAD DATA would keep the
+    /// server looking for separators in each byte, and its lock on AUTO_INCREMENT keeps a second
+    /// loader of the same table waiting (measured on MariaDB 10.11: 5.5-7 s for a million rows of
+    /// 190 bytes, over one connection or four).
     ///
     /// `next_row` is called with a sink for one row, and returns whether it gave one.
     pub fn load(
@@ -68,24 +77,24 @@ impl Admin {
         columns: &[&str],
         next_row: &mut dyn FnMut(&mut RowSink<'_>) -> Result<bool, Error>,
     ) -> Result<u64, Error> {
-        let mut broken = None;
-        let mut fill = |out: &mut Vec<u8>| {
-            next_row(&mut |row| {
-                put_text_row(out, row);
-                Ok(())
-            })
-            .unwrap_or_else(|error| {
-                broken = Some(error);
-                false
-            })
-        };
-        let list = columns.join(", ");
-        let loaded = match &mut self.connection {
-            AnyConnection::MySql(connection) => connection.load(table, &list, &mut fill),
-            AnyConnection::Postgres(connection) => connection.load(table, &list, &mut fill),
-            AnyConnection::Sqlite(_) => return self.insert_all(table, columns, next_row),
-        };
-        broken.map_or(loaded, Err)
+        match &mut self.connection {
+            AnyConnection::Postgres(connection) => {
+                let mut broken = None;
+                let mut fill = |out: &mut Vec<u8>| {
+                    next_row(&mut |row| {
+                        put_text_row(out, row);
+                        Ok(())
+                    })
+                    .unwrap_or_else(|error| {
+                        broken = Some(error);
+                        false
+                    })
+                };
+                let loaded = connection.load(table, &columns.join(", "), &mut fill);
+                broken.map_or(loaded, Err)
+            }
+            _ => self.insert_all(table, columns, next_row),
+        }
     }
 
     fn insert_all(
@@ -94,25 +103,97 @@ impl Admin {
         columns: &[&str],
         next_row: &mut dyn FnMut(&mut RowSink<'_>) -> Result<bool, Error>,
     ) -> Result<u64, Error> {
-        let marks = vec!["?"; columns.len()].join(", ");
+        let rows_max = ROWS_PER_INSERT.min(PARAMETERS_MAX / columns.len());
+        let (mut batch, mut count) = (Batch::default(), 0);
         self.run("BEGIN")?;
-        let insert =
-            self.connection.prepare(&format!("INSERT INTO {table} ({}) VALUES ({marks})", columns.join(", ")))?;
-        let mut count = 0;
-        let AnyConnection::Sqlite(connection) = &mut self.connection else {
-            return Err(Error::Protocol("inserting row by row is for SQLite".to_owned()));
-        };
         while next_row(&mut |row| {
-            count += 1;
-            connection.step(insert, row).map(|_| ())
-        })? {}
+            batch.push(row);
+            Ok(())
+        })? {
+            if batch.rows == rows_max {
+                count += self.insert(table, columns, &mut batch)?;
+            }
+        }
+        count += self.insert(table, columns, &mut batch)?;
         self.run("COMMIT")?;
         Ok(count)
+    }
+
+    /// Sends the rows of a batch in one statement, and empties it.
+    fn insert(&mut self, table: &str, columns: &[&str], batch: &mut Batch) -> Result<u64, Error> {
+        if batch.rows == 0 {
+            return Ok(0);
+        }
+        let row = format!("({})", vec!["?"; columns.len()].join(","));
+        let rows = vec![row; batch.rows].join(",");
+        let sql = format!("INSERT INTO {table} ({}) VALUES {rows}", columns.join(", "));
+        let statement = match self.prepared.get(&sql) {
+            Some(statement) => *statement,
+            None => {
+                let statement = self.connection.prepare(&sql)?;
+                self.prepared.insert(sql, statement);
+                statement
+            }
+        };
+        complete(self.connection.execute(statement, &batch.parameters()))?;
+        let rows = batch.rows as u64;
+        batch.clear();
+        Ok(rows)
+    }
+}
+
+/// Rows of one INSERT, so that rows of up to 1,000 bytes make half the packet that the oldest servers take.
+const ROWS_PER_INSERT: usize = 500;
+/// Parameters of one statement that every server takes; SQLite's limit is the lowest.
+const PARAMETERS_MAX: usize = 30_000;
+
+/// Values that wait to be sent together.
+#[derive(Default)]
+struct Batch {
+    values: Vec<Held>,
+    text: Vec<u8>,
+    rows: usize,
+}
+
+/// A value whose text lies in its batch.
+#[derive(Clone, Copy)]
+enum Held {
+    Int(i64),
+    Text { start: usize, end: usize },
+}
+
+impl Batch {
+    fn push(&mut self, row: &[Value<'_>]) {
+        for value in row {
+            self.values.push(match value {
+                Value::Int(number) => Held::Int(*number),
+                Value::Text(text) => {
+                    let start = self.text.len();
+                    self.text.extend_from_slice(text);
+                    Held::Text { start, end: self.text.len() }
+                }
+            });
+        }
+        self.rows += 1;
+    }
+
+    fn parameters(&self) -> Vec<Value<'_>> {
+        let value = |held: &Held| match held {
+            Held::Int(number) => Value::Int(*number),
+            Held::Text { start, end } => Value::Text(&self.text[*start..*end]),
+        };
+        self.values.iter().map(value).collect()
+    }
+
+    fn clear(&mut self) {
+        self.values.clear();
+        self.text.clear();
+        self.rows = 0;
     }
 }
 
 /// Tab between columns, newline behind the row, backslash before what would be either: the format
-/// that LOAD DATA and COPY both read by default.
+/// that COPY reads by default.
 fn put_text_row(out: &mut Vec<u8>, row: &[Value<'_>]) {
     for (index, value) in row.iter().enumerate() {
         if index > 0 {

@@ -22,7 +22,7 @@ pub use board::{Board, Reading};
 pub use clock::{Clock, MonotonicClock};
 pub use histogram::Histogram;
 pub use load::{Failure, Live, Load, LoadOptions, Measured, Target};
-pub use loader::{LOADER_VERSION, load_tables, show_table};
+pub use loader::{LOADER_VERSION, Loader, show_table};
 pub use pacer::{Arrival, Arrivals, Gaps, Pacer, Rate};
 pub use policy::{ErrorPolicy, Ignored};
 pub use recorder::{ErrorCounts, Recorder, Second, Tally, Timing};

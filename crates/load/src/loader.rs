@@ -1,47 +1,173 @@
 //! Loading a workload's tables, and showing them as the server has them.
+//!
+//! Rows follow from the seed, the table and the row's number alone, so any number of sessions load
+//! the same data. They share one table by taking its next part whenever they are done with one.
 
-use driver::{Admin, Dialect, Error};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
+use driver::{Admin, Closer, Dialect, Error};
+
+use crate::load::Target;
 use crate::workload::{Table, Workload};
 
 /// Part of a snapshot's key: raise it when the same options no longer give the same bytes.
-pub const LOADER_VERSION: u32 = 1;
+pub const LOADER_VERSION: u32 = 2;
 
-/// Makes and fills the tables; indexes come after the rows. `progress` hears of rows loaded so far.
-pub fn load_tables(
+/// Rows that a session loads in one transaction: enough to make its end cheap, few enough that
+/// sessions end at nearly the same time.
+const PART_ROWS: u64 = 10_000;
+/// No statement of a load may take longer.
+const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
+/// How soon a load notices an interruption. Short, because SQLite gives up only the statement that
+/// runs at that moment, so it is told again and again.
+const INTERRUPTION_POLL: Duration = Duration::from_millis(10);
+
+/// Fills a workload's tables.
+pub struct Loader<'a> {
+    pub target: &'a Target,
+    /// Sessions that load side by side; SQLite, which lets one write at a time, gets one.
+    pub sessions: usize,
+    /// Set when somebody asks to stop; the sessions are then cut off.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// Rows of one table, by their numbers from 0.
+struct Part {
+    table: usize,
+    rows: Range<u64>,
+}
+
+impl Loader<'_> {
+    /// Makes and fills the tables; indexes come after the rows. `progress` hears of rows loaded so far.
+    pub fn load(&self, workload: &dyn Workload, data_seed: u64, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
+        let tables = workload.tables(self.target.dialect);
+        let mut session = self.connect()?;
+        tables.iter().flat_map(|table| &table.create).try_for_each(|sql| session.run(sql).map(drop))?;
+        drop(session);
+        let parts = parts(&tables);
+        self.in_parallel(parts.len(), progress, |session, number| {
+            let Part { table, rows } = &parts[number];
+            load_part(workload, data_seed, session, &tables[*table], *table, rows.clone())
+        })?;
+        self.in_parallel(tables.len(), &mut |_| (), |session, number| finish(session, &tables[number]).map(|()| 0))
+    }
+
+    fn connect(&self) -> Result<Admin, Error> {
+        let Target { dialect, endpoint, login } = self.target;
+        Admin::connect(*dialect, endpoint, login, STATEMENT_LIMIT)
+    }
+
+    /// Does `count` pieces of work, each by whichever session is free; the first error ends it all.
+    fn in_parallel(
+        &self,
+        count: usize,
+        progress: &mut dyn FnMut(u64),
+        work: impl Fn(&mut Admin, usize) -> Result<u64, Error> + Sync,
+    ) -> Result<(), Error> {
+        let sessions = if self.target.dialect == Dialect::Sqlite { 1 } else { self.sessions.clamp(1, count.max(1)) };
+        let (next, closers) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let (done, doing) = mpsc::channel();
+        std::thread::scope(|scope| {
+            for _ in 0..sessions {
+                let (done, next, closers, work) = (done.clone(), &next, &closers, &work);
+                scope.spawn(move || {
+                    let worked = self.work(next, count, closers, &done, work);
+                    if worked.is_err() {
+                        next.store(count, Ordering::Relaxed);
+                    }
+                    // The reader listens until every sender is gone.
+                    let _ = done.send(worked.map(|()| 0));
+                });
+            }
+            drop(done);
+            self.listen(&doing, &closers, progress)
+        })
+    }
+
+    /// One session's share of the work.
+    fn work(
+        &self,
+        next: &AtomicUsize,
+        count: usize,
+        closers: &Mutex<Vec<Closer>>,
+        done: &mpsc::Sender<Result<u64, Error>>,
+        work: impl Fn(&mut Admin, usize) -> Result<u64, Error>,
+    ) -> Result<(), Error> {
+        let mut session = self.connect()?;
+        closers.lock().unwrap_or_else(PoisonError::into_inner).push(session.closer()?);
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count || self.interrupted.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let rows = work(&mut session, number)?;
+            let _ = done.send(Ok(rows));
+        }
+    }
+
+    /// Adds up what the sessions say until all have gone, and cuts them off when somebody interrupts.
+    fn listen(
+        &self,
+        doing: &mpsc::Receiver<Result<u64, Error>>,
+        closers: &Mutex<Vec<Closer>>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), Error> {
+        let (mut rows, mut failed) = (0, None);
+        loop {
+            match doing.recv_timeout(INTERRUPTION_POLL) {
+                Ok(Ok(more)) => {
+                    rows += more;
+                    progress(rows);
+                }
+                Ok(Err(error)) => drop(failed.get_or_insert(error)),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.interrupted.load(Ordering::Relaxed) {
+                failed.get_or_insert_with(|| Error::Lost("interrupted".to_owned()));
+                closers.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Closer::close);
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+fn parts(tables: &[Table]) -> Vec<Part> {
+    let of_table = |(table, made): (usize, &Table)| {
+        let end = made.rows;
+        let part = move |start| Part { table, rows: start..end.min(start + PART_ROWS) };
+        (0..end).step_by(PART_ROWS as usize).map(part).collect::<Vec<_>>()
+    };
+    tables.iter().enumerate().flat_map(of_table).collect()
+}
+
+fn load_part(
     workload: &dyn Workload,
     data_seed: u64,
-    admin: &mut Admin,
-    progress: &mut dyn FnMut(u64),
-) -> Result<(), Error> {
-    let mut loaded = 0u64;
-    for (index, table) in workload.tables(admin.dialect()).iter().enumerate() {
-        for sql in &table.create {
-            admin.run(sql)?;
-        }
-        let mut row = 0;
-        let count = admin.load(&table.name, &table.columns, &mut |sink| {
-            if row == table.rows {
-                return Ok(false);
-            }
-            workload.row(data_seed, index, row, sink)?;
-            row += 1;
-            loaded += 1;
-            if loaded.is_multiple_of(10_000) {
-                progress(loaded);
-            }
-            Ok(true)
-        })?;
-        if count != table.rows {
-            return Err(Error::Protocol(format!("{} of {} rows arrived in {}", count, table.rows, table.name)));
-        }
-        for sql in &table.finish {
-            admin.run(sql)?;
-        }
-        expect_engine(admin, table)?;
+    session: &mut Admin,
+    table: &Table,
+    index: usize,
+    rows: Range<u64>,
+) -> Result<u64, Error> {
+    let mut left = rows.clone();
+    let count = session.load(&table.name, &table.columns, &mut |sink| match left.next() {
+        Some(row) => workload.row(data_seed, index, row, sink).map(|()| true),
+        None => Ok(false),
+    })?;
+    if count != rows.end - rows.start {
+        let (expected, name) = (rows.end - rows.start, &table.name);
+        return Err(Error::Protocol(format!("{count} of {expected} rows arrived in {name}")));
     }
-    progress(loaded);
-    Ok(())
+    Ok(count)
+}
+
+fn finish(session: &mut Admin, table: &Table) -> Result<(), Error> {
+    table.finish.iter().try_for_each(|sql| session.run(sql).map(drop))?;
+    expect_engine(session, table)
 }
 
 /// MySQL 5.0 makes a MyISAM table for `ENGINE=InnoDB` when InnoDB could not start, without an error.

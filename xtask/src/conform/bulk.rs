@@ -21,10 +21,12 @@ pub fn run(server: &Held) -> Result<usize> {
     let workload: Arc<dyn Workload> = (kind.build)(&Options::new(kind.options, &given)?)?.into();
     let mut admin = server.admin("sbtest")?;
     let target = server.target()?;
+    load_afresh(&*workload, &target)?;
     let mut wrong = count("dbduel", &mut admin, &*workload, || {
         run_clients(&workload, &target, CLIENTS, EVENTS).map(|tally| tally.writes)
     })?;
     if sysbench::is_here() {
+        load_afresh(&*workload, &target)?;
         wrong += count("sysbench", &mut admin, &*workload, || {
             let done = sysbench::run_with(server, "bulk_insert", &[], CLIENTS, EVENTS)?;
             Ok((done.statements[1] * done.transactions as f64).round() as u64)
@@ -40,7 +42,6 @@ fn count(
     workload: &dyn Workload,
     clients: impl FnOnce() -> Result<u64>,
 ) -> Result<usize> {
-    load_afresh(workload, admin)?;
     let before = status(admin)?["Com_insert"];
     let counted = clients()?;
     let sent = (status(admin)?["Com_insert"] - before) as u64;

@@ -1,12 +1,12 @@
 //! Do all servers get the same rows?
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::time::Duration;
 
 use anyhow::Result;
 use driver::{Admin, Dialect, Endpoint, Login};
+use load::Target;
 
-use super::{Script, load_afresh};
+use super::{STATEMENT_LIMIT, Script, load_afresh};
 use crate::held::Held;
 
 const fn script(title: &'static str, workload: &'static str, options: &'static [(&str, &str)]) -> Script {
@@ -30,8 +30,9 @@ pub fn run(mariadb: &Held, postgres: &Held) -> Result<usize> {
     for script in SCRIPTS {
         let workload = script.build()?;
         let mut digests = Vec::new();
-        for mut admin in [mariadb.admin("sbtest")?, postgres.admin("sbtest")?, sqlite(folder.path())?] {
-            load_afresh(&*workload, &mut admin)?;
+        for target in [mariadb.target()?, postgres.target()?, sqlite(folder.path())] {
+            load_afresh(&*workload, &target)?;
+            let mut admin = Admin::connect(target.dialect, &target.endpoint, &target.login, STATEMENT_LIMIT)?;
             let violations = workload.check(&mut admin)?;
             violations.iter().for_each(|violation| println!("{}: {violation}", script.title));
             wrong += violations.len();
@@ -49,10 +50,9 @@ pub fn run(mariadb: &Held, postgres: &Held) -> Result<usize> {
     Ok(wrong)
 }
 
-fn sqlite(folder: &std::path::Path) -> Result<Admin> {
+fn sqlite(folder: &std::path::Path) -> Target {
     let login = Login { user: String::new(), password: None, database: None, on_connect: Vec::new() };
-    let file = Endpoint::File(folder.join("equality.db"));
-    Ok(Admin::connect(Dialect::Sqlite, &file, &login, Duration::from_secs(30))?)
+    Target { dialect: Dialect::Sqlite, endpoint: Endpoint::File(folder.join("equality.db")), login }
 }
 
 /// Number and digest of all rows. PostgreSQL shows a CHAR with the spaces that fill it and MySQL

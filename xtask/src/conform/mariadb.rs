@@ -20,10 +20,10 @@ pub fn run(options: &Conform, server: &Held) -> Result<usize> {
         let workload = row.script.build()?;
         let events = row.events.unwrap_or(options.events);
         let target = server.target()?;
-        load_afresh(&*workload, &mut admin)?;
+        load_afresh(&*workload, &target)?;
         let ours = counted(&mut admin, &*workload, || run_client(&workload, &target, events).map(Some))?;
         if workload.writes() && row.script.sysbench.is_some() {
-            load_afresh(&*workload, &mut admin)?;
+            load_afresh(&*workload, &target)?;
         }
         let theirs = counted(&mut admin, &*workload, || sysbench::run(server, &row.script, events))?;
         let theirs = theirs.map(Counted::without_farewell);

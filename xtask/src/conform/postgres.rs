@@ -27,10 +27,10 @@ pub fn run(options: &Conform, server: &Held) -> Result<usize> {
         let workload = row.script.build()?;
         let events = row.events.unwrap_or(options.events);
         let target = server.target()?;
-        load_afresh(&*workload, &mut server.admin("sbtest")?)?;
+        load_afresh(&*workload, &target)?;
         let ours = counted(server, *prepared, || run_client(&workload, &target, events).map(Some))?;
         if workload.writes() && row.script.sysbench.is_some() {
-            load_afresh(&*workload, &mut server.admin("sbtest")?)?;
+            load_afresh(&*workload, &target)?;
         }
         let theirs = counted(server, *prepared, || sysbench::run(server, &row.script, events))?;
         let ours = ours.context("our own client always runs")?;

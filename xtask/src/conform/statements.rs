@@ -14,7 +14,7 @@ pub fn run(server: &Held) -> Result<usize> {
     let mut wrong = 0;
     for Row { script, .. } in MARIADB.iter().filter(|row| row.script.sysbench.is_some() && sysbench::is_here()) {
         let (workload, target) = (script.build()?, server.target()?);
-        load_afresh(&*workload, &mut admin)?;
+        load_afresh(&*workload, &target)?;
         let theirs = logged(&mut admin, || sysbench::run(server, script, 1).map(drop))?;
         let mut ours = logged(&mut admin, || run_client(&workload, &target, 1).map(drop))?;
         // Before the limit is set, a client may begin further transactions.

@@ -2,25 +2,29 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use driver::{Admin, Closer};
-use load::{LOADER_VERSION, Workload, load_tables};
+use driver::Admin;
+use load::{LOADER_VERSION, Loader, Workload};
 
 use crate::engine::{
     Cache, Installation, Purpose, Server, Snapshot, StartOptions, WorkFolder, find_snapshot, save_snapshot,
     snapshot_key, template,
 };
 use crate::experiment::Transport;
+use crate::trial::target;
 
 /// Data do not follow the experiment's seed: another order of trials needs no other data.
 const DATA_SEED: u64 = 1;
 
-/// No statement of a load or a check may take longer.
+/// No statement of a check may take longer.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
+
+/// Sessions that load side by side: the server works while one of them draws its next rows.
+const LOAD_SESSIONS: usize = 4;
 
 /// What is loaded, and into which server.
 pub struct Dataset<'a> {
@@ -70,7 +74,7 @@ impl Dataset<'_> {
     fn load(&self, data: &Path, work: &WorkFolder, log: &Path, loaded: &mut dyn FnMut(u64, u64)) -> Result<()> {
         let options = StartOptions {
             settings: self.settings,
-            max_clients: 1,
+            max_clients: LOAD_SESSIONS as u32,
             data,
             log,
             transport: Transport::Socket,
@@ -81,36 +85,11 @@ impl Dataset<'_> {
         let server = Server::start(self.installation, &options, work)?;
         server.create_database()?;
         let rows = self.workload.tables(server.dialect()).iter().map(|table| table.rows).sum();
-        let mut admin = session(&server)?;
-        let closer = admin.closer()?;
-        until_interrupted(self.interrupted, &closer, || {
-            load_tables(self.workload.as_ref(), DATA_SEED, &mut admin, &mut |so_far| loaded(so_far, rows))
-        })?;
-        drop(admin);
+        let loader = Loader { target: &target(&server), sessions: LOAD_SESSIONS, interrupted: self.interrupted };
+        loader.load(self.workload.as_ref(), DATA_SEED, &mut |so_far| loaded(so_far, rows))?;
         server.settle()?;
         server.stop()
     }
-}
-
-/// How soon a load notices an interruption. Short, because SQLite gives up only the statement that
-/// runs at that moment, so it is told again and again.
-const INTERRUPTION_POLL: Duration = Duration::from_millis(10);
-
-/// Does some work over a session, and cuts the session off when somebody asks dbduel to stop.
-fn until_interrupted<T>(interrupted: &AtomicBool, closer: &Closer, work: impl FnOnce() -> T) -> T {
-    let (done, ended) = mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            while ended.recv_timeout(INTERRUPTION_POLL) == Err(mpsc::RecvTimeoutError::Timeout) {
-                if interrupted.load(Ordering::Relaxed) {
-                    closer.close();
-                }
-            }
-        });
-        let worked = work();
-        drop(done);
-        worked
-    })
 }
 
 /// A blocking session in the workload's database.

@@ -29,10 +29,6 @@ const TYPE_VAR_STRING: u8 = 0xfd;
 /// ER_UNSUPPORTED_PS: "This command is not supported in the prepared statement protocol yet".
 const ER_UNSUPPORTED_PS: &str = "1295";
 
-/// About how much we send in one packet while loading; well below the `max_allowed_packet` of 1 MiB
-/// that 5.0 and 5.5 have, beyond which a server hangs up.
-const CHUNK_BYTES: usize = 256 << 10;
-
 pub struct MySqlConnection {
     transport: Transport,
     statements: Vec<Prepared>,
@@ -243,37 +239,6 @@ impl MySqlConnection {
     fn discard_answer(&mut self) {
         let unread = self.transport.unread().len();
         self.transport.consume(unread);
-    }
-
-    /// Streams tab-separated rows into `table` with LOAD DATA LOCAL INFILE.
-    pub(crate) fn load(
-        &mut self,
-        table: &str,
-        columns: &str,
-        fill: &mut dyn FnMut(&mut Vec<u8>) -> bool,
-    ) -> Result<u64, Error> {
-        self.put_query(&format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {table} ({columns})"));
-        self.transport.send()?;
-        let (payload, mut sequence) = complete(self.read_packet())?;
-        match payload.first() {
-            Some(0xfb) => {}
-            Some(0xff) => return Err(server_error(&payload)),
-            _ => return Err(Error::Protocol("LOAD DATA was not answered with a file request".to_owned())),
-        }
-        let mut chunk = Vec::with_capacity(CHUNK_BYTES + 4096);
-        let mut more = true;
-        while more {
-            chunk.clear();
-            while more && chunk.len() < CHUNK_BYTES {
-                more = fill(&mut chunk);
-            }
-            if !chunk.is_empty() {
-                sequence = sequence.wrapping_add(1);
-                self.send_packet(sequence, &chunk)?;
-            }
-        }
-        self.send_packet(sequence.wrapping_add(1), &[])?;
-        complete(self.read_answer()).map(|answer| answer.affected)
     }
 
     /// ```text
