@@ -6,7 +6,7 @@ mod support;
 
 use std::time::Duration;
 
-use driver::{Admin, Dialect, Endpoint, Login};
+use driver::{Admin, Dialect, Endpoint, Login, Secret};
 use serde_json::Value;
 use support::{LIMIT, Place};
 
@@ -14,6 +14,11 @@ const DATABASE: &str = "dbduel_bench_test";
 
 fn from_environment(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run this by `cargo xtask engines`"))
+}
+
+/// A server that listens on TCP too has one.
+fn password() -> Option<Secret> {
+    std::env::var("DBDUEL_TEST_PASSWORD").ok().filter(|password| !password.is_empty()).map(Secret::new)
 }
 
 /// The server, and a place to run dbduel in.
@@ -33,6 +38,11 @@ impl Subject {
                 format!("--pgsql-host={folder} --pgsql-port={port} --pgsql-user={user} --pgsql-db={DATABASE}")
             }
             _ => format!("--mysql-socket={socket} --mysql-user={user} --mysql-db={DATABASE}"),
+        };
+        let family = if dialect == Dialect::Postgres { "pgsql" } else { "mysql" };
+        let options = match password() {
+            Some(password) => format!("{options} --{family}-password={}", password.expose()),
+            None => options,
         };
         let subject = Subject { place: Place::new(), dialect, options };
         subject.drop_database();
