@@ -1,7 +1,8 @@
 //! `cargo xtask engines`: everything that needs a real server, on the servers found here.
 //!
 //! First dbduel's own check takes each release from package to clean stop; then each has one trial of
-//! a workload, and the driver's tests run on one server of each kind. What is not here is reported as skipped, and is no failure.
+//! a workload, and the tests of the driver and of the single-shot commands run on one server of each
+//! kind. What is not here is reported as skipped, and is no failure.
 
 use std::path::Path;
 
@@ -29,6 +30,10 @@ struct Subject {
     words: &'static [&'static str],
     encrypted: Encrypted,
 }
+
+/// The tests that want a server: of the driver, and of the single-shot commands, which share it and
+/// so run one after the other.
+const SUITES: [(&str, &str); 2] = [("dbduel-driver", "servers"), ("dbduel", "bench_servers")];
 
 /// The tests send and fetch rows of 17 MiB.
 const LONG_ROWS: &str = "max_allowed_packet=64M";
@@ -90,8 +95,10 @@ fn test_driver(subject: &Subject, fetch: bool, dbduel: &Path, root: &Path) -> Re
     let environment = server.environment()?;
     let mut shown: Vec<(&str, &str)> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
     shown.push(("SSL_CERT_FILE", &roots));
-    let test = ["test", "--quiet", "--package", "dbduel-driver", "--test", "servers", "--", "--ignored", "--nocapture"];
-    let tested = crate::run_quietly(root, "cargo", &[&test[..], &[subject.tests]].concat(), &shown);
+    let tested = SUITES.iter().try_for_each(|(package, test)| {
+        let test = ["test", "--quiet", "--package", package, "--test", test, "--", "--ignored", "--test-threads=1"];
+        crate::run_quietly(root, "cargo", &[&test[..], &["--nocapture", subject.tests]].concat(), &shown)
+    });
     server.stop()?;
     tested
 }

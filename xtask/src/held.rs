@@ -111,6 +111,7 @@ impl Held {
             ("DBDUEL_TEST_SOCKET", self.text("socket")?.to_owned()),
             ("DBDUEL_TEST_USER", self.text("user")?.to_owned()),
             ("DBDUEL_TEST_DATABASE", self.text("database")?.to_owned()),
+            ("DBDUEL_TEST_PID", self.reached["pid"].to_string()),
             ("DBDUEL_TEST_PORT", port),
             ("DBDUEL_TEST_PASSWORD", password),
         ])

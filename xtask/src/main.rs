@@ -48,7 +48,7 @@ enum Task {
     BenchClient(client_cost::ClientCost),
     /// Measure our own client code: against a null connection, and against the raw-socket floor
     BenchLoad(bench_load::BenchLoad),
-    /// Compare how fast one table is loaded with `sysbench prepare`, by turns on one MariaDB
+    /// Compare how fast one table is loaded with `sysbench prepare`, by turns on each server
     BenchPrepare(load_speed::BenchPrepare),
     #[command(hide = true)]
     ClientWorker(client_programs::ClientWorker),

@@ -3,11 +3,15 @@
 //! Only commands that work are listed here. Help lines are imperative, give unit and default, and
 //! say when one would want the flag.
 
+pub mod bench;
+pub mod handover;
+
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::experiment::{Overrides, preset_names, quantity};
 
@@ -23,6 +27,8 @@ pub mod exit {
     pub const GATE_INCONCLUSIVE: u8 = 3;
     /// A contender did not start, a point was given up, or something needed is not there.
     pub const NOT_MEASURED: u8 = 4;
+    /// `check` found data that are not as they should be.
+    pub const VIOLATION: u8 = 5;
     /// Interrupted; what was measured is kept.
     pub const INTERRUPTED: u8 = 130;
 }
@@ -34,6 +40,7 @@ Exit status:
     2  bad usage or a bad experiment file
     3  --gate: a word is inconclusive
     4  a contender did not start, a point was given up, or something needed is not there
+    5  check: the data are not as they should be
   130  interrupted; what was measured is kept, `run --resume` goes on";
 
 /// Which of these database servers is faster for this work, by how much, and how sure are we?
@@ -52,12 +59,41 @@ pub enum Command {
     Plan(PlanArgs),
     /// Say a stored run again
     Report(ReportArgs),
+    /// Make and fill a workload's tables on a running server
+    Prepare(WordsArgs),
+    /// Run a workload against a running server and report; takes sysbench's command lines too
+    Bench(WordsArgs),
+    /// Verify a workload's data on a running server
+    Check(WordsArgs),
+    /// Drop a workload's tables on a running server
+    Cleanup(WordsArgs),
     /// List what there is: engines, workloads, observers or reports
     List(ListArgs),
     /// Provision servers ahead of time
     Fetch(FetchArgs),
     /// Show what lies in the cache, with sizes, or free it
     Cache(CacheArgs),
+}
+
+/// Words that `cli/bench.rs` reads, since sysbench's options are more than clap would take.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub struct WordsArgs {
+    #[arg(value_name = "WORKLOAD --target URL [OPTIONS]", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<String>,
+}
+
+/// Reads the command line, or says what is wrong with it and ends the program.
+pub fn parse(arguments: Vec<OsString>) -> Cli {
+    let matches = command().get_matches_from(arguments);
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// The whole command line, with the help of the commands that read their own words.
+fn command() -> clap::Command {
+    bench::Verb::ALL.iter().fold(Cli::command(), |command, verb| {
+        command.mut_subcommand(verb.name(), |sub| sub.override_help(bench::command_help(*verb)))
+    })
 }
 
 #[derive(Debug, Args)]
@@ -194,13 +230,11 @@ pub enum CacheAction {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_sound() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]
@@ -212,8 +246,8 @@ mod tests {
 
     #[test]
     fn every_exit_status_is_in_the_help() {
-        use exit::{DONE, GATE_INCONCLUSIVE, GATE_SLOWER, INTERRUPTED, NOT_MEASURED, USAGE};
-        for status in [DONE, GATE_SLOWER, USAGE, GATE_INCONCLUSIVE, NOT_MEASURED, INTERRUPTED] {
+        use exit::{DONE, GATE_INCONCLUSIVE, GATE_SLOWER, INTERRUPTED, NOT_MEASURED, USAGE, VIOLATION};
+        for status in [DONE, GATE_SLOWER, USAGE, GATE_INCONCLUSIVE, NOT_MEASURED, VIOLATION, INTERRUPTED] {
             assert!(EXIT_HELP.contains(&format!("{status:>5}  ")), "{status}");
         }
     }

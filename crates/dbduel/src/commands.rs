@@ -3,6 +3,7 @@
 //! Results go to stdout, everything else to stderr. It holds no knowledge of its own: it puts the
 //! modules together in the order in which they are numbered.
 
+mod bench;
 mod host;
 mod lists;
 mod progress;
@@ -14,6 +15,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use crate::cli::bench::Verb;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
 use crate::engine::{ENGINES, resolve};
 use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Vocabulary};
@@ -47,6 +49,10 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Run(args) => run::run(args),
         Command::Plan(args) => plan(args),
         Command::Report(args) => tell(args),
+        Command::Prepare(args) => bench::command(Verb::Prepare, args),
+        Command::Bench(args) => bench::command(Verb::Bench, args),
+        Command::Check(args) => bench::command(Verb::Check, args),
+        Command::Cleanup(args) => bench::command(Verb::Cleanup, args),
         Command::List(args) => lists::list(args),
         Command::Fetch(args) => lists::fetch(args),
         Command::Cache(args) => lists::cache(args),

@@ -23,7 +23,7 @@ pub use defaults::{DEFAULT_EXPERIMENT, preset_names};
 pub use mistakes::Mistakes;
 pub use parse::Overrides;
 pub use secrets::{MASK, is_secret_key};
-pub use target_url::TargetUrl;
+pub use target_url::{TargetKind, TargetUrl, TlsMode};
 pub use vocabulary::{EngineWords, Vocabulary};
 
 use std::collections::BTreeMap;

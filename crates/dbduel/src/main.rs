@@ -18,8 +18,6 @@ mod trial;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::experiment::Mistakes;
 
 fn main() -> ExitCode {
@@ -30,7 +28,14 @@ fn main() -> ExitCode {
         Some(first) if first == engine::hidden::SUBCOMMAND => engine::hidden::main(args.collect::<Vec<OsString>>()),
         _ => {}
     }
-    match commands::dispatch(&cli::Cli::parse()) {
+    let arguments = match cli::handover::arguments() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            commands::note(&message(&error));
+            return ExitCode::from(cli::exit::USAGE);
+        }
+    };
+    match commands::dispatch(&cli::parse(arguments)) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             commands::note(&message(&failure.error));

@@ -4,9 +4,11 @@
 //! see no live state, so every old run can be told again. A number reaches a reader only with its
 //! unit, its sample size or its interval.
 
+pub mod bench;
 mod csv;
 mod html;
 mod json;
+pub mod sysbench;
 mod text;
 mod wording;
 
@@ -29,7 +31,14 @@ pub trait Report: Sync {
 }
 
 /// Every report there is; `text` is what a terminal gets.
-pub const REPORTS: &[&dyn Report] = &[&text::Text, &html::Html, &json::Json, &csv::Csv];
+pub const REPORTS: &[&dyn Report] = &[
+    &text::Text,
+    &html::Html,
+    &json::Json,
+    &csv::Csv,
+    &sysbench::Stored(sysbench::Layout::Modern),
+    &sysbench::Stored(sysbench::Layout::Classic),
+];
 
 /// How a report should look, where that is the reader's choice.
 #[derive(Debug, Clone, Copy, Default)]

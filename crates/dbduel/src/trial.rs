@@ -226,7 +226,8 @@ fn is_generator_bound(tally: &Tally) -> bool {
     tally.occupancy() < OCCUPANCY_MIN || busiest / tally.interval_ns as f64 > THREAD_CPU_MAX
 }
 
-fn metrics(tally: &Tally, readings: &Readings, in_process: bool) -> BTreeMap<String, f64> {
+/// Named as in the JSON report.
+pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool) -> BTreeMap<String, f64> {
     let seconds = tally.interval_ns as f64 / 1e9;
     let mut metrics: BTreeMap<String, f64> = readings.values.clone();
     let mut put = |name: &str, value: f64| metrics.insert(name.to_owned(), value);

@@ -60,12 +60,13 @@ fn every_faulty_experiment_is_refused_with_its_transcript_and_status_2() {
 #[test]
 fn help_is_as_it_was_reviewed() {
     let folder = manifest_dir().join("tests/cli");
-    let commands: [&[&str]; 7] = [&[], &["run"], &["plan"], &["report"], &["list"], &["fetch"], &["cache"]];
+    let names = ["run", "plan", "report", "list", "fetch", "cache", "prepare", "bench", "check", "cleanup"];
+    let commands = std::iter::once(Vec::new()).chain(names.map(|name| vec![name]));
     let mut differences = Vec::new();
     for command in commands {
-        let output = dbduel(&[command, &["--help"]].concat());
+        let output = dbduel(&[&command[..], &["--help"]].concat());
         assert_eq!(output.status.code(), Some(0), "{command:?}");
-        let name = [&["help"], command].concat().join("-");
+        let name = [&["help"], &command[..]].concat().join("-");
         differences.extend(compare(&folder.join(name + ".stdout"), &text(&output.stdout)));
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));

@@ -103,8 +103,8 @@ impl Board {
         if outcome == Outcome::Skipped {
             return;
         }
-        let counted = [(0, attempt.reads), (1, attempt.writes), (2, attempt.other), (7, attempt.retries)];
-        for (index, count) in counted.into_iter().chain([(8, attempt.reconnects), (9, latency_ns)]) {
+        self.statements(worker, attempt);
+        for (index, count) in [(7, attempt.retries), (8, attempt.reconnects), (9, latency_ns)] {
             add(&cell.counts[index], count);
         }
         add(&cell.buckets[bucket(latency_ns)], 1);
@@ -115,6 +115,11 @@ impl Board {
         if latency_ns > cell.latency_ns_max.load(Ordering::Relaxed) {
             cell.latency_ns_max.fetch_max(latency_ns, Ordering::Relaxed);
         }
+    }
+
+    pub fn statements(&self, worker: usize, attempt: &Attempt) {
+        let counted = [attempt.reads, attempt.writes, attempt.other];
+        self.workers[worker].counts.iter().zip(counted).for_each(|(cell, count)| add(cell, count));
     }
 
     pub fn read(&self) -> Reading {

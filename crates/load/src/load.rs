@@ -122,6 +122,14 @@ struct Running {
 struct Ended {
     tally: Tally,
     fatal: Option<Fatal>,
+    at_ns: u64,
+}
+
+impl Ended {
+    /// Before its first transaction.
+    fn early(fatal: Fatal) -> Ended {
+        Ended { tally: Tally::default(), fatal: Some(fatal), at_ns: monotonic_ns() }
+    }
 }
 
 pub struct Load<'a> {
@@ -133,9 +141,12 @@ pub struct Load<'a> {
     arrivals: Option<Arc<Arrivals>>,
     options: LoadOptions,
     interrupted: &'a AtomicBool,
+    /// The clients have left the barrier.
+    started: bool,
     /// The tallies of workers that have ended, and what the first of them to fail said.
     tally: Tally,
     fatal: Option<String>,
+    last_end_ns: u64,
 }
 
 /// Time a connection may take for each step of its set-up, and SQLite's busy time-out.
@@ -189,8 +200,10 @@ impl<'a> Load<'a> {
             arrivals,
             options,
             interrupted,
+            started: false,
             tally: Tally::default(),
             fatal: None,
+            last_end_ns: 0,
         };
         for _ in 0..load.workers.len() {
             load.closers.extend(next_ready(&readiness, interrupted)?);
@@ -201,14 +214,28 @@ impl<'a> Load<'a> {
     /// Starts the clients and lets them run for `warmup` without counting.
     pub fn warm_up(&mut self, warmup: Duration, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
         let start_ns = monotonic_ns();
+        self.start(start_ns);
+        self.watch(start_ns, Some(start_ns + warmup.as_nanos() as u64), live).map(drop)
+    }
+
+    /// Lets the clients go, unless they run already.
+    fn start(&mut self, start_ns: u64) {
+        if std::mem::replace(&mut self.started, true) {
+            return;
+        }
         if let Some(arrivals) = &self.arrivals {
             arrivals.start(start_ns);
         }
         self.gate.open(true);
-        self.watch(start_ns, Some(start_ns + warmup.as_nanos() as u64), live).map(drop)
     }
 
-    /// Measures one interval and waits for the last answers; without an `interval` it lasts until
+    /// Where counts can be read until the last client has ended; None unless the options ask for it.
+    pub fn board(&self) -> Option<Arc<Board>> {
+        self.board.clone()
+    }
+
+    /// Measures one interval and waits for the last answers. Without a warm-up before it the clients
+    /// start here, so that none of their transactions is outside. Without an `interval` it lasts until
     /// the transactions are done or somebody interrupts. `at_end` is called at the interval's end,
     /// before that wait: whoever watches the same interval stops watching there.
     pub fn measure(
@@ -224,8 +251,13 @@ impl<'a> Load<'a> {
         let start_ns = monotonic_ns();
         let end_ns = interval.map(|interval| start_ns + interval.as_nanos() as u64);
         self.timeline.open_window(Window { start_ns, end_ns: end_ns.unwrap_or(u64::MAX) });
+        self.start(start_ns);
         let watched = self.watch(start_ns, end_ns, live);
-        self.timeline.close_window(monotonic_ns());
+        self.timeline.close_window(match &watched {
+            // We only look now and then; a rate is of the time until the last answer.
+            Ok(Watched::AllIsDone) => self.last_end_ns,
+            _ => monotonic_ns(),
+        });
         let end_ns = self.timeline.window().end_ns;
         let cpu_after = self.worker_cpu_ns();
         at_end();
@@ -234,7 +266,7 @@ impl<'a> Load<'a> {
         if let (Some(arrivals), Ok(Watched::TimeIsUp)) = (&self.arrivals, &watched) {
             tally.leave_waiting(arrivals.left_over(start_ns, end_ns));
         }
-        tally.drain_ns = monotonic_ns() - end_ns;
+        tally.drain_ns = self.last_end_ns.saturating_sub(end_ns);
         tally.interval_ns = end_ns - start_ns;
         tally.clients = self.options.clients;
         tally.ended = self.timeline.ended.load(Ordering::Relaxed);
@@ -324,6 +356,7 @@ impl<'a> Load<'a> {
         let fatal = match thread.join() {
             Ok(ended) => {
                 self.tally.add(&ended.tally);
+                self.last_end_ns = self.last_end_ns.max(ended.at_ns);
                 ended.fatal.map(|fatal| fatal.to_string())
             }
             Err(_) => Some("a load thread panicked".to_owned()),
@@ -437,19 +470,19 @@ impl Worker {
             Ok(seated) => seated,
             Err(fatal) => {
                 let _ = ready.send(Err(fatal.to_string()));
-                return Ended { tally: Tally::default(), fatal: Some(fatal) };
+                return Ended::early(fatal);
             }
         };
         // Nobody listens when the load was given up meanwhile; then the gate says so too.
         let _ = ready.send(Ok(closers));
         if !self.gate.wait() {
-            let fatal = Fatal::new("the load was given up before it started");
-            return Ended { tally: Tally::default(), fatal: Some(fatal) };
+            return Ended::early(Fatal::new("the load was given up before it started"));
         }
         let worked = self.work(tasks, reactor, earliest_ns);
+        let at_ns = monotonic_ns();
         let cpu_ns = cpu_clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
         self.cpu_ns_at_end.store(cpu_ns, Ordering::Release);
-        Ended { tally: recorder.take().finish(), fatal: worked.err() }
+        Ended { tally: recorder.take().finish(), fatal: worked.err(), at_ns }
     }
 
     fn recorder(&self) -> Recorder {

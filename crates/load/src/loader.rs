@@ -167,16 +167,23 @@ fn load_part(
 
 fn finish(session: &mut Admin, table: &Table) -> Result<(), Error> {
     table.finish.iter().try_for_each(|sql| session.run(sql).map(drop))?;
-    expect_transactional(session, table)
+    expect_engine(session, table)
 }
 
 /// MySQL 5.0 makes a MyISAM table for `ENGINE=InnoDB` when InnoDB could not start, without an error.
-fn expect_transactional(admin: &mut Admin, table: &Table) -> Result<(), Error> {
+fn expect_engine(admin: &mut Admin, table: &Table) -> Result<(), Error> {
+    let Some(asked) = table.create.iter().find_map(|sql| engine_of(sql)) else { return Ok(()) };
     let ddl = show_table(admin, &table.name)?;
-    if admin.dialect() == Dialect::MySql && !ddl.contains("ENGINE=InnoDB") {
-        return Err(Error::Protocol(format!("the server made {} without InnoDB: {ddl}", table.name)));
+    if !engine_of(&ddl).is_some_and(|made| made.eq_ignore_ascii_case(asked)) {
+        let name = &table.name;
+        return Err(Error::Protocol(format!("the server made {name} without the engine {asked}: {ddl}")));
     }
     Ok(())
+}
+
+/// The word behind `ENGINE=`, which only MySQL's dialect has.
+fn engine_of(sql: &str) -> Option<&str> {
+    sql.split_once("ENGINE=")?.1.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next()
 }
 
 /// One table as its server describes it: CREATE statements, or the nearest that it offers.

@@ -157,6 +157,16 @@ impl Recorder {
         }
     }
 
+    /// Counts statements behind the last transaction, which belong to none.
+    pub fn statements(&mut self, attempt: &Attempt) {
+        if let Some((board, worker)) = &self.board {
+            board.statements(*worker, attempt);
+        }
+        self.tally.reads += attempt.reads;
+        self.tally.writes += attempt.writes;
+        self.tally.other += attempt.other;
+    }
+
     pub fn finish(mut self) -> Tally {
         if !self.open_loop {
             self.tally.service = self.tally.response.clone();

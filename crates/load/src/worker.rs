@@ -46,7 +46,10 @@ pub async fn drive<K: Clock>(client: &mut impl Client, seat: &mut Seat<K>) -> Re
             return Err(fatal);
         }
     }
-    Ok(())
+    let mut last = Attempt::default();
+    let finished = client.finish(&mut last).await;
+    seat.recorder.borrow_mut().statements(&last);
+    finished.map_err(Fatal::from)
 }
 
 /// How often a client that waits for an arrival looks whether the load was stopped.

@@ -4,9 +4,9 @@
 //! [`WORKLOADS`] drives `dbduel list`, the experiment file's keys and the reference documentation.
 
 mod oltp;
+mod options;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,21 +15,27 @@ use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
 
 use crate::clock::MonotonicClock;
 use crate::pacer::Pacer;
-use crate::policy::ErrorPolicy;
+use crate::policy::{ErrorPolicy, Ignored};
 use crate::recorder::Recorder;
 use crate::timeline::Timeline;
 
 pub use oltp::read_write_client;
+pub use options::{OptionError, OptionSpec, OptionValue, Options};
 
 /// Every workload, in the order `dbduel list workloads` shows them.
 pub static WORKLOADS: &[WorkloadKind] = &[
-    oltp::POINT_SELECT,
-    oltp::READ_ONLY,
-    oltp::WRITE_ONLY,
-    oltp::READ_WRITE,
-    oltp::UPDATE_INDEX,
-    oltp::UPDATE_NON_INDEX,
-    oltp::CLASSIC,
+    oltp::scripts::POINT_SELECT,
+    oltp::scripts::READ_ONLY,
+    oltp::scripts::WRITE_ONLY,
+    oltp::scripts::READ_WRITE,
+    oltp::scripts::UPDATE_INDEX,
+    oltp::scripts::UPDATE_NON_INDEX,
+    oltp::scripts::DELETE,
+    oltp::scripts::INSERT,
+    oltp::scripts::RANDOM_POINTS,
+    oltp::scripts::RANDOM_RANGES,
+    oltp::bulk::BULK_INSERT,
+    oltp::classic::CLASSIC,
 ];
 
 pub fn workload_kind(name: &str) -> Option<&'static WorkloadKind> {
@@ -44,129 +50,6 @@ pub struct WorkloadKind {
     pub example: &'static str,
     pub options: &'static [OptionSpec],
     pub build: fn(&Options) -> Result<Box<dyn Workload>, OptionError>,
-}
-
-/// A value of one workload option, as the experiment file or the command line gave it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum OptionValue {
-    Number(i64),
-    Real(f64),
-    Text(String),
-    Flag(bool),
-}
-
-/// One option a workload understands.
-#[derive(Debug, Clone, Copy)]
-pub struct OptionSpec {
-    pub name: &'static str,
-    /// Another name for the same key (`table_size` for `rows`).
-    pub alias: Option<&'static str>,
-    /// The default as it would stand in an experiment file.
-    pub default: &'static str,
-    pub help: &'static str,
-}
-
-/// An option that cannot be honoured: which, and what was expected.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{option}`: {expected}")]
-pub struct OptionError {
-    pub option: String,
-    pub expected: String,
-}
-
-/// Given options over a workload's defaults.
-#[derive(Debug, Clone)]
-pub struct Options {
-    values: BTreeMap<&'static str, OptionValue>,
-}
-
-impl Options {
-    /// Fills in the defaults of `specs`; refuses a key that none of them names.
-    pub fn new(specs: &'static [OptionSpec], given: &BTreeMap<String, OptionValue>) -> Result<Options, OptionError> {
-        let mut values: BTreeMap<_, _> = specs.iter().map(|spec| (spec.name, parse_default(spec.default))).collect();
-        for (key, value) in given {
-            let spec = specs.iter().find(|spec| spec.name == key || spec.alias == Some(key)).ok_or_else(|| {
-                let known: Vec<_> = specs.iter().map(|spec| spec.name).collect();
-                OptionError { option: key.clone(), expected: format!("unknown option; known are {}", known.join(", ")) }
-            })?;
-            values.insert(spec.name, value.clone());
-        }
-        Ok(Options { values })
-    }
-
-    /// Every option in force, defaults included, in the order of their names.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &OptionValue)> {
-        self.values.iter().map(|(name, value)| (*name, value))
-    }
-
-    fn value(&self, name: &str) -> &OptionValue {
-        self.values.get(name).expect("a workload asks for options of its own list only")
-    }
-
-    pub fn number(&self, name: &str, least: u64, most: u64) -> Result<u64, OptionError> {
-        match self.value(name) {
-            OptionValue::Number(number) if (least as i64..=most as i64).contains(number) => Ok(*number as u64),
-            _ => Err(self.error(name, format!("a whole number from {least} to {most} was expected"))),
-        }
-    }
-
-    pub fn real(&self, name: &str, least: f64, most: f64) -> Result<f64, OptionError> {
-        let real = match self.value(name) {
-            OptionValue::Number(number) => *number as f64,
-            OptionValue::Real(real) => *real,
-            _ => f64::NAN,
-        };
-        if (least..=most).contains(&real) {
-            Ok(real)
-        } else {
-            Err(self.error(name, format!("a number from {least} to {most} was expected")))
-        }
-    }
-
-    pub fn flag(&self, name: &str) -> Result<bool, OptionError> {
-        match self.value(name) {
-            OptionValue::Flag(flag) => Ok(*flag),
-            OptionValue::Text(text) if text.eq_ignore_ascii_case("on") => Ok(true),
-            OptionValue::Text(text) if text.eq_ignore_ascii_case("off") => Ok(false),
-            _ => Err(self.error(name, "true or false was expected".to_owned())),
-        }
-    }
-
-    /// The index of the option's word in `words`.
-    pub fn choice(&self, name: &str, words: &[&str]) -> Result<usize, OptionError> {
-        let position = match self.value(name) {
-            OptionValue::Text(text) => words.iter().position(|word| word == text),
-            _ => None,
-        };
-        position.ok_or_else(|| self.error(name, format!("one of {} was expected", words.join(", "))))
-    }
-
-    fn error(&self, option: &str, expected: String) -> OptionError {
-        OptionError { option: option.to_owned(), expected: format!("{expected}, not {}", self.value(option)) }
-    }
-}
-
-impl std::fmt::Display for OptionValue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            OptionValue::Number(number) => number.fmt(f),
-            OptionValue::Real(real) => real.fmt(f),
-            OptionValue::Text(text) => write!(f, "\"{text}\""),
-            OptionValue::Flag(flag) => flag.fmt(f),
-        }
-    }
-}
-
-fn parse_default(text: &str) -> OptionValue {
-    match text {
-        "true" => OptionValue::Flag(true),
-        "false" => OptionValue::Flag(false),
-        _ => text
-            .parse()
-            .map(OptionValue::Number)
-            .or_else(|_| text.parse().map(OptionValue::Real))
-            .unwrap_or_else(|_| OptionValue::Text(text.to_owned())),
-    }
 }
 
 /// One table of a workload, in one dialect.
@@ -191,9 +74,20 @@ pub trait Workload: Send + Sync {
     fn row(&self, data_seed: u64, table: usize, row: u64, sink: &mut RowSink<'_>) -> Result<(), Error>;
     /// Whether transactions change the tables.
     fn writes(&self) -> bool;
+    /// SQL to run before the clients connect, each time: what a run expects beyond loaded tables.
+    fn before_run(&self, dialect: Dialect) -> Vec<String> {
+        let _ = dialect;
+        Vec::new()
+    }
+    /// Errors that are worth another try, unless somebody gives a list.
+    fn ignored_errors(&self, dialect: Dialect) -> Ignored {
+        let _ = dialect;
+        Ignored::Usual
+    }
     /// Makes one client: prepares its statements and returns its whole life as a future.
     fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error>;
-    /// Looks for wrong data after a trial; each line is a violation, with the query that shows it.
+    /// Looks for wrong data, before a run or after one; each line is a violation, with the query that
+    /// shows it.
     fn check(&self, admin: &mut Admin) -> Result<Vec<String>, Error>;
 }
 
@@ -232,6 +126,13 @@ pub trait Client {
 
     /// After a failed try: leaves the transaction that the server may still hold open.
     fn roll_back(&mut self, attempt: &mut Attempt) -> impl Future<Output = Result<(), Error>>;
+
+    /// After the client's last transaction: sends what it still holds back, and counts it. No
+    /// transaction of its own, so it has no latency and is not tried again.
+    fn finish(&mut self, attempt: &mut Attempt) -> impl Future<Output = Result<(), Error>> {
+        let _ = attempt;
+        std::future::ready(Ok(()))
+    }
 
     fn connection(&mut self) -> &mut Self::Connection;
 }

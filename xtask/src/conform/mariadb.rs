@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use driver::Admin;
+use load::Workload;
 
-use super::expected::{Expected, MARIADB, MARIADB_COUNTERS, Row};
-use super::{Conform, Done, Line, load_afresh, print, run_client};
+use super::expected::{MARIADB, MARIADB_COUNTERS, Row};
+use super::{Conform, Done, Line, OWN_COUNTS, load_afresh, print, run_client, sysbench};
 use crate::held::Held;
 
 type Status = BTreeMap<String, f64>;
@@ -15,27 +16,73 @@ type Status = BTreeMap<String, f64>;
 pub fn run(options: &Conform, server: &Held) -> Result<usize> {
     let mut admin = server.admin("sbtest")?;
     let mut wrong = 0;
-    for row in MARIADB {
+    for row in MARIADB.iter().filter(|row| row.script.title.contains(&options.only)) {
         let workload = row.script.build()?;
-        load_afresh(&*workload, &server.target()?)?;
-        // The first statement on a new table reads its statistics, once; that is no part of any script.
-        run_client(&workload, &server.target()?, 1)?;
-        let (idle, cost) = reading_and_its_cost(&mut admin)?;
-        let done = run_client(&workload, &server.target()?, options.events)?;
-        let (after, readings) = settled(&mut admin)?;
-        let difference = |name: &str| after[name] - idle[name] - readings * cost.get(name).copied().unwrap_or_default();
-        wrong += print("MariaDB", row.script.title, &done, &lines(row, &done, difference));
+        let events = row.events.unwrap_or(options.events);
+        let target = server.target()?;
+        load_afresh(&*workload, &target)?;
+        let ours = counted(&mut admin, &*workload, || run_client(&workload, &target, events).map(Some))?;
+        if workload.writes() && row.script.sysbench.is_some() {
+            load_afresh(&*workload, &target)?;
+        }
+        let theirs = counted(&mut admin, &*workload, || sysbench::run(server, &row.script, events))?;
+        let theirs = theirs.map(Counted::without_farewell);
+        let ours = ours.context("our own client always runs")?;
+        wrong += print("MariaDB", row.script.title, &ours.done, &lines(row, &ours, theirs.as_ref()));
     }
     Ok(wrong)
 }
 
-fn lines(row: &Row<20>, done: &Done, difference: impl Fn(&str) -> f64) -> Vec<Line> {
-    let own = ["our reads", "our writes", "our other"].into_iter().zip(row.statements).zip(done.statements);
-    let own = own.map(|((counter, expected), seen)| Line { counter, expected: Expected::exactly(expected), seen });
-    let counters = MARIADB_COUNTERS.into_iter().zip(row.counters);
-    let counters = counters.map(|(counter, expected)| {
-        let per = if counter == "Com_stmt_prepare" { done.connections } else { done.transactions };
-        Line { counter, expected, seen: difference(counter) / per as f64 }
+/// What clients did, and what the server counted meanwhile.
+struct Counted {
+    done: Done,
+    status: Status,
+}
+
+impl Counted {
+    /// sysbench's library says goodbye, and the server counts that as a question.
+    fn without_farewell(mut self) -> Counted {
+        *self.status.entry("Questions".to_owned()).or_default() -= self.done.connections as f64;
+        self
+    }
+
+    fn per_transaction(&self, counter: &str) -> f64 {
+        let per = if counter == "Com_stmt_prepare" { self.done.connections } else { self.done.transactions };
+        self.status[counter] / per as f64
+    }
+}
+
+fn counted(
+    admin: &mut Admin,
+    workload: &dyn Workload,
+    clients: impl FnOnce() -> Result<Option<Done>>,
+) -> Result<Option<Counted>> {
+    // The first statement on a new table reads its statistics, once; that is no part of any script.
+    for table in workload.tables(admin.dialect()) {
+        admin.rows(&format!("SELECT c FROM {} WHERE id BETWEEN 1 AND 10 AND k > 0", table.name))?;
+    }
+    let (idle, cost) = reading_and_its_cost(admin)?;
+    let Some(done) = clients()? else { return Ok(None) };
+    let (after, readings) = settled(admin)?;
+    let difference = |(name, value): (&String, &f64)| {
+        let by_reading = readings * cost.get(name).copied().unwrap_or_default();
+        (name.clone(), value - idle.get(name).unwrap_or(value) - by_reading)
+    };
+    Ok(Some(Counted { done, status: after.iter().map(difference).collect() }))
+}
+
+fn lines(row: &Row<20>, ours: &Counted, theirs: Option<&Counted>) -> Vec<Line> {
+    let own = OWN_COUNTS.into_iter().zip(row.statements).enumerate().map(|(at, (counter, expected))| Line {
+        counter,
+        expected,
+        ours: ours.done.statements[at],
+        sysbench: theirs.map(|theirs| theirs.done.statements[at]),
+    });
+    let counters = MARIADB_COUNTERS.into_iter().zip(row.counters).map(|(counter, expected)| Line {
+        counter,
+        expected,
+        ours: ours.per_transaction(counter),
+        sysbench: theirs.map(|theirs| theirs.per_transaction(counter)),
     });
     own.chain(counters).collect()
 }
@@ -63,7 +110,7 @@ fn settled(admin: &mut Admin) -> Result<(Status, f64)> {
     }
 }
 
-fn status(admin: &mut Admin) -> Result<Status> {
+pub fn status(admin: &mut Admin) -> Result<Status> {
     let rows = admin.rows("SHOW GLOBAL STATUS")?;
     let numbers = rows.into_iter().filter_map(|row| {
         let mut cells = row.into_iter();

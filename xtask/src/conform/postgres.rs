@@ -8,40 +8,68 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use driver::Admin;
 
-use super::expected::{Expected, POSTGRES, POSTGRES_COUNTERS};
-use super::{Conform, Done, Line, load_afresh, print, run_client};
+use super::expected::{POSTGRES, POSTGRES_COUNTERS, Row};
+use super::{Conform, Done, Line, OWN_COUNTS, load_afresh, print, run_client, sysbench};
 use crate::held::Held;
 
 /// In the order of [`POSTGRES_COUNTERS`].
-type Reading = [f64; 6];
+type Reading = [f64; 7];
+
+/// What clients did, and what the server counted meanwhile, per transaction.
+struct Counted {
+    done: Done,
+    counters: Reading,
+}
 
 pub fn run(options: &Conform, server: &Held) -> Result<usize> {
     let mut wrong = 0;
-    for (prepared, row) in POSTGRES {
+    for (prepared, row) in POSTGRES.iter().filter(|(_, row)| row.script.title.contains(&options.only)) {
         let workload = row.script.build()?;
-        load_afresh(&*workload, &server.target()?)?;
-        let first = reading(server)?;
-        let before = reading(server)?;
-        let done = run_client(&workload, &server.target()?, options.events)?;
-        let after = reading(server)?;
-        let counters = POSTGRES_COUNTERS.into_iter().zip(row.counters).enumerate();
-        let mut lines: Vec<Line> = own_counts(row.statements, &done).collect();
-        lines.extend(counters.map(|(at, (counter, expected))| {
-            let by_reading = before[at] - first[at];
-            // A login and every statement that is prepared are transactions of their own.
-            let by_connecting = if counter == "xact_commit" { done.connections * (1 + prepared) } else { 0 };
-            let seen = after[at] - before[at] - by_reading - by_connecting as f64;
-            Line { counter, expected, seen: seen / done.transactions as f64 }
-        }));
-        wrong += print("PostgreSQL", row.script.title, &done, &lines);
+        let events = row.events.unwrap_or(options.events);
+        let target = server.target()?;
+        load_afresh(&*workload, &target)?;
+        let ours = counted(server, *prepared, || run_client(&workload, &target, events).map(Some))?;
+        if workload.writes() && row.script.sysbench.is_some() {
+            load_afresh(&*workload, &target)?;
+        }
+        let theirs = counted(server, *prepared, || sysbench::run(server, &row.script, events))?;
+        let ours = ours.context("our own client always runs")?;
+        wrong += print("PostgreSQL", row.script.title, &ours.done, &lines(row, &ours, theirs.as_ref()));
     }
     Ok(wrong)
 }
 
-fn own_counts(expected: [f64; 3], done: &Done) -> impl Iterator<Item = Line> {
-    let names = ["our reads", "our writes", "our other"].into_iter();
-    let both = names.zip(expected).zip(done.statements);
-    both.map(|((counter, expected), seen)| Line { counter, expected: Expected::exactly(expected), seen })
+fn counted(server: &Held, prepared: u64, clients: impl FnOnce() -> Result<Option<Done>>) -> Result<Option<Counted>> {
+    let first = reading(server)?;
+    let before = reading(server)?;
+    let Some(done) = clients()? else { return Ok(None) };
+    let after = reading(server)?;
+    let counters = std::array::from_fn(|at| {
+        let by_reading = before[at] - first[at];
+        // A login and every statement that is prepared are transactions of their own.
+        let by_connecting = if at == XACT_COMMIT { done.connections * (1 + prepared) } else { 0 };
+        (after[at] - before[at] - by_reading - by_connecting as f64) / done.transactions as f64
+    });
+    Ok(Some(Counted { done, counters }))
+}
+
+const XACT_COMMIT: usize = 6;
+
+fn lines(row: &Row<7>, ours: &Counted, theirs: Option<&Counted>) -> Vec<Line> {
+    let own = OWN_COUNTS.into_iter().zip(row.statements).enumerate().map(|(at, (counter, expected))| Line {
+        counter,
+        expected,
+        ours: ours.done.statements[at],
+        sysbench: theirs.map(|theirs| theirs.done.statements[at]),
+    });
+    let counters = POSTGRES_COUNTERS.into_iter().zip(row.counters).enumerate();
+    let counters = counters.map(|(at, (counter, expected))| Line {
+        counter,
+        expected,
+        ours: ours.counters[at],
+        sysbench: theirs.map(|theirs| theirs.counters[at]),
+    });
+    own.chain(counters).collect()
 }
 
 fn reading(server: &Held) -> Result<Reading> {
@@ -51,8 +79,8 @@ fn reading(server: &Held) -> Result<Reading> {
         std::thread::sleep(Duration::from_millis(10));
     }
     let commits = numbers(&mut postgres, "SELECT xact_commit FROM pg_stat_database WHERE datname = 'sbtest'")?;
-    let tables = "SELECT sum(idx_scan), sum(idx_tup_fetch), sum(n_tup_ins), sum(n_tup_upd), sum(n_tup_del) \
-                  FROM pg_stat_user_tables";
+    let tables = "SELECT sum(idx_scan), sum(idx_tup_fetch), sum(n_tup_ins), sum(n_tup_upd), sum(n_tup_del), \
+                  sum(n_tup_hot_upd) FROM pg_stat_user_tables";
     let tables = numbers(&mut server.admin("sbtest")?, tables)?;
     let all: Vec<f64> = tables.into_iter().chain(commits).collect();
     all.try_into().ok().context("PostgreSQL's views have lost a column")

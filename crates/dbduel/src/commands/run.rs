@@ -138,7 +138,7 @@ fn planned(file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Fai
 
 /// Set by the first SIGINT, SIGTERM or SIGHUP; the second one ends the process, and the keepers end
 /// its servers.
-fn interruption() -> Result<Arc<AtomicBool>> {
+pub fn interruption() -> Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register_conditional_shutdown(signal, exit::INTERRUPTED.into(), Arc::clone(&flag))?;

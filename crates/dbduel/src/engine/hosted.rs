@@ -11,7 +11,6 @@ use anyhow::{Context, Result, ensure};
 use driver::{Admin, Endpoint, Secret};
 
 use super::{Engine, engine};
-use crate::experiment::target_url::TlsMode;
 use crate::experiment::{MASK, TargetChoice, TargetUrl};
 
 /// Where a password may stand that belongs into no file and no command line.
@@ -35,11 +34,6 @@ impl Hosted {
     /// Logs in and asks the server what it is.
     pub fn reach(choice: &TargetChoice) -> Result<Hosted> {
         let mut url = choice.url.clone();
-        ensure!(
-            url.tls == TlsMode::Off,
-            "tls={} is not supported by this version yet; without it the connection would not be encrypted",
-            url.tls.word()
-        );
         url.password = password(&url, choice.password_file.as_deref())?;
         if let Endpoint::File(file) = url.endpoint() {
             // A login would make an empty one.

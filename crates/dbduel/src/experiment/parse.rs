@@ -262,10 +262,11 @@ mod tests {
     use super::*;
 
     static OPTIONS: &[OptionSpec] = &[
-        OptionSpec { name: "rows", alias: Some("table_size"), default: "100000", help: "rows of each table" },
-        OptionSpec { name: "skip_trx", alias: None, default: "false", help: "no BEGIN and COMMIT" },
-        OptionSpec { name: "rand_type", alias: None, default: "uniform", help: "distribution" },
-        OptionSpec { name: "rand_zipfian_exp", alias: None, default: "0.8", help: "exponent" },
+        OptionSpec::new("rows", "100000", "rows of each table").alias(&["table_size"]),
+        OptionSpec::new("skip_trx", "false", "no BEGIN and COMMIT"),
+        OptionSpec::new("compat", "none", "whose rules to follow"),
+        OptionSpec::new("rand_type", "uniform", "distribution").beside_compat("special"),
+        OptionSpec::new("rand_zipfian_exp", "0.8", "exponent"),
     ];
 
     fn vocabulary() -> Vocabulary<'static> {
@@ -333,7 +334,7 @@ mod tests {
         let experiment = parsed(
             "contender = [{ engine = \"mysql\" }]\n[[workload]]\nname = \"oltp_read_write\"\nlabel = \"small\"\n\
              table_size = 1_000\nskip_trx = \"on\"\nrand_zipfian_exp = 1\nclients = 4\n\
-             [[workload]]\nname = \"oltp_read_write\"\n[sweep]\nclients = { from = 25, to = 110, step = 25 }\n",
+             [[workload]]\nname = \"oltp_read_write\"\ncompat = \"sysbench-1.0\"\n[sweep]\nclients = { from = 25, to = 110, step = 25 }\n",
         );
         let small = &experiment.workloads[0];
         assert_eq!((small.label.as_str(), small.clients), ("small", 4));
@@ -342,6 +343,7 @@ mod tests {
         assert_eq!(small.options["rand_zipfian_exp"], OptionValue::Real(1.0));
         assert_eq!(small.in_force["rand_type"], OptionValue::Text("uniform".into()));
         assert_eq!(experiment.workloads[1].label, "oltp_read_write");
+        assert_eq!(experiment.workloads[1].in_force["rand_type"], OptionValue::Text("special".into()));
         assert_eq!(experiment.sweep.unwrap().values, [25, 50, 75, 100]);
     }
 

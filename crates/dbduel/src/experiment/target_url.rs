@@ -7,7 +7,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use driver::{Dialect, Endpoint, Login, Secret};
+use driver::{Dialect, Endpoint, Login, Secret, Tls};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use url::{ParseError, Url};
 
@@ -231,6 +231,11 @@ impl TargetUrl {
             password: self.password.clone(),
             // A file of SQLite is its own database.
             database: (self.kind != TargetKind::Sqlite).then(|| self.database.clone()),
+            tls: match self.tls {
+                TlsMode::Off => Tls::Off,
+                TlsMode::Require => Tls::Require,
+                TlsMode::Verify => Tls::Verify,
+            },
             on_connect: Vec::new(),
         }
     }

@@ -17,12 +17,9 @@ use super::{Sweep, WorkloadChoice};
 const KEYS: &[&str] = &["name", "label", "clients"];
 /// Documented keys that this version honours only where a workload has an option of that name.
 const KEYS_LATER: &[&str] = &[
-    "compat",
-    "mode",
     "rate",
     "isolation",
     "data_seed",
-    "read_only",
     "warehouses",
     "terminals",
     "terminals_per_warehouse",
@@ -38,7 +35,7 @@ const KEYS_LATER: &[&str] = &[
     "loop_short",
     "files",
 ];
-const WORKLOADS_LATER: &[&str] = &["oltp", "tpcc", "sql-bench", "script"];
+const WORKLOADS_LATER: &[&str] = &["tpcc", "sql-bench", "script"];
 /// What a sweep may vary one day; today it is `clients`.
 const SWEEPS_LATER: &[&str] = &["cores", "rate", "warehouses"];
 const MOST_CLIENTS: u64 = 10_000;
@@ -154,7 +151,7 @@ fn known_options(
 }
 
 fn check_workload_keys(reader: &mut Reader, section: &Section, name: &str, specs: &[OptionSpec]) {
-    let own = specs.iter().flat_map(|spec| std::iter::once(spec.name).chain(spec.alias));
+    let own = specs.iter().flat_map(OptionSpec::names);
     let known: Vec<&str> = KEYS.iter().copied().chain(own).collect();
     let titled = Section { title: format!("{} of {name}", section.title), ..section.clone() };
     reader.check_keys(&titled, &known, KEYS_LATER);
@@ -168,16 +165,14 @@ fn read_options<'a>(
 ) -> BTreeMap<String, OptionValue> {
     let mut options = BTreeMap::new();
     for spec in specs.iter().filter(|spec| !KEYS.contains(&spec.name)) {
-        let own = section.value(spec.name).map(|value| (spec.name, value));
-        let other = spec.alias.and_then(|alias| section.value(alias).map(|value| (alias, value)));
-        if let (Some(_), Some((alias, value))) = (own, other) {
-            let what = format!("`{alias}` and `{}` are the same option", spec.name);
-            reader.reject(&value.span(), what, "keep one of them");
-        }
-        let Some((key, value)) = own.or(other) else {
+        let mut given = spec.names().filter_map(|name| section.value(name).map(|value| (name, value)));
+        let Some((key, value)) = given.next() else {
             continue;
         };
-        match option_value(value, &default_value(spec)) {
+        for (other, value) in given {
+            reader.reject(&value.span(), format!("`{other}` and `{key}` are the same option"), "keep one of them");
+        }
+        match option_value(value, &default_value(spec.default)) {
             Ok(given) => drop(options.insert(spec.name.to_owned(), given)),
             Err(expected) => reader.reject(
                 &value.span(),
@@ -191,14 +186,15 @@ fn read_options<'a>(
 
 /// Says what the workload has against an option, at the place where the file gives it.
 fn reject_option(reader: &mut Reader, section: &Section, specs: &[OptionSpec], fault: &OptionError) {
-    let alias = specs.iter().find(|spec| spec.name == fault.option).and_then(|spec| spec.alias);
+    let names = specs.iter().find(|spec| spec.name == fault.option).into_iter().flat_map(OptionSpec::names);
     let given = |key: &str| {
         section
             .value(key)
             .map(|value| (value.span(), format!("`{key}` in {} cannot be {}", section.title, said(value))))
     };
-    let (span, what) = given(&fault.option)
-        .or_else(|| alias.and_then(given))
+    let (span, what) = names
+        .filter_map(given)
+        .next()
         .unwrap_or_else(|| (section.span.clone(), format!("`{}` in {} does not fit", fault.option, section.title)));
     reader.reject(&span, what, fault.expected.as_str());
 }
@@ -237,9 +233,9 @@ fn option_value(value: &Value, default: &OptionValue) -> Result<OptionValue, &'s
 }
 
 /// The default of an option, which also says of which type the option is.
-fn default_value(spec: &OptionSpec) -> OptionValue {
-    let Ok(value) = DeValue::parse(spec.default) else {
-        return OptionValue::Text(spec.default.to_owned());
+fn default_value(default: &str) -> OptionValue {
+    let Ok(value) = DeValue::parse(default) else {
+        return OptionValue::Text(default.to_owned());
     };
     match value.get_ref() {
         DeValue::Boolean(flag) => OptionValue::Flag(*flag),
@@ -249,15 +245,16 @@ fn default_value(spec: &OptionSpec) -> OptionValue {
             OptionValue::Number(number.expect("the default of an option fits its type"))
         }
         DeValue::Float(_) => OptionValue::Real(real(&value).expect("the default of an option is a number")),
-        _ => OptionValue::Text(spec.default.to_owned()),
+        _ => OptionValue::Text(default.to_owned()),
     }
 }
 
 fn in_force(specs: &[OptionSpec], given: &BTreeMap<String, OptionValue>) -> BTreeMap<String, OptionValue> {
+    let default = |spec: &OptionSpec| default_value(spec.default_beside(given));
     specs
         .iter()
         .filter(|spec| !KEYS.contains(&spec.name))
-        .map(|spec| (spec.name.to_owned(), given.get(spec.name).cloned().unwrap_or_else(|| default_value(spec))))
+        .map(|spec| (spec.name.to_owned(), given.get(spec.name).cloned().unwrap_or_else(|| default(spec))))
         .collect()
 }
 

@@ -1,30 +1,30 @@
 -- create-mysql
 CREATE TABLE {table} (
-  id INTEGER UNSIGNED NOT NULL AUTO_INCREMENT,
+  id {id},
   k INTEGER UNSIGNED NOT NULL DEFAULT '0',
   c CHAR(120) NOT NULL DEFAULT '',
-  pad CHAR(60) NOT NULL DEFAULT '',
-  PRIMARY KEY (id)
-) ENGINE=InnoDB
+  pad CHAR(60) NOT NULL DEFAULT ''{key}
+) ENGINE={engine}
 -- create-postgres
 CREATE TABLE {table} (
-  id SERIAL,
+  id {id},
   k INTEGER NOT NULL DEFAULT '0',
   c CHAR(120) NOT NULL DEFAULT '',
-  pad CHAR(60) NOT NULL DEFAULT '',
-  PRIMARY KEY (id)
+  pad CHAR(60) NOT NULL DEFAULT ''{key}
 )
 -- create-sqlite
 CREATE TABLE {table} (
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  id {id},
   k INTEGER NOT NULL DEFAULT 0,
   c CHAR(120) NOT NULL DEFAULT '',
-  pad CHAR(60) NOT NULL DEFAULT ''
+  pad CHAR(60) NOT NULL DEFAULT ''{key}
 )
 -- index
 CREATE INDEX {index} ON {table}(k)
 -- point-select
 SELECT c from {table} where id=?
+-- pad-select
+SELECT pad from {table} where id=?
 -- simple-range
 SELECT c from {table} where id between ? and ?
 -- sum-range
@@ -41,3 +41,9 @@ UPDATE {table} set c=? where id=?
 DELETE from {table} where id=?
 -- insert
 INSERT INTO {table} values(?,?,?,?)
+-- insert-numbered-mysql
+INSERT INTO {table} values(NULL,?,?,?)
+-- insert-numbered-postgres
+INSERT INTO {table} values(DEFAULT,?,?,?)
+-- insert-numbered-sqlite
+INSERT INTO {table} values(NULL,?,?,?)

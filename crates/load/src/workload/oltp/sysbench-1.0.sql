@@ -1,25 +1,23 @@
 -- create-mysql
 CREATE TABLE {table} (
-  id INTEGER NOT NULL AUTO_INCREMENT,
+  id {id},
   k INTEGER NOT NULL DEFAULT '0',
   c CHAR(120) NOT NULL DEFAULT '',
-  pad CHAR(60) NOT NULL DEFAULT '',
-  PRIMARY KEY (id)
-) ENGINE=InnoDB
+  pad CHAR(60) NOT NULL DEFAULT ''{key}
+) ENGINE={engine}
 -- create-postgres
 CREATE TABLE {table} (
-  id SERIAL,
+  id {id},
   k INTEGER NOT NULL DEFAULT '0',
   c CHAR(120) NOT NULL DEFAULT '',
-  pad CHAR(60) NOT NULL DEFAULT '',
-  PRIMARY KEY (id)
+  pad CHAR(60) NOT NULL DEFAULT ''{key}
 )
 -- create-sqlite
 CREATE TABLE {table} (
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  id {id},
   k INTEGER NOT NULL DEFAULT 0,
   c CHAR(120) NOT NULL DEFAULT '',
-  pad CHAR(60) NOT NULL DEFAULT ''
+  pad CHAR(60) NOT NULL DEFAULT ''{key}
 )
 -- index
 CREATE INDEX {index} ON {table}(k)
@@ -41,3 +39,21 @@ UPDATE {table} SET c=? WHERE id=?
 DELETE FROM {table} WHERE id=?
 -- insert
 INSERT INTO {table} (id, k, c, pad) VALUES (?, ?, ?, ?)
+-- insert-numbered-mysql
+INSERT INTO {table} (id, k, c, pad) VALUES (0, ?, ?, ?)
+-- insert-numbered-postgres
+INSERT INTO {table} (k, c, pad) VALUES (?, ?, ?)
+-- insert-numbered-sqlite
+INSERT INTO {table} (k, c, pad) VALUES (?, ?, ?)
+-- random-points
+SELECT id, k, c, pad FROM {table} WHERE k IN ({points})
+-- random-ranges
+SELECT count(k) FROM {table} WHERE {ranges}
+-- create-bulk
+CREATE TABLE {table} (
+  id INTEGER NOT NULL,
+  k INTEGER NOT NULL DEFAULT '0',
+  PRIMARY KEY (id)
+)
+-- insert-bulk
+INSERT INTO {table} VALUES

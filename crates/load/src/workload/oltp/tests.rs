@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use driver::{Answer, Code, Connection, Statement};
+use driver::{Answer, Code, Connection, Statement, Value};
 
 use super::*;
-use crate::workload::{Attempt, Client, Outcome, Turn, workload_kind};
+use crate::workload::{ARRIVALS, Attempt, Client, OptionValue, Options, Outcome, Turn, workload_kind};
 
 #[derive(Clone, Default)]
 struct Listener {
@@ -15,11 +15,24 @@ struct Listener {
     heard: Rc<RefCell<Vec<String>>>,
     /// How many times the third statement is answered with a deadlock.
     deadlocks: Rc<RefCell<u32>>,
+    /// Deletes find no row.
+    drained: bool,
+    postgres: bool,
+}
+
+impl Listener {
+    /// What a server would say, as far as it is counted.
+    fn answer(&self, sql: &str) -> Answer {
+        let returns_rows = sql.starts_with("SELECT");
+        let changes = ["UPDATE", "INSERT", "DELETE"].iter().any(|verb| sql.starts_with(verb));
+        let misses = self.drained && sql.starts_with("DELETE");
+        Answer { rows: 0, affected: u64::from(changes && !misses), returns_rows }
+    }
 }
 
 impl Connection for Listener {
     fn dialect(&self) -> Dialect {
-        Dialect::MySql
+        if self.postgres { Dialect::Postgres } else { Dialect::MySql }
     }
 
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
@@ -41,12 +54,12 @@ impl Connection for Listener {
             *self.deadlocks.borrow_mut() -= 1;
             return Err(Error::Retryable { code: Code::number(1213) });
         }
-        Ok(Answer::default())
+        Ok(self.answer(&sql))
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
         self.heard.borrow_mut().push(sql.to_owned());
-        Ok(Answer::default())
+        Ok(self.answer(sql))
     }
 }
 
@@ -56,29 +69,49 @@ fn oltp(name: &str, given: &[(&str, OptionValue)]) -> Oltp {
         given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
     let options = Options::new(kind.options, &given).unwrap();
     // The same path as in production, but with the concrete type.
-    let mix = match name {
-        "oltp_point_select" => Mix { point_selects: 1, ..Mix::default() },
-        "oltp_read_only" => reads(&options).unwrap(),
-        "oltp_write_only" => {
-            writes(&options, Mix { transaction: transaction(&options).unwrap(), ..Mix::default() }).unwrap()
-        }
-        "oltp_update_index" => Mix { index_updates: statements(&options, "index_updates").unwrap(), ..Mix::default() },
-        "oltp_update_non_index" => {
-            Mix { non_index_updates: statements(&options, "non_index_updates").unwrap(), ..Mix::default() }
-        }
-        "oltp_read_write" => writes(&options, reads(&options).unwrap()).unwrap(),
-        _ => return classic_oltp(&options).unwrap(),
-    };
-    modern_oltp(&options, mix).unwrap()
+    match name {
+        "oltp_point_select" => scripts::point_select(&options),
+        "oltp_read_only" => scripts::read_only(&options),
+        "oltp_write_only" => scripts::write_only(&options),
+        "oltp_read_write" => scripts::read_write(&options),
+        "oltp_update_index" => scripts::update_index(&options),
+        "oltp_update_non_index" => scripts::update_non_index(&options),
+        "oltp_delete" => scripts::delete(&options),
+        "oltp_insert" => scripts::insert(&options),
+        "select_random_points" => scripts::random_points(&options),
+        "select_random_ranges" => scripts::random_ranges(&options),
+        "oltp" => classic::build(&options),
+        other => panic!("no script {other}"),
+    }
+    .unwrap()
 }
 
-use crate::workload::OptionValue;
+fn text(value: &str) -> OptionValue {
+    OptionValue::Text(value.to_owned())
+}
+
+const MODERN: (&str, &str) = ("compat", "sysbench-1.0");
+
+fn sysbench(name: &str) -> Oltp {
+    oltp(name, &[(MODERN.0, text(MODERN.1))])
+}
+
+const FIRST: Place = Place { client: 0, clients: 1, input_seed: 1 };
 
 /// Runs transaction `number` of `client` to its end and returns what the connection heard.
 fn hear(workload: &Oltp, client: u64, number: u64, deadlocks: u32) -> (Vec<String>, Attempt) {
     let listener = Listener { deadlocks: Rc::new(RefCell::new(deadlocks)), ..Listener::default() };
-    let (series, mut attempt) = (client, Attempt::default());
-    let mut client = OltpClient::new(Arc::new(workload.clone()), 1, listener.clone()).unwrap();
+    hear_through(listener, workload, FIRST, (client, number))
+}
+
+fn hear_through(
+    listener: Listener,
+    workload: &Oltp,
+    place: Place,
+    (series, number): (u64, u64),
+) -> (Vec<String>, Attempt) {
+    let mut attempt = Attempt::default();
+    let mut client = OltpClient::new(Arc::new(workload.clone()), place, listener.clone()).unwrap();
     for retry in 0.. {
         match complete(client.attempt(Turn { series, number, retry }, &mut attempt)) {
             Ok(outcome) => {
@@ -89,6 +122,7 @@ fn hear(workload: &Oltp, client: u64, number: u64, deadlocks: u32) -> (Vec<Strin
         }
         complete(client.roll_back(&mut attempt)).unwrap();
     }
+    assert!(!attempt.committing, "nothing is under way when a transaction has ended");
     (listener.heard.take(), attempt)
 }
 
@@ -142,10 +176,24 @@ fn each_script_counts_what_sysbench_counts() {
     check("oltp_update_non_index", &[], 0, 1, 0);
     check("oltp_read_write", &[on("skip_trx")], 14, 4, 0);
     check("oltp_read_write", &[off("range_selects")], 10, 4, 2);
+    check("oltp_delete", &[], 0, 1, 0);
+    check("oltp_insert", &[], 0, 1, 0);
+    check("select_random_points", &[], 1, 0, 0);
+    check("select_random_ranges", &[], 1, 0, 0);
+    check("oltp_read_write", &[("db_ps_mode", text("disable"))], 14, 4, 2);
+    check("oltp_read_write", &[("pgsql_variant", text("redshift"))], 14, 2, 2);
+    check("oltp_read_write", &[(MODERN.0, text(MODERN.1))], 14, 4, 2);
     // sysbench 0.4.12: 33698 transactions gave read 471772, write 168490, other 67396.
     check("oltp", &[], 14, 5, 2);
     check("oltp", &[on("read_only")], 14, 0, 2);
-    check("oltp", &[("mode", OptionValue::Text("simple".to_owned()))], 1, 0, 0);
+    check("oltp", &[on("write_only")], 0, 5, 2);
+    check("oltp", &[on("skip_trx")], 14, 5, 0);
+    check("oltp", &[("mode", text("simple"))], 1, 0, 0);
+    for (kind, reads, writes) in
+        [("select", 1, 0), ("update_key", 0, 1), ("update_nokey", 0, 1), ("insert", 0, 1), ("delete", 0, 1)]
+    {
+        check("oltp", &[("mode", text("nontrx")), ("nontrx_mode", text(kind))], reads, writes, 0);
+    }
 }
 
 #[test]
@@ -159,7 +207,7 @@ fn a_delete_and_its_insert_share_the_id() {
 fn statements_are_prepared_once_per_table() {
     let listener = Listener::default();
     let four = oltp("oltp_read_write", &[("tables", OptionValue::Number(4))]);
-    OltpClient::new(Arc::new(four), 1, listener.clone()).unwrap();
+    OltpClient::new(Arc::new(four), FIRST, listener.clone()).unwrap();
     assert_eq!(listener.prepared.borrow().len(), 2 + 9 * 4);
 }
 
@@ -178,6 +226,151 @@ fn a_deadlock_is_rolled_back_and_tried_again_with_the_same_inputs() {
     let (heard, _) = hear(&workload, 0, 0, 1);
     assert_eq!(heard[..4], [quiet[0].clone(), quiet[1].clone(), quiet[2].clone(), "ROLLBACK".to_owned()]);
     assert_eq!(heard[4..], quiet);
+}
+
+#[test]
+fn sysbench_1_0_tries_again_with_new_values_and_says_rollback_to_postgresql_only() {
+    let workload = sysbench("oltp_write_only");
+    let deadlock = |postgres| Listener { deadlocks: Rc::new(RefCell::new(1)), postgres, ..Listener::default() };
+    let (heard, attempt) = hear_through(deadlock(false), &workload, FIRST, (0, 0));
+    assert_eq!(verbs(&heard[..4]), ["BEGIN", verbs(&heard)[1], verbs(&heard)[2], "BEGIN"]);
+    assert_ne!(heard[1], heard[4], "another try draws another id");
+    // BEGIN and an update of the failed try stay counted; the update that failed does not count.
+    assert_eq!((attempt.writes, attempt.other), (1 + 4, 1 + 2));
+    let (heard, attempt) = hear_through(deadlock(true), &workload, FIRST, (0, 0));
+    assert_eq!(heard[3], "ROLLBACK");
+    assert_eq!((attempt.writes, attempt.other), (1 + 4, 1 + 2));
+}
+
+#[test]
+fn sysbench_0_4_repeats_the_same_statements_and_counts_those_that_failed() {
+    let workload = oltp("oltp", &[("write_only", OptionValue::Flag(true))]);
+    let (quiet, _) = hear(&workload, 0, 0, 0);
+    let (heard, attempt) = hear(&workload, 0, 0, 1);
+    assert_eq!(heard[3..], quiet);
+    assert_eq!((attempt.writes, attempt.other), (2 + 5, 1 + 2));
+}
+
+#[test]
+fn a_delete_that_misses_is_other_to_sysbench_1_0_and_a_write_to_us() {
+    let drained = || Listener { drained: true, ..Listener::default() };
+    let (_, attempt) = hear_through(drained(), &sysbench("oltp_delete"), FIRST, (0, 0));
+    assert_eq!((attempt.writes, attempt.other), (0, 1));
+    let (_, attempt) = hear_through(drained(), &oltp("oltp_delete", &[]), FIRST, (0, 0));
+    assert_eq!((attempt.writes, attempt.other), (1, 0));
+}
+
+#[test]
+fn statements_as_text_are_the_prepared_ones_with_their_values_in_place() {
+    let (prepared, _) = hear(&oltp("oltp_read_write", &[]), 0, 0, 0);
+    let listener = Listener::default();
+    let workload = oltp("oltp_read_write", &[("db_ps_mode", text("disable"))]);
+    let (heard, _) = hear_through(listener.clone(), &workload, FIRST, (0, 0));
+    assert!(listener.prepared.borrow().is_empty());
+    let with_values = |line: &String| {
+        let (sql, values) = line.split_once(" <- ").unwrap();
+        let text = |value: &str| if value.contains('-') { format!("'{value}'") } else { value.to_owned() };
+        values.split(", ").fold(sql.to_owned(), |sql, value| sql.replacen('?', &text(value), 1))
+    };
+    assert_eq!(heard, prepared.iter().map(with_values).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_insert_is_text_and_leaves_the_id_to_the_server_as_it_likes_it() {
+    let check = |postgres, options: &[(&str, OptionValue)], begin: &str| {
+        let listener = Listener { postgres, ..Listener::default() };
+        let (heard, _) = hear_through(listener.clone(), &oltp("oltp_insert", options), FIRST, (0, 0));
+        assert!(listener.prepared.borrow().is_empty());
+        assert!(heard[0].starts_with(begin), "{heard:?}");
+    };
+    check(false, &[], "INSERT INTO sbtest1 (id, k, c, pad) VALUES (0, ");
+    check(true, &[], "INSERT INTO sbtest1 (k, c, pad) VALUES (");
+    let own = [("auto_inc", OptionValue::Flag(false))];
+    check(true, &own, "INSERT INTO sbtest1 (id, k, c, pad) VALUES (");
+    assert!(oltp("oltp_insert", &own).tables(Dialect::MySql).iter().all(|table| table.rows == 0));
+}
+
+/// The values of the only statement of a transaction.
+fn values(workload: &Oltp, place: Place, turn: (u64, u64)) -> Vec<i64> {
+    let (heard, _) = hear_through(Listener::default(), workload, place, turn);
+    let (_, values) = heard[0].split_once(" <- ").unwrap();
+    values.split(", ").map(|value| value.parse().unwrap()).collect()
+}
+
+#[test]
+fn every_client_of_sysbench_draws_keys_from_its_own_slice_and_ours_from_all() {
+    let third = Place { client: 2, clients: 4, input_seed: 1 };
+    let drawn = |workload: &Oltp, place, series| -> Vec<i64> {
+        (0..200).flat_map(|number| values(workload, place, (series, number))).collect()
+    };
+    let theirs = drawn(&sysbench("select_random_points"), third, 2);
+    assert_eq!(theirs.len(), 200 * 10);
+    assert!(theirs.iter().all(|key| (50_000..=75_000).contains(key)));
+    let ours = oltp("select_random_points", &[]);
+    assert!(drawn(&ours, third, 2).iter().any(|key| *key < 25_000));
+    assert_eq!(drawn(&ours, third, 2), drawn(&ours, Place { clients: 64, ..third }, 2));
+    assert_eq!(drawn(&ours, third, ARRIVALS), drawn(&ours, FIRST, ARRIVALS));
+}
+
+#[test]
+fn random_ranges_have_their_ends_so_far_apart_as_asked_for() {
+    let workload = oltp("select_random_ranges", &[("delta", OptionValue::Number(7))]);
+    let drawn = values(&workload, FIRST, (0, 0));
+    assert_eq!(drawn.len(), 20);
+    assert!(drawn.chunks(2).all(|ends| ends[1] == ends[0] + 7), "{drawn:?}");
+}
+
+#[test]
+fn a_nontrx_delete_visits_every_id_once_over_all_clients() {
+    let options = [("mode", text("nontrx")), ("nontrx_mode", text("delete")), ("rows", OptionValue::Number(30))];
+    let workload = oltp("oltp", &options);
+    let place = |client| Place { client, clients: 3, input_seed: 1 };
+    let mut ids: Vec<i64> = (0..3)
+        .flat_map(|client| (0..10).map(move |number| (client, number)))
+        .flat_map(|(client, number)| values(&workload, place(client), (u64::from(client), number)))
+        .collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (1..=30).collect::<Vec<_>>());
+}
+
+#[test]
+fn only_a_nontrx_insert_empties_its_table_before_a_run() {
+    let insert = oltp("oltp", &[("mode", text("nontrx")), ("nontrx_mode", text("insert"))]);
+    assert_eq!(insert.before_run(Dialect::Postgres), ["TRUNCATE TABLE sbtest"]);
+    assert!(oltp("oltp", &[]).before_run(Dialect::MySql).is_empty());
+    assert!(oltp("oltp_insert", &[]).before_run(Dialect::MySql).is_empty());
+}
+
+#[test]
+fn compat_brings_special_where_no_distribution_is_asked_for() {
+    let special = Distribution::Special(Default::default());
+    assert_eq!(oltp("oltp_read_only", &[]).ids, Distribution::Uniform);
+    assert_eq!(sysbench("oltp_read_only").ids, special);
+    let asked = [(MODERN.0, text(MODERN.1)), ("rand_type", text("uniform"))];
+    assert_eq!(oltp("oltp_read_only", &asked).ids, Distribution::Uniform);
+}
+
+#[test]
+fn tables_look_as_asked_for_in_every_dialect() {
+    let check = |options: &[(&str, OptionValue)], dialect, expected: &str, finish: &[&str]| {
+        let table = oltp("oltp_read_write", options).tables(dialect).remove(0);
+        assert!(table.create[0].contains(expected), "{expected} in {}", table.create[0]);
+        assert_eq!(table.finish, finish);
+    };
+    let off = |name| (name, OptionValue::Flag(false));
+    let secondary = ("secondary", OptionValue::Flag(true));
+    let index = "CREATE INDEX k_1 ON sbtest1(k)";
+    check(&[], Dialect::MySql, "id INTEGER NOT NULL AUTO_INCREMENT,", &[index, "ANALYZE TABLE sbtest1"]);
+    check(&[off("auto_inc")], Dialect::MySql, "id INTEGER NOT NULL,", &[index, "ANALYZE TABLE sbtest1"]);
+    check(std::slice::from_ref(&secondary), Dialect::MySql, "KEY xid (id)\n", &[index, "ANALYZE TABLE sbtest1"]);
+    check(&[off("create_secondary")], Dialect::MySql, "ENGINE=innodb", &["ANALYZE TABLE sbtest1"]);
+    let xid = "CREATE INDEX xid_1 ON sbtest1(id)";
+    let setval = "SELECT setval(pg_get_serial_sequence('sbtest1', 'id'), 100000)";
+    let postgres = [index, xid, setval, "VACUUM ANALYZE sbtest1"];
+    check(&[secondary], Dialect::Postgres, "pad CHAR(60) NOT NULL DEFAULT ''\n)", &postgres);
+    let redshift = ("pgsql_variant", text("redshift"));
+    check(&[redshift], Dialect::Postgres, "id INTEGER IDENTITY(1,1),", &["VACUUM ANALYZE sbtest1"]);
+    check(&[off("auto_inc")], Dialect::Sqlite, "id INTEGER PRIMARY KEY,", &[index, "ANALYZE sbtest1"]);
 }
 
 #[test]

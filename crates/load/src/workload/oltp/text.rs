@@ -28,11 +28,11 @@ pub fn digit_groups(rng: &mut Rng, out: &mut [u8]) {
     }
 }
 
-/// sysbench 0.4's string for an update: ten numbers below 2^30 - 1 joined by hyphens, not padded,
-/// cut at the column's 119 characters. Returns its length.
-pub fn classic_numbers(rng: &mut Rng, out: &mut [u8; C_BYTES]) -> usize {
+/// sysbench 0.4's strings: numbers below 2^30 - 1 joined by hyphens, not padded, cut at the end of
+/// `out`. An update has ten of them, `pad` of an insert five. Returns the length.
+pub fn classic_numbers(rng: &mut Rng, numbers: usize, out: &mut [u8]) -> usize {
     let mut length = 0;
-    for number in 0..10 {
+    for number in 0..numbers {
         if number > 0 {
             length = push(out, length, b'-');
         }
@@ -45,7 +45,7 @@ pub fn classic_numbers(rng: &mut Rng, out: &mut [u8; C_BYTES]) -> usize {
     length
 }
 
-fn push(out: &mut [u8; C_BYTES], length: usize, byte: u8) -> usize {
+fn push(out: &mut [u8], length: usize, byte: u8) -> usize {
     let Some(slot) = out.get_mut(length) else { return length };
     *slot = byte;
     length + 1

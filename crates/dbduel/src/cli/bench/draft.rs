@@ -1,0 +1,357 @@
+//! A request while its words are being read, and how it is completed.
+//!
+//! Later words win over earlier ones, and words over the config file. Defaults come last, since they
+//! depend on the form: sysbench 0.4 ended after 10,000 requests where 1.0 ends after 10 seconds.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use load::{OptionSpec, OptionValue, WORKLOADS, WorkloadKind, workload_kind};
+
+use super::options::{self, Flag};
+use super::target::TargetParts;
+use super::words::{self, Given, Takes, Word, normal};
+use super::{Action, Arrivals, Asked, Compat, ForcedShutdown, Format, Reconnect, Request, Verb, help, values};
+
+/// Sysbench's own defaults.
+const DEFAULT_SECS: u64 = 10;
+const DEFAULT_ROWS: i64 = 10_000;
+const CLASSIC_REQUESTS: u64 = 10_000;
+const PERCENTILES: [f64; 4] = [50.0, 95.0, 99.0, 99.9];
+/// Longest wait for what still runs at the end, when nothing was said about it.
+const DRAIN_MAX: Duration = Duration::from_secs(60);
+const SYSBENCH_PERCENTILE: f64 = 95.0;
+
+/// What has been read so far; None where nothing was said.
+#[derive(Debug, Default)]
+pub struct Draft {
+    verb: Option<Verb>,
+    plain: Vec<String>,
+    /// Options of the workload, by their names in it.
+    workload_words: Vec<Given>,
+    pub target: TargetParts,
+    pub test: Option<String>,
+    pub help: bool,
+    pub compat: Option<Compat>,
+    pub format: Option<Format>,
+    pub password_file: Option<PathBuf>,
+    pub clients: Option<u32>,
+    pub duration: Option<Duration>,
+    pub events: Option<u64>,
+    pub rate: Option<f64>,
+    pub arrivals: Option<Arrivals>,
+    pub queue: Option<u32>,
+    pub warmup: Option<Duration>,
+    pub report_interval: Option<Duration>,
+    pub checkpoints: Vec<Duration>,
+    pub percentiles: Option<Vec<f64>>,
+    pub histogram: bool,
+    pub rand_seed: Option<u64>,
+    pub reconnect: Option<Reconnect>,
+    pub ignore_errors: Option<Vec<String>>,
+    pub workers: Option<u32>,
+    pub forced_shutdown: Option<ForcedShutdown>,
+    pub notes: Vec<String>,
+}
+
+/// sysbench's last word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Do(Action),
+    Help,
+}
+
+fn ending(word: &str) -> Option<Ending> {
+    match word {
+        "run" => Some(Ending::Do(Action::Bench)),
+        "prepare" => Some(Ending::Do(Action::Prepare)),
+        "cleanup" => Some(Ending::Do(Action::Cleanup)),
+        "check" => Some(Ending::Do(Action::Check)),
+        "prewarm" | "warmup" => Some(Ending::Do(Action::Prewarm)),
+        "help" => Some(Ending::Help),
+        _ => None,
+    }
+}
+
+impl Draft {
+    pub fn read(
+        verb: Verb,
+        words: &[String],
+        read_file: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Draft, String> {
+        let mut draft = Draft { verb: Some(verb), ..Draft::default() };
+        let words = words::take_apart(words, takes)?;
+        for given in words.iter().filter_map(|word| config_file(word)) {
+            let text = read_file(&given.value).map_err(|why| format!("{} {}: {why}", given.typed, given.value))?;
+            for word in words::take_apart(&words::of_config_file(&text), takes)? {
+                draft.take(word).map_err(|why| format!("{}: {why}", given.value))?;
+            }
+        }
+        words.into_iter().filter(|word| config_file(word).is_none()).try_for_each(|word| draft.take(word))?;
+        Ok(draft)
+    }
+
+    fn take(&mut self, word: Word) -> Result<(), String> {
+        match word {
+            Word::Plain(word) => self.plain.push(word),
+            Word::Option(given) => match options::find(&given.name) {
+                Some(flag) => (flag.apply)(self, &given.value).map_err(|why| format!("{}: {why}", given.typed))?,
+                None => self.workload_words.push(given),
+            },
+        }
+        Ok(())
+    }
+
+    /// Notes an option that is understood and changes nothing.
+    pub fn note(&mut self, what: &str) {
+        self.notes.push(what.to_owned());
+    }
+
+    pub fn finish(self) -> Result<Asked, String> {
+        let verb = self.verb.expect("a draft is begun with its verb");
+        if let Some(given) = self.workload_words.iter().find(|given| takes(&given.name).is_none()) {
+            return Err(unknown(given));
+        }
+        let (workload, ending) = self.workload_and_ending(verb)?;
+        if self.help || ending == Some(Ending::Help) {
+            return Ok(Asked::Help(match workload {
+                Some(workload) => help::workload_help(verb, workload),
+                None => help::command_help(verb),
+            }));
+        }
+        let workload = workload.ok_or_else(|| missing_workload(verb))?;
+        let action = match (ending, verb) {
+            (Some(Ending::Do(action)), _) => action,
+            (_, Verb::Bench) => Action::Bench,
+            (_, Verb::Prepare) => Action::Prepare,
+            (_, Verb::Check) => Action::Check,
+            (_, Verb::Cleanup) => Action::Cleanup,
+        };
+        self.request(action, workload, ending.is_some()).map(|request| Asked::Do(Box::new(request)))
+    }
+
+    /// The workload, where one was named, and sysbench's last word, which makes the line one of its form.
+    fn workload_and_ending(&self, verb: Verb) -> Result<(Option<&'static WorkloadKind>, Option<Ending>), String> {
+        let mut plain: Vec<&str> = self.plain.iter().map(String::as_str).collect();
+        let last = plain.last().copied().and_then(ending).filter(|_| verb == Verb::Bench || self.test.is_some());
+        if last.is_some() {
+            plain.pop();
+        }
+        let named = match (self.test.as_deref(), plain.as_slice()) {
+            (Some(test), []) => Some(script_name(test)),
+            (None, [workload]) => Some(script_name(workload)),
+            (None, []) => None,
+            (Some(_), [word, ..]) | (None, [_, word, ..]) => {
+                return Err(format!("`{word}` was not expected here{}", ending_hint(verb, word)));
+            }
+        };
+        let ending = last.or_else(|| self.test.is_some().then_some(Ending::Do(Action::Bench)));
+        if self.test.is_some() && last.is_none() && !self.help {
+            return Err("--test needs sysbench's last word: prepare, run, cleanup or help".to_owned());
+        }
+        Ok((named.map(find_workload).transpose()?, ending))
+    }
+
+    fn request(
+        mut self,
+        action: Action,
+        workload: &'static WorkloadKind,
+        sysbench_form: bool,
+    ) -> Result<Request, String> {
+        let of_form = if workload.name == "oltp" { Compat::Classic } else { Compat::Modern };
+        let compat = self.compat.or_else(|| sysbench_form.then_some(of_form));
+        let format = self.format.unwrap_or(match compat {
+            None => Format::Text,
+            Some(Compat::Modern) => Format::Modern,
+            Some(Compat::Classic) => Format::Classic,
+        });
+        let classic_form = sysbench_form && compat == Some(Compat::Classic);
+        let limits = limits(self.duration, self.events, classic_form);
+        if limits == (None, None) && action == Action::Bench {
+            self.note("neither time nor events are limited: the run ends with Ctrl-C");
+        }
+        let percentiles = self.percentiles.take().unwrap_or_else(|| match format {
+            Format::Text | Format::Json => PERCENTILES.to_vec(),
+            Format::Modern | Format::Classic => vec![SYSBENCH_PERCENTILE],
+        });
+        let workload_options = workload_options(workload, &self.workload_words, compat)?;
+        Ok(Request {
+            action,
+            workload,
+            workload_options,
+            compat,
+            target: self.target.resolve()?,
+            password_file: self.password_file,
+            clients: self.clients.unwrap_or(1),
+            duration: limits.0,
+            events: limits.1,
+            rate: self.rate,
+            arrivals: self.arrivals.unwrap_or(Arrivals::Poisson),
+            queue: self.queue,
+            warmup: self.warmup.unwrap_or_default(),
+            report_interval: self.report_interval,
+            checkpoints: self.checkpoints,
+            percentiles,
+            histogram: self.histogram,
+            rand_seed: self.rand_seed,
+            reconnect: self.reconnect.unwrap_or(Reconnect::On),
+            ignore_errors: self.ignore_errors,
+            workers: self.workers,
+            forced_shutdown: self.forced_shutdown.unwrap_or(ForcedShutdown::After(DRAIN_MAX)),
+            format,
+            notes: self.notes,
+        })
+    }
+}
+
+fn config_file(word: &Word) -> Option<&Given> {
+    match word {
+        Word::Option(given) if given.name == "config-file" => Some(given),
+        _ => None,
+    }
+}
+
+/// Time and events; zero is sysbench's word for no limit.
+fn limits(duration: Option<Duration>, events: Option<u64>, classic_form: bool) -> (Option<Duration>, Option<u64>) {
+    let (default_secs, default_events) = if classic_form { (0, CLASSIC_REQUESTS) } else { (DEFAULT_SECS, 0) };
+    let duration = duration.unwrap_or(Duration::from_secs(default_secs));
+    let events = events.unwrap_or(default_events);
+    ((!duration.is_zero()).then_some(duration), (events > 0).then_some(events))
+}
+
+/// What a name on the command line takes, whichever workload it will belong to: where workloads share
+/// a name they share its kind.
+fn takes(name: &str) -> Option<Takes> {
+    if let Some(flag) = options::find(name) {
+        return Some(flag.takes);
+    }
+    let spec = WORKLOADS.iter().find_map(|kind| spec_of(kind, name))?;
+    Some(if is_switch(spec) { Takes::Switch } else { Takes::Value })
+}
+
+pub fn is_switch(spec: &OptionSpec) -> bool {
+    matches!(spec.default, "true" | "false")
+}
+
+/// The workload's option of that name in any spelling, also with the `oltp-` of sysbench 0.4 before it.
+fn spec_of(kind: &'static WorkloadKind, name: &str) -> Option<&'static OptionSpec> {
+    let plain = name.strip_prefix("oltp-").unwrap_or(name);
+    let wanted = options::RENAMED.iter().find(|(old, _)| *old == name).map_or(plain, |(_, new)| new);
+    let is_it = |known: &str| normal(known) == wanted;
+    kind.options.iter().find(|spec| spec.names().any(is_it))
+}
+
+fn workload_options(
+    kind: &'static WorkloadKind,
+    given: &[Given],
+    compat: Option<Compat>,
+) -> Result<BTreeMap<String, OptionValue>, String> {
+    let mut found = BTreeMap::new();
+    let has = |name: &str| kind.options.iter().any(|spec| spec.name == name);
+    if has("rows") {
+        found.insert("rows".to_owned(), OptionValue::Number(DEFAULT_ROWS));
+    }
+    if let Some(compat) = compat.filter(|_| has("compat")) {
+        found.insert("compat".to_owned(), OptionValue::Text(compat.word().to_owned()));
+    }
+    for option in given {
+        let spec = spec_of(kind, &option.name).ok_or_else(|| not_of(kind, option))?;
+        let value = option_value(spec, &option.value).map_err(|why| format!("{}: {why}", option.typed))?;
+        found.insert(spec.name.to_owned(), value);
+    }
+    Ok(found)
+}
+
+/// Reads a value in the kind of the option's default.
+fn option_value(spec: &OptionSpec, text: &str) -> Result<OptionValue, String> {
+    if is_switch(spec) {
+        return words::switch(text).map(OptionValue::Flag);
+    }
+    if spec.default.parse::<i64>().is_ok() {
+        return values::count(text, 0, i64::MAX as u64).map(|number| OptionValue::Number(number as i64));
+    }
+    if spec.default.parse::<f64>().is_ok() {
+        let real = text.parse().map_err(|_| format!("a number was expected, not `{text}`"));
+        return real.map(OptionValue::Real);
+    }
+    Ok(OptionValue::Text(text.to_owned()))
+}
+
+/// sysbench 0.5 had its scripts under other names, and no built-in test that a `.lua` could mean.
+const SCRIPTS_OF_0_5: [(&str, &str); 6] = [
+    ("oltp.lua", "oltp_read_write"),
+    ("select.lua", "oltp_point_select"),
+    ("update_index.lua", "oltp_update_index"),
+    ("update_non_index.lua", "oltp_update_non_index"),
+    ("insert.lua", "oltp_insert"),
+    ("delete.lua", "oltp_delete"),
+];
+
+/// A path or a name of one of sysbench's scripts: `/usr/share/sysbench/oltp_read_only.lua`.
+fn script_name(word: &str) -> &str {
+    let file = word.rsplit('/').next().unwrap_or(word);
+    let old = SCRIPTS_OF_0_5.iter().find(|(old, _)| *old == file);
+    old.map_or_else(|| file.strip_suffix(".lua").unwrap_or(file), |(_, name)| name)
+}
+
+fn find_workload(name: &str) -> Result<&'static WorkloadKind, String> {
+    workload_kind(name).ok_or_else(|| {
+        let names: Vec<&str> = WORKLOADS.iter().map(|kind| kind.name).collect();
+        let near =
+            nearest(name, names.iter().copied()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        format!("there is no workload `{name}`{near}\n  known are {}", names.join(", "))
+    })
+}
+
+fn missing_workload(verb: Verb) -> String {
+    let names: Vec<&str> = WORKLOADS.iter().map(|kind| kind.name).collect();
+    format!("which workload? write `dbduel {} WORKLOAD --target URL`\n  known are {}", verb.name(), names.join(", "))
+}
+
+fn ending_hint(verb: Verb, word: &str) -> String {
+    match (ending(word), verb) {
+        (Some(_), verb) if verb != Verb::Bench => {
+            format!(
+                ": sysbench's words prepare, run and cleanup end a line of `dbduel bench`, not of `dbduel {}`",
+                verb.name()
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+/// An option that nobody knows: most often a slip of the fingers.
+fn unknown(given: &Given) -> String {
+    let of_workloads = WORKLOADS.iter().flat_map(|kind| kind.options).flat_map(OptionSpec::names).map(normal);
+    let known: Vec<String> = options::names().map(str::to_owned).chain(of_workloads).collect();
+    let near = nearest(&given.name, known.iter().map(String::as_str));
+    let near = near.map_or(String::new(), |near| format!("; did you mean --{near}?"));
+    format!("{}: there is no such option{near}", given.typed)
+}
+
+fn not_of(kind: &WorkloadKind, given: &Given) -> String {
+    let name = kind.name;
+    format!("{}: {name} has no such option; `dbduel bench {name} --help` lists its own", given.typed)
+}
+
+/// The known name that is most likely meant.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let close = known.map(|known| (strsim::jaro_winkler(name, known), known)).filter(|(likeness, _)| *likeness > 0.8);
+    close.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, known)| known)
+}
+
+/// For the help: the default in force on the command line.
+pub fn default_of(spec: &OptionSpec) -> String {
+    match spec.default {
+        _ if spec.name == "rows" => DEFAULT_ROWS.to_string(),
+        "true" => "on".to_owned(),
+        "false" => "off".to_owned(),
+        default => default.to_owned(),
+    }
+}
+
+/// All flags, for the help.
+pub fn flags() -> impl Iterator<Item = &'static Flag> {
+    options::FLAGS.iter()
+}

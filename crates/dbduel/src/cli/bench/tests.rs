@@ -1,0 +1,176 @@
+//! Command lines of both forms, and what they come to.
+
+use super::*;
+use crate::experiment::TargetKind;
+
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+fn no_file(_: &str) -> Result<String, String> {
+    Err("no such file".to_owned())
+}
+
+fn read_line(verb: Verb, line: &str) -> Result<Request, String> {
+    match read(verb, &words(line), &no_file)? {
+        Asked::Do(request) => Ok(*request),
+        Asked::Help(_) => panic!("{line}: asked for help"),
+    }
+}
+
+fn bench(line: &str) -> Request {
+    read_line(Verb::Bench, line).unwrap_or_else(|why| panic!("{line}: {why}"))
+}
+
+fn number(request: &Request, option: &str) -> Option<i64> {
+    match request.workload_options.get(option) {
+        Some(OptionValue::Number(number)) => Some(*number),
+        _ => None,
+    }
+}
+
+#[test]
+fn our_own_form_has_sysbench_s_defaults_and_our_report() {
+    let request = bench("oltp_read_write --target mysql://app@db/bench");
+    assert_eq!((request.clients, request.events, request.rate), (1, None, None));
+    assert_eq!((request.duration, request.warmup), (Some(Duration::from_secs(10)), Duration::ZERO));
+    assert_eq!((request.action, request.format, request.compat), (Action::Bench, Format::Text, None));
+    assert_eq!(number(&request, "rows"), Some(10_000));
+    assert_eq!(request.reconnect, Reconnect::On);
+    assert!(request.notes.is_empty());
+}
+
+#[test]
+fn a_line_of_sysbench_1_0_is_read_as_it_stands() {
+    let request = bench(
+        "oltp_read_write --mysql-socket=/run/s.sock --mysql-user=root --tables=4 --table-size=100000 --threads=16 --time=60 --range_selects=off run",
+    );
+    assert_eq!((request.compat, request.format), (Some(Compat::Modern), Format::Modern));
+    assert_eq!((request.clients, request.duration), (16, Some(Duration::from_secs(60))));
+    assert_eq!((number(&request, "tables"), number(&request, "rows")), (Some(4), Some(100_000)));
+    assert_eq!(request.workload_options["range_selects"], OptionValue::Flag(false));
+    assert_eq!(request.target.socket.as_deref(), Some(std::path::Path::new("/run/s.sock")));
+    assert_eq!((request.target.user.as_str(), request.target.database.as_str()), ("root", "sbtest"));
+    assert_eq!(request.percentiles, [95.0]);
+}
+
+#[test]
+fn the_classic_command_line_is_read_as_it_stands() {
+    let request = bench(
+        "--test=oltp --oltp-table-size=1000000 --mysql-user=root --max-time=300 --oltp-read-only=off --max-requests=0 --num-threads=4 run",
+    );
+    assert_eq!((request.workload.name, request.compat), ("oltp", Some(Compat::Classic)));
+    assert_eq!((request.duration, request.events, request.clients), (Some(Duration::from_secs(300)), None, 4));
+    assert_eq!(number(&request, "rows"), Some(1_000_000));
+    assert_eq!(request.workload_options["read_only"], OptionValue::Flag(false));
+    assert_eq!(request.format, Format::Classic);
+}
+
+#[test]
+fn sysbench_0_4_ended_after_ten_thousand_requests() {
+    let request = bench("--test=oltp --mysql-user=root run");
+    assert_eq!((request.duration, request.events), (None, Some(10_000)));
+    assert!(bench("--test=oltp --mysql-user=root --max-requests=0 run").notes[0].contains("Ctrl-C"));
+}
+
+#[test]
+fn the_last_word_says_what_to_do() {
+    let check = |word: &str, action| {
+        assert_eq!(bench(&format!("oltp_read_only --mysql-user=root {word}")).action, action, "{word}");
+    };
+    check("prepare", Action::Prepare);
+    check("run", Action::Bench);
+    check("cleanup", Action::Cleanup);
+    check("prewarm", Action::Prewarm);
+    assert!(matches!(read(Verb::Bench, &words("oltp_read_only help"), &no_file), Ok(Asked::Help(_))));
+    assert!(matches!(read(Verb::Bench, &words("--help"), &no_file), Ok(Asked::Help(_))));
+}
+
+#[test]
+fn scripts_may_be_named_by_their_path() {
+    let request = bench("/usr/share/sysbench/oltp_point_select.lua --pgsql-host=db --pgsql-port=6000 run");
+    assert_eq!(request.workload.name, "oltp_point_select");
+    assert_eq!((request.target.kind, request.target.port), (TargetKind::Postgres, 6000));
+    let line = "--test=tests/db/oltp.lua --oltp-tables-count=3 --oltp-table-size=500 --mysql-user=a run";
+    let request = bench(line);
+    assert_eq!((request.workload.name, request.compat), ("oltp_read_write", Some(Compat::Modern)));
+    assert_eq!((number(&request, "tables"), number(&request, "rows")), (Some(3), Some(500)));
+}
+
+#[test]
+fn the_driver_decides_where_both_families_are_given() {
+    let line = "oltp_read_only --mysql-user=a --pgsql-user=b --db-driver=pgsql run";
+    assert_eq!(bench(line).target.user, "b");
+    let folder = bench("oltp_read_only --pgsql-host=/run/pg run").target;
+    assert_eq!(folder.socket.as_deref(), Some(std::path::Path::new("/run/pg")));
+}
+
+#[test]
+fn options_of_a_config_file_come_first() {
+    let file = |_: &str| Ok("threads=8\ntime=20\nmysql-user=app\n".to_owned());
+    let line = words("oltp_read_only --threads=2 --config-file=my.cfg run");
+    let Ok(Asked::Do(request)) = read(Verb::Bench, &line, &file) else { panic!("the line is not read") };
+    assert_eq!((request.clients, request.duration), (2, Some(Duration::from_secs(20))));
+    assert_eq!(request.target.user, "app");
+}
+
+#[test]
+fn what_cannot_be_honoured_is_refused_with_the_option_and_what_to_do() {
+    let check = |line: &str, parts: &[&str]| {
+        let why = read_line(Verb::Bench, line).err().unwrap_or_else(|| panic!("{line}: was read"));
+        assert!(parts.iter().all(|part| why.contains(part)), "{line}: {why}");
+    };
+    check("oltp_read_write", &["which server?", "--target"]);
+    check("--target mysql://db/x", &["which workload?", "oltp_read_write"]);
+    check("oltp_read_writ --target mysql://db/x", &["did you mean `oltp_read_write`"]);
+    check("oltp_read_write --target mysql://db/x --cleints 4", &["--cleints", "did you mean --clients"]);
+    check("oltp_read_write --target mysql://db/x --table-sizes 4", &["did you mean --table-size"]);
+    check("oltp_point_select --target mysql://db/x --range-size 4", &["--range-size", "has no such option"]);
+    check("oltp_read_write --target mysql://db/x --mysql-user=a", &["--target says it all"]);
+    check("oltp_read_write --target mysql://db/x --clients many", &["--clients", "whole number"]);
+    check("oltp_read_write --mysql-host=a,b run", &["--mysql-host", "`a`"]);
+    check("oltp_read_write --mysql-user=a --mysql-dry-run run", &["--mysql-dry-run", "server"]);
+    check("oltp_read_write --mysql-user=a --mysql-compression=on run", &["--mysql-compression"]);
+    check("oltp_read_write --target mysql://db/x extra", &["`extra` was not expected"]);
+    check("--test=oltp --mysql-user=a", &["last word"]);
+    let why = read_line(Verb::Prepare, "oltp_read_write run --target mysql://db/x").err().unwrap();
+    assert!(why.contains("dbduel bench"), "{why}");
+}
+
+#[test]
+fn every_option_of_sysbench_s_own_help_is_understood() {
+    let modern = "--threads=1 --events=0 --time=10 --forced-shutdown=off --thread-stack-size=64K --rate=0 \
+        --report-interval=0 --report-checkpoints= --debug=off --validate=off --tx-rate=0 --max-requests=0 --max-time=0 \
+        --num-threads=1 --rand-type=special --rand-spec-iter=12 --rand-spec-pct=1 --rand-spec-res=75 --rand-seed=0 \
+        --rand-pareto-h=0.2 --verbosity=3 --percentile=95 --histogram=off --db-driver=mysql --db-ps-mode=auto \
+        --db-debug=off --mysql-host=localhost --mysql-port=3306 --mysql-socket=/s --mysql-user=sbtest --mysql-password= \
+        --mysql-db=sbtest --mysql-ssl=off --mysql-ssl-cipher= --mysql-compression=off --mysql-debug=off \
+        --mysql-ignore-errors=1213,1020,1205 --mysql-dry-run=off --auto_inc=on --create_secondary=on --delete_inserts=1 \
+        --distinct_ranges=1 --index_updates=1 --mysql_storage_engine=innodb --non_index_updates=1 --order_ranges=1 \
+        --point_selects=10 --range_selects=on --range_size=100 --secondary=off --simple_ranges=1 --skip_trx=off \
+        --sum_ranges=1 --table_size=10000 --tables=1 --pgsql_variant=";
+    bench(&format!("oltp_read_write {modern} run"));
+    let classic = "--num-threads=4 --max-requests=0 --max-time=60 --init-rng=on --test=oltp --oltp-test-mode=complex \
+        --oltp-reconnect-mode=session --oltp-read-only=off --oltp-skip-trx=off --oltp-range-size=100 \
+        --oltp-point-selects=10 --oltp-simple-ranges=1 --oltp-sum-ranges=1 --oltp-order-ranges=1 \
+        --oltp-distinct-ranges=1 --oltp-index-updates=1 --oltp-non-index-updates=1 --oltp-nontrx-mode=select \
+        --oltp-auto-inc=on --oltp-connect-delay=10000 --oltp-user-delay-min=0 --oltp-user-delay-max=0 \
+        --oltp-table-name=sbtest --oltp-table-size=10000 --oltp-dist-type=special --oltp-dist-iter=12 \
+        --oltp-dist-pct=1 --oltp-dist-res=75 --mysql-table-engine=innodb --mysql-engine-trx=auto --myisam-max-rows=1000000 \
+        --db-ps-mode=auto --mysql-user=root";
+    bench(&format!("{classic} run"));
+}
+
+#[test]
+fn what_changes_nothing_is_accepted_and_noted() {
+    let request = bench("oltp_read_write --mysql-user=a --verbosity=4 --validate --mysql-dry-run=off run");
+    assert_eq!(request.notes.len(), 2, "{:?}", request.notes);
+    assert!(request.notes[0].starts_with("--verbosity has no effect"));
+}
+
+#[test]
+fn passwords_do_not_show_in_what_is_printed_for_debugging() {
+    let request = bench("oltp_read_write --mysql-user=a --mysql-password=hunter2 run");
+    assert!(!format!("{:?} {:?}", request.target, request.notes).contains("hunter2"));
+    assert_eq!(request.target.password.unwrap().expose(), "hunter2");
+}

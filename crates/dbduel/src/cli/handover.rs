@@ -1,0 +1,170 @@
+//! Takes a password given on the command line out of the process list.
+//!
+//! Everybody on the machine can read a process's arguments. So a dbduel that finds a password among
+//! its own starts itself again with `***` in its place, and hands the arguments as they were typed
+//! over in memory that only the two can reach: never in an argument, never in the environment. What
+//! must stay true: this runs before any thread, any connection and any message.
+
+use std::ffi::{CStr, OsString};
+use std::fs::File;
+use std::io::{Error, Read, Seek, Write};
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::experiment::MASK;
+
+/// Names the descriptor that the arguments are handed over by. A number is no secret.
+const DESCRIPTOR: &str = "DBDUEL_ARGUMENTS";
+const MEMORY: &CStr = c"dbduel arguments";
+
+/// The arguments of this process, as they were typed; the first is the program's own name.
+///
+/// Does not return where a password stands among them: the process starts again without it.
+pub fn arguments() -> Result<Vec<OsString>> {
+    let given: Vec<OsString> = std::env::args_os().collect();
+    if let Some(descriptor) = std::env::var_os(DESCRIPTOR) {
+        // SAFETY: no other thread runs yet. What this process starts must not look for arguments too.
+        unsafe { std::env::remove_var(DESCRIPTOR) };
+        return taken_over(&given, &descriptor.to_string_lossy());
+    }
+    let masked: Vec<OsString> = masked(&given);
+    if masked == given { Ok(given) } else { Err(start_again(&given, &masked)) }
+}
+
+/// Reads what the first start left, once: nothing this process starts can read it again.
+fn taken_over(given: &[OsString], descriptor: &str) -> Result<Vec<OsString>> {
+    let wrong = || format!("{DESCRIPTOR} is set, but nothing was handed over; dbduel sets it for itself, so unset it");
+    let descriptor: RawFd = descriptor.parse().ok().filter(|number| *number > 2).with_context(wrong)?;
+    let handed_over = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).with_context(wrong)?;
+    ensure!(handed_over.to_string_lossy().contains(&*MEMORY.to_string_lossy()), wrong());
+    // SAFETY: the descriptor is open, and no other part of this program knows of it.
+    let mut memory = unsafe { File::from_raw_fd(descriptor) };
+    let mut bytes = Vec::new();
+    memory.rewind().and_then(|()| memory.read_to_end(&mut bytes)).with_context(wrong)?;
+    let typed: Vec<OsString> =
+        bytes.split(|byte| *byte == 0).map(|argument| OsString::from_vec(argument.to_vec())).collect();
+    ensure!(typed.len() == given.len() && masked(&typed) == given, wrong());
+    Ok(typed)
+}
+
+/// Becomes the same program with other arguments; gives why that failed.
+fn start_again(typed: &[OsString], masked: &[OsString]) -> anyhow::Error {
+    let next = "a password on the command line cannot be hidden here; give it with --password-file or DBDUEL_PASSWORD";
+    match memory_with(typed) {
+        Err(error) => anyhow::Error::from(error).context(next),
+        Ok(memory) => {
+            let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
+            let mut command = Command::new(program);
+            command.arg0(&masked[0]).args(&masked[1..]).env(DESCRIPTOR, memory.into_raw_fd().to_string());
+            anyhow::Error::from(command.exec()).context(next)
+        }
+    }
+}
+
+/// Anonymous memory that holds the arguments and stays open in the next program.
+fn memory_with(typed: &[OsString]) -> Result<OwnedFd, Error> {
+    // SAFETY: the name is a C string that outlives the call.
+    let descriptor = unsafe { libc::memfd_create(MEMORY.as_ptr(), 0) };
+    if descriptor < 0 {
+        return Err(Error::last_os_error());
+    }
+    // SAFETY: the descriptor has just been made, and nobody else owns it.
+    let mut memory = unsafe { File::from_raw_fd(descriptor) };
+    let bytes: Vec<&[u8]> = typed.iter().map(|argument| argument.as_bytes()).collect();
+    memory.write_all(&bytes.join(&0))?;
+    debug_assert_eq!(memory.as_raw_fd(), descriptor);
+    Ok(memory.into())
+}
+
+/// The arguments with `***` for every password.
+fn masked(typed: &[OsString]) -> Vec<OsString> {
+    let mut follows_password = false;
+    let mut masked = Vec::with_capacity(typed.len());
+    for argument in typed {
+        let is_value = std::mem::replace(&mut follows_password, is_password_option(argument.as_bytes()));
+        masked.push(match is_value {
+            true if !argument.is_empty() => MASK.into(),
+            true => argument.clone(),
+            false => masked_argument(argument),
+        });
+    }
+    masked
+}
+
+/// `--mysql-password`, in any spelling, alone: its value is the next argument.
+fn is_password_option(argument: &[u8]) -> bool {
+    argument.starts_with(b"--") && argument.to_ascii_lowercase().ends_with(b"password")
+}
+
+fn masked_argument(argument: &OsString) -> OsString {
+    let bytes = argument.as_bytes();
+    if let Some(equals) = bytes.iter().position(|byte| *byte == b'=')
+        && is_password_option(&bytes[..equals])
+        && bytes.len() > equals + 1
+    {
+        return OsString::from_vec([&bytes[..=equals], MASK.as_bytes()].concat());
+    }
+    masked_url(bytes).map_or_else(|| argument.clone(), OsString::from_vec)
+}
+
+/// `scheme://user:password@host`, even where the password holds what a URL should escape: everything
+/// from the first colon to the last `@` may be part of it.
+fn masked_url(bytes: &[u8]) -> Option<Vec<u8>> {
+    let login = bytes.windows(3).position(|three| three == b"://")? + 3;
+    let colon = login + bytes[login..].iter().position(|byte| *byte == b':')?;
+    let at = bytes.iter().rposition(|byte| *byte == b'@').filter(|at| *at > colon + 1)?;
+    Some([&bytes[..=colon], MASK.as_bytes(), &bytes[at..]].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expected: &str) {
+        let typed: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let masked: Vec<String> = masked(&typed).iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        assert_eq!(masked.join(" "), expected);
+    }
+
+    #[test]
+    fn every_password_is_masked_and_nothing_else_is() {
+        check("dbduel bench --mysql-password=hunter2 run", "dbduel bench --mysql-password=*** run");
+        check("dbduel bench --mysql_password hunter2 run", "dbduel bench --mysql_password *** run");
+        check("dbduel bench --PGSQL-Password=a=b", "dbduel bench --PGSQL-Password=***");
+        check("dbduel bench --mysql-password= run", "dbduel bench --mysql-password= run");
+        check("dbduel bench --target mysql://app:s3@cret@db/x", "dbduel bench --target mysql://app:***@db/x");
+        check(
+            "dbduel bench --target=mysql://app:p/w@db:3306/x?tls=off",
+            "dbduel bench --target=mysql://app:***@db:3306/x?tls=off",
+        );
+        check("dbduel bench --target mysql://app@db:3306/x", "dbduel bench --target mysql://app@db:3306/x");
+        check("dbduel bench --password-file pw --tables 2", "dbduel bench --password-file pw --tables 2");
+        check("dbduel run x.toml", "dbduel run x.toml");
+    }
+
+    #[test]
+    fn what_is_masked_stays_as_it_is() {
+        check("dbduel bench --mysql-password=***", "dbduel bench --mysql-password=***");
+        check("dbduel bench mysql://app:***@db/x", "dbduel bench mysql://app:***@db/x");
+    }
+
+    #[test]
+    fn arguments_handed_over_come_back_as_they_were() {
+        let typed: Vec<OsString> = ["dbduel", "", "--mysql-password=ä b"].map(OsString::from).to_vec();
+        let memory = memory_with(&typed).unwrap();
+        let taken = taken_over(&masked(&typed), &memory.into_raw_fd().to_string()).unwrap();
+        assert_eq!(taken, typed);
+    }
+
+    #[test]
+    fn a_descriptor_that_somebody_else_names_is_refused() {
+        for descriptor in ["", "x", "0", "1", "99999"] {
+            assert!(taken_over(&["dbduel".into()], descriptor).is_err(), "{descriptor}");
+        }
+    }
+}

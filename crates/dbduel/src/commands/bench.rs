@@ -1,0 +1,99 @@
+//! `dbduel prepare|bench|check|cleanup`: the single-shot tool against a running server.
+//!
+//! It starts and stops nothing; whatever it makes or drops, it says. What must stay true: in the
+//! measured time the server gets the workload's statements and nothing else, and a run that ends
+//! early still ends in a report.
+
+mod measure;
+mod server;
+mod tables;
+mod tell;
+mod watch;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, anyhow};
+use driver::Secret;
+use load::{Options, Workload};
+
+use super::{Failure, note, run, say};
+use crate::cli::bench::{Action, Asked, Request, Verb, read};
+use crate::cli::{WordsArgs, exit};
+
+/// The environment's way to give a password.
+const PASSWORD: &str = "DBDUEL_PASSWORD";
+
+/// One request with everything it needs.
+struct Job {
+    request: Request,
+    workload: Arc<dyn Workload>,
+    target: load::Target,
+    interrupted: Arc<AtomicBool>,
+}
+
+pub fn command(verb: Verb, args: &WordsArgs) -> Result<u8, Failure> {
+    let read_file = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let request = match read(verb, &args.words, &read_file).map_err(|why| Failure::usage(anyhow!(why)))? {
+        Asked::Help(text) => {
+            say(&text)?;
+            return Ok(exit::DONE);
+        }
+        Asked::Do(request) => *request,
+    };
+    request.notes.iter().for_each(|text| note(&format!("note: {text}")));
+    let job = Job::new(request)?;
+    let done = match job.request.action {
+        Action::Prepare => tables::prepare(&job),
+        Action::Check => tables::check(&job),
+        Action::Cleanup => tables::cleanup(&job),
+        Action::Prewarm => tables::prewarm(&job),
+        Action::Bench => measure::bench(&job),
+    };
+    match done {
+        // What failed because it was cut off is not what the user wants to hear of.
+        Err(_) if job.is_interrupted() => {
+            let half = format!("; what was loaded is no use\n  next: drop it with `{}`", job.cleanup_line());
+            note(&format!("interrupted{}", if job.request.action == Action::Prepare { &half } else { "" }));
+            Ok(exit::INTERRUPTED)
+        }
+        done => done,
+    }
+}
+
+impl Job {
+    fn new(mut request: Request) -> Result<Job, Failure> {
+        let workload = Options::new(request.workload.options, &request.workload_options)
+            .and_then(|options| (request.workload.build)(&options))
+            .map_err(|error| Failure::usage(anyhow!("{}: {error}", request.workload.name)))?;
+        if request.target.password.is_none() {
+            request.target.password = password(&request)?;
+        }
+        Ok(Job {
+            target: request.target.target(),
+            workload: Arc::from(workload),
+            request,
+            interrupted: run::interruption().context("cannot catch signals")?,
+        })
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Data and inputs are drawn from it.
+    fn data_seed(&self) -> u64 {
+        self.request.rand_seed.unwrap_or(1)
+    }
+}
+
+/// The password that stands neither in the URL nor among the options.
+fn password(request: &Request) -> Result<Option<Secret>, Failure> {
+    if let Some(path) = &request.password_file {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("--password-file {}: cannot read it", path.display()))
+            .map_err(Failure::usage)?;
+        return Ok(Some(Secret::new(text.lines().next().unwrap_or_default())));
+    }
+    Ok(std::env::var(PASSWORD).ok().filter(|password| !password.is_empty()).map(Secret::new))
+}

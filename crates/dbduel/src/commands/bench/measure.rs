@@ -1,0 +1,205 @@
+//! `dbduel bench`: connect, run, report.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, anyhow};
+use driver::{Code, Dialect};
+use load::{ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading};
+
+use super::super::{host, note, say};
+use super::watch::{Mark, Watch};
+use super::{Failure, Job, tell};
+use crate::cli::bench::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Request};
+use crate::cli::exit;
+use crate::report::bench::BenchReport;
+use crate::report::sysbench::{Buckets, Figures, Layout};
+
+/// As many arrivals as sysbench lets wait.
+const QUEUE_MAX: u64 = 131_072;
+/// Sizes the series of a run without a time limit, and ends a wait that has none.
+const ENDLESS: Duration = Duration::from_secs(86_400);
+
+pub fn bench(job: &Job) -> Result<u8, Failure> {
+    let request = &job.request;
+    let server_version = {
+        let mut admin = job.session()?;
+        job.expect_tables(&mut admin)?;
+        for sql in job.workload.before_run(job.target.dialect) {
+            admin.run(&sql).with_context(|| format!("cannot run {sql}"))?;
+        }
+        admin.server_version().to_owned()
+    };
+    let _lock = host::lock(request.workload.name, &job.interrupted, &note)?;
+    let layout = layout(request);
+    let seed = request.rand_seed.unwrap_or_else(|| drawn_seed(request));
+    let load = Load::prepare(&job.workload, &job.target, options(job, seed), &job.interrupted);
+    let mut load = load.map_err(|failure| anyhow!("{failure}"))?;
+    if let Some(layout) = layout {
+        say(&layout.heading(&tell::heading(request)))?;
+        if request.rand_seed.is_none() && layout == Layout::Modern {
+            note(&format!("note: --rand-seed={seed} gives the same inputs again"));
+        }
+    }
+    if !request.warmup.is_zero() {
+        load.warm_up(request.warmup, &mut |_| {}).map_err(|failure| anyhow!("while warming up: {failure}"))?;
+    }
+    let board = load.board();
+    let mut watch = Watch::new(request, layout, board.clone());
+    let begin = watch.checkpoint.counted.clone();
+    let measured = load.measure(request.duration, &mut |live| watch.look(live), &mut || {});
+    watch.end();
+    let counted = board.map(|board| (board.read(), board.take_extremes_ns()));
+    let run = Run { job, measured, watch, begin, counted, server_version, seed };
+    run.tell(layout)?;
+    Ok(run.exit())
+}
+
+/// A run that has ended, one way or another.
+struct Run<'a> {
+    job: &'a Job,
+    measured: Measured,
+    watch: Watch<'a>,
+    begin: Reading,
+    /// At the very end, with the extremes since the last checkpoint.
+    counted: Option<(Reading, Option<(u64, u64)>)>,
+    server_version: String,
+    seed: u64,
+}
+
+impl Run<'_> {
+    fn tell(&self, layout: Option<Layout>) -> Result<(), Failure> {
+        let request = &self.job.request;
+        if let Some(failure) = self.failure() {
+            note(&format!("error: {failure}\n  the report covers what was measured until then"));
+        }
+        match layout {
+            Some(layout) => {
+                if request.histogram {
+                    say(&Buckets::new(self.measured.tally.response.latencies_ms()).text())?;
+                }
+                say(&layout.block(&self.figures()))?;
+            }
+            None => {
+                let report = self.report();
+                let json = || serde_json::to_string_pretty(&report.json()).expect("plain figures are JSON") + "\n";
+                say(&if request.format == Format::Json { json() } else { report.text() })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Something other than the user ended it.
+    fn failure(&self) -> Option<&LoadFailure> {
+        self.measured.failure.as_ref().filter(|failure| **failure != LoadFailure::Interrupted)
+    }
+
+    fn partial(&self) -> Option<String> {
+        let measured_s = self.measured.tally.interval_ns as f64 / 1e9;
+        self.measured.failure.as_ref().map(|failure| tell::partial(&self.job.request, failure, measured_s))
+    }
+
+    /// Sysbench's last block: the whole run, or what came after the last checkpoint.
+    fn figures(&self) -> Figures {
+        let (request, tally) = (&self.job.request, &self.measured.tally);
+        let (end, extremes_ns) = self.counted.clone().unwrap_or_default();
+        let figures = if self.watch.checkpoint.at.is_zero() {
+            tell::whole(request, tally, &end.since(&self.begin))
+        } else {
+            let at = Duration::from_nanos(tally.interval_ns + tally.drain_ns);
+            tell::part(request, &self.watch.checkpoint, &Mark { at, counted: end }, extremes_ns)
+        };
+        let unfinished = match self.measured.failure {
+            Some(LoadFailure::Drain { clients, .. }) => Some(u64::from(clients)),
+            _ => None,
+        };
+        // A few arrivals always wait for a moment; more than there are clients are a backlog.
+        let backlog = figures.left_waiting > u64::from(request.clients);
+        let left_waiting = if backlog { figures.left_waiting } else { 0 };
+        Figures { partial: self.partial(), unfinished, left_waiting, ..figures }
+    }
+
+    fn report(&self) -> BenchReport {
+        let request = &self.job.request;
+        let embedded = self.job.target.dialect == Dialect::Sqlite;
+        BenchReport {
+            server_version: self.server_version.clone(),
+            seed: self.seed,
+            partial: self.partial(),
+            intervals: self.watch.intervals.clone(),
+            ..tell::report(request, &self.measured.tally, embedded)
+        }
+    }
+
+    fn exit(&self) -> u8 {
+        match self.measured.failure {
+            None => exit::DONE,
+            Some(LoadFailure::Interrupted) => exit::INTERRUPTED,
+            Some(_) => exit::NOT_MEASURED,
+        }
+    }
+}
+
+fn layout(request: &Request) -> Option<Layout> {
+    match request.format {
+        Format::Modern => Some(Layout::Modern),
+        Format::Classic => Some(Layout::Classic),
+        Format::Text | Format::Json => None,
+    }
+}
+
+/// sysbench 1.0 draws from the clock, and for a reason: tables stay as the last run left them, and a
+/// run that repeats its inputs writes what is there already. 0.4 repeated them all the same.
+fn drawn_seed(request: &Request) -> u64 {
+    if request.compat == Some(Compat::Classic) {
+        return 1;
+    }
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_micros() as u64)
+}
+
+fn options(job: &Job, input_seed: u64) -> LoadOptions {
+    let request = &job.request;
+    let seat = host::seat();
+    LoadOptions {
+        clients: request.clients,
+        workers: request.workers.unwrap_or(seat.workers),
+        // Where a server runs that somebody else manages is not ours to say, so no CPU is set aside.
+        cpus: Vec::new(),
+        input_seed,
+        interval_max: request.duration.unwrap_or(ENDLESS),
+        drain_max: drain_max(request),
+        rate: request.rate.map(|per_sec| Rate {
+            per_sec,
+            gaps: match request.arrivals {
+                Arrivals::Poisson => Gaps::Poisson,
+                Arrivals::Constant => Gaps::Constant,
+            },
+            queue_max: request.queue.map_or(QUEUE_MAX, u64::from),
+        }),
+        transactions_max: request.events,
+        policy: policy(job),
+        board: layout(request).is_some() || request.report_interval.is_some() || !request.checkpoints.is_empty(),
+    }
+}
+
+fn drain_max(request: &Request) -> Duration {
+    match request.forced_shutdown {
+        ForcedShutdown::Off => ENDLESS,
+        ForcedShutdown::After(time) => time,
+        ForcedShutdown::Share(share) => request.duration.map_or(ENDLESS, |duration| duration.mul_f64(share)),
+    }
+}
+
+fn policy(job: &Job) -> ErrorPolicy {
+    let request = &job.request;
+    let ignored = match request.ignore_errors.as_deref() {
+        None => job.workload.ignored_errors(job.target.dialect),
+        Some([all]) if all.eq_ignore_ascii_case("all") => Ignored::All,
+        Some(codes) => Ignored::Codes(codes.iter().map(|code| Code::new(code.as_bytes())).collect()),
+    };
+    let (reconnect, reconnect_every) = match request.reconnect {
+        Reconnect::Off => (false, None),
+        Reconnect::On => (true, None),
+        Reconnect::Every(transactions) => (true, Some(transactions)),
+    };
+    ErrorPolicy { ignored, reconnect, reconnect_every }
+}

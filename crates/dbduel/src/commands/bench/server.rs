@@ -1,0 +1,179 @@
+//! Reaching a server that somebody else runs, and saying what is missing there.
+//!
+//! An absent database or table is the usual mistake, so its message ends with the line to type.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use driver::{Admin, Dialect, Endpoint, Error, Login};
+use load::OptionValue;
+
+use super::Job;
+use crate::cli::bench::Request;
+
+/// No statement of a load or a check may take longer.
+const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
+
+impl Job {
+    /// A session in the workload's database, which must be there.
+    pub fn session(&self) -> Result<Admin> {
+        match self.database()? {
+            Some(admin) => Ok(admin),
+            None => Err(anyhow!(
+                "there is no database `{}` on {}\n  next: {}",
+                self.request.target.database,
+                self.request.target,
+                self.prepare_line()
+            )),
+        }
+    }
+
+    /// A session in the workload's database; None when the server answers and has no such database.
+    pub fn database(&self) -> Result<Option<Admin>> {
+        if let Endpoint::File(path) = &self.target.endpoint
+            && !path.exists()
+        {
+            return Ok(None);
+        }
+        match self.connect(&self.target.login) {
+            Ok(admin) => Ok(Some(admin)),
+            Err(error) if is_missing_database(&error) => Ok(None),
+            Err(error) => Err(self.unreachable(error)),
+        }
+    }
+
+    /// Makes the database, from a session without one.
+    pub fn create_database(&self) -> Result<Admin> {
+        let name = &self.request.target.database;
+        if self.target.dialect != Dialect::Sqlite {
+            // PostgreSQL knows no session outside a database; this one is there by convention.
+            let around = (self.target.dialect == Dialect::Postgres).then(|| "postgres".to_owned());
+            let login = Login { database: around, ..self.target.login.clone() };
+            let mut admin = self.connect(&login).map_err(|error| self.unreachable(error))?;
+            let sql = format!("CREATE DATABASE {}", quoted(self.target.dialect, name));
+            admin.run(&sql).with_context(|| format!("cannot make the database `{name}`"))?;
+        }
+        self.connect(&self.target.login).map_err(|error| self.unreachable(error))
+    }
+
+    fn connect(&self, login: &Login) -> Result<Admin, Error> {
+        Admin::connect(self.target.dialect, &self.target.endpoint, login, STATEMENT_LIMIT)
+    }
+
+    fn unreachable(&self, error: Error) -> anyhow::Error {
+        let hint = match &error {
+            Error::Refused { .. } => "look at user, password and database of the target",
+            _ => "look whether the server runs and listens there",
+        };
+        anyhow!("cannot connect to {}\nbecause: {error}\n  next: {hint}", self.request.target)
+    }
+
+    /// The workload's tables that are on the server, and those that are not.
+    pub fn tables(&self, admin: &mut Admin) -> Result<(Vec<String>, Vec<String>)> {
+        let (mut there, mut missing) = (Vec::new(), Vec::new());
+        for table in self.workload.tables(self.target.dialect) {
+            let exists = match admin.rows(&format!("SELECT 1 FROM {} WHERE 1 = 0", table.name)) {
+                Ok(_) => true,
+                Err(error) if is_missing_table(&error) => false,
+                Err(error) => return Err(error).with_context(|| format!("cannot read the table {}", table.name)),
+            };
+            if exists { there.push(table.name) } else { missing.push(table.name) }
+        }
+        Ok((there, missing))
+    }
+
+    /// Fails with the line to type when a table is not there.
+    pub fn expect_tables(&self, admin: &mut Admin) -> Result<()> {
+        match self.tables(admin)?.1.as_slice() {
+            [] => Ok(()),
+            missing => Err(anyhow!(
+                "{} not there: {} in {}\n  next: {}",
+                if missing.len() == 1 { "a table is" } else { "tables are" },
+                listed(missing),
+                self.request.target,
+                self.prepare_line()
+            )),
+        }
+    }
+
+    pub fn prepare_line(&self) -> String {
+        line("prepare", &self.request)
+    }
+
+    pub fn cleanup_line(&self) -> String {
+        line("cleanup", &self.request)
+    }
+}
+
+/// A few names, and how many more there are.
+pub fn listed(names: &[String]) -> String {
+    match names {
+        [first, second, third, _, ..] => format!("{first}, {second}, {third} and {} more", names.len() - 3),
+        names => names.join(", "),
+    }
+}
+
+/// A command for the same tables; a password is to be given again.
+fn line(verb: &str, request: &Request) -> String {
+    let url = request.target.to_string();
+    let url = if url.contains(['?', '&', '*']) { format!("'{url}'") } else { url };
+    let options = request.workload_options.iter().map(|(name, value)| {
+        let value = match value {
+            OptionValue::Text(text) => text.clone(),
+            OptionValue::Flag(flag) => (if *flag { "on" } else { "off" }).to_owned(),
+            value => value.to_string(),
+        };
+        format!(" --{}={value}", name.replace('_', "-"))
+    });
+    format!("dbduel {verb} {} --target {url}{}", request.workload.name, options.collect::<String>())
+}
+
+/// A name as the dialect wants it quoted.
+fn quoted(dialect: Dialect, name: &str) -> String {
+    let quote = if dialect == Dialect::MySql { "`" } else { "\"" };
+    format!("{quote}{}{quote}", name.replace(quote, &quote.repeat(2)))
+}
+
+fn has_code(error: &Error, codes: [&str; 2]) -> bool {
+    matches!(error, Error::Refused { code, .. } if codes.contains(&code.as_str()))
+}
+
+fn is_missing_database(error: &Error) -> bool {
+    has_code(error, ["1049", "3D000"])
+}
+
+fn is_missing_table(error: &Error) -> bool {
+    // SQLite has one code for all that is wrong with a statement.
+    let of_sqlite = matches!(error, Error::Refused { message, .. } if message.starts_with("no such table"));
+    of_sqlite || has_code(error, ["1146", "42P01"])
+}
+
+#[cfg(test)]
+mod tests {
+    use driver::Code;
+
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_known_by_its_code() {
+        let refused = |code: &str, message: &str| Error::Refused {
+            code: Code::new(code.as_bytes()),
+            message: message.to_owned(),
+        };
+        assert!(is_missing_database(&refused("1049", "Unknown database")));
+        assert!(is_missing_database(&refused("3D000", "no database")));
+        assert!(!is_missing_database(&refused("1045", "Access denied")));
+        assert!(is_missing_table(&refused("42P01", "no relation")));
+        assert!(is_missing_table(&refused("1", "no such table: sbtest1")));
+        assert!(!is_missing_table(&refused("1", "no such column: k")));
+    }
+
+    #[test]
+    fn names_are_quoted_and_lists_stay_short() {
+        assert_eq!(quoted(Dialect::MySql, "a`b"), "`a``b`");
+        assert_eq!(quoted(Dialect::Postgres, "a\"b"), "\"a\"\"b\"");
+        let names: Vec<String> = (1..=5).map(|n| format!("sbtest{n}")).collect();
+        assert_eq!(listed(&names), "sbtest1, sbtest2, sbtest3 and 2 more");
+        assert_eq!(listed(&names[..2]), "sbtest1, sbtest2");
+    }
+}

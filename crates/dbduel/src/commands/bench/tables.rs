@@ -1,0 +1,136 @@
+//! `prepare`, `check`, `cleanup` and sysbench's `prewarm`: a workload's tables on a running server.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow};
+use driver::Admin;
+use indicatif::{ProgressBar, ProgressStyle};
+use load::{Loader, Table};
+
+use super::server::listed;
+use super::{Failure, Job, note, say};
+use crate::cli::exit;
+
+/// Sessions that load side by side, unless more clients are asked for.
+const SESSIONS: usize = 4;
+
+pub fn prepare(job: &Job) -> Result<u8, Failure> {
+    let mut admin = match job.database()? {
+        Some(admin) => admin,
+        None => {
+            let admin = job.create_database()?;
+            note(&format!("made the database `{}`, which was not there", job.request.target.database));
+            admin
+        }
+    };
+    let (there, _) = job.tables(&mut admin)?;
+    if !there.is_empty() {
+        let is = if there.len() == 1 { "a table is" } else { "tables are" };
+        let next = job.cleanup_line();
+        return Err(anyhow!("{is} there already: {}\n  next: drop what is there with `{next}`", listed(&there)).into());
+    }
+    let tables = job.workload.tables(job.target.dialect);
+    let rows = tables.iter().map(|table| table.rows).sum();
+    let bar = Bar::new(rows);
+    drop(admin);
+    let sessions = SESSIONS.max(job.request.clients as usize);
+    let loader = Loader { target: &job.target, sessions, interrupted: &job.interrupted };
+    let loaded = loader.load(job.workload.as_ref(), job.data_seed(), &mut |so_far| bar.loaded(so_far));
+    bar.end();
+    loaded
+        .with_context(|| format!("cannot load the data\n  next: drop what is there with `{}`", job.cleanup_line()))?;
+    let took = bar.begun.elapsed().as_secs_f64();
+    let many = if tables.len() == 1 { "1 table".to_owned() } else { format!("{} tables", tables.len()) };
+    let rate = rows as f64 / took.max(1e-9);
+    say(&match rows {
+        0 => format!("made {many}, empty as the workload wants them\n"),
+        _ => format!("loaded {rows} rows into {many} in {took:.1} s ({rate:.0} rows/s), indexes included\n"),
+    })?;
+    Ok(exit::DONE)
+}
+
+pub fn check(job: &Job) -> Result<u8, Failure> {
+    let mut admin = job.session()?;
+    job.expect_tables(&mut admin)?;
+    let violations = job.workload.check(&mut admin).context("cannot check the data")?;
+    if violations.is_empty() {
+        say(&format!("the data of {} are as they should be\n", job.request.workload.name))?;
+        return Ok(exit::DONE);
+    }
+    say(&format!("the data are not as they should be:\n  {}\n", violations.join("\n  ")))?;
+    Ok(exit::VIOLATION)
+}
+
+pub fn cleanup(job: &Job) -> Result<u8, Failure> {
+    let mut admin = job.session()?;
+    let (there, _) = job.tables(&mut admin)?;
+    for table in &there {
+        admin.run(&format!("DROP TABLE {table}")).with_context(|| format!("cannot drop {table}"))?;
+    }
+    let dropped =
+        if there.is_empty() { "nothing: no table of the workload is there".to_owned() } else { listed(&there) };
+    say(&format!("dropped {dropped}\n"))?;
+    Ok(exit::DONE)
+}
+
+/// Reads every table once by its rows and once by its index on k, so that a run finds them in memory.
+pub fn prewarm(job: &Job) -> Result<u8, Failure> {
+    let mut admin = job.session()?;
+    job.expect_tables(&mut admin)?;
+    for table in job.workload.tables(job.target.dialect) {
+        read_whole(&mut admin, &table).with_context(|| format!("cannot read {}", table.name))?;
+        say(&format!("read {}\n", table.name))?;
+    }
+    Ok(exit::DONE)
+}
+
+fn read_whole(admin: &mut Admin, table: &Table) -> Result<(), driver::Error> {
+    let name = &table.name;
+    let last = table.columns.last().copied().unwrap_or("id");
+    admin.rows(&format!("SELECT MAX({last}) FROM {name}"))?;
+    if table.columns.contains(&"k") {
+        admin.rows(&format!("SELECT COUNT(k) FROM {name} WHERE k > -1"))?;
+    }
+    Ok(())
+}
+
+/// Rows and rows per second: a bar on a terminal, a line now and then elsewhere.
+struct Bar {
+    bar: Option<ProgressBar>,
+    rows: u64,
+    begun: Instant,
+    told: std::cell::Cell<Instant>,
+}
+
+/// Between two lines where there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+impl Bar {
+    fn new(rows: u64) -> Bar {
+        let style = ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} rows, {per_sec}, {eta} left");
+        let bar = std::io::stderr()
+            .is_terminal()
+            .then(|| ProgressBar::new(rows).with_style(style.expect("the template is valid")));
+        let begun = Instant::now();
+        Bar { bar, rows, begun, told: std::cell::Cell::new(begun) }
+    }
+
+    fn loaded(&self, so_far: u64) {
+        match &self.bar {
+            Some(bar) => bar.set_position(so_far),
+            None if self.told.get().elapsed() >= LINE_EVERY => {
+                self.told.set(Instant::now());
+                let rate = so_far as f64 / self.begun.elapsed().as_secs_f64();
+                note(&format!("loaded {so_far} of {} rows ({rate:.0} rows/s)", self.rows));
+            }
+            None => {}
+        }
+    }
+
+    fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

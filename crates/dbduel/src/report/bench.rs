@@ -1,0 +1,298 @@
+//! What `dbduel bench` says of one run against one server: text for a terminal, or JSON.
+//!
+//! Plain figures in, text out. A single run has no pair and so gets no word: nothing here compares.
+//! What must stay true: a run cut short says so before any number.
+
+use std::collections::BTreeMap;
+
+use comfy_table::{CellAlignment, Table};
+use serde_json::{Value, json};
+
+/// Version of the JSON below.
+const FORMAT_VERSION: u32 = 1;
+
+/// One table row of times.
+const TABLE_STYLE: &str = "     ──            ";
+
+/// Everything one run came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BenchReport {
+    pub workload: String,
+    /// Without its password.
+    pub target: String,
+    pub server_version: String,
+    /// What the target's URL calls the server: `mysql`, `mariadb`, `postgres`, `sqlite`.
+    pub kind: String,
+    pub clients: u32,
+    pub seed: u64,
+    /// Arrivals a second; None is a closed loop.
+    pub rate: Option<f64>,
+    pub measured_s: f64,
+    /// Why the run ended before its time.
+    pub partial: Option<String>,
+    pub flags: Vec<String>,
+    /// Named as in the JSON report of a run.
+    pub metrics: BTreeMap<String, f64>,
+    /// Times between due and answered, and between sent and answered.
+    pub response: Times,
+    pub service: Times,
+    /// By the server's code.
+    pub errors: Vec<(String, u64)>,
+    pub intervals: Vec<BenchInterval>,
+    /// The histogram of response times, where it was asked for.
+    pub histogram: Option<String>,
+}
+
+/// Percentiles in milliseconds by per cent, and what lies around them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Times {
+    pub min_ms: f64,
+    pub mean_ms: f64,
+    pub max_ms: f64,
+    pub percentiles: Vec<(f64, f64)>,
+}
+
+/// One line of progress, or one part between checkpoints.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BenchInterval {
+    /// Since the start of what is counted.
+    pub from_s: f64,
+    pub to_s: f64,
+    pub checkpoint: bool,
+    pub committed: u64,
+    pub queries: u64,
+    pub retries: u64,
+    pub failed: u64,
+    pub skipped: u64,
+    pub reconnects: u64,
+    /// Response times of what ended in the interval.
+    pub percentiles: Vec<(f64, f64)>,
+    /// Age of the oldest transaction under way at the interval's end.
+    pub oldest_ms: Option<f64>,
+    /// Arrivals that waited at the interval's end; in an open loop.
+    pub waiting: Option<u64>,
+}
+
+/// `p95`, `p999`.
+pub fn percentile_name(percent: f64) -> String {
+    format!("p{percent}").replace('.', "")
+}
+
+impl BenchInterval {
+    fn seconds(&self) -> f64 {
+        (self.to_s - self.from_s).max(f64::MIN_POSITIVE)
+    }
+
+    /// The line for a reader who waits.
+    pub fn text(&self) -> String {
+        let rate = |count: u64| grouped((count as f64 / self.seconds()).round());
+        let times = self.percentiles.iter().map(|(percent, ms)| format!("{} {}", percentile_name(*percent), time(*ms)));
+        let times = match (self.percentiles.is_empty(), self.committed + self.failed, self.oldest_ms) {
+            (_, 0, Some(oldest_ms)) => format!("nothing ended; the oldest runs for {} ms", time(oldest_ms)),
+            (_, 0, None) => "nothing ended, nothing under way".to_owned(),
+            (true, ..) => String::new(),
+            (false, ..) => format!("{} ms", times.collect::<Vec<_>>().join(", ")),
+        };
+        let mut parts = vec![format!("{} tps", rate(self.committed)), format!("{} qps", rate(self.queries)), times];
+        let counted = [("retries", self.retries), ("failed", self.failed), ("skipped", self.skipped)];
+        let counted = counted.into_iter().chain([("reconnects", self.reconnects)]).filter(|(_, count)| *count > 0);
+        parts.extend(counted.map(|(name, count)| format!("{count} {name}")));
+        parts.extend(self.waiting.filter(|waiting| *waiting > 0).map(|waiting| format!("{waiting} waiting")));
+        parts.retain(|part| !part.is_empty());
+        let kind = if self.checkpoint { "checkpoint, " } else { "" };
+        format!("[{:>5.0} s] {kind}{}", self.to_s, parts.join(", "))
+    }
+
+    fn json(&self) -> Value {
+        let times = self
+            .percentiles
+            .iter()
+            .map(|(percent, ms)| (format!("latency_ms_{}", percentile_name(*percent)), json!(ms)));
+        let mut object: serde_json::Map<String, Value> = times.collect();
+        let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
+        put("from_s", json!(self.from_s));
+        put("to_s", json!(self.to_s));
+        put("checkpoint", json!(self.checkpoint));
+        put("tps", json!(self.committed as f64 / self.seconds()));
+        put("qps", json!(self.queries as f64 / self.seconds()));
+        put("transactions.committed", json!(self.committed));
+        put("transactions.failed", json!(self.failed));
+        put("transactions.skipped", json!(self.skipped));
+        put("transactions.retries", json!(self.retries));
+        put("reconnects", json!(self.reconnects));
+        put("oldest_ms", json!(self.oldest_ms));
+        put("waiting", json!(self.waiting));
+        Value::Object(object)
+    }
+}
+
+impl BenchReport {
+    pub fn json(&self) -> Value {
+        let errors: serde_json::Map<String, Value> =
+            self.errors.iter().map(|(code, count)| (code.clone(), json!(count))).collect();
+        let mut metrics = self.metrics.clone();
+        for (prefix, times) in [("latency_ms", &self.response), ("service_ms", &self.service)] {
+            let percentiles = times.percentiles.iter().map(|(percent, ms)| (percentile_name(*percent), *ms));
+            let around = [("min", times.min_ms), ("avg", times.mean_ms), ("max", times.max_ms)];
+            let around = around.map(|(name, ms)| (name.to_owned(), ms));
+            metrics.extend(percentiles.chain(around).map(|(name, ms)| (format!("{prefix}_{name}"), ms)));
+        }
+        json!({
+            "format_version": FORMAT_VERSION,
+            "workload": self.workload,
+            "target": self.target,
+            "server_version": self.server_version,
+            "clients": self.clients,
+            "seed": self.seed,
+            "rate": self.rate,
+            "measured_s": self.measured_s,
+            "partial": self.partial.is_some(),
+            "partial_reason": self.partial,
+            "flags": self.flags,
+            "errors": errors,
+            "intervals": self.intervals.iter().map(BenchInterval::json).collect::<Vec<_>>(),
+            "metrics": metrics,
+        })
+    }
+
+    pub fn text(&self) -> String {
+        let mut lines = vec![self.title()];
+        lines.extend(self.partial.iter().map(|why| format!("PARTIAL: {why}; the figures cover what was measured")));
+        lines.push(String::new());
+        lines.extend(self.counts());
+        lines.push(String::new());
+        lines.push(self.times());
+        lines.extend(self.flags.iter().map(|flag| format!("flag: {flag}")));
+        lines.extend(self.histogram.iter().map(|histogram| format!("\n{}", histogram.trim_end())));
+        lines.join("\n") + "\n"
+    }
+
+    fn title(&self) -> String {
+        let BenchReport { workload, target, server_version, kind, clients, seed, measured_s, .. } = self;
+        let clients = if *clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
+        let pacing = self.rate.map_or_else(|| "closed loop".to_owned(), |rate| format!("open loop at {rate} per s"));
+        format!("{workload} on {target}\n{kind} {server_version}; {clients}, {measured_s:.1} s, {pacing}, seed {seed}")
+    }
+
+    fn metric(&self, name: &str) -> f64 {
+        self.metrics.get(name).copied().unwrap_or(0.0)
+    }
+
+    fn counts(&self) -> Vec<String> {
+        let count = |name: &str| grouped(self.metric(name));
+        let ends: Vec<String> = ["rolled_back", "failed", "skipped"]
+            .iter()
+            .filter(|end| self.metric(&format!("transactions.{end}")) > 0.0)
+            .map(|end| format!("{} {}", count(&format!("transactions.{end}")), end.replace('_', " ")))
+            .collect();
+        let ends = if ends.is_empty() { String::new() } else { format!("; {}", ends.join(", ")) };
+        let mut lines = vec![
+            row(
+                "transactions",
+                &format!("{:.2} tps ({} committed{ends})", self.metric("tps"), count("transactions.committed")),
+            ),
+            row(
+                "queries",
+                &format!(
+                    "{:.2} qps (read {}, write {}, other {})",
+                    self.metric("qps"),
+                    count("queries.read"),
+                    count("queries.write"),
+                    count("queries.other")
+                ),
+            ),
+        ];
+        if self.metric("transactions.retries") > 0.0 {
+            let text = format!(
+                "{} in {} transactions, {:.3} s behind their first tries",
+                count("transactions.retries"),
+                count("transactions.retried"),
+                self.metric("retry_s")
+            );
+            lines.push(row("retries", &text));
+        }
+        if self.metric("reconnects") > 0.0 {
+            lines.push(row("reconnects", &count("reconnects")));
+        }
+        if !self.errors.is_empty() {
+            let errors = self.errors.iter().map(|(code, times)| format!("{code}: {}", grouped(*times as f64)));
+            lines.push(row("errors by code", &errors.collect::<Vec<_>>().join(", ")));
+        }
+        lines.extend(self.skipped());
+        let cpu = self.metrics.get("client_cpu_us_per_query");
+        lines.extend(cpu.map(|us| row("client CPU", &format!("{us:.1} us per query"))));
+        lines
+    }
+
+    /// An overloaded open loop names what it left out, since a rate of answers hides it.
+    fn skipped(&self) -> Option<String> {
+        let (due, skipped) = (self.metric("transactions.due"), self.metric("transactions.skipped"));
+        (skipped > 0.0).then(|| {
+            let share = 100.0 * skipped / due.max(1.0);
+            let left = self.metric("transactions.left_waiting");
+            row(
+                "skipped",
+                &format!(
+                    "{} of {} arrivals ({share:.1} %): {} found the queue full, {} still waited at the end",
+                    grouped(skipped),
+                    grouped(due),
+                    grouped(skipped - left),
+                    grouped(left)
+                ),
+            )
+        })
+    }
+
+    fn times(&self) -> String {
+        let mut table = Table::new();
+        table.load_preset(TABLE_STYLE);
+        let names = self.response.percentiles.iter().map(|(percent, _)| format!("p{percent}"));
+        let header = ["ms", "min", "mean"].map(str::to_owned).into_iter().chain(names).chain(["max".to_owned()]);
+        table.set_header(header);
+        let closed = self.rate.is_none();
+        let name = if closed { "response = service (closed loop: hides queueing)" } else { "response (from due)" };
+        table.add_row(times_row(name, &self.response));
+        if !closed {
+            table.add_row(times_row("service (from sent)", &self.service));
+        }
+        table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+        table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn row(name: &str, text: &str) -> String {
+    format!("{name:<15} {text}")
+}
+
+fn times_row(name: &str, times: &Times) -> Vec<String> {
+    let percentiles = times.percentiles.iter().map(|(_, ms)| *ms);
+    let values = [times.min_ms, times.mean_ms].into_iter().chain(percentiles).chain([times.max_ms]);
+    std::iter::once(name.to_owned()).chain(values.map(time)).collect()
+}
+
+/// Three digits at least: `0.123`, `12.3`, `1,234`.
+fn time(ms: f64) -> String {
+    match ms {
+        _ if ms < 10.0 => format!("{ms:.3}"),
+        _ if ms < 100.0 => format!("{ms:.2}"),
+        _ if ms < 1000.0 => format!("{ms:.1}"),
+        _ => grouped(ms.round()),
+    }
+}
+
+/// `1,234,567`.
+fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let first = digits.len() % 3;
+    let mut out = digits[..first].to_owned();
+    for (index, digit) in digits[first..].chars().enumerate() {
+        if index % 3 == 0 && !out.is_empty() {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Stored trials in sysbench's layouts: one block each.
+//!
+//! A record holds neither the fastest transaction nor each client's share, and the block says so.
+
+use anyhow::Result;
+
+use super::super::{Evidence, Options, Report};
+use super::{Buckets, Figures, Latency, Layout, Percentile, Queries};
+use crate::store::format::{Status, TrialRecord, point_text};
+
+/// sysbench's default percentile, which a record of enough transactions holds.
+const PERCENT: f64 = 95.0;
+
+/// The trials of a run in one of the layouts.
+pub struct Stored(pub Layout);
+
+impl Report for Stored {
+    fn name(&self) -> &'static str {
+        match self.0 {
+            Layout::Modern => "sysbench-1.0",
+            Layout::Classic => "sysbench-0.4",
+        }
+    }
+
+    fn description(&self) -> &'static str {
+        match self.0 {
+            Layout::Modern => "each trial in the layout of sysbench 1.0, for scripts that read it",
+            Layout::Classic => "each trial in the layout of sysbench 0.4.12, as articles before 2012 show it",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        match self.0 {
+            Layout::Modern => "dbduel report last --format sysbench-1.0",
+            Layout::Classic => "dbduel report last --format sysbench-0.4",
+        }
+    }
+
+    fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
+        let block = |trial: &TrialRecord| title(trial) + &self.trial(evidence, trial);
+        Ok(evidence.trials.iter().map(block).collect())
+    }
+}
+
+fn title(trial: &TrialRecord) -> String {
+    let TrialRecord { trial: number, workload, contender, point, block, .. } = trial;
+    format!("Trial {number}: {workload} on `{contender}`, {}, block {block}\n", point_text(point))
+}
+
+impl Stored {
+    fn trial(&self, evidence: &Evidence, trial: &TrialRecord) -> String {
+        if trial.status == Status::Failed {
+            let failure = trial.failure.as_ref();
+            let why = failure.map_or("no reason is stored".to_owned(), |it| format!("{}: {}", it.step, it.message));
+            return format!("FAILED at {why}\n\n");
+        }
+        self.0.block(&figures(trial, evidence.plan.method.duration_s))
+    }
+}
+
+fn figures(trial: &TrialRecord, duration_s: f64) -> Figures {
+    let metric = |name: &str| trial.metrics.get(name).copied();
+    let count = |name: &str| metric(name).unwrap_or(0.0) as u64;
+    let transactions = count("transactions.committed") + count("transactions.rolled_back");
+    let ended = transactions + count("transactions.failed");
+    let avg_ms = metric("latency_ms_avg");
+    let bucketed = |ms| Buckets::new([(ms, 1)]).percentile_ms(PERCENT);
+    let percentile = Percentile { percent: PERCENT, value_ms: metric("latency_ms_p95").map(bucketed) };
+    let total_s = duration_s + metric("drain_s").unwrap_or(0.0);
+    Figures {
+        queries: metric("queries.read").map(|reads| Queries {
+            reads: reads as u64,
+            writes: count("queries.write"),
+            other: count("queries.other"),
+        }),
+        transactions,
+        ignored_errors: count("transactions.retries"),
+        reconnects: metric("reconnects").map(|reconnects| reconnects as u64),
+        interval_s: total_s,
+        total_s,
+        latency: Latency {
+            min_ms: metric("latency_ms_min"),
+            avg_ms,
+            max_ms: metric("latency_ms_max"),
+            sum_ms: avg_ms.map(|ms| ms * ended as f64),
+        },
+        percentiles: vec![percentile],
+        fairness: None,
+        unfinished: None,
+        skipped: count("transactions.skipped"),
+        left_waiting: 0,
+        partial: None,
+    }
+}

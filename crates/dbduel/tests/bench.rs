@@ -1,0 +1,211 @@
+//! `dbduel prepare|bench|check|cleanup` as a user meets them, against a SQLite file: every command
+//! line here is one that somebody would type, sysbench's among them.
+
+#[allow(dead_code, reason = "the tests of runs use the rest")]
+mod support;
+
+use serde_json::Value;
+use support::{Place, text, wait_for};
+
+/// The words of a command line, with the place's database for `URL`.
+fn words(place: &Place, line: &str) -> Vec<String> {
+    let url = format!("sqlite://{}", place.path().join("bench.db").display());
+    line.split_whitespace().map(|word| if word == "URL" { url.clone() } else { word.to_owned() }).collect()
+}
+
+/// Runs to the end with this status; gives stdout and stderr.
+fn expect(place: &Place, status: i32, line: &str) -> (String, String) {
+    let words = words(place, line);
+    place.expect(status, &words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn prepared() -> Place {
+    let place = Place::new();
+    let (out, err) = expect(&place, 0, "prepare oltp_read_write --target URL --rows 500 --tables 2");
+    assert!(out.contains("loaded 1000 rows into 2 tables"), "{out}");
+    assert!(err.contains("which was not there"), "{err}");
+    place
+}
+
+#[test]
+fn tables_are_made_used_checked_and_dropped() {
+    let place = prepared();
+    let (_, err) = expect(&place, 4, "prepare oltp_read_write --target URL --rows 500 --tables 2");
+    assert!(
+        err.contains("sbtest1, sbtest2") && err.contains("dbduel cleanup oltp_read_write --target sqlite://"),
+        "{err}"
+    );
+    let (out, _) = expect(&place, 0, "bench oltp_read_write --target URL --rows 500 --tables 2 --events 20");
+    assert!(out.contains("(20 committed)") && out.contains("read 280, write 80, other 40"), "{out}");
+    expect(&place, 0, "check oltp_read_write --target URL --rows 500 --tables 2");
+    let (out, _) = expect(&place, 0, "cleanup oltp_read_write --target URL --rows 500 --tables 2");
+    assert_eq!(out, "dropped sbtest1, sbtest2\n");
+    let (out, _) = expect(&place, 0, "cleanup oltp_read_write --target URL --rows 500 --tables 2");
+    assert!(out.contains("nothing"), "{out}");
+}
+
+#[test]
+fn what_is_not_there_is_answered_with_the_line_to_type() {
+    let place = Place::new();
+    for verb in ["bench", "check"] {
+        let (out, err) = expect(&place, 4, &format!("{verb} oltp_read_only --target URL --tables 3"));
+        assert_eq!(out, "");
+        assert!(err.contains("next: dbduel prepare oltp_read_only --target sqlite://"), "{err}");
+        assert!(err.contains("--tables=3"), "{err}");
+        assert!(!place.path().join("bench.db").exists(), "{verb} makes nothing");
+    }
+    let place = prepared();
+    let (_, err) = expect(&place, 4, "bench oltp_read_only --target URL --tables 3");
+    assert!(err.contains("a table is not there: sbtest3"), "{err}");
+}
+
+#[test]
+fn data_that_are_not_as_they_should_be_are_status_5() {
+    let place = prepared();
+    let (out, _) = expect(&place, 5, "check oltp_read_write --target URL --rows 499 --tables 2");
+    assert!(out.contains("500") && out.contains("499"), "{out}");
+}
+
+#[test]
+fn json_holds_intervals_and_metrics_and_nothing_else_is_on_stdout() {
+    let place = prepared();
+    let line = "bench oltp_point_select --target URL --rows 500 --duration 0.6 --report-interval 0.2 --percentiles 50,99.9 --json";
+    let (out, _) = expect(&place, 0, line);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((report["workload"].as_str(), report["partial"].as_bool()), (Some("oltp_point_select"), Some(false)));
+    assert!(report["intervals"].as_array().unwrap().len() >= 2, "{report}");
+    let metrics = &report["metrics"];
+    assert_eq!(metrics["transactions.committed"], metrics["queries.read"]);
+    assert!(metrics["latency_ms_p999"].as_f64() >= metrics["latency_ms_p50"].as_f64(), "{metrics}");
+    assert!(metrics["tps"].as_f64().unwrap() > 0.0 && metrics["service_ms_p50"].is_f64(), "{metrics}");
+}
+
+#[test]
+fn equal_seeds_leave_equal_data() {
+    let dump = |line: &str| {
+        let place = prepared();
+        expect(&place, 0, line);
+        let database = rusqlite::Connection::open(place.path().join("bench.db")).unwrap();
+        let sum = "SELECT GROUP_CONCAT(id || k || c || pad) FROM (SELECT * FROM sbtest1 ORDER BY id)";
+        database.query_row(sum, [], |row| row.get::<_, String>(0)).unwrap()
+    };
+    let line = "bench oltp_write_only --target URL --rows 500 --tables 2 --events 30 --rand-seed";
+    assert_eq!(dump(&format!("{line} 7")), dump(&format!("{line} 7")));
+    assert_ne!(dump(&format!("{line} 7")), dump(&format!("{line} 8")));
+}
+
+#[test]
+fn an_open_loop_that_asks_too_much_ends_in_time_and_counts_what_it_left_out() {
+    let place = prepared();
+    let line = "bench oltp_write_only --target URL --rows 500 --rate 1000000 --queue 100 --duration 0.5 --json";
+    let (out, _) = expect(&place, 0, line);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let metric = |name: &str| report["metrics"][name].as_f64().unwrap();
+    let ends = ["committed", "rolled_back", "failed", "skipped"].map(|end| metric(&format!("transactions.{end}")));
+    assert_eq!(metric("transactions.due"), ends.iter().sum::<f64>());
+    assert!(metric("transactions.skipped") > 1_000.0, "{report}");
+    assert_eq!(report["flags"][0], "overload");
+}
+
+#[test]
+fn an_interrupted_run_reports_what_it_measured() {
+    let place = prepared();
+    let words =
+        words(&place, "bench oltp_point_select --target URL --rows 500 --duration 60 --report-interval 0.1 --json");
+    let mut run = place.start(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    // Without a terminal and with JSON on stdout, interval lines go to stderr.
+    run.wait_until_it_says("tps");
+    run.signal(libc::SIGINT);
+    let output = run.end();
+    assert_eq!(output.status.code(), Some(130));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["partial"], true);
+    assert!(report["partial_reason"].as_str().unwrap().starts_with("interrupted after"), "{report}");
+    assert!(report["metrics"]["transactions.committed"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_line_of_sysbench_1_0_prints_its_layout() {
+    let place = prepared();
+    let (out, _) = expect(&place, 0, "bench oltp_read_only --target URL --table-size=500 --threads=2 --time=0.3 run");
+    for line in
+        ["Number of threads: 2", "SQL statistics:", "    queries performed:", "Latency (ms):", "Threads fairness:"]
+    {
+        assert!(out.lines().any(|said| said == line), "{line} is not in\n{out}");
+    }
+    let (out, _) = expect(&place, 0, "bench oltp_read_only --target URL --table-size=500 --tables=2 cleanup");
+    assert_eq!(out, "dropped sbtest1, sbtest2\n");
+}
+
+#[test]
+fn the_classic_command_line_prints_the_layout_of_0_4() {
+    let place = Place::new();
+    let line = "bench --test=oltp --oltp-table-size=300 --target URL";
+    expect(&place, 0, &format!("{line} prepare"));
+    let (out, _) = expect(&place, 0, &format!("{line} --max-requests=25 --num-threads=2 run"));
+    let expected = [
+        "OLTP test statistics:",
+        "        read:                            350",
+        "        write:                           125",
+        "        other:                           50",
+        "    total number of events:              25",
+    ];
+    for line in expected {
+        assert!(out.lines().any(|said| said == line), "{line} is not in\n{out}");
+    }
+}
+
+#[test]
+fn help_of_a_workload_lists_its_options() {
+    let place = Place::new();
+    let (out, _) = expect(&place, 0, "bench oltp_read_write --help");
+    assert!(out.contains("--range-size VALUE") && out.contains("[default: 100]"), "{out}");
+    assert_eq!(expect(&place, 0, "bench oltp_read_write help").0, out);
+    assert_eq!(expect(&place, 0, "help bench").0, expect(&place, 0, "bench --help").0);
+}
+
+#[test]
+fn bad_usage_is_status_2_and_names_the_option() {
+    let place = Place::new();
+    let check = |line: &str, part: &str| {
+        let (out, err) = expect(&place, 2, line);
+        assert!(out.is_empty() && err.contains(part), "{line}: {out}{err}");
+    };
+    check("bench", "which workload?");
+    check("bench oltp_read_write", "which server?");
+    check("bench oltp_read_write --target URL --cleints 4", "did you mean --clients?");
+    check("bench oltp_read_write --target URL --range-size 0", "range_size");
+    check("bench oltp_read_write --target db.example", "mysql://");
+    check("bench oltp_read_write --target URL --password-file none", "none");
+}
+
+#[test]
+fn a_password_is_in_no_process_list_and_no_environment() {
+    let place = Place::new();
+    // A listener that never answers keeps dbduel waiting for the server's greeting.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let host = format!("--mysql-port={port}");
+    let words = ["bench", "oltp_read_only", "--mysql-host=127.0.0.1", &host, "--mysql-password=hunter2", "run"];
+    let child = place.command(&words).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let proc = |file: &str| text(&std::fs::read(format!("/proc/{}/{file}", child.id())).unwrap()).replace('\0', " ");
+    let (connection, _) = server.accept().unwrap();
+    let arguments = proc("cmdline");
+    assert!(arguments.contains("--mysql-password=*** run"), "{arguments}");
+    assert!(!arguments.contains("hunter2") && !proc("environ").contains("hunter2"));
+    drop(connection);
+    let output = child.wait_with_output().unwrap();
+    assert!(!text(&output.stderr).contains("hunter2"), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(4));
+}
+
+#[test]
+fn an_interrupted_load_ends_at_once() {
+    let place = Place::new();
+    let words = words(&place, "prepare oltp_read_write --target URL --rows 50000000");
+    let run = place.start(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    let database = place.path().join("bench.db");
+    wait_for("rows arrive", support::LIMIT, || std::fs::metadata(&database).is_ok_and(|it| it.len() > 100_000));
+    run.signal(libc::SIGINT);
+    assert_eq!(run.end().status.code(), Some(130));
+}

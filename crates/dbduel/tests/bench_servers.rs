@@ -1,0 +1,192 @@
+//! `dbduel prepare|bench|check|cleanup` on a real server, which `cargo xtask engines` starts and names
+//! in the environment. Without one these tests are ignored.
+
+#[allow(dead_code, reason = "the tests of runs use the rest")]
+mod support;
+
+use std::time::Duration;
+
+use driver::{Admin, Dialect, Endpoint, Login, Secret};
+use serde_json::Value;
+use support::{LIMIT, Place};
+
+const DATABASE: &str = "dbduel_bench_test";
+
+fn from_environment(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: run this by `cargo xtask engines`"))
+}
+
+/// A server that listens on TCP too has one.
+fn password() -> Option<Secret> {
+    std::env::var("DBDUEL_TEST_PASSWORD").ok().filter(|password| !password.is_empty()).map(Secret::new)
+}
+
+/// The server, and a place to run dbduel in.
+struct Subject {
+    place: Place,
+    dialect: Dialect,
+    /// Sysbench's own options for the server.
+    options: String,
+}
+
+impl Subject {
+    fn new(dialect: Dialect) -> Subject {
+        let (socket, user) = (from_environment("DBDUEL_TEST_SOCKET"), from_environment("DBDUEL_TEST_USER"));
+        let options = match dialect {
+            Dialect::Postgres => {
+                let (folder, port) = socket.rsplit_once("/.s.PGSQL.").expect("a PostgreSQL socket has this name");
+                format!("--pgsql-host={folder} --pgsql-port={port} --pgsql-user={user} --pgsql-db={DATABASE}")
+            }
+            _ => format!("--mysql-socket={socket} --mysql-user={user} --mysql-db={DATABASE}"),
+        };
+        let family = if dialect == Dialect::Postgres { "pgsql" } else { "mysql" };
+        let options = match password() {
+            Some(password) => format!("{options} --{family}-password={}", password.expose()),
+            None => options,
+        };
+        let subject = Subject { place: Place::new(), dialect, options };
+        subject.drop_database();
+        subject
+    }
+
+    fn admin(&self) -> Admin {
+        let endpoint = Endpoint::Unix(from_environment("DBDUEL_TEST_SOCKET").into());
+        let database = from_environment("DBDUEL_TEST_DATABASE");
+        let login = Login { user: from_environment("DBDUEL_TEST_USER"), database: Some(database), ..Login::default() };
+        Admin::connect(self.dialect, &endpoint, &login, LIMIT).unwrap()
+    }
+
+    fn drop_database(&self) {
+        self.admin().run(&format!("DROP DATABASE IF EXISTS {DATABASE}")).unwrap();
+    }
+
+    fn words(&self, line: &str) -> Vec<String> {
+        format!("bench {} {line}", self.options).split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// Runs to the end with this status; gives stdout and stderr.
+    fn expect(&self, status: i32, line: &str) -> (String, String) {
+        let words = self.words(line);
+        self.place.expect(status, &words.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    fn start(&self, line: &str) -> support::Running {
+        let words = self.words(line);
+        self.place.start(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Ends every connection to the test's database and says how many there were.
+    fn kill_connections(&self) -> usize {
+        let mut admin = self.admin();
+        if self.dialect == Dialect::Postgres {
+            let kill = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{DATABASE}'");
+            return admin.rows(&kill).unwrap().len();
+        }
+        let rows = admin.rows("SHOW PROCESSLIST").unwrap();
+        let ours = rows.iter().filter(|row| row[3].as_deref() == Some(DATABASE));
+        let ids: Vec<String> = ours.map(|row| row[0].clone().unwrap()).collect();
+        for id in &ids {
+            admin.run(&format!("KILL {id}")).unwrap();
+        }
+        ids.len()
+    }
+}
+
+impl Drop for Subject {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.drop_database();
+        }
+    }
+}
+
+fn a_line_of_sysbench_does_what_it_says(dialect: Dialect) {
+    let subject = Subject::new(dialect);
+    let tables = "oltp_read_write --tables=2 --table-size=1000";
+    let (_, err) = subject.expect(4, &format!("{tables} run"));
+    assert!(err.contains("there is no database") && err.contains("dbduel prepare oltp_read_write"), "{err}");
+    let (out, err) = subject.expect(0, &format!("{tables} prepare"));
+    assert!(out.contains("loaded 2000 rows into 2 tables") && err.contains("made the database"), "{out}{err}");
+    let (out, _) = subject.expect(0, &format!("{tables} --threads=4 --events=200 --time=0 run"));
+    for line in ["    total number of events:              200", "SQL statistics:", "Threads fairness:"] {
+        assert!(out.lines().any(|said| said == line), "{line} is not in\n{out}");
+    }
+    subject.expect(0, &format!("{tables} check"));
+    subject.expect(0, &format!("{tables} prewarm"));
+    assert_eq!(subject.expect(0, &format!("{tables} cleanup")).0, "dropped sbtest1, sbtest2\n");
+}
+
+fn killed_connections_are_opened_again_and_counted(dialect: Dialect) {
+    let subject = Subject::new(dialect);
+    let tables = "oltp_read_write --table-size=1000";
+    subject.expect(0, &format!("{tables} prepare"));
+    let mut run = subject.start(&format!("{tables} --threads=4 --time=3 --report-interval=0.2 --json run"));
+    run.wait_until_it_says("tps");
+    assert_eq!(subject.kill_connections(), 4);
+    let output = run.end();
+    assert_eq!(output.status.code(), Some(0), "{}", support::text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((report["metrics"]["reconnects"].as_f64(), report["partial"].as_bool()), (Some(4.0), Some(false)));
+    subject.expect(0, &format!("{tables} check"));
+}
+
+/// Coordinated omission, as the closed loop commits it, would show one slow transaction per client.
+fn a_pause_shows_in_response_times_and_hardly_in_service_times(dialect: Dialect) {
+    let subject = Subject::new(dialect);
+    let pid: i32 = from_environment("DBDUEL_TEST_PID").parse().unwrap();
+    subject.expect(0, "oltp_point_select --table-size=1000 prepare");
+    let line = "oltp_point_select --table-size=1000 --threads=4 --rate=500 --time=5 --report-interval=0.2";
+    let mut run = subject.start(&format!("{line} --percentiles=50,95 --json run"));
+    run.wait_until_it_says("tps");
+    pause_family(pid, Duration::from_secs(2));
+    let output = run.end();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let metric = |name: &str| report["metrics"][name].as_f64().unwrap();
+    // 40 % of the arrivals met the pause, but four transactions at most were under way.
+    assert!(metric("latency_ms_p95") > 1_000.0, "{report}");
+    assert!(metric("service_ms_p95") < 500.0, "{report}");
+}
+
+/// Stops a server and its children for a while; the pause is what is tested, and waits for nothing.
+fn pause_family(pid: i32, time: Duration) {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let family: Vec<i32> = children.split_whitespace().map(|child| child.parse().unwrap()).chain([pid]).collect();
+    let signal = |signal| {
+        for pid in &family {
+            // SAFETY: a signal to a process of a server that the test was given for itself.
+            assert_eq!(unsafe { libc::kill(*pid, signal) }, 0);
+        }
+    };
+    signal(libc::SIGSTOP);
+    std::thread::sleep(time);
+    signal(libc::SIGCONT);
+}
+
+macro_rules! on {
+    ($module:ident, $dialect:expr) => {
+        mod $module {
+            use super::*;
+
+            #[test]
+            #[ignore = "needs a server"]
+            fn a_line_of_sysbench_does_what_it_says() {
+                super::a_line_of_sysbench_does_what_it_says($dialect);
+            }
+
+            #[test]
+            #[ignore = "needs a server"]
+            fn killed_connections_are_opened_again_and_counted() {
+                super::killed_connections_are_opened_again_and_counted($dialect);
+            }
+
+            #[test]
+            #[ignore = "needs a server"]
+            fn a_pause_shows_in_response_times_and_hardly_in_service_times() {
+                super::a_pause_shows_in_response_times_and_hardly_in_service_times($dialect);
+            }
+        }
+    };
+}
+
+on!(mysql, Dialect::MySql);
+on!(postgres, Dialect::Postgres);

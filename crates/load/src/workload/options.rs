@@ -1,0 +1,176 @@
+//! The options of a workload, as the experiment file and the command line give them.
+//!
+//! Knows names, types and defaults; what a value means is the workload's business.
+
+use std::collections::BTreeMap;
+
+/// A value of one workload option, as the experiment file or the command line gave it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OptionValue {
+    Number(i64),
+    Real(f64),
+    Text(String),
+    Flag(bool),
+}
+
+/// One option a workload understands.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionSpec {
+    pub name: &'static str,
+    /// Other names for the same key (`table_size` for `rows`).
+    pub aliases: &'static [&'static str],
+    /// The default as it would stand in an experiment file.
+    pub default: &'static str,
+    /// The default beside `compat`, where the program to be compatible with has another.
+    pub compat_default: Option<&'static str>,
+    pub help: &'static str,
+}
+
+/// The option that asks for another program's rules, and its word for dbduel's own.
+pub const COMPAT: &str = "compat";
+pub const NO_COMPAT: &str = "none";
+
+impl OptionSpec {
+    pub const fn new(name: &'static str, default: &'static str, help: &'static str) -> OptionSpec {
+        OptionSpec { name, aliases: &[], default, compat_default: None, help }
+    }
+
+    pub const fn alias(self, aliases: &'static [&'static str]) -> OptionSpec {
+        OptionSpec { aliases, ..self }
+    }
+
+    pub const fn beside_compat(self, default: &'static str) -> OptionSpec {
+        OptionSpec { compat_default: Some(default), ..self }
+    }
+
+    /// Its name, then its other names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
+
+    /// The default that is in force beside the options that were given.
+    pub fn default_beside(&self, given: &BTreeMap<String, OptionValue>) -> &'static str {
+        let compat = match given.get(COMPAT) {
+            Some(OptionValue::Text(word)) => word != NO_COMPAT,
+            _ => false,
+        };
+        self.compat_default.filter(|_| compat).unwrap_or(self.default)
+    }
+}
+
+/// An option that cannot be honoured: which, and what was expected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{option}`: {expected}")]
+pub struct OptionError {
+    pub option: String,
+    pub expected: String,
+}
+
+/// Given options over a workload's defaults.
+#[derive(Debug, Clone)]
+pub struct Options {
+    values: BTreeMap<&'static str, OptionValue>,
+}
+
+impl Options {
+    /// Fills in the defaults of `specs`; refuses a key that none of them names.
+    pub fn new(specs: &'static [OptionSpec], given: &BTreeMap<String, OptionValue>) -> Result<Options, OptionError> {
+        let default = |spec: &OptionSpec| (spec.name, parse_default(spec.default_beside(given)));
+        let mut values: BTreeMap<_, _> = specs.iter().map(default).collect();
+        for (key, value) in given {
+            let spec = specs.iter().find(|spec| spec.names().any(|name| name == key)).ok_or_else(|| {
+                let known: Vec<_> = specs.iter().map(|spec| spec.name).collect();
+                OptionError { option: key.clone(), expected: format!("unknown option; known are {}", known.join(", ")) }
+            })?;
+            values.insert(spec.name, value.clone());
+        }
+        Ok(Options { values })
+    }
+
+    /// Every option in force, defaults included, in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &OptionValue)> {
+        self.values.iter().map(|(name, value)| (*name, value))
+    }
+
+    fn value(&self, name: &str) -> &OptionValue {
+        self.values.get(name).expect("a workload asks for options of its own list only")
+    }
+
+    pub fn number(&self, name: &str, least: u64, most: u64) -> Result<u64, OptionError> {
+        match self.value(name) {
+            OptionValue::Number(number) if (least as i64..=most as i64).contains(number) => Ok(*number as u64),
+            _ => Err(self.error(name, format!("a whole number from {least} to {most} was expected"))),
+        }
+    }
+
+    pub fn real(&self, name: &str, least: f64, most: f64) -> Result<f64, OptionError> {
+        let real = match self.value(name) {
+            OptionValue::Number(number) => *number as f64,
+            OptionValue::Real(real) => *real,
+            _ => f64::NAN,
+        };
+        if (least..=most).contains(&real) {
+            Ok(real)
+        } else {
+            Err(self.error(name, format!("a number from {least} to {most} was expected")))
+        }
+    }
+
+    pub fn flag(&self, name: &str) -> Result<bool, OptionError> {
+        match self.value(name) {
+            OptionValue::Flag(flag) => Ok(*flag),
+            OptionValue::Text(text) if text.eq_ignore_ascii_case("on") => Ok(true),
+            OptionValue::Text(text) if text.eq_ignore_ascii_case("off") => Ok(false),
+            _ => Err(self.error(name, "true or false was expected".to_owned())),
+        }
+    }
+
+    /// The index of the option's word in `words`.
+    pub fn choice(&self, name: &str, words: &[&str]) -> Result<usize, OptionError> {
+        let position = match self.value(name) {
+            OptionValue::Text(text) => words.iter().position(|word| word == text),
+            _ => None,
+        };
+        position.ok_or_else(|| self.error(name, format!("one of {} was expected", words.join(", "))))
+    }
+
+    /// A word of letters, digits and underscores, as it may stand in SQL without quotes.
+    pub fn word(&self, name: &str) -> Result<&str, OptionError> {
+        let plain = |text: &str| {
+            let mut letters = text.bytes();
+            letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+                && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == b'_')
+        };
+        match self.value(name) {
+            OptionValue::Text(text) if plain(text) => Ok(text),
+            _ => Err(self.error(name, "a word of letters, digits and underscores was expected".to_owned())),
+        }
+    }
+
+    pub fn error(&self, option: &str, expected: String) -> OptionError {
+        OptionError { option: option.to_owned(), expected: format!("{expected}, not {}", self.value(option)) }
+    }
+}
+
+impl std::fmt::Display for OptionValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            OptionValue::Number(number) => number.fmt(f),
+            OptionValue::Real(real) => real.fmt(f),
+            OptionValue::Text(text) => write!(f, "\"{text}\""),
+            OptionValue::Flag(flag) => flag.fmt(f),
+        }
+    }
+}
+
+fn parse_default(text: &str) -> OptionValue {
+    match text {
+        "true" => OptionValue::Flag(true),
+        "false" => OptionValue::Flag(false),
+        _ => text
+            .parse()
+            .map(OptionValue::Number)
+            .or_else(|_| text.parse().map(OptionValue::Real))
+            .unwrap_or_else(|_| OptionValue::Text(text.to_owned())),
+    }
+}
