@@ -74,6 +74,27 @@ pub fn load_point_select(server: &Held) -> Result<()> {
     loader.load(&*point_select()?, 1, &mut |_| ()).context("cannot load the tables")
 }
 
+/// Figures of several runs, as they are printed: the median, with the least and the greatest.
+pub struct Spread {
+    pub median: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Spread {
+    pub fn of(values: Vec<f64>) -> Spread {
+        let least = values.iter().copied().fold(f64::MAX, f64::min);
+        let most = values.iter().copied().fold(f64::MIN, f64::max);
+        Spread { median: median(values), least, most }
+    }
+}
+
+impl std::fmt::Display for Spread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.2} ({:.2}..{:.2})", self.median, self.least, self.most)
+    }
+}
+
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

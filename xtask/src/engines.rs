@@ -1,7 +1,7 @@
 //! `cargo xtask engines`: everything that needs a real server, on the servers found here.
 //!
-//! First dbduel's own check takes each release from package to clean stop; then the driver's tests
-//! run on one server of each kind. What is not here is reported as skipped, and is no failure.
+//! First dbduel's own check takes each release from package to clean stop; then each has one trial of
+//! a workload, and the driver's tests run on one server of each kind. What is not here is reported as skipped, and is no failure.
 
 use std::path::Path;
 
@@ -9,6 +9,7 @@ use anyhow::{Result, ensure};
 
 use crate::certificates::Certificates;
 use crate::held::{Held, Missing, dbduel};
+use crate::one_trial::one_trial_each;
 use crate::run;
 
 #[derive(clap::Args)]
@@ -56,6 +57,9 @@ pub fn engines(options: &Engines, root: &Path) -> Result<()> {
     check.extend(options.fetch.then_some("--fetch"));
     check.extend(options.name.as_deref());
     if let Err(error) = run(root, &dbduel.to_string_lossy(), &check, &[]) {
+        failed.push(format!("{error:#}"));
+    }
+    if let Err(error) = one_trial_each(wanted, &dbduel) {
         failed.push(format!("{error:#}"));
     }
     for subject in SUBJECTS.iter().filter(|subject| subject.name.starts_with(wanted)) {

@@ -12,6 +12,8 @@ mod conform;
 mod engines;
 mod floor;
 mod held;
+mod load_speed;
+mod one_trial;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -46,6 +48,8 @@ enum Task {
     BenchClient(client_cost::ClientCost),
     /// Measure our own client code: against a null connection, and against the raw-socket floor
     BenchLoad(bench_load::BenchLoad),
+    /// Compare how fast one table is loaded with `sysbench prepare`, by turns on one MariaDB
+    BenchPrepare(load_speed::BenchPrepare),
     #[command(hide = true)]
     ClientWorker(client_programs::ClientWorker),
     /// Run one fuzz target for a minute
@@ -76,6 +80,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::BenchClient(options) => client_cost::run(&options, root),
         Task::BenchLoad(options) => bench_load::run(&options, root),
         Task::ClientWorker(worker) => client_programs::run_worker(&worker),
+        Task::BenchPrepare(options) => load_speed::run(&options, root),
         Task::Fuzz { name } => fuzz(root, &name),
     }
 }
