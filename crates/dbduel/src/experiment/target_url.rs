@@ -237,6 +237,7 @@ impl TargetUrl {
                 TlsMode::Verify => Tls::Verify,
             },
             on_connect: Vec::new(),
+            ..Login::default()
         }
     }
 
