@@ -52,7 +52,8 @@ impl Subject {
     fn admin(&self) -> Admin {
         let endpoint = Endpoint::Unix(from_environment("DBDUEL_TEST_SOCKET").into());
         let database = from_environment("DBDUEL_TEST_DATABASE");
-        let login = Login { user: from_environment("DBDUEL_TEST_USER"), database: Some(database), ..Login::default() };
+        let user = from_environment("DBDUEL_TEST_USER");
+        let login = Login { user, password: password(), database: Some(database), ..Login::default() };
         Admin::connect(self.dialect, &endpoint, &login, LIMIT).unwrap()
     }
 
