@@ -237,7 +237,6 @@ impl TargetUrl {
                 TlsMode::Verify => Tls::Verify,
             },
             on_connect: Vec::new(),
-            ..Login::default()
         }
     }
 
