@@ -131,6 +131,7 @@ pub struct Load<'a> {
     gate: Arc<Gate>,
     board: Option<Arc<Board>>,
     arrivals: Option<Arc<Arrivals>>,
+    started: bool,
     options: LoadOptions,
     interrupted: &'a AtomicBool,
     /// The tallies of workers that have ended, and what the first of them to fail said.
@@ -187,6 +188,7 @@ impl<'a> Load<'a> {
             gate,
             board,
             arrivals,
+            started: false,
             options,
             interrupted,
             tally: Tally::default(),
@@ -201,15 +203,24 @@ impl<'a> Load<'a> {
     /// Starts the clients and lets them run for `warmup` without counting.
     pub fn warm_up(&mut self, warmup: Duration, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
         let start_ns = monotonic_ns();
+        self.start(start_ns);
+        self.watch(start_ns, Some(start_ns + warmup.as_nanos() as u64), live).map(drop)
+    }
+
+    /// Lets the clients begin, once.
+    fn start(&mut self, start_ns: u64) {
+        if std::mem::replace(&mut self.started, true) {
+            return;
+        }
         if let Some(arrivals) = &self.arrivals {
             arrivals.start(start_ns);
         }
         self.gate.open(true);
-        self.watch(start_ns, Some(start_ns + warmup.as_nanos() as u64), live).map(drop)
     }
 
     /// Measures one interval and waits for the last answers; without an `interval` it lasts until
-    /// the transactions are done or somebody interrupts. `at_end` is called at the interval's end,
+    /// the transactions are done or somebody interrupts. Clients that had no warm-up begin inside the
+    /// interval, so that every transaction they ever run counts. `at_end` is called at the interval's end,
     /// before that wait: whoever watches the same interval stops watching there.
     pub fn measure(
         mut self,
@@ -224,6 +235,7 @@ impl<'a> Load<'a> {
         let start_ns = monotonic_ns();
         let end_ns = interval.map(|interval| start_ns + interval.as_nanos() as u64);
         self.timeline.open_window(Window { start_ns, end_ns: end_ns.unwrap_or(u64::MAX) });
+        self.start(start_ns);
         let watched = self.watch(start_ns, end_ns, live);
         self.timeline.close_window(monotonic_ns());
         let end_ns = self.timeline.window().end_ns;
