@@ -60,8 +60,9 @@ impl Script {
             _ => text.parse().map_or(OptionValue::Text(text.to_owned()), OptionValue::Number),
         };
         let given = self.options.iter().map(|(name, text)| ((*name).to_owned(), value(text)));
-        let rows = ("rows".to_owned(), OptionValue::Number(ROWS));
-        let given = std::iter::once(rows).chain(given).collect();
+        let rows = kind.options.iter().filter(|spec| spec.name == "rows");
+        let rows = rows.map(|spec| (spec.name.to_owned(), OptionValue::Number(ROWS)));
+        let given = rows.chain(given).collect();
         Ok((kind.build)(&Options::new(kind.options, &given)?)?.into())
     }
 }
