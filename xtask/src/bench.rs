@@ -63,14 +63,36 @@ pub fn point_select() -> Result<Arc<dyn Workload>> {
 /// The MariaDB of this machine with `sbtest1` in it.
 pub fn loaded_mariadb(root: &Path) -> Result<Held> {
     let server = Held::start_or_fail(&dbduel(root)?, "mariadb@system", &[])?;
-    load(&server)?;
+    load_point_select(&server)?;
     Ok(server)
 }
 
-fn load(server: &Held) -> Result<()> {
+/// `sbtest1` with [`ROWS`] rows, for any of the OLTP scripts.
+pub fn load_point_select(server: &Held) -> Result<()> {
     let (target, interrupted) = (server.target()?, AtomicBool::new(false));
     let loader = Loader { target: &target, sessions: 2, interrupted: &interrupted };
     loader.load(&*point_select()?, 1, &mut |_| ()).context("cannot load the tables")
+}
+
+/// Figures of several runs, as they are printed: the median, with the least and the greatest.
+pub struct Spread {
+    pub median: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Spread {
+    pub fn of(values: Vec<f64>) -> Spread {
+        let least = values.iter().copied().fold(f64::MAX, f64::min);
+        let most = values.iter().copied().fold(f64::MIN, f64::max);
+        Spread { median: median(values), least, most }
+    }
+}
+
+impl std::fmt::Display for Spread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.2} ({:.2}..{:.2})", self.median, self.least, self.most)
+    }
 }
 
 pub fn median(mut values: Vec<f64>) -> f64 {

@@ -117,7 +117,7 @@ fn by_turns(options: &BenchLoad, target: &Target, interval: Duration) -> Result<
         options.connections, options.pairs
     );
     let driver = || driver_us_per_query(target, options.connections, interval);
-    let floor = || floor::us_per_query(target, options.connections, interval);
+    let floor = || floor::run(target, options.connections, interval).map(|floor| floor.us_per_query());
     let mut pairs = Vec::new();
     for pair in 0..options.pairs {
         let (ours, raw) = if pair.is_multiple_of(2) {

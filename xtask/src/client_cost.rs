@@ -1,176 +1,184 @@
-//! `cargo xtask bench-client`: what a point select costs the client, beside sysbench.
+//! `cargo xtask bench-client`: what a query costs the client, beside sysbench, pgbench and the floor.
 //!
-//! Both generators run by turns, as processes of their own, against one MariaDB over a unix socket;
-//! the figure is the whole process's CPU (user + system, as the kernel accounts it) per query. On a
-//! shared machine only ratios of neighbouring runs mean anything, so those are what is printed.
+//! All generators run by turns, as processes of their own, against one server over a unix socket; the
+//! figure is the whole process's CPU (user + system, as the kernel accounts it) per query. On a shared
+//! machine only ratios of neighbouring runs mean anything, so those are what is judged: the median over
+//! the rounds. The programs themselves are in `client_programs.rs`.
 
-use std::io::Read;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
-use driver::{Dialect, Endpoint, Login};
-use load::{Load, LoadOptions, Target};
+use anyhow::{Result, ensure};
 
-use crate::bench::{ROWS, done_in_release, loaded_mariadb, median, point_select, warn_if_busy};
-
-/// The bars: at most this share of sysbench's CPU per query.
-const BARS: [(u32, f64); 2] = [(1, 1.0), (64, 0.65)];
+use crate::bench::{done_in_release, load_point_select, median, warn_if_busy};
+use crate::client_programs::{Cost, Program, make_pgbench_tables};
+use crate::held::{Held, dbduel};
 
 #[derive(clap::Args)]
 pub struct ClientCost {
-    /// Runs of each generator per number of connections.
-    #[arg(long, default_value_t = 5)]
+    /// Rounds of all generators per series
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pairs: u32,
-    /// Seconds per run.
-    #[arg(long, default_value_t = 4)]
+    /// Seconds per run
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
-    /// Connections to try.
-    #[arg(long, value_delimiter = ',', default_value = "1,8,64")]
-    connections: Vec<u32>,
+    /// Series whose names contain one of these: mariadb-point-64, read_write, postgres, 1000 [default: all]
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
 }
 
-/// The measuring end of dbduel, in a process of its own so that its CPU is all accounted.
-#[derive(clap::Args)]
-pub struct ClientWorker {
-    #[arg(long)]
-    socket: String,
-    #[arg(long)]
+/// dbduel and its rivals at one number of connections to one server.
+struct Series {
+    name: &'static str,
+    server: &'static str,
+    script: &'static str,
     connections: u32,
-    #[arg(long)]
-    seconds: u32,
+    /// Each with its bar: at most this share of its cost.
+    rivals: &'static [(Program, f64)],
 }
 
-pub fn run_worker(worker: &ClientWorker) -> Result<()> {
-    let workload = point_select()?;
-    let seconds = Duration::from_secs(worker.seconds.into());
-    let target = Target {
-        dialect: Dialect::MySql,
-        endpoint: Endpoint::Unix(worker.socket.clone().into()),
-        login: Login {
-            user: "root".to_owned(),
-            password: None,
-            database: Some("sbtest".to_owned()),
-            on_connect: vec![],
-        },
-    };
-    let options = LoadOptions {
-        clients: worker.connections,
-        workers: 1,
-        cpus: vec![],
-        input_seed: 1,
-        interval_max: seconds,
-        drain_max: Duration::from_secs(10),
-        ..LoadOptions::default()
-    };
-    let interrupted = AtomicBool::new(false);
-    let mut load = Load::prepare(&workload, &target, options, &interrupted)?;
-    load.warm_up(Duration::ZERO, &mut |_| ())?;
-    let tally = load.measure(Some(seconds), &mut |_| (), &mut || ()).whole()?;
-    println!("queries: {}", tally.queries());
-    Ok(())
-}
+const SERIES: [Series; 6] = [
+    Series {
+        name: "mariadb-point-1",
+        server: MARIADB,
+        script: POINT,
+        connections: 1,
+        rivals: &[(Program::Sysbench, 0.9), (Program::Floor, FLOOR_BAR)],
+    },
+    Series {
+        name: "mariadb-point-8",
+        server: MARIADB,
+        script: POINT,
+        connections: 8,
+        rivals: &[(Program::Sysbench, 0.6), (Program::Floor, FLOOR_BAR)],
+    },
+    Series {
+        name: "mariadb-point-64",
+        server: MARIADB,
+        script: POINT,
+        connections: 64,
+        rivals: &[(Program::Sysbench, 0.5), (Program::Floor, FLOOR_BAR)],
+    },
+    Series {
+        name: "mariadb-read_write-64",
+        server: MARIADB,
+        script: "oltp_read_write",
+        connections: 64,
+        rivals: &[(Program::Sysbench, 0.5)],
+    },
+    Series {
+        name: "mariadb-point-1000",
+        server: MARIADB,
+        script: POINT,
+        connections: 1000,
+        rivals: &[(Program::Ourselves { connections: 64 }, 1.3)],
+    },
+    Series {
+        name: "postgres-point-64",
+        server: "postgres@system",
+        script: POINT,
+        connections: 64,
+        rivals: &[(Program::Sysbench, 0.5), (Program::Pgbench, 0.85), (Program::Floor, FLOOR_BAR)],
+    },
+];
 
-/// Starts a server of its own, so that nothing but its load differs from run to run.
+const MARIADB: &str = "mariadb@system";
+const POINT: &str = "oltp_point_select";
+const FLOOR_BAR: f64 = 1.25;
+/// Memory of the client per connection, where there are many.
+const MEMORY_KB_BAR: f64 = 100.0;
+const MANY_CONNECTIONS: u32 = 1000;
+/// Room for the connections of the largest series, and for ours to look around.
+const MAX_CONNECTIONS: &str = "max_connections=1100";
+
+/// Starts servers of its own, so that nothing but its load differs from run to run.
 pub fn run(options: &ClientCost, root: &Path) -> Result<()> {
     if done_in_release(root)? {
         return Ok(());
     }
     warn_if_busy()?;
-    let server = loaded_mariadb(root)?;
-    let compared = compare(options, Path::new(server.text("socket")?));
+    let wanted = |series: &&Series| {
+        options.only.is_empty() || options.only.iter().any(|word| series.name.contains(word.as_str()))
+    };
+    let wanted: Vec<&Series> = SERIES.iter().filter(wanted).collect();
+    ensure!(!wanted.is_empty(), "no series is called {:?}; there are {:?}", options.only, SERIES.map(|s| s.name));
+    println!("client CPU per query (user + system), by turns, {} rounds of {} s", options.pairs, options.seconds);
+    println!("{:<22}  {:>8}  {:<16}  {:>8}  {:>20}  bar", "series", "dbduel", "beside", "its", "ratio (min..max)");
+    let mut missed = Vec::new();
+    for server in ["mariadb@system", "postgres@system"] {
+        let series: Vec<&Series> = wanted.iter().copied().filter(|series| series.server == server).collect();
+        if !series.is_empty() {
+            on_server(options, server, &series, root, &mut missed)?;
+        }
+    }
+    ensure!(missed.is_empty(), "missed: {}", missed.join(", "));
+    Ok(())
+}
+
+fn on_server(
+    options: &ClientCost,
+    name: &str,
+    series: &[&Series],
+    root: &Path,
+    missed: &mut Vec<String>,
+) -> Result<()> {
+    let server = Held::start_or_fail(&dbduel(root)?, name, &[MAX_CONNECTIONS])?;
+    load_point_select(&server)?;
+    if series.iter().any(|series| series.rivals.iter().any(|(rival, _)| *rival == Program::Pgbench)) {
+        make_pgbench_tables(&server)?;
+    }
+    let compared = series.iter().try_for_each(|series| compare(options, series, &server, missed));
     server.stop()?;
     compared
 }
 
-fn compare(options: &ClientCost, socket: &Path) -> Result<()> {
-    println!(
-        "client CPU per point select (user + system), dbduel and sysbench by turns, {} pairs of {} s",
-        options.pairs, options.seconds
-    );
-    println!("{:>11}  {:>12}  {:>12}  {:>21}  bar", "connections", "dbduel us", "sysbench us", "ratio (min..max)");
-    let mut missed = Vec::new();
-    for &connections in &options.connections {
-        let pairs =
-            (0..options.pairs).map(|pair| run_pair(options, socket, connections, pair)).collect::<Result<Vec<_>>>()?;
-        let ratios: Vec<f64> = pairs.iter().map(|(ours, theirs)| ours / theirs).collect();
-        let (ours, theirs) = pairs.iter().copied().unzip();
-        let bar = BARS.iter().find(|(at, _)| *at == connections).map(|(_, bar)| *bar);
-        let ratio = median(ratios.clone());
+/// Runs one series and prints a line per rival.
+fn compare(options: &ClientCost, series: &Series, server: &Held, missed: &mut Vec<String>) -> Result<()> {
+    let rounds =
+        (0..options.pairs).map(|round| run_round(options, series, server, round)).collect::<Result<Vec<_>>>()?;
+    for (place, (rival, bar)) in series.rivals.iter().enumerate() {
+        let figures: Vec<(f64, f64)> = rounds.iter().map(|costs| rival.figures(&costs[0], &costs[place + 1])).collect();
+        let ratios: Vec<f64> = figures.iter().map(|(ours, theirs)| ours / theirs).collect();
+        let (ours, theirs) = figures.into_iter().unzip();
+        let (least, most) = ratios.iter().fold((f64::MAX, 0.0_f64), |(l, m), ratio| (l.min(*ratio), m.max(*ratio)));
+        let ratio = median(ratios);
+        let verdict = judge(ratio, *bar, || missed.push(format!("{} beside {rival}", series.name)));
         println!(
-            "{connections:>11}  {:>12.2}  {:>12.2}  {ratio:>6.2} ({:.2}..{:.2})   {}",
+            "{:<22}  {:>5.2} us  {:<16}  {:>5.2} us  {ratio:>6.2} ({least:.2}..{most:.2})  <= {bar} {verdict}",
+            series.name,
             median(ours),
+            rival.to_string(),
             median(theirs),
-            ratios.iter().copied().fold(f64::MAX, f64::min),
-            ratios.iter().copied().fold(0.0, f64::max),
-            bar.map_or(String::new(), |bar| format!("<= {bar}")),
         );
-        if bar.is_some_and(|bar| ratio > bar) {
-            missed.push(connections);
-        }
     }
-    ensure!(missed.is_empty(), "the bar was missed at {missed:?} connections");
+    if series.connections >= MANY_CONNECTIONS {
+        let memory_kb = median(rounds.iter().map(|costs| costs[0].connection_kb).collect());
+        let verdict = judge(memory_kb, MEMORY_KB_BAR, || missed.push(format!("{} memory", series.name)));
+        println!(
+            "{:<22}  {memory_kb:.1} KB of client memory per connection  <= {MEMORY_KB_BAR} {verdict}",
+            series.name
+        );
+    }
     Ok(())
 }
 
-/// CPU microseconds per query of dbduel and of sysbench, in an order that alternates.
-fn run_pair(options: &ClientCost, socket: &Path, connections: u32, pair: u32) -> Result<(f64, f64)> {
-    let ours = || cpu_us_per_query(dbduel(options, socket, connections)?);
-    let theirs = || cpu_us_per_query(sysbench(options, socket, connections));
-    if pair.is_multiple_of(2) {
-        let ours = ours()?;
-        Ok((ours, theirs()?))
-    } else {
-        let theirs = theirs()?;
-        Ok((ours()?, theirs))
+fn judge(figure: f64, bar: f64, miss: impl FnOnce()) -> &'static str {
+    if figure <= bar {
+        return "held";
     }
+    miss();
+    "MISSED"
 }
 
-fn dbduel(options: &ClientCost, socket: &Path, connections: u32) -> Result<Command> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["client-worker", "--socket"]).arg(socket);
-    command.args(["--connections", &connections.to_string(), "--seconds", &options.seconds.to_string()]);
-    Ok(command)
-}
-
-fn sysbench(options: &ClientCost, socket: &Path, connections: u32) -> Command {
-    let mut command = Command::new("sysbench");
-    command.arg("oltp_point_select").arg(format!("--mysql-socket={}", socket.display()));
-    command.args(["--mysql-user=root", "--tables=1", "--rand-type=uniform"]);
-    command.arg(format!("--table-size={ROWS}")).arg(format!("--threads={connections}"));
-    command.arg(format!("--time={}", options.seconds)).arg("run");
-    command
-}
-
-fn cpu_us_per_query(mut command: Command) -> Result<f64> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("cannot start {name}; sysbench comes from the package of that name"))?;
-    let mut output = String::new();
-    child.stdout.take().context("standard output is a pipe")?.read_to_string(&mut output)?;
-    let cpu_us = reap(&child)?;
-    let queries: Option<u32> =
-        output.lines().find_map(|line| line.trim().strip_prefix("queries:")?.split_whitespace().next()?.parse().ok());
-    let Some(queries) = queries else { bail!("{name} printed no count of queries:\n{output}") };
-    Ok(cpu_us / f64::from(queries))
-}
-
-/// Waits for the child and returns its CPU time in microseconds.
-fn reap(child: &Child) -> Result<f64> {
-    let mut status = 0;
-    // SAFETY: an all-zero rusage is valid, and both pointers are live.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        ensure!(libc::wait4(child.id() as i32, &mut status, 0, &mut usage) >= 0, "the child cannot be waited for");
-        usage
-    };
-    let status = std::process::ExitStatus::from_raw(status);
-    ensure!(status.success(), "a load generator failed: {status}");
-    let microseconds = |time: libc::timeval| time.tv_sec as f64 * 1e6 + time.tv_usec as f64;
-    Ok(microseconds(usage.ru_utime) + microseconds(usage.ru_stime))
+/// What dbduel and each rival cost, in this order; they run in an order that moves on with each round.
+fn run_round(options: &ClientCost, series: &Series, server: &Held, round: u32) -> Result<Vec<Cost>> {
+    let programs: Vec<Program> = [Program::Ourselves { connections: series.connections }]
+        .into_iter()
+        .chain(series.rivals.iter().map(|(rival, _)| *rival))
+        .collect();
+    let mut costs = vec![Cost::default(); programs.len()];
+    for turn in 0..programs.len() {
+        let place = (turn + round as usize) % programs.len();
+        costs[place] = programs[place].run(server, series.script, series.connections, options.seconds)?;
+    }
+    Ok(costs)
 }

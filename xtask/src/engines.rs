@@ -1,13 +1,15 @@
 //! `cargo xtask engines`: everything that needs a real server, on the servers found here.
 //!
-//! First dbduel's own check takes each release from package to clean stop; then the driver's tests
-//! run on one server of each kind. What is not here is reported as skipped, and is no failure.
+//! First dbduel's own check takes each release from package to clean stop; then each has one trial of
+//! a workload, and the driver's tests run on one server of each kind. What is not here is reported as skipped, and is no failure.
 
 use std::path::Path;
 
 use anyhow::{Result, ensure};
 
+use crate::certificates::Certificates;
 use crate::held::{Held, Missing, dbduel};
+use crate::one_trial::one_trial_each;
 use crate::run;
 
 #[derive(clap::Args)]
@@ -25,17 +27,26 @@ struct Subject {
     /// The module of `crates/driver/tests/servers.rs`.
     tests: &'static str,
     words: &'static [&'static str],
+    encrypted: Encrypted,
 }
 
 /// The tests send and fetch rows of 17 MiB.
 const LONG_ROWS: &str = "max_allowed_packet=64M";
 
-const SUBJECTS: [Subject; 4] = [
-    Subject { name: "mariadb@system", tests: "mysql::", words: &[LONG_ROWS] },
-    Subject { name: "mysql@5.5.9", tests: "mysql::", words: &[LONG_ROWS] },
+const SUBJECTS: [Subject; 7] = [
+    Subject { name: "mariadb@system", tests: "mysql::", words: &[LONG_ROWS], encrypted: Encrypted::No },
+    Subject { name: "mysql@5.5.9", tests: "mysql::", words: &[LONG_ROWS], encrypted: Encrypted::No },
     // By TCP as well: only there must a password be sealed.
-    Subject { name: "mysql@8.0.31", tests: "mysql::", words: &["--tcp", LONG_ROWS, "local_infile=ON"] },
-    Subject { name: "postgres@system", tests: "postgres::", words: &[] },
+    Subject { name: "mysql@8.0.31", tests: "mysql::", words: &["--tcp", LONG_ROWS], encrypted: Encrypted::No },
+    Subject { name: "postgres@system", tests: "postgres::", words: &[], encrypted: Encrypted::No },
+    Subject {
+        name: "mariadb@system",
+        tests: "mysql_tls::",
+        words: &["--tcp", LONG_ROWS],
+        encrypted: Encrypted::AsMySql,
+    },
+    Subject { name: "mysql@8.0.31", tests: "mysql_tls::", words: &["--tcp", LONG_ROWS], encrypted: Encrypted::AsMySql },
+    Subject { name: "postgres@system", tests: "postgres_tls::", words: &["--tcp"], encrypted: Encrypted::AsPostgres },
 ];
 
 pub fn engines(options: &Engines, root: &Path) -> Result<()> {
@@ -48,6 +59,9 @@ pub fn engines(options: &Engines, root: &Path) -> Result<()> {
     if let Err(error) = run(root, &dbduel.to_string_lossy(), &check, &[]) {
         failed.push(format!("{error:#}"));
     }
+    if let Err(error) = one_trial_each(wanted, &dbduel) {
+        failed.push(format!("{error:#}"));
+    }
     for subject in SUBJECTS.iter().filter(|subject| subject.name.starts_with(wanted)) {
         if let Err(error) = test_driver(subject, options.fetch, &dbduel, root) {
             failed.push(format!("{}: {error:#}", subject.name));
@@ -58,8 +72,11 @@ pub fn engines(options: &Engines, root: &Path) -> Result<()> {
 }
 
 fn test_driver(subject: &Subject, fetch: bool, dbduel: &Path, root: &Path) -> Result<()> {
+    let certificates = Certificates::make()?;
+    let encrypted = subject.encrypted.settings(&certificates);
     let mut words = subject.words.to_vec();
     words.extend(fetch.then_some("--fetch"));
+    words.extend(encrypted.iter().map(String::as_str));
     let server = match Held::start(dbduel, subject.name, &words) {
         Ok(server) => server,
         Err(Missing::Absent(why)) => {
@@ -68,11 +85,34 @@ fn test_driver(subject: &Subject, fetch: bool, dbduel: &Path, root: &Path) -> Re
         }
         Err(Missing::Broken(error)) => return Err(error),
     };
-    println!("driver on {} {}", subject.name, server.text("version")?);
+    println!("driver on {} {}: {}", subject.name, server.text("version")?, subject.tests);
+    let roots = certificates.root().display().to_string();
     let environment = server.environment()?;
-    let shown: Vec<(&str, &str)> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let mut shown: Vec<(&str, &str)> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    shown.push(("SSL_CERT_FILE", &roots));
     let test = ["test", "--quiet", "--package", "dbduel-driver", "--test", "servers", "--", "--ignored", "--nocapture"];
     let tested = crate::run_quietly(root, "cargo", &[&test[..], &[subject.tests]].concat(), &shown);
     server.stop()?;
     tested
+}
+
+/// How a server is told to encrypt.
+enum Encrypted {
+    No,
+    AsMySql,
+    AsPostgres,
+}
+
+impl Encrypted {
+    fn settings(&self, certificates: &Certificates) -> Vec<String> {
+        let (certificate, key) = (certificates.certificate(), certificates.key());
+        let (certificate, key) = (certificate.display(), key.display());
+        match self {
+            Encrypted::No => vec![],
+            Encrypted::AsMySql => vec![format!("ssl_cert={certificate}"), format!("ssl_key={key}")],
+            Encrypted::AsPostgres => {
+                vec!["ssl=on".to_owned(), format!("ssl_cert_file={certificate}"), format!("ssl_key_file={key}")]
+            }
+        }
+    }
 }

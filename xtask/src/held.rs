@@ -90,6 +90,7 @@ impl Held {
                 password: None,
                 database: Some(self.text("database")?.to_owned()),
                 on_connect: Vec::new(),
+                ..Login::default()
             },
         })
     }

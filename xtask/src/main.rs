@@ -5,11 +5,15 @@
 mod aa;
 mod bench;
 mod bench_load;
+mod certificates;
 mod client_cost;
+mod client_programs;
 mod conform;
 mod engines;
 mod floor;
 mod held;
+mod load_speed;
+mod one_trial;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -40,12 +44,14 @@ enum Task {
     Engines(engines::Engines),
     /// Run a contender against its twin, which must come out as no difference
     Aa(aa::Twins),
-    /// Compare the client CPU per query with sysbench's, by turns on one MariaDB
+    /// Compare the client CPU per query with sysbench's, pgbench's and the raw-socket floor's, by turns
     BenchClient(client_cost::ClientCost),
     /// Measure our own client code: against a null connection, and against the raw-socket floor
     BenchLoad(bench_load::BenchLoad),
+    /// Compare how fast one table is loaded with `sysbench prepare`, by turns on one MariaDB
+    BenchPrepare(load_speed::BenchPrepare),
     #[command(hide = true)]
-    ClientWorker(client_cost::ClientWorker),
+    ClientWorker(client_programs::ClientWorker),
     /// Run one fuzz target for a minute
     Fuzz {
         /// The target: a file under fuzz/fuzz_targets, without its ending
@@ -73,7 +79,8 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Aa(options) => aa::run(&options, root),
         Task::BenchClient(options) => client_cost::run(&options, root),
         Task::BenchLoad(options) => bench_load::run(&options, root),
-        Task::ClientWorker(worker) => client_cost::run_worker(&worker),
+        Task::BenchPrepare(options) => load_speed::run(&options, root),
+        Task::ClientWorker(worker) => client_programs::run_worker(&worker),
         Task::Fuzz { name } => fuzz(root, &name),
     }
 }

@@ -5,9 +5,12 @@
 //! contender is resolved without touching network or disk, a server never runs without a keeper,
 //! and no server is handed out whose settings are not the ones that were asked for.
 
+mod apt;
 mod cache;
 pub mod hidden;
+mod hosted;
 pub mod keeper;
+mod libraries;
 mod mariadb;
 mod mysql;
 mod mysql_family;
@@ -32,7 +35,9 @@ use driver::{Admin, Dialect, Endpoint, Login, Secret};
 use crate::experiment::{Contender, Origin, VersionRequest};
 
 pub use cache::{Cache, CacheEntry, WorkFolder};
+pub use hosted::Hosted;
 pub use keeper::{Account, end_all};
+use provision::Knowledge;
 pub use provision::{Client, Layout, Package};
 pub use selfcheck::selfcheck;
 pub use server::{DATABASE, Purpose, Server, StartOptions};
@@ -40,6 +45,9 @@ pub use settings::{Agreement, Effective};
 pub use snapshot::{
     Snapshot, apply_page_cache, find_snapshot, resident_fraction, save_snapshot, snapshot_key, template,
 };
+
+/// The version of a target, until it has answered.
+const AS_IT_RUNS: &str = "as it runs";
 
 /// All engines, in the order `dbduel list engines` shows them.
 pub static ENGINES: &[&dyn Engine] = &[&sqlite::Sqlite, &mysql::MYSQL, &mariadb::MARIADB, &postgres::Postgres];
@@ -92,6 +100,7 @@ pub trait Engine: Sync {
 /// One row of an engine's catalogue.
 #[derive(Debug)]
 pub struct Release {
+    /// Ends in `.*` where the source rolls: the version is then the one that is found there.
     pub version: &'static str,
     pub package: Package,
     pub layout: Layout,
@@ -111,14 +120,19 @@ pub struct Found {
 pub struct Resolved {
     engine: &'static dyn Engine,
     pub kind: &'static str,
+    /// Ends in `.*` as long as nobody has looked what a rolling source holds.
     pub version: String,
     place: Place,
+    /// The version or series that was asked for, if any.
+    wanted: Option<String>,
 }
 
 #[derive(Debug, Clone)]
 enum Place {
     Catalogue(&'static Release),
     Here(Found),
+    /// A server that dbduel does not manage, by its URL without the password.
+    Target(String),
 }
 
 /// A server that can be started.
@@ -169,6 +183,7 @@ pub struct Launch {
 #[derive(Debug, Clone)]
 pub struct Listed {
     pub kind: &'static str,
+    /// Of a rolling source: the version that was fetched, once it was.
     pub version: String,
     pub source: String,
     pub here: bool,
@@ -184,6 +199,11 @@ pub fn engine(kind: &str) -> Result<&'static dyn Engine> {
 
 /// Decides which server a contender means. Asks installed binaries for their version; fetches nothing.
 pub fn resolve(contender: &Contender) -> Result<Resolved> {
+    if let Origin::Target(target) = &contender.origin {
+        // What it is will be known when it has answered.
+        let place = Place::Target(target.url.to_string());
+        return Ok(Resolved::new(engine(&contender.kind)?, AS_IT_RUNS.to_owned(), place));
+    }
     resolve_request(&contender.kind, &contender.version, &contender.origin)
         .with_context(|| format!("contender `{}` cannot have the engine `{}`", contender.name, contender.engine))
 }
@@ -217,12 +237,12 @@ fn choose(engine: &'static dyn Engine, installed: Vec<Found>, request: &VersionR
     let fits = |version: &str, place: &Place| match request {
         VersionRequest::Newest => true,
         VersionRequest::System => matches!(place, Place::Here(_)),
-        VersionRequest::Series(wanted) => in_series(version, wanted),
+        VersionRequest::Series(wanted) => in_series(version, wanted) || may_roll_to(version, wanted),
     };
     // Of equals the last one wins: the installed one, which needs no download.
     let best = known.iter().filter(|(version, place)| fits(version, place)).max_by(|a, b| by_version(&a.0, &b.0));
     match best {
-        Some((version, place)) => Ok(Resolved::new(engine, version.clone(), place.clone())),
+        Some((version, place)) => Ok(Resolved::new(engine, version.clone(), place.clone()).wanting(request)),
         None => Err(unknown_version(engine, request, &known)),
     }
 }
@@ -247,6 +267,16 @@ fn in_series(version: &str, wanted: &str) -> bool {
     version == wanted || version.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.'))
 }
 
+/// Whether a catalogue's version is what its source has on the day it is asked.
+fn rolls(version: &str) -> bool {
+    version.ends_with(".*")
+}
+
+/// Whether a rolling source may have what is wanted: the version it is known for, or a later one.
+fn may_roll_to(version: &str, wanted: &str) -> bool {
+    rolls(version) && (in_series(wanted, version) || by_version(wanted, version).is_gt())
+}
+
 /// The numbers of a version: 10.11.5-MariaDB is [10, 11, 5].
 pub fn version_numbers(version: &str) -> Vec<u32> {
     let end = version.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(version.len());
@@ -266,28 +296,29 @@ pub fn list(cache: &Cache) -> Vec<Listed> {
         let mut of_engine: Vec<_> =
             catalogue.chain(here).map(|(version, place)| Resolved::new(*engine, version, place)).collect();
         of_engine.sort_by(|a, b| by_version(&a.version, &b.version));
-        lines.extend(of_engine.into_iter().map(|resolved| Listed {
-            kind: resolved.kind,
-            here: resolved.is_here(cache),
-            source: resolved.source_text(),
-            download_bytes: resolved.download_bytes(),
-            version: resolved.version,
-        }));
+        lines.extend(of_engine.iter().map(|resolved| resolved.listed(cache)));
     }
     lines
 }
 
 impl Resolved {
     fn new(engine: &'static dyn Engine, version: String, place: Place) -> Resolved {
-        Resolved { engine, kind: engine.kind(), version, place }
+        Resolved { engine, kind: engine.kind(), version, place, wanted: None }
+    }
+
+    fn wanting(self, request: &VersionRequest) -> Resolved {
+        let VersionRequest::Series(wanted) = request else { return self };
+        Resolved { wanted: Some(wanted.clone()), ..self }
     }
 
     /// Where the server comes from, for a reader.
     pub fn source_text(&self) -> String {
         match &self.place {
-            Place::Catalogue(release) => {
-                format!("{} {}", release.package.client.title(), release.package.coordinates)
-            }
+            Place::Catalogue(Release { package, .. }) => match package.client {
+                Client::Apt { suite } => format!("{} {suite} {}", package.client.title(), package.coordinates),
+                client => format!("{} {}", client.title(), package.coordinates),
+            },
+            Place::Target(url) => format!("target {url}"),
             Place::Here(found) if found.server.as_os_str().is_empty() => "compiled into dbduel".to_owned(),
             Place::Here(found) => match &found.basedir {
                 Some(basedir) => format!("folder {}", basedir.display()),
@@ -296,11 +327,24 @@ impl Resolved {
         }
     }
 
+    fn listed(&self, cache: &Cache) -> Listed {
+        let fetched =
+            provision::fetched_versions(&self.folder(cache)).filter(|_| matches!(self.place, Place::Catalogue(_)));
+        let source = self.source_text();
+        Listed {
+            kind: self.kind,
+            here: self.is_here(cache),
+            download_bytes: self.download_bytes(),
+            source: fetched.as_ref().map_or(source.clone(), |(_, package)| format!("{source} {package}")),
+            version: fetched.map_or_else(|| self.version.clone(), |(version, _)| version),
+        }
+    }
+
     /// Whether it can be started without fetching anything.
     pub fn is_here(&self, cache: &Cache) -> bool {
         match &self.place {
             Place::Catalogue(_) => provision::marker(&self.folder(cache)).is_some(),
-            Place::Here(_) => true,
+            Place::Here(_) | Place::Target(_) => true,
         }
     }
 
@@ -308,18 +352,25 @@ impl Resolved {
     pub fn download_bytes(&self) -> u64 {
         match &self.place {
             Place::Catalogue(release) => u64::from(release.package.megabytes) * 1_000_000,
-            Place::Here(_) => 0,
+            Place::Here(_) | Place::Target(_) => 0,
         }
     }
 
     /// What dbduel would set by itself, for the plan; `max_clients` as in [`StartOptions`].
     pub fn own_settings(&self, settings: &BTreeMap<String, String>, max_clients: u32) -> BTreeMap<String, String> {
+        if let Place::Target(_) = self.place {
+            return BTreeMap::new();
+        }
         let connections = server::connections_for(max_clients);
         self.engine.own_settings(&version_numbers(&self.version), settings, connections)
     }
 
     fn folder(&self, cache: &Cache) -> PathBuf {
-        cache.servers().join(format!("{}-{}", self.kind, self.version))
+        let version = match &self.place {
+            Place::Catalogue(Release { package: Package { client: Client::Apt { suite }, .. }, .. }) => *suite,
+            _ => &self.version,
+        };
+        cache.servers().join(format!("{}-{version}", self.kind))
     }
 }
 
@@ -333,6 +384,7 @@ pub fn provision(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) ->
             };
             Ok(resolved.installation(found.clone(), Vec::new(), &checksum))
         }
+        Place::Target(url) => bail!("{url} is a server that dbduel does not manage"),
         Place::Catalogue(release) => provision_release(resolved, release, cache, progress)
             .with_context(|| format!("cannot provision {} {}", resolved.kind, resolved.version)),
     }
@@ -349,23 +401,44 @@ fn provision_release(
         let _lock = cache.lock("servers", progress)?;
         // Another dbduel may have fetched it while this one waited.
         if provision::marker(&folder).is_none() {
-            let locate = |root: &Path| resolved.engine.locate(root);
-            let check = |server: &Path, libraries: &[PathBuf]| {
-                check_version(&resolved.engine.version_of(server, libraries)?, release.version)
+            let knowledge = Knowledge {
+                locate: &|root| resolved.engine.locate(root),
+                version: &|server, libraries| {
+                    let found = resolved.engine.version_of(server, libraries)?;
+                    check_version(&found, release.version)?;
+                    Ok(found)
+                },
             };
             cache::remove_tree(&folder)?;
-            provision::install(&release.package, release.layout, cache, &folder, progress, &locate, &check)?;
+            provision::install(release, cache, &folder, progress, &knowledge)?;
         }
     }
     let checksum = provision::marker(&folder).context("the server folder vanished; was the cache cleared?")?;
-    let libraries = provision::libraries_of(&folder);
-    let server = resolved.engine.locate(&folder)?;
-    let found = Found { version: release.version.to_owned(), server, basedir: Some(folder) };
-    Ok(resolved.installation(found, libraries, &checksum))
+    let libraries = libraries::libraries_of(&folder);
+    let basedir = release.layout.basedir(&folder);
+    let server = resolved.engine.locate(&basedir)?;
+    let fetched = provision::fetched_versions(&folder);
+    let version = fetched.as_ref().map_or(release.version, |(version, _)| version).to_owned();
+    check_wanted(resolved, &version)?;
+    let found = Found { version: version.clone(), server, basedir: Some(basedir) };
+    let source = fetched.map_or(resolved.source_text(), |(_, package)| format!("{} {package}", resolved.source_text()));
+    let resolved = Resolved { version, ..resolved.clone() };
+    Ok(Installation { source, ..resolved.installation(found, libraries, &checksum) })
+}
+
+/// A rolling source may have moved on since it was fetched, or never have had what is asked for.
+fn check_wanted(resolved: &Resolved, version: &str) -> Result<()> {
+    let Some(wanted) = resolved.wanted.as_ref().filter(|wanted| !in_series(version, wanted)) else { return Ok(()) };
+    bail!(
+        "{} has {} {version}, not {wanted}; ask for {}@{version}, or, if {wanted} is newer, for a fresh copy after `dbduel cache clear`",
+        resolved.source_text(),
+        resolved.kind,
+        resolved.kind
+    )
 }
 
 fn check_version(found: &str, expected: &str) -> Result<()> {
-    anyhow::ensure!(found == expected, "the package holds version {found}, not {expected}");
+    anyhow::ensure!(found == expected || rolls(expected), "the package holds version {found}, not {expected}");
     Ok(())
 }
 
@@ -468,7 +541,11 @@ mod tests {
 
     #[test]
     fn a_request_picks_the_newest_version_that_fits() {
-        check_choice("mysql", vec![], VersionRequest::Newest, "8.0.31", "Maven");
+        check_choice("mysql", vec![], VersionRequest::Newest, "9.7.*", "Debian sid");
+        check_choice("mysql", vec![], series("9.7.*"), "9.7.*", "Debian sid");
+        check_choice("mysql", vec![], series("9.7.4"), "9.7.*", "Debian sid");
+        check_choice("mysql", vec![], series("8"), "8.0.31", "Maven");
+        check_choice("mysql", vec![], series("5.0"), "5.0.21", "Maven");
         check_choice("mysql", vec![], series("5.7"), "5.7.29", "npm");
         check_choice("mysql", vec![], series("5.7.22"), "5.7.22", "Maven");
         check_choice("postgres", vec![], series("9.6"), "9.6.24", "Maven");
@@ -485,6 +562,20 @@ mod tests {
         assert!(in_series("10.1.23", "10.1"));
         assert!(!in_series("10.11.5", "10.1"));
         assert!(!in_series("15.18", "1"));
+    }
+
+    #[test]
+    fn what_a_rolling_source_has_must_be_what_was_asked_for() {
+        let check = |request: VersionRequest, found: &str, fits: bool| {
+            let resolved = choose(engine("mysql").unwrap(), vec![], &request).unwrap();
+            assert_eq!(check_wanted(&resolved, found).is_ok(), fits, "{request:?} {found}");
+        };
+        check(VersionRequest::Newest, "9.8.1", true);
+        check(series("9.7.*"), "9.7.4", true);
+        check(series("9.7.4"), "9.7.4", true);
+        check(series("9.7.4"), "9.7.5", false);
+        check(series("9.8"), "9.7.4", false);
+        check(series("9.8"), "9.8.1", true);
     }
 
     #[test]
@@ -509,7 +600,10 @@ mod tests {
             assert!(engine.example().starts_with(engine.kind()));
             assert!(engine.releases().is_sorted_by(|a, b| by_version(a.version, b.version).is_lt()));
             for release in engine.releases() {
-                assert_eq!(release.package.sha256.len(), 64, "{}", release.version);
+                // What rolls has no checksum that could be known beforehand; apt knows it.
+                let signed_by_suite = matches!(release.package.client, Client::Apt { .. });
+                assert_eq!(rolls(release.version), signed_by_suite, "{}", release.version);
+                assert_eq!(release.package.sha256.len(), if signed_by_suite { 0 } else { 64 }, "{}", release.version);
             }
         }
     }

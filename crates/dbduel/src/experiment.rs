@@ -15,6 +15,7 @@ mod parse;
 pub mod quantity;
 mod secrets;
 mod section;
+pub mod target_url;
 mod vocabulary;
 mod workloads;
 
@@ -22,6 +23,7 @@ pub use defaults::{DEFAULT_EXPERIMENT, preset_names};
 pub use mistakes::Mistakes;
 pub use parse::Overrides;
 pub use secrets::{MASK, is_secret_key};
+pub use target_url::TargetUrl;
 pub use vocabulary::{EngineWords, Vocabulary};
 
 use std::collections::BTreeMap;
@@ -58,7 +60,7 @@ impl Experiment {
 #[derive(Debug, Clone)]
 pub struct Contender {
     pub name: String,
-    /// As the user wrote it: `mysql@5.5.9`.
+    /// As the user wrote it: `mysql@5.5.9`; for a target just its kind.
     pub engine: String,
     /// The part before the `@`: a name in `engine::ENGINES`.
     pub kind: String,
@@ -88,6 +90,17 @@ pub enum Origin {
     Managed,
     /// A server the user unpacked.
     Basedir(PathBuf),
+    /// A server that runs anyway, and that dbduel does not manage.
+    Target(Box<TargetChoice>),
+}
+
+/// A server that dbduel does not manage, and what it may do there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetChoice {
+    pub url: TargetUrl,
+    /// Tables that dbduel did not make may be dropped.
+    pub overwrite: bool,
+    pub password_file: Option<PathBuf>,
 }
 
 /// Where a contender's data directory lies while a trial runs.

@@ -47,6 +47,8 @@ pub trait Observer {
 pub struct Subject {
     /// The server's process; none when it lives inside dbduel.
     pub server_pid: Option<u32>,
+    /// The server runs on this host, but not below dbduel: its work looks like anybody's.
+    pub among_others: bool,
 }
 
 /// What an observer saw.

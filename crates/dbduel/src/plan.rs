@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use load::OptionValue;
 use sha2::{Digest, Sha256};
 
-use crate::experiment::{Contender, Experiment, MASK, Method, Transport, WorkloadChoice, is_secret_key};
+use crate::experiment::{Contender, Experiment, MASK, Method, Origin, Transport, WorkloadChoice, is_secret_key};
 use crate::store::format::{ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, WorkloadRecord};
 
 pub use estimate::Estimate;
@@ -104,6 +104,10 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
         let value = if is_secret_key(key) { MASK.to_owned() } else { value.clone() };
         (key.clone(), value)
     };
+    let target = match &contender.origin {
+        Origin::Target(target) => Some(target.url.to_string()),
+        Origin::Managed | Origin::Basedir(_) => None,
+    };
     ContenderRecord {
         name: contender.name.clone(),
         engine: contender.engine.clone(),
@@ -112,9 +116,10 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
         source: facts.source.clone(),
         settings: contender.settings.iter().map(shown).collect(),
         own_settings: facts.own_settings.clone(),
-        storage: contender.storage.word(),
+        storage: if target.is_some() { "its own".to_owned() } else { contender.storage.word() },
         cores: contender.cores.clone(),
         memory_bytes: contender.memory_bytes,
+        target,
     }
 }
 
@@ -161,7 +166,7 @@ mod tests {
 
     use super::*;
     use crate::experiment::{
-        EngineWords, NoisyHost, Origin, Overrides, PageCache, Stop, Storage, Sweep, VersionRequest, Vocabulary,
+        EngineWords, NoisyHost, Overrides, PageCache, Stop, Storage, Sweep, VersionRequest, Vocabulary,
     };
 
     pub fn contender(name: &str) -> Contender {

@@ -2,9 +2,12 @@
 //!
 //! A trial starts from fresh data and ends with a stopped server, whatever happens in between. A
 //! step that fails makes the trial a record of failure, never a number. Nothing is written to the
-//! run's folder but the server's log; keeping the record is the caller's business.
+//! run's folder but the server's log; keeping the record is the caller's business. What a server of
+//! dbduel's own and a target do differently is in `trial/ground.rs`.
 
 pub mod dataset;
+mod ground;
+pub mod hosted_tables;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,21 +17,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail, ensure};
 use jiff::Timestamp;
-use load::{Failure as LoadFailure, Live, Load, LoadOptions, Tally, Target, Workload};
+use load::{Failure as LoadFailure, Live, Load, LoadOptions, Tally, Workload};
 
-use crate::engine::{
-    Installation, Purpose, Server, Snapshot, StartOptions, WorkFolder, apply_page_cache, resident_fraction,
-};
 use crate::experiment::{Method, Transport};
-use crate::observe::{Observers, Readings, Subject};
+use crate::observe::{Observers, Readings};
 use crate::store::format::{Failure, PlannedTrial, Series, Status, TrialRecord};
+
+pub use ground::{Ground, Running};
 
 /// Everything one trial needs, decided beforehand.
 pub struct Trial<'a> {
     pub planned: &'a PlannedTrial,
-    pub installation: &'a Installation,
-    pub settings: &'a BTreeMap<String, String>,
-    pub snapshot: &'a Snapshot,
+    pub ground: Ground<'a>,
     pub workload: &'a Arc<dyn Workload>,
     pub clients: u32,
     /// Most clients of the whole plan, for which every server is configured.
@@ -36,7 +36,6 @@ pub struct Trial<'a> {
     pub method: &'a Method,
     pub transport: Transport,
     pub seat: &'a ClientSeat,
-    pub work: &'a WorkFolder,
     /// The trial's folder in the run.
     pub folder: &'a Path,
     pub interrupted: &'a AtomicBool,
@@ -106,13 +105,12 @@ fn measure(
     observers: &mut Observers,
     live: &mut dyn FnMut(Live),
 ) -> Result<(Tally, Readings)> {
-    let data = trial.work.path().join("data");
-    let resident = steps.take("restore", || restore(trial, &data))?;
-    let mut server = steps.take("start", || start(trial, &data))?;
+    let resident = steps.take("restore", || trial.ground.restore(trial))?;
+    let mut server = steps.take("start", || trial.ground.start(trial))?;
     settings.clone_from(server.effective_settings());
-    let subject = Subject { server_pid: server.pid() };
+    let subject = server.subject();
     let mut load = steps.take("connect", || {
-        Ok(Load::prepare(trial.workload, &target(&server), load_options(trial), trial.interrupted)?)
+        Ok(Load::prepare(trial.workload, &server.target(), load_options(trial), trial.interrupted)?)
     })?;
     steps.take("warm_up", || {
         load.warm_up(trial.method.warmup, live).map_err(|failure| with_server(failure, &mut server))
@@ -123,37 +121,10 @@ fn measure(
         let measured = load.measure(Some(trial.method.duration), live, &mut || readings = observers.end(&subject));
         measured.whole().map_err(|failure| with_server(failure, &mut server))
     })?;
-    readings.values.insert("data_resident_share".to_owned(), resident);
+    readings.values.extend(resident.map(|share| ("data_resident_share".to_owned(), share)));
     steps.take("check", || check(trial, &server))?;
     steps.take("stop", || server.stop())?;
     Ok((tally, readings))
-}
-
-/// Fresh data, with as much of them in the page cache as the policy wants; returns the share that is.
-fn restore(trial: &Trial, data: &Path) -> Result<f64> {
-    dataset::remove(data)?;
-    trial.snapshot.restore(data)?;
-    apply_page_cache(trial.method.page_cache, data)?;
-    resident_fraction(data)
-}
-
-fn start(trial: &Trial, data: &Path) -> Result<Server> {
-    let options = StartOptions {
-        settings: trial.settings,
-        max_clients: trial.clients_max,
-        data,
-        log: &trial.folder.join("server.log"),
-        transport: trial.transport,
-        nuisance_seed: trial.planned.input_seed ^ u64::from(trial.planned.trial),
-        purpose: Purpose::Measure,
-        cores: &trial.seat.server_cpus,
-    };
-    Server::start(trial.installation, &options, trial.work)
-}
-
-/// Where the load connects.
-pub fn target(server: &Server) -> Target {
-    Target { dialect: server.dialect(), endpoint: server.endpoint().clone(), login: server.login().clone() }
 }
 
 fn load_options(trial: &Trial) -> LoadOptions {
@@ -169,7 +140,7 @@ fn load_options(trial: &Trial) -> LoadOptions {
 }
 
 /// When clients lose their server, why it went is the better half of the message.
-fn with_server(failure: LoadFailure, server: &mut Server) -> anyhow::Error {
+fn with_server(failure: LoadFailure, server: &mut Running) -> anyhow::Error {
     match server.check_alive() {
         Ok(()) => failure.into(),
         Err(gone) => gone.context(failure.to_string()),
@@ -177,8 +148,8 @@ fn with_server(failure: LoadFailure, server: &mut Server) -> anyhow::Error {
 }
 
 /// A fast wrong answer is not a result.
-fn check(trial: &Trial, server: &Server) -> Result<()> {
-    let violations = trial.workload.check(&mut dataset::session(server)?)?;
+fn check(trial: &Trial, server: &Running) -> Result<()> {
+    let violations = trial.workload.check(&mut server.session()?)?;
     ensure!(violations.is_empty(), "the data are wrong after the run:\n{}", violations.join("\n"));
     Ok(())
 }
@@ -239,7 +210,7 @@ fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
 }
 
 fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
-    let in_process = trial.installation.is_embedded();
+    let in_process = trial.ground.is_embedded();
     let mut flags = readings.flags.clone();
     if !in_process && is_generator_bound(tally) {
         flags.push("generator-bound".to_owned());
@@ -323,12 +294,10 @@ fn series(tally: &Tally) -> Series {
 
 /// Starts a contender once, without load, before the first block: what fails here would fail in
 /// every block, and what is learned here stands in the report.
-pub fn rehearse(trial: &Trial) -> Result<Server> {
-    let data = trial.work.path().join("data");
-    dataset::remove(&data)?;
-    trial.snapshot.restore(&data)?;
-    let server = start(trial, &data)?;
-    let violations = trial.workload.check(&mut dataset::session(&server)?)?;
+pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<Running<'a>> {
+    trial.ground.lay_out(trial)?;
+    let server = trial.ground.start(trial)?;
+    let violations = trial.workload.check(&mut server.session()?)?;
     if !violations.is_empty() {
         bail!("the loaded data are wrong:\n{}", violations.join("\n"));
     }

@@ -40,7 +40,7 @@ impl Admin {
     }
 
     /// Ends what runs here from another thread.
-    pub fn closer(&self) -> Result<Closer, Error> {
+    pub fn closer(&self) -> Closer {
         self.connection.closer()
     }
 

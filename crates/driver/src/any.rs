@@ -1,13 +1,14 @@
 //! One type for a connection of any protocol, so that workloads are compiled once.
 
 use std::os::fd::RawFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::mysql::MySqlConnection;
 use crate::postgres::PostgresConnection;
 use crate::sqlite::SqliteConnection;
 use crate::transport::Transport;
-use crate::{Answer, Closer, Connection, Dialect, Endpoint, Error, Login, Statement, Value};
+use crate::{Answer, Closer, Connection, Dialect, Endpoint, Error, Login, Reactor, Statement, Value};
 
 pub enum AnyConnection {
     MySql(MySqlConnection),
@@ -25,30 +26,33 @@ impl AnyConnection {
         })
     }
 
-    /// The socket an event loop watches; `None` for a library that blocks.
+    /// The socket, which another one replaces at a reconnect; `None` for a library that blocks.
     pub fn descriptor(&self) -> Option<RawFd> {
         self.transport().map(Transport::descriptor)
     }
 
-    /// Ends the set-up: no time-outs from here on, and with `polled` reads wait for the event loop.
-    pub fn set_polled(&mut self, polled: bool) -> Result<(), Error> {
+    /// Ends the set-up: answers are waited for in the kernel, for as long as they take.
+    pub fn block(&mut self) -> Result<(), Error> {
+        self.set_timeout(None)
+    }
+
+    /// Ends the set-up: futures are pending until `reactor` reports `token`, also after a reconnect. A
+    /// library that blocks has nothing to attach, and blocks.
+    pub fn attach(&mut self, reactor: &Arc<Reactor>, token: usize) -> Result<(), Error> {
         self.set_timeout(None)?;
-        if let Some(transport) = self.transport_mut() {
-            transport.set_polled(polled);
-        }
-        Ok(())
+        self.transport_mut().map_or(Ok(()), |transport| transport.attach(reactor, token))
     }
 
     /// How long one answer may take; a library that blocks has no such limit.
     pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
-        self.transport().map_or(Ok(()), |transport| transport.set_receive_timeout(timeout))
+        self.transport_mut().map_or(Ok(()), |transport| transport.set_receive_timeout(timeout))
     }
 
-    pub fn closer(&self) -> Result<Closer, Error> {
+    pub fn closer(&self) -> Closer {
         match self {
             AnyConnection::MySql(connection) => connection.transport().closer(),
             AnyConnection::Postgres(connection) => connection.transport().closer(),
-            AnyConnection::Sqlite(connection) => Ok(connection.closer()),
+            AnyConnection::Sqlite(connection) => connection.closer(),
         }
     }
 
@@ -99,6 +103,14 @@ impl Connection for AnyConnection {
             AnyConnection::MySql(connection) => connection.query(sql).await,
             AnyConnection::Postgres(connection) => connection.query(sql).await,
             AnyConnection::Sqlite(connection) => connection.query(sql).await,
+        }
+    }
+
+    fn reconnect(&mut self, timeout: Duration) -> Result<(), Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.reconnect(timeout),
+            AnyConnection::Postgres(connection) => connection.reconnect(timeout),
+            AnyConnection::Sqlite(connection) => connection.reconnect(timeout),
         }
     }
 }

@@ -10,17 +10,22 @@
 
 mod admin;
 mod any;
+mod closer;
 pub mod mysql;
 pub mod postgres;
+mod reactor;
 pub mod sqlite;
+mod tls;
 mod transport;
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub use admin::{Admin, RowSink};
 pub use any::AnyConnection;
-pub use transport::Closer;
+pub use closer::Closer;
+pub use reactor::{Reactor, Ready};
 
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,14 +61,28 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// Whether a connection is encrypted. A server that cannot is an error, never a reason to go on in clear.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Tls {
+    #[default]
+    Off,
+    /// Encrypted towards whoever answers, as `sslmode=require` does: nobody can listen, but nothing
+    /// proves who the server is.
+    Require,
+    /// The server also proves its name by a certificate that this host's roots vouch for; a file of other
+    /// roots is named in `SSL_CERT_FILE`.
+    Verify,
+}
+
 /// Who connects, and what every new connection says first.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Login {
     pub user: String,
     pub password: Option<Secret>,
     pub database: Option<String>,
     /// SQL that every new connection runs before anything else, such as SQLite's pragmas.
     pub on_connect: Vec<String>,
+    pub tls: Tls,
 }
 
 /// The kinds of SQL we speak, and where they differ for a workload.
@@ -155,12 +174,24 @@ pub enum Error {
     /// The server understood and said no.
     #[error("server error {code}: {message}")]
     Refused { code: Code, message: String },
-    /// The connection is gone.
-    #[error("connection lost: {0}")]
-    Lost(String),
+    /// The connection is gone, by itself or by the server's farewell, which then has a code. It takes
+    /// [`Connection::reconnect`] to go on.
+    #[error("connection lost: {why}")]
+    Lost { code: Option<Code>, why: String },
     /// The server sent something that its protocol does not allow.
     #[error("protocol error: {0}")]
     Protocol(String),
+}
+
+impl Error {
+    /// A connection that is gone without a farewell.
+    pub fn lost(why: impl Into<String>) -> Error {
+        Error::Lost { code: None, why: why.into() }
+    }
+
+    pub(crate) fn farewell(code: Code, message: &str) -> Error {
+        Error::Lost { code: Some(code), why: format!("server error {code}: {message}") }
+    }
 }
 
 /// One parameter of a prepared statement.
@@ -197,7 +228,7 @@ pub struct Answer {
 /// One connection with prepared statements.
 ///
 /// `execute` and `query` are the measured path: they must not allocate, and they complete at the
-/// first poll when the connection blocks (see [`AnyConnection::set_polled`]).
+/// first poll when the connection blocks (until [`AnyConnection::attach`]).
 pub trait Connection {
     fn dialect(&self) -> Dialect;
     /// Belongs to the set-up, and always blocks.
@@ -208,11 +239,12 @@ pub trait Connection {
         parameters: &[Value<'_>],
     ) -> impl Future<Output = Result<Answer, Error>>;
     fn query(&mut self, sql: &str) -> impl Future<Output = Result<Answer, Error>>;
-    /// Opens a new connection in place of a lost one and prepares every statement again, so that
-    /// each [`Statement`] stays valid. It blocks, for `timeout` at most in each step.
-    fn reconnect(&mut self, timeout: std::time::Duration) -> Result<(), Error> {
+    /// Connects and logs in anew, prepares every statement again and keeps their numbers; a reactor or a
+    /// closer of the old connection serves the new one. Blocks for up to `timeout` in each wait, since it
+    /// is no statement; after a failure every statement is [`Error::Lost`] until a later attempt succeeds.
+    fn reconnect(&mut self, timeout: Duration) -> Result<(), Error> {
         let _ = timeout;
-        Err(Error::Lost("this kind of connection cannot be opened again".to_owned()))
+        Err(Error::lost("this kind of connection cannot be opened again"))
     }
 }
 

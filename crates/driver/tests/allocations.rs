@@ -6,11 +6,12 @@ use std::cell::Cell;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use driver::{AnyConnection, Connection, Dialect, Endpoint, Login, Value};
+use driver::{AnyConnection, Connection, Dialect, Endpoint, Login, Reactor, Ready, Value};
 
 struct Counting;
 
@@ -121,25 +122,66 @@ fn serve(listener: UnixListener, script: Script) -> JoinHandle<()> {
     })
 }
 
-fn complete<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("a blocking connection never waits outside the kernel"),
+/// How a client waits for its answers.
+enum Waiting {
+    InTheKernel,
+    ForTheReactor(Arc<Reactor>, Box<Ready>),
+}
+
+impl Waiting {
+    fn on_reactor() -> Waiting {
+        Waiting::ForTheReactor(Reactor::new().unwrap(), Box::default())
+    }
+
+    fn complete<T>(&mut self, future: impl Future<Output = T>) -> T {
+        let mut future = pin!(future);
+        loop {
+            match (future.as_mut().poll(&mut Context::from_waker(Waker::noop())), &mut *self) {
+                (Poll::Ready(value), _) => return value,
+                (Poll::Pending, Waiting::ForTheReactor(reactor, ready)) => {
+                    reactor.wait(ready, u64::MAX).unwrap();
+                    assert_eq!(ready.tokens().collect::<ArrayOfOne>(), ArrayOfOne(Some(TOKEN)));
+                }
+                (Poll::Pending, Waiting::InTheKernel) => panic!("a blocking connection never waits outside the kernel"),
+            }
+        }
     }
 }
 
-fn check(dialect: Dialect, script: Script) {
+/// The number our only connection is watched under.
+const TOKEN: usize = 3;
+
+/// Collects without allocating.
+#[derive(Debug, PartialEq)]
+struct ArrayOfOne(Option<usize>);
+
+impl FromIterator<usize> for ArrayOfOne {
+    fn from_iter<I: IntoIterator<Item = usize>>(tokens: I) -> ArrayOfOne {
+        let mut tokens = tokens.into_iter();
+        let first = tokens.next();
+        assert!(tokens.next().is_none(), "one connection is reported once");
+        ArrayOfOne(first)
+    }
+}
+
+fn check(dialect: Dialect, script: Script, mut waiting: Waiting) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
     let server = serve(UnixListener::bind(&path).unwrap(), script);
-    let login = Login { user: "app".to_owned(), password: None, database: None, on_connect: Vec::new() };
+    let login = Login { user: "app".to_owned(), ..Login::default() };
     let mut connection =
         AnyConnection::connect(dialect, &Endpoint::Unix(path), &login, Duration::from_secs(10)).unwrap();
     let statement = connection.prepare("SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ?").unwrap();
-    connection.set_polled(false).unwrap();
-    let run = |connection: &mut AnyConnection, low: i64| {
-        let answer = complete(connection.execute(statement, &[Value::Int(low), Value::Text(b"123456")])).unwrap();
-        assert_eq!((answer.rows, answer.returns_rows), (ROWS, true));
+    match &waiting {
+        Waiting::InTheKernel => connection.block().unwrap(),
+        Waiting::ForTheReactor(reactor, _) => connection.attach(reactor, TOKEN).unwrap(),
+    }
+    let mut run = |connection: &mut AnyConnection, low: i64| {
+        let executed = waiting.complete(connection.execute(statement, &[Value::Int(low), Value::Text(b"123456")]));
+        let asked = waiting.complete(connection.query("SELECT c FROM sbtest1 WHERE id BETWEEN 1 AND 100"));
+        for answer in [executed.unwrap(), asked.unwrap()] {
+            assert_eq!((answer.rows, answer.returns_rows), (ROWS, true));
+        }
     };
     run(&mut connection, 0); // Buffers may grow once.
     let before = ALLOCATIONS.with(Cell::get);
@@ -147,33 +189,37 @@ fn check(dialect: Dialect, script: Script) {
     let allocated = ALLOCATIONS.with(Cell::get) - before;
     drop(connection);
     server.join().unwrap();
-    assert_eq!(allocated, 0, "allocations in {STATEMENTS} statements of {dialect:?}");
+    assert_eq!(allocated, 0, "allocations in {STATEMENTS} statements and as many texts of {dialect:?}");
 }
 
 #[test]
 fn a_mysql_statement_allocates_nothing() {
-    check(Dialect::MySql, mysql());
+    check(Dialect::MySql, mysql(), Waiting::InTheKernel);
+    check(Dialect::MySql, mysql(), Waiting::on_reactor());
 }
 
 #[test]
 fn a_postgres_statement_allocates_nothing() {
-    check(Dialect::Postgres, postgres());
+    check(Dialect::Postgres, postgres(), Waiting::InTheKernel);
+    check(Dialect::Postgres, postgres(), Waiting::on_reactor());
 }
 
 #[test]
 fn a_sqlite_statement_allocates_nothing_of_ours() {
     let folder = tempfile::tempdir().unwrap();
-    let login = Login { user: String::new(), password: None, database: None, on_connect: Vec::new() };
+    let login =
+        Login { user: String::new(), password: None, database: None, on_connect: Vec::new(), ..Login::default() };
     let file = Endpoint::File(folder.path().join("bench.db"));
     let mut connection = AnyConnection::connect(Dialect::Sqlite, &file, &login, Duration::from_secs(10)).unwrap();
-    complete(connection.query("CREATE TABLE t (id INTEGER PRIMARY KEY, c TEXT)")).unwrap();
+    Waiting::InTheKernel.complete(connection.query("CREATE TABLE t (id INTEGER PRIMARY KEY, c TEXT)")).unwrap();
     let insert = connection.prepare("INSERT INTO t VALUES (?, ?)").unwrap();
     let select = connection.prepare("SELECT c FROM t WHERE id = ?").unwrap();
     let before = ALLOCATIONS.with(Cell::get);
     for id in 0..100 {
-        let changed = complete(connection.execute(insert, &[Value::Int(id), Value::Text(b"abc")])).unwrap();
+        let changed =
+            Waiting::InTheKernel.complete(connection.execute(insert, &[Value::Int(id), Value::Text(b"abc")])).unwrap();
         assert_eq!(changed.affected, 1);
-        assert_eq!(complete(connection.execute(select, &[Value::Int(id)])).unwrap().rows, 1);
+        assert_eq!(Waiting::InTheKernel.complete(connection.execute(select, &[Value::Int(id)])).unwrap().rows, 1);
     }
     assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
 }

@@ -5,11 +5,13 @@
 
 use std::env;
 use std::pin::pin;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use driver::{Admin, Answer, AnyConnection, Connection, Dialect, Endpoint, Error, Login, Secret, Value};
+use driver::{
+    Admin, Answer, AnyConnection, Connection, Dialect, Endpoint, Error, Login, Reactor, Ready, Secret, Tls, Value,
+};
 
 const LIMIT: Duration = Duration::from_secs(20);
 /// Longer than a packet of the MySQL protocol can be.
@@ -29,6 +31,7 @@ fn login(user: &str, password: &str) -> Login {
         password: (!password.is_empty()).then(|| Secret::new(password)),
         database: Some(variable("DBDUEL_TEST_DATABASE")),
         on_connect: Vec::new(),
+        ..Login::default()
     }
 }
 
@@ -118,6 +121,110 @@ fn want_row(session: &mut AnyConnection, id: u8) -> Result<Answer, Error> {
     outcome
 }
 
+/// By TCP, where a password may be asked for and encryption has a purpose.
+fn tcp() -> Endpoint {
+    let port = variable("DBDUEL_TEST_PORT").parse().expect("this server listens by TCP");
+    Endpoint::Tcp { host: "127.0.0.1".to_owned(), port }
+}
+
+fn by_tcp(dialect: Dialect, tls: Tls) -> Result<Admin, Error> {
+    let login = login(&variable("DBDUEL_TEST_USER"), &variable("DBDUEL_TEST_PASSWORD"));
+    Admin::connect(dialect, &tcp(), &Login { tls, ..login }, LIMIT)
+}
+
+/// A connection behind a reactor, as an event loop has many.
+struct Polled {
+    connection: AnyConnection,
+    reactor: Arc<Reactor>,
+}
+
+impl Polled {
+    fn new(mut connection: AnyConnection) -> Polled {
+        let reactor = Reactor::new().unwrap();
+        connection.attach(&reactor, 0).unwrap();
+        Polled { connection, reactor }
+    }
+
+    fn complete<T>(&mut self, run: impl AsyncFnOnce(&mut AnyConnection) -> T) -> T {
+        let mut ready = Ready::default();
+        let mut future = pin!(run(&mut self.connection));
+        loop {
+            if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                return value;
+            }
+            self.reactor.wait(&mut ready, LIMIT.as_nanos() as u64).unwrap();
+            assert!(ready.tokens().count() > 0, "an answer comes within the limit");
+        }
+    }
+}
+
+/// A lost connection opens again behind its reactor, with its statements under their old numbers; what
+/// ends it from outside still does, and for good.
+///
+/// `list` finds the number of the account's only session, and `kill` ends it.
+fn check_reconnect(dialect: Dialect, account: &Login, list: &str, kill: &str) {
+    let connection = AnyConnection::connect(dialect, &socket(), account, LIMIT).unwrap();
+    let closer = connection.closer();
+    let mut victim = Polled::new(connection);
+    let found = |hit: &str| format!("SELECT 1 FROM (SELECT 1) AS t WHERE {hit} = {}", dialect.placeholder(1));
+    let seven = victim.connection.prepare(&found("7")).unwrap();
+    let eight = victim.connection.prepare(&found("8")).unwrap();
+    for _ in 0..2 {
+        let mut ask = |statement, value| {
+            victim.complete(async |c| c.execute(statement, &[Value::Int(value)]).await).map(|answer| answer.rows)
+        };
+        assert_eq!([ask(seven, 7), ask(seven, 8), ask(eight, 8)], [Ok(1), Ok(0), Ok(1)]);
+        let number = admin(dialect).value(list).unwrap().unwrap();
+        admin(dialect).rows(&kill.replace("{}", &number)).unwrap();
+        let outcome = (0..1000).find_map(|_| ask(seven, 7).err());
+        assert!(matches!(outcome, Some(Error::Lost { .. })), "{outcome:?}");
+        victim.connection.reconnect(LIMIT).unwrap();
+    }
+    closer.close();
+    let outcome = victim.complete(async |c| c.execute(eight, &[Value::Int(8)]).await);
+    assert!(matches!(outcome, Err(Error::Lost { .. })), "{outcome:?}");
+    let again = victim.connection.reconnect(LIMIT);
+    assert!(matches!(again, Err(Error::Lost { .. })), "{again:?}");
+}
+
+/// Encrypted where that was asked for, by blocking and by polled sessions, for answers and statements
+/// longer than a record of TLS; `cipher` says in its last column by what, or nothing at all.
+fn check_tls(dialect: Dialect, cipher: &str) {
+    let in_use = |tls| {
+        let rows = by_tcp(dialect, tls).unwrap().rows(cipher).unwrap();
+        rows[0].last().unwrap().clone().unwrap_or_default()
+    };
+    assert_eq!(in_use(Tls::Off), "");
+    for tls in [Tls::Require, Tls::Verify] {
+        assert_ne!(in_use(tls), "", "{tls:?}");
+        check_bulk_load(&mut by_tcp(dialect, tls).unwrap());
+    }
+    let login = login(&variable("DBDUEL_TEST_USER"), &variable("DBDUEL_TEST_PASSWORD"));
+    let login = Login { tls: Tls::Require, ..login };
+    let mut polled = Polled::new(AnyConnection::connect(dialect, &tcp(), &login, LIMIT).unwrap());
+    let closer = polled.connection.closer();
+    let long = polled.connection.prepare(&format!("SELECT REPEAT('x', {LONG_BYTES}), 7")).unwrap();
+    for _ in 0..2 {
+        let answer = polled.complete(async |c| c.execute(long, &[]).await).unwrap();
+        assert_eq!(answer, Answer { rows: 1, affected: 0, returns_rows: true });
+        let text = format!("SELECT LENGTH('{}')", "x".repeat(LONG_BYTES));
+        assert_eq!(polled.complete(async |c| c.query(&text).await).unwrap().rows, 1);
+        polled.connection.reconnect(LIMIT).unwrap();
+    }
+    closer.close();
+    let outcome = polled.complete(async |c| c.query("SELECT 1").await);
+    assert!(matches!(outcome, Err(Error::Lost { .. })), "{outcome:?}");
+}
+
+/// Where nobody encrypts, a session that must be is refused, and no password went out.
+fn check_no_tls(dialect: Dialect) {
+    let login = Login { tls: Tls::Require, ..administrator(dialect) };
+    match Admin::connect(dialect, &socket(), &login, LIMIT).map(|_| "let in") {
+        Err(Error::Refused { message, .. }) => assert!(message.contains("does not encrypt"), "{message}"),
+        other => panic!("a refusal was expected, not {other:?}"),
+    }
+}
+
 /// A session that another one ends is lost, not refused: no retry can help.
 fn check_killed(dialect: Dialect, own_number: &str, kill: &str) {
     let mut victim = admin(dialect);
@@ -125,7 +232,7 @@ fn check_killed(dialect: Dialect, own_number: &str, kill: &str) {
     admin(dialect).rows(&kill.replace("{}", &number)).unwrap();
     // The server may take one more statement before it sees that it was told to go.
     let outcome = (0..1000).find_map(|_| victim.value("SELECT 1").err());
-    assert!(matches!(outcome, Some(Error::Lost(_))), "{outcome:?}");
+    assert!(matches!(outcome, Some(Error::Lost { .. })), "{outcome:?}");
 }
 
 fn check_long_row(dialect: Dialect) {
@@ -146,10 +253,9 @@ fn check_long_row(dialect: Dialect) {
 }
 
 /// Every byte of ASCII but NUL, and the words that mean NULL or the end to a loader.
-fn check_bulk_load(dialect: Dialect) {
+fn check_bulk_load(session: &mut Admin) {
     let ascii: String = (1..=127u8).map(char::from).collect();
     let texts = [&ascii, "", "\\N", "\\.", "a\tb\nc\\d\r\n", "\\", "\t", "\n", "it's \"quoted\""];
-    let mut session = admin(dialect);
     session.run("DROP TABLE IF EXISTS awkward").unwrap();
     session.run("CREATE TABLE awkward (id INTEGER PRIMARY KEY, v VARCHAR(200))").unwrap();
     let mut next = 0;
@@ -173,7 +279,7 @@ mod mysql {
     const DIALECT: Dialect = Dialect::MySql;
 
     /// Makes an account for one test. `how` is what follows IDENTIFIED.
-    fn account(name: &str, how: &str) -> Login {
+    pub fn account(name: &str, how: &str) -> Login {
         let mut root = admin(DIALECT);
         // 5.5 knows no IF EXISTS here; the account is only there when an earlier run was cut off.
         let _ = root.run(&format!("DROP USER {name}@'%'"));
@@ -183,7 +289,7 @@ mod mysql {
     }
 
     /// Only MySQL from 8.0 has it, and only before MySQL 9 the older one as well.
-    fn has_plugin(name: &str) -> bool {
+    pub fn has_plugin(name: &str) -> bool {
         let sql = format!("SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name = '{name}'");
         let there = admin(DIALECT).value(&sql).unwrap().as_deref() == Some("1");
         if !there {
@@ -229,8 +335,7 @@ mod mysql {
             return;
         }
         let known = account("sealed", "WITH caching_sha2_password BY 's3cret pass'");
-        let port = variable("DBDUEL_TEST_PORT").parse().expect("this server listens by TCP");
-        let tcp = Endpoint::Tcp { host: "127.0.0.1".to_owned(), port };
+        let tcp = tcp();
         refused(Admin::connect(DIALECT, &tcp, &login("sealed", "wrong"), LIMIT), "1045");
         for way in ["sealed", "from the cache"] {
             let mut session = Admin::connect(DIALECT, &tcp, &known, LIMIT).expect(way);
@@ -265,7 +370,21 @@ mod mysql {
     #[test]
     #[ignore = "needs a server: cargo xtask engines"]
     fn load_data_brings_every_byte() {
-        check_bulk_load(DIALECT);
+        check_bulk_load(&mut admin(DIALECT));
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn a_killed_session_opens_again_with_its_statements() {
+        let account = account("reconnects", "BY 's3cret pass'");
+        let list = "SELECT id FROM information_schema.processlist WHERE user = 'reconnects'";
+        check_reconnect(DIALECT, &account, list, "KILL {}");
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn a_server_that_does_not_encrypt_gets_no_password() {
+        check_no_tls(DIALECT);
     }
 }
 
@@ -337,6 +456,57 @@ mod postgres {
     #[test]
     #[ignore = "needs a server: cargo xtask engines"]
     fn copy_brings_every_byte() {
-        check_bulk_load(DIALECT);
+        check_bulk_load(&mut admin(DIALECT));
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn a_killed_session_opens_again_with_its_statements() {
+        admin(DIALECT).run("DROP ROLE IF EXISTS reconnects").unwrap();
+        admin(DIALECT).run("CREATE ROLE reconnects LOGIN").unwrap();
+        let list = "SELECT pid FROM pg_stat_activity WHERE usename = 'reconnects'";
+        check_reconnect(DIALECT, &login("reconnects", ""), list, "SELECT pg_terminate_backend({})");
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn a_server_that_does_not_encrypt_gets_no_password() {
+        check_no_tls(DIALECT);
+    }
+}
+
+mod mysql_tls {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn sessions_are_encrypted_where_that_was_asked_for() {
+        check_tls(Dialect::MySql, "SHOW STATUS LIKE 'Ssl_cipher'");
+    }
+
+    /// What is encrypted already need not be sealed for the server's key.
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn caching_sha2_opens_in_full_and_then_from_the_cache() {
+        if !super::mysql::has_plugin("caching_sha2_password") {
+            return;
+        }
+        let known = super::mysql::account("inside", "WITH caching_sha2_password BY 's3cret pass'");
+        let encrypted = |login: Login| Login { tls: Tls::Require, ..login };
+        refused(Admin::connect(Dialect::MySql, &tcp(), &encrypted(login("inside", "wrong")), LIMIT), "1045");
+        for way in ["in full", "from the cache"] {
+            let mut session = Admin::connect(Dialect::MySql, &tcp(), &encrypted(known.clone()), LIMIT).expect(way);
+            assert!(session.value("SELECT CURRENT_USER()").unwrap().unwrap().starts_with("inside@"), "{way}");
+        }
+    }
+}
+
+mod postgres_tls {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn sessions_are_encrypted_where_that_was_asked_for() {
+        check_tls(Dialect::Postgres, "SELECT cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()");
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use driver::{AnyConnection, Closer, Dialect, Endpoint, Login};
+use driver::{AnyConnection, Closer, Dialect, Endpoint, Login, Reactor};
 
 use crate::board::Board;
 use crate::clock::{Alarm, MonotonicClock, monotonic_ns};
@@ -432,18 +432,24 @@ struct Worker {
     crew: Vec<u32>,
 }
 
+/// A worker's clients at their places.
+struct Seated {
+    tasks: Vec<Task>,
+    closers: Vec<Closer>,
+    /// Watches their connections, unless there is only one.
+    reactor: Arc<Reactor>,
+}
+
 impl Worker {
     fn run(self, ready: &mpsc::Sender<Result<Vec<Closer>, String>>) -> Ended {
         confine_to(&self.options.cpus);
         let recorder = Rc::new(RefCell::new(self.recorder()));
         let earliest_ns = Rc::new(Cell::new(u64::MAX));
-        let seated: Result<Vec<_>, driver::Error> =
-            self.crew.iter().map(|client| self.seat(*client, &recorder, &earliest_ns)).collect();
-        let (tasks, closers): (Vec<Task>, Vec<Closer>) = match seated {
-            Ok(seated) => seated.into_iter().unzip(),
-            Err(error) => {
-                let _ = ready.send(Err(error.to_string()));
-                return Ended { tally: Tally::default(), fatal: Some(error.into()) };
+        let Seated { tasks, closers, reactor } = match self.seat_all(&recorder, &earliest_ns) {
+            Ok(seated) => seated,
+            Err(fatal) => {
+                let _ = ready.send(Err(fatal.to_string()));
+                return Ended { tally: Tally::default(), fatal: Some(fatal) };
             }
         };
         // Nobody listens when the load was given up meanwhile; then the gate says so too.
@@ -452,7 +458,7 @@ impl Worker {
             let fatal = Fatal::new("the load was given up before it started");
             return Ended { tally: Tally::default(), fatal: Some(fatal) };
         }
-        let worked = self.work(tasks, earliest_ns);
+        let worked = self.work(tasks, reactor, earliest_ns);
         let cpu_ns = cpu_clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
         self.cpu_ns_at_end.store(cpu_ns, Ordering::Release);
         Ended { tally: recorder.take().finish(), fatal: worked.err() }
@@ -467,20 +473,39 @@ impl Worker {
         }
     }
 
-    fn seat(
-        &self,
-        client: u32,
-        recorder: &Rc<RefCell<Recorder>>,
-        earliest_ns: &Rc<Cell<u64>>,
-    ) -> Result<(Task, Closer), driver::Error> {
+    fn seat_all(&self, recorder: &Rc<RefCell<Recorder>>, earliest_ns: &Rc<Cell<u64>>) -> Result<Seated, Fatal> {
+        let reactor = Reactor::new().map_err(|e| Fatal::new(format!("no epoll: {e}")))?;
+        let seat = |(place, client): (usize, &u32)| -> Result<(Task, Closer), driver::Error> {
+            let mut connection = self.connect()?;
+            let closer = connection.closer();
+            let alarm = Alarm::new(earliest_ns);
+            let clock = if self.is_polled() {
+                connection.attach(&reactor, place)?;
+                MonotonicClock::woken(alarm.clone())
+            } else {
+                connection.block()?;
+                MonotonicClock::sleeping()
+            };
+            let future = self.workload.client(self.seat(*client, recorder, clock), connection)?;
+            Ok((Task { future, alarm }, closer))
+        };
+        let seated = self.crew.iter().enumerate().map(seat).collect::<Result<Vec<_>, _>>()?;
+        let (tasks, closers) = seated.into_iter().unzip();
+        Ok(Seated { tasks, closers, reactor })
+    }
+
+    fn connect(&self) -> Result<AnyConnection, driver::Error> {
         let Target { dialect, endpoint, login } = &self.target;
-        let mut connection = AnyConnection::connect(*dialect, endpoint, login, CONNECT_TIMEOUT)?;
-        let alarm = Alarm::new(earliest_ns);
-        let polled = self.crew.len() > 1;
-        let clock = if polled { MonotonicClock::woken(alarm.clone()) } else { MonotonicClock::sleeping() };
-        let closer = connection.closer()?;
-        let descriptor = connection.descriptor().unwrap_or(-1);
-        let seat = Seat {
+        AnyConnection::connect(*dialect, endpoint, login, CONNECT_TIMEOUT)
+    }
+
+    /// A worker with one client simply blocks: an event loop would poll before each read.
+    fn is_polled(&self) -> bool {
+        self.crew.len() > 1
+    }
+
+    fn seat(&self, client: u32, recorder: &Rc<RefCell<Recorder>>, clock: MonotonicClock) -> Seat {
+        Seat {
             client,
             clients: self.options.clients,
             input_seed: self.options.input_seed,
@@ -489,16 +514,12 @@ impl Worker {
             clock,
             pacer: self.arrivals.as_ref().map_or(Pacer::Closed, |arrivals| Pacer::Open(Arc::clone(arrivals))),
             policy: Arc::new(self.options.policy.clone()),
-        };
-        connection.set_polled(polled)?;
-        let future = self.workload.client(seat, connection)?;
-        Ok((Task { future, descriptor, alarm }, closer))
+        }
     }
 
-    /// A worker with one client simply blocks: an event loop would poll before each read.
-    fn work(&self, mut tasks: Vec<Task>, earliest_ns: Rc<Cell<u64>>) -> Result<(), Fatal> {
-        if tasks.len() > 1 {
-            return EventLoop::new(tasks, &self.timeline, earliest_ns).run();
+    fn work(&self, mut tasks: Vec<Task>, reactor: Arc<Reactor>, earliest_ns: Rc<Cell<u64>>) -> Result<(), Fatal> {
+        if self.is_polled() {
+            return EventLoop::new(tasks, reactor, &self.timeline, earliest_ns).run();
         }
         let task = tasks.pop().ok_or_else(|| Fatal::new("a worker without clients"))?;
         run_blocking(task)

@@ -98,7 +98,7 @@ impl Loader<'_> {
         work: impl Fn(&mut Admin, usize) -> Result<u64, Error>,
     ) -> Result<(), Error> {
         let mut session = self.connect()?;
-        closers.lock().unwrap_or_else(PoisonError::into_inner).push(session.closer()?);
+        closers.lock().unwrap_or_else(PoisonError::into_inner).push(session.closer());
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= count || self.interrupted.load(Ordering::Relaxed) {
@@ -128,7 +128,7 @@ impl Loader<'_> {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if self.interrupted.load(Ordering::Relaxed) {
-                failed.get_or_insert_with(|| Error::Lost("interrupted".to_owned()));
+                failed.get_or_insert_with(|| Error::lost("interrupted"));
                 closers.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Closer::close);
             }
         }

@@ -45,8 +45,8 @@ pub enum Verdict {
 impl ErrorPolicy {
     pub fn verdict(&self, error: &Error) -> Verdict {
         match error {
-            Error::Lost(_) if self.reconnect => Verdict::Reconnect,
-            Error::Lost(_) | Error::Protocol(_) => Verdict::Fatal,
+            Error::Lost { .. } if self.reconnect => Verdict::Reconnect,
+            Error::Lost { .. } | Error::Protocol(_) => Verdict::Fatal,
             Error::Retryable { code } | Error::Duplicate { code } => self.of_code(code, true),
             Error::Refused { code, .. } => self.of_code(code, false),
         }
@@ -66,7 +66,7 @@ impl ErrorPolicy {
 pub fn code_of(error: &Error) -> Code {
     match error {
         Error::Retryable { code } | Error::Duplicate { code } | Error::Refused { code, .. } => *code,
-        Error::Lost(_) => Code::new(b"lost"),
+        Error::Lost { code, .. } => code.unwrap_or(Code::new(b"lost")),
         Error::Protocol(_) => Code::new(b"proto"),
     }
 }
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_lost_connection_is_opened_again_only_when_asked_for() {
-        let lost = || Error::Lost("gone".to_owned());
+        let lost = || Error::lost("gone");
         check(&ErrorPolicy::default(), lost(), Verdict::Fatal);
         check(&ErrorPolicy { reconnect: true, ..ErrorPolicy::default() }, lost(), Verdict::Reconnect);
     }

@@ -1,16 +1,14 @@
 //! The measured loop of one client, and the event loop that carries many of them.
 
 use std::cell::Cell;
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use driver::{Connection, Error};
+use driver::{Connection, Error, Reactor, Ready};
 
 use crate::clock::{Alarm, Clock, monotonic_ns};
 use crate::pacer::{Arrival, Pacer};
@@ -187,7 +185,6 @@ impl Gate {
 /// One client of a worker.
 pub struct Task {
     pub future: Pin<Box<dyn Future<Output = Result<(), Fatal>>>>,
-    pub descriptor: RawFd,
     pub alarm: Alarm,
 }
 
@@ -199,11 +196,10 @@ pub fn run_blocking(mut task: Task) -> Result<(), Fatal> {
     }
 }
 
-const EVENTS_MAX: usize = 256;
-
 /// Carries its tasks to their end on one thread; the first fatal error stops the rest.
 pub struct EventLoop<'a> {
     tasks: Vec<Option<Task>>,
+    reactor: Arc<Reactor>,
     running: usize,
     timeline: &'a Timeline,
     /// Not later than the earliest alarm of its tasks.
@@ -212,25 +208,28 @@ pub struct EventLoop<'a> {
 }
 
 impl EventLoop<'_> {
+    /// Each task's connection is attached to `reactor` under the task's place in `tasks`;
     /// `earliest_ns` is what the alarms of `tasks` were made with.
-    pub fn new(tasks: Vec<Task>, timeline: &Timeline, earliest_ns: Rc<Cell<u64>>) -> EventLoop<'_> {
+    pub fn new(
+        tasks: Vec<Task>,
+        reactor: Arc<Reactor>,
+        timeline: &Timeline,
+        earliest_ns: Rc<Cell<u64>>,
+    ) -> EventLoop<'_> {
         let running = tasks.len();
-        EventLoop { running, tasks: tasks.into_iter().map(Some).collect(), timeline, earliest_ns, failed: None }
+        let tasks = tasks.into_iter().map(Some).collect();
+        EventLoop { tasks, reactor, running, timeline, earliest_ns, failed: None }
     }
 
     pub fn run(mut self) -> Result<(), Fatal> {
-        let epoll = Epoll::new().map_err(|e| Fatal::new(format!("no epoll: {e}")))?;
-        for (index, task) in self.tasks.iter().flatten().enumerate() {
-            epoll.watch(task.descriptor, index).map_err(|e| Fatal::new(format!("cannot watch a connection: {e}")))?;
-        }
-        let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX];
+        let mut ready = Ready::default();
+        be_woken_less_often();
         (0..self.tasks.len()).for_each(|index| self.advance(index));
         while self.running > 0 {
             let until_ns = self.earliest_ns.get();
-            let ready = epoll.wait(&mut events, until_ns).map_err(|e| Fatal::new(format!("epoll failed: {e}")))?;
-            for event in &events[..ready] {
-                self.advance(event.u64 as usize);
-            }
+            let wait_ns = if until_ns == u64::MAX { u64::MAX } else { until_ns.saturating_sub(monotonic_ns()) };
+            self.reactor.wait(&mut ready, wait_ns).map_err(|e| Fatal::new(format!("cannot wait for answers: {e}")))?;
+            ready.tokens().for_each(|index| self.advance(index));
             if until_ns != u64::MAX {
                 self.wake_sleepers();
             }
@@ -264,41 +263,23 @@ impl EventLoop<'_> {
     }
 }
 
-struct Epoll(OwnedFd);
-
-impl Epoll {
-    fn new() -> io::Result<Epoll> {
-        // SAFETY: no pointers are involved; a valid descriptor is owned from here on.
-        match unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) } {
-            -1 => Err(io::Error::last_os_error()),
-            descriptor => Ok(Epoll(unsafe { OwnedFd::from_raw_fd(descriptor) })),
-        }
-    }
-
-    /// Edge-triggered: a connection reads until nothing is left, so the kernel need not ask each
-    /// socket again whether it is still readable.
-    fn watch(&self, descriptor: RawFd, index: usize) -> io::Result<()> {
-        let mut event = libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLET) as u32, u64: index as u64 };
-        // SAFETY: both descriptors are open and the event is live during the call.
-        match unsafe { libc::epoll_ctl(self.0.as_raw_fd(), libc::EPOLL_CTL_ADD, descriptor, &mut event) } {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
-        }
-    }
-
-    fn wait(&self, events: &mut [libc::epoll_event], until_ns: u64) -> io::Result<usize> {
-        let timeout_ms = match until_ns {
-            u64::MAX => -1,
-            _ => until_ns.saturating_sub(monotonic_ns()).div_ceil(1_000_000).min(60_000) as libc::c_int,
-        };
-        // SAFETY: pointer and length describe the live slice `events`.
-        let count = unsafe {
-            libc::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), events.len() as libc::c_int, timeout_ms)
-        };
-        match count {
-            -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => Ok(0),
-            -1 => Err(io::Error::last_os_error()),
-            ready => Ok(ready as usize),
-        }
+/// Makes this thread one that others are not interrupted for: an answer then does not stop the server thread
+/// that sent it, and several are read at one waking. Where a CPU is idle, as always at low load, the thread
+/// starts at once as before. Timers end within a microsecond of their time, instead of 50.
+///
+/// Measured with a bare loop (point selects on MariaDB, 2 cores for both, server of another session, by
+/// turns): at 64 connections 6.9 us of CPU per query before and 4.8 after, 1.2 and 1.8 answers per waking,
+/// and a 99th percentile of 10 ms before and 3.4 ms after, since with fewer interruptions all connections
+/// have their turn; at 8 connections 8.9 us before and 5.4 after. Throughput and median latency stay what
+/// they were, within noise. A kernel that refuses leaves the thread as it is, which costs CPU and nothing else.
+fn be_woken_less_often() {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the pointer is live; both calls concern the calling thread only.
+    unsafe {
+        libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters);
+        libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS);
     }
 }
+
+/// Beyond its time a wait may last this much longer.
+const TIMER_SLACK_NS: libc::c_ulong = 1_000;

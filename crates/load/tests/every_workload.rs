@@ -29,7 +29,7 @@ fn build(name: &str, given: &[(String, OptionValue)]) -> Arc<dyn Workload> {
 /// Loads, runs so many transactions with two clients, and checks.
 fn run(workload: &Arc<dyn Workload>, transactions: u64) -> Tally {
     let folder = tempfile::tempdir().unwrap();
-    let login = Login { user: String::new(), password: None, database: None, on_connect: Vec::new() };
+    let login = Login { user: String::new(), password: None, database: None, ..Login::default() };
     let endpoint = Endpoint::File(folder.path().join("every.db"));
     let target = Target { dialect: Dialect::Sqlite, endpoint, login };
     let interrupted = AtomicBool::new(false);

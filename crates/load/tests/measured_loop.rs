@@ -82,7 +82,7 @@ impl Connection for Line {
     /// Succeeds at every second try.
     fn reconnect(&mut self, _: std::time::Duration) -> Result<(), Error> {
         self.reconnected += 1;
-        if self.reconnected.is_multiple_of(2) { Ok(()) } else { Err(Error::Lost("not yet".to_owned())) }
+        if self.reconnected.is_multiple_of(2) { Ok(()) } else { Err(Error::lost("not yet")) }
     }
 }
 
@@ -245,7 +245,7 @@ fn retries_end_when_the_time_does() {
 fn a_lost_connection_is_opened_again_and_the_transaction_runs_there() {
     let policy = ErrorPolicy { reconnect: true, ..ErrorPolicy::default() };
     let lost_once = |_: u64, turn: Turn, _: &mut Attempt| match (turn.number, turn.retry) {
-        (7, 0) => (MILLISECOND, Err(Error::Lost("killed".to_owned()))),
+        (7, 0) => (MILLISECOND, Err(Error::lost("killed"))),
         _ => (MILLISECOND, Ok(Outcome::Committed)),
     };
     let (tally, server, ended) = live(Pacer::Closed, policy, lost_once);
@@ -260,7 +260,7 @@ fn a_transaction_whose_commit_went_unanswered_is_not_sent_again() {
     let policy = ErrorPolicy { reconnect: true, ..ErrorPolicy::default() };
     let lost_at_commit = |_: u64, turn: Turn, attempt: &mut Attempt| {
         attempt.committing = turn.number == 7;
-        let answer = if turn.number == 7 { Err(Error::Lost("killed".to_owned())) } else { Ok(Outcome::Committed) };
+        let answer = if turn.number == 7 { Err(Error::lost("killed")) } else { Ok(Outcome::Committed) };
         (MILLISECOND, answer)
     };
     let (tally, server, ended) = live(Pacer::Closed, policy, lost_at_commit);

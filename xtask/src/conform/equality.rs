@@ -51,7 +51,8 @@ pub fn run(mariadb: &Held, postgres: &Held) -> Result<usize> {
 }
 
 fn sqlite(folder: &std::path::Path) -> Target {
-    let login = Login { user: String::new(), password: None, database: None, on_connect: Vec::new() };
+    let login =
+        Login { user: String::new(), password: None, database: None, on_connect: Vec::new(), ..Login::default() };
     Target { dialect: Dialect::Sqlite, endpoint: Endpoint::File(folder.join("equality.db")), login }
 }
 

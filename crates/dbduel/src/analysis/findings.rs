@@ -24,6 +24,7 @@ pub fn findings(
         noisy_host(trials),
         resumed(trials),
         shared_cores(circumstances),
+        not_managed(plan),
         durability_differs(plan, circumstances, workloads),
     ];
     found.into_iter().flatten().collect()
@@ -84,6 +85,18 @@ fn shared_cores(circumstances: &Circumstances) -> Option<Finding> {
         .to_owned();
     let evidence = if circumstances.shared_cores { vec!["run.json: client.shared_cores".to_owned()] } else { vec![] };
     finding("shared cores", text, evidence)
+}
+
+/// What a reader must know of targets: nothing about them was made alike by dbduel.
+fn not_managed(plan: &PlanRecord) -> Option<Finding> {
+    let line = |name: &String, url: &String| format!("{name}: {url}");
+    let targets = plan.contenders.iter().filter_map(|one| Some(line(&one.name, one.target.as_ref()?)));
+    let text =
+        "dbduel does not manage these servers: they run their own settings and are not restarted between trials; \
+                tables are loaded again before each trial that writes, and once where the workload only reads; \
+                the servers' CPU time and counters cannot be known and are absent"
+            .to_owned();
+    finding("not managed", text, targets.collect())
 }
 
 fn durability_differs(

@@ -145,6 +145,7 @@ fn contender(name: &str, version: &str, pool: &str) -> ContenderRecord {
         storage: "disk".into(),
         cores: None,
         memory_bytes: None,
+        target: None,
     }
 }
 

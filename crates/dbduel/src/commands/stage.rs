@@ -9,12 +9,12 @@ use anyhow::{Context, Error, Result, anyhow};
 use load::{Options, Workload, show_table, workload_kind};
 
 use super::progress::Progress;
-use crate::engine::{Cache, Installation, Server, Snapshot, WorkFolder, provision, resolve};
-use crate::experiment::{Contender, Experiment, Storage, WorkloadChoice};
+use crate::engine::{Cache, Hosted, Installation, Snapshot, WorkFolder, provision, resolve};
+use crate::experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
 use crate::plan::Plan;
 use crate::store::format::{ContenderFacts, PlannedTrial};
-use crate::trial::dataset::{Dataset, session};
-use crate::trial::{ClientSeat, Interrupted, Trial, rehearse};
+use crate::trial::dataset::Dataset;
+use crate::trial::{ClientSeat, Ground, Interrupted, Running, Trial, hosted_tables, rehearse};
 
 pub struct Stage<'a> {
     experiment: &'a Experiment,
@@ -28,9 +28,16 @@ pub struct Stage<'a> {
 /// One contender, ready to be measured.
 struct Staged<'a> {
     contender: &'a Contender,
-    installation: Installation,
-    /// In the order of the workloads.
-    snapshots: Vec<Snapshot>,
+    server: Prepared,
+}
+
+enum Prepared {
+    /// `snapshots` in the order of the workloads.
+    Managed {
+        installation: Installation,
+        snapshots: Vec<Snapshot>,
+    },
+    Hosted(Hosted),
 }
 
 impl<'a> Stage<'a> {
@@ -62,6 +69,28 @@ impl<'a> Stage<'a> {
     }
 
     fn add(&mut self, contender: &'a Contender, cache: &Cache, logs: &Path, progress: &Progress) -> Result<Staged<'a>> {
+        let server = match &contender.origin {
+            Origin::Target(target) => {
+                progress.status(&format!("reaching {}", contender.name));
+                let hosted = Hosted::reach(target)?;
+                self.fill(&hosted, contender, progress)?;
+                Prepared::Hosted(hosted)
+            }
+            Origin::Managed | Origin::Basedir(_) => self.prepare(contender, cache, logs, progress)?,
+        };
+        Ok(Staged { contender, server })
+    }
+
+    /// Loads a target's tables once, for each workload, so that what cannot be loaded fails here.
+    fn fill(&self, hosted: &Hosted, contender: &Contender, progress: &Progress) -> Result<()> {
+        for (choice, workload) in &self.workloads {
+            let mut loaded = loading(&choice.label, &contender.name, progress);
+            hosted_tables::freshen(hosted, workload.as_ref(), self.interrupted, &mut loaded)?;
+        }
+        Ok(())
+    }
+
+    fn prepare(&mut self, contender: &Contender, cache: &Cache, logs: &Path, progress: &Progress) -> Result<Prepared> {
         let say = |line: &str| progress.say(line);
         if !self.works.iter().any(|(storage, _)| *storage == contender.storage) {
             self.works.push((contender.storage.clone(), cache.work_on(&contender.storage)?));
@@ -79,16 +108,10 @@ impl<'a> Stage<'a> {
                 workload,
                 interrupted: self.interrupted,
             };
-            let mut told = false;
-            let mut loaded = |so_far: u64, rows: u64| {
-                if !std::mem::replace(&mut told, true) {
-                    progress.say(&format!("loading {rows} rows of {} into {}", choice.label, contender.name));
-                }
-                progress.status(&format!("{so_far} of {rows} rows"));
-            };
+            let mut loaded = loading(&choice.label, &contender.name, progress);
             snapshots.push(dataset.provide(cache, &work, &log, &say, &mut loaded)?);
         }
-        Ok(Staged { contender, installation, snapshots })
+        Ok(Prepared::Managed { installation, snapshots })
     }
 
     /// Whether this contender has a server and its data.
@@ -102,18 +125,24 @@ impl<'a> Stage<'a> {
         let staged = staged.expect("nobody asks for the trial of a contender that is absent");
         let at = self.workloads.iter().position(|(choice, _)| choice.label == planned.workload);
         let at = at.expect("a plan has trials of its experiment's workloads only");
+        let ground = match &staged.server {
+            Prepared::Managed { installation, snapshots } => Ground::Managed {
+                installation,
+                settings: &staged.contender.settings,
+                snapshot: &snapshots[at],
+                work: self.work_of(&staged.contender.storage),
+            },
+            Prepared::Hosted(hosted) => Ground::Hosted(hosted),
+        };
         Trial {
             planned,
-            installation: &staged.installation,
-            settings: &staged.contender.settings,
-            snapshot: &staged.snapshots[at],
+            ground,
             workload: &self.workloads[at].1,
             clients: clients_of(planned, self.experiment),
             clients_max: self.experiment.clients_max(),
             method: &self.experiment.method,
             transport: self.experiment.transport,
             seat: &self.seat,
-            work: self.work_of(&staged.contender.storage),
             folder,
             interrupted: self.interrupted,
         }
@@ -158,15 +187,28 @@ impl<'a> Stage<'a> {
                 data_bytes: BTreeMap::new(),
             });
             facts.ddl.insert(choice.label.clone(), ddl);
-            facts.data_bytes.insert(choice.label.clone(), trial.snapshot.bytes);
+            if let Ground::Managed { snapshot, .. } = &trial.ground {
+                facts.data_bytes.insert(choice.label.clone(), snapshot.bytes);
+            }
             server.stop()?;
         }
         learned.ok_or_else(|| anyhow!("the experiment has no workload"))
     }
 }
 
-fn ddl(server: &Server, workload: &Arc<dyn Workload>) -> Result<Vec<String>> {
-    let mut admin = session(server)?;
+/// Tells of a load: once which it is, then how far.
+fn loading<'b>(label: &'b str, contender: &'b str, progress: &'b Progress) -> impl FnMut(u64, u64) + 'b {
+    let mut told = false;
+    move |so_far, rows| {
+        if !std::mem::replace(&mut told, true) {
+            progress.say(&format!("loading {rows} rows of {label} into {contender}"));
+        }
+        progress.status(&format!("{so_far} of {rows} rows"));
+    }
+}
+
+fn ddl(server: &Running, workload: &Arc<dyn Workload>) -> Result<Vec<String>> {
+    let mut admin = server.session()?;
     let tables = workload.tables(server.dialect());
     tables.iter().map(|table| Ok(show_table(&mut admin, &table.name)?)).collect()
 }

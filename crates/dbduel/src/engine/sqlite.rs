@@ -111,7 +111,13 @@ impl Engine for Sqlite {
     }
 
     fn initialise(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()> {
-        let login = Login { user: String::new(), password: None, database: None, on_connect: pragmas(shaping) };
+        let login = Login {
+            user: String::new(),
+            password: None,
+            database: None,
+            on_connect: pragmas(shaping),
+            ..Login::default()
+        };
         let file = Endpoint::File(site.data.join(FILE));
         let mut admin = Admin::connect(Dialect::Sqlite, &file, &login, std::time::Duration::from_secs(60))?;
         // The file gets its page size with its first page, which rewriting the empty file makes.
@@ -141,7 +147,13 @@ impl Engine for Sqlite {
         }
         let own = self.own_settings(&[], &settings, options.connections());
         settings.extend(own.clone());
-        let login = Login { user: String::new(), password: None, database: None, on_connect: pragmas(&settings) };
+        let login = Login {
+            user: String::new(),
+            password: None,
+            database: None,
+            on_connect: pragmas(&settings),
+            ..Login::default()
+        };
         let file = Endpoint::File(options.data.join(FILE));
         Ok(Launch { arguments: None, admin: (file.clone(), login.clone()), load: (file, login), asked: settings })
     }
@@ -261,7 +273,7 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let connect = |pairs: &[(&str, &str)]| {
             let on_connect = pragmas(&settings(pairs));
-            let login = Login { user: String::new(), password: None, database: None, on_connect };
+            let login = Login { user: String::new(), password: None, database: None, on_connect, ..Login::default() };
             let file = Endpoint::File(base.path().join(FILE));
             Admin::connect(Dialect::Sqlite, &file, &login, std::time::Duration::from_secs(5)).unwrap()
         };

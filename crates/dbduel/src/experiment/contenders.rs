@@ -13,9 +13,15 @@ use super::keys::CONTENDER_KEYS;
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer};
 use super::vocabulary::{EngineWords, Vocabulary};
-use super::{Contender, Origin, Storage, VersionRequest};
+use super::{Contender, Origin, Storage, TargetChoice, TargetUrl, VersionRequest};
 
-const KEYS_LATER: &[&str] = &["target", "cores", "memory", "password_file", "overwrite", "on"];
+const KEYS_LATER: &[&str] = &["cores", "memory", "on"];
+/// Keys that mean something to a server that dbduel starts, and nothing to a target.
+const KEYS_OF_MANAGED: &[(&str, &str)] = &[
+    ("settings", "dbduel sets nothing on a server that it does not manage; set it there"),
+    ("storage", "the data of a server that dbduel does not manage stay where they are"),
+    ("basedir", "name either a server to start or one that runs"),
+];
 /// Engines of the file format that this version does not have.
 const ENGINES_LATER: &[&str] = &["dolt"];
 
@@ -66,6 +72,14 @@ fn read_contender<'a>(
 ) -> Option<Contender> {
     reader.check_keys(section, CONTENDER_KEYS, KEYS_LATER);
     let name = reader.text(section, "name");
+    if section.value("target").is_some() {
+        return read_target(reader, section, name, storage, vocabulary);
+    }
+    for key in ["overwrite", "password_file"] {
+        if let Some(value) = section.value(key) {
+            reader.reject(&value.span(), format!("`{key}` stands without `target`"), "it belongs beside a `target`");
+        }
+    }
     let own_storage = read_storage(reader, section);
     let origin = reader.text(section, "basedir").map_or(Origin::Managed, |path| Origin::Basedir(PathBuf::from(path)));
     let Some(engine_value) = section.value("engine") else {
@@ -91,6 +105,64 @@ fn read_contender<'a>(
     })
 }
 
+/// A contender that runs anyway: its URL says what it is.
+fn read_target<'a>(
+    reader: &mut Reader<'a>,
+    section: &Section<'a>,
+    name: Option<String>,
+    storage: &Storage,
+    vocabulary: &Vocabulary,
+) -> Option<Contender> {
+    for (key, why) in KEYS_OF_MANAGED {
+        if let Some(value) = section.value(key) {
+            reader.reject(&value.span(), format!("`{key}` stands beside `target`"), *why);
+        }
+    }
+    let choice = read_target_choice(reader, section)?;
+    let kind = choice.url.kind.engine();
+    if let (Some(value), Some(engine)) = (section.value("engine"), reader.text(section, "engine"))
+        && engine != kind
+    {
+        let what = format!("`engine` is \"{engine}\", and the target is a {kind} server of the version that it has");
+        reader.reject(&value.span(), what, format!("leave `engine` out, or say engine = \"{kind}\""));
+    }
+    if !vocabulary.engines.iter().any(|words| words.name == kind) {
+        reader.not_yet(&section.value("target")?.span(), &format!("a target of kind `{kind}`"));
+        return None;
+    }
+    Some(Contender {
+        name: name.unwrap_or_else(|| choice.url.to_string()),
+        engine: kind.to_owned(),
+        kind: kind.to_owned(),
+        version: VersionRequest::Newest,
+        origin: Origin::Target(Box::new(choice)),
+        settings: BTreeMap::new(),
+        storage: storage.clone(),
+        cores: None,
+        memory_bytes: None,
+    })
+}
+
+fn read_target_choice<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<TargetChoice> {
+    let text = reader.text(section, "target")?;
+    let password_file = reader.text(section, "password_file").map(PathBuf::from);
+    let overwrite = reader.flag(section, "overwrite").unwrap_or(false);
+    match TargetUrl::parse(&text) {
+        Ok(url) => {
+            if let (Some(value), true) = (section.value("password_file"), url.password.is_some()) {
+                let what = "`password_file` stands beside a password in `target`";
+                reader.reject(&value.span(), what, "give one of the two");
+            }
+            Some(TargetChoice { url, overwrite, password_file })
+        }
+        Err(error) => {
+            let (what, note) = error.split_once("; ").unwrap_or((&error, "expected mysql://user@host[:port]/database"));
+            reader.reject(&section.value("target")?.span(), format!("`target`: {what}"), note);
+            None
+        }
+    }
+}
+
 /// Takes `mysql@5.6.24` apart.
 fn read_engine<'v>(
     reader: &mut Reader,
@@ -100,7 +172,8 @@ fn read_engine<'v>(
     vocabulary: &'v Vocabulary,
 ) -> Option<(&'v EngineWords, VersionRequest)> {
     if engine.contains("://") {
-        reader.not_yet(span, "a server that dbduel does not manage (a URL as `engine`)");
+        let note = "a server that dbduel does not manage is named by `target`, and needs no `engine`";
+        reader.reject(span, "`engine` is a URL", note);
         return None;
     }
     let (kind, version) = engine.split_once('@').map_or((engine, None), |(kind, version)| (kind, Some(version)));

@@ -1,7 +1,8 @@
 //! The keys of an experiment file that could stand in the wrong table, and where they belong.
 
 pub const TOP_KEYS: &[&str] = &["name", "question", "baseline", "contender", "workload", "sweep", "method", "clients"];
-pub const CONTENDER_KEYS: &[&str] = &["name", "engine", "settings", "storage", "basedir"];
+pub const CONTENDER_KEYS: &[&str] =
+    &["name", "engine", "settings", "storage", "basedir", "target", "overwrite", "password_file"];
 pub const METHOD_KEYS: &[&str] = &[
     "preset",
     "duration",

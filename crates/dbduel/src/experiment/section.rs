@@ -159,6 +159,15 @@ impl<'a> Reader<'a> {
         Some(text.to_owned())
     }
 
+    /// True or false.
+    pub fn flag(&mut self, section: &Section<'a>, key: &str) -> Option<bool> {
+        let value = section.value(key)?;
+        if value.get_ref().as_bool().is_none() {
+            self.wrong_type(section, key, value, &format!("true or false: {key} = true"));
+        }
+        value.get_ref().as_bool()
+    }
+
     /// A whole number inside `range`.
     pub fn whole(&mut self, section: &Section<'a>, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
         let value = section.value(key)?;

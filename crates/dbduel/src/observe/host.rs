@@ -53,6 +53,9 @@ impl Observer for Host {
         if let Some(iowait) = share(after.iowait, before.iowait) {
             note("host_iowait_share", iowait, None);
         }
+        if subject.among_others {
+            return readings;
+        }
         let foreign: u64 = foreign_ticks(&before, &after, subject.server_pid).iter().map(|(_, ticks)| ticks).sum();
         note("host_foreign_cpu_share", foreign as f64 / total, Some(("foreign-cpu", FOREIGN_MAX)));
         readings

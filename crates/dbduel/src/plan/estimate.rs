@@ -10,7 +10,7 @@ use load::OptionValue;
 use serde_json::json;
 
 use super::CONFIDENCE;
-use crate::experiment::{Contender, Experiment, Method, WorkloadChoice, quantity};
+use crate::experiment::{Contender, Experiment, Method, Origin, WorkloadChoice, quantity};
 use crate::store::format::PlannedTrial;
 
 const MIB: u64 = 1 << 20;
@@ -123,7 +123,7 @@ impl Estimate {
             trial_starts: ends.iter().zip(&slots).map(|(end, slot)| Duration::from_millis(end - slot)).collect(),
             first_load: Duration::from_millis(first_load_ms(experiment)),
             disk_bytes: disk_bytes(experiment),
-            memory_bytes: experiment.contenders.iter().map(|who| memory_bytes(who, experiment)).max().unwrap_or(0),
+            memory_bytes: managed(experiment).map(|who| memory_bytes(who, experiment)).max().unwrap_or(0),
             slot_ms_max: slots.iter().copied().max().unwrap_or(0),
             overall_word_block: earliest_word(blocks, 1).filter(|_| rivals),
             point_word_block: earliest_word(blocks, points).filter(|_| rivals),
@@ -158,10 +158,23 @@ pub fn earliest_word(blocks_max: u32, tests: usize) -> Option<u32> {
 
 /// Milliseconds of one trial without its gap: restore, start, warm up, measure, stop.
 pub fn slot_ms(contender: &Contender, workload: &WorkloadChoice, method: &Method) -> u64 {
+    if is_target(contender) {
+        // Its tables are loaded again, at worst before each trial; nothing is started.
+        return dataset_bytes(workload) / LOAD_BYTES_PER_MS + (method.warmup + method.duration).as_millis() as u64;
+    }
     let cost = cost(&contender.kind);
     let restore_ms = RESTORE_LEAST_MS + (cost.template_bytes + dataset_bytes(workload)) / COPY_BYTES_PER_MS;
     let load_ms = (method.warmup + method.duration).as_millis() as u64;
     restore_ms + cost.start_ms + load_ms + cost.stop_ms
+}
+
+/// A server that dbduel does not manage costs this host neither disk nor memory.
+fn is_target(contender: &Contender) -> bool {
+    matches!(contender.origin, Origin::Target(_))
+}
+
+fn managed(experiment: &Experiment) -> impl Iterator<Item = &Contender> {
+    experiment.contenders.iter().filter(|who| !is_target(who))
 }
 
 fn slot_of(experiment: &Experiment, trial: &PlannedTrial) -> u64 {
@@ -187,17 +200,18 @@ fn dataset_bytes(workload: &WorkloadChoice) -> u64 {
 /// Every contender initialises one data directory and loads every workload into a copy of it.
 fn first_load_ms(experiment: &Experiment) -> u64 {
     let load_ms: u64 = experiment.workloads.iter().map(|workload| dataset_bytes(workload) / LOAD_BYTES_PER_MS).sum();
-    experiment.contenders.iter().map(|who| cost(&who.kind).initialise_ms + load_ms).sum()
+    let initialise_ms = |who: &Contender| if is_target(who) { 0 } else { cost(&who.kind).initialise_ms };
+    experiment.contenders.iter().map(|who| initialise_ms(who) + load_ms).sum()
 }
 
 /// Templates and snapshots of all contenders, and the work copy of the trial that runs.
 fn disk_bytes(experiment: &Experiment) -> u64 {
-    let sizes = experiment.contenders.iter().flat_map(|who| {
+    let sizes = managed(experiment).flat_map(|who| {
         let template = cost(&who.kind).template_bytes;
         experiment.workloads.iter().map(move |workload| template + dataset_bytes(workload))
     });
     let sizes: Vec<u64> = sizes.collect();
-    let templates: u64 = experiment.contenders.iter().map(|who| cost(&who.kind).template_bytes).sum();
+    let templates: u64 = managed(experiment).map(|who| cost(&who.kind).template_bytes).sum();
     templates + sizes.iter().sum::<u64>() + sizes.iter().max().unwrap_or(&0)
 }
 

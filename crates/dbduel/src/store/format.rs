@@ -54,6 +54,9 @@ pub struct ContenderRecord {
     pub storage: String,
     pub cores: Option<String>,
     pub memory_bytes: Option<u64>,
+    /// The URL, without its password, of a server that dbduel does not manage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

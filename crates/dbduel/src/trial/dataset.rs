@@ -15,16 +15,15 @@ use crate::engine::{
     snapshot_key, template,
 };
 use crate::experiment::Transport;
-use crate::trial::target;
 
 /// Data do not follow the experiment's seed: another order of trials needs no other data.
-const DATA_SEED: u64 = 1;
+pub(super) const DATA_SEED: u64 = 1;
 
 /// No statement of a check may take longer.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
 
 /// Sessions that load side by side: the server works while one of them draws its next rows.
-const LOAD_SESSIONS: usize = 4;
+pub(super) const LOAD_SESSIONS: usize = 4;
 
 /// What is loaded, and into which server.
 pub struct Dataset<'a> {
@@ -85,7 +84,8 @@ impl Dataset<'_> {
         let server = Server::start(self.installation, &options, work)?;
         server.create_database()?;
         let rows = self.workload.tables(server.dialect()).iter().map(|table| table.rows).sum();
-        let loader = Loader { target: &target(&server), sessions: LOAD_SESSIONS, interrupted: self.interrupted };
+        let loader =
+            Loader { target: &super::ground::target(&server), sessions: LOAD_SESSIONS, interrupted: self.interrupted };
         loader.load(self.workload.as_ref(), DATA_SEED, &mut |so_far| loaded(so_far, rows))?;
         server.settle()?;
         server.stop()

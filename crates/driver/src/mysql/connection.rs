@@ -8,16 +8,20 @@ use super::packet::{
     put_lenenc, server_error,
 };
 use crate::transport::{Transport, complete};
-use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, Statement, Value};
+use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnRow, Statement, Tls, Value};
 
 const CLIENT_LONG_PASSWORD: u32 = 1;
 const CLIENT_LONG_FLAG: u32 = 1 << 2;
 const CLIENT_CONNECT_WITH_DB: u32 = 1 << 3;
 const CLIENT_LOCAL_FILES: u32 = 1 << 7;
 const CLIENT_PROTOCOL_41: u32 = 1 << 9;
+const CLIENT_SSL: u32 = 1 << 11;
 const CLIENT_TRANSACTIONS: u32 = 1 << 13;
 const CLIENT_MULTI_RESULTS: u32 = 1 << 17;
 const CLIENT_PS_MULTI_RESULTS: u32 = 1 << 18;
+
+/// The largest packet we say we take.
+const PACKET_BYTES_MAX: u32 = 16 << 20;
 
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
@@ -31,33 +35,55 @@ const ER_UNSUPPORTED_PS: &str = "1295";
 
 pub struct MySqlConnection {
     transport: Transport,
+    /// Kept, as the statements' texts are, for a reconnect.
+    login: Box<Login>,
     statements: Vec<Prepared>,
     server_version: String,
-    /// The socket cannot be listened to, so a password may travel in clear.
-    private: bool,
 }
 
-enum Prepared {
+struct Prepared {
+    sql: Box<str>,
+    way: Way,
+}
+
+enum Way {
     Binary {
         id: u32,
         parameters: u16,
         types_sent: bool,
     },
     /// A statement that this server refuses to prepare (MySQL: BEGIN) goes as text.
-    Text(String),
+    Text,
 }
 
 impl MySqlConnection {
     pub fn connect(endpoint: &Endpoint, login: &Login, timeout: Duration) -> Result<MySqlConnection, Error> {
         let transport = Transport::connect(endpoint, timeout)?;
-        let private = matches!(endpoint, Endpoint::Unix(_));
+        let login = Box::new(login.clone());
         let mut connection =
-            MySqlConnection { transport, statements: Vec::new(), server_version: String::new(), private };
-        complete(connection.log_in(login))?;
-        for sql in &login.on_connect {
-            complete(connection.query(sql))?;
-        }
+            MySqlConnection { transport, login, statements: Vec::new(), server_version: String::new() };
+        connection.set_up()?;
         Ok(connection)
+    }
+
+    /// From a fresh socket to where statements can be prepared.
+    fn set_up(&mut self) -> Result<(), Error> {
+        complete(self.log_in())?;
+        for at in 0..self.login.on_connect.len() {
+            put_query(&mut self.transport.outbox, &self.login.on_connect[at]);
+            self.transport.send()?;
+            complete(self.read_answer())?;
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self, timeout: Duration) -> Result<(), Error> {
+        self.transport.reopen(timeout)?;
+        self.set_up()?;
+        for at in 0..self.statements.len() {
+            self.statements[at].way = complete(prepare(&mut self.transport, &self.statements[at].sql))?;
+        }
+        Ok(())
     }
 
     /// As the server's greeting says, without the `5.5.5-` that MariaDB once put in front.
@@ -73,24 +99,27 @@ impl MySqlConnection {
         &mut self.transport
     }
 
-    async fn log_in(&mut self, login: &Login) -> Result<(), Error> {
-        let (payload, _) = self.read_packet().await?;
+    async fn log_in(&mut self) -> Result<(), Error> {
+        let (payload, sequence) = read_packet(&mut self.transport).await?;
         let greeting = Greeting::parse(&payload)?;
         self.server_version = greeting.version.strip_prefix("5.5.5-").unwrap_or(&greeting.version).to_owned();
-        let password = login.password.as_ref().map_or("", |p| p.expose());
+        let mut sequence = sequence.wrapping_add(1);
+        if self.login.tls != Tls::Off {
+            self.encrypt(&greeting, sequence)?;
+            sequence = sequence.wrapping_add(1);
+        }
+        let password = self.login.password.clone();
+        let password = password.as_ref().map_or("", |p| p.expose());
         let plugin = greeting.plugin.clone().unwrap_or_else(|| "mysql_native_password".to_owned());
         // A plugin we do not know is answered with a native proof; the server then asks to switch.
         let proof = proof(&plugin, password, &greeting.scramble).unwrap_or_default();
-        self.put_handshake_response(&greeting, login, &plugin, &proof);
+        self.put_handshake_response(&greeting, sequence, &plugin, &proof);
         self.transport.send()?;
         self.finish_login(&plugin, password, greeting.scramble).await
     }
 
-    /// ```text
-    /// capabilities:4 max_packet:4 charset:1 zero:23 user\0 proof_length:1 proof [database\0] [plugin\0]
-    /// ```
-    fn put_handshake_response(&mut self, greeting: &Greeting, login: &Login, plugin: &str, proof: &[u8]) {
-        let mut capabilities = CLIENT_LONG_PASSWORD
+    fn capabilities(&self, greeting: &Greeting) -> u32 {
+        let always = CLIENT_LONG_PASSWORD
             | CLIENT_LONG_FLAG
             | CLIENT_LOCAL_FILES
             | CLIENT_PROTOCOL_41
@@ -98,17 +127,44 @@ impl MySqlConnection {
             | CLIENT_SECURE_CONNECTION
             | CLIENT_MULTI_RESULTS
             | CLIENT_PS_MULTI_RESULTS;
-        capabilities |= greeting.capabilities & CLIENT_PLUGIN_AUTH;
-        if login.database.is_some() {
-            capabilities |= CLIENT_CONNECT_WITH_DB;
+        let database = if self.login.database.is_some() { CLIENT_CONNECT_WITH_DB } else { 0 };
+        let tls = if self.login.tls == Tls::Off { 0 } else { CLIENT_SSL };
+        always | database | tls | greeting.capabilities & CLIENT_PLUGIN_AUTH
+    }
+
+    /// The first half of the handshake response in clear, then everything encrypted.
+    ///
+    /// ```text
+    /// capabilities:4 max_packet:4 charset:1 zero:23
+    /// ```
+    fn encrypt(&mut self, greeting: &Greeting, sequence: u8) -> Result<(), Error> {
+        if greeting.capabilities & CLIENT_SSL == 0 {
+            return Err(Error::Refused {
+                code: Code::number(2026),
+                message: format!(
+                    "this server ({}) does not encrypt; give it ssl_cert and ssl_key, or connect with tls off",
+                    self.server_version
+                ),
+            });
         }
+        let capabilities = self.capabilities(greeting);
         let out = &mut self.transport.outbox;
-        let at = begin_packet(out, 1);
-        out.extend_from_slice(&capabilities.to_le_bytes());
-        out.extend_from_slice(&(16u32 << 20).to_le_bytes());
-        // The server's own default character set, so that no version pays for a conversion.
-        out.push(greeting.charset);
-        out.extend_from_slice(&[0; 23]);
+        let at = begin_packet(out, sequence);
+        put_client_flags(out, capabilities, greeting.charset);
+        end_packet(out, at);
+        self.transport.send()?;
+        self.transport.start_tls(self.login.tls)
+    }
+
+    /// ```text
+    /// capabilities:4 max_packet:4 charset:1 zero:23 user\0 proof_length:1 proof [database\0] [plugin\0]
+    /// ```
+    fn put_handshake_response(&mut self, greeting: &Greeting, sequence: u8, plugin: &str, proof: &[u8]) {
+        let capabilities = self.capabilities(greeting);
+        let login = &self.login;
+        let out = &mut self.transport.outbox;
+        let at = begin_packet(out, sequence);
+        put_client_flags(out, capabilities, greeting.charset);
         out.extend_from_slice(login.user.as_bytes());
         out.push(0);
         out.push(proof.len() as u8);
@@ -127,7 +183,7 @@ impl MySqlConnection {
     async fn finish_login(&mut self, plugin: &str, password: &str, mut scramble: Vec<u8>) -> Result<(), Error> {
         let mut plugin = plugin.to_owned();
         loop {
-            let (payload, sequence) = self.read_packet().await?;
+            let (payload, sequence) = read_packet(&mut self.transport).await?;
             match payload.first() {
                 Some(0x00) => return Ok(()),
                 Some(0xff) => return Err(server_error(&payload)),
@@ -138,7 +194,7 @@ impl MySqlConnection {
                 }
                 Some(0x01) if plugin == "caching_sha2_password" => match payload.get(1) {
                     Some(0x03) => {} // Known to the server's cache: an OK follows.
-                    Some(0x04) if self.private => {
+                    Some(0x04) if self.transport.is_private() => {
                         let clear: Vec<u8> = password.bytes().chain([0]).collect();
                         self.send_packet(sequence.wrapping_add(1), &clear)?;
                     }
@@ -162,25 +218,11 @@ impl MySqlConnection {
         self.transport.send()
     }
 
-    /// One whole packet, copied: for set-up only.
-    async fn read_packet(&mut self) -> Result<(Vec<u8>, u8), Error> {
-        loop {
-            if let Some((payload, sequence, size)) = packet::whole_packet(self.transport.unread()) {
-                let payload = payload.to_vec();
-                self.transport.consume(size);
-                return Ok((payload, sequence));
-            }
-            self.transport.fill().await?;
-        }
-    }
-
     async fn read_answer(&mut self) -> Result<Answer, Error> {
         let mut parser = AnswerParser::default();
         loop {
             self.transport.fill().await?;
-            let (consumed, step) = parser.feed(self.transport.unread(), None)?;
-            self.transport.consume(consumed);
-            match step {
+            match self.step(&mut parser, None)? {
                 Step::More => {}
                 Step::Done(answer) => return Ok(answer),
                 Step::WantsFile => {
@@ -190,17 +232,22 @@ impl MySqlConnection {
         }
     }
 
-    fn put_query(&mut self, sql: &str) {
-        let out = &mut self.transport.outbox;
-        let at = begin_packet(out, 0);
-        out.push(COM_QUERY);
-        out.extend_from_slice(sql.as_bytes());
-        end_packet(out, at);
+    fn step(&mut self, parser: &mut AnswerParser, on_row: Option<OnRow<'_>>) -> Result<Step, Error> {
+        match parser.feed(self.transport.unread(), on_row) {
+            Ok((consumed, step)) => {
+                self.transport.consume(consumed);
+                Ok(step)
+            }
+            Err(error) => {
+                self.transport.discard();
+                Err(error)
+            }
+        }
     }
 
     /// Rows of a text query, for administration.
     pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
-        self.put_query(sql);
+        put_query(&mut self.transport.outbox, sql);
         self.transport.send()?;
         let mut parser = AnswerParser::default();
         let mut rows = Vec::new();
@@ -211,9 +258,7 @@ impl MySqlConnection {
                 Ok(row) => rows.push(row),
                 Err(error) => broken = Some(error),
             };
-            let (consumed, step) = self.feed_or_clear(&mut parser, &mut on_row)?;
-            self.transport.consume(consumed);
-            match step {
+            match self.step(&mut parser, Some(&mut on_row))? {
                 Step::More => {}
                 Step::Done(_) => return broken.map_or(Ok(rows), Err),
                 Step::WantsFile => {
@@ -223,36 +268,19 @@ impl MySqlConnection {
         }
     }
 
-    fn feed_or_clear(
-        &mut self,
-        parser: &mut AnswerParser,
-        on_row: &mut dyn FnMut(&[u8]),
-    ) -> Result<(usize, Step), Error> {
-        let fed = parser.feed(self.transport.unread(), Some(on_row));
-        if fed.is_err() {
-            self.discard_answer();
-        }
-        fed
-    }
-
-    /// An error ends an answer, so whatever was read behind it belongs to it.
-    fn discard_answer(&mut self) {
-        let unread = self.transport.unread().len();
-        self.transport.consume(unread);
-    }
-
     /// ```text
     /// 17 statement:4 flags:1 iterations:4 null_bitmap:(n+7)/8 types_follow:1 [type:2 ...] values
     /// ```
     fn put_execute(&mut self, statement: Statement, parameters: &[Value<'_>]) {
         let out = &mut self.transport.outbox;
         let at = begin_packet(out, 0);
-        match &mut self.statements[statement.0] {
-            Prepared::Text(sql) => {
+        let Prepared { sql, way } = &mut self.statements[statement.0];
+        match way {
+            Way::Text => {
                 out.push(COM_QUERY);
                 out.extend_from_slice(sql.as_bytes());
             }
-            Prepared::Binary { id, parameters: expected, types_sent } => {
+            Way::Binary { id, parameters: expected, types_sent } => {
                 debug_assert_eq!(usize::from(*expected), parameters.len(), "a statement gets all its parameters");
                 out.push(COM_STMT_EXECUTE);
                 out.extend_from_slice(&id.to_le_bytes());
@@ -297,63 +325,86 @@ impl Connection for MySqlConnection {
     }
 
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
-        let polled = self.transport.enter_set_up()?;
-        let answer = complete(self.prepare_binary(sql));
-        self.transport.leave_set_up(polled)?;
-        let prepared = match answer {
-            Err(Error::Refused { code, .. }) if code.as_str() == ER_UNSUPPORTED_PS => Prepared::Text(sql.to_owned()),
-            other => other?,
-        };
-        self.statements.push(prepared);
+        let before = self.transport.enter_set_up()?;
+        let prepared = complete(prepare(&mut self.transport, sql));
+        self.transport.leave_set_up(before)?;
+        self.statements.push(Prepared { sql: sql.into(), way: prepared? });
         Ok(Statement(self.statements.len() - 1))
     }
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
         self.put_execute(statement, parameters);
         self.transport.send()?;
-        let answer = self.read_answer().await;
-        if answer.is_err() {
-            self.discard_answer();
-        }
-        answer
+        self.read_answer().await
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
-        self.put_query(sql);
+        put_query(&mut self.transport.outbox, sql);
         self.transport.send()?;
-        let answer = self.read_answer().await;
-        if answer.is_err() {
-            self.discard_answer();
-        }
-        answer
+        self.read_answer().await
+    }
+
+    fn reconnect(&mut self, timeout: Duration) -> Result<(), Error> {
+        let limit = self.transport.limit();
+        let restored = self.restore(timeout);
+        self.transport.settle(restored, limit)
     }
 }
 
-impl MySqlConnection {
-    /// Answered by `00 statement:4 columns:2 parameters:2 00 warnings:2`, then a packet per
-    /// parameter and EOF, then a packet per column and EOF.
-    async fn prepare_binary(&mut self, sql: &str) -> Result<Prepared, Error> {
-        let out = &mut self.transport.outbox;
-        let at = begin_packet(out, 0);
-        out.push(COM_STMT_PREPARE);
-        out.extend_from_slice(sql.as_bytes());
-        end_packet(out, at);
-        self.transport.send()?;
-        let (payload, _) = self.read_packet().await?;
-        if payload.first() == Some(&0xff) {
-            return Err(server_error(&payload));
+fn put_query(out: &mut Vec<u8>, sql: &str) {
+    let at = begin_packet(out, 0);
+    out.push(COM_QUERY);
+    out.extend_from_slice(sql.as_bytes());
+    end_packet(out, at);
+}
+
+/// What a handshake response and the request to encrypt begin with.
+fn put_client_flags(out: &mut Vec<u8>, capabilities: u32, charset: u8) {
+    out.extend_from_slice(&capabilities.to_le_bytes());
+    out.extend_from_slice(&PACKET_BYTES_MAX.to_le_bytes());
+    // The server's own default character set, so that no version pays for a conversion.
+    out.push(charset);
+    out.extend_from_slice(&[0; 23]);
+}
+
+/// One whole packet, copied: for set-up only.
+async fn read_packet(transport: &mut Transport) -> Result<(Vec<u8>, u8), Error> {
+    loop {
+        if let Some((payload, sequence, size)) = packet::whole_packet(transport.unread()) {
+            let payload = payload.to_vec();
+            transport.consume(size);
+            return Ok((payload, sequence));
         }
-        let fixed = payload.get(..9).ok_or_else(|| Error::Protocol("prepare answer cut off".to_owned()))?;
-        let id = u32::from_le_bytes([fixed[1], fixed[2], fixed[3], fixed[4]]);
-        let columns = u16::from_le_bytes([fixed[5], fixed[6]]);
-        let parameters = u16::from_le_bytes([fixed[7], fixed[8]]);
-        for count in [parameters, columns].into_iter().filter(|count| *count > 0) {
-            for _ in 0..=count {
-                self.read_packet().await?;
-            }
-        }
-        Ok(Prepared::Binary { id, parameters, types_sent: false })
+        transport.fill().await?;
     }
+}
+
+/// Answered by `00 statement:4 columns:2 parameters:2 00 warnings:2`, then a packet per
+/// parameter and EOF, then a packet per column and EOF.
+async fn prepare(transport: &mut Transport, sql: &str) -> Result<Way, Error> {
+    let out = &mut transport.outbox;
+    let at = begin_packet(out, 0);
+    out.push(COM_STMT_PREPARE);
+    out.extend_from_slice(sql.as_bytes());
+    end_packet(out, at);
+    transport.send()?;
+    let (payload, _) = read_packet(transport).await?;
+    if payload.first() == Some(&0xff) {
+        return match server_error(&payload) {
+            Error::Refused { code, .. } if code.as_str() == ER_UNSUPPORTED_PS => Ok(Way::Text),
+            error => Err(error),
+        };
+    }
+    let fixed = payload.get(..9).ok_or_else(|| Error::Protocol("prepare answer cut off".to_owned()))?;
+    let id = u32::from_le_bytes([fixed[1], fixed[2], fixed[3], fixed[4]]);
+    let columns = u16::from_le_bytes([fixed[5], fixed[6]]);
+    let parameters = u16::from_le_bytes([fixed[7], fixed[8]]);
+    for count in [parameters, columns].into_iter().filter(|count| *count > 0) {
+        for _ in 0..=count {
+            read_packet(transport).await?;
+        }
+    }
+    Ok(Way::Binary { id, parameters, types_sent: false })
 }
 
 fn proof(plugin: &str, password: &str, scramble: &[u8]) -> Option<Vec<u8>> {

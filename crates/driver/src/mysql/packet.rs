@@ -246,8 +246,8 @@ pub fn server_error(payload: &[u8]) -> Error {
     match code {
         1213 | 1205 | 1020 => Error::Retryable { code: Code::number(code) },
         1062 => Error::Duplicate { code: Code::number(code) },
-        // Server shutdown, connection killed.
-        1053 | 1927 | 3169 => Error::Lost(format!("server error {code}: {}", message())),
+        // Server shutdown, connection killed (MariaDB, MySQL), idle for too long.
+        1053 | 1927 | 3169 | 4031 => Error::farewell(Code::number(code), &message()),
         _ => Error::Refused { code: Code::number(code), message: message() },
     }
 }

@@ -7,29 +7,81 @@ use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, Scr
 
 use super::message::{self, AnswerParser, Step, begin_message, end_message, server_error, whole_message};
 use crate::transport::{Transport, complete};
-use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnRow, Statement, Value};
+use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnRow, Statement, Tls, Value};
 
 const PROTOCOL_VERSION_3_0: i32 = 3 << 16;
 
 /// The largest CopyData message we send while loading.
 const CHUNK_BYTES: usize = 1 << 20;
 
+/// What asks for encryption in place of a protocol version.
+const SSL_REQUEST: i32 = 80_877_103;
+
 pub struct PostgresConnection {
     transport: Transport,
-    /// Name of each prepared statement, and its count of parameters.
-    statements: Vec<String>,
+    /// Kept, as the statements' texts are, for a reconnect.
+    login: Box<Login>,
+    statements: Vec<Prepared>,
     server_version: String,
+}
+
+struct Prepared {
+    name: Box<str>,
+    sql: Box<str>,
 }
 
 impl PostgresConnection {
     pub fn connect(endpoint: &Endpoint, login: &Login, timeout: Duration) -> Result<PostgresConnection, Error> {
         let transport = Transport::connect(endpoint, timeout)?;
-        let mut connection = PostgresConnection { transport, statements: Vec::new(), server_version: String::new() };
-        complete(connection.log_in(login))?;
-        for sql in &login.on_connect {
-            complete(connection.query(sql))?;
-        }
+        let login = Box::new(login.clone());
+        let mut connection =
+            PostgresConnection { transport, login, statements: Vec::new(), server_version: String::new() };
+        connection.set_up()?;
         Ok(connection)
+    }
+
+    /// From a fresh socket to where statements can be prepared.
+    fn set_up(&mut self) -> Result<(), Error> {
+        if self.login.tls != Tls::Off {
+            complete(self.encrypt())?;
+        }
+        complete(self.log_in())?;
+        for at in 0..self.login.on_connect.len() {
+            put_query(&mut self.transport.outbox, &self.login.on_connect[at]);
+            self.transport.send()?;
+            complete(read_answer(&mut self.transport))?;
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self, timeout: Duration) -> Result<(), Error> {
+        self.transport.reopen(timeout)?;
+        self.set_up()?;
+        for Prepared { name, sql } in &self.statements {
+            put_parse(&mut self.transport.outbox, name, sql);
+            self.transport.send()?;
+            complete(read_answer(&mut self.transport))?;
+        }
+        Ok(())
+    }
+
+    /// `length:4=8 code:4`, answered by the one byte `S` or `N`.
+    async fn encrypt(&mut self) -> Result<(), Error> {
+        let out = &mut self.transport.outbox;
+        out.extend_from_slice(&8i32.to_be_bytes());
+        out.extend_from_slice(&SSL_REQUEST.to_be_bytes());
+        self.transport.send()?;
+        self.transport.fill().await?;
+        let verdict = self.transport.unread()[0];
+        self.transport.consume(1);
+        match verdict {
+            b'S' => self.transport.start_tls(self.login.tls),
+            b'N' => Err(Error::Refused {
+                code: Code::new(b"08P01"),
+                message: "this server does not encrypt here (on a socket file none does); set ssl = on and connect by TCP, or connect with tls off".to_owned(),
+            }),
+            _ => Err(protocol("a request to encrypt was answered with neither yes nor no")),
+        }
     }
 
     /// The parameter `server_version`: `17.7`, `15.18 (Debian 15.18-0+deb12u1)`.
@@ -45,7 +97,8 @@ impl PostgresConnection {
         &mut self.transport
     }
 
-    async fn log_in(&mut self, login: &Login) -> Result<(), Error> {
+    async fn log_in(&mut self) -> Result<(), Error> {
+        let login = &self.login;
         let out = &mut self.transport.outbox;
         out.extend_from_slice(&[0; 4]);
         out.extend_from_slice(&PROTOCOL_VERSION_3_0.to_be_bytes());
@@ -56,8 +109,8 @@ impl PostgresConnection {
         out.push(0);
         end_message(out, 0);
         self.transport.send()?;
-        let password = login.password.as_ref().map_or("", |p| p.expose());
-        self.authenticate(&login.user, password).await?;
+        let (user, password) = (login.user.clone(), login.password.clone());
+        self.authenticate(&user, password.as_ref().map_or("", |p| p.expose())).await?;
         loop {
             match self.read_message().await? {
                 (b'S', body) => self.note_parameter(&body),
@@ -153,44 +206,9 @@ impl PostgresConnection {
         }
     }
 
-    async fn read_answer(&mut self) -> Result<Answer, Error> {
-        let mut parser = AnswerParser::default();
-        loop {
-            self.transport.fill().await?;
-            match self.step(&mut parser, None)? {
-                Step::More => {}
-                Step::Done(answer) => return Ok(answer),
-                Step::WantsRows => return Err(protocol("the server asked for rows nobody offered")),
-            }
-        }
-    }
-
-    fn step(&mut self, parser: &mut AnswerParser, on_row: Option<OnRow<'_>>) -> Result<Step, Error> {
-        match parser.feed(self.transport.unread(), on_row) {
-            Ok((consumed, step)) => {
-                self.transport.consume(consumed);
-                Ok(step)
-            }
-            Err(error) => {
-                // The parser returns a server's error at ReadyForQuery: nothing may follow it.
-                let unread = self.transport.unread().len();
-                self.transport.consume(unread);
-                Err(error)
-            }
-        }
-    }
-
-    fn put_query(&mut self, sql: &str) {
-        let out = &mut self.transport.outbox;
-        let at = begin_message(out, b'Q');
-        out.extend_from_slice(sql.as_bytes());
-        out.push(0);
-        end_message(out, at);
-    }
-
     /// Rows of a simple query, for administration.
     pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
-        self.put_query(sql);
+        put_query(&mut self.transport.outbox, sql);
         self.transport.send()?;
         let mut parser = AnswerParser::default();
         let mut rows = Vec::new();
@@ -201,7 +219,7 @@ impl PostgresConnection {
                 Ok(row) => rows.push(row),
                 Err(error) => broken = Some(error),
             };
-            match self.step(&mut parser, Some(&mut on_row))? {
+            match step(&mut self.transport, &mut parser, Some(&mut on_row))? {
                 Step::More => {}
                 Step::Done(_) => return broken.map_or(Ok(rows), Err),
                 Step::WantsRows => return Err(protocol("the server asked for rows nobody offered")),
@@ -216,12 +234,12 @@ impl PostgresConnection {
         columns: &str,
         fill: &mut dyn FnMut(&mut Vec<u8>) -> bool,
     ) -> Result<u64, Error> {
-        self.put_query(&format!("COPY {table} ({columns}) FROM STDIN"));
+        put_query(&mut self.transport.outbox, &format!("COPY {table} ({columns}) FROM STDIN"));
         self.transport.send()?;
         let mut parser = AnswerParser::default();
         loop {
             complete(self.transport.fill())?;
-            match self.step(&mut parser, None)? {
+            match step(&mut self.transport, &mut parser, None)? {
                 Step::More => {}
                 Step::Done(_) => return Err(protocol("COPY ended before it began")),
                 Step::WantsRows => break,
@@ -241,7 +259,7 @@ impl PostgresConnection {
         let at = begin_message(out, b'c');
         end_message(out, at);
         self.transport.send()?;
-        complete(self.read_answer()).map(|answer| answer.affected)
+        complete(read_answer(&mut self.transport)).map(|answer| answer.affected)
     }
 
     /// Bind, Execute and Sync in one write; parameters as text, results in binary, as sysbench asks.
@@ -255,7 +273,7 @@ impl PostgresConnection {
         let out = &mut self.transport.outbox;
         let at = begin_message(out, b'B');
         out.push(0);
-        out.extend_from_slice(self.statements[statement.0].as_bytes());
+        out.extend_from_slice(self.statements[statement.0].name.as_bytes());
         out.extend_from_slice(&[0, 0, 0]);
         out.extend_from_slice(&(parameters.len() as u16).to_be_bytes());
         for parameter in parameters {
@@ -271,18 +289,50 @@ impl PostgresConnection {
         end_message(out, at);
         out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04");
     }
+}
 
-    fn put_parse(&mut self, name: &str, sql: &str) {
-        let out = &mut self.transport.outbox;
-        let at = begin_message(out, b'P');
-        for text in [name, sql] {
-            out.extend_from_slice(text.as_bytes());
-            out.push(0);
+async fn read_answer(transport: &mut Transport) -> Result<Answer, Error> {
+    let mut parser = AnswerParser::default();
+    loop {
+        transport.fill().await?;
+        match step(transport, &mut parser, None)? {
+            Step::More => {}
+            Step::Done(answer) => return Ok(answer),
+            Step::WantsRows => return Err(protocol("the server asked for rows nobody offered")),
         }
-        out.extend_from_slice(&[0, 0]);
-        end_message(out, at);
-        out.extend_from_slice(b"S\0\0\0\x04");
     }
+}
+
+fn step(transport: &mut Transport, parser: &mut AnswerParser, on_row: Option<OnRow<'_>>) -> Result<Step, Error> {
+    match parser.feed(transport.unread(), on_row) {
+        Ok((consumed, step)) => {
+            transport.consume(consumed);
+            Ok(step)
+        }
+        Err(error) => {
+            // The parser returns a server's error at ReadyForQuery: nothing may follow it.
+            transport.discard();
+            Err(error)
+        }
+    }
+}
+
+fn put_query(out: &mut Vec<u8>, sql: &str) {
+    let at = begin_message(out, b'Q');
+    out.extend_from_slice(sql.as_bytes());
+    out.push(0);
+    end_message(out, at);
+}
+
+fn put_parse(out: &mut Vec<u8>, name: &str, sql: &str) {
+    let at = begin_message(out, b'P');
+    for text in [name, sql] {
+        out.extend_from_slice(text.as_bytes());
+        out.push(0);
+    }
+    out.extend_from_slice(&[0, 0]);
+    end_message(out, at);
+    out.extend_from_slice(b"S\0\0\0\x04");
 }
 
 impl Connection for PostgresConnection {
@@ -292,26 +342,32 @@ impl Connection for PostgresConnection {
 
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
         let name = format!("s{}", self.statements.len());
-        self.put_parse(&name, sql);
-        self.transport.send()?;
-        let polled = self.transport.enter_set_up()?;
-        let answer = complete(self.read_answer());
-        self.transport.leave_set_up(polled)?;
+        let before = self.transport.enter_set_up()?;
+        put_parse(&mut self.transport.outbox, &name, sql);
+        let sent = self.transport.send();
+        let answer = sent.and_then(|()| complete(read_answer(&mut self.transport)));
+        self.transport.leave_set_up(before)?;
         answer?;
-        self.statements.push(name);
+        self.statements.push(Prepared { name: name.into(), sql: sql.into() });
         Ok(Statement(self.statements.len() - 1))
     }
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
         self.put_execute(statement, parameters);
         self.transport.send()?;
-        self.read_answer().await
+        read_answer(&mut self.transport).await
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
-        self.put_query(sql);
+        put_query(&mut self.transport.outbox, sql);
         self.transport.send()?;
-        self.read_answer().await
+        read_answer(&mut self.transport).await
+    }
+
+    fn reconnect(&mut self, timeout: Duration) -> Result<(), Error> {
+        let limit = self.transport.limit();
+        let restored = self.restore(timeout);
+        self.transport.settle(restored, limit)
     }
 }
 

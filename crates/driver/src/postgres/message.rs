@@ -101,6 +101,8 @@ impl AnswerParser {
                             }
                         }
                         b'C' => self.complete(body),
+                        // Behind a farewell comes the end of the connection, not ReadyForQuery.
+                        b'E' if is_fatal(body) => return Err(farewell(body)),
                         b'E' => self.error = Some(server_error(body)),
                         b'G' => return Ok((at, Step::WantsRows)),
                         b'Z' => return self.error.take().map_or(Ok((at, Step::Done(self.answer))), Err),
@@ -130,26 +132,42 @@ impl AnswerParser {
     }
 }
 
-/// Fields of an ErrorResponse: `code:1 text\0 ... \0`; `C` is the SQLSTATE, `M` the message.
+/// One field of an ErrorResponse, which is `code:1 text\0 ... \0`; empty when it is not there.
+fn field(body: &[u8], wanted: u8) -> &[u8] {
+    body.split(|byte| *byte == 0).find_map(|field| (field.first() == Some(&wanted)).then(|| &field[1..])).unwrap_or(&[])
+}
+
+/// The server ends the session with this error. `V` is `S` untranslated, and older servers (before 9.6)
+/// have no `V`.
+fn is_fatal(body: &[u8]) -> bool {
+    let untranslated = field(body, b'V');
+    let severity = if untranslated.is_empty() { field(body, b'S') } else { untranslated };
+    severity == b"FATAL" || severity == b"PANIC"
+}
+
+/// `M` is the message, and `D` says more.
+fn message_of(body: &[u8]) -> String {
+    let detail = field(body, b'D');
+    let text = String::from_utf8_lossy(field(body, b'M')).into_owned();
+    if detail.is_empty() { text } else { format!("{text} ({})", String::from_utf8_lossy(detail)) }
+}
+
+fn farewell(body: &[u8]) -> Error {
+    Error::farewell(Code::new(field(body, b'C')), &message_of(body))
+}
+
+/// What an ErrorResponse says; `C` is the SQLSTATE. At a login even a refusal is fatal to the server, so
+/// there the severity means nothing.
 pub fn server_error(body: &[u8]) -> Error {
-    let field = |wanted: u8| {
-        body.split(|byte| *byte == 0)
-            .find_map(|field| (field.first() == Some(&wanted)).then(|| &field[1..]))
-            .unwrap_or(&[])
-    };
-    let code = Code::new(field(b'C'));
-    let message = || {
-        let detail = field(b'D');
-        let text = String::from_utf8_lossy(field(b'M')).into_owned();
-        if detail.is_empty() { text } else { format!("{text} ({})", String::from_utf8_lossy(detail)) }
-    };
+    let code = Code::new(field(body, b'C'));
     match code.as_str() {
         // Serialisation failure, deadlock detected.
         "40001" | "40P01" => Error::Retryable { code },
         "23505" => Error::Duplicate { code },
-        // Shutdown, crash of another backend, not accepting connections now.
-        "57P01" | "57P02" | "57P03" => Error::Lost(format!("server error {code}: {}", message())),
-        _ => Error::Refused { code, message: message() },
+        // Idle in a transaction for too long, shutdown, crash of another backend, not accepting
+        // connections now, idle for too long.
+        "25P03" | "57P01" | "57P02" | "57P03" | "57P05" => farewell(body),
+        _ => Error::Refused { code, message: message_of(body) },
     }
 }
 

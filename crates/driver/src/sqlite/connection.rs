@@ -1,36 +1,53 @@
 //! One SQLite connection behind the same trait as the wire protocols.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, ffi};
 
-use crate::transport::Closer;
-use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, Statement, Value};
+use crate::closer::{Closer, Slot};
+use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, Statement, Tls, Value};
 
 pub struct SqliteConnection {
     // Declared before `connection`, because fields are dropped in order and statements need it.
     statements: Vec<rusqlite::Statement<'static>>,
     connection: Box<rusqlite::Connection>,
+    slot: Slot,
+    /// What it takes to open the file again: where it is, what every connection says first, the statements.
+    path: PathBuf,
+    on_connect: Vec<String>,
+    texts: Vec<String>,
 }
 
 impl SqliteConnection {
     pub fn connect(endpoint: &Endpoint, login: &Login, busy_timeout: Duration) -> Result<SqliteConnection, Error> {
         let Endpoint::File(path) = endpoint else {
-            return Err(Error::Lost("SQLite opens files and knows no server".to_owned()));
+            return Err(Error::lost("SQLite opens files and knows no server"));
         };
-        let connection = open(path).map_err(typed)?;
-        connection.busy_timeout(busy_timeout).map_err(typed)?;
-        let connection = SqliteConnection { statements: Vec::new(), connection: Box::new(connection) };
-        for sql in &login.on_connect {
-            connection.run(sql)?;
+        if login.tls != Tls::Off {
+            return Err(Error::lost("SQLite has no connection to encrypt; leave tls off"));
         }
+        let connection = open(path, busy_timeout)?;
+        let connection = SqliteConnection {
+            statements: Vec::new(),
+            connection: Box::new(connection),
+            slot: Slot::default(),
+            path: path.clone(),
+            on_connect: login.on_connect.clone(),
+            texts: Vec::new(),
+        };
+        connection.begin()?;
         Ok(connection)
     }
 
+    fn begin(&self) -> Result<(), Error> {
+        self.slot.fill_sqlite(self.connection.get_interrupt_handle())?;
+        self.on_connect.iter().try_for_each(|sql| self.run(sql).map(|_| ()))
+    }
+
     pub fn closer(&self) -> Closer {
-        Closer::Sqlite(self.connection.get_interrupt_handle())
+        Closer::of(&self.slot)
     }
 
     /// Runs one statement outside measured time; rows are thrown away.
@@ -64,7 +81,8 @@ impl SqliteConnection {
 
     /// What `execute` does; it never waits for an event loop.
     pub(crate) fn step(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
-        let statement = &mut self.statements[statement.0];
+        let statement = self.statements.get_mut(statement.0);
+        let statement = statement.ok_or_else(|| Error::lost("there is no connection; reconnect first"))?;
         for (index, parameter) in parameters.iter().enumerate() {
             let value = match parameter {
                 Value::Int(value) => ValueRef::Integer(*value),
@@ -80,11 +98,13 @@ impl SqliteConnection {
     }
 }
 
-fn open(path: &Path) -> Result<rusqlite::Connection, rusqlite::Error> {
+fn open(path: &Path, busy_timeout: Duration) -> Result<rusqlite::Connection, Error> {
     use rusqlite::OpenFlags;
     // Each connection stays on one thread, so SQLite's own mutex would be pure cost.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    rusqlite::Connection::open_with_flags(path, flags)
+    let connection = rusqlite::Connection::open_with_flags(path, flags).map_err(typed)?;
+    connection.busy_timeout(busy_timeout).map_err(typed)?;
+    Ok(connection)
 }
 
 fn step_through(statement: &mut rusqlite::Statement<'_>) -> Result<u64, Error> {
@@ -112,7 +132,7 @@ fn typed(error: rusqlite::Error) -> Error {
     let code = Code::number(failure.extended_code.clamp(0, i32::from(u16::MAX)) as u16);
     match (failure.code, failure.extended_code) {
         (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => Error::Retryable { code },
-        (ErrorCode::OperationInterrupted, _) => Error::Lost("interrupted".to_owned()),
+        (ErrorCode::OperationInterrupted, _) => Error::lost("interrupted"),
         (_, ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_UNIQUE) => Error::Duplicate { code },
         _ => Error::Refused { code, message: message.clone().unwrap_or_else(|| error.to_string()) },
     }
@@ -124,7 +144,9 @@ impl Connection for SqliteConnection {
     }
 
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
-        self.add(sql)
+        let statement = self.add(sql)?;
+        self.texts.push(sql.to_owned());
+        Ok(statement)
     }
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
@@ -137,5 +159,15 @@ impl Connection for SqliteConnection {
         let rows = step_through(&mut statement)?;
         let affected = if statement.readonly() { 0 } else { self.connection.changes() };
         Ok(Answer { rows, affected, returns_rows })
+    }
+
+    /// Opens the file again; `timeout` becomes the busy time-out, as it was at the first time.
+    fn reconnect(&mut self, timeout: Duration) -> Result<(), Error> {
+        let connection = open(&self.path, timeout)?;
+        // Statements end before the connection they borrow.
+        self.statements.clear();
+        *self.connection = connection;
+        self.begin()?;
+        self.texts.clone().iter().try_for_each(|sql| self.add(sql).map(|_| ()))
     }
 }

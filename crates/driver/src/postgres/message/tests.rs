@@ -72,7 +72,7 @@ fn errors_keep_code_message_and_detail() {
     let expected = Error::Refused { code: Code::new(b"22P02"), message: "invalid input (column id)".to_owned() };
     assert_eq!(server_error(body), expected);
     assert!(matches!(server_error(b"C23505\0Mduplicate key\0\0"), Error::Duplicate { .. }));
-    assert!(matches!(server_error(b"C57P01\0Mshutting down\0\0"), Error::Lost(_)));
+    assert!(matches!(server_error(b"C57P01\0Mshutting down\0\0"), Error::Lost { .. }));
 }
 
 #[test]

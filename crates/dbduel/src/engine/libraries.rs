@@ -1,0 +1,314 @@
+//! The shared libraries of a fetched server: what the machine lacks lies beside it.
+//!
+//! A server whose libraries are merely missing gets them in a folder for `LD_LIBRARY_PATH`. One that
+//! this machine's loader cannot load at all (32-bit, or built for a newer libc) gets a loader of its
+//! own, and a launcher in its place: a script that runs the server by that loader, in the same
+//! process. What must stay true: nothing is installed, and the launcher works wherever its tree is
+//! moved to.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use super::apt::Apt;
+use super::cache::read_folder;
+use super::provision::make_readable;
+
+/// Libraries that a plain machine may lack, and the Debian packages that hold them, by age.
+const LIBRARIES: &[(&str, &[&str])] = &[
+    ("libaio.so.1", &["libaio1", "libaio1t64"]),
+    ("libnuma.so.1", &["libnuma1"]),
+    ("libatomic.so.1", &["libatomic1"]),
+    ("libncurses.so.5", &["libncurses5"]),
+    ("libtinfo.so.5", &["libtinfo5"]),
+    ("libcrypt.so.1", &["libcrypt1"]),
+    ("libsystemd.so.0", &["libsystemd0"]),
+    ("liblzma.so.5", &["liblzma5"]),
+    ("liblz4.so.1", &["liblz4-1"]),
+    ("libgcc_s.so.1", &["libgcc-s1"]),
+    ("libstdc++.so.6", &["libstdc++6"]),
+    ("libz.so.1", &["zlib1g"]),
+    ("libpcre2-8.so.0", &["libpcre2-8-0"]),
+];
+
+/// The folder beside a server that holds the libraries this machine lacks.
+fn library_folder(root: &Path) -> PathBuf {
+    root.join("dbduel-libraries")
+}
+
+/// What `LD_LIBRARY_PATH` must name for a server of this cache.
+pub(super) fn libraries_of(root: &Path) -> Vec<PathBuf> {
+    Some(library_folder(root)).into_iter().filter(|folder| folder.is_dir()).collect()
+}
+
+/// Puts every library that the loader does not find beside the server.
+pub(super) fn supply_libraries(root: &Path, server: &Path, scratch: &Path, progress: &dyn Fn(&str)) -> Result<()> {
+    let folder = library_folder(root);
+    let unpacked = scratch.join("libraries");
+    let mut apt = None;
+    for name in missing_libraries(server, &[])? {
+        fs::create_dir_all(&folder)?;
+        if let Some(own) = find_below(root, &name)? {
+            // Some packages bring a library but no way to find it.
+            fs::copy(own, folder.join(&name))?;
+            continue;
+        }
+        let apt = match &mut apt {
+            Some(apt) => apt,
+            None => apt.insert(Apt::open(None, "amd64", scratch).with_context(|| format!("the server needs {name}"))?),
+        };
+        unpack_package_with(&name, apt, &unpacked, progress)?;
+        adopt_library(&name, &unpacked, &folder)?;
+    }
+    let missing = missing_libraries(server, &libraries_of(root))?;
+    ensure!(
+        missing.is_empty(),
+        "{} still lacks {}; install the packages that hold them",
+        server.display(),
+        missing.join(", ")
+    );
+    Ok(())
+}
+
+fn missing_libraries(server: &Path, libraries: &[PathBuf]) -> Result<Vec<String>> {
+    let mut command = Command::new("ldd");
+    command.arg(server).env("LC_ALL", "C");
+    if !libraries.is_empty() {
+        command.env("LD_LIBRARY_PATH", std::env::join_paths(libraries)?);
+    }
+    let output = command.output().context("cannot run `ldd`; install libc-bin")?;
+    Ok(parse_missing(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// The names in lines such as `libaio.so.1 => not found`.
+fn parse_missing(ldd: &str) -> Vec<String> {
+    let mut names: Vec<String> = ldd
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix("=> not found"))
+        .map(|name| name.trim().to_owned())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The Debian packages that may hold a library, by age.
+fn packages_with(name: &str) -> Result<&'static [&'static str]> {
+    let packages = LIBRARIES.iter().find(|(library, _)| *library == name).map(|(_, packages)| *packages);
+    packages.with_context(|| format!("the server needs {name}; install the package that holds it"))
+}
+
+/// The first Debian package of the list that the suite has is unpacked, never installed.
+fn unpack_package_with(name: &str, apt: &Apt, into: &Path, progress: &dyn Fn(&str)) -> Result<()> {
+    let packages = packages_with(name)?;
+    let found = packages.iter().find(|package| apt.describe(&[package]).is_ok_and(|described| !described.is_empty()));
+    let package = found.with_context(|| {
+        format!("this machine's release has no {} for {name}; install the package that holds it", packages.join(" or "))
+    })?;
+    progress(&format!("fetching {package} for {name} (apt)"));
+    apt.unpack(&[package], into)
+}
+
+/// Takes a library out of an unpacked package under the name the server asks for. Newer Debian
+/// calls libaio `libaio.so.1t64`; the functions the servers use did not change.
+fn adopt_library(name: &str, unpacked: &Path, folder: &Path) -> Result<()> {
+    let renamed = format!("{name}t64");
+    let file = match find_below(unpacked, name)? {
+        Some(file) => Some(file),
+        None => find_below(unpacked, &renamed)?,
+    };
+    let file = file.with_context(|| format!("the package holds no {name}"))?;
+    fs::copy(file, folder.join(name))?;
+    make_readable(folder)
+}
+
+fn find_below(folder: &Path, name: &str) -> Result<Option<PathBuf>> {
+    for entry in read_folder(folder)? {
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            if let Some(found) = find_below(&path, name)? {
+                return Ok(Some(found));
+            }
+        } else if entry.file_name() == name && path.is_file() {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
+}
+
+/// Where a 32-bit server's loader and libraries lie, below its folder.
+const PRIVATE_ROOT: &str = "i386";
+/// The names of the loaders that a private tree may bring.
+const LOADERS: &[&str] = &["ld-linux-x86-64.so.2", "ld-linux.so.2"];
+
+/// A server that is run by a loader of its own. All paths are relative to the server's folder.
+struct Launcher<'a> {
+    root: &'a Path,
+    /// The real server.
+    program: &'a Path,
+    /// The script that stands for it.
+    script: &'a Path,
+    /// The tree with the loader and the libraries.
+    libraries: &'a Path,
+}
+
+/// Whether a program is one for 32-bit processors, as its fifth byte says.
+pub(super) fn is_32_bit(program: &Path) -> Result<bool> {
+    let mut start = [0; 5];
+    File::open(program)?.read_exact(&mut start).with_context(|| format!("{} is no program", program.display()))?;
+    Ok(start == *b"\x7fELF\x01")
+}
+
+/// Gives a 32-bit server its loader and libraries, from this machine's own release. `server` is a
+/// launcher afterwards; the path returned is the server itself.
+pub(super) fn supply_32_bit(root: &Path, server: &Path, scratch: &Path, progress: &dyn Fn(&str)) -> Result<PathBuf> {
+    progress("fetching 32-bit libraries (apt)");
+    let apt = Apt::open(None, "i386", scratch)?;
+    let private = root.join(PRIVATE_ROOT);
+    // With what it depends on: it opens `libgcc_s.so.1` when a thread ends, which no loader foresees.
+    let basic = apt.with_libraries("libc6")?;
+    apt.unpack(&basic.keys().collect::<Vec<_>>(), &private)?;
+    let program = private.join(server.file_name().context("a server has a name")?);
+    fs::rename(server, &program)?;
+    let inside = |path: &Path| path.strip_prefix(root).map(Path::to_owned).context("the server lies in its folder");
+    let (program_inside, script) = (inside(&program)?, inside(server)?);
+    let launcher = Launcher { root, program: &program_inside, script: &script, libraries: Path::new(PRIVATE_ROOT) };
+    for name in launcher.missing()? {
+        unpack_package_with(&name, &apt, &private, progress)?;
+    }
+    launcher.finish()?;
+    Ok(program)
+}
+
+/// Makes a server that came with its own loader and libraries run by them.
+pub(super) fn launch_privately(root: &Path, program: &Path, script: &Path) -> Result<()> {
+    Launcher { root, program, script, libraries: Path::new("usr") }.finish()
+}
+
+impl Launcher<'_> {
+    /// Writes the script, once nothing is missing.
+    fn finish(&self) -> Result<()> {
+        let missing = self.missing()?;
+        ensure!(missing.is_empty(), "{} still lacks {}", self.program.display(), missing.join(", "));
+        let script = self.root.join(self.script);
+        fs::write(&script, self.text()?)?;
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+        make_readable(self.root)
+    }
+
+    fn text(&self) -> Result<String> {
+        let up = "/..".repeat(self.script.components().count() - 1);
+        let place = |path: &Path| format!("$root/{}", path.display());
+        let libraries: Vec<String> = self.folders()?.iter().map(|folder| place(folder)).collect();
+        // `exec`: the process that was started is the server itself.
+        Ok(format!(
+            "#!/bin/sh\n# Made by dbduel: runs the server by the loader and the libraries beside it.\n\
+             root=\"${{0%/*}}{up}\"\nexec \"{}\" --library-path \"{}\" \"{}\" \"$@\"\n",
+            place(&self.loader()?),
+            libraries.join(":"),
+            place(self.program)
+        ))
+    }
+
+    fn loader(&self) -> Result<PathBuf> {
+        let found = self.folders()?.into_iter().flat_map(|folder| LOADERS.iter().map(move |name| folder.join(name)));
+        let found = found.into_iter().find(|loader| self.root.join(loader).is_file());
+        found.with_context(|| format!("no loader lies below {}", self.root.join(self.libraries).display()))
+    }
+
+    /// The folders where Debian's packages put libraries, those of a processor first.
+    fn folders(&self) -> Result<Vec<PathBuf>> {
+        let mut folders = Vec::new();
+        for part in ["lib", "usr/lib", "lib64"].map(|part| self.libraries.join(part)) {
+            let inside = read_folder(&self.root.join(&part))?.into_iter().map(|entry| part.join(entry.file_name()));
+            folders.extend(inside.filter(|folder| folder.to_string_lossy().ends_with("-linux-gnu")));
+            folders.push(part);
+        }
+        folders.retain(|folder| self.root.join(folder).is_dir());
+        Ok(folders)
+    }
+
+    /// The libraries that the private loader does not find.
+    fn missing(&self) -> Result<Vec<String>> {
+        let folders = self.folders()?.into_iter().map(|folder| self.root.join(folder));
+        let mut command = Command::new(self.root.join(self.loader()?));
+        command.arg("--library-path").arg(std::env::join_paths(folders)?).arg(self.root.join(self.program));
+        // As `ldd` does it; the loader's own `--list` stops at the first library that is missing.
+        command.env("LD_TRACE_LOADED_OBJECTS", "1");
+        let output = command.env_remove("LD_LIBRARY_PATH").output();
+        let output =
+            output.context("this machine cannot run the server's own loader; its kernel may lack 32-bit support")?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let names = parse_missing(&said);
+        // It also fails where a library is found and lacks something, which no other package cures.
+        ensure!(
+            output.status.success() || !names.is_empty(),
+            "the server's own loader cannot load {}: {}",
+            self.program.display(),
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+        Ok(names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_loader_misses_is_named() {
+        let ldd = "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibaio.so.1 => not found\n\
+                   \tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x1)\n\tlibnuma.so.1 => not found\n\
+                   \tlibaio.so.1 => not found\n";
+        assert_eq!(parse_missing(ldd), ["libaio.so.1", "libnuma.so.1"]);
+        assert!(parse_missing("\tstatically linked\n").is_empty());
+    }
+
+    #[test]
+    fn a_library_with_the_newer_name_is_adopted_under_the_old_one() {
+        let base = tempfile::tempdir().unwrap();
+        let (unpacked, folder) = (base.path().join("deb/usr/lib"), base.path().join("lib"));
+        fs::create_dir_all(&unpacked).unwrap();
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(unpacked.join("libaio.so.1t64"), "elf").unwrap();
+        adopt_library("libaio.so.1", &base.path().join("deb"), &folder).unwrap();
+        assert_eq!(fs::read_to_string(folder.join("libaio.so.1")).unwrap(), "elf");
+    }
+
+    #[test]
+    fn a_launcher_runs_its_server_by_the_loader_beside_it_wherever_it_lies() {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().join("server");
+        for folder in ["usr/bin", "usr/sbin", "usr/lib/x86_64-linux-gnu"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        // A loader that says what it was told; asked to list, it misses nothing.
+        let loader = root.join("usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2");
+        fs::write(&loader, "#!/bin/sh\necho \"$@\"\n").unwrap();
+        fs::set_permissions(&loader, fs::Permissions::from_mode(0o755)).unwrap();
+        launch_privately(&root, Path::new("usr/sbin/mysqld"), Path::new("usr/bin/mysqld")).unwrap();
+        let moved = base.path().join("moved");
+        fs::rename(&root, &moved).unwrap();
+        let output = Command::new(moved.join("usr/bin/mysqld")).args(["--a", "b"]).output().unwrap();
+        let up = format!("{}/usr/bin/../..", moved.display());
+        let expected =
+            format!("--library-path {up}/usr/lib/x86_64-linux-gnu:{up}/usr/lib {up}/usr/sbin/mysqld --a b\n");
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_32_bit_program_is_told_by_its_header() {
+        let base = tempfile::tempdir().unwrap();
+        let check = |bytes: &[u8], expected| {
+            fs::write(base.path().join("p"), bytes).unwrap();
+            assert_eq!(is_32_bit(&base.path().join("p")).unwrap(), expected);
+        };
+        check(b"\x7fELF\x01\x01", true);
+        check(b"\x7fELF\x02\x01", false);
+        check(b"#!/bin/sh", false);
+    }
+}

@@ -1,0 +1,182 @@
+//! What a trial runs on: a server started for it on a copy of the data, or one that runs anyway.
+//!
+//! The steps of a trial are the same on both; what each step means differs, and stands here.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use driver::{Admin, Dialect};
+use load::Target;
+
+use super::{Trial, dataset, hosted_tables};
+use crate::engine::{
+    Hosted, Installation, Purpose, Server, Snapshot, StartOptions, WorkFolder, apply_page_cache, resident_fraction,
+};
+use crate::observe::Subject;
+
+/// Where a trial takes place.
+pub enum Ground<'a> {
+    /// A server of dbduel's own, with the data it starts from.
+    Managed {
+        installation: &'a Installation,
+        settings: &'a BTreeMap<String, String>,
+        snapshot: &'a Snapshot,
+        work: &'a WorkFolder,
+    },
+    Hosted(&'a Hosted),
+}
+
+/// A server that answers.
+pub enum Running<'a> {
+    Managed(Box<Server>),
+    Hosted(&'a Hosted),
+}
+
+impl<'a> Ground<'a> {
+    /// The engine lives inside dbduel: its work is the client's.
+    pub fn is_embedded(&self) -> bool {
+        match self {
+            Ground::Managed { installation, .. } => installation.is_embedded(),
+            Ground::Hosted(hosted) => hosted.is_embedded(),
+        }
+    }
+
+    /// Fresh data. Of a data directory, as much is in the page cache as the policy wants, and the
+    /// share that is comes back.
+    pub(super) fn restore(&self, trial: &Trial) -> Result<Option<f64>> {
+        match self {
+            Ground::Managed { snapshot, work, .. } => {
+                let data = data_folder(work);
+                dataset::remove(&data)?;
+                snapshot.restore(&data)?;
+                apply_page_cache(trial.method.page_cache, &data)?;
+                resident_fraction(&data).map(Some)
+            }
+            Ground::Hosted(hosted) => {
+                freshen(hosted, trial)?;
+                if trial.workload.writes() {
+                    hosted_tables::spend(hosted, trial.workload.as_ref())?;
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// As [`Ground::restore`], for a look that measures nothing.
+    pub(super) fn lay_out(&self, trial: &Trial) -> Result<()> {
+        match self {
+            Ground::Managed { snapshot, work, .. } => {
+                let data = data_folder(work);
+                dataset::remove(&data)?;
+                snapshot.restore(&data)?;
+                Ok(())
+            }
+            Ground::Hosted(hosted) => freshen(hosted, trial),
+        }
+    }
+
+    pub(super) fn start(&self, trial: &Trial) -> Result<Running<'a>> {
+        let (installation, settings, work) = match self {
+            Ground::Managed { installation, settings, work, .. } => (installation, settings, work),
+            Ground::Hosted(hosted) => return Ok(Running::Hosted(hosted)),
+        };
+        let options = StartOptions {
+            settings,
+            max_clients: trial.clients_max,
+            data: &data_folder(work),
+            log: &trial.folder.join("server.log"),
+            transport: trial.transport,
+            nuisance_seed: trial.planned.input_seed ^ u64::from(trial.planned.trial),
+            purpose: Purpose::Measure,
+            cores: &trial.seat.server_cpus,
+        };
+        Ok(Running::Managed(Box::new(Server::start(installation, &options, work)?)))
+    }
+}
+
+/// Where the load connects to a server of dbduel's own.
+pub(super) fn target(server: &Server) -> Target {
+    Target { dialect: server.dialect(), endpoint: server.endpoint().clone(), login: server.login().clone() }
+}
+
+fn data_folder(work: &WorkFolder) -> PathBuf {
+    work.path().join("data")
+}
+
+fn freshen(hosted: &Hosted, trial: &Trial) -> Result<()> {
+    hosted_tables::freshen(hosted, trial.workload.as_ref(), trial.interrupted, &mut |_, _| ())
+}
+
+impl Running<'_> {
+    pub fn dialect(&self) -> Dialect {
+        self.target().dialect
+    }
+
+    /// Where the load connects.
+    pub fn target(&self) -> Target {
+        match self {
+            Running::Managed(server) => {
+                Target { dialect: server.dialect(), endpoint: server.endpoint().clone(), login: server.login().clone() }
+            }
+            Running::Hosted(hosted) => hosted.target(),
+        }
+    }
+
+    /// What observers look at.
+    pub fn subject(&self) -> Subject {
+        match self {
+            Running::Managed(server) => Subject { server_pid: server.pid(), among_others: false },
+            Running::Hosted(hosted) => Subject { server_pid: None, among_others: hosted.is_on_this_host() },
+        }
+    }
+
+    /// A blocking session in the workload's database.
+    pub fn session(&self) -> Result<Admin> {
+        match self {
+            Running::Managed(server) => dataset::session(server),
+            Running::Hosted(hosted) => hosted.session(),
+        }
+    }
+
+    /// As the server itself says.
+    pub fn version(&self) -> &str {
+        match self {
+            Running::Managed(server) => server.version(),
+            Running::Hosted(hosted) => hosted.version(),
+        }
+    }
+
+    /// All settings that can be seen.
+    pub fn effective_settings(&self) -> &BTreeMap<String, String> {
+        match self {
+            Running::Managed(server) => server.effective_settings(),
+            Running::Hosted(hosted) => hosted.settings(),
+        }
+    }
+
+    /// What a commit promises with these settings: `D3` … `D0`.
+    pub fn durability_class(&self) -> &'static str {
+        match self {
+            Running::Managed(server) => server.durability_class(),
+            Running::Hosted(hosted) => hosted.durability_class(),
+        }
+    }
+
+    /// Whether the server is still there; says how it ended if not. Of a target only a login would
+    /// tell, and the lost connection has told as much.
+    pub(super) fn check_alive(&mut self) -> Result<()> {
+        match self {
+            Running::Managed(server) => server.check_alive(),
+            Running::Hosted(_) => Ok(()),
+        }
+    }
+
+    /// Ends the trial's own server; a target goes on.
+    pub fn stop(self) -> Result<()> {
+        match self {
+            Running::Managed(server) => server.stop(),
+            Running::Hosted(_) => Ok(()),
+        }
+    }
+}

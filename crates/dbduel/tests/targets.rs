@@ -1,0 +1,238 @@
+//! Contenders that name a server which dbduel does not manage, from outside.
+//!
+//! SQLite files are targets too, so most needs no server; MariaDB and PostgreSQL are started by the
+//! hidden `hold` of dbduel and reached by their URLs. One that is not on this machine is reported as
+//! skipped.
+
+#[allow(dead_code, reason = "each file of tests uses its part of it")]
+mod support;
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use rusqlite::Connection;
+use serde_json::Value;
+use support::Place;
+
+const METHOD: &str = "sweep.clients = [2]\n\
+    method = { preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = 2 }\n";
+
+fn experiment(workload: &str, contenders: &[&str]) -> String {
+    let contenders: Vec<String> = contenders.iter().map(|one| format!("{{ {one} }}")).collect();
+    format!("contender = [{}]\nworkload = {{ name = \"{workload}\", rows = 500 }}\n{METHOD}", contenders.join(", "))
+}
+
+/// An empty database file, and the contender that names it.
+fn sqlite_target(place: &Place, name: &str) -> (Connection, String) {
+    let file = place.path().join(format!("{name}.db"));
+    let database = Connection::open(&file).unwrap();
+    // An empty file is made by the first change of it.
+    database.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE mine (x); INSERT INTO mine VALUES (7);").unwrap();
+    (database, format!("name = \"{name}\", target = \"sqlite://{}\"", file.display()))
+}
+
+fn count(database: &Connection, table: &str) -> i64 {
+    database.query_row(&format!("SELECT COUNT(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+}
+
+fn trials(place: &Place) -> Vec<Value> {
+    place.records().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn targets_and_managed_servers_compete_and_what_is_not_known_is_absent() {
+    let place = Place::new();
+    let (database, target) = sqlite_target(&place, "mine");
+    place.write("try.toml", &experiment("oltp_read_write", &["engine = \"sqlite\"", &target]));
+    let (said, _) = place.expect(0, &["run", "try.toml"]);
+    assert!(said.contains("not managed (confirmed): dbduel does not manage these servers"), "{said}");
+    place.assert_every_trial_ran_once();
+    for trial in trials(&place) {
+        assert_eq!(trial["status"], "ok", "{trial}");
+        // A data directory of our own has a share in the page cache; a target has no data directory.
+        let is_known = trial["metrics"]["data_resident_share"].is_number();
+        assert_eq!(is_known, trial["contender"] == "sqlite", "{trial}");
+    }
+    let contender = &place.json("plan.json")["contenders"][1];
+    let (url, storage) = (contender["target"].as_str().unwrap(), &contender["storage"]);
+    assert!(url.starts_with("sqlite:///") && storage == "its own", "{contender}");
+    assert!(place.json("plan.json")["contenders"][0].get("target").is_none());
+    assert_eq!((count(&database, "sbtest1"), count(&database, "mine")), (500, 1));
+    place.expect(0, &["report", "last", "--format", "html"]);
+}
+
+#[test]
+fn a_table_that_dbduel_did_not_make_is_lost_only_where_the_user_says_so() {
+    let place = Place::new();
+    let (database, target) = sqlite_target(&place, "mine");
+    database.execute_batch("CREATE TABLE sbtest1 (x); INSERT INTO sbtest1 VALUES (1), (2)").unwrap();
+    let file = |target: &str| {
+        experiment("oltp_point_select", &["engine = \"sqlite\"", "name = \"twin\", engine = \"sqlite\"", target])
+    };
+    place.write("try.toml", &file(&target));
+    let (_, said) = place.expect(4, &["run", "try.toml"]);
+    assert!(
+        said.contains("cannot prepare contender `mine`") && said.contains("`sbtest1` that dbduel did not make"),
+        "{said}"
+    );
+    assert_eq!(count(&database, "sbtest1"), 2);
+    // The others were measured all the same.
+    let measured = trials(&place).iter().filter(|trial| trial["status"] == "ok").count();
+    assert_eq!(measured, 2 * 2);
+    std::fs::remove_dir_all(place.path().join("runs")).unwrap();
+    place.write("try.toml", &file(&format!("{target}, overwrite = true")));
+    place.expect(0, &["run", "try.toml"]);
+    assert_eq!(count(&database, "sbtest1"), 500);
+}
+
+/// Runs two trials on a target; gives how often its table was loaded, and its state in the end.
+fn loads(workload: &str) -> (i64, String) {
+    let place = Place::new();
+    let (database, target) = sqlite_target(&place, "mine");
+    // dbduel writes a row down as fresh after each load of its table.
+    let witness = "CREATE TABLE loads (state); \
+        CREATE TABLE dbduel_meta (name VARCHAR(64) NOT NULL PRIMARY KEY, data VARCHAR(64), state VARCHAR(64)); \
+        CREATE TRIGGER witness AFTER INSERT ON dbduel_meta WHEN NEW.state LIKE 'fresh %' \
+        BEGIN INSERT INTO loads VALUES (NEW.state); END;";
+    database.execute_batch(witness).unwrap();
+    place.write("try.toml", &experiment(workload, &["engine = \"sqlite\"", &target]));
+    place.expect(0, &["run", "try.toml"]);
+    assert_eq!(trials(&place).iter().filter(|trial| trial["contender"] == "mine").count(), 2);
+    let state = "SELECT state FROM dbduel_meta WHERE name = 'sbtest1'";
+    (count(&database, "loads"), database.query_row(state, [], |row| row.get(0)).unwrap())
+}
+
+#[test]
+fn tables_are_fresh_before_each_trial_that_writes() {
+    // The last trial wrote: whoever comes next loads again.
+    assert_eq!(loads("oltp_write_only"), (2, "used".to_owned()));
+}
+
+#[test]
+fn tables_are_loaded_once_where_the_workload_only_reads() {
+    let (loads, state) = loads("oltp_point_select");
+    assert!(loads == 1 && state.starts_with("fresh "), "{loads} {state}");
+}
+
+#[test]
+fn the_plan_names_targets_without_passwords_and_changes_with_them() {
+    let place = Place::new();
+    let plan = |url: &str| {
+        place.write(
+            "try.toml",
+            &experiment("oltp_point_select", &["engine = \"sqlite\"", &format!("name = \"t\", target = \"{url}\"")]),
+        );
+        let (said, _) = place.expect(0, &["plan", "try.toml", "--json"]);
+        assert!(!said.contains("hunter"), "{said}");
+        serde_json::from_str::<Value>(&said).unwrap()["plan_hash"].as_str().unwrap().to_owned()
+    };
+    let first = plan("mysql://app:hunter2@db/x");
+    assert_eq!(first, plan("mysql://app:hunter3@db/x"));
+    assert_ne!(first, plan("mysql://app:hunter2@other/x"));
+}
+
+/// A server that lives until its standard input ends.
+struct Held {
+    child: Child,
+    input: Option<ChildStdin>,
+    reached_by: Value,
+}
+
+impl Held {
+    /// None, and a line that says so, where this machine has no such server.
+    fn start(place: &Place, kind: &str, options: &[&str]) -> Option<Held> {
+        let (listed, _) = place.expect(0, &["list", "engines", "--json"]);
+        let listed: Value = serde_json::from_str(&listed).unwrap();
+        let is_installed = |row: &Value| {
+            row["engine"].as_str().unwrap().starts_with(kind)
+                && row["source"].as_str().unwrap().starts_with("installed")
+        };
+        if !listed.as_array().unwrap().iter().any(is_installed) {
+            let skipped = format!("skipped: no {kind} is installed on this machine\n");
+            std::io::stderr().write_all(skipped.as_bytes()).unwrap();
+            return None;
+        }
+        let name = format!("{kind}@system");
+        let mut command: Command = place.command(&[&["__engines", "hold"], options, &[name.as_str()]].concat());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let (input, mut line) = (child.stdin.take(), String::new());
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Some(Held { child, input, reached_by: serde_json::from_str(&line).unwrap() })
+    }
+
+    fn is_alive(&self) -> bool {
+        Path::new(&format!("/proc/{}", self.reached_by["pid"])).exists()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.input = None;
+        let _ = self.child.wait();
+    }
+}
+
+/// Every byte that the only run of this place stored.
+fn stored(folder: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        bytes.extend(if entry.is_dir() { stored(&entry) } else { std::fs::read(&entry).unwrap() });
+    }
+    bytes
+}
+
+#[test]
+fn two_hosted_servers_compete_one_that_is_gone_does_not_stop_them_and_no_password_is_stored() {
+    let place = Place::new();
+    let Some(mariadb) = Held::start(&place, "mariadb", &[]) else { return };
+    let Some(postgres) = Held::start(&place, "postgres", &["--tcp"]) else { return };
+    let password = postgres.reached_by["password"].as_str().unwrap();
+    let maria = format!(
+        "name = \"maria\", target = \"mariadb://root@localhost/sbtest?socket={}\"",
+        mariadb.reached_by["socket"].as_str().unwrap()
+    );
+    let pg = format!(
+        "name = \"pg\", target = \"postgres://postgres:{password}@127.0.0.1:{}/sbtest\"",
+        postgres.reached_by["port"]
+    );
+    // Nobody listens at port 1.
+    let gone = "name = \"gone\", target = \"mysql://app@127.0.0.1:1/x\"";
+    place.write("try.toml", &experiment("oltp_read_write", &[&maria, &pg, gone]));
+    let (_, said) = place.expect(4, &["run", "try.toml"]);
+    assert!(said.contains("cannot prepare contender `gone`: cannot log in to mysql://app@127.0.0.1:1/x"), "{said}");
+    for trial in trials(&place) {
+        assert_eq!(trial["status"] == "ok", trial["contender"] != "gone", "{trial}");
+        // Nothing measured is nothing written down, above all no zero.
+        let metrics = trial["metrics"].as_object().unwrap();
+        assert!(!metrics.contains_key("cpu_us_per_tx") && !metrics.contains_key("server_cpu_user_s"), "{trial}");
+        assert!(!metrics.contains_key("host_foreign_cpu_share"), "{trial}");
+    }
+    let facts = place.json("run.json");
+    assert!(facts["contenders"]["pg"]["version"].as_str().unwrap().starts_with("1"), "{facts}");
+    assert_eq!(facts["contenders"]["maria"]["durability_class"], "D3");
+    assert!(mariadb.is_alive() && postgres.is_alive());
+    let kept = stored(&place.run().unwrap());
+    assert!(!kept.windows(password.len()).any(|bytes| bytes == password.as_bytes()));
+}
+
+#[test]
+fn a_run_with_a_masked_password_goes_on_when_it_is_given_again() {
+    let place = Place::new();
+    let Some(postgres) = Held::start(&place, "postgres", &["--tcp"]) else { return };
+    let (password, port) = (postgres.reached_by["password"].as_str().unwrap(), &postgres.reached_by["port"]);
+    let pg = format!("name = \"pg\", target = \"postgres://postgres:{password}@127.0.0.1:{port}/sbtest\"");
+    let twin = "name = \"twin\", engine = \"sqlite\"";
+    place.write("try.toml", &experiment("oltp_point_select", &["engine = \"sqlite\"", twin, &pg]));
+    place.expect(0, &["run", "try.toml"]);
+    // As if the run had been cut off in its last trial.
+    let run = place.run().unwrap();
+    let records = place.records();
+    std::fs::write(run.join("trials.ndjson"), records[..records.len() - 3].concat()).unwrap();
+    let (_, said) = place.expect(4, &["run", "--resume", "last"]);
+    assert!(said.contains("DBDUEL_PASSWORD"), "{said}");
+    std::fs::write(run.join("trials.ndjson"), records[..records.len() - 3].concat()).unwrap();
+    let output = place.command(&["run", "--resume", "last"]).env("DBDUEL_PASSWORD", password).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", support::text(&output.stderr));
+    assert!(trials(&place).iter().all(|trial| trial["status"] == "ok"));
+}

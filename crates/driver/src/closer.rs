@@ -1,0 +1,124 @@
+//! Ends a connection from another thread.
+//!
+//! A connection lends its socket by a [`Slot`], and puts the next one there when it reconnects, so a closer
+//! made at the beginning works to the end, and costs no descriptor of its own. The lock is taken when a
+//! socket comes or goes, never by a statement.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::Error;
+
+/// Where a connection keeps what can be closed: a socket, or the handle of a library.
+#[derive(Default)]
+pub(crate) struct Slot(Arc<Mutex<Inner>>);
+
+#[derive(Default)]
+struct Inner {
+    closed: bool,
+    held: Option<Held>,
+}
+
+enum Held {
+    Socket(OwnedFd),
+    Sqlite(rusqlite::InterruptHandle),
+}
+
+impl Held {
+    fn close(&self) {
+        match self {
+            // SAFETY: the descriptor is owned by this value, hence open.
+            Held::Socket(socket) => unsafe {
+                libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR);
+            },
+            Held::Sqlite(handle) => handle.interrupt(),
+        }
+    }
+}
+
+impl Slot {
+    /// Takes the socket of a new connection, unless there is to be none any more.
+    pub(crate) fn fill(&self, socket: OwnedFd) -> Result<(), Error> {
+        self.put(Held::Socket(socket))
+    }
+
+    pub(crate) fn fill_sqlite(&self, handle: rusqlite::InterruptHandle) -> Result<(), Error> {
+        self.put(Held::Sqlite(handle))
+    }
+
+    fn put(&self, held: Held) -> Result<(), Error> {
+        let mut inner = lock(&self.0);
+        if inner.closed {
+            return Err(Error::lost("this connection was closed for good"));
+        }
+        inner.held = Some(held);
+        Ok(())
+    }
+
+    /// Closes what is held; a closer then finds nothing to do.
+    pub(crate) fn clear(&self) {
+        lock(&self.0).held = None;
+    }
+}
+
+impl Drop for Slot {
+    /// The socket ends with its connection, however many closers remember it.
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Ends a connection from another thread: what waits on it fails with [`Error::Lost`].
+pub struct Closer(Arc<Mutex<Inner>>);
+
+impl Closer {
+    pub(crate) fn of(slot: &Slot) -> Closer {
+        Closer(Arc::clone(&slot.0))
+    }
+
+    /// Ends the connection for good: neither will it reconnect.
+    pub fn close(&self) {
+        let mut inner = lock(&self.0);
+        inner.closed = true;
+        if let Some(held) = &inner.held {
+            held.close();
+        }
+    }
+}
+
+fn lock(inner: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
+    inner.lock().expect("nobody panics while holding a slot")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn a_closer_ends_the_socket_that_came_after_it_was_made() {
+        let slot = Slot::default();
+        let closer = Closer::of(&slot);
+        let (first, _first_far) = UnixStream::pair().unwrap();
+        slot.fill(first.into()).unwrap();
+        let (second, mut far) = UnixStream::pair().unwrap();
+        slot.fill(second.into()).unwrap();
+        closer.close();
+        assert_eq!(far.read(&mut [0; 8]).unwrap(), 0, "the far end sees the end");
+        let (third, _third_far) = UnixStream::pair().unwrap();
+        assert!(matches!(slot.fill(third.into()), Err(Error::Lost { .. })), "closed is closed for good");
+    }
+
+    #[test]
+    fn a_dropped_connection_closes_its_socket_although_a_closer_remembers_it() {
+        let slot = Slot::default();
+        let closer = Closer::of(&slot);
+        let (near, mut far) = UnixStream::pair().unwrap();
+        slot.fill(near.into()).unwrap();
+        drop(slot);
+        assert_eq!(far.read(&mut [0; 8]).unwrap(), 0);
+        closer.close();
+    }
+}

@@ -1,0 +1,180 @@
+//! Encryption of one connection by rustls (TLS 1.2 and 1.3).
+//!
+//! What it does not do: client certificates, and the older versions that MySQL 5.5 and 5.6 speak. What must
+//! stay true: a connection that asked for encryption never sends its password, nor anything behind it, in clear.
+
+use std::io::{self, Read, Write};
+use std::os::fd::RawFd;
+use std::sync::{Arc, OnceLock};
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+use crate::transport::{receive, send};
+use crate::{Endpoint, Error, Tls};
+
+/// A session over one socket; the socket itself stays the transport's.
+pub(crate) struct Session(ClientConnection);
+
+impl Session {
+    /// Shakes hands over a socket that blocks, so within the time limit the socket has.
+    pub(crate) fn start(tls: Tls, endpoint: &Endpoint, socket: RawFd) -> Result<Session, Error> {
+        // Behind a socket file there is no host to check; the certificate then has to name this one.
+        let host = if let Endpoint::Tcp { host, .. } = endpoint { host } else { "localhost" };
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| Error::lost(format!("{host} is no name that a certificate could bear")))?;
+        let session = ClientConnection::new(configuration(tls)?, name);
+        let mut session = Session(session.map_err(|e| Error::lost(format!("no TLS session: {e}")))?);
+        let mut wire = Wire { socket, flags: 0 };
+        while session.0.is_handshaking() {
+            session.0.complete_io(&mut wire).map_err(|e| Error::lost(format!("the TLS handshake failed: {e}")))?;
+        }
+        Ok(session)
+    }
+
+    /// Encrypts and sends everything; a socket whose buffer is full is waited for.
+    pub(crate) fn send(&mut self, socket: RawFd, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            // rustls takes only so much before it wants to be emptied.
+            let taken = self.0.writer().write(bytes)?;
+            bytes = &bytes[taken..];
+            self.flush(socket)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, socket: RawFd) -> io::Result<()> {
+        while self.0.wants_write() {
+            match self.0.write_tls(&mut Wire { socket, flags: 0 }) {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Clear bytes for `room`; `flags` are those of the read from the socket. None at all is the end.
+    pub(crate) fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> io::Result<usize> {
+        loop {
+            match self.0.reader().read(room) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // An end without a farewell: servers hang up like that.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+                read => return read,
+            }
+            self.0.read_tls(&mut Wire { socket, flags })?;
+            self.0.process_new_packets().map_err(io::Error::other)?;
+            // Such as the answer to a change of keys.
+            self.flush(socket)?;
+        }
+    }
+}
+
+/// The socket as rustls wants to see it.
+struct Wire {
+    socket: RawFd,
+    flags: libc::c_int,
+}
+
+impl Read for Wire {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        // SAFETY: the transport lends its open socket for the length of one call.
+        count(unsafe { receive(self.socket, room, self.flags) })
+    }
+}
+
+impl Write for Wire {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // SAFETY: as above.
+        count(unsafe { send(self.socket, bytes, libc::MSG_NOSIGNAL) })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn count(returned: libc::c_long) -> io::Result<usize> {
+    usize::try_from(returned).map_err(|_| io::Error::last_os_error())
+}
+
+/// One configuration of each kind for all connections; roots are read from disk once.
+fn configuration(tls: Tls) -> Result<Arc<ClientConfig>, Error> {
+    static TRUSTING: OnceLock<Arc<ClientConfig>> = OnceLock::new();
+    static VERIFYING: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
+    match tls {
+        Tls::Verify => VERIFYING.get_or_init(verifying).clone().map_err(Error::lost),
+        Tls::Require | Tls::Off => Ok(Arc::clone(TRUSTING.get_or_init(trusting))),
+    }
+}
+
+fn builder() -> rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier> {
+    ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("the provider has cipher suites for TLS 1.2 and 1.3")
+}
+
+fn verifying() -> Result<Arc<ClientConfig>, String> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    let (usable, _) = roots.add_parsable_certificates(found.certs);
+    if usable == 0 {
+        let why: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
+        return Err(format!(
+            "no root certificate on this host to verify the server's by ({}); name a file of them in SSL_CERT_FILE",
+            why.join("; ")
+        ));
+    }
+    Ok(Arc::new(builder().with_root_certificates(roots).with_no_client_auth()))
+}
+
+fn trusting() -> Arc<ClientConfig> {
+    let config = builder().dangerous().with_custom_certificate_verifier(Arc::new(TrustAnyone)).with_no_client_auth();
+    Arc::new(config)
+}
+
+/// Encrypts towards whoever answers, as `sslmode=require` does: it keeps listeners out, not impostors.
+///
+/// Signatures are not looked at either: they would only prove that the unknown certificate's key is its
+/// own, and certificates of the oldest kind (version 1), which servers still make for themselves, could
+/// not be read for it.
+#[derive(Debug)]
+struct TrustAnyone;
+
+impl ServerCertVerifier for TrustAnyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        let provider: CryptoProvider = rustls::crypto::ring::default_provider();
+        provider.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,69 @@
+//! One trial of `oltp_read_write` on every server that is here: from the catalogue to a clean stop,
+//! through `dbduel run` itself.
+//!
+//! It measures nothing anybody should read: the point is that each server is provisioned, started,
+//! loaded, put under load, checked and stopped. A server that fails is named with its reason.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+/// Ends as soon as each contender had its turn; SQLite goes first, because a baseline must not fail.
+const METHOD: &str = "name = \"one trial each\"\nworkload = { name = \"oltp_read_write\", rows = 2000 }\n\
+    sweep.clients = [4]\n\
+    method = { preset = \"quick\", duration = \"1s\", warmup = \"0s\", blocks = 1 }\n";
+const BASELINE: &str = "sqlite";
+
+/// Tries the servers whose `kind@version` begins with `wanted`; prints a line for each.
+pub fn one_trial_each(wanted: &str, dbduel: &Path) -> Result<()> {
+    let servers = servers(wanted, dbduel)?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("catalogue.toml");
+    let contenders = std::iter::once(BASELINE).chain(servers.iter().map(String::as_str));
+    let contenders: Vec<String> = contenders.map(|engine| format!("[[contender]]\nengine = \"{engine}\"\n")).collect();
+    std::fs::write(&file, format!("{METHOD}{}", contenders.concat()))?;
+    let output = Command::new(dbduel)
+        .args(["run", "--json", "--accept-noisy", "--runs"])
+        .arg(folder.path())
+        .arg(&file)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()
+        .context("cannot start dbduel")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .with_context(|| format!("dbduel run ({}) printed no JSON\n{said}", output.status))?;
+    let failed = report["trials"].as_array().into_iter().flatten().filter(|trial| !tell(trial)).count();
+    ensure!(failed == 0, "{failed} of {} servers had no trial\n{said}", servers.len());
+    Ok(())
+}
+
+/// What `dbduel list engines` says is here, SQLite apart.
+fn servers(wanted: &str, dbduel: &Path) -> Result<Vec<String>> {
+    let output = Command::new(dbduel).args(["list", "engines", "--json"]).output().context("cannot start dbduel")?;
+    let listed: Value = serde_json::from_slice(&output.stdout).context("dbduel list engines printed no JSON")?;
+    let here = listed.as_array().context("the list is no array")?.iter().filter(|row| row["state"] == "here");
+    let names = here.filter_map(|row| row["engine"].as_str());
+    let names: Vec<String> =
+        names.filter(|name| !name.starts_with(BASELINE) && name.starts_with(wanted)).map(str::to_owned).collect();
+    if names.is_empty() && !wanted.is_empty() && !BASELINE.starts_with(wanted) {
+        bail!("no server here has a name that begins with {wanted}");
+    }
+    Ok(names)
+}
+
+/// Prints one trial, and whether it was one.
+fn tell(trial: &Value) -> bool {
+    let contender = trial["contender"].as_str().unwrap_or("?");
+    if trial["status"] == "ok" {
+        println!(
+            "ok       trial on {contender}: {} transactions, stopped clean",
+            trial["metrics"]["transactions.committed"]
+        );
+        return true;
+    }
+    println!("FAILED   trial on {contender}");
+    false
+}
