@@ -10,6 +10,7 @@ use super::{Script, load_afresh, run_clients};
 use crate::held::Held;
 
 const CLIENTS: u32 = 8;
+const EVENTS: u64 = 2000;
 
 const fn script(title: &'static str, workload: &'static str, options: &'static [(&str, &str)]) -> Script {
     Script { title, workload, options, sysbench: None }
@@ -44,7 +45,7 @@ const CHECKED: &[Script] = &[
 pub fn run(mariadb: &Held, postgres: &Held) -> Result<usize> {
     let mut wrong = 0;
     for server in [mariadb, postgres] {
-        for (script, events) in DEADLOCKS.iter().map(|s| (s, 4000)).chain(CHECKED.iter().map(|s| (s, 2000))) {
+        for (script, events) in DEADLOCKS.iter().chain(CHECKED).map(|script| (script, EVENTS)) {
             let mistakes = run_script(server, script, events)?;
             let verdict = if mistakes.is_empty() { "ok" } else { "WRONG" };
             let name = if server.dialect() == Dialect::MySql { "MariaDB" } else { "PostgreSQL" };
