@@ -6,6 +6,7 @@
 //! client, because retries would blur the counts. It measures no time.
 
 mod bulk;
+mod crowd;
 mod equality;
 mod expected;
 mod mariadb;
@@ -50,6 +51,7 @@ pub struct Script {
 }
 
 impl Script {
+    /// With the rows of the published measurement, where its options do not say how many.
     pub fn build(&self) -> Result<Arc<dyn Workload>> {
         let kind = load::workload_kind(self.workload).with_context(|| format!("no workload `{}`", self.workload))?;
         let value = |text: &str| match text {
@@ -58,7 +60,9 @@ impl Script {
             _ => text.parse().map_or(OptionValue::Text(text.to_owned()), OptionValue::Number),
         };
         let given = self.options.iter().map(|(name, text)| ((*name).to_owned(), value(text)));
-        let given = given.chain([("rows".to_owned(), OptionValue::Number(ROWS))]).collect();
+        let rows = kind.options.iter().filter(|spec| spec.name == "rows");
+        let rows = rows.map(|spec| (spec.name.to_owned(), OptionValue::Number(ROWS)));
+        let given = rows.chain(given).collect();
         Ok((kind.build)(&Options::new(kind.options, &given)?)?.into())
     }
 }
@@ -84,8 +88,10 @@ pub const OWN_COUNTS: [&str; 3] = ["client's reads", "client's writes", "client'
 
 pub fn run(options: &Conform, root: &Path) -> Result<()> {
     let dbduel = dbduel(root)?;
-    // Without its own cleaning up, which commits transactions that are not ours.
-    let postgres = Held::start_or_fail(&dbduel, "postgres@system", &["autovacuum=off"])?;
+    // Without its own cleaning up, which commits transactions that are not ours; and it looks for a
+    // deadlock only after a second, which is long when hundreds are made on purpose.
+    let settings = ["autovacuum=off", "deadlock_timeout=10ms"];
+    let postgres = Held::start_or_fail(&dbduel, "postgres@system", &settings)?;
     let mariadb = Held::start_or_fail(&dbduel, "mariadb@system", &[])?;
     if !sysbench::is_here() {
         println!("sysbench is not installed here: its column stays empty");
@@ -96,6 +102,7 @@ pub fn run(options: &Conform, root: &Path) -> Result<()> {
     if options.only.is_empty() {
         wrong += statements::run(&mariadb)?;
         wrong += bulk::run(&mariadb)?;
+        wrong += crowd::run(&mariadb, &postgres)?;
         wrong += equality::run(&mariadb, &postgres)?;
     }
     mariadb.stop()?;
@@ -158,8 +165,7 @@ pub fn run_clients(workload: &Arc<dyn Workload>, target: &Target, clients: u32, 
         ..LoadOptions::default()
     };
     let interrupted = AtomicBool::new(false);
-    let mut load = Load::prepare(workload, target, options, &interrupted)?;
-    // The few transactions before the limit is set are counted by us as by the server.
-    load.warm_up(Duration::ZERO, &mut |_| ())?;
+    let load = Load::prepare(workload, target, options, &interrupted)?;
+    // Without a warm-up, so that exactly these transactions run.
     Ok(load.measure(None, &mut |_| (), &mut || ()).whole()?)
 }

@@ -15,9 +15,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use jiff::Timestamp;
-use load::{Failure as LoadFailure, Live, Load, LoadOptions, Tally, Workload};
+use load::{ErrorPolicy, Failure as LoadFailure, Live, Load, LoadOptions, Tally, Workload};
 
 use crate::experiment::{Method, Transport};
 use crate::observe::{Observers, Readings};
@@ -110,7 +110,8 @@ fn measure(
     settings.clone_from(server.effective_settings());
     let subject = server.subject();
     let mut load = steps.take("connect", || {
-        Ok(Load::prepare(trial.workload, &server.target(), load_options(trial), trial.interrupted)?)
+        make_ready(trial, &server)?;
+        Ok(Load::prepare(trial.workload, &server.target(), load_options(trial, &server), trial.interrupted)?)
     })?;
     steps.take("warm_up", || {
         load.warm_up(trial.method.warmup, live).map_err(|failure| with_server(failure, &mut server))
@@ -127,8 +128,19 @@ fn measure(
     Ok((tally, readings))
 }
 
-fn load_options(trial: &Trial) -> LoadOptions {
+/// Runs what the workload wants run before its clients come.
+fn make_ready(trial: &Trial, server: &Running) -> Result<()> {
+    let statements = trial.workload.before_run(server.dialect());
+    if statements.is_empty() {
+        return Ok(());
+    }
+    let mut session = server.session()?;
+    statements.iter().try_for_each(|sql| session.run(sql).map(drop).with_context(|| format!("`{sql}` failed")))
+}
+
+fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
     LoadOptions {
+        policy: ErrorPolicy { ignored: trial.workload.ignored_errors(server.dialect()), ..ErrorPolicy::default() },
         clients: trial.clients,
         workers: trial.seat.workers,
         cpus: trial.seat.cpus.clone(),

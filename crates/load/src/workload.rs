@@ -19,7 +19,7 @@ use crate::policy::{ErrorPolicy, Ignored};
 use crate::recorder::Recorder;
 use crate::timeline::Timeline;
 
-pub use oltp::read_write_client;
+pub use oltp::{client_on, read_write_client};
 pub use options::{OptionError, OptionSpec, OptionValue, Options};
 
 /// Every workload, in the order `dbduel list workloads` shows them.

@@ -326,3 +326,61 @@ fn the_measured_loop_allocates_nothing() {
     assert_eq!(allocations_of(Pacer::Closed), 0, "allocations in 100,000 transactions");
     assert_eq!(allocations_of(open(1e6, 1, 200_000)), 0, "allocations in 100,000 transactions of an open loop");
 }
+
+/// Answers at once, with what changes one row.
+struct Null {
+    statements: usize,
+}
+
+impl Connection for Null {
+    fn dialect(&self) -> Dialect {
+        Dialect::MySql
+    }
+
+    fn prepare(&mut self, _: &str) -> Result<Statement, Error> {
+        self.statements += 1;
+        Ok(Statement::numbered(self.statements))
+    }
+
+    async fn execute(&mut self, _: Statement, _: &[Value<'_>]) -> Result<Answer, Error> {
+        Ok(Answer { affected: 1, ..Answer::default() })
+    }
+
+    async fn query(&mut self, _: &str) -> Result<Answer, Error> {
+        Ok(Answer { affected: 1, ..Answer::default() })
+    }
+}
+
+#[test]
+fn no_script_allocates_while_it_runs() {
+    let text = |key: &str, word: &str| (key.to_owned(), load::OptionValue::Text(word.to_owned()));
+    let check = |name: &str, options: Vec<(String, load::OptionValue)>| {
+        let shown = format!("{name} {options:?}");
+        let given = options.into_iter().collect();
+        let mut client = load::workload::client_on(name, &given, Null { statements: 0 }).unwrap();
+        let before = ALLOCATIONS.with(Cell::get);
+        for number in 0..200 {
+            let turn = Turn { series: 0, number, retry: number % 2 };
+            complete(client.attempt(turn, &mut Attempt::default())).unwrap();
+        }
+        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "allocations in 200 transactions of {shown}");
+    };
+    let scripts = [
+        "oltp_read_write",
+        "oltp_point_select",
+        "oltp_delete",
+        "oltp_insert",
+        "select_random_points",
+        "select_random_ranges",
+    ];
+    for name in scripts {
+        for rand_type in ["uniform", "gaussian", "special", "pareto", "zipfian"] {
+            check(name, vec![text("rand_type", rand_type), text("compat", "sysbench-1.0")]);
+        }
+        check(name, vec![text("db_ps_mode", "disable")]);
+    }
+    check("oltp", vec![text("db_ps_mode", "disable")]);
+    for kind in ["select", "update_key", "update_nokey", "insert", "delete"] {
+        check("oltp", vec![text("mode", "nontrx"), text("nontrx_mode", kind)]);
+    }
+}

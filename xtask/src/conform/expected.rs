@@ -206,8 +206,8 @@ const NONTRX_SELECT: &[(&str, &str)] = &[("mode", "nontrx"), ("nontrx_mode", "se
 const NONTRX_UPDATE_KEY: &[(&str, &str)] = &[("mode", "nontrx"), ("nontrx_mode", "update_key")];
 const NONTRX_UPDATE_NOKEY: &[(&str, &str)] = &[("mode", "nontrx"), ("nontrx_mode", "update_nokey")];
 const NONTRX_INSERT: &[(&str, &str)] = &[("mode", "nontrx"), ("nontrx_mode", "insert")];
-const NONTRX_INSERT_ID: &[(&str, &str)] = &[("mode", "nontrx"), ("nontrx_mode", "insert"), ("auto_inc", "false")];
-const NONTRX_DELETE: &[(&str, &str)] = &[("mode", "nontrx"), ("nontrx_mode", "delete")];
+pub const NONTRX_INSERT_ID: &[(&str, &str)] = &[("mode", "nontrx"), ("nontrx_mode", "insert"), ("auto_inc", "false")];
+pub const NONTRX_DELETE: &[(&str, &str)] = &[("mode", "nontrx"), ("nontrx_mode", "delete")];
 
 /// The rows beside a script's own options: those of sysbench, to which compatibility is asked for.
 pub const MARIADB: &[Row<20>] = &[

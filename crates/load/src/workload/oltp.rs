@@ -17,6 +17,7 @@ mod sql;
 mod text;
 mod unique;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
@@ -27,7 +28,7 @@ use self::rules::Rules;
 use self::schema::{Rows, Schema};
 use self::sql::Kind;
 use crate::policy::Ignored;
-use crate::workload::{Client, ClientFuture, Seat, Table, Workload};
+use crate::workload::{Client, ClientFuture, OptionValue, Options, Seat, Table, Workload, workload_kind};
 
 /// How many statements of each kind a transaction has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -107,10 +108,23 @@ struct Oltp {
     script: Script,
 }
 
-/// One client of the default `oltp_read_write` on any connection, as real as those of a trial: it is
-/// how `cargo xtask bench-load` measures our own code without a server.
-pub fn read_write_client<C: Connection>(connection: C) -> Result<impl Client, Error> {
-    OltpClient::new(Arc::new(scripts::default_read_write()), Place { client: 0, clients: 1, input_seed: 1 }, connection)
+/// One client of a script on any connection, as real as those of a trial: it is how our own code is
+/// measured and tested without a server. The name and the options must be valid.
+pub fn client_on<C: Connection>(
+    name: &str,
+    given: &BTreeMap<String, OptionValue>,
+    connection: C,
+) -> Result<impl Client<Connection = C> + use<C>, Error> {
+    let kind = workload_kind(name).expect("the caller names a workload");
+    let built = Options::new(kind.options, given).map(|options| scripts::by_name(name, &options));
+    let oltp = built.and_then(|oltp| oltp.expect("the caller names a script of one client's own"));
+    let oltp = oltp.expect("the caller's options are valid");
+    OltpClient::new(Arc::new(oltp), Place { client: 0, clients: 1, input_seed: 1 }, connection)
+}
+
+/// One client of the default `oltp_read_write`: what `cargo xtask bench-load` measures.
+pub fn read_write_client<C: Connection>(connection: C) -> Result<impl Client<Connection = C> + use<C>, Error> {
+    client_on("oltp_read_write", &BTreeMap::new(), connection)
 }
 
 impl Oltp {

@@ -1,7 +1,5 @@
 //! The scripts of sysbench 1.0: what each is called, which options it has, and what they make of it.
 
-use std::collections::BTreeMap;
-
 use super::options::*;
 use super::rules::Rules;
 use super::schema::{ROWS_MAX, Schema};
@@ -122,56 +120,70 @@ pub const RANDOM_RANGES: WorkloadKind = WorkloadKind {
     build: |options| boxed(random_ranges(options)),
 };
 
-pub(super) fn default_read_write() -> Oltp {
-    let options = Options::new(READ_WRITE_OPTIONS, &BTreeMap::new()).and_then(|options| read_write(&options));
-    options.expect("the defaults of a workload are valid")
+/// A script, or 0.4's test, by its name.
+pub(super) fn by_name(name: &str, options: &Options) -> Option<Result<Oltp, OptionError>> {
+    let build = match name {
+        "oltp_point_select" => point_select,
+        "oltp_read_only" => read_only,
+        "oltp_write_only" => write_only,
+        "oltp_read_write" => read_write,
+        "oltp_update_index" => update_index,
+        "oltp_update_non_index" => update_non_index,
+        "oltp_delete" => delete,
+        "oltp_insert" => insert,
+        "select_random_points" => random_points,
+        "select_random_ranges" => random_ranges,
+        "oltp" => super::classic::build,
+        _ => return None,
+    };
+    Some(build(options))
 }
 
 fn boxed(oltp: Result<Oltp, OptionError>) -> Result<Box<dyn Workload>, OptionError> {
     Ok(Box::new(oltp?))
 }
 
-pub(super) fn point_select(options: &Options) -> Result<Oltp, OptionError> {
+fn point_select(options: &Options) -> Result<Oltp, OptionError> {
     build(options, Script::Mix(Mix { point_selects: 1, ..Mix::default() }))
 }
 
-pub(super) fn read_only(options: &Options) -> Result<Oltp, OptionError> {
+fn read_only(options: &Options) -> Result<Oltp, OptionError> {
     build(options, Script::Mix(script_reads(options, begun(options)?)?))
 }
 
-pub(super) fn write_only(options: &Options) -> Result<Oltp, OptionError> {
+fn write_only(options: &Options) -> Result<Oltp, OptionError> {
     build(options, Script::Mix(script_writes(options, begun(options)?)?))
 }
 
-pub(super) fn read_write(options: &Options) -> Result<Oltp, OptionError> {
+fn read_write(options: &Options) -> Result<Oltp, OptionError> {
     let mix = script_writes(options, script_reads(options, begun(options)?)?)?;
     build(options, Script::Mix(mix))
 }
 
-pub(super) fn update_index(options: &Options) -> Result<Oltp, OptionError> {
+fn update_index(options: &Options) -> Result<Oltp, OptionError> {
     let index_updates = statements(options, "index_updates")?;
     build(options, Script::Mix(Mix { index_updates, ..Mix::default() }))
 }
 
-pub(super) fn update_non_index(options: &Options) -> Result<Oltp, OptionError> {
+fn update_non_index(options: &Options) -> Result<Oltp, OptionError> {
     let non_index_updates = statements(options, "non_index_updates")?;
     build(options, Script::Mix(Mix { non_index_updates, ..Mix::default() }))
 }
 
-pub(super) fn delete(options: &Options) -> Result<Oltp, OptionError> {
+fn delete(options: &Options) -> Result<Oltp, OptionError> {
     build(options, Script::Delete)
 }
 
-pub(super) fn insert(options: &Options) -> Result<Oltp, OptionError> {
+fn insert(options: &Options) -> Result<Oltp, OptionError> {
     build(options, Script::Insert)
 }
 
-pub(super) fn random_points(options: &Options) -> Result<Oltp, OptionError> {
+fn random_points(options: &Options) -> Result<Oltp, OptionError> {
     let points = list_length(options, "random_points")?;
     one_table(build(options, Script::RandomPoints { points })?, options)
 }
 
-pub(super) fn random_ranges(options: &Options) -> Result<Oltp, OptionError> {
+fn random_ranges(options: &Options) -> Result<Oltp, OptionError> {
     let ranges = list_length(options, "number_of_ranges")?;
     let delta = options.number("delta", 0, ROWS_MAX)?;
     one_table(build(options, Script::RandomRanges { ranges, delta })?, options)

@@ -1,13 +1,12 @@
 //! Statements and parameters of one transaction, seen by a connection that only listens.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use driver::{Answer, Code, Connection, Statement, Value};
 
 use super::*;
-use crate::workload::{ARRIVALS, Attempt, Client, OptionValue, Options, Outcome, Turn, workload_kind};
+use crate::workload::{ARRIVALS, Attempt, Outcome, Turn};
 
 #[derive(Clone, Default)]
 struct Listener {
@@ -69,21 +68,7 @@ fn oltp(name: &str, given: &[(&str, OptionValue)]) -> Oltp {
         given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
     let options = Options::new(kind.options, &given).unwrap();
     // The same path as in production, but with the concrete type.
-    match name {
-        "oltp_point_select" => scripts::point_select(&options),
-        "oltp_read_only" => scripts::read_only(&options),
-        "oltp_write_only" => scripts::write_only(&options),
-        "oltp_read_write" => scripts::read_write(&options),
-        "oltp_update_index" => scripts::update_index(&options),
-        "oltp_update_non_index" => scripts::update_non_index(&options),
-        "oltp_delete" => scripts::delete(&options),
-        "oltp_insert" => scripts::insert(&options),
-        "select_random_points" => scripts::random_points(&options),
-        "select_random_ranges" => scripts::random_ranges(&options),
-        "oltp" => classic::build(&options),
-        other => panic!("no script {other}"),
-    }
-    .unwrap()
+    scripts::by_name(name, &options).unwrap().unwrap()
 }
 
 fn text(value: &str) -> OptionValue {

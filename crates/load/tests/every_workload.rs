@@ -1,0 +1,80 @@
+//! Every workload from its tables to its check, on the one engine that needs no server.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use driver::{Admin, Dialect, Endpoint, Login};
+use load::{ErrorPolicy, Load, LoadOptions, Loader, OptionValue, Options, Tally, Target, WORKLOADS, Workload};
+
+fn text(key: &str, word: &str) -> (String, OptionValue) {
+    (key.to_owned(), OptionValue::Text(word.to_owned()))
+}
+
+fn flag(key: &str, flag: bool) -> (String, OptionValue) {
+    (key.to_owned(), OptionValue::Flag(flag))
+}
+
+fn build(name: &str, given: &[(String, OptionValue)]) -> Arc<dyn Workload> {
+    let kind = load::workload_kind(name).unwrap();
+    let small = [("rows", 500), ("tables", 2)].map(|(key, number)| (key.to_owned(), OptionValue::Number(number)));
+    let single = name.starts_with("select_random");
+    let known = |key: &str| kind.options.iter().any(|spec| spec.name == key) && !(single && key == "tables");
+    let small = small.into_iter().filter(|(key, _)| known(key));
+    let given: BTreeMap<_, _> = small.chain(given.iter().cloned()).collect();
+    (kind.build)(&Options::new(kind.options, &given).unwrap()).unwrap().into()
+}
+
+/// Loads, runs so many transactions with two clients, and checks.
+fn run(workload: &Arc<dyn Workload>, transactions: u64) -> Tally {
+    let folder = tempfile::tempdir().unwrap();
+    let login = Login { user: String::new(), password: None, database: None, ..Login::default() };
+    let endpoint = Endpoint::File(folder.path().join("every.db"));
+    let target = Target { dialect: Dialect::Sqlite, endpoint, login };
+    let interrupted = AtomicBool::new(false);
+    Loader { target: &target, sessions: 1, interrupted: &interrupted }.load(&**workload, 1, &mut |_| ()).unwrap();
+    let mut admin = Admin::connect(Dialect::Sqlite, &target.endpoint, &target.login, Duration::from_secs(30)).unwrap();
+    assert_eq!(workload.check(&mut admin).unwrap(), Vec::<String>::new(), "before the run");
+    for sql in workload.before_run(Dialect::Sqlite) {
+        admin.run(&sql).unwrap();
+    }
+    let policy = ErrorPolicy { ignored: workload.ignored_errors(Dialect::Sqlite), ..ErrorPolicy::default() };
+    let options = LoadOptions { clients: 2, transactions_max: Some(transactions), policy, ..LoadOptions::default() };
+    let load = Load::prepare(workload, &target, options, &interrupted).unwrap();
+    let tally = load.measure(None, &mut |_| (), &mut || ()).whole().unwrap();
+    assert_eq!(workload.check(&mut admin).unwrap(), Vec::<String>::new(), "after the run");
+    assert_eq!((tally.committed, tally.due, tally.ended), (transactions, transactions, transactions));
+    tally
+}
+
+#[test]
+fn every_workload_runs_and_leaves_right_data() {
+    for kind in WORKLOADS {
+        let tally = run(&build(kind.name, &[]), 60);
+        assert!(tally.queries() > 0, "{} sent nothing", kind.name);
+    }
+}
+
+#[test]
+fn the_options_that_change_tables_or_statements_work_on_every_path() {
+    run(&build("oltp_read_write", &[text("compat", "sysbench-1.0")]), 30);
+    run(&build("oltp_read_write", &[text("db_ps_mode", "disable"), flag("create_secondary", false)]), 30);
+    run(&build("oltp_read_write", &[flag("secondary", true), flag("skip_trx", true)]), 30);
+    run(&build("oltp_insert", &[flag("auto_inc", false)]), 30);
+    for (kind, reads, writes) in
+        [("select", 30, 0), ("update_key", 0, 30), ("update_nokey", 0, 30), ("insert", 0, 30), ("delete", 0, 30)]
+    {
+        let tally = run(&build("oltp", &[text("mode", "nontrx"), text("nontrx_mode", kind)]), 30);
+        assert_eq!((tally.reads, tally.writes, tally.other), (reads, writes, 0), "{kind}");
+    }
+    let own = [text("mode", "nontrx"), text("nontrx_mode", "insert"), flag("auto_inc", false)];
+    run(&build("oltp", &own), 30);
+}
+
+#[test]
+fn rows_that_a_client_holds_back_are_sent_at_its_end() {
+    let tally = run(&build("bulk_insert", &[]), 1000);
+    assert_eq!(tally.committed, 1000);
+    assert!((1..=2).contains(&tally.writes), "one statement of each client, not {}", tally.writes);
+}
