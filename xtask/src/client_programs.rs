@@ -119,8 +119,7 @@ pub fn run_worker(worker: &ClientWorker) -> Result<()> {
     };
     let interrupted = AtomicBool::new(false);
     let memory_before_kb = resident_kb()?;
-    let mut load = Load::prepare(&workload(&worker.script)?, &target, options, &interrupted)?;
-    load.warm_up(Duration::ZERO, &mut |_| ())?;
+    let load = Load::prepare(&workload(&worker.script)?, &target, options, &interrupted)?;
     let mut memory_kb = 0.0;
     let mut at_end = || memory_kb = resident_kb().unwrap_or(f64::NAN);
     let tally = load.measure(Some(seconds), &mut |_| (), &mut at_end).whole()?;
@@ -130,7 +129,7 @@ pub fn run_worker(worker: &ClientWorker) -> Result<()> {
     Ok(())
 }
 
-fn workload(script: &str) -> Result<Arc<dyn Workload>> {
+pub fn workload(script: &str) -> Result<Arc<dyn Workload>> {
     let kind = load::workload_kind(script).with_context(|| format!("{script} is no workload"))?;
     let given = [("rows".to_owned(), OptionValue::Number(ROWS))].into();
     Ok((kind.build)(&Options::new(kind.options, &given)?)?.into())
@@ -236,7 +235,7 @@ fn number_behind(text: &str, label: &str) -> Option<f64> {
 }
 
 /// Waits for the child and returns its CPU time in microseconds.
-fn reap(child: &Child) -> Result<f64> {
+pub fn reap(child: &Child) -> Result<f64> {
     let mut status = 0;
     // SAFETY: an all-zero rusage is valid, and both pointers are live.
     let usage = unsafe {

@@ -76,6 +76,11 @@ impl Held {
         self.reached[key].as_str().with_context(|| format!("{} did not say its {key}", self.name))
     }
 
+    pub fn pid(&self) -> Result<i32> {
+        let pid = self.reached["pid"].as_i64().and_then(|pid| pid.try_into().ok());
+        pid.with_context(|| format!("{} did not say its pid", self.name))
+    }
+
     pub fn dialect(&self) -> Dialect {
         if self.name.starts_with("postgres") { Dialect::Postgres } else { Dialect::MySql }
     }

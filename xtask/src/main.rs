@@ -3,6 +3,7 @@
 //! Each command is a thin wrapper that says what it runs, so that it can be typed by hand as well.
 
 mod aa;
+mod agreement;
 mod bench;
 mod bench_load;
 mod certificates;
@@ -50,6 +51,10 @@ enum Task {
     BenchLoad(bench_load::BenchLoad),
     /// Compare how fast one table is loaded with `sysbench prepare`, by turns on each server
     BenchPrepare(load_speed::BenchPrepare),
+    /// Compare the throughput that dbduel and sysbench see, by turns on one MariaDB
+    BenchAgree(agreement::BenchAgree),
+    #[command(hide = true)]
+    AgreeWorker(agreement::AgreeWorker),
     #[command(hide = true)]
     ClientWorker(client_programs::ClientWorker),
     /// Run one fuzz target for a minute
@@ -80,6 +85,8 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::BenchClient(options) => client_cost::run(&options, root),
         Task::BenchLoad(options) => bench_load::run(&options, root),
         Task::BenchPrepare(options) => load_speed::run(&options, root),
+        Task::BenchAgree(options) => agreement::run(&options, root),
+        Task::AgreeWorker(worker) => agreement::run_worker(&worker),
         Task::ClientWorker(worker) => client_programs::run_worker(&worker),
         Task::Fuzz { name } => fuzz(root, &name),
     }
