@@ -211,6 +211,10 @@ impl BenchReport {
             );
             lines.push(row("retries", &text));
         }
+        if self.metric("transactions.unknown") > 0.0 {
+            let text = format!("{} of the failed: the answer to their commit was lost", count("transactions.unknown"));
+            lines.push(row("unknown", &text));
+        }
         if self.metric("reconnects") > 0.0 {
             lines.push(row("reconnects", &count("reconnects")));
         }
