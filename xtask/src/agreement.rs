@@ -4,19 +4,16 @@
 //! that costs less CPU leaves more to the server, so throughput may differ by what the CPU per
 //! transaction says (client and server together) and by no more. Both ratios are printed.
 
-use std::io::Read;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use driver::{Dialect, Endpoint, Login};
-use load::{Load, LoadOptions, Loader, Target};
+use load::Loader;
 use procfs::process::Process;
 
-use crate::bench::{ROWS, Spread, done_in_release, warn_if_busy};
-use crate::client_programs::{reap, workload};
+use crate::bench::{Spread, done_in_release, warn_if_busy};
+use crate::client_programs::{run_to_end, sysbench, worker, workload};
 use crate::held::{Held, dbduel};
 
 /// How far the throughput may lie from what the CPU per transaction says.
@@ -36,23 +33,6 @@ pub struct BenchAgree {
     /// Scripts to run.
     #[arg(long, value_delimiter = ',', default_value = "oltp_point_select,oltp_read_only,oltp_read_write")]
     scripts: Vec<String>,
-}
-
-/// The load generator of one run, in a process of its own so that its CPU is all accounted.
-#[derive(clap::Args)]
-pub struct AgreeWorker {
-    #[arg(long)]
-    socket: String,
-    #[arg(long)]
-    user: String,
-    #[arg(long)]
-    database: String,
-    #[arg(long)]
-    script: String,
-    #[arg(long)]
-    connections: u32,
-    #[arg(long)]
-    seconds: u32,
 }
 
 /// One run: throughput, and the CPU that each side spent on a transaction.
@@ -117,8 +97,9 @@ fn compare(options: &BenchAgree, server: &Held) -> Result<()> {
 }
 
 fn run_pair(options: &BenchAgree, server: &Held, script: &str, pair: u32) -> Result<(Run, Run)> {
-    let ours = || measure(ours(options, server, script)?, server);
-    let theirs = || measure(sysbench(options, server, script)?, server);
+    let BenchAgree { connections, seconds, .. } = *options;
+    let ours = || measure(&mut worker(server, script, connections, seconds)?, server);
+    let theirs = || measure(&mut sysbench(server, script, connections, seconds)?, server);
     if pair.is_multiple_of(2) {
         let ours = ours()?;
         Ok((ours, theirs()?))
@@ -128,36 +109,13 @@ fn run_pair(options: &BenchAgree, server: &Held, script: &str, pair: u32) -> Res
     }
 }
 
-fn ours(options: &BenchAgree, server: &Held, script: &str) -> Result<Command> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["agree-worker", "--socket", server.text("socket")?, "--user", server.text("user")?]);
-    command.args(["--database", server.text("database")?, "--script", script]);
-    command.args(["--connections", &options.connections.to_string(), "--seconds", &options.seconds.to_string()]);
-    Ok(command)
-}
-
-fn sysbench(options: &BenchAgree, server: &Held, script: &str) -> Result<Command> {
-    let mut command = Command::new("sysbench");
-    command.arg(script).arg(format!("--mysql-socket={}", server.text("socket")?));
-    command
-        .args([format!("--mysql-user={}", server.text("user")?), format!("--mysql-db={}", server.text("database")?)]);
-    command.args(["--tables=1", "--rand-type=uniform", "--mysql-ignore-errors=1213,1020,1205,1062"]);
-    command.arg(format!("--table-size={ROWS}")).arg(format!("--threads={}", options.connections));
-    command.arg(format!("--time={}", options.seconds)).arg("run");
-    Ok(command)
-}
-
-/// Runs a generator to its end; it prints `transactions: N (X per sec.)` as sysbench does.
-fn measure(mut command: Command, server: &Held) -> Result<Run> {
-    let name = command.get_program().to_string_lossy().into_owned();
+/// Runs a generator to its end; both print `transactions: N (X per sec.)`.
+fn measure(command: &mut Command, server: &Held) -> Result<Run> {
     let before_us = server_cpu_us(server)?;
-    let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot start {name}"))?;
-    let mut output = String::new();
-    child.stdout.take().context("standard output is a pipe")?.read_to_string(&mut output)?;
-    let client_us = reap(&child)?;
+    let (output, client_us) = run_to_end(command)?;
     let server_us = server_cpu_us(server)? - before_us;
     let line = output.lines().find_map(|line| line.trim().strip_prefix("transactions:"));
-    let line = line.with_context(|| format!("{name} printed no count of transactions:\n{output}"))?;
+    let line = line.with_context(|| format!("no count of transactions was printed:\n{output}"))?;
     let mut words = line.split(|c: char| c.is_whitespace() || c == '(').filter(|word| !word.is_empty());
     let mut number = || words.next().context("a number is missing")?.parse::<f64>().context("not a number");
     let (transactions, tps) = (number()?, number()?);
@@ -167,19 +125,4 @@ fn measure(mut command: Command, server: &Held) -> Result<Run> {
 fn server_cpu_us(server: &Held) -> Result<f64> {
     let stat = Process::new(server.pid()?)?.stat()?;
     Ok((stat.utime + stat.stime) as f64 * 1e6 / procfs::ticks_per_second() as f64)
-}
-
-pub fn run_worker(worker: &AgreeWorker) -> Result<()> {
-    let seconds = Duration::from_secs(worker.seconds.into());
-    let options = LoadOptions { clients: worker.connections, interval_max: seconds, ..LoadOptions::default() };
-    let target = Target {
-        dialect: Dialect::MySql,
-        endpoint: Endpoint::Unix(worker.socket.clone().into()),
-        login: Login { user: worker.user.clone(), database: Some(worker.database.clone()), ..Login::default() },
-    };
-    let interrupted = AtomicBool::new(false);
-    let load = Load::prepare(&workload(&worker.script)?, &target, options, &interrupted)?;
-    let tally = load.measure(Some(seconds), &mut |_| (), &mut || ()).whole()?;
-    println!("transactions: {} ({:.2} per sec.)", tally.committed, tally.tps());
-    Ok(())
 }

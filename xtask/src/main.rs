@@ -54,8 +54,6 @@ enum Task {
     /// Compare the throughput that dbduel and sysbench see, by turns on one MariaDB
     BenchAgree(agreement::BenchAgree),
     #[command(hide = true)]
-    AgreeWorker(agreement::AgreeWorker),
-    #[command(hide = true)]
     ClientWorker(client_programs::ClientWorker),
     /// Run one fuzz target for a minute
     Fuzz {
@@ -86,7 +84,6 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::BenchLoad(options) => bench_load::run(&options, root),
         Task::BenchPrepare(options) => load_speed::run(&options, root),
         Task::BenchAgree(options) => agreement::run(&options, root),
-        Task::AgreeWorker(worker) => agreement::run_worker(&worker),
         Task::ClientWorker(worker) => client_programs::run_worker(&worker),
         Task::Fuzz { name } => fuzz(root, &name),
     }

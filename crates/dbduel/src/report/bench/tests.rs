@@ -9,6 +9,7 @@ fn run() -> BenchReport {
         ("transactions.due", 4_330.0),
         ("transactions.committed", 4_321.0),
         ("transactions.failed", 2.0),
+        ("transactions.unknown", 1.0),
         ("transactions.skipped", 7.0),
         ("transactions.left_waiting", 3.0),
         ("transactions.retries", 12.0),
@@ -52,6 +53,7 @@ mariadb 10.11.6-MariaDB; 4 clients, 10.0 s, open loop at 500 per s, seed 7
 transactions    432.10 tps (4,321 committed; 2 failed, 7 skipped)
 queries         8642.00 qps (read 60,494, write 17,284, other 8,642)
 retries         12 in 11 transactions, 0.250 s behind their first tries
+unknown         1 of the failed: the answer to their commit was lost
 reconnects      4
 errors by code  1213: 10, lost: 4
 skipped         7 of 4,330 arrivals (0.2 %): 4 found the queue full, 3 still waited at the end
