@@ -45,13 +45,21 @@ fn servers(wanted: &str, dbduel: &Path) -> Result<Vec<String>> {
     let output = Command::new(dbduel).args(["list", "engines", "--json"]).output().context("cannot start dbduel")?;
     let listed: Value = serde_json::from_slice(&output.stdout).context("dbduel list engines printed no JSON")?;
     let here = listed.as_array().context("the list is no array")?.iter().filter(|row| row["state"] == "here");
-    let names = here.filter_map(|row| row["engine"].as_str());
-    let names: Vec<String> =
-        names.filter(|name| !name.starts_with(BASELINE) && name.starts_with(wanted)).map(str::to_owned).collect();
+    let wanted_here = here.filter(|row| is_wanted(row, wanted)).filter_map(|row| row["engine"].as_str());
+    let names: Vec<String> = wanted_here.filter(|name| !name.starts_with(BASELINE)).map(str::to_owned).collect();
     if names.is_empty() && !wanted.is_empty() && !BASELINE.starts_with(wanted) {
         bail!("no server here has a name that begins with {wanted}");
     }
     Ok(names)
+}
+
+/// Whether the name of a listed server begins with `wanted`; `KIND@system` is the installed one of that kind.
+fn is_wanted(row: &Value, wanted: &str) -> bool {
+    let text = |key: &str| row[key].as_str().unwrap_or_default();
+    match wanted.strip_suffix("@system") {
+        Some(kind) => text("engine").split('@').next() == Some(kind) && text("source").starts_with("installed"),
+        None => text("engine").starts_with(wanted),
+    }
 }
 
 /// Prints one trial, and whether it was one.
@@ -66,4 +74,20 @@ fn tell(trial: &Value) -> bool {
     }
     println!("FAILED   trial on {contender}");
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn system_means_the_installed_server_of_a_kind() {
+        let installed = serde_json::json!({ "engine": "mariadb@10.11.19", "source": "installed /usr/sbin/mariadbd" });
+        let fetched = serde_json::json!({ "engine": "mariadb@11.4.5", "source": "Maven ch.vorburger" });
+        let wanted = |wanted| (is_wanted(&installed, wanted), is_wanted(&fetched, wanted));
+        assert_eq!(wanted("mariadb@system"), (true, false));
+        assert_eq!(wanted("mariadb@11"), (false, true));
+        assert_eq!(wanted("postgres@system"), (false, false));
+        assert_eq!(wanted(""), (true, true));
+    }
 }
