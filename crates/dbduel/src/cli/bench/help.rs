@@ -34,7 +34,7 @@ fn example(verb: Verb) -> &'static str {
         }
         Verb::Bench => "dbduel bench oltp_read_write --target mysql://app@db.example/bench --clients 16 --duration 60s",
         Verb::Check => "dbduel check oltp_read_write --target postgres://app@db.example/bench --rows 100000",
-        Verb::Cleanup => "dbduel cleanup oltp_read_write --target sqlite:///tmp/bench.db",
+        Verb::Cleanup => "dbduel cleanup oltp_read_write --target sqlite:///data/bench.db",
     }
 }
 
