@@ -129,7 +129,7 @@ const SHAPING: &[&str] = &[
 /// Versions before 5.6 do not start when these differ from the files that are there.
 const LOG_FILES: &[&str] = &["innodb_log_file_size", "innodb_log_files_in_group"];
 /// What a load relaxes; the data at rest are the same.
-const LOAD_SETTINGS: &[(&str, &str)] = &[("local_infile", "1"), ("innodb_flush_log_at_trx_commit", "0")];
+const LOAD_SETTINGS: &[(&str, &str)] = &[("innodb_flush_log_at_trx_commit", "0")];
 
 impl Engine for MysqlFamily {
     fn kind(&self) -> &'static str {
@@ -702,7 +702,7 @@ mod tests {
     fn a_load_is_allowed_local_files_and_does_not_wait_for_the_disk() {
         let pairs = [("innodb_flush_log_at_trx_commit", "1")];
         let line = command_line("mysql", "5.6.24", &pairs, None, Purpose::Load);
-        assert!(line.ends_with("--innodb-flush-log-at-trx-commit=0 --local-infile=1\n"), "{line}");
+        assert!(line.ends_with("--innodb-flush-log-at-trx-commit=0\n"), "{line}");
     }
 
     #[test]

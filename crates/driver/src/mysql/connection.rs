@@ -13,7 +13,6 @@ use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnRow, St
 const CLIENT_LONG_PASSWORD: u32 = 1;
 const CLIENT_LONG_FLAG: u32 = 1 << 2;
 const CLIENT_CONNECT_WITH_DB: u32 = 1 << 3;
-const CLIENT_LOCAL_FILES: u32 = 1 << 7;
 const CLIENT_PROTOCOL_41: u32 = 1 << 9;
 const CLIENT_SSL: u32 = 1 << 11;
 const CLIENT_TRANSACTIONS: u32 = 1 << 13;
@@ -121,7 +120,6 @@ impl MySqlConnection {
     fn capabilities(&self, greeting: &Greeting) -> u32 {
         let always = CLIENT_LONG_PASSWORD
             | CLIENT_LONG_FLAG
-            | CLIENT_LOCAL_FILES
             | CLIENT_PROTOCOL_41
             | CLIENT_TRANSACTIONS
             | CLIENT_SECURE_CONNECTION
@@ -225,9 +223,6 @@ impl MySqlConnection {
             match self.step(&mut parser, None)? {
                 Step::More => {}
                 Step::Done(answer) => return Ok(answer),
-                Step::WantsFile => {
-                    return Err(Error::Protocol("the server asked for a file nobody offered".to_owned()));
-                }
             }
         }
     }
@@ -261,9 +256,6 @@ impl MySqlConnection {
             match self.step(&mut parser, Some(&mut on_row))? {
                 Step::More => {}
                 Step::Done(_) => return broken.map_or(Ok(rows), Err),
-                Step::WantsFile => {
-                    return Err(Error::Protocol("the server asked for a file nobody offered".to_owned()));
-                }
             }
         }
     }

@@ -94,8 +94,6 @@ pub enum Step {
     More,
     /// The answer is whole.
     Done(Answer),
-    /// The server wants the file of a LOAD DATA LOCAL.
-    WantsFile,
 }
 
 /// Walks through one answer without looking into its rows.
@@ -185,7 +183,7 @@ impl AnswerParser {
         match (self.state, first) {
             (_, 0xff) => Err(server_error(payload)),
             (State::First, 0x00) => self.ok(payload),
-            (State::First, 0xfb) => Ok(Some(Step::WantsFile)),
+            (State::First, 0xfb) => Err(Error::Protocol("the server asked for a file nobody offered".to_owned())),
             (State::First, _) => {
                 let columns = lenenc(payload).map(|(columns, _)| columns).filter(|columns| *columns > 0);
                 let columns = columns.ok_or_else(|| Error::Protocol("no column count".to_owned()))?;

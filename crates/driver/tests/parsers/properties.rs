@@ -63,7 +63,6 @@ pub fn mysql_answer(data: &[u8]) {
                 let ended = match step {
                     mysql::packet::Step::More => Ended::Cut,
                     mysql::packet::Step::Done(answer) => Ended::Done(answer),
-                    mysql::packet::Step::WantsFile => Ended::WantsMore,
                 };
                 (consumed, ended)
             })
