@@ -16,7 +16,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use driver::{Answer, Connection, Dialect, Error, Statement, Value};
+use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Value};
 use load::{Clock, Load, LoadOptions, MonotonicClock, Pacer, Recorder, Seat, Tally, Target, Timeline, Window};
 
 use crate::bench::{done_in_release, loaded_mariadb, median, point_select, warn_if_busy};
@@ -77,6 +77,11 @@ impl Connection for NullConnection {
         Ok(Answer { rows: 1, affected: 0, returns_rows: true })
     }
 
+    async fn fetch(&mut self, statement: Statement, values: &[Value<'_>], rows: &mut Rows) -> Result<Answer, Error> {
+        rows.clear();
+        self.execute(statement, values).await
+    }
+
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
         black_box(sql);
         Ok(Answer::default())
@@ -91,6 +96,7 @@ fn against_nothing(interval: Duration) -> Result<(Tally, u64)> {
         client: 0,
         clients: 1,
         input_seed: 1,
+        data_seed: 1,
         timeline: Arc::clone(&timeline),
         recorder: Rc::new(RefCell::new(Recorder::new(interval.as_secs() as usize, false))),
         clock: MonotonicClock::sleeping(),
@@ -147,6 +153,7 @@ fn driver_us_per_query(target: &Target, connections: u32, interval: Duration) ->
         workers: 1,
         cpus: Vec::new(),
         input_seed: 1,
+        data_seed: 1,
         interval_max: interval,
         drain_max: Duration::from_secs(10),
         ..LoadOptions::default()

@@ -123,19 +123,25 @@ fn measure(
         measured.whole().map_err(|failure| with_server(failure, &mut server))
     })?;
     readings.values.extend(resident.map(|share| ("data_resident_share".to_owned(), share)));
-    steps.take("check", || check(trial, &server))?;
+    steps.take("check", || check(trial, &server, Some(&tally)))?;
     steps.take("stop", || server.stop())?;
     Ok((tally, readings))
 }
 
 /// Runs what the workload wants run before its clients come.
 fn make_ready(trial: &Trial, server: &Running) -> Result<()> {
+    recognise(trial, server)?;
     let statements = trial.workload.before_run(server.dialect());
     if statements.is_empty() {
         return Ok(());
     }
     let mut session = server.session()?;
     statements.iter().try_for_each(|sql| session.run(sql).map(drop).with_context(|| format!("`{sql}` failed")))
+}
+
+/// Tables of another seed, scale or version are not measured.
+fn recognise(trial: &Trial, server: &Running) -> Result<()> {
+    trial.workload.recognise(&mut server.session()?, dataset::DATA_SEED)?.map_err(|why| anyhow!(why))
 }
 
 fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
@@ -145,6 +151,7 @@ fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
         workers: trial.seat.workers,
         cpus: trial.seat.cpus.clone(),
         input_seed: trial.planned.input_seed,
+        data_seed: dataset::DATA_SEED,
         interval_max: trial.method.duration,
         drain_max: DRAIN_MAX,
         ..LoadOptions::default()
@@ -160,8 +167,8 @@ fn with_server(failure: LoadFailure, server: &mut Running) -> anyhow::Error {
 }
 
 /// A fast wrong answer is not a result.
-fn check(trial: &Trial, server: &Running) -> Result<()> {
-    let violations = trial.workload.check(&mut server.session()?)?;
+fn check(trial: &Trial, server: &Running, ran: Option<&Tally>) -> Result<()> {
+    let violations = trial.workload.check(&mut server.session()?, ran)?;
     ensure!(violations.is_empty(), "the data are wrong after the run:\n{}", violations.join("\n"));
     Ok(())
 }
@@ -310,7 +317,8 @@ fn series(tally: &Tally) -> Series {
 pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<Running<'a>> {
     trial.ground.lay_out(trial)?;
     let server = trial.ground.start(trial)?;
-    let violations = trial.workload.check(&mut server.session()?)?;
+    recognise(trial, &server)?;
+    let violations = trial.workload.check(&mut server.session()?, None)?;
     if !violations.is_empty() {
         bail!("the loaded data are wrong:\n{}", violations.join("\n"));
     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::decimal::{DECIMAL_BYTES_MAX, decimal_text};
 use crate::transport::complete;
 use crate::{AnyConnection, Closer, Connection, Dialect, Endpoint, Error, Login, Statement, Value};
 
@@ -160,6 +161,8 @@ struct Batch {
 enum Held {
     Int(i64),
     Text { start: usize, end: usize },
+    Decimal { units: i64, scale: u8 },
+    Null,
 }
 
 impl Batch {
@@ -167,6 +170,8 @@ impl Batch {
         for value in row {
             self.values.push(match value {
                 Value::Int(number) => Held::Int(*number),
+                Value::Decimal { units, scale } => Held::Decimal { units: *units, scale: *scale },
+                Value::Null => Held::Null,
                 Value::Text(text) => {
                     let start = self.text.len();
                     self.text.extend_from_slice(text);
@@ -181,6 +186,8 @@ impl Batch {
         let value = |held: &Held| match held {
             Held::Int(number) => Value::Int(*number),
             Held::Text { start, end } => Value::Text(&self.text[*start..*end]),
+            Held::Decimal { units, scale } => Value::Decimal { units: *units, scale: *scale },
+            Held::Null => Value::Null,
         };
         self.values.iter().map(value).collect()
     }
@@ -195,12 +202,15 @@ impl Batch {
 /// Tab between columns, newline behind the row, backslash before what would be either: the format
 /// that COPY reads by default.
 fn put_text_row(out: &mut Vec<u8>, row: &[Value<'_>]) {
+    let mut room = [0; DECIMAL_BYTES_MAX];
     for (index, value) in row.iter().enumerate() {
         if index > 0 {
             out.push(b'\t');
         }
         match value {
-            Value::Int(number) => out.extend_from_slice(number.to_string().as_bytes()),
+            Value::Int(number) => out.extend_from_slice(decimal_text(*number, 0, &mut room)),
+            Value::Decimal { units, scale } => out.extend_from_slice(decimal_text(*units, *scale, &mut room)),
+            Value::Null => out.extend_from_slice(b"\\N"),
             Value::Text(text) => text.iter().for_each(|byte| match byte {
                 b'\t' => out.extend_from_slice(b"\\t"),
                 b'\n' => out.extend_from_slice(b"\\n"),
@@ -221,7 +231,8 @@ mod tests {
     #[test]
     fn a_text_row_escapes_what_separates_columns_and_rows() {
         let mut out = Vec::new();
-        put_text_row(&mut out, &[Value::Int(-7), Value::Text(b"a\tb\\c\nd\r")]);
-        assert_eq!(out, b"-7\ta\\tb\\\\c\\nd\\r\n");
+        let money = Value::Decimal { units: 150, scale: 2 };
+        put_text_row(&mut out, &[Value::Int(-7), Value::Text(b"a\tb\\c\nd\r"), money, Value::Null]);
+        assert_eq!(out, b"-7\ta\\tb\\\\c\\nd\\r\t1.50\t\\N\n");
     }
 }

@@ -8,7 +8,7 @@ use crate::mysql::MySqlConnection;
 use crate::postgres::PostgresConnection;
 use crate::sqlite::SqliteConnection;
 use crate::transport::Transport;
-use crate::{Answer, Closer, Connection, Dialect, Endpoint, Error, Login, Reactor, Statement, Value};
+use crate::{Answer, Closer, Connection, Dialect, Endpoint, Error, Login, Reactor, Rows, Statement, Value};
 
 pub enum AnyConnection {
     MySql(MySqlConnection),
@@ -95,6 +95,19 @@ impl Connection for AnyConnection {
             AnyConnection::MySql(connection) => connection.execute(statement, parameters).await,
             AnyConnection::Postgres(connection) => connection.execute(statement, parameters).await,
             AnyConnection::Sqlite(connection) => connection.step(statement, parameters),
+        }
+    }
+
+    async fn fetch(
+        &mut self,
+        statement: Statement,
+        parameters: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> Result<Answer, Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.fetch(statement, parameters, rows).await,
+            AnyConnection::Postgres(connection) => connection.fetch(statement, parameters, rows).await,
+            AnyConnection::Sqlite(connection) => connection.step_into(statement, parameters, rows),
         }
     }
 

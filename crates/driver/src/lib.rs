@@ -11,9 +11,11 @@
 mod admin;
 mod any;
 mod closer;
+mod decimal;
 pub mod mysql;
 pub mod postgres;
 mod reactor;
+mod rows;
 pub mod sqlite;
 mod tls;
 mod transport;
@@ -26,6 +28,7 @@ pub use admin::{Admin, RowSink};
 pub use any::AnyConnection;
 pub use closer::Closer;
 pub use reactor::{Reactor, Ready};
+pub use rows::{Cell, Part, Rows};
 
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -199,6 +202,13 @@ impl Error {
 pub enum Value<'a> {
     Int(i64),
     Text(&'a [u8]),
+    /// An exact number of so many units of its last of `scale` places. SQLite, which has no exact decimals,
+    /// gets the units.
+    Decimal {
+        units: i64,
+        scale: u8,
+    },
+    Null,
 }
 
 /// A prepared statement of one connection.
@@ -216,7 +226,7 @@ impl Statement {
     }
 }
 
-/// What came back: enough to count and classify, since a benchmark reads no values.
+/// What came back: enough to count and classify, which is all that most statements need.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Answer {
     pub rows: u64,
@@ -227,7 +237,7 @@ pub struct Answer {
 
 /// One connection with prepared statements.
 ///
-/// `execute` and `query` are the measured path: they must not allocate, and they complete at the
+/// `execute`, `fetch` and `query` are the measured path: they must not allocate, and they complete at the
 /// first poll when the connection blocks (until [`AnyConnection::attach`]).
 pub trait Connection {
     fn dialect(&self) -> Dialect;
@@ -237,6 +247,13 @@ pub trait Connection {
         &mut self,
         statement: Statement,
         parameters: &[Value<'_>],
+    ) -> impl Future<Output = Result<Answer, Error>>;
+    /// Executes, and fills `rows` with what comes back.
+    fn fetch(
+        &mut self,
+        statement: Statement,
+        parameters: &[Value<'_>],
+        rows: &mut Rows,
     ) -> impl Future<Output = Result<Answer, Error>>;
     fn query(&mut self, sql: &str) -> impl Future<Output = Result<Answer, Error>>;
     /// Connects and logs in anew, prepares every statement again and keeps their numbers; a reactor or a
@@ -248,5 +265,5 @@ pub trait Connection {
     }
 }
 
-/// Is shown each row of an answer; without one, rows are only counted.
-pub type OnRow<'a> = &'a mut dyn FnMut(&[u8]);
+/// Is shown the parts of an answer; without one, rows are only counted.
+pub type OnPart<'a> = &'a mut dyn FnMut(Part<'_>);

@@ -25,7 +25,7 @@ pub use load::{Failure, Live, Load, LoadOptions, Measured, Target};
 pub use loader::{LOADER_VERSION, Loader, show_table};
 pub use pacer::{Arrival, Arrivals, Gaps, Pacer, Rate};
 pub use policy::{ErrorPolicy, Ignored};
-pub use recorder::{ErrorCounts, Recorder, Second, Tally, Timing};
+pub use recorder::{ErrorCounts, KindTally, Recorder, Second, Tally, Timing};
 pub use rng::Rng;
 pub use timeline::{Timeline, Window};
 pub use worker::drive;

@@ -39,6 +39,8 @@ pub struct LoadOptions {
     /// CPUs the threads are confined to; empty for all.
     pub cpus: Vec<usize>,
     pub input_seed: u64,
+    /// What the tables were drawn from.
+    pub data_seed: u64,
     /// Longest interval that will be measured; sizes the per-second series.
     pub interval_max: Duration,
     /// After the interval, how long to wait for the last answers before cutting the connections.
@@ -60,6 +62,7 @@ impl Default for LoadOptions {
             workers: 1,
             cpus: Vec::new(),
             input_seed: 1,
+            data_seed: 1,
             interval_max: Duration::from_secs(60),
             drain_max: Duration::from_secs(60),
             rate: None,
@@ -487,7 +490,8 @@ impl Worker {
 
     fn recorder(&self) -> Recorder {
         let seconds = self.options.interval_max.as_secs_f64().ceil() as usize;
-        let recorder = Recorder::new(seconds, self.options.rate.is_some());
+        let (kinds, counts) = (self.workload.kinds().len(), self.workload.counts().len());
+        let recorder = Recorder::new(seconds, self.options.rate.is_some()).with_kinds(kinds, counts);
         match &self.board {
             Some(board) => recorder.on_board(Arc::clone(board), self.number),
             None => recorder,
@@ -530,6 +534,7 @@ impl Worker {
             client,
             clients: self.options.clients,
             input_seed: self.options.input_seed,
+            data_seed: self.options.data_seed,
             timeline: Arc::clone(&self.timeline),
             recorder: Rc::clone(recorder),
             clock,

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use driver::{Admin, Closer, Dialect, Error};
+use driver::{Admin, Closer, Dialect, Error, Value};
 
 use crate::load::Target;
 use crate::workload::{Table, Workload};
@@ -17,9 +17,9 @@ use crate::workload::{Table, Workload};
 /// Part of a snapshot's key: raise it when the same options no longer give the same bytes.
 pub const LOADER_VERSION: u32 = 2;
 
-/// Rows that a session loads in one transaction: enough to make its end cheap, few enough that
+/// Units of rows that a session loads in one transaction: enough to make its end cheap, few enough that
 /// sessions end at nearly the same time.
-const PART_ROWS: u64 = 10_000;
+const PART_UNITS: u64 = 10_000;
 /// No statement of a load may take longer.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
 /// How soon a load notices an interruption. Short, because SQLite gives up only the statement that
@@ -35,10 +35,10 @@ pub struct Loader<'a> {
     pub interrupted: &'a AtomicBool,
 }
 
-/// Rows of one table, by their numbers from 0.
+/// Units of one table, by their numbers from 0.
 struct Part {
     table: usize,
-    rows: Range<u64>,
+    units: Range<u64>,
 }
 
 impl Loader<'_> {
@@ -50,8 +50,8 @@ impl Loader<'_> {
         drop(session);
         let parts = parts(&tables);
         self.in_parallel(parts.len(), progress, |session, number| {
-            let Part { table, rows } = &parts[number];
-            load_part(workload, data_seed, session, &tables[*table], *table, rows.clone())
+            let Part { table, units } = &parts[number];
+            load_part(workload, data_seed, session, &tables[*table], *table, units.clone())
         })?;
         self.in_parallel(tables.len(), &mut |_| (), |session, number| finish(session, &tables[number]).map(|()| 0))
     }
@@ -138,9 +138,9 @@ impl Loader<'_> {
 
 fn parts(tables: &[Table]) -> Vec<Part> {
     let of_table = |(table, made): (usize, &Table)| {
-        let end = made.rows;
-        let part = move |start| Part { table, rows: start..end.min(start + PART_ROWS) };
-        (0..end).step_by(PART_ROWS as usize).map(part).collect::<Vec<_>>()
+        let end = made.units;
+        let part = move |start| Part { table, units: start..end.min(start + PART_UNITS) };
+        (0..end).step_by(PART_UNITS as usize).map(part).collect::<Vec<_>>()
     };
     tables.iter().enumerate().flat_map(of_table).collect()
 }
@@ -151,16 +151,21 @@ fn load_part(
     session: &mut Admin,
     table: &Table,
     index: usize,
-    rows: Range<u64>,
+    units: Range<u64>,
 ) -> Result<u64, Error> {
-    let mut left = rows.clone();
+    let (mut left, mut given) = (units, 0);
     let count = session.load(&table.name, &table.columns, &mut |sink| match left.next() {
-        Some(row) => workload.row(data_seed, index, row, sink).map(|()| true),
+        Some(unit) => {
+            let mut counting = |row: &[Value<'_>]| {
+                given += 1;
+                sink(row)
+            };
+            workload.rows(data_seed, index, unit, &mut counting).map(|()| true)
+        }
         None => Ok(false),
     })?;
-    if count != rows.end - rows.start {
-        let (expected, name) = (rows.end - rows.start, &table.name);
-        return Err(Error::Protocol(format!("{count} of {expected} rows arrived in {name}")));
+    if count != given {
+        return Err(Error::Protocol(format!("{count} of {given} rows arrived in {}", table.name)));
     }
     Ok(count)
 }

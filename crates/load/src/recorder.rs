@@ -119,9 +119,75 @@ pub struct Tally {
     /// CPU time of each load-generating thread during the interval.
     pub worker_cpu_ns: Vec<u64>,
     pub clients: u32,
+    /// By kind, where the workload has kinds.
+    pub kinds: Vec<KindTally>,
+    /// What else the workload counts, of committed transactions that were due in the interval.
+    pub counts: Vec<u64>,
+    /// The same of every committed transaction, warm-up and drain included.
+    pub counts_ever: Vec<u64>,
     /// Every transaction that ended since the clients started, warm-up and drain included: what a
     /// server's own counters of the whole load are divided by.
     pub ended: u64,
+}
+
+/// Transactions of one kind, a part of all.
+#[derive(Debug, Clone, Default)]
+pub struct KindTally {
+    pub committed: u64,
+    pub rolled_back: u64,
+    pub failed: u64,
+    pub retries: u64,
+    /// Due to answered.
+    pub response: Histogram,
+    /// Committed and rolled back inside the interval, whenever they were due: what a rate per minute is
+    /// made of.
+    pub committed_inside: u64,
+    pub rolled_back_inside: u64,
+    /// Since the clients started, warm-up and drain included.
+    pub committed_ever: u64,
+    pub rolled_back_ever: u64,
+    /// Failed, and nobody knows whether they were made permanent.
+    pub unknown_ever: u64,
+}
+
+impl KindTally {
+    fn record(&mut self, outcome: Outcome, attempt: &Attempt, timing: Timing, window: Window) {
+        let inside = u64::from(window.contains(timing.end_ns));
+        match outcome {
+            Outcome::Committed => {
+                self.committed_ever += 1;
+                self.committed_inside += inside;
+            }
+            Outcome::RolledBack => {
+                self.rolled_back_ever += 1;
+                self.rolled_back_inside += inside;
+            }
+            Outcome::Failed => self.unknown_ever += u64::from(attempt.committing),
+            // Nobody drew what it would have been.
+            Outcome::Skipped => return,
+        }
+        if !window.contains(timing.due_ns) {
+            return;
+        }
+        self.committed += u64::from(outcome == Outcome::Committed);
+        self.rolled_back += u64::from(outcome == Outcome::RolledBack);
+        self.failed += u64::from(outcome == Outcome::Failed);
+        self.retries += attempt.retries;
+        self.response.record(timing.end_ns - timing.due_ns);
+    }
+
+    fn add(&mut self, other: &KindTally) {
+        self.committed += other.committed;
+        self.rolled_back += other.rolled_back;
+        self.failed += other.failed;
+        self.retries += other.retries;
+        self.response.add(&other.response);
+        self.committed_inside += other.committed_inside;
+        self.rolled_back_inside += other.rolled_back_inside;
+        self.committed_ever += other.committed_ever;
+        self.rolled_back_ever += other.rolled_back_ever;
+        self.unknown_ever += other.unknown_ever;
+    }
 }
 
 impl Recorder {
@@ -129,6 +195,22 @@ impl Recorder {
         let seconds = vec![Second::default(); seconds_max];
         let tally = Tally { seconds, errors: ErrorCounts::with_room(), ..Tally::default() };
         Recorder { tally, open_loop, board: None }
+    }
+
+    /// Counts so many kinds of transactions apart, and so many other things.
+    pub fn with_kinds(mut self, kinds: usize, counts: usize) -> Recorder {
+        self.tally.kinds.resize_with(kinds, KindTally::default);
+        self.tally.counts.resize(counts, 0);
+        self.tally.counts_ever.resize(counts, 0);
+        self
+    }
+
+    /// Adds what a committed transaction counted beside its statements.
+    pub fn counts(&mut self, counts: &[u64], due_ns: u64, window: Window) {
+        add_each(&mut self.tally.counts_ever, counts);
+        if window.contains(due_ns) {
+            add_each(&mut self.tally.counts, counts);
+        }
     }
 
     /// Lets others read along, as worker number `worker`.
@@ -182,6 +264,9 @@ impl Recorder {
         let overlap_end = timing.end_ns.min(window.end_ns);
         self.tally.in_flight_ns += overlap_end.saturating_sub(overlap_start);
         self.record_second(outcome, attempt, timing, window);
+        if let Some(kind) = self.tally.kinds.get_mut(attempt.kind) {
+            kind.record(outcome, attempt, timing, window);
+        }
         if !window.contains(timing.due_ns) {
             return;
         }
@@ -245,6 +330,12 @@ impl Tally {
         self.response.add(&other.response);
         self.service.add(&other.service);
         self.in_flight_ns += other.in_flight_ns;
+        if self.kinds.len() < other.kinds.len() {
+            self.kinds.resize_with(other.kinds.len(), KindTally::default);
+        }
+        self.kinds.iter_mut().zip(&other.kinds).for_each(|(mine, theirs)| mine.add(theirs));
+        add_each(&mut self.counts, &other.counts);
+        add_each(&mut self.counts_ever, &other.counts_ever);
         if self.seconds.len() < other.seconds.len() {
             self.seconds.resize(other.seconds.len(), Second::default());
         }
@@ -279,6 +370,13 @@ impl Tally {
     }
 }
 
+fn add_each(sums: &mut Vec<u64>, counts: &[u64]) {
+    if sums.len() < counts.len() {
+        sums.resize(counts.len(), 0);
+    }
+    sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,6 +395,27 @@ mod tests {
     fn a_transaction_belongs_to_the_interval_in_which_it_was_due() {
         let tally = record(&[(500, 500, 2_000), (1_000, 1_000, 2_000), (3_000_000_999, 3_000_000_999, 3_500_000_000)]);
         assert_eq!((tally.due, tally.committed), (2, 2));
+    }
+
+    #[test]
+    fn a_kind_counts_by_due_time_by_end_and_ever() {
+        let mut recorder = Recorder::new(3, false).with_kinds(2, 1);
+        let attempt = Attempt { kind: 1, ..Attempt::default() };
+        for (due_ns, end_ns, outcome) in [
+            (500, 2_000, Outcome::Committed),
+            (1_500, 3_000_002_000, Outcome::Committed),
+            (1_500, 2_000, Outcome::RolledBack),
+            (1_600, 2_000, Outcome::Failed),
+        ] {
+            recorder.record(outcome, &attempt, Timing { due_ns, start_ns: due_ns, end_ns }, WINDOW);
+        }
+        recorder.counts(&[7], 500, WINDOW);
+        recorder.counts(&[5], 1_500, WINDOW);
+        let tally = recorder.finish();
+        let kind = &tally.kinds[1];
+        assert_eq!((kind.committed, kind.rolled_back, kind.failed, kind.response.count()), (1, 1, 1, 3));
+        assert_eq!((kind.committed_inside, kind.rolled_back_inside, kind.committed_ever), (1, 1, 2));
+        assert_eq!((tally.kinds[0].committed_ever, &tally.counts, &tally.counts_ever), (0, &vec![5], &vec![12]));
     }
 
     #[test]

@@ -22,12 +22,13 @@ use crate::workload::{ARRIVALS, Attempt, Client, Fatal, Outcome, Seat, Turn};
 /// This loop is what we time. It allocates nothing, takes no lock and writes to nothing but its
 /// worker's own recorder and cells.
 pub async fn drive<K: Clock>(client: &mut impl Client, seat: &mut Seat<K>) -> Result<(), Fatal> {
+    let mut rested_from_ns = seat.clock.now_ns();
     for number in 0.. {
         let mut attempt = Attempt::default();
         if seat.policy.reconnect_every.is_some_and(|every| number > 0 && number % every == 0) {
             reconnect(client, seat, &mut attempt).await;
         }
-        let Some(arrival) = next_arrival(seat, number).await else { break };
+        let Some(arrival) = next_arrival(client, seat, number, rested_from_ns).await else { break };
         let start_ns = seat.clock.wait_until(arrival.due_ns).await;
         let mut timing = Timing { due_ns: arrival.due_ns, start_ns, end_ns: start_ns };
         if arrival.missed {
@@ -40,7 +41,11 @@ pub async fn drive<K: Clock>(client: &mut impl Client, seat: &mut Seat<K>) -> Re
         let mut recorder = seat.recorder.borrow_mut();
         recorder.record(outcome, &attempt, timing, seat.timeline.window());
         recorder.ended(seat.client, timing);
+        if outcome == Outcome::Committed && !client.counts().is_empty() {
+            recorder.counts(client.counts(), timing.due_ns, seat.timeline.window());
+        }
         drop(recorder);
+        rested_from_ns = timing.end_ns;
         seat.timeline.ended.fetch_add(1, Ordering::Relaxed);
         if let Some(fatal) = fatal {
             return Err(fatal);
@@ -57,11 +62,21 @@ const STOP_POLL_NS: u64 = 250_000_000;
 /// How soon it looks again when the schedule has fallen behind.
 const SCHEDULE_POLL_NS: u64 = 1_000_000;
 
-/// The client's next transaction; in an open loop it may be due in the past or the very near future.
-async fn next_arrival<K: Clock>(seat: &Seat<K>, number: u64) -> Option<Arrival> {
+/// The client's next transaction. In a closed loop it is due now, or after the user's rest since the last
+/// one ended; in an open loop it may be due in the past or the very near future.
+async fn next_arrival<K: Clock>(
+    client: &mut impl Client,
+    seat: &Seat<K>,
+    number: u64,
+    rested_from_ns: u64,
+) -> Option<Arrival> {
     let mut now_ns = seat.clock.now_ns();
     let arrival = match &seat.pacer {
-        Pacer::Closed => Arrival { number, due_ns: now_ns, missed: false },
+        Pacer::Closed => {
+            let pause_ns = client.pause_ns(Turn { series: u64::from(seat.client), number, retry: 0 });
+            let due_ns = if pause_ns == 0 { now_ns } else { (rested_from_ns + pause_ns).max(now_ns) };
+            Arrival { number, due_ns, missed: false }
+        }
         Pacer::Open(arrivals) => loop {
             if seat.timeline.is_over(now_ns) {
                 return None;

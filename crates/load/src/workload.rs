@@ -16,7 +16,7 @@ use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
 use crate::clock::MonotonicClock;
 use crate::pacer::Pacer;
 use crate::policy::{ErrorPolicy, Ignored};
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Tally};
 use crate::timeline::Timeline;
 
 pub use oltp::{client_on, read_write_client};
@@ -60,6 +60,9 @@ pub struct Table {
     pub create: Vec<String>,
     /// Columns the loader fills.
     pub columns: Vec<&'static str>,
+    /// How many units its rows come in: rows themselves, or orders of a few lines each.
+    pub units: u64,
+    /// Exact where a unit is a row, else what is to be expected.
     pub rows: u64,
     /// Statements to run once all rows are in: indexes, sequences, statistics.
     pub finish: Vec<String>,
@@ -70,8 +73,8 @@ pub trait Workload: Send + Sync {
     /// What the data depend on besides the seed: equal keys mean equal tables.
     fn data_key(&self) -> String;
     fn tables(&self, dialect: Dialect) -> Vec<Table>;
-    /// Gives row `row` (from 0) of table `table` to the sink; the same for one seed, everywhere.
-    fn row(&self, data_seed: u64, table: usize, row: u64, sink: &mut RowSink<'_>) -> Result<(), Error>;
+    /// Gives the rows of unit `unit` (from 0) of table `table` to the sink; the same for one seed, everywhere.
+    fn rows(&self, data_seed: u64, table: usize, unit: u64, sink: &mut RowSink<'_>) -> Result<(), Error>;
     /// Whether transactions change the tables.
     fn writes(&self) -> bool;
     /// SQL to run before the clients connect, each time: what a run expects beyond loaded tables.
@@ -84,11 +87,25 @@ pub trait Workload: Send + Sync {
         let _ = dialect;
         Ignored::Usual
     }
+    /// Kinds of transactions that are counted apart, in the order of [`Attempt::kind`].
+    fn kinds(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// What else its clients count, in the order of [`Client::counts`].
+    fn counts(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// Whether the tables are the ones that a run expects, of this seed; says why if they are not. Quick:
+    /// it is asked before each run.
+    fn recognise(&self, admin: &mut Admin, data_seed: u64) -> Result<Result<(), String>, Error> {
+        let _ = (admin, data_seed);
+        Ok(Ok(()))
+    }
     /// Makes one client: prepares its statements and returns its whole life as a future.
     fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error>;
     /// Looks for wrong data, before a run or after one; each line is a violation, with the query that
-    /// shows it.
-    fn check(&self, admin: &mut Admin) -> Result<Vec<String>, Error>;
+    /// shows it. `ran` is what the clients counted since the tables were loaded, where that is known.
+    fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error>;
 }
 
 pub type ClientFuture = Pin<Box<dyn Future<Output = Result<(), Fatal>>>>;
@@ -99,6 +116,8 @@ pub struct Seat<K = MonotonicClock> {
     pub client: u32,
     pub clients: u32,
     pub input_seed: u64,
+    /// What the tables were drawn from.
+    pub data_seed: u64,
     pub timeline: Arc<Timeline>,
     pub recorder: Rc<RefCell<Recorder>>,
     pub clock: K,
@@ -132,6 +151,18 @@ pub trait Client {
     fn finish(&mut self, attempt: &mut Attempt) -> impl Future<Output = Result<(), Error>> {
         let _ = attempt;
         std::future::ready(Ok(()))
+    }
+
+    /// How long the user rests before this transaction; 0 in a loop without rests. Asked once per
+    /// transaction of a closed loop.
+    fn pause_ns(&mut self, turn: Turn) -> u64 {
+        let _ = turn;
+        0
+    }
+
+    /// What else the last try counted, in the order of the workload's names; kept only if it committed.
+    fn counts(&self) -> &[u64] {
+        &[]
     }
 
     fn connection(&mut self) -> &mut Self::Connection;
@@ -174,6 +205,8 @@ pub struct Attempt {
     pub reconnects: u64,
     /// Time behind the first try, when there was more than one.
     pub retry_ns: u64,
+    /// Which of the workload's kinds it is, where it has kinds.
+    pub kind: usize,
     /// Set by the client while the statement under way may have made its changes permanent: when its
     /// answer is lost, nobody knows whether it did, and it must not be sent again.
     pub committing: bool,

@@ -35,7 +35,7 @@ fn run(workload: &Arc<dyn Workload>, transactions: u64) -> Tally {
     let interrupted = AtomicBool::new(false);
     Loader { target: &target, sessions: 1, interrupted: &interrupted }.load(&**workload, 1, &mut |_| ()).unwrap();
     let mut admin = Admin::connect(Dialect::Sqlite, &target.endpoint, &target.login, Duration::from_secs(30)).unwrap();
-    assert_eq!(workload.check(&mut admin).unwrap(), Vec::<String>::new(), "before the run");
+    assert_eq!(workload.check(&mut admin, None).unwrap(), Vec::<String>::new(), "before the run");
     for sql in workload.before_run(Dialect::Sqlite) {
         admin.run(&sql).unwrap();
     }
@@ -43,7 +43,7 @@ fn run(workload: &Arc<dyn Workload>, transactions: u64) -> Tally {
     let options = LoadOptions { clients: 2, transactions_max: Some(transactions), policy, ..LoadOptions::default() };
     let load = Load::prepare(workload, &target, options, &interrupted).unwrap();
     let tally = load.measure(None, &mut |_| (), &mut || ()).whole().unwrap();
-    assert_eq!(workload.check(&mut admin).unwrap(), Vec::<String>::new(), "after the run");
+    assert_eq!(workload.check(&mut admin, None).unwrap(), Vec::<String>::new(), "after the run");
     assert_eq!((tally.committed, tally.due, tally.ended), (transactions, transactions, transactions));
     tally
 }

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use driver::{Answer, Code, Connection, Dialect, Error, Statement, Value};
+use driver::{Answer, Code, Connection, Dialect, Error, Rows, Statement, Value};
 use load::{
     Arrivals, Attempt, Client, Clock, ErrorPolicy, Gaps, Ignored, MonotonicClock, Outcome, Pacer, Rate, Recorder, Seat,
     Tally, Timeline, Turn, Window, drive,
@@ -75,6 +75,11 @@ impl Connection for Line {
         unreachable!("the clients here execute nothing")
     }
 
+    async fn fetch(&mut self, statement: Statement, values: &[Value<'_>], rows: &mut Rows) -> Result<Answer, Error> {
+        rows.clear();
+        self.execute(statement, values).await
+    }
+
     async fn query(&mut self, _: &str) -> Result<Answer, Error> {
         unreachable!("the clients here ask nothing")
     }
@@ -134,6 +139,7 @@ fn seat<K>(clock: K, pacer: Pacer, policy: ErrorPolicy, end_ns: u64) -> Seat<K> 
         client: 0,
         clients: 1,
         input_seed: 1,
+        data_seed: 1,
         timeline: timeline.into(),
         recorder: Rc::new(RefCell::new(Recorder::new(10, matches!(pacer, Pacer::Open(_))))),
         clock,
@@ -344,6 +350,11 @@ impl Connection for Null {
 
     async fn execute(&mut self, _: Statement, _: &[Value<'_>]) -> Result<Answer, Error> {
         Ok(Answer { affected: 1, ..Answer::default() })
+    }
+
+    async fn fetch(&mut self, statement: Statement, values: &[Value<'_>], rows: &mut Rows) -> Result<Answer, Error> {
+        rows.clear();
+        self.execute(statement, values).await
     }
 
     async fn query(&mut self, _: &str) -> Result<Answer, Error> {

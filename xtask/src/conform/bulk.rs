@@ -51,7 +51,7 @@ fn count(
         rows.push(found.context("a count is a number")?.parse::<u64>()?);
     }
     let expected: u64 = rows.iter().map(|rows| statements_for(*rows)).sum();
-    let violations = workload.check(admin)?;
+    let violations = workload.check(admin, None)?;
     let right = sent == expected && counted == expected && violations.is_empty() && rows.iter().sum::<u64>() >= EVENTS;
     let verdict = if right { "ok" } else { "WRONG" };
     println!(

@@ -63,7 +63,7 @@ fn run_script(server: &Held, script: &Script, events: u64) -> Result<Vec<String>
     let mut admin = server.admin("sbtest")?;
     let before = (target.dialect == Dialect::MySql).then(|| status(&mut admin)).transpose()?;
     let tally = run_clients(&workload, &target, CLIENTS, events)?;
-    let mut mistakes = workload.check(&mut admin)?;
+    let mut mistakes = workload.check(&mut admin, None)?;
     if (tally.committed, tally.due) != (events, events) {
         mistakes.push(format!("{} of {events} transactions were committed", tally.committed));
     }

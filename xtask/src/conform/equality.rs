@@ -33,7 +33,7 @@ pub fn run(mariadb: &Held, postgres: &Held) -> Result<usize> {
         for target in [mariadb.target()?, postgres.target()?, sqlite(folder.path())] {
             load_afresh(&*workload, &target)?;
             let mut admin = Admin::connect(target.dialect, &target.endpoint, &target.login, STATEMENT_LIMIT)?;
-            let violations = workload.check(&mut admin)?;
+            let violations = workload.check(&mut admin, None)?;
             violations.iter().for_each(|violation| println!("{}: {violation}", script.title));
             wrong += violations.len();
             let tables = workload.tables(admin.dialect());

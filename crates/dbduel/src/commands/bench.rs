@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow};
-use driver::Secret;
+use driver::{Admin, Secret};
 use load::{Options, Workload};
 
 use super::{Failure, note, run, say};
@@ -79,6 +79,11 @@ impl Job {
 
     fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Tables of another seed, scale or version are not what this workload runs on.
+    fn recognise(&self, admin: &mut Admin) -> anyhow::Result<()> {
+        self.workload.recognise(admin, self.data_seed())?.map_err(|why| anyhow!(why))
     }
 
     /// Data and inputs are drawn from it.

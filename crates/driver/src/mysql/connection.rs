@@ -7,8 +7,9 @@ use super::packet::{
     self, AnswerParser, CLIENT_PLUGIN_AUTH, CLIENT_SECURE_CONNECTION, Greeting, Step, begin_packet, end_packet,
     put_lenenc, server_error,
 };
+use crate::decimal::{DECIMAL_BYTES_MAX, decimal_text};
 use crate::transport::{Transport, complete};
-use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnRow, Statement, Tls, Value};
+use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnPart, Part, Rows, Statement, Tls, Value};
 
 const CLIENT_LONG_PASSWORD: u32 = 1;
 const CLIENT_LONG_FLAG: u32 = 1 << 2;
@@ -27,6 +28,8 @@ const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 
 const TYPE_LONGLONG: u8 = 0x08;
+const TYPE_NULL: u8 = 0x06;
+const TYPE_NEWDECIMAL: u8 = 0xf6;
 const TYPE_VAR_STRING: u8 = 0xfd;
 
 /// ER_UNSUPPORTED_PS: "This command is not supported in the prepared statement protocol yet".
@@ -227,8 +230,8 @@ impl MySqlConnection {
         }
     }
 
-    fn step(&mut self, parser: &mut AnswerParser, on_row: Option<OnRow<'_>>) -> Result<Step, Error> {
-        match parser.feed(self.transport.unread(), on_row) {
+    fn step(&mut self, parser: &mut AnswerParser, on_part: Option<OnPart<'_>>) -> Result<Step, Error> {
+        match parser.feed(self.transport.unread(), on_part) {
             Ok((consumed, step)) => {
                 self.transport.consume(consumed);
                 Ok(step)
@@ -249,13 +252,34 @@ impl MySqlConnection {
         let mut broken = None;
         loop {
             complete(self.transport.fill())?;
-            let mut on_row = |payload: &[u8]| match packet::text_row(payload) {
-                Ok(row) => rows.push(row),
-                Err(error) => broken = Some(error),
+            let mut on_part = |part: Part<'_>| match part {
+                Part::Row(payload) => match packet::text_row(payload) {
+                    Ok(row) => rows.push(row),
+                    Err(error) => broken = Some(error),
+                },
+                Part::Result | Part::Column(_) => {}
             };
-            match self.step(&mut parser, Some(&mut on_row))? {
+            match self.step(&mut parser, Some(&mut on_part))? {
                 Step::More => {}
                 Step::Done(_) => return broken.map_or(Ok(rows), Err),
+            }
+        }
+    }
+
+    /// Reads one answer with its values.
+    async fn read_rows(&mut self, binary: bool, rows: &mut Rows) -> Result<Answer, Error> {
+        let mut parser = AnswerParser::default();
+        let mut broken = None;
+        loop {
+            self.transport.fill().await?;
+            let mut on_part = |part: Part<'_>| {
+                if let Err(error) = rows.take_mysql(part, binary) {
+                    broken.get_or_insert(error);
+                }
+            };
+            match self.step(&mut parser, Some(&mut on_part))? {
+                Step::More => {}
+                Step::Done(answer) => return broken.map_or(Ok(answer), Err),
             }
         }
     }
@@ -286,16 +310,28 @@ impl MySqlConnection {
     }
 }
 
-/// The server remembers the types of a statement's parameters, so they travel once.
+/// The server remembers the types of a statement's parameters, so they travel once; those with a NULL
+/// among them travel along with it, since a NULL has no type that its place could keep.
 fn put_parameters(out: &mut Vec<u8>, parameters: &[Value<'_>], types_sent: &mut bool) {
-    out.resize(out.len() + parameters.len().div_ceil(8), 0);
-    out.push(u8::from(!*types_sent));
-    if !*types_sent {
-        *types_sent = true;
+    let bitmap = out.len();
+    out.resize(bitmap + parameters.len().div_ceil(8), 0);
+    let mut any_null = false;
+    for (at, parameter) in parameters.iter().enumerate() {
+        if matches!(parameter, Value::Null) {
+            out[bitmap + at / 8] |= 1 << (at % 8);
+            any_null = true;
+        }
+    }
+    let types_follow = any_null || !*types_sent;
+    *types_sent = !any_null;
+    out.push(u8::from(types_follow));
+    if types_follow {
         for parameter in parameters {
             let kind = match parameter {
                 Value::Int(_) => TYPE_LONGLONG,
                 Value::Text(_) => TYPE_VAR_STRING,
+                Value::Decimal { .. } => TYPE_NEWDECIMAL,
+                Value::Null => TYPE_NULL,
             };
             out.extend_from_slice(&[kind, 0]);
         }
@@ -307,6 +343,13 @@ fn put_parameters(out: &mut Vec<u8>, parameters: &[Value<'_>], types_sent: &mut 
                 put_lenenc(out, text.len() as u64);
                 out.extend_from_slice(text);
             }
+            Value::Decimal { units, scale } => {
+                let mut room = [0; DECIMAL_BYTES_MAX];
+                let digits = decimal_text(*units, *scale, &mut room);
+                put_lenenc(out, digits.len() as u64);
+                out.extend_from_slice(digits);
+            }
+            Value::Null => {}
         }
     }
 }
@@ -328,6 +371,19 @@ impl Connection for MySqlConnection {
         self.put_execute(statement, parameters);
         self.transport.send()?;
         self.read_answer().await
+    }
+
+    async fn fetch(
+        &mut self,
+        statement: Statement,
+        parameters: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> Result<Answer, Error> {
+        rows.clear();
+        let binary = matches!(self.statements[statement.0].way, Way::Binary { .. });
+        self.put_execute(statement, parameters);
+        self.transport.send()?;
+        self.read_rows(binary, rows).await
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {

@@ -9,7 +9,7 @@
 //! ```
 //! Source: MySQL Internals, "Client/Server Protocol".
 
-use crate::{Answer, Code, Error, OnRow};
+use crate::{Answer, Code, Error, OnPart, Part, Rows};
 
 pub const HEADER_BYTES: usize = 4;
 /// A payload of exactly this length goes on in the next packet.
@@ -122,9 +122,9 @@ enum State {
 }
 
 impl AnswerParser {
-    /// Parses as far as `input` goes; returns the bytes used up and what that was. With `on_row`,
-    /// rows are handed over whole; without, they are skipped wherever they are cut.
-    pub fn feed(&mut self, input: &[u8], mut on_row: Option<OnRow<'_>>) -> Result<(usize, Step), Error> {
+    /// Parses as far as `input` goes; returns the bytes used up and what that was. With `on_part`,
+    /// columns and rows are handed over whole; without, they are skipped wherever they are cut.
+    pub fn feed(&mut self, input: &[u8], mut on_part: Option<OnPart<'_>>) -> Result<(usize, Step), Error> {
         let mut at = 0;
         loop {
             if self.skip > 0 {
@@ -137,7 +137,7 @@ impl AnswerParser {
             }
             let Some(header) = input.get(at..at + HEADER_BYTES) else { return Ok((at, Step::More)) };
             let length = payload_length(header);
-            if self.continued || (self.state == State::Rows && length > 8 && on_row.is_none()) {
+            if self.continued || (self.state == State::Rows && length > 8 && on_part.is_none()) {
                 // The hot path: a row, of which only the first byte matters.
                 let first = input.get(at + HEADER_BYTES).copied();
                 if !self.continued {
@@ -158,27 +158,25 @@ impl AnswerParser {
             let Some((payload, _, size)) = whole_packet(&input[at..]) else { return Ok((at, Step::More)) };
             at += size;
             if self.state == State::Rows && (length == PAYLOAD_BYTES_MAX || !self.long_row.is_empty()) {
-                self.long_row(payload, &mut on_row);
-            } else if let Some(step) = self.packet(payload, &mut on_row)? {
+                self.long_row(payload, &mut on_part);
+            } else if let Some(step) = self.packet(payload, &mut on_part)? {
                 return Ok((at, step));
             }
         }
     }
 
     /// One more packet of a row that does not fit in one; a shorter packet is its last.
-    fn long_row(&mut self, payload: &[u8], on_row: &mut Option<OnRow<'_>>) {
+    fn long_row(&mut self, payload: &[u8], on_part: &mut Option<OnPart<'_>>) {
         self.long_row.extend_from_slice(payload);
         if payload.len() == PAYLOAD_BYTES_MAX {
             return;
         }
         let row = std::mem::take(&mut self.long_row);
         self.answer.rows += 1;
-        if let Some(on_row) = on_row {
-            on_row(&row);
-        }
+        show(on_part, Part::Row(&row));
     }
 
-    fn packet(&mut self, payload: &[u8], on_row: &mut Option<OnRow<'_>>) -> Result<Option<Step>, Error> {
+    fn packet(&mut self, payload: &[u8], on_part: &mut Option<OnPart<'_>>) -> Result<Option<Step>, Error> {
         let first = *payload.first().ok_or_else(|| Error::Protocol("empty packet".to_owned()))?;
         match (self.state, first) {
             (_, 0xff) => Err(server_error(payload)),
@@ -189,14 +187,12 @@ impl AnswerParser {
                 let columns = columns.ok_or_else(|| Error::Protocol("no column count".to_owned()))?;
                 self.answer.returns_rows = true;
                 self.state = State::Columns(columns);
-                Ok(None)
-            }
-            (State::Columns(1), _) => {
-                self.state = State::ColumnsEnd;
+                show(on_part, Part::Result);
                 Ok(None)
             }
             (State::Columns(left), _) => {
-                self.state = State::Columns(left.saturating_sub(1));
+                self.state = if left == 1 { State::ColumnsEnd } else { State::Columns(left.saturating_sub(1)) };
+                show(on_part, Part::Column(payload));
                 Ok(None)
             }
             (State::ColumnsEnd, 0xfe) => {
@@ -210,9 +206,7 @@ impl AnswerParser {
             }
             (State::Rows, _) => {
                 self.answer.rows += 1;
-                if let Some(on_row) = on_row {
-                    on_row(payload);
-                }
+                show(on_part, Part::Row(payload));
                 Ok(None)
             }
         }
@@ -230,6 +224,12 @@ impl AnswerParser {
     fn end_of_result(&mut self, status: u16) -> Option<Step> {
         self.state = State::First;
         (status & SERVER_MORE_RESULTS_EXISTS == 0).then_some(Step::Done(self.answer))
+    }
+}
+
+fn show(on_part: &mut Option<OnPart<'_>>, part: Part<'_>) {
+    if let Some(on_part) = on_part {
+        on_part(part);
     }
 }
 
@@ -296,21 +296,137 @@ impl Greeting {
 }
 
 /// Splits a text-protocol row into its columns; `None` is NULL.
-pub fn text_row(mut row: &[u8]) -> Result<Vec<Option<String>>, Error> {
+pub fn text_row(row: &[u8]) -> Result<Vec<Option<String>>, Error> {
     let mut columns = Vec::new();
+    text_cells(row, &mut |cell| columns.push(cell.map(|text| String::from_utf8_lossy(text).into_owned())))?;
+    Ok(columns)
+}
+
+/// The same, one by one and uncopied.
+pub fn text_cells(mut row: &[u8], on_cell: &mut dyn FnMut(Option<&[u8]>)) -> Result<(), Error> {
     while let Some(first) = row.first() {
         if *first == 0xfb {
-            columns.push(None);
+            on_cell(None);
             row = &row[1..];
+        } else {
+            on_cell(Some(take_lenenc_text(&mut row)?));
+        }
+    }
+    Ok(())
+}
+
+fn row_cut_off() -> Error {
+    Error::Protocol("row cut off".to_owned())
+}
+
+fn take_lenenc_text<'a>(input: &mut &'a [u8]) -> Result<&'a [u8], Error> {
+    let (length, size) = lenenc(input).ok_or_else(row_cut_off)?;
+    let end = size.checked_add(length as usize).ok_or_else(row_cut_off)?;
+    let text = input.get(size..end).ok_or_else(row_cut_off)?;
+    *input = &input[end..];
+    Ok(text)
+}
+
+fn take<'a>(input: &mut &'a [u8], bytes: usize) -> Result<&'a [u8], Error> {
+    let taken = input.get(..bytes).ok_or_else(row_cut_off)?;
+    *input = &input[bytes..];
+    Ok(taken)
+}
+
+/// Set in the type that [`column_type`] gives for numbers that are never negative.
+const UNSIGNED: u8 = 0x80;
+
+/// The type of one column, of which the description is
+///
+/// ```text
+/// catalog schema table org_table name org_name (six lenenc texts) 0c charset:2 length:4 type:1 flags:2 ...
+/// ```
+///
+/// with the flag for unsigned numbers in its highest bit, which no numeric type needs.
+pub fn column_type(mut description: &[u8]) -> Result<u8, Error> {
+    for _ in 0..6 {
+        take_lenenc_text(&mut description)?;
+    }
+    let fixed = take(&mut description, 10)?;
+    let (kind, unsigned) = (fixed[7], fixed[8] & 0x20 != 0);
+    Ok(if unsigned && kind < UNSIGNED { kind | UNSIGNED } else { kind })
+}
+
+/// Reads a binary row, `00 null_bitmap:(n+9)/8 values`, by the types of its columns.
+pub fn binary_row(mut row: &[u8], rows: &mut Rows) -> Result<(), Error> {
+    let columns = rows.types.len();
+    let bitmap = take(&mut row, 1 + (columns + 9) / 8)?;
+    for column in 0..columns {
+        // The bitmap's first two bits are unused.
+        let bit = column + 2;
+        if bitmap[1 + bit / 8] & (1 << (bit % 8)) != 0 {
+            rows.push_null();
             continue;
         }
-        let cut = || Error::Protocol("row cut off".to_owned());
-        let (length, size) = lenenc(row).ok_or_else(cut)?;
-        let end = size.checked_add(length as usize).ok_or_else(cut)?;
-        columns.push(Some(String::from_utf8_lossy(row.get(size..end).ok_or_else(cut)?).into_owned()));
-        row = &row[end..];
+        let kind = rows.types[column];
+        match kind {
+            TYPE_TINY => rows.push_int(i64::from(take(&mut row, 1)?[0] as i8)),
+            TYPE_TINY_UNSIGNED => rows.push_int(i64::from(take(&mut row, 1)?[0])),
+            TYPE_SHORT => rows.push_int(i64::from(little_endian(take(&mut row, 2)?) as i16)),
+            TYPE_YEAR | TYPE_YEAR_UNSIGNED | TYPE_SHORT_UNSIGNED => {
+                rows.push_int(little_endian(take(&mut row, 2)?) as i64);
+            }
+            TYPE_LONG | TYPE_INT24 => rows.push_int(i64::from(little_endian(take(&mut row, 4)?) as i32)),
+            TYPE_LONG_UNSIGNED | TYPE_INT24_UNSIGNED => rows.push_int(little_endian(take(&mut row, 4)?) as i64),
+            TYPE_LONGLONG | TYPE_LONGLONG_UNSIGNED => rows.push_int(little_endian(take(&mut row, 8)?) as i64),
+            TYPE_TIMESTAMP | TYPE_DATE | TYPE_DATETIME | TYPE_TIMESTAMP_UNSIGNED => {
+                let length = usize::from(take(&mut row, 1)?[0]);
+                rows.push_text(&date_text(take(&mut row, length)?)?[..if length > 4 { 19 } else { 10 }]);
+            }
+            TYPE_FLOAT | TYPE_DOUBLE | TYPE_TIME => {
+                return Err(Error::Protocol(format!("a value of type {kind:#x}, which no workload reads")));
+            }
+            _ => rows.push_text(take_lenenc_text(&mut row)?),
+        }
     }
-    Ok(columns)
+    Ok(())
+}
+
+const TYPE_TINY: u8 = 0x01;
+const TYPE_SHORT: u8 = 0x02;
+const TYPE_LONG: u8 = 0x03;
+const TYPE_FLOAT: u8 = 0x04;
+const TYPE_DOUBLE: u8 = 0x05;
+const TYPE_TIMESTAMP: u8 = 0x07;
+const TYPE_LONGLONG: u8 = 0x08;
+const TYPE_INT24: u8 = 0x09;
+const TYPE_DATE: u8 = 0x0a;
+const TYPE_TIME: u8 = 0x0b;
+const TYPE_DATETIME: u8 = 0x0c;
+const TYPE_YEAR: u8 = 0x0d;
+const TYPE_TINY_UNSIGNED: u8 = TYPE_TINY | UNSIGNED;
+const TYPE_SHORT_UNSIGNED: u8 = TYPE_SHORT | UNSIGNED;
+const TYPE_LONG_UNSIGNED: u8 = TYPE_LONG | UNSIGNED;
+const TYPE_TIMESTAMP_UNSIGNED: u8 = TYPE_TIMESTAMP | UNSIGNED;
+const TYPE_LONGLONG_UNSIGNED: u8 = TYPE_LONGLONG | UNSIGNED;
+const TYPE_INT24_UNSIGNED: u8 = TYPE_INT24 | UNSIGNED;
+const TYPE_YEAR_UNSIGNED: u8 = TYPE_YEAR | UNSIGNED;
+
+fn little_endian(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
+
+/// `[year:2 month:1 day:1 [hour:1 minute:1 second:1 [microseconds:4]]]` as `2031-05-04 10:11:12`.
+fn date_text(bytes: &[u8]) -> Result<[u8; 19], Error> {
+    if !matches!(bytes.len(), 0 | 4 | 7 | 11) {
+        return Err(row_cut_off());
+    }
+    let part = |at: usize| u64::from(bytes.get(at).copied().unwrap_or(0));
+    let year = part(0) | part(1) << 8;
+    let mut text = *b"0000-00-00 00:00:00";
+    let fields = [(0, 4, year), (5, 2, part(2)), (8, 2, part(3)), (11, 2, part(4)), (14, 2, part(5)), (17, 2, part(6))];
+    for (start, digits, mut number) in fields {
+        for at in (start..start + digits).rev() {
+            text[at] = b'0' + (number % 10) as u8;
+            number /= 10;
+        }
+    }
+    Ok(text)
 }
 
 #[cfg(test)]

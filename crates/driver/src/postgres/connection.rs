@@ -6,8 +6,9 @@ use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
 use super::message::{self, AnswerParser, Step, begin_message, end_message, server_error, whole_message};
+use crate::decimal::{DECIMAL_BYTES_MAX, decimal_text};
 use crate::transport::{Transport, complete};
-use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnRow, Statement, Tls, Value};
+use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnPart, Part, Rows, Statement, Tls, Value};
 
 const PROTOCOL_VERSION_3_0: i32 = 3 << 16;
 
@@ -23,6 +24,13 @@ pub struct PostgresConnection {
     login: Box<Login>,
     statements: Vec<Prepared>,
     server_version: String,
+}
+
+/// How results travel; the numbers are the protocol's.
+#[derive(Clone, Copy)]
+enum Format {
+    Text = 0,
+    Binary = 1,
 }
 
 struct Prepared {
@@ -215,11 +223,14 @@ impl PostgresConnection {
         let mut broken = None;
         loop {
             complete(self.transport.fill())?;
-            let mut on_row = |body: &[u8]| match message::text_row(body) {
-                Ok(row) => rows.push(row),
-                Err(error) => broken = Some(error),
+            let mut on_part = |part: Part<'_>| match part {
+                Part::Row(body) => match message::text_row(body) {
+                    Ok(row) => rows.push(row),
+                    Err(error) => broken = Some(error),
+                },
+                Part::Result | Part::Column(_) => {}
             };
-            match step(&mut self.transport, &mut parser, Some(&mut on_row))? {
+            match step(&mut self.transport, &mut parser, Some(&mut on_part))? {
                 Step::More => {}
                 Step::Done(_) => return broken.map_or(Ok(rows), Err),
                 Step::WantsRows => return Err(protocol("the server asked for rows nobody offered")),
@@ -262,14 +273,15 @@ impl PostgresConnection {
         complete(read_answer(&mut self.transport)).map(|answer| answer.affected)
     }
 
-    /// Bind, Execute and Sync in one write; parameters as text, results in binary, as sysbench asks.
+    /// Bind, Execute and Sync in one write; parameters as text, results in binary, as sysbench asks, or as
+    /// text where somebody reads them.
     ///
     /// ```text
-    /// B portal\0 statement\0 formats:2=0 parameters:2 (length:4 bytes)... result_formats:2=1 binary:2=1
+    /// B portal\0 statement\0 formats:2=0 parameters:2 (length:4 bytes)... result_formats:2=1 format:2
     /// E portal\0 row_limit:4=0
     /// S
     /// ```
-    fn put_execute(&mut self, statement: Statement, parameters: &[Value<'_>]) {
+    fn put_execute(&mut self, statement: Statement, parameters: &[Value<'_>], results: Format) {
         let out = &mut self.transport.outbox;
         let at = begin_message(out, b'B');
         out.push(0);
@@ -278,14 +290,16 @@ impl PostgresConnection {
         out.extend_from_slice(&(parameters.len() as u16).to_be_bytes());
         for parameter in parameters {
             match parameter {
-                Value::Int(value) => put_decimal(out, *value),
+                Value::Int(value) => put_decimal(out, *value, 0),
                 Value::Text(text) => {
                     out.extend_from_slice(&(text.len() as u32).to_be_bytes());
                     out.extend_from_slice(text);
                 }
+                Value::Decimal { units, scale } => put_decimal(out, *units, *scale),
+                Value::Null => out.extend_from_slice(&(-1i32).to_be_bytes()),
             }
         }
-        out.extend_from_slice(&[0, 1, 0, 1]);
+        out.extend_from_slice(&[0, 1, 0, results as u8]);
         end_message(out, at);
         out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04");
     }
@@ -303,8 +317,27 @@ async fn read_answer(transport: &mut Transport) -> Result<Answer, Error> {
     }
 }
 
-fn step(transport: &mut Transport, parser: &mut AnswerParser, on_row: Option<OnRow<'_>>) -> Result<Step, Error> {
-    match parser.feed(transport.unread(), on_row) {
+/// Reads one answer with its values.
+async fn read_rows(transport: &mut Transport, rows: &mut Rows) -> Result<Answer, Error> {
+    let mut parser = AnswerParser::default();
+    let mut broken = None;
+    loop {
+        transport.fill().await?;
+        let mut on_part = |part: Part<'_>| {
+            if let Err(error) = rows.take_postgres(part) {
+                broken.get_or_insert(error);
+            }
+        };
+        match step(transport, &mut parser, Some(&mut on_part))? {
+            Step::More => {}
+            Step::Done(answer) => return broken.map_or(Ok(answer), Err),
+            Step::WantsRows => return Err(protocol("the server asked for rows nobody offered")),
+        }
+    }
+}
+
+fn step(transport: &mut Transport, parser: &mut AnswerParser, on_part: Option<OnPart<'_>>) -> Result<Step, Error> {
+    match parser.feed(transport.unread(), on_part) {
         Ok((consumed, step)) => {
             transport.consume(consumed);
             Ok(step)
@@ -353,9 +386,21 @@ impl Connection for PostgresConnection {
     }
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
-        self.put_execute(statement, parameters);
+        self.put_execute(statement, parameters, Format::Binary);
         self.transport.send()?;
         read_answer(&mut self.transport).await
+    }
+
+    async fn fetch(
+        &mut self,
+        statement: Statement,
+        parameters: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> Result<Answer, Error> {
+        rows.clear();
+        self.put_execute(statement, parameters, Format::Text);
+        self.transport.send()?;
+        read_rows(&mut self.transport, rows).await
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
@@ -371,25 +416,12 @@ impl Connection for PostgresConnection {
     }
 }
 
-/// A length-prefixed decimal number, without going through a `String`.
-fn put_decimal(out: &mut Vec<u8>, value: i64) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    let mut rest = value.unsigned_abs();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if value < 0 {
-        at -= 1;
-        digits[at] = b'-';
-    }
-    out.extend_from_slice(&((digits.len() - at) as u32).to_be_bytes());
-    out.extend_from_slice(&digits[at..]);
+/// A length-prefixed decimal number.
+fn put_decimal(out: &mut Vec<u8>, units: i64, scale: u8) {
+    let mut room = [0; DECIMAL_BYTES_MAX];
+    let digits = decimal_text(units, scale, &mut room);
+    out.extend_from_slice(&(digits.len() as u32).to_be_bytes());
+    out.extend_from_slice(digits);
 }
 
 fn protocol(why: &str) -> Error {

@@ -7,7 +7,7 @@
 //! ```
 //! Source: PostgreSQL documentation, "Frontend/Backend Protocol", Message Formats.
 
-use crate::{Answer, Code, Error, OnRow};
+use crate::{Answer, Code, Error, OnPart, Part};
 
 pub const HEADER_BYTES: usize = 5;
 /// PostgreSQL itself makes no message longer than this; a length above it is no length.
@@ -68,9 +68,9 @@ pub struct AnswerParser {
 }
 
 impl AnswerParser {
-    /// Parses as far as `input` goes; returns the bytes used up and what that was. With `on_row`,
+    /// Parses as far as `input` goes; returns the bytes used up and what that was. With `on_part`,
     /// rows are handed over whole; without, they are skipped wherever they are cut.
-    pub fn feed(&mut self, input: &[u8], mut on_row: Option<OnRow<'_>>) -> Result<(usize, Step), Error> {
+    pub fn feed(&mut self, input: &[u8], mut on_part: Option<OnPart<'_>>) -> Result<(usize, Step), Error> {
         let mut at = 0;
         loop {
             let taken = self.skip.min(input.len() - at);
@@ -81,7 +81,7 @@ impl AnswerParser {
             }
             let Some((kind, length)) = header(&input[at..])? else { return Ok((at, Step::More)) };
             match kind {
-                b'D' if on_row.is_none() => {
+                b'D' if on_part.is_none() => {
                     self.answer.rows += 1;
                     self.answer.returns_rows = true;
                 }
@@ -96,8 +96,8 @@ impl AnswerParser {
                         b'D' => {
                             self.answer.rows += 1;
                             self.answer.returns_rows = true;
-                            if let Some(on_row) = &mut on_row {
-                                on_row(body);
+                            if let Some(on_part) = &mut on_part {
+                                on_part(Part::Row(body));
                             }
                         }
                         b'C' => self.complete(body),
@@ -173,21 +173,27 @@ pub fn server_error(body: &[u8]) -> Error {
 
 /// Splits a DataRow in text format: `columns:2 (length:4 bytes)...`; length -1 is NULL.
 pub fn text_row(body: &[u8]) -> Result<Vec<Option<String>>, Error> {
+    let mut columns = Vec::new();
+    cells(body, &mut |cell| columns.push(cell.map(|text| String::from_utf8_lossy(text).into_owned())))?;
+    Ok(columns)
+}
+
+/// The same, one by one and uncopied.
+pub fn cells(body: &[u8], on_cell: &mut dyn FnMut(Option<&[u8]>)) -> Result<(), Error> {
     let cut = || Error::Protocol("row cut off".to_owned());
     let count = u16::from_be_bytes(body.get(..2).ok_or_else(cut)?.try_into().expect("two bytes"));
     let mut rest = &body[2..];
-    let mut columns = Vec::with_capacity(usize::from(count));
     for _ in 0..count {
         let length = i32::from_be_bytes(rest.get(..4).ok_or_else(cut)?.try_into().expect("four bytes"));
         rest = &rest[4..];
         let Ok(length) = usize::try_from(length) else {
-            columns.push(None);
+            on_cell(None);
             continue;
         };
-        columns.push(Some(String::from_utf8_lossy(rest.get(..length).ok_or_else(cut)?).into_owned()));
+        on_cell(Some(rest.get(..length).ok_or_else(cut)?));
         rest = &rest[length..];
     }
-    Ok(columns)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, ffi};
 
 use crate::closer::{Closer, Slot};
-use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, Statement, Tls, Value};
+use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, Rows, Statement, Tls, Value};
 
 pub struct SqliteConnection {
     // Declared before `connection`, because fields are dropped in order and statements need it.
@@ -81,18 +81,45 @@ impl SqliteConnection {
 
     /// What `execute` does; it never waits for an event loop.
     pub(crate) fn step(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
+        self.step_with(statement, parameters, &mut |_| Ok(()))
+    }
+
+    /// What `fetch` does.
+    pub(crate) fn step_into(
+        &mut self,
+        statement: Statement,
+        parameters: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> Result<Answer, Error> {
+        rows.clear();
+        self.step_with(statement, parameters, &mut |row| keep(row, rows))
+    }
+
+    fn step_with(
+        &mut self,
+        statement: Statement,
+        parameters: &[Value<'_>],
+        on_row: &mut dyn FnMut(&rusqlite::Row<'_>) -> Result<(), Error>,
+    ) -> Result<Answer, Error> {
         let statement = self.statements.get_mut(statement.0);
         let statement = statement.ok_or_else(|| Error::lost("there is no connection; reconnect first"))?;
         for (index, parameter) in parameters.iter().enumerate() {
             let value = match parameter {
-                Value::Int(value) => ValueRef::Integer(*value),
+                Value::Int(value) | Value::Decimal { units: value, .. } => ValueRef::Integer(*value),
                 Value::Text(text) => ValueRef::Text(text),
+                Value::Null => ValueRef::Null,
             };
             statement.raw_bind_parameter(index + 1, ToSqlOutput::Borrowed(value)).map_err(typed)?;
         }
         let returns_rows = statement.column_count() > 0;
         let read_only = statement.readonly();
-        let rows = step_through(statement)?;
+        let mut rows = 0;
+        let mut found = statement.raw_query();
+        while let Some(row) = found.next().map_err(typed)? {
+            rows += 1;
+            on_row(row)?;
+        }
+        drop(found);
         let affected = if read_only { 0 } else { self.connection.changes() };
         Ok(Answer { rows, affected, returns_rows })
     }
@@ -114,6 +141,21 @@ fn step_through(statement: &mut rusqlite::Statement<'_>) -> Result<u64, Error> {
         rows += 1;
     }
     Ok(rows)
+}
+
+fn keep(row: &rusqlite::Row<'_>, rows: &mut Rows) -> Result<(), Error> {
+    for column in 0..row.as_ref().column_count() {
+        match row.get_ref(column).map_err(typed)? {
+            ValueRef::Null => rows.push_null(),
+            ValueRef::Integer(number) => rows.push_int(number),
+            ValueRef::Text(text) | ValueRef::Blob(text) => rows.push_text(text),
+            ValueRef::Real(number) => {
+                return Err(Error::Protocol(format!("the value {number}, and no workload reads inexact numbers")));
+            }
+        }
+    }
+    rows.end_row();
+    Ok(())
 }
 
 fn text_of(value: ValueRef<'_>) -> Option<String> {
@@ -151,6 +193,15 @@ impl Connection for SqliteConnection {
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
         self.step(statement, parameters)
+    }
+
+    async fn fetch(
+        &mut self,
+        statement: Statement,
+        parameters: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> Result<Answer, Error> {
+        self.step_into(statement, parameters, rows)
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {

@@ -93,6 +93,29 @@ fn any_mysql_row_is_taken_or_refused() {
 }
 
 #[test]
+fn any_mysql_values_are_read_or_refused() {
+    let end = mysql_packet(&[0xfe, 0, 0, 2, 0]);
+    // A description: six texts, then character set, length, type and flags.
+    let column =
+        |kind: u8| mysql_packet(&[b"\x03def\0\0\0\x01x\0\x0c\x3f\0\x0b\0\0\0", &[kind, 0x20, 0, 0, 0, 0][..]].concat());
+    let row = b"\0\0\x2a\0\0\0\x0512.34\x07\xef\x07\x05\x04\x0a\x0b\x0c\x07";
+    let null = b"\0\x10\x2a\0\0\0\x0512.34\x04\xef\x07\x05\x04\x07";
+    let binary = [
+        mysql_packet(&[4]),
+        column(3),
+        column(0xf6),
+        column(12),
+        column(1),
+        end.clone(),
+        mysql_packet(row),
+        mysql_packet(null),
+        end.clone(),
+    ];
+    let text = [mysql_packet(&[1]), column(3), end.clone(), mysql_packet(b"\x0242"), mysql_packet(b"\xfb"), end];
+    check(properties::mysql_values, &[binary.concat(), text.concat()], true);
+}
+
+#[test]
 fn any_postgres_answer_is_understood_the_same_whole_and_in_pieces() {
     let ready = postgres_message(b'Z', b"I");
     let rows = [

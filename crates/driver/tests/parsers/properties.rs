@@ -5,7 +5,7 @@
 //! differently when they come in pieces.
 
 use driver::mysql::packet::{self, Greeting};
-use driver::{Answer, Error, mysql, postgres};
+use driver::{Answer, Error, OnPart, Part, Rows, mysql, postgres};
 
 /// What became of one answer: how it ended, and the rows that were handed over.
 type Understood = (Result<Ended, Error>, Vec<Vec<u8>>);
@@ -57,9 +57,9 @@ pub fn mysql_answer(data: &[u8]) {
     same_in_pieces(data, |answer, piece, with_rows| {
         let mut parser = packet::AnswerParser::default();
         feed_in_pieces(answer, piece, |unread, rows| {
-            let mut keep = |row: &[u8]| rows.push(row.to_vec());
-            let on_row = with_rows.then_some(&mut keep as &mut dyn FnMut(&[u8]));
-            parser.feed(unread, on_row).map(|(consumed, step)| {
+            let mut keep = |part: Part<'_>| rows.extend(row_of(part));
+            let on_part = with_rows.then_some(&mut keep as OnPart<'_>);
+            parser.feed(unread, on_part).map(|(consumed, step)| {
                 let ended = match step {
                     mysql::packet::Step::More => Ended::Cut,
                     mysql::packet::Step::Done(answer) => Ended::Done(answer),
@@ -68,6 +68,25 @@ pub fn mysql_answer(data: &[u8]) {
             })
         })
     });
+}
+
+fn row_of(part: Part<'_>) -> Option<Vec<u8>> {
+    match part {
+        Part::Row(row) => Some(row.to_vec()),
+        Part::Result | Part::Column(_) => None,
+    }
+}
+
+/// The values of an answer, binary and as text: read wherever they can be, and never beyond their row.
+pub fn mysql_values(data: &[u8]) {
+    let Some((choice, answer)) = data.split_first() else { return };
+    let mut rows = Rows::default();
+    let mut take = |part: Part<'_>| drop(rows.take_mysql(part, choice & 1 == 1));
+    let _ = packet::AnswerParser::default().feed(answer, Some(&mut take));
+    for row in 0..rows.len() {
+        rows.cell(row, 0);
+        let _ = rows.decimal(row, 0, 2);
+    }
 }
 
 /// The greeting comes as a payload already.
@@ -90,9 +109,9 @@ pub fn postgres_answer(data: &[u8]) {
     same_in_pieces(data, |answer, piece, with_rows| {
         let mut parser = postgres::message::AnswerParser::default();
         feed_in_pieces(answer, piece, |unread, rows| {
-            let mut keep = |row: &[u8]| rows.push(row.to_vec());
-            let on_row = with_rows.then_some(&mut keep as &mut dyn FnMut(&[u8]));
-            parser.feed(unread, on_row).map(|(consumed, step)| {
+            let mut keep = |part: Part<'_>| rows.extend(row_of(part));
+            let on_part = with_rows.then_some(&mut keep as OnPart<'_>);
+            parser.feed(unread, on_part).map(|(consumed, step)| {
                 let ended = match step {
                     postgres::message::Step::More => Ended::Cut,
                     postgres::message::Step::Done(answer) => Ended::Done(answer),

@@ -28,6 +28,7 @@ use self::rules::Rules;
 use self::schema::{Rows, Schema};
 use self::sql::Kind;
 use crate::policy::Ignored;
+use crate::recorder::Tally;
 use crate::workload::{Client, ClientFuture, OptionValue, Options, Seat, Table, Workload, workload_kind};
 
 /// How many statements of each kind a transaction has.
@@ -182,8 +183,8 @@ impl Workload for Oltp {
         self.schema.tables(dialect)
     }
 
-    fn row(&self, data_seed: u64, table: usize, row: u64, sink: &mut RowSink<'_>) -> Result<(), Error> {
-        self.schema.row(data_seed, table, row, sink)
+    fn rows(&self, data_seed: u64, table: usize, unit: u64, sink: &mut RowSink<'_>) -> Result<(), Error> {
+        self.schema.row(data_seed, table, unit, sink)
     }
 
     fn writes(&self) -> bool {
@@ -215,7 +216,7 @@ impl Workload for Oltp {
         Ok(seat.drive(client))
     }
 
-    fn check(&self, admin: &mut Admin) -> Result<Vec<String>, Error> {
+    fn check(&self, admin: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {
         self.schema.check(self.rows_after(), admin)
     }
 }

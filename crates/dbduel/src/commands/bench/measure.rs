@@ -24,6 +24,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let server_version = {
         let mut admin = job.session()?;
         job.expect_tables(&mut admin)?;
+        job.recognise(&mut admin)?;
         for sql in job.workload.before_run(job.target.dialect) {
             admin.run(&sql).with_context(|| format!("cannot run {sql}"))?;
         }
@@ -165,6 +166,7 @@ fn options(job: &Job, input_seed: u64) -> LoadOptions {
         // Where a server runs that somebody else manages is not ours to say, so no CPU is set aside.
         cpus: Vec::new(),
         input_seed,
+        data_seed: job.data_seed(),
         interval_max: request.duration.unwrap_or(ENDLESS),
         drain_max: drain_max(request),
         rate: request.rate.map(|per_sec| Rate {

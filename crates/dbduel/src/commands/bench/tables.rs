@@ -53,7 +53,8 @@ pub fn prepare(job: &Job) -> Result<u8, Failure> {
 pub fn check(job: &Job) -> Result<u8, Failure> {
     let mut admin = job.session()?;
     job.expect_tables(&mut admin)?;
-    let violations = job.workload.check(&mut admin).context("cannot check the data")?;
+    job.recognise(&mut admin)?;
+    let violations = job.workload.check(&mut admin, None).context("cannot check the data")?;
     if violations.is_empty() {
         say(&format!("the data of {} are as they should be\n", job.request.workload.name))?;
         return Ok(exit::DONE);

@@ -31,12 +31,12 @@ fn parse_cut_at(bytes: &[u8], cut: usize, rows: &mut Option<Vec<Vec<u8>>>) -> Re
     let mut last = Step::More;
     for part in [&bytes[..cut], &bytes[cut..]] {
         unread.extend_from_slice(part);
-        let mut keep = |row: &[u8]| {
-            if let Some(rows) = rows {
+        let mut keep = |part: Part<'_>| {
+            if let (Part::Row(row), Some(rows)) = (part, &mut *rows) {
                 rows.push(row.to_vec());
             }
         };
-        let whole_rows = if cut.is_multiple_of(2) { Some(&mut keep as &mut dyn FnMut(&[u8])) } else { None };
+        let whole_rows = if cut.is_multiple_of(2) { Some(&mut keep as OnPart<'_>) } else { None };
         let (consumed, step) = parser.feed(&unread, whole_rows)?;
         unread.drain(..consumed);
         last = step;

@@ -28,8 +28,8 @@ fn parse_cut_at(bytes: &[u8], cut: usize) -> Result<Step, Error> {
     let mut last = Step::More;
     for part in [&bytes[..cut], &bytes[cut..]] {
         unread.extend_from_slice(part);
-        let mut ignore = |_: &[u8]| {};
-        let whole_rows = if cut.is_multiple_of(2) { Some(&mut ignore as &mut dyn FnMut(&[u8])) } else { None };
+        let mut ignore = |_: Part<'_>| {};
+        let whole_rows = if cut.is_multiple_of(2) { Some(&mut ignore as OnPart<'_>) } else { None };
         let (consumed, step) = parser.feed(&unread, whole_rows)?;
         unread.drain(..consumed);
         last = step;

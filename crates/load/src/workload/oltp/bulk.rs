@@ -12,6 +12,7 @@ use super::rules::Rules;
 use super::scripts::rules;
 use super::sql::{Kind, Statements};
 use crate::policy::Ignored;
+use crate::recorder::Tally;
 use crate::workload::{
     Attempt, Client, ClientFuture, OptionError, OptionSpec, Options, Outcome, Seat, Table, Turn, Workload, WorkloadKind,
 };
@@ -66,6 +67,7 @@ impl Workload for BulkInsert {
             name: table_name(table),
             create: vec![Statements::of(Version::Modern).text("create-bulk", &table_name(table)) + &engine],
             columns: vec!["id", "k"],
+            units: 0,
             rows: 0,
             finish: Vec::new(),
         };
@@ -73,7 +75,7 @@ impl Workload for BulkInsert {
     }
 
     /// The tables begin empty, so nobody asks for a row.
-    fn row(&self, _: u64, _: usize, _: u64, _: &mut RowSink<'_>) -> Result<(), Error> {
+    fn rows(&self, _: u64, _: usize, _: u64, _: &mut RowSink<'_>) -> Result<(), Error> {
         Err(Error::Protocol("bulk_insert loads no rows".to_owned()))
     }
 
@@ -99,7 +101,7 @@ impl Workload for BulkInsert {
     }
 
     /// Rows whose statement was lost with its connection may be missing; none may be wrong.
-    fn check(&self, admin: &mut Admin) -> Result<Vec<String>, Error> {
+    fn check(&self, admin: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {
         let mut violations = Vec::new();
         for table in 0..self.tables {
             let sql = format!("SELECT COUNT(*) FROM {} WHERE id <> k OR id < 1", table_name(table));

@@ -109,6 +109,7 @@ impl Schema {
             name: self.table_name(table),
             create: vec![self.create(dialect, table)],
             columns: vec!["id", "k", "c", "pad"],
+            units: self.loaded_rows(),
             rows: self.loaded_rows(),
             finish: self.finish(dialect, table),
         };

@@ -142,6 +142,7 @@ fn push_literal(value: Value<'_>, out: &mut String) {
             out.push_str(std::str::from_utf8(text).expect("our texts are ASCII"));
             out.push('\'');
         }
+        Value::Decimal { .. } | Value::Null => unreachable!("sysbench's tables have numbers and texts only"),
     }
 }
 

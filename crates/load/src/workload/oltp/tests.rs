@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use driver::{Answer, Code, Connection, Statement, Value};
+use driver::{Answer, Code, Connection, Rows, Statement, Value};
 
 use super::*;
 use crate::workload::{ARRIVALS, Attempt, Outcome, Turn};
@@ -46,6 +46,7 @@ impl Connection for Listener {
             .map(|value| match value {
                 Value::Int(number) => number.to_string(),
                 Value::Text(text) => String::from_utf8_lossy(text).into_owned(),
+                Value::Decimal { .. } | Value::Null => panic!("sysbench's tables have neither"),
             })
             .collect();
         self.heard.borrow_mut().push(format!("{sql} <- {}", shown.join(", ")));
@@ -54,6 +55,11 @@ impl Connection for Listener {
             return Err(Error::Retryable { code: Code::number(1213) });
         }
         Ok(self.answer(&sql))
+    }
+
+    async fn fetch(&mut self, statement: Statement, values: &[Value<'_>], rows: &mut Rows) -> Result<Answer, Error> {
+        rows.clear();
+        self.execute(statement, values).await
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
@@ -382,7 +388,7 @@ fn rows_have_sysbench_s_shape_and_follow_from_the_seed() {
     let row = |seed, row| {
         let mut shown = String::new();
         workload
-            .row(seed, 0, row, &mut |values| {
+            .rows(seed, 0, row, &mut |values| {
                 shown = format!("{values:?}");
                 if let [Value::Int(id), Value::Int(k), Value::Text(c), Value::Text(pad)] = values {
                     assert_eq!(*id, row as i64 + 1);

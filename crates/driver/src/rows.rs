@@ -1,0 +1,205 @@
+//! The values of an answer, for workloads whose next statement depends on the last one's rows.
+//!
+//! One [`Rows`] is filled again and again and keeps its memory, so that reading values allocates
+//! nothing once it has grown. Servers say a number as a number or as its digits; the readers here
+//! take either.
+
+use crate::{Error, mysql, postgres};
+
+/// One value of one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cell<'a> {
+    Null,
+    Int(i64),
+    /// Text, or a decimal in digits.
+    Text(&'a [u8]),
+}
+
+/// The rows of one answer; of all its results, where a procedure gave several.
+#[derive(Debug, Default)]
+pub struct Rows {
+    cells: Vec<Held>,
+    text: Vec<u8>,
+    /// Where each row ends in `cells`.
+    ends: Vec<usize>,
+    /// Types of the columns of MySQL's result under way.
+    pub(crate) types: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Held {
+    Null,
+    Int(i64),
+    Text { start: usize, end: usize },
+}
+
+impl Rows {
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub fn cell(&self, row: usize, column: usize) -> Option<Cell<'_>> {
+        let start = if row == 0 { 0 } else { *self.ends.get(row - 1)? };
+        let held = self.cells.get(start..*self.ends.get(row)?)?.get(column)?;
+        Some(match *held {
+            Held::Null => Cell::Null,
+            Held::Int(number) => Cell::Int(number),
+            Held::Text { start, end } => Cell::Text(&self.text[start..end]),
+        })
+    }
+
+    /// A whole number.
+    pub fn int(&self, row: usize, column: usize) -> Result<i64, Error> {
+        self.decimal(row, column, 0)
+    }
+
+    /// A decimal in units of its last of `scale` places: 12.30 of scale 2 is 1230. A whole number is
+    /// one of such units, which is how SQLite keeps decimals.
+    pub fn decimal(&self, row: usize, column: usize, scale: u32) -> Result<i64, Error> {
+        let found = match self.cell(row, column) {
+            Some(Cell::Int(number)) => Some(number),
+            Some(Cell::Text(digits)) => decimal(digits, scale),
+            Some(Cell::Null) | None => None,
+        };
+        found.ok_or_else(|| {
+            Error::Protocol(format!("no number in row {row}, column {column}: {:?}", self.cell(row, column)))
+        })
+    }
+
+    /// Empty for NULL.
+    pub fn text(&self, row: usize, column: usize) -> &[u8] {
+        match self.cell(row, column) {
+            Some(Cell::Text(text)) => text,
+            _ => &[],
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.cells.clear();
+        self.text.clear();
+        self.ends.clear();
+        self.types.clear();
+    }
+
+    pub(crate) fn push_null(&mut self) {
+        self.cells.push(Held::Null);
+    }
+
+    pub(crate) fn push_int(&mut self, number: i64) {
+        self.cells.push(Held::Int(number));
+    }
+
+    pub(crate) fn push_text(&mut self, text: &[u8]) {
+        let start = self.text.len();
+        self.text.extend_from_slice(text);
+        self.cells.push(Held::Text { start, end: self.text.len() });
+    }
+
+    pub(crate) fn end_row(&mut self) {
+        self.ends.push(self.cells.len());
+    }
+
+    /// Takes in what a MySQL parser hands over.
+    pub fn take_mysql(&mut self, part: Part<'_>, binary: bool) -> Result<(), Error> {
+        match part {
+            Part::Result => self.types.clear(),
+            Part::Column(column) => self.types.push(mysql::packet::column_type(column)?),
+            Part::Row(row) if binary => mysql::packet::binary_row(row, self)?,
+            Part::Row(row) => mysql::packet::text_cells(row, &mut |cell| match cell {
+                Some(text) => self.push_text(text),
+                None => self.push_null(),
+            })?,
+        }
+        if matches!(part, Part::Row(_)) {
+            self.end_row();
+        }
+        Ok(())
+    }
+
+    /// Takes in what a PostgreSQL parser hands over; its values are text.
+    pub fn take_postgres(&mut self, part: Part<'_>) -> Result<(), Error> {
+        let Part::Row(row) = part else { return Ok(()) };
+        postgres::message::cells(row, &mut |cell| match cell {
+            Some(text) => self.push_text(text),
+            None => self.push_null(),
+        })?;
+        self.end_row();
+        Ok(())
+    }
+}
+
+/// What a parser finds in an answer, for whoever looks at it.
+#[derive(Debug, Clone, Copy)]
+pub enum Part<'a> {
+    /// Another result begins.
+    Result,
+    /// MySQL's description of one column.
+    Column(&'a [u8]),
+    Row(&'a [u8]),
+}
+
+/// `-12.3` with scale 2 is -1230; places beyond the scale must be zeros.
+fn decimal(text: &[u8], scale: u32) -> Option<i64> {
+    let (negative, digits) = match text.strip_prefix(b"-") {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let (mut number, mut places) = (0i64, None);
+    for byte in digits {
+        match byte {
+            b'.' if places.is_none() => places = Some(0),
+            b'0' if places == Some(scale) => {}
+            b'0'..=b'9' if places != Some(scale) => {
+                number = number.checked_mul(10)?.checked_add(i64::from(byte - b'0'))?;
+                places = places.map(|places| places + 1);
+            }
+            _ => return None,
+        }
+    }
+    if digits.is_empty() || digits == b"." {
+        return None;
+    }
+    let number = number.checked_mul(10i64.checked_pow(scale - places.unwrap_or(0))?)?;
+    Some(if negative { -number } else { number })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_read_in_units_of_their_last_place() {
+        let check = |text: &str, scale, expected| assert_eq!(decimal(text.as_bytes(), scale), expected, "{text}");
+        check("12.34", 2, Some(1234));
+        check("-12.3", 2, Some(-1230));
+        check("12", 2, Some(1200));
+        check("0.1234", 4, Some(1234));
+        check("7", 0, Some(7));
+        check("7.00", 0, Some(7));
+        check(".5", 1, Some(5));
+        check("7.01", 1, None);
+        check("", 2, None);
+        check("-", 2, None);
+        check(".", 2, None);
+        check("1e5", 2, None);
+        check("99999999999999999999", 0, None);
+    }
+
+    #[test]
+    fn a_cell_is_found_by_its_row_and_column_only() {
+        let mut rows = Rows::default();
+        rows.push_int(1);
+        rows.push_text(b"2.50");
+        rows.end_row();
+        rows.push_null();
+        rows.end_row();
+        assert_eq!((rows.len(), rows.int(0, 0), rows.decimal(0, 1, 2)), (2, Ok(1), Ok(250)));
+        assert_eq!((rows.cell(1, 0), rows.cell(1, 1), rows.cell(2, 0)), (Some(Cell::Null), None, None));
+        assert!(rows.int(1, 0).is_err());
+        assert_eq!(rows.text(0, 1), b"2.50");
+    }
+}
