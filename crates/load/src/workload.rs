@@ -5,6 +5,8 @@
 
 mod oltp;
 mod options;
+mod sections;
+pub mod tpcc;
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -36,6 +38,7 @@ pub static WORKLOADS: &[WorkloadKind] = &[
     oltp::scripts::RANDOM_RANGES,
     oltp::bulk::BULK_INSERT,
     oltp::classic::CLASSIC,
+    tpcc::TPCC,
 ];
 
 pub fn workload_kind(name: &str) -> Option<&'static WorkloadKind> {
@@ -77,6 +80,11 @@ pub trait Workload: Send + Sync {
     fn rows(&self, data_seed: u64, table: usize, unit: u64, sink: &mut RowSink<'_>) -> Result<(), Error>;
     /// Whether transactions change the tables.
     fn writes(&self) -> bool;
+    /// Whether it can run there at all; asked before anything is loaded.
+    fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
+        let _ = dialect;
+        Ok(())
+    }
     /// SQL to run before the clients connect, each time: what a run expects beyond loaded tables.
     fn before_run(&self, dialect: Dialect) -> Vec<String> {
         let _ = dialect;

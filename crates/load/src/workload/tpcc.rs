@@ -1,0 +1,112 @@
+//! A workload derived from TPC-C (revision 5.11): an order-entry business of so many warehouses.
+//!
+//! Schema, population, the five transactions and the consistency conditions are the specification's;
+//! pacing, mix and where a client is at home are choices (`profile`). Results are not TPC-C results:
+//! nothing here was audited, and a closed loop without think times is not what the specification
+//! measures. Inputs are drawn by the client, so that every contender gets the same.
+
+mod batch;
+mod check;
+mod client;
+mod inputs;
+mod options;
+mod population;
+mod procedures;
+mod random;
+mod rows;
+mod schema;
+
+use std::sync::Arc;
+
+use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
+
+use self::client::TpccClient;
+pub use self::client::client_on;
+use self::options::{Delivery, Form, Home, Mix, Pacing};
+use crate::recorder::Tally;
+use crate::workload::{ClientFuture, OptionError, Options, Seat, Table, Workload, WorkloadKind};
+
+pub const TPCC: WorkloadKind = WorkloadKind {
+    name: "tpcc",
+    description: "TPC-C-derived: New-Order, Payment, Order-Status, Delivery and Stock-Level over warehouses",
+    example: "[workload]\nname = \"tpcc\"\nwarehouses = 5",
+    options: options::OPTIONS,
+    build: |options| Ok(Box::new(Tpcc::new(options)?)),
+};
+
+/// The kinds of transactions, as they are counted.
+pub const KINDS: &[&str] = &["new_order", "payment", "order_status", "delivery", "stock_level"];
+
+/// The workload with all options decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tpcc {
+    pub warehouses: u64,
+    pub form: Form,
+    pub pacing: Pacing,
+    pub mix: Mix,
+    pub home: Home,
+    pub delivery: Delivery,
+    pub foreign_keys: bool,
+    /// Storage engine on MySQL and MariaDB.
+    pub engine: String,
+}
+
+impl Tpcc {
+    fn new(options: &Options) -> Result<Tpcc, OptionError> {
+        options::read(options)
+    }
+}
+
+impl Workload for Tpcc {
+    fn data_key(&self) -> String {
+        population::data_key(self)
+    }
+
+    fn tables(&self, dialect: Dialect) -> Vec<Table> {
+        schema::tables(self, dialect)
+    }
+
+    fn rows(&self, data_seed: u64, table: usize, unit: u64, sink: &mut RowSink<'_>) -> Result<(), Error> {
+        population::rows(self, data_seed, table, unit, sink)
+    }
+
+    fn writes(&self) -> bool {
+        true
+    }
+
+    fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
+        match (self.form, dialect) {
+            (Form::Procedures, Dialect::Sqlite) => {
+                Err("SQLite has no stored procedures, so form = \"procedures\" cannot run there; use rows or batch"
+                    .to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn before_run(&self, dialect: Dialect) -> Vec<String> {
+        if self.form == Form::Procedures { procedures::definitions(self, dialect) } else { Vec::new() }
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        KINDS
+    }
+
+    fn counts(&self) -> &'static [&'static str] {
+        client::COUNT_NAMES
+    }
+
+    fn recognise(&self, admin: &mut Admin, data_seed: u64) -> Result<Result<(), String>, Error> {
+        check::recognise(self, admin, data_seed)
+    }
+
+    fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
+        let place = client::Place::of(&seat);
+        let client = TpccClient::new(Arc::new(self.clone()), place, connection)?;
+        Ok(seat.drive(client))
+    }
+
+    fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
+        check::check(self, admin, ran)
+    }
+}
