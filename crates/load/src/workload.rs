@@ -69,6 +69,17 @@ pub struct Table {
     pub rows: u64,
     /// Statements to run once all rows are in: indexes, sequences, statistics.
     pub finish: Vec<String>,
+    /// Statements to run once all tables are finished: what refers to other tables.
+    pub link: Vec<String>,
+    /// Whether its rows wait until all other tables are linked: they say that the load came to its end.
+    pub seals: bool,
+}
+
+impl Table {
+    /// Everything that decides how it looks, in the order it runs.
+    pub fn ddl(&self) -> impl Iterator<Item = &str> {
+        [&self.create, &self.finish, &self.link].into_iter().flatten().map(String::as_str)
+    }
 }
 
 /// Schema, data, transactions and checks, with all options decided.
@@ -114,6 +125,12 @@ pub trait Workload: Send + Sync {
     /// Looks for wrong data, before a run or after one; each line is a violation, with the query that
     /// shows it. `ran` is what the clients counted since the tables were loaded, where that is known.
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error>;
+    /// What became of the transactions that a server had acknowledged before it was killed, in words, now
+    /// that it runs again on the same files. None where the tables cannot tell.
+    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<Option<String>, Error> {
+        let _ = (admin, ran);
+        Ok(None)
+    }
 }
 
 pub type ClientFuture = Pin<Box<dyn Future<Output = Result<(), Fatal>>>>;

@@ -130,10 +130,6 @@ const QUERIES: &[Query] = &[
     },
 ];
 
-pub fn recognise(_: &Tpcc, _: &mut Admin, _: u64) -> Result<Result<(), String>, Error> {
-    Ok(Ok(()))
-}
-
 /// Looks for wrong data; each line is a violation.
 pub fn check(tpcc: &Tpcc, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
     let ledger = Ledger { loaded: LOADED, tpcc };
