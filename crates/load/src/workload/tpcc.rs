@@ -17,11 +17,11 @@ mod procedures;
 mod random;
 mod rows;
 mod schema;
-mod text;
 mod stamp;
 mod statements;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use std::sync::Arc;
 
