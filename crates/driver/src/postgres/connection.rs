@@ -22,7 +22,7 @@ pub struct PostgresConnection {
     transport: Transport,
     /// Kept, as the statements' texts are, for a reconnect.
     login: Box<Login>,
-    statements: Vec<Prepared>,
+    statements: Vec<Box<str>>,
     server_version: String,
 }
 
@@ -31,11 +31,6 @@ pub struct PostgresConnection {
 enum Format {
     Text = 0,
     Binary = 1,
-}
-
-struct Prepared {
-    name: Box<str>,
-    sql: Box<str>,
 }
 
 impl PostgresConnection {
@@ -55,7 +50,7 @@ impl PostgresConnection {
         }
         complete(self.log_in())?;
         for at in 0..self.login.on_connect.len() {
-            put_query(&mut self.transport.outbox, &self.login.on_connect[at]);
+            put_query(self.transport.outbox(), &self.login.on_connect[at]);
             self.transport.send()?;
             complete(read_answer(&mut self.transport))?;
         }
@@ -65,8 +60,8 @@ impl PostgresConnection {
     fn restore(&mut self, timeout: Duration) -> Result<(), Error> {
         self.transport.reopen(timeout)?;
         self.set_up()?;
-        for Prepared { name, sql } in &self.statements {
-            put_parse(&mut self.transport.outbox, name, sql);
+        for (number, sql) in self.statements.iter().enumerate() {
+            put_parse(self.transport.outbox(), number, sql);
             self.transport.send()?;
             complete(read_answer(&mut self.transport))?;
         }
@@ -75,7 +70,7 @@ impl PostgresConnection {
 
     /// `length:4=8 code:4`, answered by the one byte `S` or `N`.
     async fn encrypt(&mut self) -> Result<(), Error> {
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         out.extend_from_slice(&8i32.to_be_bytes());
         out.extend_from_slice(&SSL_REQUEST.to_be_bytes());
         self.transport.send()?;
@@ -107,7 +102,7 @@ impl PostgresConnection {
 
     async fn log_in(&mut self) -> Result<(), Error> {
         let login = &self.login;
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         out.extend_from_slice(&[0; 4]);
         out.extend_from_slice(&PROTOCOL_VERSION_3_0.to_be_bytes());
         for text in ["user", &login.user, "database", login.database.as_deref().unwrap_or(&login.user)] {
@@ -195,7 +190,7 @@ impl PostgresConnection {
     }
 
     fn send_password(&mut self, body: &[u8]) -> Result<(), Error> {
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         let at = begin_message(out, b'p');
         out.extend_from_slice(body);
         end_message(out, at);
@@ -216,7 +211,7 @@ impl PostgresConnection {
 
     /// Rows of a simple query, for administration.
     pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
-        put_query(&mut self.transport.outbox, sql);
+        put_query(self.transport.outbox(), sql);
         self.transport.send()?;
         let mut parser = AnswerParser::default();
         let mut rows = Vec::new();
@@ -245,7 +240,7 @@ impl PostgresConnection {
         columns: &str,
         fill: &mut dyn FnMut(&mut Vec<u8>) -> bool,
     ) -> Result<u64, Error> {
-        put_query(&mut self.transport.outbox, &format!("COPY {table} ({columns}) FROM STDIN"));
+        put_query(self.transport.outbox(), &format!("COPY {table} ({columns}) FROM STDIN"));
         self.transport.send()?;
         let mut parser = AnswerParser::default();
         loop {
@@ -258,7 +253,7 @@ impl PostgresConnection {
         }
         let mut more = true;
         while more {
-            let out = &mut self.transport.outbox;
+            let out = self.transport.outbox();
             let at = begin_message(out, b'd');
             while more && out.len() < CHUNK_BYTES {
                 more = fill(out);
@@ -266,7 +261,7 @@ impl PostgresConnection {
             end_message(out, at);
             self.transport.send()?;
         }
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         let at = begin_message(out, b'c');
         end_message(out, at);
         self.transport.send()?;
@@ -282,11 +277,11 @@ impl PostgresConnection {
     /// S
     /// ```
     fn put_execute(&mut self, statement: Statement, parameters: &[Value<'_>], results: Format) {
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         let at = begin_message(out, b'B');
         out.push(0);
-        out.extend_from_slice(self.statements[statement.0].name.as_bytes());
-        out.extend_from_slice(&[0, 0, 0]);
+        put_name(out, statement.0);
+        out.extend_from_slice(&[0, 0]);
         out.extend_from_slice(&(parameters.len() as u16).to_be_bytes());
         for parameter in parameters {
             match parameter {
@@ -357,13 +352,11 @@ fn put_query(out: &mut Vec<u8>, sql: &str) {
     end_message(out, at);
 }
 
-fn put_parse(out: &mut Vec<u8>, name: &str, sql: &str) {
+fn put_parse(out: &mut Vec<u8>, number: usize, sql: &str) {
     let at = begin_message(out, b'P');
-    for text in [name, sql] {
-        out.extend_from_slice(text.as_bytes());
-        out.push(0);
-    }
-    out.extend_from_slice(&[0, 0]);
+    put_name(out, number);
+    out.extend_from_slice(sql.as_bytes());
+    out.extend_from_slice(&[0, 0, 0]);
     end_message(out, at);
     out.extend_from_slice(b"S\0\0\0\x04");
 }
@@ -374,15 +367,15 @@ impl Connection for PostgresConnection {
     }
 
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
-        let name = format!("s{}", self.statements.len());
+        let number = self.statements.len();
         let before = self.transport.enter_set_up()?;
-        put_parse(&mut self.transport.outbox, &name, sql);
+        put_parse(self.transport.outbox(), number, sql);
         let sent = self.transport.send();
         let answer = sent.and_then(|()| complete(read_answer(&mut self.transport)));
         self.transport.leave_set_up(before)?;
         answer?;
-        self.statements.push(Prepared { name: name.into(), sql: sql.into() });
-        Ok(Statement(self.statements.len() - 1))
+        self.statements.push(sql.into());
+        Ok(Statement(number))
     }
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
@@ -404,7 +397,7 @@ impl Connection for PostgresConnection {
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
-        put_query(&mut self.transport.outbox, sql);
+        put_query(self.transport.outbox(), sql);
         self.transport.send()?;
         read_answer(&mut self.transport).await
     }
@@ -414,6 +407,15 @@ impl Connection for PostgresConnection {
         let restored = self.restore(timeout);
         self.transport.settle(restored, limit)
     }
+}
+
+/// `s` and the statement's number: to make the name costs less than to look it up in memory that other
+/// connections have driven out of the CPU's caches.
+fn put_name(out: &mut Vec<u8>, number: usize) {
+    let mut room = [0; DECIMAL_BYTES_MAX];
+    out.push(b's');
+    out.extend_from_slice(decimal_text(number as i64, 0, &mut room));
+    out.push(0);
 }
 
 /// A length-prefixed decimal number.
