@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::transport::complete;
-use crate::{AnyConnection, Closer, Connection, Dialect, Endpoint, Error, Login, Statement, Value};
+use crate::{AnyConnection, Closer, Connection, Dialect, Endpoint, Error, Login, Part, Rows, Statement, Value};
 
 /// Takes one row at a time; what a generator of rows is given.
 pub type RowSink<'a> = dyn FnMut(&[Value<'_>]) -> Result<(), Error> + 'a;
@@ -55,6 +55,30 @@ impl Admin {
             AnyConnection::MySql(connection) => connection.rows(sql),
             AnyConnection::Postgres(connection) => connection.rows(sql),
             AnyConnection::Sqlite(connection) => connection.rows(sql),
+        }
+    }
+
+    /// Shows the rows of one query, one at a time and as row 0: for answers that memory should not hold.
+    pub fn each_row(&mut self, sql: &str, on_row: &mut dyn FnMut(&Rows)) -> Result<(), Error> {
+        let mut one = Rows::default();
+        let mut show = |is_row: bool, one: &mut Rows| {
+            if is_row {
+                on_row(one);
+                one.clear();
+            }
+        };
+        match &mut self.connection {
+            AnyConnection::MySql(connection) => connection.each_part(sql, &mut |part| {
+                one.take_mysql(part, false)?;
+                show(matches!(part, Part::Row(_)), &mut one);
+                Ok(())
+            }),
+            AnyConnection::Postgres(connection) => connection.each_part(sql, &mut |part| {
+                one.take_postgres(part)?;
+                show(matches!(part, Part::Row(_)), &mut one);
+                Ok(())
+            }),
+            AnyConnection::Sqlite(connection) => connection.each_row(sql, on_row),
         }
     }
 
