@@ -11,11 +11,16 @@ mod client;
 mod inputs;
 mod meta;
 mod options;
+mod pacing;
 mod population;
 mod procedures;
 mod random;
 mod rows;
 mod schema;
+mod stamp;
+mod statements;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use std::sync::Arc;
@@ -25,6 +30,7 @@ use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use self::client::TpccClient;
 pub use self::client::client_on;
 use self::options::{Delivery, Form, Home, Mix, Pacing};
+use crate::policy::Ignored;
 use crate::recorder::Tally;
 use crate::workload::{ClientFuture, OptionError, Options, Seat, Table, Workload, WorkloadKind};
 
@@ -95,6 +101,11 @@ impl Workload for Tpcc {
         if self.form == Form::Procedures { procedures::definitions(self, dialect) } else { Vec::new() }
     }
 
+    /// Not a duplicate key: no transaction meets one unless something is wrong.
+    fn ignored_errors(&self, _: Dialect) -> Ignored {
+        Ignored::Conflicts
+    }
+
     fn kinds(&self) -> &'static [&'static str] {
         KINDS
     }
@@ -115,5 +126,9 @@ impl Workload for Tpcc {
 
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
         check::check(self, admin, ran)
+    }
+
+    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<Option<String>, Error> {
+        check::after_crash(self, admin, ran).map(Some)
     }
 }
