@@ -69,6 +69,17 @@ pub struct Table {
     pub rows: u64,
     /// Statements to run once all rows are in: indexes, sequences, statistics.
     pub finish: Vec<String>,
+    /// Statements to run once all tables are finished: what refers to other tables.
+    pub link: Vec<String>,
+    /// Whether its rows wait until all other tables are linked: they say that the load came to its end.
+    pub seals: bool,
+}
+
+impl Table {
+    /// Everything that decides how it looks, in the order it runs.
+    pub fn ddl(&self) -> impl Iterator<Item = &str> {
+        [&self.create, &self.finish, &self.link].into_iter().flatten().map(String::as_str)
+    }
 }
 
 /// Schema, data, transactions and checks, with all options decided.

@@ -12,9 +12,6 @@ use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnPart, P
 
 const PROTOCOL_VERSION_3_0: i32 = 3 << 16;
 
-/// The largest CopyData message we send while loading.
-const CHUNK_BYTES: usize = 1 << 20;
-
 /// What asks for encryption in place of a protocol version.
 const SSL_REQUEST: i32 = 80_877_103;
 
@@ -238,41 +235,6 @@ impl PostgresConnection {
         }
     }
 
-    /// Streams tab-separated rows into `table` with COPY FROM STDIN.
-    pub(crate) fn load(
-        &mut self,
-        table: &str,
-        columns: &str,
-        fill: &mut dyn FnMut(&mut Vec<u8>) -> bool,
-    ) -> Result<u64, Error> {
-        put_query(&mut self.transport.outbox, &format!("COPY {table} ({columns}) FROM STDIN"));
-        self.transport.send()?;
-        let mut parser = AnswerParser::default();
-        loop {
-            complete(self.transport.fill())?;
-            match step(&mut self.transport, &mut parser, None)? {
-                Step::More => {}
-                Step::Done(_) => return Err(protocol("COPY ended before it began")),
-                Step::WantsRows => break,
-            }
-        }
-        let mut more = true;
-        while more {
-            let out = &mut self.transport.outbox;
-            let at = begin_message(out, b'd');
-            while more && out.len() < CHUNK_BYTES {
-                more = fill(out);
-            }
-            end_message(out, at);
-            self.transport.send()?;
-        }
-        let out = &mut self.transport.outbox;
-        let at = begin_message(out, b'c');
-        end_message(out, at);
-        self.transport.send()?;
-        complete(read_answer(&mut self.transport)).map(|answer| answer.affected)
-    }
-
     /// Bind, Execute and Sync in one write; parameters as text, results in binary, as sysbench asks, or as
     /// text where somebody reads them.
     ///
@@ -305,7 +267,7 @@ impl PostgresConnection {
     }
 }
 
-async fn read_answer(transport: &mut Transport) -> Result<Answer, Error> {
+pub(super) async fn read_answer(transport: &mut Transport) -> Result<Answer, Error> {
     let mut parser = AnswerParser::default();
     loop {
         transport.fill().await?;
@@ -336,7 +298,11 @@ async fn read_rows(transport: &mut Transport, rows: &mut Rows) -> Result<Answer,
     }
 }
 
-fn step(transport: &mut Transport, parser: &mut AnswerParser, on_part: Option<OnPart<'_>>) -> Result<Step, Error> {
+pub(super) fn step(
+    transport: &mut Transport,
+    parser: &mut AnswerParser,
+    on_part: Option<OnPart<'_>>,
+) -> Result<Step, Error> {
     match parser.feed(transport.unread(), on_part) {
         Ok((consumed, step)) => {
             transport.consume(consumed);
@@ -350,7 +316,7 @@ fn step(transport: &mut Transport, parser: &mut AnswerParser, on_part: Option<On
     }
 }
 
-fn put_query(out: &mut Vec<u8>, sql: &str) {
+pub(super) fn put_query(out: &mut Vec<u8>, sql: &str) {
     let at = begin_message(out, b'Q');
     out.extend_from_slice(sql.as_bytes());
     out.push(0);
@@ -424,6 +390,6 @@ fn put_decimal(out: &mut Vec<u8>, units: i64, scale: u8) {
     out.extend_from_slice(digits);
 }
 
-fn protocol(why: &str) -> Error {
+pub(super) fn protocol(why: &str) -> Error {
     Error::Protocol(why.to_owned())
 }
