@@ -191,7 +191,7 @@ CREATE PROCEDURE tpcc_delivery(p_w INT, p_carrier INT, p_first_d INT, p_last_d I
 BEGIN
   DECLARE v_d, v_o, v_c, v_deleted, v_tries INT;
   DECLARE v_lost, v_delivered, v_skipped INT DEFAULT 0;
-  DECLARE v_sum DECIMAL(12, 2);
+  DECLARE v_sum DECIMAL(12, 2) DEFAULT 0;
   DECLARE v_now DATETIME;
   DECLARE v_out VARCHAR(255) CHARACTER SET latin1 DEFAULT '';
   -- What is not found leaves its variables NULL.
@@ -235,7 +235,7 @@ BEGIN
   ELSE
     ROLLBACK;
   END IF;
-  SELECT v_lost, v_delivered, v_skipped, v_out;
+  SELECT v_lost, v_delivered, v_skipped, v_sum, v_out;
 END
 -- create-stock-level
 CREATE PROCEDURE tpcc_stock_level(p_w INT, p_d INT, p_threshold INT)

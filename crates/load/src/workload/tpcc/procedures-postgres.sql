@@ -154,39 +154,48 @@ $$
 -- create-delivery
 CREATE FUNCTION tpcc_delivery(
   p_w integer, p_carrier integer, p_first_d integer, p_last_d integer,
-  OUT r_lost integer, OUT r_delivered integer, OUT r_skipped integer, OUT r_orders text
+  OUT r_lost integer, OUT r_delivered integer, OUT r_skipped integer, OUT r_sum numeric, OUT r_orders text
 ) LANGUAGE plpgsql AS $$
 DECLARE
   v_o integer;
   v_c integer;
   v_deleted integer;
-  v_sum numeric(12, 2);
+  v_is_empty boolean;
 BEGIN
   r_lost := 0;
   r_delivered := 0;
   r_skipped := 0;
+  r_sum := 0;
   r_orders := '';
   FOR v_d IN p_first_d..p_last_d LOOP
     FOR v_try IN 1..10 LOOP
+      v_deleted := 0;
+      v_is_empty := false;
       SELECT no_o_id INTO v_o FROM new_order
         WHERE no_w_id = p_w AND no_d_id = v_d ORDER BY no_o_id LIMIT 1 FOR UPDATE;
-      EXIT WHEN v_o IS NULL;
-      DELETE FROM new_order WHERE no_w_id = p_w AND no_d_id = v_d AND no_o_id = v_o;
-      GET DIAGNOSTICS v_deleted = ROW_COUNT;
-      EXIT WHEN v_deleted = 1;
+      IF v_o IS NULL THEN
+        -- Who waited for an order that was then delivered sees only those of before the wait.
+        v_is_empty := NOT EXISTS (SELECT 1 FROM new_order WHERE no_w_id = p_w AND no_d_id = v_d);
+        EXIT WHEN v_is_empty;
+      ELSE
+        DELETE FROM new_order WHERE no_w_id = p_w AND no_d_id = v_d AND no_o_id = v_o;
+        GET DIAGNOSTICS v_deleted = ROW_COUNT;
+        EXIT WHEN v_deleted = 1;
+      END IF;
     END LOOP;
-    IF v_o IS NULL THEN
+    IF v_is_empty THEN
       r_skipped := r_skipped + 1;
       CONTINUE;
     END IF;
     IF v_deleted <> 1 THEN
-      RAISE EXCEPTION 'the oldest new order of warehouse %, district % cannot be deleted', p_w, v_d;
+      RAISE EXCEPTION 'the oldest new order of warehouse %, district % cannot be taken', p_w, v_d
+        USING ERRCODE = 'serialization_failure';
     END IF;
     UPDATE orders SET o_carrier_id = p_carrier WHERE o_w_id = p_w AND o_d_id = v_d AND o_id = v_o
       RETURNING o_c_id INTO STRICT v_c;
     UPDATE order_line SET ol_delivery_d = LOCALTIMESTAMP(0) WHERE ol_w_id = p_w AND ol_d_id = v_d AND ol_o_id = v_o;
-    SELECT sum(ol_amount) INTO v_sum FROM order_line WHERE ol_w_id = p_w AND ol_d_id = v_d AND ol_o_id = v_o;
-    UPDATE customer SET c_balance = c_balance + v_sum, c_delivery_cnt = c_delivery_cnt + 1
+    SELECT sum(ol_amount) INTO r_sum FROM order_line WHERE ol_w_id = p_w AND ol_d_id = v_d AND ol_o_id = v_o;
+    UPDATE customer SET c_balance = c_balance + r_sum, c_delivery_cnt = c_delivery_cnt + 1
       WHERE c_w_id = p_w AND c_d_id = v_d AND c_id = v_c;
     r_delivered := r_delivered + 1;
     r_orders := r_orders || v_d || ':' || v_o || ';';
