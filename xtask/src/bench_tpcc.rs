@@ -233,7 +233,8 @@ pub fn run_worker(worker: &TpccWorker) -> Result<()> {
         input_seed: std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_secs(),
         ..LoadOptions::default()
     };
-    let load = Load::prepare(&workload, &target, options, &AtomicBool::new(false))?;
+    let interrupted = AtomicBool::new(false);
+    let load = Load::prepare(&workload, &target, options, &interrupted)?;
     let tally = load.measure(Some(seconds), &mut |_| (), &mut || ()).whole()?;
     println!("transactions: {}", tally.committed + tally.rolled_back);
     Ok(())

@@ -127,4 +127,8 @@ impl Workload for Tpcc {
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
         check::check(self, admin, ran)
     }
+
+    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<Option<String>, Error> {
+        check::after_crash(self, admin, ran).map(Some)
+    }
 }
