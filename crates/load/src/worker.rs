@@ -121,13 +121,25 @@ async fn transact<K: Clock>(
         let failed_ns = *failed_ns.get_or_insert_with(|| seat.clock.now_ns());
         seat.recorder.borrow_mut().error(code_of(&error), arrival.due_ns, seat.timeline.window());
         let mended = mend(client, seat, error, attempt).await;
-        let now_ns = seat.clock.now_ns();
-        attempt.retry_ns = now_ns - failed_ns;
-        match mended {
-            Ok(()) if !attempt.committing && !seat.timeline.is_over(now_ns) => turn.retry += 1,
-            Ok(()) => return (Outcome::Failed, None),
-            Err(fatal) => return (Outcome::Failed, Some(fatal)),
+        turn.retry += 1;
+        let goes_on = mended.is_ok() && !attempt.committing && is_there_another_try(client, seat, turn).await;
+        attempt.retry_ns = seat.clock.now_ns() - failed_ns;
+        if !goes_on {
+            return (Outcome::Failed, mended.err());
         }
+    }
+}
+
+/// Whether the client wants this try and there is time for it, once the client's wait before it is over.
+async fn is_there_another_try<K: Clock>(client: &mut impl Client, seat: &Seat<K>, turn: Turn) -> bool {
+    let now_ns = seat.clock.now_ns();
+    if seat.timeline.is_over(now_ns) {
+        return false;
+    }
+    match client.retry_pause_ns(turn) {
+        Some(0) => true,
+        Some(pause_ns) => !seat.timeline.is_over(seat.clock.wait_until(now_ns + pause_ns).await),
+        None => false,
     }
 }
 

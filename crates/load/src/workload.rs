@@ -190,6 +190,13 @@ pub trait Client {
         0
     }
 
+    /// How long to wait before this try, which is not the first of its turn; `None` gives the transaction up.
+    /// By itself a client tries again at once, for as long as there is time.
+    fn retry_pause_ns(&mut self, turn: Turn) -> Option<u64> {
+        let _ = turn;
+        Some(0)
+    }
+
     /// What else the last try counted, in the order of the workload's names; kept only if it committed.
     fn counts(&self) -> &[u64] {
         &[]

@@ -11,11 +11,16 @@ mod client;
 mod inputs;
 mod meta;
 mod options;
+mod pacing;
 mod population;
 mod procedures;
 mod random;
 mod rows;
 mod schema;
+mod stamp;
+mod statements;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use std::sync::Arc;
@@ -25,6 +30,7 @@ use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use self::client::TpccClient;
 pub use self::client::client_on;
 use self::options::{Delivery, Form, Home, Mix, Pacing};
+use crate::policy::Ignored;
 use crate::recorder::Tally;
 use crate::workload::{ClientFuture, OptionError, Options, Seat, Table, Witness, Workload, WorkloadKind};
 
@@ -93,6 +99,11 @@ impl Workload for Tpcc {
 
     fn before_run(&self, dialect: Dialect) -> Vec<String> {
         if self.form == Form::Procedures { procedures::definitions(self, dialect) } else { Vec::new() }
+    }
+
+    /// Not a duplicate key: no transaction meets one unless something is wrong.
+    fn ignored_errors(&self, _: Dialect) -> Ignored {
+        Ignored::Conflicts
     }
 
     fn kinds(&self) -> &'static [&'static str] {
