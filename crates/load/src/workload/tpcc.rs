@@ -32,7 +32,7 @@ pub use self::client::client_on;
 use self::options::{Delivery, Form, Home, Mix, Pacing};
 use crate::policy::Ignored;
 use crate::recorder::Tally;
-use crate::workload::{ClientFuture, OptionError, Options, Seat, Table, Workload, WorkloadKind};
+use crate::workload::{ClientFuture, OptionError, Options, Seat, Table, Witness, Workload, WorkloadKind};
 
 pub const TPCC: WorkloadKind = WorkloadKind {
     name: "tpcc",
@@ -128,7 +128,13 @@ impl Workload for Tpcc {
         check::check(self, admin, ran)
     }
 
-    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<Option<String>, Error> {
-        check::after_crash(self, admin, ran).map(Some)
+    fn witness(&self) -> Option<&dyn Witness> {
+        Some(self)
+    }
+}
+
+impl Witness for Tpcc {
+    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<String, Error> {
+        check::after_crash(self, admin, ran)
     }
 }
