@@ -20,7 +20,7 @@ use super::client::{Count, Desk, Progress};
 use super::inputs::{Customer, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use super::options;
 use super::random::DISTRICTS;
-use super::statements::{Preparer, Text, missing, money, outrun};
+use super::statements::{Buffer, Preparer, missing, money, outrun};
 use crate::workload::sections::section;
 use crate::workload::{Attempt, Outcome};
 
@@ -267,8 +267,8 @@ const FIELD_DIGITS: [usize; 4] = [2, 6, 7, 2];
 
 /// The lines for MySQL, which has no arrays: one text, and the procedure cuts it where it knows the fields
 /// to be. Measured against a parameter for each of up to 45 numbers, see `ARCHITECTURE.md`.
-fn packed(order: &NewOrder) -> Text<255> {
-    let mut text = Text::default();
+fn packed(order: &NewOrder) -> Buffer<255> {
+    let mut text = Buffer::default();
     for place in order.in_lock_order() {
         let fields = fields(order, place);
         fields.into_iter().zip(FIELD_DIGITS).for_each(|(number, digits)| push_digits(&mut text, number, digits));
@@ -277,8 +277,8 @@ fn packed(order: &NewOrder) -> Text<255> {
 }
 
 /// The lines for PostgreSQL: arrays of their numbers, items, supplying warehouses and quantities.
-fn arrays(order: &NewOrder) -> [Text<128>; 4] {
-    let mut texts = [Text::default(); 4];
+fn arrays(order: &NewOrder) -> [Buffer<128>; 4] {
+    let mut texts = [Buffer::default(); 4];
     let mut before: &[u8] = b"{";
     for place in order.in_lock_order() {
         for (text, number) in texts.iter_mut().zip(fields(order, place)) {
@@ -297,7 +297,7 @@ fn fields(order: &NewOrder, place: usize) -> [u64; 4] {
 }
 
 /// So many digits, eight at most, with zeros in front.
-fn push_digits<const N: usize>(text: &mut Text<N>, number: u64, digits: usize) {
+fn push_digits<const N: usize>(text: &mut Buffer<N>, number: u64, digits: usize) {
     let mut room = [b'0'; 8];
     let mut rest = number;
     for place in room[..digits].iter_mut().rev() {
