@@ -28,7 +28,7 @@ use std::sync::Arc;
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 
 use self::client::TpccClient;
-pub use self::client::client_on;
+pub use self::client::{COUNT_NAMES, client_on};
 use self::options::{Delivery, Form, Home, Mix, Pacing};
 use crate::policy::Ignored;
 use crate::recorder::Tally;
