@@ -104,6 +104,7 @@ fn plan(story: &Story, random: &mut ChaCha8Rng) -> PlanRecord {
             name: "oltp_read_write".into(),
             options: [("rows".into(), 100_000.into()), ("tables".into(), 1.into())].into(),
             clients: 16,
+            clients_at: BTreeMap::new(),
         }],
         method: method(story),
         trials,
