@@ -76,6 +76,12 @@ impl Held {
         self.reached[key].as_str().with_context(|| format!("{} did not say its {key}", self.name))
     }
 
+    /// Where it listens on loopback, for a server held with `--tcp`.
+    pub fn port(&self) -> Result<u16> {
+        let port = self.reached["port"].as_u64().and_then(|port| port.try_into().ok());
+        port.with_context(|| format!("{} did not say its port", self.name))
+    }
+
     pub fn pid(&self) -> Result<i32> {
         let pid = self.reached["pid"].as_i64().and_then(|pid| pid.try_into().ok());
         pid.with_context(|| format!("{} did not say its pid", self.name))

@@ -6,6 +6,7 @@ mod aa;
 mod agreement;
 mod bench;
 mod bench_load;
+mod bench_tpcc;
 mod certificates;
 mod client_cost;
 mod client_programs;
@@ -53,8 +54,12 @@ enum Task {
     BenchPrepare(load_speed::BenchPrepare),
     /// Compare the throughput that dbduel and sysbench see, by turns on one MariaDB
     BenchAgree(agreement::BenchAgree),
+    /// Compare TPC-C-derived transactions and loads with go-tpc's, by turns on one MariaDB
+    BenchTpcc(bench_tpcc::BenchTpcc),
     #[command(hide = true)]
     ClientWorker(client_programs::ClientWorker),
+    #[command(hide = true)]
+    TpccWorker(bench_tpcc::TpccWorker),
     /// Run one fuzz target for a minute
     Fuzz {
         /// The target: a file under fuzz/fuzz_targets, without its ending
@@ -84,7 +89,9 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::BenchLoad(options) => bench_load::run(&options, root),
         Task::BenchPrepare(options) => load_speed::run(&options, root),
         Task::BenchAgree(options) => agreement::run(&options, root),
+        Task::BenchTpcc(options) => bench_tpcc::run(&options, root),
         Task::ClientWorker(worker) => client_programs::run_worker(&worker),
+        Task::TpccWorker(worker) => bench_tpcc::run_worker(&worker),
         Task::Fuzz { name } => fuzz(root, &name),
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::decimal::{DECIMAL_BYTES_MAX, decimal_text};
 use crate::transport::complete;
 use crate::{AnyConnection, Closer, Connection, Dialect, Endpoint, Error, Login, Statement, Value};
 
@@ -71,30 +70,16 @@ impl Admin {
     /// loader of the same table waiting (measured on MariaDB 10.11: 5.5-7 s for a million rows of
     /// 190 bytes, over one connection or four).
     ///
-    /// `next_row` is called with a sink for one row, and returns whether it gave one.
+    /// `give` is called once, and hands all rows to its sink.
     pub fn load(
         &mut self,
         table: &str,
         columns: &[&str],
-        next_row: &mut dyn FnMut(&mut RowSink<'_>) -> Result<bool, Error>,
+        give: &mut dyn FnMut(&mut RowSink<'_>) -> Result<(), Error>,
     ) -> Result<u64, Error> {
         match &mut self.connection {
-            AnyConnection::Postgres(connection) => {
-                let mut broken = None;
-                let mut fill = |out: &mut Vec<u8>| {
-                    next_row(&mut |row| {
-                        put_text_row(out, row);
-                        Ok(())
-                    })
-                    .unwrap_or_else(|error| {
-                        broken = Some(error);
-                        false
-                    })
-                };
-                let loaded = connection.load(table, &columns.join(", "), &mut fill);
-                broken.map_or(loaded, Err)
-            }
-            _ => self.insert_all(table, columns, next_row),
+            AnyConnection::Postgres(connection) => connection.load(table, columns, give),
+            _ => self.insert_all(table, columns, give),
         }
     }
 
@@ -102,19 +87,18 @@ impl Admin {
         &mut self,
         table: &str,
         columns: &[&str],
-        next_row: &mut dyn FnMut(&mut RowSink<'_>) -> Result<bool, Error>,
+        give: &mut dyn FnMut(&mut RowSink<'_>) -> Result<(), Error>,
     ) -> Result<u64, Error> {
         let rows_max = ROWS_PER_INSERT.min(PARAMETERS_MAX / columns.len());
         let (mut batch, mut count) = (Batch::default(), 0);
         self.run("BEGIN")?;
-        while next_row(&mut |row| {
+        give(&mut |row| {
             batch.push(row);
-            Ok(())
-        })? {
             if batch.rows == rows_max {
                 count += self.insert(table, columns, &mut batch)?;
             }
-        }
+            Ok(())
+        })?;
         count += self.insert(table, columns, &mut batch)?;
         self.run("COMMIT")?;
         Ok(count)
@@ -196,43 +180,5 @@ impl Batch {
         self.values.clear();
         self.text.clear();
         self.rows = 0;
-    }
-}
-
-/// Tab between columns, newline behind the row, backslash before what would be either: the format
-/// that COPY reads by default.
-fn put_text_row(out: &mut Vec<u8>, row: &[Value<'_>]) {
-    let mut room = [0; DECIMAL_BYTES_MAX];
-    for (index, value) in row.iter().enumerate() {
-        if index > 0 {
-            out.push(b'\t');
-        }
-        match value {
-            Value::Int(number) => out.extend_from_slice(decimal_text(*number, 0, &mut room)),
-            Value::Decimal { units, scale } => out.extend_from_slice(decimal_text(*units, *scale, &mut room)),
-            Value::Null => out.extend_from_slice(b"\\N"),
-            Value::Text(text) => text.iter().for_each(|byte| match byte {
-                b'\t' => out.extend_from_slice(b"\\t"),
-                b'\n' => out.extend_from_slice(b"\\n"),
-                // COPY would take it for the first half of a line's end.
-                b'\r' => out.extend_from_slice(b"\\r"),
-                b'\\' => out.extend_from_slice(b"\\\\"),
-                _ => out.push(*byte),
-            }),
-        }
-    }
-    out.push(b'\n');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_row_escapes_what_separates_columns_and_rows() {
-        let mut out = Vec::new();
-        let money = Value::Decimal { units: 150, scale: 2 };
-        put_text_row(&mut out, &[Value::Int(-7), Value::Text(b"a\tb\\c\nd\r"), money, Value::Null]);
-        assert_eq!(out, b"-7\ta\\tb\\\\c\\nd\\r\t1.50\t\\N\n");
     }
 }

@@ -258,12 +258,9 @@ fn check_bulk_load(session: &mut Admin) {
     let texts = [&ascii, "", "\\N", "\\.", "a\tb\nc\\d\r\n", "\\", "\t", "\n", "it's \"quoted\""];
     session.run("DROP TABLE IF EXISTS awkward").unwrap();
     session.run("CREATE TABLE awkward (id INTEGER PRIMARY KEY, v VARCHAR(200))").unwrap();
-    let mut next = 0;
     let loaded = session.load("awkward", &["id", "v"], &mut |sink| {
-        let Some(text) = texts.get(next) else { return Ok(false) };
-        sink(&[Value::Int(next as i64), Value::Text(text.as_bytes())])?;
-        next += 1;
-        Ok(true)
+        let mut rows = texts.iter().enumerate();
+        rows.try_for_each(|(id, text)| sink(&[Value::Int(id as i64), Value::Text(text.as_bytes())]))
     });
     assert_eq!(loaded.unwrap(), texts.len() as u64);
     let found = session.rows("SELECT v FROM awkward ORDER BY id").unwrap();

@@ -499,6 +499,7 @@ impl Worker {
     }
 
     fn seat_all(&self, recorder: &Rc<RefCell<Recorder>>, earliest_ns: &Rc<Cell<u64>>) -> Result<Seated, Fatal> {
+        let policy = Arc::new(self.options.policy.clone());
         let reactor = Reactor::new().map_err(|e| Fatal::new(format!("no epoll: {e}")))?;
         let seat = |(place, client): (usize, &u32)| -> Result<(Task, Closer), driver::Error> {
             let mut connection = self.connect()?;
@@ -511,7 +512,7 @@ impl Worker {
                 connection.block()?;
                 MonotonicClock::sleeping()
             };
-            let future = self.workload.client(self.seat(*client, recorder, clock), connection)?;
+            let future = self.workload.client(self.seat(*client, recorder, clock, &policy), connection)?;
             Ok((Task { future, alarm }, closer))
         };
         let seated = self.crew.iter().enumerate().map(seat).collect::<Result<Vec<_>, _>>()?;
@@ -529,7 +530,13 @@ impl Worker {
         self.crew.len() > 1
     }
 
-    fn seat(&self, client: u32, recorder: &Rc<RefCell<Recorder>>, clock: MonotonicClock) -> Seat {
+    fn seat(
+        &self,
+        client: u32,
+        recorder: &Rc<RefCell<Recorder>>,
+        clock: MonotonicClock,
+        policy: &Arc<ErrorPolicy>,
+    ) -> Seat {
         Seat {
             client,
             clients: self.options.clients,
@@ -539,7 +546,7 @@ impl Worker {
             recorder: Rc::clone(recorder),
             clock,
             pacer: self.arrivals.as_ref().map_or(Pacer::Closed, |arrivals| Pacer::Open(Arc::clone(arrivals))),
-            policy: Arc::new(self.options.policy.clone()),
+            policy: Arc::clone(policy),
         }
     }
 

@@ -4,7 +4,7 @@
 //! the same data. They share one table by taking its next part whenever they are done with one.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -17,9 +17,9 @@ use crate::workload::{Table, Workload};
 /// Part of a snapshot's key: raise it when the same options no longer give the same bytes.
 pub const LOADER_VERSION: u32 = 2;
 
-/// Units of rows that a session loads in one transaction: enough to make its end cheap, few enough that
-/// sessions end at nearly the same time.
-const PART_UNITS: u64 = 10_000;
+/// Rows that a session loads in one transaction, if its units are no larger: enough to make its end cheap,
+/// few enough that sessions end at nearly the same time.
+const PART_ROWS: u64 = 10_000;
 /// No statement of a load may take longer.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
 /// How soon a load notices an interruption. Short, because SQLite gives up only the statement that
@@ -42,18 +42,20 @@ struct Part {
 }
 
 impl Loader<'_> {
-    /// Makes and fills the tables; indexes come after the rows. `progress` hears of rows loaded so far.
+    /// Makes and fills the tables; indexes come after the rows, and what refers to other tables after all
+    /// of them. `progress` hears of rows loaded so far.
     pub fn load(&self, workload: &dyn Workload, data_seed: u64, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
         let tables = workload.tables(self.target.dialect);
         let mut session = self.connect()?;
         tables.iter().flat_map(|table| &table.create).try_for_each(|sql| session.run(sql).map(drop))?;
-        drop(session);
-        let parts = parts(&tables);
-        self.in_parallel(parts.len(), progress, |session, number| {
-            let Part { table, units } = &parts[number];
-            load_part(workload, data_seed, session, &tables[*table], *table, units.clone())
-        })?;
-        self.in_parallel(tables.len(), &mut |_| (), |session, number| finish(session, &tables[number]).map(|()| 0))
+        let load = |session: &mut Admin, part: Part| {
+            load_part(workload, data_seed, session, &tables[part.table], part.table, part.units)
+        };
+        self.in_parallel(parts(&tables, false), progress, load)?;
+        self.in_parallel(tables.iter(), &mut |_| (), |session, table| finish(session, table).map(|()| 0))?;
+        // One after the other: they lock each other's tables.
+        tables.iter().flat_map(|table| &table.link).try_for_each(|sql| session.run(sql).map(drop))?;
+        parts(&tables, true).try_for_each(|part| load(&mut session, part).map(drop))
     }
 
     fn connect(&self) -> Result<Admin, Error> {
@@ -61,23 +63,28 @@ impl Loader<'_> {
         Admin::connect(*dialect, endpoint, login, STATEMENT_LIMIT)
     }
 
-    /// Does `count` pieces of work, each by whichever session is free; the first error ends it all.
-    fn in_parallel(
+    /// Does the pieces of work, each by whichever session is free; the first error ends it all.
+    fn in_parallel<T>(
         &self,
-        count: usize,
+        pieces: impl Iterator<Item = T> + Send,
         progress: &mut dyn FnMut(u64),
-        work: impl Fn(&mut Admin, usize) -> Result<u64, Error> + Sync,
+        work: impl Fn(&mut Admin, T) -> Result<u64, Error> + Sync,
     ) -> Result<(), Error> {
-        let sessions = if self.target.dialect == Dialect::Sqlite { 1 } else { self.sessions.clamp(1, count.max(1)) };
-        let (next, closers) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let sessions = if self.target.dialect == Dialect::Sqlite { 1 } else { self.sessions.max(1) };
+        let sessions = sessions.min(pieces.size_hint().1.unwrap_or(sessions));
+        let (pieces, closers, stopped) = (Mutex::new(pieces), Mutex::new(Vec::new()), AtomicBool::new(false));
+        let next = || {
+            let stopped = stopped.load(Ordering::Relaxed) || self.interrupted.load(Ordering::Relaxed);
+            if stopped { None } else { pieces.lock().unwrap_or_else(PoisonError::into_inner).next() }
+        };
         let (done, doing) = mpsc::channel();
         std::thread::scope(|scope| {
             for _ in 0..sessions {
-                let (done, next, closers, work) = (done.clone(), &next, &closers, &work);
+                let (done, next, closers, work, stopped) = (done.clone(), &next, &closers, &work, &stopped);
                 scope.spawn(move || {
-                    let worked = self.work(next, count, closers, &done, work);
+                    let worked = self.work(next, closers, &done, work);
                     if worked.is_err() {
-                        next.store(count, Ordering::Relaxed);
+                        stopped.store(true, Ordering::Relaxed);
                     }
                     // The reader listens until every sender is gone.
                     let _ = done.send(worked.map(|()| 0));
@@ -89,24 +96,20 @@ impl Loader<'_> {
     }
 
     /// One session's share of the work.
-    fn work(
+    fn work<T>(
         &self,
-        next: &AtomicUsize,
-        count: usize,
+        next: impl Fn() -> Option<T>,
         closers: &Mutex<Vec<Closer>>,
         done: &mpsc::Sender<Result<u64, Error>>,
-        work: impl Fn(&mut Admin, usize) -> Result<u64, Error>,
+        work: impl Fn(&mut Admin, T) -> Result<u64, Error>,
     ) -> Result<(), Error> {
         let mut session = self.connect()?;
         closers.lock().unwrap_or_else(PoisonError::into_inner).push(session.closer());
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count || self.interrupted.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            let rows = work(&mut session, number)?;
+        while let Some(piece) = next() {
+            let rows = work(&mut session, piece)?;
             let _ = done.send(Ok(rows));
         }
+        Ok(())
     }
 
     /// Adds up what the sessions say until all have gone, and cuts them off when somebody interrupts.
@@ -136,13 +139,21 @@ impl Loader<'_> {
     }
 }
 
-fn parts(tables: &[Table]) -> Vec<Part> {
+/// The parts of all tables that seal the load, or of all that do not; made as they are taken, since a
+/// list of them would grow with the data.
+fn parts(tables: &[Table], seals: bool) -> impl Iterator<Item = Part> + Send {
     let of_table = |(table, made): (usize, &Table)| {
-        let end = made.units;
-        let part = move |start| Part { table, units: start..end.min(start + PART_UNITS) };
-        (0..end).step_by(PART_UNITS as usize).map(part).collect::<Vec<_>>()
+        let (end, step) = (made.units, units_of_part(made));
+        let part = move |start: u64| Part { table, units: start..end.min(start + step) };
+        (0..end).step_by(step as usize).map(part)
     };
-    tables.iter().enumerate().flat_map(of_table).collect()
+    tables.iter().enumerate().filter(move |(_, table)| table.seals == seals).flat_map(of_table)
+}
+
+/// As many units as have about [`PART_ROWS`] rows.
+fn units_of_part(table: &Table) -> u64 {
+    let units = u128::from(PART_ROWS) * u128::from(table.units) / u128::from(table.rows.max(1));
+    (units as u64).max(1)
 }
 
 fn load_part(
@@ -151,18 +162,15 @@ fn load_part(
     session: &mut Admin,
     table: &Table,
     index: usize,
-    units: Range<u64>,
+    mut units: Range<u64>,
 ) -> Result<u64, Error> {
-    let (mut left, mut given) = (units, 0);
-    let count = session.load(&table.name, &table.columns, &mut |sink| match left.next() {
-        Some(unit) => {
-            let mut counting = |row: &[Value<'_>]| {
-                given += 1;
-                sink(row)
-            };
-            workload.rows(data_seed, index, unit, &mut counting).map(|()| true)
-        }
-        None => Ok(false),
+    let mut given = 0;
+    let count = session.load(&table.name, &table.columns, &mut |sink| {
+        let mut counting = |row: &[Value<'_>]| {
+            given += 1;
+            sink(row)
+        };
+        units.try_for_each(|unit| workload.rows(data_seed, index, unit, &mut counting))
     })?;
     if count != given {
         return Err(Error::Protocol(format!("{count} of {given} rows arrived in {}", table.name)));

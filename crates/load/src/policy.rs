@@ -12,6 +12,8 @@ pub enum Ignored {
     /// the same row may both have deleted it before either inserts.
     #[default]
     Usual,
+    /// The same without duplicate keys.
+    Conflicts,
     /// These and no others, as `--mysql-ignore-errors` does.
     Codes(Vec<Code>),
     All,
@@ -47,14 +49,16 @@ impl ErrorPolicy {
         match error {
             Error::Lost { .. } if self.reconnect => Verdict::Reconnect,
             Error::Lost { .. } | Error::Protocol(_) => Verdict::Fatal,
-            Error::Retryable { code } | Error::Duplicate { code } => self.of_code(code, true),
-            Error::Refused { code, .. } => self.of_code(code, false),
+            Error::Retryable { code } => self.of_code(code, &[Ignored::Usual, Ignored::Conflicts]),
+            Error::Duplicate { code } => self.of_code(code, &[Ignored::Usual]),
+            Error::Refused { code, .. } => self.of_code(code, &[]),
         }
     }
 
-    fn of_code(&self, code: &Code, usual: bool) -> Verdict {
+    /// `words` are those that mean this kind of error.
+    fn of_code(&self, code: &Code, words: &[Ignored]) -> Verdict {
         let ignored = match &self.ignored {
-            Ignored::Usual => usual,
+            word @ (Ignored::Usual | Ignored::Conflicts) => words.contains(word),
             Ignored::Codes(codes) => codes.contains(code),
             Ignored::All => true,
         };
@@ -93,6 +97,11 @@ mod tests {
         check(&listed, deadlock(), Verdict::TryAgain);
         check(&listed, duplicate(), Verdict::Fatal);
         check(&all, syntax(), Verdict::TryAgain);
+        let conflicts = ErrorPolicy { ignored: Ignored::Conflicts, ..usual.clone() };
+        check(&conflicts, deadlock(), Verdict::TryAgain);
+        check(&conflicts, duplicate(), Verdict::Fatal);
+        check(&conflicts, syntax(), Verdict::Fatal);
+        check(&usual, syntax(), Verdict::Fatal);
     }
 
     #[test]

@@ -69,6 +69,17 @@ pub struct Table {
     pub rows: u64,
     /// Statements to run once all rows are in: indexes, sequences, statistics.
     pub finish: Vec<String>,
+    /// Statements to run once all tables are finished: what refers to other tables.
+    pub link: Vec<String>,
+    /// Whether its rows wait until all other tables are linked: they say that the load came to its end.
+    pub seals: bool,
+}
+
+impl Table {
+    /// Everything that decides how it looks, in the order it runs.
+    pub fn ddl(&self) -> impl Iterator<Item = &str> {
+        [&self.create, &self.finish, &self.link].into_iter().flatten().map(String::as_str)
+    }
 }
 
 /// Schema, data, transactions and checks, with all options decided.
@@ -131,6 +142,12 @@ pub trait Workload: Send + Sync {
     /// Looks for wrong data, before a run or after one; each line is a violation, with the query that
     /// shows it. `ran` is what the clients counted since the tables were loaded, where that is known.
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error>;
+    /// What became of the transactions that a server had acknowledged before it was killed, in words, now
+    /// that it runs again on the same files. None where the tables cannot tell.
+    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<Option<String>, Error> {
+        let _ = (admin, ran);
+        Ok(None)
+    }
 }
 
 /// A row of a sysbench table with its secondary index and the pages' free space.
@@ -186,6 +203,13 @@ pub trait Client {
     fn pause_ns(&mut self, turn: Turn) -> u64 {
         let _ = turn;
         0
+    }
+
+    /// How long to wait before this try, which is not the first of its turn; `None` gives the transaction up.
+    /// By itself a client tries again at once, for as long as there is time.
+    fn retry_pause_ns(&mut self, turn: Turn) -> Option<u64> {
+        let _ = turn;
+        Some(0)
     }
 
     /// What else the last try counted, in the order of the workload's names; kept only if it committed.

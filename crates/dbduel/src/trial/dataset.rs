@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use driver::Admin;
-use load::{LOADER_VERSION, Loader, Workload};
+use load::{LOADER_VERSION, Loader, Table, Workload};
 
 use crate::engine::{
     Cache, Installation, Purpose, Server, Snapshot, StartOptions, WorkFolder, find_snapshot, save_snapshot,
@@ -67,7 +67,7 @@ impl Dataset<'_> {
     /// an older dbduel are made again and never mixed with these.
     pub fn key(&self) -> String {
         let tables = self.workload.tables(self.installation.engine().dialect());
-        let ddl: Vec<String> = tables.into_iter().flat_map(|table| [table.create, table.finish].concat()).collect();
+        let ddl: Vec<&str> = tables.iter().flat_map(Table::ddl).collect();
         let parts = [
             ("data", self.workload.data_key()),
             ("data_seed", DATA_SEED.to_string()),

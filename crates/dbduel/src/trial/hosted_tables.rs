@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, ensure};
 use driver::{Admin, Dialect, Error};
-use load::{LOADER_VERSION, Loader, Workload};
+use load::{LOADER_VERSION, Loader, Table, Workload};
 use sha2::{Digest, Sha256};
 
 use super::dataset::{DATA_SEED, LOAD_SESSIONS};
@@ -108,8 +108,8 @@ pub fn exists(admin: &mut Admin, table: &str) -> Result<bool, Error> {
 
 /// What the data of a workload depend on, as one short word.
 fn data_hash(workload: &dyn Workload, dialect: Dialect) -> String {
-    let ddl: Vec<String> =
-        workload.tables(dialect).into_iter().flat_map(|table| [table.create, table.finish].concat()).collect();
+    let tables = workload.tables(dialect);
+    let ddl: Vec<&str> = tables.iter().flat_map(Table::ddl).collect();
     let text = format!("{}\n{DATA_SEED}\n{LOADER_VERSION}\n{}", workload.data_key(), ddl.join(";\n"));
     Sha256::digest(text).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -12,9 +12,6 @@ use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnPart, P
 
 const PROTOCOL_VERSION_3_0: i32 = 3 << 16;
 
-/// The largest CopyData message we send while loading.
-const CHUNK_BYTES: usize = 1 << 20;
-
 /// What asks for encryption in place of a protocol version.
 const SSL_REQUEST: i32 = 80_877_103;
 
@@ -22,7 +19,7 @@ pub struct PostgresConnection {
     transport: Transport,
     /// Kept, as the statements' texts are, for a reconnect.
     login: Box<Login>,
-    statements: Vec<Prepared>,
+    statements: Vec<Box<str>>,
     server_version: String,
 }
 
@@ -31,11 +28,6 @@ pub struct PostgresConnection {
 enum Format {
     Text = 0,
     Binary = 1,
-}
-
-struct Prepared {
-    name: Box<str>,
-    sql: Box<str>,
 }
 
 impl PostgresConnection {
@@ -55,7 +47,7 @@ impl PostgresConnection {
         }
         complete(self.log_in())?;
         for at in 0..self.login.on_connect.len() {
-            put_query(&mut self.transport.outbox, &self.login.on_connect[at]);
+            put_query(self.transport.outbox(), &self.login.on_connect[at]);
             self.transport.send()?;
             complete(read_answer(&mut self.transport))?;
         }
@@ -65,8 +57,8 @@ impl PostgresConnection {
     fn restore(&mut self, timeout: Duration) -> Result<(), Error> {
         self.transport.reopen(timeout)?;
         self.set_up()?;
-        for Prepared { name, sql } in &self.statements {
-            put_parse(&mut self.transport.outbox, name, sql);
+        for (number, sql) in self.statements.iter().enumerate() {
+            put_parse(self.transport.outbox(), number, sql);
             self.transport.send()?;
             complete(read_answer(&mut self.transport))?;
         }
@@ -75,7 +67,7 @@ impl PostgresConnection {
 
     /// `length:4=8 code:4`, answered by the one byte `S` or `N`.
     async fn encrypt(&mut self) -> Result<(), Error> {
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         out.extend_from_slice(&8i32.to_be_bytes());
         out.extend_from_slice(&SSL_REQUEST.to_be_bytes());
         self.transport.send()?;
@@ -107,7 +99,7 @@ impl PostgresConnection {
 
     async fn log_in(&mut self) -> Result<(), Error> {
         let login = &self.login;
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         out.extend_from_slice(&[0; 4]);
         out.extend_from_slice(&PROTOCOL_VERSION_3_0.to_be_bytes());
         for text in ["user", &login.user, "database", login.database.as_deref().unwrap_or(&login.user)] {
@@ -195,7 +187,7 @@ impl PostgresConnection {
     }
 
     fn send_password(&mut self, body: &[u8]) -> Result<(), Error> {
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         let at = begin_message(out, b'p');
         out.extend_from_slice(body);
         end_message(out, at);
@@ -216,7 +208,7 @@ impl PostgresConnection {
 
     /// Rows of a simple query, for administration.
     pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
-        put_query(&mut self.transport.outbox, sql);
+        put_query(self.transport.outbox(), sql);
         self.transport.send()?;
         let mut parser = AnswerParser::default();
         let mut rows = Vec::new();
@@ -238,41 +230,6 @@ impl PostgresConnection {
         }
     }
 
-    /// Streams tab-separated rows into `table` with COPY FROM STDIN.
-    pub(crate) fn load(
-        &mut self,
-        table: &str,
-        columns: &str,
-        fill: &mut dyn FnMut(&mut Vec<u8>) -> bool,
-    ) -> Result<u64, Error> {
-        put_query(&mut self.transport.outbox, &format!("COPY {table} ({columns}) FROM STDIN"));
-        self.transport.send()?;
-        let mut parser = AnswerParser::default();
-        loop {
-            complete(self.transport.fill())?;
-            match step(&mut self.transport, &mut parser, None)? {
-                Step::More => {}
-                Step::Done(_) => return Err(protocol("COPY ended before it began")),
-                Step::WantsRows => break,
-            }
-        }
-        let mut more = true;
-        while more {
-            let out = &mut self.transport.outbox;
-            let at = begin_message(out, b'd');
-            while more && out.len() < CHUNK_BYTES {
-                more = fill(out);
-            }
-            end_message(out, at);
-            self.transport.send()?;
-        }
-        let out = &mut self.transport.outbox;
-        let at = begin_message(out, b'c');
-        end_message(out, at);
-        self.transport.send()?;
-        complete(read_answer(&mut self.transport)).map(|answer| answer.affected)
-    }
-
     /// Bind, Execute and Sync in one write; parameters as text, results in binary, as sysbench asks, or as
     /// text where somebody reads them.
     ///
@@ -282,11 +239,11 @@ impl PostgresConnection {
     /// S
     /// ```
     fn put_execute(&mut self, statement: Statement, parameters: &[Value<'_>], results: Format) {
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         let at = begin_message(out, b'B');
         out.push(0);
-        out.extend_from_slice(self.statements[statement.0].name.as_bytes());
-        out.extend_from_slice(&[0, 0, 0]);
+        put_name(out, statement.0);
+        out.extend_from_slice(&[0, 0]);
         out.extend_from_slice(&(parameters.len() as u16).to_be_bytes());
         for parameter in parameters {
             match parameter {
@@ -305,7 +262,7 @@ impl PostgresConnection {
     }
 }
 
-async fn read_answer(transport: &mut Transport) -> Result<Answer, Error> {
+pub(super) async fn read_answer(transport: &mut Transport) -> Result<Answer, Error> {
     let mut parser = AnswerParser::default();
     loop {
         transport.fill().await?;
@@ -336,7 +293,11 @@ async fn read_rows(transport: &mut Transport, rows: &mut Rows) -> Result<Answer,
     }
 }
 
-fn step(transport: &mut Transport, parser: &mut AnswerParser, on_part: Option<OnPart<'_>>) -> Result<Step, Error> {
+pub(super) fn step(
+    transport: &mut Transport,
+    parser: &mut AnswerParser,
+    on_part: Option<OnPart<'_>>,
+) -> Result<Step, Error> {
     match parser.feed(transport.unread(), on_part) {
         Ok((consumed, step)) => {
             transport.consume(consumed);
@@ -350,20 +311,18 @@ fn step(transport: &mut Transport, parser: &mut AnswerParser, on_part: Option<On
     }
 }
 
-fn put_query(out: &mut Vec<u8>, sql: &str) {
+pub(super) fn put_query(out: &mut Vec<u8>, sql: &str) {
     let at = begin_message(out, b'Q');
     out.extend_from_slice(sql.as_bytes());
     out.push(0);
     end_message(out, at);
 }
 
-fn put_parse(out: &mut Vec<u8>, name: &str, sql: &str) {
+fn put_parse(out: &mut Vec<u8>, number: usize, sql: &str) {
     let at = begin_message(out, b'P');
-    for text in [name, sql] {
-        out.extend_from_slice(text.as_bytes());
-        out.push(0);
-    }
-    out.extend_from_slice(&[0, 0]);
+    put_name(out, number);
+    out.extend_from_slice(sql.as_bytes());
+    out.extend_from_slice(&[0, 0, 0]);
     end_message(out, at);
     out.extend_from_slice(b"S\0\0\0\x04");
 }
@@ -374,15 +333,15 @@ impl Connection for PostgresConnection {
     }
 
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
-        let name = format!("s{}", self.statements.len());
+        let number = self.statements.len();
         let before = self.transport.enter_set_up()?;
-        put_parse(&mut self.transport.outbox, &name, sql);
+        put_parse(self.transport.outbox(), number, sql);
         let sent = self.transport.send();
         let answer = sent.and_then(|()| complete(read_answer(&mut self.transport)));
         self.transport.leave_set_up(before)?;
         answer?;
-        self.statements.push(Prepared { name: name.into(), sql: sql.into() });
-        Ok(Statement(self.statements.len() - 1))
+        self.statements.push(sql.into());
+        Ok(Statement(number))
     }
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
@@ -404,7 +363,7 @@ impl Connection for PostgresConnection {
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
-        put_query(&mut self.transport.outbox, sql);
+        put_query(self.transport.outbox(), sql);
         self.transport.send()?;
         read_answer(&mut self.transport).await
     }
@@ -416,6 +375,15 @@ impl Connection for PostgresConnection {
     }
 }
 
+/// `s` and the statement's number: to make the name costs less than to look it up in memory that other
+/// connections have driven out of the CPU's caches.
+fn put_name(out: &mut Vec<u8>, number: usize) {
+    let mut room = [0; DECIMAL_BYTES_MAX];
+    out.push(b's');
+    out.extend_from_slice(decimal_text(number as i64, 0, &mut room));
+    out.push(0);
+}
+
 /// A length-prefixed decimal number.
 fn put_decimal(out: &mut Vec<u8>, units: i64, scale: u8) {
     let mut room = [0; DECIMAL_BYTES_MAX];
@@ -424,6 +392,6 @@ fn put_decimal(out: &mut Vec<u8>, units: i64, scale: u8) {
     out.extend_from_slice(digits);
 }
 
-fn protocol(why: &str) -> Error {
+pub(super) fn protocol(why: &str) -> Error {
     Error::Protocol(why.to_owned())
 }

@@ -161,8 +161,8 @@ fn farewell(body: &[u8]) -> Error {
 pub fn server_error(body: &[u8]) -> Error {
     let code = Code::new(field(body, b'C'));
     match code.as_str() {
-        // Serialisation failure, deadlock detected.
-        "40001" | "40P01" => Error::Retryable { code },
+        // Serialisation failure, deadlock detected, waited for a lock for too long.
+        "40001" | "40P01" | "55P03" => Error::Retryable { code },
         "23505" => Error::Duplicate { code },
         // Idle in a transaction for too long, shutdown, crash of another backend, not accepting
         // connections now, idle for too long.

@@ -9,13 +9,20 @@ mod batch;
 mod check;
 mod client;
 mod inputs;
+mod meta;
 mod options;
+mod pacing;
 mod population;
 mod procedures;
 mod random;
 mod rows;
 mod scale;
 mod schema;
+mod stamp;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod text;
 
 use std::sync::Arc;
 
@@ -24,6 +31,7 @@ use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use self::client::TpccClient;
 pub use self::client::client_on;
 use self::options::{Delivery, Form, Home, Mix, Pacing};
+use crate::policy::Ignored;
 use crate::recorder::Tally;
 use crate::workload::{ClientFuture, OptionError, Options, Seat, Table, Workload, WorkloadKind};
 
@@ -85,6 +93,11 @@ impl Workload for Tpcc {
                 Err("SQLite has no stored procedures, so form = \"procedures\" cannot run there; use rows or batch"
                     .to_owned())
             }
+            // It knows foreign keys in CREATE only, and enforces them only for connections that ask for it.
+            (_, Dialect::Sqlite) if self.foreign_keys => {
+                Err("SQLite cannot add foreign keys to loaded tables, so fk = true cannot run there; leave it out"
+                    .to_owned())
+            }
             _ => Ok(()),
         }
     }
@@ -109,6 +122,11 @@ impl Workload for Tpcc {
         if self.form == Form::Procedures { procedures::definitions(self, dialect) } else { Vec::new() }
     }
 
+    /// Not a duplicate key: no transaction meets one unless something is wrong.
+    fn ignored_errors(&self, _: Dialect) -> Ignored {
+        Ignored::Conflicts
+    }
+
     fn kinds(&self) -> &'static [&'static str] {
         KINDS
     }
@@ -118,7 +136,7 @@ impl Workload for Tpcc {
     }
 
     fn recognise(&self, admin: &mut Admin, data_seed: u64) -> Result<Result<(), String>, Error> {
-        check::recognise(self, admin, data_seed)
+        meta::recognise(self, admin, data_seed)
     }
 
     fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
@@ -129,5 +147,9 @@ impl Workload for Tpcc {
 
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
         check::check(self, admin, ran)
+    }
+
+    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<Option<String>, Error> {
+        check::after_crash(self, admin, ran).map(Some)
     }
 }

@@ -70,6 +70,8 @@ impl Workload for BulkInsert {
             units: 0,
             rows: 0,
             finish: Vec::new(),
+            link: Vec::new(),
+            seals: false,
         };
         (0..self.tables).map(table).collect()
     }

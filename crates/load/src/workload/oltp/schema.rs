@@ -112,6 +112,8 @@ impl Schema {
             units: self.loaded_rows(),
             rows: self.loaded_rows(),
             finish: self.finish(dialect, table),
+            link: Vec::new(),
+            seals: false,
         };
         (0..self.tables).map(table).collect()
     }

@@ -6,10 +6,13 @@ use driver::{Connection, Error, Rows};
 
 use super::Tpcc;
 use super::batch::BatchForm;
-use super::inputs::{Drawer, Inputs};
-use super::options::Form;
+use super::inputs::{Drawer, Inputs, NewOrder, Payment};
+use super::options::{Form, Pacing};
+use super::pacing::{self, Pauses};
 use super::procedures::ProceduresForm;
+use super::random::DISTRICTS;
 use super::rows::RowsForm;
+use super::stamp::Stamp;
 use crate::workload::{Attempt, Client, Outcome, Seat, Turn};
 
 /// What clients count beside statements, of committed transactions.
@@ -59,6 +62,66 @@ impl Counts {
     pub fn add(&mut self, count: Count, by: u64) {
         self.0[count as usize] += by;
     }
+
+    #[cfg(test)]
+    pub fn get(&self, count: Count) -> u64 {
+        self.0[count as usize]
+    }
+
+    /// A New-Order that committed.
+    pub fn add_order(&mut self, order: &NewOrder) {
+        let lines = order.lines();
+        let remote = lines.iter().filter(|line| line.supply_w != order.w).count() as u64;
+        let repeats = |at: usize| lines[..at].iter().any(|earlier| earlier.item == lines[at].item);
+        self.add(Count::Lines, lines.len() as u64);
+        self.add(Count::Quantity, lines.iter().map(|line| line.quantity as u64).sum());
+        self.add(Count::RemoteLines, remote);
+        self.add(Count::RemoteOrders, u64::from(remote > 0));
+        self.add(Count::RepeatedItemOrders, u64::from((1..lines.len()).any(repeats)));
+    }
+
+    /// A Payment that committed; `of_name` customers have the name, if it went by name.
+    pub fn add_payment(&mut self, payment: &Payment, of_name: Option<u64>, is_bad: bool) {
+        self.add(Count::PaymentCents, payment.amount_cents as u64);
+        self.add(Count::RemotePayments, u64::from(payment.c_w != payment.w));
+        self.add(Count::PaymentsByName, u64::from(of_name.is_some()));
+        self.add(Count::PaymentNameRows, of_name.unwrap_or(0));
+        self.add(Count::BadCreditPayments, u64::from(is_bad));
+    }
+
+    pub fn add_order_status(&mut self, of_name: Option<u64>) {
+        self.add(Count::OrderStatusesByName, u64::from(of_name.is_some()));
+        self.add(Count::OrderStatusNameRows, of_name.unwrap_or(0));
+    }
+}
+
+/// How far a Delivery has come. Where each district is committed alone, another try goes on from here: to
+/// begin anew would deliver twice in the districts that are done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    done: u64,
+    delivered: u64,
+}
+
+impl Progress {
+    /// The district that is next, from 1.
+    pub fn district(&self) -> i64 {
+        self.done as i64 + 1
+    }
+
+    /// So many districts are done, and so many of them had an order.
+    pub fn add(&mut self, districts: u64, delivered: u64) {
+        self.done += districts;
+        self.delivered += delivered;
+    }
+}
+
+/// What the user of the last transaction would see of values that the client computes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Display {
+    /// A New-Order's total; a customer's balance; the last sum that a Delivery billed.
+    pub cents: i64,
+    pub brand_lines: u64,
 }
 
 /// Which client this is, and what its inputs come from.
@@ -75,16 +138,32 @@ impl Place {
     }
 }
 
-/// What a form works with: the connection, room for rows, and the counts of this try.
+/// What a form works with: the connection, room for rows, the time, and what came of this try.
 pub struct Desk<C> {
     pub connection: C,
     pub rows: Rows,
     pub counts: Counts,
+    pub stamp: Stamp,
+    pub progress: Progress,
+    pub shown: Display,
 }
 
 impl<C> Desk<C> {
     fn new(connection: C) -> Desk<C> {
-        Desk { connection, rows: Rows::default(), counts: Counts::default() }
+        Desk {
+            connection,
+            rows: Rows::default(),
+            counts: Counts::default(),
+            stamp: Stamp::default(),
+            progress: Progress::default(),
+            shown: Display::default(),
+        }
+    }
+
+    /// Counts a Delivery of all districts that committed.
+    pub fn count_delivery(&mut self) {
+        self.counts.add(Count::DeliveredOrders, self.progress.delivered);
+        self.counts.add(Count::SkippedDistricts, DISTRICTS as u64 - self.progress.delivered);
     }
 }
 
@@ -99,6 +178,9 @@ pub struct TpccClient<C> {
     desk: Desk<C>,
     forms: Forms,
     drawer: Drawer,
+    /// Rests between transactions, where the pacing has any.
+    pauses: Option<Pauses>,
+    input_seed: u64,
 }
 
 impl<C: Connection> TpccClient<C> {
@@ -109,7 +191,8 @@ impl<C: Connection> TpccClient<C> {
             Form::Procedures => Forms::Procedures(ProceduresForm::prepare(&tpcc, &mut connection)?),
         };
         let drawer = Drawer::new(&tpcc, place.data_seed, place.input_seed);
-        Ok(TpccClient { desk: Desk::new(connection), forms, drawer })
+        let pauses = (tpcc.pacing == Pacing::Spec).then(|| Pauses::new(place.input_seed));
+        Ok(TpccClient { desk: Desk::new(connection), forms, drawer, pauses, input_seed: place.input_seed })
     }
 }
 
@@ -120,6 +203,9 @@ impl<C: Connection> Client for TpccClient<C> {
         let inputs = self.drawer.draw(turn);
         attempt.kind = inputs.kind();
         self.desk.counts = Counts::default();
+        if turn.retry == 0 {
+            self.desk.progress = Progress::default();
+        }
         let desk = &mut self.desk;
         match &mut self.forms {
             Forms::Rows(form) => match &inputs {
@@ -154,6 +240,14 @@ impl<C: Connection> Client for TpccClient<C> {
             }
             Err(error) => Err(error),
         }
+    }
+
+    fn pause_ns(&mut self, turn: Turn) -> u64 {
+        self.pauses.as_ref().map_or(0, |pauses| pauses.before(turn, |turn| self.drawer.kind(turn)))
+    }
+
+    fn retry_pause_ns(&mut self, turn: Turn) -> Option<u64> {
+        pacing::retry_pause_ns(self.input_seed, turn)
     }
 
     fn counts(&self) -> &[u64] {

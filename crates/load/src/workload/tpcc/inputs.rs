@@ -33,6 +33,18 @@ impl NewOrder {
         &self.lines[..self.count]
     }
 
+    /// The places of the lines in the order in which they are worked on: by warehouse and item, so that two
+    /// orders lock stock in the same order; a line that nobody can serve last, behind the work of all others.
+    pub fn in_lock_order(&self) -> impl Iterator<Item = usize> + use<> {
+        let mut places: [usize; LINES_MAX] = std::array::from_fn(|place| place);
+        let key = |place: &usize| {
+            let Line { item, supply_w, .. } = self.lines[*place];
+            (item > ITEMS, supply_w, item, *place)
+        };
+        places[..self.count].sort_unstable_by_key(key);
+        places.into_iter().take(self.count)
+    }
+
     pub fn all_local(&self) -> bool {
         self.lines().iter().all(|line| line.supply_w == self.w)
     }

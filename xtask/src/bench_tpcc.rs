@@ -1,0 +1,247 @@
+//! `cargo xtask bench-tpcc`: what a TPC-C-derived transaction costs the client, and how fast warehouses are
+//! loaded, beside go-tpc.
+//!
+//! Both run by turns against one MariaDB over TCP on loopback (go-tpc knows no socket files), as processes of
+//! their own; the figure is the whole process's CPU (user + system) per transaction. go-tpc is built by
+//! whoever runs this, from its public source, and found on the PATH or named by `--go-tpc`; it logs in
+//! without a password, with an account made for it, so none stands in its arguments.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use driver::{Dialect, Endpoint, Login};
+use load::{Load, LoadOptions, Loader, OptionValue, Options, Target, Workload};
+
+use crate::bench::{Spread, done_in_release, warn_if_busy};
+use crate::client_programs::run_to_end;
+use crate::held::{Held, dbduel};
+
+/// Most that a transaction of dbduel may cost, as a share of what it costs go-tpc.
+const FORMS: [(&str, f64); 3] = [("procedures", 0.05), ("batch", 0.3), ("rows", 0.3)];
+/// At least so many times as fast a load, per warehouse.
+const LOAD_BAR: f64 = 20.0;
+/// go-tpc's tables have names that are ours too, so they live in a database of their own.
+const THEIR_DATABASE: &str = "gotpc";
+/// An account without a password, on a server that listens on loopback and for this benchmark only.
+const USER: &str = "bench";
+
+#[derive(clap::Args)]
+pub struct BenchTpcc {
+    /// The program of go-tpc.
+    #[arg(long, default_value = "go-tpc")]
+    go_tpc: PathBuf,
+    /// Rounds of all generators.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pairs: u32,
+    /// Seconds per run.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: u32,
+    /// Clients of each run.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    clients: u32,
+    /// Compare the loads: so many warehouses of ours with one of go-tpc's, at the server's own durability.
+    #[arg(long, value_name = "WAREHOUSES")]
+    load: Option<i64>,
+}
+
+pub fn run(options: &BenchTpcc, root: &Path) -> Result<()> {
+    if done_in_release(root)? {
+        return Ok(());
+    }
+    warn_if_busy()?;
+    let dbduel = dbduel(root)?;
+    match options.load {
+        Some(warehouses) => compare_loads(options, &dbduel, warehouses),
+        None => compare_transactions(options, &dbduel),
+    }
+}
+
+fn compare_transactions(options: &BenchTpcc, dbduel: &Path) -> Result<()> {
+    // A commit that need not wait for the disk: it is the client that is measured.
+    let server =
+        Held::start_or_fail(dbduel, "mariadb@system", &["--tcp", "innodb_flush_log_at_trx_commit=2", BUFFER_POOL])?;
+    make_account(&server)?;
+    println!("loading a warehouse for each program; go-tpc needs some minutes");
+    let target = target(&server)?;
+    load(&target, 1)?;
+    prepare_theirs(options, &server, 1)?;
+    println!(
+        "client CPU per transaction (user + system), {} clients, by turns, {} rounds",
+        options.clients, options.pairs
+    );
+    let mut costs: [Vec<f64>; FORMS.len() + 1] = Default::default();
+    for round in 0..options.pairs as usize {
+        for turn in 0..costs.len() {
+            let place = (turn + round) % costs.len();
+            costs[place].push(match FORMS.get(place) {
+                Some((form, _)) => ours(options, &server, form)?,
+                None => theirs(options, &server)?,
+            });
+        }
+    }
+    server.stop()?;
+    let mut missed = Vec::new();
+    let go_tpc = &costs[FORMS.len()];
+    println!("go-tpc: {} us", Spread::of(go_tpc.clone()));
+    for ((form, bar), ours) in FORMS.iter().zip(&costs) {
+        let ratio = Spread::of(ours.iter().zip(go_tpc).map(|(ours, theirs)| ours / theirs).collect());
+        let held = ratio.median <= *bar;
+        println!(
+            "dbduel, {form}: {} us, ratio {ratio}, bar <= {bar} {}",
+            Spread::of(ours.clone()),
+            if held { "held" } else { "MISSED" }
+        );
+        missed.extend((!held).then_some(*form));
+    }
+    ensure!(missed.is_empty(), "missed: {}", missed.join(", "));
+    Ok(())
+}
+
+/// Holds ten warehouses, so that neither program waits for pages.
+const BUFFER_POOL: &str = "innodb_buffer_pool_size=2147483648";
+
+fn compare_loads(options: &BenchTpcc, dbduel: &Path, warehouses: i64) -> Result<()> {
+    let server = Held::start_or_fail(dbduel, "mariadb@system", &["--tcp", BUFFER_POOL])?;
+    make_account(&server)?;
+    let begun = Instant::now();
+    load(&target(&server)?, warehouses)?;
+    let ours = begun.elapsed().as_secs_f64() / warehouses as f64;
+    println!("dbduel: {ours:.2} s per warehouse ({warehouses} warehouses)");
+    let begun = Instant::now();
+    prepare_theirs(options, &server, 1)?;
+    let theirs = begun.elapsed().as_secs_f64();
+    server.stop()?;
+    let ratio = theirs / ours;
+    println!("go-tpc prepare: {theirs:.1} s per warehouse (1 warehouse, 2 threads)");
+    println!("ratio {ratio:.1}, bar >= {LOAD_BAR} {}", if ratio >= LOAD_BAR { "held" } else { "MISSED" });
+    ensure!(ratio >= LOAD_BAR, "missed: load");
+    Ok(())
+}
+
+fn make_account(server: &Held) -> Result<()> {
+    let ours = server.text("database")?.to_owned();
+    let mut admin = server.admin(&ours)?;
+    for sql in [
+        format!("CREATE USER {USER}@'127.0.0.1'"),
+        format!("CREATE DATABASE {THEIR_DATABASE}"),
+        format!("GRANT ALL ON {THEIR_DATABASE}.* TO {USER}@'127.0.0.1'"),
+        format!("GRANT ALL ON {ours}.* TO {USER}@'127.0.0.1'"),
+    ] {
+        admin.run(&sql).with_context(|| format!("`{sql}` failed"))?;
+    }
+    Ok(())
+}
+
+fn target(server: &Held) -> Result<Target> {
+    Ok(Target {
+        dialect: Dialect::MySql,
+        endpoint: Endpoint::Tcp { host: "127.0.0.1".to_owned(), port: server.port()? },
+        login: Login { user: USER.to_owned(), database: Some(server.text("database")?.to_owned()), ..Login::default() },
+    })
+}
+
+fn workload(form: &str, warehouses: i64) -> Result<Arc<dyn Workload>> {
+    let kind = load::workload_kind("tpcc").context("tpcc is a workload")?;
+    let given = [
+        ("form".to_owned(), OptionValue::Text(form.to_owned())),
+        ("warehouses".to_owned(), OptionValue::Number(warehouses)),
+        // go-tpc draws from weights too.
+        ("mix".to_owned(), OptionValue::Text("weighted".to_owned())),
+    ];
+    Ok((kind.build)(&Options::new(kind.options, &given.into())?)?.into())
+}
+
+fn load(target: &Target, warehouses: i64) -> Result<()> {
+    let loader = Loader { target, sessions: 4, interrupted: &AtomicBool::new(false) };
+    loader.load(&*workload("rows", warehouses)?, 1, &mut |_| ()).context("cannot load the tables")
+}
+
+fn prepare_theirs(options: &BenchTpcc, server: &Held, warehouses: u32) -> Result<()> {
+    let mut command = go_tpc(options, server)?;
+    command.args(["prepare", "-T", "2", "--warehouses", &warehouses.to_string()]);
+    let status = command.stdout(Stdio::null()).status().with_context(|| cannot_start(&options.go_tpc))?;
+    ensure!(status.success(), "go-tpc prepare failed: {status}");
+    Ok(())
+}
+
+fn go_tpc(options: &BenchTpcc, server: &Held) -> Result<Command> {
+    let mut command = Command::new(&options.go_tpc);
+    command.args(["tpcc", "-H", "127.0.0.1", "-P", &server.port()?.to_string(), "-U", USER, "-D", THEIR_DATABASE]);
+    Ok(command)
+}
+
+fn cannot_start(program: &Path) -> String {
+    format!("cannot start {}; build go-tpc from its public source and name it with --go-tpc", program.display())
+}
+
+/// CPU per transaction of go-tpc, which prints a line per kind: `[Summary] PAYMENT - Takes(s): 9.9, Count: 12, …`.
+fn theirs(options: &BenchTpcc, server: &Held) -> Result<f64> {
+    let mut command = go_tpc(options, server)?;
+    command.args(["run", "--warehouses", "1", "-T", &options.clients.to_string()]);
+    command.args(["--time", &format!("{}s", options.seconds)]);
+    let (output, cpu_us) = run_to_end(&mut command).with_context(|| cannot_start(&options.go_tpc))?;
+    let count = |line: &str| line.split_once("Count: ")?.1.split(',').next()?.trim().parse::<f64>().ok();
+    let transactions: f64 =
+        output.lines().filter(|line| line.starts_with("[Summary]") && !line.contains("_ERR")).filter_map(count).sum();
+    ensure!(transactions > 0.0, "go-tpc printed no counts:\n{output}");
+    Ok(cpu_us / transactions)
+}
+
+fn ours(options: &BenchTpcc, server: &Held, form: &str) -> Result<f64> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["tpcc-worker", "--port", &server.port()?.to_string(), "--database", server.text("database")?]);
+    command.args(["--form", form, "--clients", &options.clients.to_string()]);
+    command.args(["--seconds", &options.seconds.to_string()]);
+    let (output, cpu_us) = run_to_end(&mut command)?;
+    let transactions = output.trim().strip_prefix("transactions: ").and_then(|count| count.parse::<f64>().ok());
+    let Some(transactions) = transactions.filter(|count| *count > 0.0) else { bail!("no transactions:\n{output}") };
+    Ok(cpu_us / transactions)
+}
+
+/// The measuring end of dbduel in a process of its own.
+#[derive(clap::Args)]
+pub struct TpccWorker {
+    #[arg(long)]
+    port: u16,
+    #[arg(long)]
+    database: String,
+    #[arg(long)]
+    form: String,
+    #[arg(long)]
+    clients: u32,
+    #[arg(long)]
+    seconds: u32,
+}
+
+pub fn run_worker(worker: &TpccWorker) -> Result<()> {
+    let target = Target {
+        dialect: Dialect::MySql,
+        endpoint: Endpoint::Tcp { host: "127.0.0.1".to_owned(), port: worker.port },
+        login: Login { user: USER.to_owned(), database: Some(worker.database.clone()), ..Login::default() },
+    };
+    let workload = workload(&worker.form, 1)?;
+    make_ready(&target, &*workload)?;
+    let seconds = Duration::from_secs(worker.seconds.into());
+    let options = LoadOptions {
+        clients: worker.clients,
+        interval_max: seconds,
+        // A deck of its own for each run: inputs that repeat would write what is there already.
+        input_seed: std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_secs(),
+        ..LoadOptions::default()
+    };
+    let interrupted = AtomicBool::new(false);
+    let load = Load::prepare(&workload, &target, options, &interrupted)?;
+    let tally = load.measure(Some(seconds), &mut |_| (), &mut || ()).whole()?;
+    println!("transactions: {}", tally.committed + tally.rolled_back);
+    Ok(())
+}
+
+fn make_ready(target: &Target, workload: &dyn Workload) -> Result<()> {
+    let mut admin = driver::Admin::connect(target.dialect, &target.endpoint, &target.login, Duration::from_secs(30))?;
+    workload.before_run(target.dialect).iter().try_for_each(|sql| admin.run(sql).map(drop))?;
+    Ok(())
+}
