@@ -101,6 +101,23 @@ pub trait Workload: Send + Sync {
         let _ = dialect;
         Vec::new()
     }
+    /// About how many bytes a server's files grow by when the tables are loaded.
+    fn data_bytes(&self, dialect: Dialect) -> u64 {
+        self.tables(dialect).iter().map(|table| table.rows.saturating_mul(ROW_BYTES)).sum()
+    }
+    /// How many clients it wants where nobody says a number; None leaves that to the caller.
+    fn clients(&self) -> Option<u32> {
+        None
+    }
+    /// Whether its clients rest between transactions: idle clients are then no sign of a slow generator.
+    fn rests(&self) -> bool {
+        false
+    }
+    /// What it is measured by beside transactions per second, by name; made from one interval's tally.
+    fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)> {
+        let _ = tally;
+        Vec::new()
+    }
     /// Errors that are worth another try, unless somebody gives a list.
     fn ignored_errors(&self, dialect: Dialect) -> Ignored {
         let _ = dialect;
@@ -137,6 +154,9 @@ pub trait Witness {
     /// that it runs again on the same files.
     fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<String, Error>;
 }
+
+/// A row of a sysbench table with its secondary index and the pages' free space.
+const ROW_BYTES: u64 = 260;
 
 pub type ClientFuture = Pin<Box<dyn Future<Output = Result<(), Fatal>>>>;
 

@@ -16,6 +16,7 @@ mod population;
 mod procedures;
 mod random;
 mod rows;
+mod scale;
 mod schema;
 mod stamp;
 mod statements;
@@ -49,6 +50,10 @@ pub const KINDS: &[&str] = &["new_order", "payment", "order_status", "delivery",
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tpcc {
     pub warehouses: u64,
+    /// Clients as somebody gave them; 0 where nobody did.
+    pub clients: u64,
+    /// Clients grow with the warehouses; 0 where they do not.
+    pub terminals_per_warehouse: u64,
     pub form: Form,
     pub pacing: Pacing,
     pub mix: Mix,
@@ -95,6 +100,22 @@ impl Workload for Tpcc {
             }
             _ => Ok(()),
         }
+    }
+
+    fn data_bytes(&self, dialect: Dialect) -> u64 {
+        scale::data_bytes(self, dialect)
+    }
+
+    fn clients(&self) -> Option<u32> {
+        scale::clients(self)
+    }
+
+    fn rests(&self) -> bool {
+        self.pacing == Pacing::Spec
+    }
+
+    fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)> {
+        scale::rates(self, tally)
     }
 
     fn before_run(&self, dialect: Dialect) -> Vec<String> {
