@@ -10,6 +10,7 @@ mod check;
 mod client;
 mod inputs;
 mod meta;
+mod null;
 mod options;
 mod pacing;
 mod population;
@@ -30,6 +31,7 @@ use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 
 use self::client::TpccClient;
 pub use self::client::{COUNT_NAMES, client_on};
+pub use self::null::NullEngine;
 use self::options::{Delivery, Form, Home, Mix, Pacing};
 use crate::policy::Ignored;
 use crate::recorder::Tally;
