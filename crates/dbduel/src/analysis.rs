@@ -10,6 +10,7 @@
 
 mod comparison;
 mod findings;
+mod kinds;
 mod records;
 
 use std::collections::BTreeMap;
@@ -20,13 +21,16 @@ use stats::{Basis, Rule};
 use crate::store::format::{GivenUp, PlanRecord, Point, RunRecord, Status, TrialRecord};
 use comparison::Scope;
 pub use comparison::less_is_better;
+pub use kinds::{Kind, kinds};
 use records::Records;
+pub use records::primary_metric;
 
 /// Failures in a row after which a contender's point is given up.
 pub const FAILURES_UNTIL_GIVEN_UP: usize = 3;
 
 /// Metrics that are compared beside the primary one, where trials have them.
-const OTHER_METRICS: [&str; 3] = ["latency_ms_p95", "latency_ms_p99", "cpu_us_per_tx"];
+const OTHER_METRICS: [&str; 5] =
+    ["tpm", "latency_ms_p95", "latency_ms_p99", "new_order.latency_ms_p90", "cpu_us_per_tx"];
 
 /// Everything that a run's records allow us to say.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +79,8 @@ pub struct Cell {
     pub trials_ok: usize,
     pub trials_failed: usize,
     pub metrics: BTreeMap<String, Summary>,
+    /// Where the workload counts kinds of transactions apart.
+    pub kinds: Vec<Kind>,
 }
 
 /// A metric over the blocks.

@@ -7,6 +7,7 @@ mod bench;
 mod host;
 mod lists;
 mod progress;
+mod room;
 mod run;
 mod stage;
 
@@ -18,7 +19,7 @@ use anyhow::{Context, Result};
 use crate::cli::bench::Verb;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
 use crate::engine::{ENGINES, resolve};
-use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Vocabulary};
+use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Needs, Vocabulary};
 use crate::plan::{Plan, ResolvedFacts};
 use crate::report;
 use crate::store::RunDir;
@@ -141,8 +142,13 @@ fn vocabulary() -> Vocabulary<'static> {
         workloads: load::WORKLOADS.iter().map(|kind| kind.name).collect(),
         options: &|name| load::workload_kind(name).map(|kind| kind.options),
         check: &|name, given| {
-            let Some(kind) = load::workload_kind(name) else { return Ok(()) };
-            load::Options::new(kind.options, given).and_then(|options| (kind.build)(&options)).map(drop)
+            let Some(kind) = load::workload_kind(name) else { return Ok(Needs::default()) };
+            let workload = load::Options::new(kind.options, given).and_then(|options| (kind.build)(&options))?;
+            let not_on = ENGINES.iter().filter_map(|engine| {
+                let refused = workload.runs_on(engine.dialect()).err();
+                refused.map(|why| (engine.kind(), why))
+            });
+            Ok(Needs { clients: workload.clients(), not_on: not_on.collect() })
         },
     }
 }

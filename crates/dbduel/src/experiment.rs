@@ -24,11 +24,13 @@ pub use mistakes::Mistakes;
 pub use parse::Overrides;
 pub use secrets::{MASK, is_secret_key};
 pub use target_url::{TargetKind, TargetUrl, TlsMode};
-pub use vocabulary::{EngineWords, Vocabulary};
+pub use vocabulary::{EngineWords, Needs, Vocabulary};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use crate::store::format::Point;
 
 /// A whole experiment file, checked and with its defaults filled in.
 #[derive(Debug, Clone)]
@@ -50,9 +52,17 @@ pub struct Experiment {
 impl Experiment {
     /// Most clients of any trial; every server is configured for them.
     pub fn clients_max(&self) -> u32 {
-        let swept = self.sweep.iter().filter(|sweep| sweep.variable == "clients").flat_map(|sweep| &sweep.values);
-        let swept = swept.copied().max().map(|most| most as u32);
-        swept.unwrap_or_else(|| self.workloads.iter().map(|workload| workload.clients).max().unwrap_or(1))
+        let points = self.points();
+        let clients = self.workloads.iter().flat_map(|workload| points.iter().map(|point| workload.clients_at(point)));
+        clients.max().unwrap_or(1)
+    }
+
+    /// What the sweep varies, value by value; one empty point where nothing varies.
+    pub fn points(&self) -> Vec<Point> {
+        match &self.sweep {
+            Some(sweep) => sweep.values.iter().map(|value| Point::from([(sweep.variable.clone(), *value)])).collect(),
+            None => vec![Point::new()],
+        }
     }
 }
 
@@ -135,12 +145,39 @@ pub struct WorkloadChoice {
     pub in_force: BTreeMap<String, load::OptionValue>,
     /// Clients where the sweep does not vary them.
     pub clients: u32,
+    /// Clients at each value of the sweep, where they grow with what it varies.
+    pub clients_at: BTreeMap<u64, u32>,
 }
+
+impl WorkloadChoice {
+    /// How many clients run at a point.
+    pub fn clients_at(&self, point: &Point) -> u32 {
+        if let Some(clients) = point.get(CLIENTS) {
+            return *clients as u32;
+        }
+        point.values().find_map(|value| self.clients_at.get(value)).copied().unwrap_or(self.clients)
+    }
+
+    /// The part of a point that the workload's options come from; points that share it share the data.
+    pub fn data_point(&self, point: &Point) -> Point {
+        point.iter().filter(|(name, _)| self.in_force.contains_key(*name)).map(|(n, v)| (n.clone(), *v)).collect()
+    }
+
+    /// The given options and what the point sets of them: what the workload is built from there.
+    pub fn options_at(&self, point: &Point) -> BTreeMap<String, load::OptionValue> {
+        let own = self.data_point(point).into_iter();
+        let own = own.map(|(name, value)| (name, load::OptionValue::Number(value as i64)));
+        self.options.clone().into_iter().chain(own).collect()
+    }
+}
+
+/// The key of `[workload]` and `[sweep]` that belongs to no workload.
+const CLIENTS: &str = "clients";
 
 /// The one number that varies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sweep {
-    /// `clients`.
+    /// `clients`, or an option that every workload of the file has: `warehouses`.
     pub variable: String,
     pub values: Vec<u64>,
 }

@@ -10,14 +10,17 @@ mod order;
 mod text;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use load::OptionValue;
+use load::{OptionError, OptionValue, Options, Workload, workload_kind};
 use sha2::{Digest, Sha256};
 
 use crate::experiment::{Contender, Experiment, MASK, Method, Origin, Transport, WorkloadChoice, is_secret_key};
-use crate::store::format::{ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, WorkloadRecord};
+use crate::store::format::{
+    ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, Point, WorkloadRecord,
+};
 
-pub use estimate::Estimate;
+pub use estimate::{Estimate, data_directory_bytes};
 
 /// Confidence of every word, after all looks: at most 5 % of them are false.
 pub const CONFIDENCE: f64 = 0.95;
@@ -34,6 +37,14 @@ pub struct ResolvedFacts {
     pub source: String,
     /// What dbduel sets by itself, for the settings that the file leaves alone.
     pub own_settings: BTreeMap<String, String>,
+}
+
+/// A workload as it runs at a point.
+pub fn workload(choice: &WorkloadChoice, point: &Point) -> Result<Arc<dyn Workload>, OptionError> {
+    let unknown =
+        || OptionError { option: choice.name.clone(), expected: "the name of a workload was expected".into() };
+    let kind = workload_kind(&choice.name).ok_or_else(unknown)?;
+    Ok((kind.build)(&Options::new(kind.options, &choice.options_at(point))?)?.into())
 }
 
 /// The plan as it is stored, and what it is expected to take.
@@ -60,7 +71,7 @@ impl Plan {
                 .zip(resolved)
                 .map(|(who, facts)| contender_record(who, facts))
                 .collect(),
-            workloads: experiment.workloads.iter().map(workload_record).collect(),
+            workloads: experiment.workloads.iter().map(|choice| workload_record(choice, experiment)).collect(),
             method: method_record(&experiment.method, experiment.transport),
             trials: order::trials(experiment),
         };
@@ -123,12 +134,16 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
     }
 }
 
-fn workload_record(workload: &WorkloadChoice) -> WorkloadRecord {
+/// Options that the points set are told there.
+fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> WorkloadRecord {
+    let swept = |key: &str| experiment.sweep.as_ref().is_some_and(|sweep| sweep.variable == key);
+    let fixed = workload.in_force.iter().filter(|(key, _)| !swept(key));
     WorkloadRecord {
         label: workload.label.clone(),
         name: workload.name.clone(),
-        options: workload.in_force.iter().map(|(key, value)| (key.clone(), option_json(value))).collect(),
+        options: fixed.map(|(key, value)| (key.clone(), option_json(value))).collect(),
         clients: workload.clients,
+        clients_at: workload.clients_at.clone(),
     }
 }
 
@@ -166,7 +181,7 @@ mod tests {
 
     use super::*;
     use crate::experiment::{
-        EngineWords, NoisyHost, Overrides, PageCache, Stop, Storage, Sweep, VersionRequest, Vocabulary,
+        EngineWords, Needs, NoisyHost, Overrides, PageCache, Stop, Storage, Sweep, VersionRequest, Vocabulary,
     };
 
     pub fn contender(name: &str) -> Contender {
@@ -190,6 +205,7 @@ mod tests {
             options: BTreeMap::new(),
             in_force: BTreeMap::from([("rows".to_owned(), OptionValue::Number(100_000))]),
             clients: 16,
+            clients_at: BTreeMap::new(),
         }
     }
 
@@ -359,7 +375,7 @@ mod tests {
             engines: vec![EngineWords { name: "mysql", on: "ON", off: "OFF" }],
             workloads: vec!["oltp_read_write"],
             options: &|_| Some(&[]),
-            check: &|_, _| Ok(()),
+            check: &|_, _| Ok(Needs::default()),
         };
         let text = "workload = \"oltp_read_write\"\nsweep.clients = [1, 2]\nmethod.seed = 5\n\
                     contender = [{ engine = \"mysql@5.5.9\" }, { engine = \"mysql@5.6.24\" }]";

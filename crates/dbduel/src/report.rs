@@ -6,15 +6,18 @@
 
 pub mod bench;
 mod csv;
+pub mod dbt2;
 mod html;
 mod json;
 pub mod sysbench;
 mod text;
+pub mod tpcc;
 mod wording;
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
+pub use wording::unit;
 
 use crate::analysis::{Conclusions, conclude};
 use crate::store::RunDir;
@@ -38,6 +41,8 @@ pub const REPORTS: &[&dyn Report] = &[
     &csv::Csv,
     &sysbench::Stored(sysbench::Layout::Modern),
     &sysbench::Stored(sysbench::Layout::Classic),
+    &dbt2::Stored(dbt2::Arithmetic::Once),
+    &dbt2::Stored(dbt2::Arithmetic::Classic),
 ];
 
 /// How a report should look, where that is the reader's choice.

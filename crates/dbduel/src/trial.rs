@@ -5,9 +5,11 @@
 //! run's folder but the server's log; keeping the record is the caller's business. What a server of
 //! dbduel's own and a target do differently is in `trial/ground.rs`.
 
+mod crash;
 pub mod dataset;
 mod ground;
 pub mod hosted_tables;
+mod metrics;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,13 +19,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use jiff::Timestamp;
-use load::{ErrorPolicy, Failure as LoadFailure, Live, Load, LoadOptions, Tally, Workload};
+use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Tally, Workload};
 
 use crate::experiment::{Method, Transport};
 use crate::observe::{Observers, Readings};
 use crate::store::format::{Failure, PlannedTrial, Series, Status, TrialRecord};
 
 pub use ground::{Ground, Running};
+pub use metrics::metrics;
 
 /// Everything one trial needs, decided beforehand.
 pub struct Trial<'a> {
@@ -72,8 +75,6 @@ const DRAIN_MAX: Duration = Duration::from_secs(60);
 const OCCUPANCY_MIN: f64 = 0.90;
 /// A load thread that used more of its core had no room left.
 const THREAD_CPU_MAX: f64 = 0.85;
-/// A quantile is shown when at least this many transactions lie above it.
-const BEYOND_QUANTILE_MIN: f64 = 30.0;
 
 /// Runs one trial. Only an interruption gives no record.
 pub fn run_trial(
@@ -106,22 +107,24 @@ fn measure(
     live: &mut dyn FnMut(Live),
 ) -> Result<(Tally, Readings)> {
     let resident = steps.take("restore", || trial.ground.restore(trial))?;
-    let mut server = steps.take("start", || trial.ground.start(trial))?;
+    let server = steps.take("start", || trial.ground.start(trial))?;
     settings.clone_from(server.effective_settings());
     let subject = server.subject();
     let mut load = steps.take("connect", || {
         make_ready(trial, &server)?;
         Ok(Load::prepare(trial.workload, &server.target(), load_options(trial, &server), trial.interrupted)?)
     })?;
-    steps.take("warm_up", || {
-        load.warm_up(trial.method.warmup, live).map_err(|failure| with_server(failure, &mut server))
-    })?;
+    if let Err(failure) = steps.take("warm_up", || Ok(load.warm_up(trial.method.warmup, live)))? {
+        return Err(crash::explain(trial, server, failure, &load.give_up()));
+    }
     observers.begin(&subject);
     let mut readings = Readings::default();
-    let tally = steps.take("measure", || {
-        let measured = load.measure(Some(trial.method.duration), live, &mut || readings = observers.end(&subject));
-        measured.whole().map_err(|failure| with_server(failure, &mut server))
+    let Measured { tally, failure } = steps.take("measure", || {
+        Ok(load.measure(Some(trial.method.duration), live, &mut || readings = observers.end(&subject)))
     })?;
+    if let Some(failure) = failure {
+        return Err(crash::explain(trial, server, failure, &tally));
+    }
     readings.values.extend(resident.map(|share| ("data_resident_share".to_owned(), share)));
     steps.take("check", || check(trial, &server, Some(&tally)))?;
     steps.take("stop", || server.stop())?;
@@ -155,14 +158,6 @@ fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
         interval_max: trial.method.duration,
         drain_max: DRAIN_MAX,
         ..LoadOptions::default()
-    }
-}
-
-/// When clients lose their server, why it went is the better half of the message.
-fn with_server(failure: LoadFailure, server: &mut Running) -> anyhow::Error {
-    match server.check_alive() {
-        Ok(()) => failure.into(),
-        Err(gone) => gone.context(failure.to_string()),
     }
 }
 
@@ -231,71 +226,20 @@ fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
 fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     let in_process = trial.ground.is_embedded();
     let mut flags = readings.flags.clone();
-    if !in_process && is_generator_bound(tally) {
+    if !in_process && is_generator_bound(tally, trial.workload.rests()) {
         flags.push("generator-bound".to_owned());
     }
-    let metrics = metrics(tally, &readings, in_process);
+    let metrics = metrics(tally, &readings, in_process, trial.workload.as_ref());
     let record = TrialRecord { flags, metrics, ..record(trial.planned, Status::Ok) };
     Finished { record, series: series(tally), histogram: tally.response.encoded(), settings: BTreeMap::new() }
 }
 
 /// The generator's threads are the server's own where the engine is embedded; then this says nothing.
-fn is_generator_bound(tally: &Tally) -> bool {
+/// Nor does the time without a transaction where clients rest between them.
+fn is_generator_bound(tally: &Tally, rests: bool) -> bool {
     let busiest = tally.worker_cpu_ns.iter().copied().max().unwrap_or(0) as f64;
-    tally.occupancy() < OCCUPANCY_MIN || busiest / tally.interval_ns as f64 > THREAD_CPU_MAX
-}
-
-/// Named as in the JSON report.
-pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool) -> BTreeMap<String, f64> {
-    let seconds = tally.interval_ns as f64 / 1e9;
-    let mut metrics: BTreeMap<String, f64> = readings.values.clone();
-    let mut put = |name: &str, value: f64| metrics.insert(name.to_owned(), value);
-    put("tps", tally.tps());
-    put("qps", tally.queries() as f64 / seconds);
-    put("errors_per_s", (tally.retries + tally.failed) as f64 / seconds);
-    for (name, count) in [
-        ("transactions.due", tally.due),
-        ("transactions.committed", tally.committed),
-        ("transactions.rolled_back", tally.rolled_back),
-        ("transactions.failed", tally.failed),
-        ("transactions.skipped", tally.skipped),
-        ("transactions.retries", tally.retries),
-        ("queries.read", tally.reads),
-        ("queries.write", tally.writes),
-        ("queries.other", tally.other),
-    ] {
-        put(name, count as f64);
-    }
-    put("occupancy", tally.occupancy());
-    put("drain_s", tally.drain_ns as f64 / 1e9);
-    let client_cpu_us = tally.worker_cpu_ns.iter().sum::<u64>() as f64 / 1e3;
-    let server_cpu_us =
-        ["server_cpu_user_s", "server_cpu_system_s"].iter().filter_map(|name| readings.values.get(*name));
-    let server_cpu_us = server_cpu_us.sum::<f64>() * 1e6;
-    let engine_cpu_us = if in_process { client_cpu_us } else { server_cpu_us };
-    if tally.committed > 0 && engine_cpu_us > 0.0 {
-        put("cpu_us_per_tx", engine_cpu_us / tally.committed as f64);
-    }
-    if !in_process && tally.queries() > 0 {
-        put("client_cpu_us_per_query", client_cpu_us / tally.queries() as f64);
-    }
-    for (prefix, histogram) in [("latency_ms", &tally.response), ("service_ms", &tally.service)] {
-        metrics.extend(latencies(prefix, histogram));
-    }
-    metrics
-}
-
-fn latencies(prefix: &str, histogram: &load::Histogram) -> Vec<(String, f64)> {
-    let count = histogram.count() as f64;
-    if count == 0.0 {
-        return Vec::new();
-    }
-    let quantiles = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
-    let shown = quantiles.iter().filter(|(_, quantile)| (1.0 - quantile) * count >= BEYOND_QUANTILE_MIN);
-    shown
-        .map(|(name, quantile)| (format!("{prefix}_{name}"), histogram.quantile_ms(*quantile)))
-        .chain([(format!("{prefix}_avg"), histogram.mean_ms()), (format!("{prefix}_max"), histogram.max_ms())])
-        .collect()
+    let held_back = !rests && tally.occupancy() < OCCUPANCY_MIN;
+    held_back || busiest / tally.interval_ns as f64 > THREAD_CPU_MAX
 }
 
 fn series(tally: &Tally) -> Series {
@@ -326,4 +270,24 @@ pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<Running<'a>> {
         return Err(anyhow!(Interrupted));
     }
     Ok(server)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_that_rest_are_no_sign_of_a_slow_generator() {
+        let second = 1_000_000_000;
+        let idle = Tally {
+            clients: 10,
+            interval_ns: second,
+            in_flight_ns: second,
+            worker_cpu_ns: vec![1000],
+            ..Tally::default()
+        };
+        assert!(is_generator_bound(&idle, false) && !is_generator_bound(&idle, true));
+        let out_of_cpu = Tally { worker_cpu_ns: vec![second / 10 * 9], ..idle };
+        assert!(is_generator_bound(&out_of_cpu, true));
+    }
 }

@@ -5,7 +5,7 @@
 //! tried only after a [`Reactor`] has seen the socket readable. Between statements the socket may be replaced
 //! by a new one ([`Transport::reopen`]); what must stay true is that no byte of an old answer outlives it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -30,6 +30,9 @@ thread_local! {
     /// Inboxes without bytes. An answer is mostly read in one go, so the connections of a thread take
     /// turns with one inbox, whose memory stays in the CPU's caches; sixty-four of their own did not.
     static SPARE_INBOXES: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+
+    /// The outbox without bytes, for the same reason: a request is built and sent in one go.
+    static SPARE_OUTBOX: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// Room for one request; most are a tenth of it.
@@ -56,8 +59,8 @@ pub(crate) struct Transport {
     limit: Option<Duration>,
     /// The last read took as much as there was room for, so the kernel may hold more.
     more_waits: bool,
-    /// Requests are built here and sent with one system call.
-    pub(crate) outbox: Vec<u8>,
+    /// The request under construction; without memory, in between, like the inbox.
+    outbox: Vec<u8>,
     /// Borrowed from the thread while it holds unread bytes; empty, without memory, in between.
     inbox: Vec<u8>,
     /// The unread part of the inbox.
@@ -76,7 +79,7 @@ impl Transport {
             attached: None,
             limit: Some(timeout),
             more_waits: false,
-            outbox: Vec::with_capacity(OUTBOX_BYTES),
+            outbox: Vec::new(),
             inbox: Vec::new(),
             start: 0,
             end: 0,
@@ -117,7 +120,7 @@ impl Transport {
         self.slot.clear();
         self.tls = None;
         self.more_waits = false;
-        self.outbox.clear();
+        self.return_outbox();
         self.discard();
     }
 
@@ -210,8 +213,25 @@ impl Transport {
             None => self.send_clear(),
             Some(session) => session.send(self.descriptor, &self.outbox),
         };
-        self.outbox.clear();
+        self.return_outbox();
         sent.map_err(|error| self.lost_by(&error))
+    }
+
+    /// Requests are built here and sent with one system call.
+    pub(crate) fn outbox(&mut self) -> &mut Vec<u8> {
+        if self.outbox.capacity() == 0 {
+            let spare = SPARE_OUTBOX.take();
+            self.outbox = if spare.capacity() == 0 { Vec::with_capacity(OUTBOX_BYTES) } else { spare };
+        }
+        &mut self.outbox
+    }
+
+    fn return_outbox(&mut self) {
+        let mut outbox = std::mem::take(&mut self.outbox);
+        if outbox.capacity() > 0 {
+            outbox.clear();
+            SPARE_OUTBOX.set(outbox);
+        }
     }
 
     fn send_clear(&self) -> io::Result<()> {

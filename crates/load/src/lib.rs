@@ -33,5 +33,5 @@ pub use timeline::{Timeline, Window};
 pub use worker::drive;
 pub use workload::{
     ARRIVALS, Attempt, Client, Fatal, OptionError, OptionSpec, OptionValue, Options, Outcome, Seat, Table, Turn,
-    WORKLOADS, Workload, WorkloadKind, workload_kind,
+    WORKLOADS, Witness, Workload, WorkloadKind, workload_kind,
 };

@@ -221,6 +221,13 @@ impl<'a> Load<'a> {
         self.watch(start_ns, Some(start_ns + warmup.as_nanos() as u64), live).map(drop)
     }
 
+    /// Ends a load that failed before its interval, and returns what its clients had counted until then.
+    pub fn give_up(mut self) -> Tally {
+        // It has failed already; that the last answers are missing too is no news.
+        let _ = self.drain(monotonic_ns(), true);
+        Tally { clients: self.options.clients, ..std::mem::take(&mut self.tally) }
+    }
+
     /// Lets the clients go, unless they run already.
     fn start(&mut self, start_ns: u64) {
         if std::mem::replace(&mut self.started, true) {
@@ -499,6 +506,7 @@ impl Worker {
     }
 
     fn seat_all(&self, recorder: &Rc<RefCell<Recorder>>, earliest_ns: &Rc<Cell<u64>>) -> Result<Seated, Fatal> {
+        let policy = Arc::new(self.options.policy.clone());
         let reactor = Reactor::new().map_err(|e| Fatal::new(format!("no epoll: {e}")))?;
         let seat = |(place, client): (usize, &u32)| -> Result<(Task, Closer), driver::Error> {
             let mut connection = self.connect()?;
@@ -511,7 +519,7 @@ impl Worker {
                 connection.block()?;
                 MonotonicClock::sleeping()
             };
-            let future = self.workload.client(self.seat(*client, recorder, clock), connection)?;
+            let future = self.workload.client(self.seat(*client, recorder, clock, &policy), connection)?;
             Ok((Task { future, alarm }, closer))
         };
         let seated = self.crew.iter().enumerate().map(seat).collect::<Result<Vec<_>, _>>()?;
@@ -529,7 +537,13 @@ impl Worker {
         self.crew.len() > 1
     }
 
-    fn seat(&self, client: u32, recorder: &Rc<RefCell<Recorder>>, clock: MonotonicClock) -> Seat {
+    fn seat(
+        &self,
+        client: u32,
+        recorder: &Rc<RefCell<Recorder>>,
+        clock: MonotonicClock,
+        policy: &Arc<ErrorPolicy>,
+    ) -> Seat {
         Seat {
             client,
             clients: self.options.clients,
@@ -539,7 +553,7 @@ impl Worker {
             recorder: Rc::clone(recorder),
             clock,
             pacer: self.arrivals.as_ref().map_or(Pacer::Closed, |arrivals| Pacer::Open(Arc::clone(arrivals))),
-            policy: Arc::new(self.options.policy.clone()),
+            policy: Arc::clone(policy),
         }
     }
 

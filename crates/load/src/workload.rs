@@ -101,6 +101,23 @@ pub trait Workload: Send + Sync {
         let _ = dialect;
         Vec::new()
     }
+    /// About how many bytes a server's files grow by when the tables are loaded.
+    fn data_bytes(&self, dialect: Dialect) -> u64 {
+        self.tables(dialect).iter().map(|table| table.rows.saturating_mul(ROW_BYTES)).sum()
+    }
+    /// How many clients it wants where nobody says a number; None leaves that to the caller.
+    fn clients(&self) -> Option<u32> {
+        None
+    }
+    /// Whether its clients rest between transactions: idle clients are then no sign of a slow generator.
+    fn rests(&self) -> bool {
+        false
+    }
+    /// What it is measured by beside transactions per second, by name; made from one interval's tally.
+    fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)> {
+        let _ = tally;
+        Vec::new()
+    }
     /// Errors that are worth another try, unless somebody gives a list.
     fn ignored_errors(&self, dialect: Dialect) -> Ignored {
         let _ = dialect;
@@ -125,13 +142,21 @@ pub trait Workload: Send + Sync {
     /// Looks for wrong data, before a run or after one; each line is a violation, with the query that
     /// shows it. `ran` is what the clients counted since the tables were loaded, where that is known.
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error>;
-    /// What became of the transactions that a server had acknowledged before it was killed, in words, now
-    /// that it runs again on the same files. None where the tables cannot tell.
-    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<Option<String>, Error> {
-        let _ = (admin, ran);
-        Ok(None)
+    /// Itself, where its tables tell which transactions were committed.
+    fn witness(&self) -> Option<&dyn Witness> {
+        None
     }
 }
+
+/// A workload whose tables tell which transactions were committed.
+pub trait Witness {
+    /// What became of the transactions that a server had acknowledged before it was killed, in words, now
+    /// that it runs again on the same files.
+    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<String, Error>;
+}
+
+/// A row of a sysbench table with its secondary index and the pages' free space.
+const ROW_BYTES: u64 = 260;
 
 pub type ClientFuture = Pin<Box<dyn Future<Output = Result<(), Fatal>>>>;
 

@@ -104,6 +104,7 @@ fn plan(story: &Story, random: &mut ChaCha8Rng) -> PlanRecord {
             name: "oltp_read_write".into(),
             options: [("rows".into(), 100_000.into()), ("tables".into(), 1.into())].into(),
             clients: 16,
+            clients_at: BTreeMap::new(),
         }],
         method: method(story),
         trials,
@@ -202,6 +203,65 @@ fn metrics(tps: f64, clients: f64, random: &mut ChaCha8Rng) -> BTreeMap<String, 
         ("occupancy", 0.99),
     ];
     named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The same story told by the TPC-C-derived workload: four numbers of warehouses with ten terminals each.
+pub fn tell_tpcc(story: &Story) -> StoredRun {
+    let mut stored = tell(story);
+    let record = &mut stored.plan.workloads[0];
+    (record.label, record.name) = ("tpcc".into(), "tpcc".into());
+    let words =
+        [("form", "procedures"), ("profile", "spec"), ("pacing", "auto"), ("mix", "weighted"), ("home", "auto")];
+    record.options = words.map(|(name, word)| (name.to_owned(), word.into())).into();
+    record.clients_at = CLIENTS.map(|warehouses| (warehouses, warehouses as u32 * 10)).into();
+    let warehouses = |point: &Point| Point::from([("warehouses".to_owned(), point["clients"])]);
+    for planned in &mut stored.plan.trials {
+        (planned.workload, planned.point) = ("tpcc".into(), warehouses(&planned.point));
+    }
+    for trial in &mut stored.trials {
+        let (tps, per) = (trial.metrics["tps"], trial.point["clients"] as f64);
+        (trial.workload, trial.point) = ("tpcc".into(), warehouses(&trial.point));
+        trial.metrics.extend(of_types(tps, per));
+    }
+    for facts in stored.run.contenders.values_mut() {
+        let ddl = facts.ddl.remove("oltp_read_write").expect("the story has its tables");
+        facts.ddl.insert("tpcc".into(), ddl);
+        facts.data_bytes = CLIENTS.map(|per| (format!("tpcc, {per} warehouses"), per * 100_000_000)).into();
+    }
+    stored
+}
+
+fn of_types(tps: f64, warehouses: f64) -> Vec<(String, f64)> {
+    let nopm = (tps * 5.0 * 0.45).floor() * 12.0;
+    let mut metrics = vec![
+        ("nopm".to_owned(), nopm),
+        ("nopm_with_rollbacks".to_owned(), nopm * 1.01),
+        ("nopm_per_warehouse".to_owned(), nopm / warehouses),
+        ("tpm".to_owned(), tps * 60.0),
+        ("skipped_districts".to_owned(), 0.0),
+    ];
+    for (name, share, latency_ms) in [
+        ("new_order", 0.45, 31.0),
+        ("payment", 0.43, 12.0),
+        ("order_status", 0.04, 4.0),
+        ("delivery", 0.04, 6100.0),
+        ("stock_level", 0.04, 6100.0),
+    ] {
+        let committed = (tps * 5.0 * share).floor();
+        let rolled_back = if name == "new_order" { (committed / 100.0).floor() } else { 0.0 };
+        let values = [
+            ("committed", committed),
+            ("rolled_back", rolled_back),
+            ("failed", 0.0),
+            ("retries", (committed / 50.0).floor()),
+            ("committed_inside", committed),
+            ("rolled_back_inside", rolled_back),
+            ("latency_ms_avg", latency_ms * 0.8),
+            ("latency_ms_p90", latency_ms),
+        ];
+        metrics.extend(values.map(|(what, value)| (format!("{name}.{what}"), value)));
+    }
+    metrics
 }
 
 fn run_record(finished_at: Timestamp) -> RunRecord {

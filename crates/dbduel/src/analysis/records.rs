@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::store::format::{GivenUp, PlanRecord, Point, Status, TrialRecord};
 
-use super::{Cell, Summary};
+use super::{Cell, Summary, kinds};
 
 /// All trials by workload, point, contender and block.
 pub struct Records<'a> {
@@ -38,12 +38,7 @@ impl<'a> Records<'a> {
     pub fn primary_metric(&self, workload: &str) -> String {
         let name =
             self.plan.workloads.iter().find(|record| record.label == workload).map(|record| record.name.as_str());
-        match name {
-            Some("tpcc") => "nopm",
-            Some("sql-bench") => "seconds",
-            _ => "tps",
-        }
-        .to_owned()
+        primary_metric(name.unwrap_or_default()).to_owned()
     }
 
     pub fn has_metric(&self, workload: &str, metric: &str) -> bool {
@@ -98,7 +93,17 @@ impl<'a> Records<'a> {
             trials_ok: ok.len(),
             trials_failed: failed.len(),
             metrics: metrics.collect(),
+            kinds: kinds(&ok.iter().map(|trial| &trial.metrics).collect::<Vec<_>>()),
         }
+    }
+}
+
+/// What words about a workload of this name come from.
+pub fn primary_metric(workload: &str) -> &'static str {
+    match workload {
+        "tpcc" => "nopm",
+        "sql-bench" => "seconds",
+        _ => "tps",
     }
 }
 

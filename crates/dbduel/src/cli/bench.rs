@@ -77,6 +77,20 @@ pub enum Format {
     Json,
     Modern,
     Classic,
+    Dbt2,
+    Dbt2Compat,
+}
+
+impl Format {
+    /// With the words of the command line.
+    pub const WORDS: [(&str, Format); 6] = [
+        ("text", Format::Text),
+        ("json", Format::Json),
+        ("sysbench-1.0", Format::Modern),
+        ("sysbench-0.4", Format::Classic),
+        ("dbt2", Format::Dbt2),
+        ("dbt2-compat", Format::Dbt2Compat),
+    ];
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

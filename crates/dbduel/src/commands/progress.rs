@@ -6,14 +6,16 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::note;
-use crate::store::format::{PlanRecord, PlannedTrial, Status, TrialRecord, point_text};
+use crate::analysis::primary_metric;
+use crate::report::unit;
+use crate::store::format::{PlanRecord, PlannedTrial, Status, TrialRecord, WorkloadRecord, point_text};
 
 pub struct Progress {
     /// None without a terminal.
     bar: Option<ProgressBar>,
     trials: usize,
-    /// A trial's line names its workload.
-    many_workloads: bool,
+    /// Labels with what the words about each come from; a trial's line names one of several.
+    workloads: Vec<(String, &'static str)>,
     done: usize,
     /// Trials of earlier sittings, which took none of this one's time.
     skipped: usize,
@@ -24,8 +26,9 @@ impl Progress {
     pub fn new(plan: &PlanRecord) -> Progress {
         let trials = plan.trials.len();
         let bar = std::io::stderr().is_terminal().then(|| bar(trials));
-        let many_workloads = plan.workloads.len() > 1;
-        Progress { bar, trials, many_workloads, done: 0, skipped: 0, begun: Instant::now() }
+        let primary = |record: &WorkloadRecord| (record.label.clone(), primary_metric(&record.name));
+        let workloads = plan.workloads.iter().map(primary).collect();
+        Progress { bar, trials, workloads, done: 0, skipped: 0, begun: Instant::now() }
     }
 
     /// A line that stays.
@@ -58,8 +61,13 @@ impl Progress {
 
     pub fn trial(&self, planned: &PlannedTrial) -> String {
         let point = if planned.point.is_empty() { String::new() } else { format!("{}, ", point_text(&planned.point)) };
-        let workload = if self.many_workloads { format!("{}, ", planned.workload) } else { String::new() };
+        let workload = if self.workloads.len() > 1 { format!("{}, ", planned.workload) } else { String::new() };
         format!("block {}, {workload}{point}{}", planned.block, planned.contender)
+    }
+
+    fn metric(&self, planned: &PlannedTrial) -> &'static str {
+        let found = self.workloads.iter().find(|(label, _)| *label == planned.workload);
+        found.expect("a plan has trials of its own workloads only").1
     }
 
     pub fn trial_done(&mut self, planned: &PlannedTrial, record: Option<&TrialRecord>) {
@@ -69,7 +77,7 @@ impl Progress {
         }
         let outcome = match record {
             None => "given up".to_owned(),
-            Some(record) => outcome(record),
+            Some(record) => outcome(record, self.metric(planned)),
         };
         let failed = record.is_none_or(|record| record.status == Status::Failed);
         if self.bar.is_none() || failed {
@@ -101,15 +109,15 @@ fn bar(trials: usize) -> ProgressBar {
     bar
 }
 
-fn outcome(record: &TrialRecord) -> String {
+fn outcome(record: &TrialRecord, metric: &str) -> String {
     if let Some(failure) = &record.failure {
         return format!("failed at `{}`: {}", failure.step, failure.message);
     }
     let value = |name: &str| record.metrics.get(name).copied();
-    let tps = value("tps").map_or(String::new(), |tps| format!("{tps:.0} tps"));
+    let rate = value(metric).map_or(String::new(), |rate| format!("{rate:.0} {}", unit(metric)));
     let p95 = value("latency_ms_p95").map_or(String::new(), |ms| format!(", p95 {ms:.2} ms"));
     let flags = if record.flags.is_empty() { String::new() } else { format!(" [{}]", record.flags.join(", ")) };
-    format!("{tps}{p95}{flags}")
+    format!("{rate}{p95}{flags}")
 }
 
 fn brief(time: Duration) -> String {

@@ -1,28 +1,57 @@
 //! The stage of a run: every contender provisioned, its data loaded, and its start rehearsed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Error, Result, anyhow};
-use load::{Options, Workload, show_table, workload_kind};
+use load::{Workload, show_table};
 
 use super::progress::Progress;
+use super::room::Room;
 use crate::engine::{Cache, Hosted, Installation, Snapshot, WorkFolder, provision, resolve};
 use crate::experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
-use crate::plan::Plan;
-use crate::store::format::{ContenderFacts, PlannedTrial};
+use crate::plan::{self, Plan};
+use crate::store::format::{ContenderFacts, PlannedTrial, Point, point_text};
 use crate::trial::dataset::Dataset;
 use crate::trial::{ClientSeat, Ground, Interrupted, Running, Trial, hosted_tables, rehearse};
 
 pub struct Stage<'a> {
     experiment: &'a Experiment,
     contenders: Vec<Staged<'a>>,
-    workloads: Vec<(&'a WorkloadChoice, Arc<dyn Workload>)>,
+    datasets: Vec<Filling<'a>>,
     works: Vec<(Storage, WorkFolder)>,
     seat: ClientSeat,
     interrupted: &'a AtomicBool,
+}
+
+/// Tables that contenders are filled with: those of a workload, at each point that has its own.
+struct Filling<'a> {
+    choice: &'a WorkloadChoice,
+    point: Point,
+    workload: Arc<dyn Workload>,
+}
+
+impl Filling<'_> {
+    /// `tpcc, 5 warehouses`; just the label where no point has tables of its own.
+    fn title(&self) -> String {
+        let label = &self.choice.label;
+        if self.point.is_empty() { label.clone() } else { format!("{label}, {}", point_text(&self.point)) }
+    }
+}
+
+fn fillings(experiment: &Experiment) -> Result<Vec<Filling<'_>>> {
+    let mut fillings: Vec<Filling> = Vec::new();
+    for choice in &experiment.workloads {
+        for point in experiment.points() {
+            let point = choice.data_point(&point);
+            if !fillings.iter().any(|known| (&known.choice.label, &known.point) == (&choice.label, &point)) {
+                fillings.push(Filling { choice, workload: plan::workload(choice, &point)?, point });
+            }
+        }
+    }
+    Ok(fillings)
 }
 
 /// One contender, ready to be measured.
@@ -31,8 +60,14 @@ struct Staged<'a> {
     server: Prepared,
 }
 
+/// A server that can be started or reached.
+enum Provided {
+    Managed(Installation),
+    Hosted(Hosted),
+}
+
 enum Prepared {
-    /// `snapshots` in the order of the workloads.
+    /// `snapshots` in the order of the datasets.
     Managed {
         installation: Installation,
         snapshots: Vec<Snapshot>,
@@ -51,65 +86,105 @@ impl<'a> Stage<'a> {
         logs: &Path,
         progress: &Progress,
     ) -> Result<(Stage<'a>, Vec<(String, Error)>)> {
-        let workloads =
-            experiment.workloads.iter().map(|choice| Ok((choice, build(choice)?))).collect::<Result<_>>()?;
+        let datasets = fillings(experiment)?;
+        let mut stage = Stage { experiment, contenders: Vec::new(), datasets, works: Vec::new(), seat, interrupted };
         let mut absent = Vec::new();
-        let mut stage = Stage { experiment, contenders: Vec::new(), workloads, works: Vec::new(), seat, interrupted };
+        let mut here = Vec::new();
         for contender in &experiment.contenders {
-            let staged = stage.add(contender, cache, logs, progress);
-            if interrupted.load(Ordering::Relaxed) {
-                return Err(Interrupted.into());
+            match stage.provide(contender, cache, progress).with_context(|| cannot_prepare(contender)) {
+                Ok(provided) => here.push((contender, provided)),
+                Err(error) => absent.push((contender.name.clone(), error)),
             }
-            match staged.with_context(|| format!("cannot prepare contender `{}`", contender.name)) {
-                Ok(staged) => stage.contenders.push(staged),
+            stage.refuse_interruption()?;
+        }
+        stage.expect_room(&here, cache)?;
+        for (contender, provided) in here {
+            let server = stage.fill(contender, provided, cache, logs, progress);
+            stage.refuse_interruption()?;
+            match server.with_context(|| cannot_prepare(contender)) {
+                Ok(server) => stage.contenders.push(Staged { contender, server }),
                 Err(error) => absent.push((contender.name.clone(), error)),
             }
         }
         Ok((stage, absent))
     }
 
-    fn add(&mut self, contender: &'a Contender, cache: &Cache, logs: &Path, progress: &Progress) -> Result<Staged<'a>> {
-        let server = match &contender.origin {
-            Origin::Target(target) => {
-                progress.status(&format!("reaching {}", contender.name));
-                let hosted = Hosted::reach(target)?;
-                self.fill(&hosted, contender, progress)?;
-                Prepared::Hosted(hosted)
-            }
-            Origin::Managed | Origin::Basedir(_) => self.prepare(contender, cache, logs, progress)?,
-        };
-        Ok(Staged { contender, server })
+    fn refuse_interruption(&self) -> Result<()> {
+        if self.interrupted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { Ok(()) }
     }
 
-    /// Loads a target's tables once, for each workload, so that what cannot be loaded fails here.
-    fn fill(&self, hosted: &Hosted, contender: &Contender, progress: &Progress) -> Result<()> {
-        for (choice, workload) in &self.workloads {
-            let mut loaded = loading(&choice.label, &contender.name, progress);
-            hosted_tables::freshen(hosted, workload.as_ref(), self.interrupted, &mut loaded)?;
+    /// A contender's server, not filled yet.
+    fn provide(&mut self, contender: &'a Contender, cache: &Cache, progress: &Progress) -> Result<Provided> {
+        if let Origin::Target(target) = &contender.origin {
+            progress.status(&format!("reaching {}", contender.name));
+            return Ok(Provided::Hosted(Hosted::reach(target)?));
         }
-        Ok(())
-    }
-
-    fn prepare(&mut self, contender: &Contender, cache: &Cache, logs: &Path, progress: &Progress) -> Result<Prepared> {
-        let say = |line: &str| progress.say(line);
         if !self.works.iter().any(|(storage, _)| *storage == contender.storage) {
             self.works.push((contender.storage.clone(), cache.work_on(&contender.storage)?));
         }
+        progress.status(&format!("provisioning {}", contender.name));
+        Ok(Provided::Managed(provision(&resolve(contender)?, cache, &|line| progress.say(line))?))
+    }
+
+    /// Refuses a plan whose data the disks cannot hold, before any of them is made.
+    fn expect_room(&self, here: &[(&Contender, Provided)], cache: &Cache) -> Result<()> {
+        let (mut room, mut counted) = (Room::default(), BTreeSet::new());
+        for (contender, provided) in here {
+            let Provided::Managed(installation) = provided else { continue };
+            for filling in &self.datasets {
+                let bytes = plan::data_directory_bytes(contender, filling.choice, &filling.point);
+                let dataset = self.dataset(filling, contender, installation);
+                let kept = dataset.find(cache)?;
+                let bytes = kept.as_ref().map_or(bytes, |snapshot| snapshot.bytes);
+                // Contenders whose settings do not shape files share a snapshot.
+                if kept.is_none() && counted.insert(dataset.key()) {
+                    room.keep(cache.root(), bytes);
+                    room.use_for_a_while(cache.work_root(), bytes);
+                }
+                room.use_for_a_while(self.work_of(&contender.storage).path(), bytes);
+            }
+        }
+        room.expect()
+    }
+
+    fn dataset<'b>(
+        &'b self,
+        filling: &'b Filling,
+        contender: &'b Contender,
+        installation: &'b Installation,
+    ) -> Dataset<'b> {
+        let (settings, workload) = (&contender.settings, &filling.workload);
+        Dataset { installation, settings, workload, interrupted: self.interrupted }
+    }
+
+    /// Loads what the cache lacks; of a target's tables each set once, so that what cannot be loaded
+    /// fails here.
+    fn fill(
+        &self,
+        contender: &Contender,
+        provided: Provided,
+        cache: &Cache,
+        logs: &Path,
+        progress: &Progress,
+    ) -> Result<Prepared> {
+        let installation = match provided {
+            Provided::Managed(installation) => installation,
+            Provided::Hosted(hosted) => {
+                for filling in &self.datasets {
+                    let mut loaded = loading(filling.title(), &contender.name, progress);
+                    hosted_tables::freshen(&hosted, filling.workload.as_ref(), self.interrupted, &mut loaded)?;
+                }
+                return Ok(Prepared::Hosted(hosted));
+            }
+        };
         // Data are loaded on the cache's own disk, whatever storage they will be measured on.
         let work = cache.work()?;
-        progress.status(&format!("provisioning {}", contender.name));
-        let installation = provision(&resolve(contender)?, cache, &say)?;
         let log = logs.join(format!("load-{}.log", slug(&contender.name)));
         let mut snapshots = Vec::new();
-        for (choice, workload) in &self.workloads {
-            let dataset = Dataset {
-                installation: &installation,
-                settings: &contender.settings,
-                workload,
-                interrupted: self.interrupted,
-            };
-            let mut loaded = loading(&choice.label, &contender.name, progress);
-            snapshots.push(dataset.provide(cache, &work, &log, &say, &mut loaded)?);
+        for filling in &self.datasets {
+            let dataset = self.dataset(filling, contender, &installation);
+            let mut loaded = loading(filling.title(), &contender.name, progress);
+            snapshots.push(dataset.provide(cache, &work, &log, &|line| progress.say(line), &mut loaded)?);
         }
         Ok(Prepared::Managed { installation, snapshots })
     }
@@ -123,8 +198,11 @@ impl<'a> Stage<'a> {
     pub fn trial<'b>(&'b self, planned: &'b PlannedTrial, folder: &'b Path) -> Trial<'b> {
         let staged = self.contenders.iter().find(|staged| staged.contender.name == planned.contender);
         let staged = staged.expect("nobody asks for the trial of a contender that is absent");
-        let at = self.workloads.iter().position(|(choice, _)| choice.label == planned.workload);
-        let at = at.expect("a plan has trials of its experiment's workloads only");
+        let at = self.datasets.iter().position(|filling| {
+            filling.choice.label == planned.workload && filling.point == filling.choice.data_point(&planned.point)
+        });
+        let at = at.expect("a plan has trials of its experiment's workloads and points only");
+        let Filling { choice, workload, .. } = &self.datasets[at];
         let ground = match &staged.server {
             Prepared::Managed { installation, snapshots } => Ground::Managed {
                 installation,
@@ -137,8 +215,8 @@ impl<'a> Stage<'a> {
         Trial {
             planned,
             ground,
-            workload: &self.workloads[at].1,
-            clients: clients_of(planned, self.experiment),
+            workload,
+            clients: choice.clients_at(&planned.point),
             clients_max: self.experiment.clients_max(),
             method: &self.experiment.method,
             transport: self.experiment.transport,
@@ -171,14 +249,17 @@ impl<'a> Stage<'a> {
 
     fn facts(&self, staged: &Staged, plan: &Plan, logs: &Path) -> Result<ContenderFacts> {
         let mut learned: Option<ContenderFacts> = None;
-        for (choice, workload) in &self.workloads {
-            let planned = plan.record.trials.iter();
-            let mut planned =
-                planned.filter(|trial| trial.contender == staged.contender.name && trial.workload == choice.label);
-            let planned = planned.next().ok_or_else(|| anyhow!("the plan has no trial of `{}`", choice.label))?;
+        for filling in &self.datasets {
+            let ours = |trial: &&PlannedTrial| {
+                trial.contender == staged.contender.name
+                    && trial.workload == filling.choice.label
+                    && filling.choice.data_point(&trial.point) == filling.point
+            };
+            let planned = plan.record.trials.iter().find(ours);
+            let planned = planned.ok_or_else(|| anyhow!("the plan has no trial of `{}`", filling.title()))?;
             let trial = self.trial(planned, logs);
             let server = rehearse(&trial)?;
-            let ddl = ddl(&server, workload)?;
+            let ddl = ddl(&server, &filling.workload)?;
             let facts = learned.get_or_insert_with(|| ContenderFacts {
                 version: server.version().to_owned(),
                 effective_settings: server.effective_settings().clone(),
@@ -186,9 +267,9 @@ impl<'a> Stage<'a> {
                 ddl: BTreeMap::new(),
                 data_bytes: BTreeMap::new(),
             });
-            facts.ddl.insert(choice.label.clone(), ddl);
+            facts.ddl.insert(filling.choice.label.clone(), ddl);
             if let Ground::Managed { snapshot, .. } = &trial.ground {
-                facts.data_bytes.insert(choice.label.clone(), snapshot.bytes);
+                facts.data_bytes.insert(filling.title(), snapshot.bytes);
             }
             server.stop()?;
         }
@@ -197,11 +278,11 @@ impl<'a> Stage<'a> {
 }
 
 /// Tells of a load: once which it is, then how far.
-fn loading<'b>(label: &'b str, contender: &'b str, progress: &'b Progress) -> impl FnMut(u64, u64) + 'b {
+fn loading<'b>(title: String, contender: &'b str, progress: &'b Progress) -> impl FnMut(u64, u64) + 'b {
     let mut told = false;
     move |so_far, rows| {
         if !std::mem::replace(&mut told, true) {
-            progress.say(&format!("loading {rows} rows of {label} into {contender}"));
+            progress.say(&format!("loading {rows} rows of {title} into {contender}"));
         }
         progress.status(&format!("{so_far} of {rows} rows"));
     }
@@ -213,18 +294,8 @@ fn ddl(server: &Running, workload: &Arc<dyn Workload>) -> Result<Vec<String>> {
     tables.iter().map(|table| Ok(show_table(&mut admin, &table.name)?)).collect()
 }
 
-/// A workload from its checked options.
-pub fn build(choice: &WorkloadChoice) -> Result<Arc<dyn Workload>> {
-    let kind = workload_kind(&choice.name).ok_or_else(|| anyhow!("there is no workload `{}`", choice.name))?;
-    let options = Options::new(kind.options, &choice.options)?;
-    Ok((kind.build)(&options)?.into())
-}
-
-/// The point says how many, or else the workload does.
-fn clients_of(planned: &PlannedTrial, experiment: &Experiment) -> u32 {
-    let fixed =
-        experiment.workloads.iter().find(|choice| choice.label == planned.workload).map_or(1, |choice| choice.clients);
-    planned.point.get("clients").map_or(fixed, |clients| *clients as u32)
+fn cannot_prepare(contender: &Contender) -> String {
+    format!("cannot prepare contender `{}`", contender.name)
 }
 
 fn slug(name: &str) -> String {

@@ -60,6 +60,11 @@ impl Cache {
         &self.root
     }
 
+    /// Below it lie the data directories of what is loaded or measured.
+    pub fn work_root(&self) -> &Path {
+        &self.work
+    }
+
     pub fn servers(&self) -> PathBuf {
         self.root.join("servers")
     }

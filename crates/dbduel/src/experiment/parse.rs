@@ -105,12 +105,14 @@ fn read_experiment<'a>(
     let defaults = defaults();
     reader.check_keys(top, TOP_KEYS, TOP_KEYS_LATER);
     let contenders = read_contenders(reader, top, vocabulary, &defaults.storage);
+    let mut workloads = read_workloads(reader, top, vocabulary, &contenders, defaults.clients);
+    let sweep = read_sweep(reader, top, vocabulary, &mut workloads);
     Experiment {
         name: (reader.text(top, "name")).or_else(|| overrides.fallback_name.clone()).unwrap_or_else(|| file_stem(file)),
         question: reader.prose(top, "question"),
         baseline: read_baseline(reader, top, &contenders),
-        workloads: read_workloads(reader, top, vocabulary, defaults.clients),
-        sweep: read_sweep(reader, top),
+        workloads,
+        sweep,
         method: read_method(reader, top, &defaults, overrides),
         transport: read_transport(reader, top, &defaults),
         text: String::new(),
@@ -257,7 +259,7 @@ mod tests {
 
     use load::{OptionSpec, OptionValue};
 
-    use super::super::vocabulary::EngineWords;
+    use super::super::vocabulary::{EngineWords, Needs};
     use super::super::{Origin, PageCache, Stop, Storage, Sweep, Transport, VersionRequest};
     use super::*;
 
@@ -279,7 +281,7 @@ mod tests {
                 Some(OptionValue::Number(0)) => {
                     Err(load::OptionError { option: "rows".into(), expected: "at least one row was expected".into() })
                 }
-                _ => Ok(()),
+                _ => Ok(Needs::default()),
             },
         }
     }

@@ -10,12 +10,22 @@ pub struct Vocabulary<'a> {
     pub workloads: Vec<&'static str>,
     /// The options of a workload; `None` when there is no workload of that name.
     pub options: &'a dyn Fn(&str) -> Option<&'static [OptionSpec]>,
-    /// What the workload itself says about options of the right name and type: its ranges and words.
+    /// What the workload itself says about options of the right name and type: its ranges and words,
+    /// and what it needs with them.
     pub check: &'a OptionCheck,
 }
 
 /// Checks the given options of a workload, by its name.
-pub type OptionCheck = dyn Fn(&str, &BTreeMap<String, OptionValue>) -> Result<(), OptionError>;
+pub type OptionCheck = dyn Fn(&str, &BTreeMap<String, OptionValue>) -> Result<Needs, OptionError>;
+
+/// What a workload needs, its options decided.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Clients, where it wants a number of its own.
+    pub clients: Option<u32>,
+    /// Engines that it cannot run on, and why not.
+    pub not_on: Vec<(&'static str, String)>,
+}
 
 /// One engine's name, and how it spells a switch that the file sets to true or false.
 #[derive(Debug, Clone, Copy)]

@@ -10,21 +10,16 @@ use toml::de::DeValue;
 
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer, real};
-use super::vocabulary::Vocabulary;
-use super::{Sweep, WorkloadChoice};
+use super::vocabulary::{Needs, Vocabulary};
+use super::{CLIENTS, Contender, Sweep, WorkloadChoice};
 
 /// Keys of every workload; the rest are the workload's own options.
-const KEYS: &[&str] = &["name", "label", "clients"];
+const KEYS: &[&str] = &["name", "label", CLIENTS];
 /// Documented keys that this version honours only where a workload has an option of that name.
 const KEYS_LATER: &[&str] = &[
     "rate",
     "isolation",
     "data_seed",
-    "warehouses",
-    "terminals",
-    "terminals_per_warehouse",
-    "form",
-    "pacing",
     "programs",
     "operations",
     "small",
@@ -35,9 +30,10 @@ const KEYS_LATER: &[&str] = &[
     "loop_short",
     "files",
 ];
-const WORKLOADS_LATER: &[&str] = &["tpcc", "sql-bench", "script"];
-/// What a sweep may vary one day; today it is `clients`.
-const SWEEPS_LATER: &[&str] = &["cores", "rate", "warehouses"];
+const WORKLOADS_LATER: &[&str] = &["sql-bench", "script"];
+/// What a sweep may vary, and what it may one day.
+const SWEEPS: &[&str] = &[CLIENTS, "warehouses"];
+const SWEEPS_LATER: &[&str] = &["cores", "rate"];
 const MOST_CLIENTS: u64 = 10_000;
 const MOST_POINTS: usize = 200;
 
@@ -46,6 +42,7 @@ pub fn read_workloads<'a>(
     reader: &mut Reader<'a>,
     top: &Section<'a>,
     vocabulary: &Vocabulary,
+    contenders: &[Contender],
     clients: u32,
 ) -> Vec<WorkloadChoice> {
     let Some(value) = top.value("workload") else {
@@ -57,7 +54,7 @@ pub fn read_workloads<'a>(
         return Vec::new();
     };
     if value.get_ref().is_str() {
-        return read_short_form(reader, value, vocabulary, clients).into_iter().collect();
+        return read_short_form(reader, value, vocabulary, contenders, clients).into_iter().collect();
     }
     let sections = if value.get_ref().is_array() {
         reader.tables(top, "workload")
@@ -67,7 +64,7 @@ pub fn read_workloads<'a>(
     let mut labels = BTreeSet::new();
     let mut workloads = Vec::new();
     for section in &sections {
-        let Some(workload) = read_workload(reader, section, vocabulary, clients) else {
+        let Some(workload) = read_workload(reader, section, vocabulary, contenders, clients) else {
             continue;
         };
         if !labels.insert(workload.label.clone()) {
@@ -88,16 +85,20 @@ fn read_short_form(
     reader: &mut Reader,
     value: &Value,
     vocabulary: &Vocabulary,
+    contenders: &[Contender],
     clients: u32,
 ) -> Option<WorkloadChoice> {
     let name = value.get_ref().as_str()?;
     let specs = known_options(reader, value, name, vocabulary)?;
+    let needs = (vocabulary.check)(name, &BTreeMap::new()).unwrap_or_default();
+    refuse_engines(reader, &value.span(), name, &needs, contenders);
     Some(WorkloadChoice {
         label: name.to_owned(),
         name: name.to_owned(),
         options: BTreeMap::new(),
         in_force: in_force(specs, &BTreeMap::new()),
-        clients,
+        clients: needs.clients.unwrap_or(clients),
+        clients_at: BTreeMap::new(),
     })
 }
 
@@ -105,6 +106,7 @@ fn read_workload<'a>(
     reader: &mut Reader<'a>,
     section: &Section<'a>,
     vocabulary: &Vocabulary,
+    contenders: &[Contender],
     clients: u32,
 ) -> Option<WorkloadChoice> {
     let Some(name_value) = section.value("name") else {
@@ -118,17 +120,69 @@ fn read_workload<'a>(
     let name = reader.text(section, "name")?;
     let specs = known_options(reader, name_value, &name, vocabulary)?;
     check_workload_keys(reader, section, &name, specs);
-    let options = read_options(reader, section, specs);
-    if let Err(fault) = (vocabulary.check)(&name, &options) {
+    let given = read_clients(reader, section, specs);
+    let options = with_clients(read_options(reader, section, specs), given, specs);
+    let needs = (vocabulary.check)(&name, &options).unwrap_or_else(|fault| {
         reject_option(reader, section, specs, &fault);
-    }
+        Needs::default()
+    });
+    refuse_engines(reader, &section.span, &name, &needs, contenders);
+    refuse_a_crowd(reader, &section.span, needs.clients);
     Some(WorkloadChoice {
         label: reader.text(section, "label").unwrap_or_else(|| name.clone()),
         in_force: in_force(specs, &options),
         options,
-        clients: reader.whole(section, "clients", 1..=MOST_CLIENTS).map_or(clients, |clients| clients as u32),
+        clients: given.or(needs.clients).unwrap_or(clients),
+        clients_at: BTreeMap::new(),
         name,
     })
+}
+
+/// The key `clients`, which a workload may know by another name too.
+fn read_clients<'a>(reader: &mut Reader<'a>, section: &Section<'a>, specs: &[OptionSpec]) -> Option<u32> {
+    let aliases = specs.iter().find(|spec| spec.name == CLIENTS).map_or(&[][..], |spec| spec.aliases);
+    let names = std::iter::once(CLIENTS).chain(aliases.iter().copied());
+    let mut given = names.filter(|name| section.value(name).is_some());
+    let key = given.next()?;
+    if let Some(other) = given.next() {
+        let span = section.value(other).map_or(section.span.clone(), Value::span);
+        reader.reject(&span, format!("`{other}` and `{key}` are the same option"), "keep one of them");
+    }
+    reader.whole(section, key, 1..=MOST_CLIENTS).map(|clients| clients as u32)
+}
+
+/// The options as the workload sees them: a given number of clients is one where it knows the key.
+fn with_clients(
+    mut options: BTreeMap<String, OptionValue>,
+    clients: Option<u32>,
+    specs: &[OptionSpec],
+) -> BTreeMap<String, OptionValue> {
+    let known = specs.iter().any(|spec| spec.name == CLIENTS);
+    let clients = clients.filter(|_| known).map(|clients| (CLIENTS.to_owned(), OptionValue::Number(clients.into())));
+    options.extend(clients);
+    options
+}
+
+/// Clients that grow with something can outgrow every machine.
+fn refuse_a_crowd(reader: &mut Reader, span: &std::ops::Range<usize>, clients: Option<u32>) {
+    if let Some(clients) = clients.filter(|clients| u64::from(*clients) > MOST_CLIENTS) {
+        reader.reject(span, format!("that makes {clients} clients"), format!("expected {MOST_CLIENTS} at most"));
+    }
+}
+
+/// A workload that a contender cannot run is a mistake of the file, not a failed trial.
+fn refuse_engines(
+    reader: &mut Reader,
+    span: &std::ops::Range<usize>,
+    name: &str,
+    needs: &Needs,
+    contenders: &[Contender],
+) {
+    for contender in contenders {
+        if let Some((_, why)) = needs.not_on.iter().find(|(kind, _)| *kind == contender.kind) {
+            reader.reject(span, format!("contender `{}` cannot run workload `{name}`", contender.name), why);
+        }
+    }
 }
 
 /// The options of a workload, or a mistake when there is no workload of that name.
@@ -152,7 +206,7 @@ fn known_options(
 
 fn check_workload_keys(reader: &mut Reader, section: &Section, name: &str, specs: &[OptionSpec]) {
     let own = specs.iter().flat_map(OptionSpec::names);
-    let known: Vec<&str> = KEYS.iter().copied().chain(own).collect();
+    let known: Vec<&str> = KEYS.iter().copied().chain(own.filter(|name| !KEYS.contains(name))).collect();
     let titled = Section { title: format!("{} of {name}", section.title), ..section.clone() };
     reader.check_keys(&titled, &known, KEYS_LATER);
 }
@@ -259,7 +313,12 @@ fn in_force(specs: &[OptionSpec], given: &BTreeMap<String, OptionValue>) -> BTre
 }
 
 /// `[sweep]`: at most one number varies.
-pub fn read_sweep<'a>(reader: &mut Reader<'a>, top: &Section<'a>) -> Option<Sweep> {
+pub fn read_sweep<'a>(
+    reader: &mut Reader<'a>,
+    top: &Section<'a>,
+    vocabulary: &Vocabulary,
+    workloads: &mut [WorkloadChoice],
+) -> Option<Sweep> {
     top.value("sweep")?;
     let section = reader.table(top, "sweep")?;
     if section.table.len() > 1 {
@@ -272,9 +331,53 @@ pub fn read_sweep<'a>(reader: &mut Reader<'a>, top: &Section<'a>) -> Option<Swee
         );
         return None;
     }
-    reader.check_keys(&section, &["clients"], SWEEPS_LATER);
-    let values = read_sweep_values(reader, &section, "clients")?;
-    Some(Sweep { variable: "clients".to_owned(), values })
+    reader.check_keys(&section, SWEEPS, SWEEPS_LATER);
+    let variable = *SWEEPS.iter().find(|name| section.value(name).is_some())?;
+    let values = read_sweep_values(reader, &section, variable)?;
+    for workload in workloads {
+        fit_sweep(reader, &section, vocabulary, workload, variable, &values)?;
+    }
+    Some(Sweep { variable: variable.to_owned(), values })
+}
+
+/// Asks a workload about every value of the sweep, and how many clients it wants there.
+fn fit_sweep(
+    reader: &mut Reader,
+    section: &Section,
+    vocabulary: &Vocabulary,
+    workload: &mut WorkloadChoice,
+    variable: &str,
+    values: &[u64],
+) -> Option<()> {
+    let specs = (vocabulary.options)(&workload.name).unwrap_or_default();
+    let span = section.value(variable).map_or(section.span.clone(), Value::span);
+    let label = workload.label.clone();
+    if variable != CLIENTS && !workload.in_force.contains_key(variable) {
+        let what = format!("[sweep] varies `{variable}`, which workload `{label}` does not have");
+        reader.reject(&span, what, "give that workload an experiment of its own");
+        return None;
+    }
+    if !specs.iter().any(|spec| spec.name == variable) {
+        return Some(());
+    }
+    for value in values {
+        let number = OptionValue::Number(i64::try_from(*value).unwrap_or(i64::MAX));
+        let mut options = workload.options.clone();
+        options.insert(variable.to_owned(), number);
+        match (vocabulary.check)(&workload.name, &options) {
+            Ok(needs) if variable != CLIENTS => {
+                refuse_a_crowd(reader, &span, needs.clients);
+                workload.clients_at.extend(needs.clients.map(|clients| (*value, clients)));
+            }
+            Ok(_) => {}
+            Err(fault) => {
+                let what = format!("workload `{label}` cannot run with {variable} = {value}");
+                reader.reject(&span, what, fault.to_string());
+                return None;
+            }
+        }
+    }
+    Some(())
 }
 
 /// `[1, 2, 4]` or `{ from = 25, to = 650, step = 25 }`.
@@ -283,7 +386,7 @@ fn read_sweep_values<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &s
     let expected = "a list or a range: [1, 4, 16], or { from = 25, to = 650, step = 25 }";
     let values = match value.get_ref() {
         DeValue::Array(items) => {
-            let numbers = items.iter().map(|item| reader.whole_value(section, key, item, 1..=MOST_CLIENTS));
+            let numbers = items.iter().map(|item| reader.whole_value(section, key, item, 1..=most(key)));
             numbers.collect::<Vec<_>>().into_iter().collect::<Option<Vec<u64>>>()?
         }
         DeValue::Table(_) => read_range(reader, section, key)?,
@@ -308,10 +411,14 @@ fn read_sweep_values<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &s
     Some(values)
 }
 
+/// The largest value of a sweep: a workload says for itself what its options may be.
+fn most(key: &str) -> u64 {
+    if key == CLIENTS { MOST_CLIENTS } else { u64::from(u32::MAX) }
+}
+
 fn read_range<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &str) -> Option<Vec<u64>> {
-    let range = reader
-        .table(section, key)
-        .map(|range| Section { title: "the range of [sweep] clients".to_owned(), ..range })?;
+    let range =
+        reader.table(section, key).map(|range| Section { title: format!("the range of [sweep] {key}"), ..range })?;
     reader.check_keys(&range, &["from", "to", "step"], &[]);
     let mut bound = |name: &str| {
         if range.value(name).is_none() {
@@ -321,7 +428,7 @@ fn read_range<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &str) -> 
                 "expected { from = 25, to = 650, step = 25 }",
             );
         }
-        reader.whole(&range, name, 1..=MOST_CLIENTS)
+        reader.whole(&range, name, 1..=most(key))
     };
     let (from, to, step) = (bound("from"), bound("to"), bound("step"));
     let (from, to, step) = (from?, to?, step?);

@@ -6,12 +6,12 @@
 
 use std::time::Duration;
 
-use load::OptionValue;
 use serde_json::json;
 
 use super::CONFIDENCE;
+use crate::engine::engine;
 use crate::experiment::{Contender, Experiment, Method, Origin, WorkloadChoice, quantity};
-use crate::store::format::PlannedTrial;
+use crate::store::format::{PlannedTrial, Point};
 
 const MIB: u64 = 1 << 20;
 
@@ -79,9 +79,6 @@ fn cost(kind: &str) -> &'static Cost {
     COSTS.iter().find(|cost| cost.kind == kind).unwrap_or(&COSTS[0])
 }
 
-/// A row of a sysbench table with its secondary index and the pages' free space.
-const ROW_BYTES: u64 = 260;
-const WAREHOUSE_BYTES: u64 = 110 * MIB;
 const COPY_BYTES_PER_MS: u64 = 300 * MIB / 1000;
 const LOAD_BYTES_PER_MS: u64 = 8 * MIB / 1000;
 const RESTORE_LEAST_MS: u64 = 200;
@@ -157,13 +154,14 @@ pub fn earliest_word(blocks_max: u32, tests: usize) -> Option<u32> {
 }
 
 /// Milliseconds of one trial without its gap: restore, start, warm up, measure, stop.
-pub fn slot_ms(contender: &Contender, workload: &WorkloadChoice, method: &Method) -> u64 {
+pub fn slot_ms(contender: &Contender, workload: &WorkloadChoice, point: &Point, method: &Method) -> u64 {
+    let data_bytes = dataset_bytes(contender, workload, point);
     if is_target(contender) {
         // Its tables are loaded again, at worst before each trial; nothing is started.
-        return dataset_bytes(workload) / LOAD_BYTES_PER_MS + (method.warmup + method.duration).as_millis() as u64;
+        return data_bytes / LOAD_BYTES_PER_MS + (method.warmup + method.duration).as_millis() as u64;
     }
     let cost = cost(&contender.kind);
-    let restore_ms = RESTORE_LEAST_MS + (cost.template_bytes + dataset_bytes(workload)) / COPY_BYTES_PER_MS;
+    let restore_ms = RESTORE_LEAST_MS + (cost.template_bytes + data_bytes) / COPY_BYTES_PER_MS;
     let load_ms = (method.warmup + method.duration).as_millis() as u64;
     restore_ms + cost.start_ms + load_ms + cost.stop_ms
 }
@@ -183,36 +181,55 @@ fn slot_of(experiment: &Experiment, trial: &PlannedTrial) -> u64 {
     slot_ms(
         contender.expect("a planned trial has its contender"),
         workload.expect("a planned trial has its workload"),
+        &trial.point,
         &experiment.method,
     )
 }
 
-/// Bytes of a workload's tables, from the options that set its scale.
-fn dataset_bytes(workload: &WorkloadChoice) -> u64 {
-    let number = |name: &str| match workload.in_force.get(name) {
-        Some(OptionValue::Number(number)) => u64::try_from(*number).ok(),
-        _ => None,
+/// Bytes of a workload's tables on a contender; nothing for what the experiment would have refused.
+fn dataset_bytes(contender: &Contender, workload: &WorkloadChoice, point: &Point) -> u64 {
+    match (super::workload(workload, point), engine(&contender.kind)) {
+        (Ok(workload), Ok(engine)) => workload.data_bytes(engine.dialect()),
+        _ => 0,
+    }
+}
+
+/// A contender's data directory, loaded for a point: a snapshot, or the copy a trial runs on.
+pub fn data_directory_bytes(contender: &Contender, workload: &WorkloadChoice, point: &Point) -> u64 {
+    cost(&contender.kind).template_bytes.saturating_add(dataset_bytes(contender, workload, point))
+}
+
+/// The tables that a contender is loaded with: one set for each workload, and for each point that
+/// has tables of its own.
+fn datasets(experiment: &Experiment) -> Vec<(&WorkloadChoice, Point)> {
+    let own = |workload: &WorkloadChoice| {
+        let mut points = experiment.points();
+        points.iter_mut().for_each(|point| *point = workload.data_point(point));
+        points.dedup();
+        points
     };
-    let tables = number("rows").unwrap_or(0).saturating_mul(number("tables").unwrap_or(1)).saturating_mul(ROW_BYTES);
-    tables.saturating_add(number("warehouses").unwrap_or(0).saturating_mul(WAREHOUSE_BYTES))
+    experiment.workloads.iter().flat_map(|one| own(one).into_iter().map(move |point| (one, point))).collect()
 }
 
 /// Every contender initialises one data directory and loads every workload into a copy of it.
 fn first_load_ms(experiment: &Experiment) -> u64 {
-    let load_ms: u64 = experiment.workloads.iter().map(|workload| dataset_bytes(workload) / LOAD_BYTES_PER_MS).sum();
+    let datasets = datasets(experiment);
     let initialise_ms = |who: &Contender| if is_target(who) { 0 } else { cost(&who.kind).initialise_ms };
-    experiment.contenders.iter().map(|who| initialise_ms(who) + load_ms).sum()
+    let load_ms = |who: &Contender| -> u64 {
+        datasets.iter().map(|(workload, point)| dataset_bytes(who, workload, point) / LOAD_BYTES_PER_MS).sum()
+    };
+    experiment.contenders.iter().map(|who| initialise_ms(who) + load_ms(who)).sum()
 }
 
 /// Templates and snapshots of all contenders, and the work copy of the trial that runs.
 fn disk_bytes(experiment: &Experiment) -> u64 {
-    let sizes = managed(experiment).flat_map(|who| {
-        let template = cost(&who.kind).template_bytes;
-        experiment.workloads.iter().map(move |workload| template + dataset_bytes(workload))
-    });
+    let datasets = datasets(experiment);
+    let sizes = managed(experiment)
+        .flat_map(|who| datasets.iter().map(move |(workload, point)| data_directory_bytes(who, workload, point)));
     let sizes: Vec<u64> = sizes.collect();
-    let templates: u64 = managed(experiment).map(|who| cost(&who.kind).template_bytes).sum();
-    templates + sizes.iter().sum::<u64>() + sizes.iter().max().unwrap_or(&0)
+    let templates = managed(experiment).map(|who| cost(&who.kind).template_bytes);
+    let all = templates.chain(sizes.iter().copied()).chain(sizes.iter().max().copied());
+    all.fold(0, u64::saturating_add)
 }
 
 /// The server with its buffers and the connections of the busiest point; one server runs at a time.
@@ -224,9 +241,7 @@ fn memory_bytes(contender: &Contender, experiment: &Experiment) -> u64 {
         }
         None => *default,
     });
-    let swept = experiment.sweep.iter().flat_map(|sweep| &sweep.values).copied().max();
-    let fixed = experiment.workloads.iter().map(|workload| u64::from(workload.clients)).max();
-    let clients = swept.or(fixed).unwrap_or(0);
+    let clients = u64::from(experiment.clients_max());
     cost.server_bytes + buffers.sum::<u64>() + clients * cost.connection_bytes
 }
 

@@ -44,8 +44,8 @@ pub fn trials(experiment: &Experiment) -> Vec<PlannedTrial> {
                 order: place,
                 workload: workload.label.clone(),
                 contender: contender.name.clone(),
+                gap_ms: gaps.random_range(0..=slot_ms(contender, workload, &point, &experiment.method) / 5),
                 point,
-                gap_ms: gaps.random_range(0..=slot_ms(contender, workload, &experiment.method) / 5),
                 input_seed,
             });
         }
@@ -60,7 +60,7 @@ fn shuffled_block<'a>(
 ) -> Vec<(&'a WorkloadChoice, Point, &'a Contender, u32)> {
     let mut block = Vec::new();
     for workload in &experiment.workloads {
-        let mut points = points(experiment);
+        let mut points = experiment.points();
         points.shuffle(order);
         for point in points {
             let mut contenders: Vec<&Contender> = experiment.contenders.iter().collect();
@@ -69,12 +69,4 @@ fn shuffled_block<'a>(
         }
     }
     block
-}
-
-/// What the sweep varies, value by value; one empty point where nothing varies.
-fn points(experiment: &Experiment) -> Vec<Point> {
-    match &experiment.sweep {
-        Some(sweep) => sweep.values.iter().map(|value| Point::from([(sweep.variable.clone(), *value)])).collect(),
-        None => vec![Point::new()],
-    }
 }

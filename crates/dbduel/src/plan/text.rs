@@ -52,7 +52,12 @@ fn pairs<V: std::fmt::Display>(values: &BTreeMap<String, V>) -> String {
 
 fn workload_text(workload: &WorkloadRecord, swept: bool) -> String {
     let name = if workload.label == workload.name { String::new() } else { format!(" ({})", workload.name) };
-    let clients = if swept { "clients as the points say".to_owned() } else { format!("{} clients", workload.clients) };
+    let grown = workload.clients_at.iter().map(|(value, clients)| format!("{clients} at {value}"));
+    let clients = match (swept, workload.clients_at.is_empty()) {
+        (true, _) => "clients as the points say".to_owned(),
+        (false, true) => format!("{} clients", workload.clients),
+        (false, false) => format!("clients grow with the points: {}", grown.collect::<Vec<_>>().join(", ")),
+    };
     let mut text = format!("  {}{name}: {clients}\n", workload.label);
     if !workload.options.is_empty() {
         let _ = writeln!(text, "    options: {}", pairs(&workload.options));

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use comfy_table::{CellAlignment, Table};
 use serde_json::{Value, json};
 
+use super::{dbt2, tpcc};
+use crate::analysis::kinds;
+
 /// Version of the JSON below.
 const FORMAT_VERSION: u32 = 1;
 
@@ -41,6 +44,10 @@ pub struct BenchReport {
     pub intervals: Vec<BenchInterval>,
     /// The histogram of response times, where it was asked for.
     pub histogram: Option<String>,
+    /// How it was done, of a workload that counts kinds of transactions apart.
+    pub manner: Option<String>,
+    /// Whether its clients rested as specified, so that a rate has a ceiling.
+    pub paced: bool,
 }
 
 /// Percentiles in milliseconds by per cent, and what lies around them.
@@ -162,6 +169,7 @@ impl BenchReport {
         lines.extend(self.counts());
         lines.push(String::new());
         lines.push(self.times());
+        lines.extend(self.types());
         lines.extend(self.flags.iter().map(|flag| format!("flag: {flag}")));
         lines.extend(self.histogram.iter().map(|histogram| format!("\n{}", histogram.trim_end())));
         lines.join("\n") + "\n"
@@ -186,7 +194,13 @@ impl BenchReport {
             .map(|end| format!("{} {}", count(&format!("transactions.{end}")), end.replace('_', " ")))
             .collect();
         let ends = if ends.is_empty() { String::new() } else { format!("; {}", ends.join(", ")) };
-        let mut lines = vec![
+        let new_orders = self.metrics.get("nopm").map(|nopm| {
+            let all = [("nopm_with_rollbacks", "with rollbacks"), ("tpm", "transactions a minute of all types")];
+            let all = all.map(|(name, what)| format!("{:.2} {what}", self.metric(name)));
+            row("New-Orders", &format!("{nopm:.2} NOPM ({})", all.join("; ")))
+        });
+        let mut lines: Vec<String> = new_orders.into_iter().collect();
+        lines.extend([
             row(
                 "transactions",
                 &format!("{:.2} tps ({} committed{ends})", self.metric("tps"), count("transactions.committed")),
@@ -201,7 +215,7 @@ impl BenchReport {
                     count("queries.other")
                 ),
             ),
-        ];
+        ]);
         if self.metric("transactions.retries") > 0.0 {
             let text = format!(
                 "{} in {} transactions, {:.3} s behind their first tries",
@@ -245,6 +259,30 @@ impl BenchReport {
                 ),
             )
         })
+    }
+
+    /// The kinds apart, with what a reader must know of them.
+    fn types(&self) -> Vec<String> {
+        let Some(manner) = &self.manner else { return Vec::new() };
+        let mut table = Table::new();
+        table.load_preset(TABLE_STYLE).set_header(tpcc::COLUMNS.into_iter().chain([tpcc::LIMIT_COLUMN]));
+        table.add_rows(tpcc::rows(&kinds(&[&self.metrics])));
+        table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+        let table = table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n");
+        let efficiency = self.paced.then(|| tpcc::efficiency(self.metric("nopm_per_warehouse")));
+        [String::new(), table]
+            .into_iter()
+            .chain(efficiency)
+            .chain([format!("{manner}."), format!("{}.", tpcc::DISCLAIMER)])
+            .collect()
+    }
+
+    /// In DBT-2's layout.
+    pub fn dbt2(&self, arithmetic: dbt2::Arithmetic, ramp_up_s: f64) -> String {
+        let kinds = kinds(&[&self.metrics]);
+        let partial = self.partial.iter().map(|why| format!("PARTIAL: {why}\n"));
+        let figures = dbt2::Figures { kinds: &kinds, measured_s: self.measured_s, ramp_up_s };
+        partial.chain([dbt2::table(&figures, arithmetic), format!("{}\n", tpcc::DISCLAIMER)]).collect()
     }
 
     fn times(&self) -> String {

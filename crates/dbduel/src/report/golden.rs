@@ -5,10 +5,14 @@
 use std::path::Path;
 
 use super::*;
-use crate::analysis::fixture::{StoredRun, Story, tell};
+use crate::analysis::fixture::{StoredRun, Story, tell, tell_tpcc};
 
 fn evidence(story: &Story) -> Evidence {
-    let StoredRun { plan, run, trials } = tell(story);
+    evidence_of(tell(story))
+}
+
+fn evidence_of(stored: StoredRun) -> Evidence {
+    let StoredRun { plan, run, trials } = stored;
     let conclusions = conclude(&plan, &run, &trials);
     Evidence {
         folder: "runs/mysql-5-5-vs-5-6-20310504T101500Z".into(),
@@ -25,7 +29,7 @@ fn evidence(story: &Story) -> Evidence {
 fn story_series() -> BTreeMap<u32, Series> {
     let rows = [1390.0, 1401.0, 120.0, 1377.0, 1395.0];
     let rows = rows.iter().enumerate().map(|(index, tps)| vec![index as f64 + 1.0, *tps]);
-    let series = Series { columns: vec!["second".into(), "tps".into()], rows: rows.collect() };
+    let series = Series { columns: vec!["second".into(), "committed".into()], rows: rows.collect() };
     (1..=8).map(|trial| (trial, series.clone())).collect()
 }
 
@@ -62,6 +66,48 @@ fn the_text_of_a_mixed_and_of_an_open_run_is_as_stored() {
     check("mixed.txt", &text::Text.write(&mixed, &Options::default()).unwrap());
     let open = evidence(&Story { ratios: [1.0; 4], spread: 0.06, ..Story::default() });
     check("open.txt", &text::Text.write(&open, &Options::default()).unwrap());
+}
+
+#[test]
+fn the_reports_of_a_tpcc_run_are_as_stored() {
+    let evidence = evidence_of(tell_tpcc(&Story::default()));
+    let reports: [(&str, &dyn Report); 4] = [
+        ("txt", &text::Text),
+        ("html", &html::Html),
+        ("dbt2", &dbt2::Stored(dbt2::Arithmetic::Once)),
+        ("dbt2-compat", &dbt2::Stored(dbt2::Arithmetic::Classic)),
+    ];
+    for (extension, report) in reports {
+        check(&format!("tpcc.{extension}"), &report.write(&evidence, &Options::default()).unwrap());
+    }
+}
+
+#[test]
+fn every_report_of_a_tpcc_run_tells_new_orders_a_minute() {
+    let evidence = evidence_of(tell_tpcc(&Story::default()));
+    for (format, told) in [
+        ("text", "NOPM"),
+        ("html", "NOPM"),
+        ("json", "\"metric\": \"nopm\""),
+        ("json", "\"form\": \"procedures\""),
+        ("csv", "stock_level.latency_ms_p90"),
+        ("dbt2", "(NOTPM)"),
+    ] {
+        let text = find(format).unwrap().write(&evidence, &Options::default()).unwrap();
+        assert!(text.contains(told) && !text.contains("tpmC"), "{format} does not tell {told}");
+    }
+}
+
+/// Two workloads in one run, the second the made-up one under another label.
+#[test]
+fn several_workloads_are_summed_up_in_one_table() {
+    let (mut stored, tpcc) = (tell(&Story::default()), tell_tpcc(&Story::default()));
+    stored.plan.workloads.extend(tpcc.plan.workloads);
+    stored.plan.trials.extend(tpcc.plan.trials);
+    stored.trials.extend(tpcc.trials);
+    let text = text::Text.write(&evidence_of(stored), &Options::default()).unwrap();
+    let heading = text.lines().find(|line| line.trim_start().starts_with("contender ")).unwrap_or_default();
+    assert!(heading.contains("oltp_read_write tps") && heading.contains("tpcc NOPM"), "{text}");
 }
 
 #[test]

@@ -12,9 +12,9 @@ use anyhow::{Context, Result};
 use minijinja::{Environment, Value, context};
 
 use crate::analysis::{Cell, Comparison, Duel, WorkloadConclusions};
-use crate::store::format::{ContenderRecord, Status, TrialRecord, point_text};
+use crate::store::format::{ContenderFacts, ContenderRecord, Status, TrialRecord, WorkloadRecord, point_text};
 
-use super::{Evidence, Options, Report, wording};
+use super::{Evidence, Options, Report, tpcc, wording};
 
 const TEMPLATE: &str = include_str!("html/report.html");
 const STYLE: &str = include_str!("html/style.css");
@@ -66,6 +66,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
         records => Value::from_safe_string(raw_records(evidence)?),
         name => plan.name, question => plan.question, note => evidence.note,
         verdicts => verdicts(evidence),
+        summary => wording::summary(evidence).map(|(heading, rows)| context! { heading, rows, baseline => plan.baseline }),
         workloads => conclusions.workloads.iter().map(|workload| workload_context(evidence, workload)).collect::<Vec<Value>>(),
         findings => conclusions.findings.iter().map(|finding| context! {
             kind => finding.kind, grade => finding.grade, text => finding.text, evidence => finding.evidence,
@@ -117,6 +118,25 @@ fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Valu
         cell_columns => cell_columns(workload).iter().map(|(_, title)| *title).collect::<Vec<&str>>(),
         cells => workload.cells.iter().map(|cell| cell_context(workload, cell)).collect::<Vec<Value>>(),
         schemas => schemas(evidence, &workload.workload),
+        types => record.filter(|record| record.name == tpcc::NAME).map(|record| types_context(workload, record)),
+    }
+}
+
+/// What became of each type of transaction.
+fn types_context(workload: &WorkloadConclusions, record: &WorkloadRecord) -> Value {
+    let option = |name: &str| wording::option(record, name);
+    let paced = tpcc::is_paced(option);
+    let cells = workload.cells.iter().map(|cell| {
+        let reached = cell.metrics.get("nopm_per_warehouse").filter(|_| paced);
+        context! {
+            contender => cell.contender, point => point_text(&cell.point), rows => tpcc::rows(&cell.kinds),
+            clients => wording::count(record.clients_at(&cell.point) as usize, "client"),
+            efficiency => reached.map(|summary| tpcc::efficiency(summary.mean)),
+        }
+    });
+    context! {
+        disclaimer => tpcc::DISCLAIMER, manner => tpcc::manner(option), columns => tpcc::COLUMNS, limit => tpcc::LIMIT_COLUMN,
+        cells => cells.collect::<Vec<Value>>(),
     }
 }
 
@@ -166,13 +186,23 @@ fn cell_context(workload: &WorkloadConclusions, cell: &Cell) -> Value {
 }
 
 fn schemas(evidence: &Evidence, workload: &str) -> Vec<Value> {
-    let facts = evidence.run.contenders.iter();
     let with_ddl =
-        facts.filter_map(|(name, facts)| Some((name, facts.ddl.get(workload)?, facts.data_bytes.get(workload))));
-    let schema = |(name, ddl, bytes): (&String, &Vec<String>, Option<&u64>)| {
-        context! { name, ddl => ddl.join(";\n\n"), megabytes => bytes.map(|bytes| format!("{:.1} MiB", *bytes as f64 / (1u64 << 20) as f64)) }
+        evidence.run.contenders.iter().filter_map(|(name, facts)| Some((name, facts.ddl.get(workload)?, facts)));
+    let schema = |(name, ddl, facts): (&String, &Vec<String>, &ContenderFacts)| {
+        context! { name, ddl => ddl.join(";\n\n"), megabytes => restored(facts, workload) }
     };
     with_ddl.map(schema).collect()
+}
+
+/// Bytes of the data directory before each trial; `2 warehouses: …` where points have data of their own.
+fn restored(facts: &ContenderFacts, workload: &str) -> Option<String> {
+    let size = |bytes: &u64| format!("{:.1} MiB", *bytes as f64 / (1u64 << 20) as f64);
+    let sizes = facts.data_bytes.iter().filter_map(|(title, bytes)| match title.strip_prefix(workload)? {
+        "" => Some(size(bytes)),
+        point => Some(format!("{}: {}", point.strip_prefix(", ")?, size(bytes))),
+    });
+    let sizes: Vec<String> = sizes.collect();
+    (!sizes.is_empty()).then(|| sizes.join(", "))
 }
 
 fn contender_context(evidence: &Evidence, contender: &ContenderRecord, index: usize) -> Value {

@@ -12,6 +12,7 @@ use stats::Basis;
 use crate::analysis::{Comparison, Duel, Finding};
 use crate::store::format::{
     ContenderRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord, Point, RunRecord, Status, TrialRecord,
+    WorkloadRecord,
 };
 
 use super::{Evidence, Options, Report};
@@ -51,6 +52,7 @@ struct Document<'a> {
     host: &'a HostRecord,
     client: JsonClient<'a>,
     contenders: Vec<JsonContender<'a>>,
+    workloads: &'a [WorkloadRecord],
     trials: Vec<JsonTrial<'a>>,
     comparisons: Vec<JsonComparison<'a>>,
     findings: Vec<JsonFinding<'a>>,
@@ -157,6 +159,7 @@ impl<'a> Document<'a> {
             host: &run.host,
             client: client(evidence),
             contenders: plan.contenders.iter().map(|contender| self::contender(contender, run)).collect(),
+            workloads: &plan.workloads,
             trials: trials.iter().map(trial).collect(),
             comparisons: duels.flat_map(comparisons).map(comparison).collect(),
             findings: conclusions.findings.iter().map(finding).collect(),

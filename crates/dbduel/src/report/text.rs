@@ -7,7 +7,7 @@ use crate::analysis::{Cell, Comparison, Duel, Word, WorkloadConclusions};
 use crate::store::format::point_text;
 
 use super::wording::{self, Headline};
-use super::{Evidence, Options, Report};
+use super::{Evidence, Options, Report, tpcc};
 
 /// Tables fit a terminal of this width.
 const WIDTH: u16 = 100;
@@ -40,11 +40,13 @@ impl Report for Text {
                 lines.push(headline(&wording::headline(evidence, workload, duel), options));
             }
         }
+        lines.extend(summary(evidence));
         for workload in &evidence.conclusions.workloads {
             for duel in &workload.duels {
                 lines.push(String::new());
                 lines.extend(duel_section(workload, duel));
             }
+            lines.extend(types_section(evidence, workload));
         }
         lines.extend(findings(evidence));
         lines.push(String::new());
@@ -92,6 +94,49 @@ fn duel_section(workload: &WorkloadConclusions, duel: &Duel) -> Vec<String> {
         lines.push(table(workload, &other.metric, &other.points, &other.overall));
     }
     lines
+}
+
+/// One row per contender, one column per workload.
+fn summary(evidence: &Evidence) -> Vec<String> {
+    let Some((heading, rows)) = wording::summary(evidence) else { return Vec::new() };
+    let title = format!("summary: means over the points, with the ratio to `{}`", evidence.plan.baseline);
+    vec![String::new(), title, plain_table(heading, rows, 1)]
+}
+
+/// What became of each type of transaction, for workloads that tell them apart.
+fn types_section(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<String> {
+    let record = evidence.plan.workloads.iter().find(|record| record.label == workload.workload);
+    let Some(record) = record.filter(|record| record.name == tpcc::NAME) else { return Vec::new() };
+    let option = |name: &str| wording::option(record, name);
+    let mut lines = vec![
+        String::new(),
+        format!("{}: each type of transaction, all trials of a contender at a point together", workload.workload),
+        format!("{}.", tpcc::DISCLAIMER),
+        format!("{}.", tpcc::manner(option)),
+    ];
+    let heading = ["contender", "point"].into_iter().chain(tpcc::COLUMNS).chain([tpcc::LIMIT_COLUMN]);
+    let row = |cell: &Cell, row: [String; 8]| {
+        [cell.contender.clone(), point_text(&cell.point)].into_iter().chain(row).collect::<Vec<_>>()
+    };
+    let rows =
+        workload.cells.iter().flat_map(|cell| tpcc::rows(&cell.kinds).into_iter().map(move |one| row(cell, one)));
+    lines.push(plain_table(heading.map(str::to_owned).collect(), rows.collect(), 3));
+    if tpcc::is_paced(option) {
+        lines.extend(workload.cells.iter().filter_map(|cell| {
+            let reached = cell.metrics.get("nopm_per_warehouse")?.mean;
+            Some(format!("`{}`, {}: {}", cell.contender, point_text(&cell.point), tpcc::efficiency(reached)))
+        }));
+    }
+    lines
+}
+
+/// A table whose columns from `numbers` on are numbers.
+fn plain_table(heading: Vec<String>, rows: Vec<Vec<String>>, numbers: usize) -> String {
+    let mut table = Table::new();
+    table.load_preset(TABLE_STYLE).set_width(WIDTH).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(heading).add_rows(rows);
+    table.column_iter_mut().skip(numbers).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
 /// One row per point, then the whole sweep.

@@ -5,7 +5,7 @@
 use stats::Basis;
 
 use crate::analysis::{Comparison, Conclusions, Duel, Word, WorkloadConclusions, less_is_better};
-use crate::store::format::{PlanRecord, Point, point_text};
+use crate::store::format::{ContenderRecord, PlanRecord, Point, WorkloadRecord, point_text};
 
 use super::Evidence;
 
@@ -72,6 +72,33 @@ fn points_with(duel: &Duel, word: Word) -> String {
     if numbers.is_empty() { last } else { format!("{} and {last}", numbers.join(", ")) }
 }
 
+/// Every contender under every workload at once, where there are several: a heading, and a row each
+/// with its mean over the points and the ratio to the baseline.
+pub fn summary(evidence: &Evidence) -> Option<(Vec<String>, Vec<Vec<String>>)> {
+    let workloads = &evidence.conclusions.workloads;
+    if workloads.len() < 2 || workloads.iter().any(|workload| workload.duels.is_empty()) {
+        return None;
+    }
+    let titles = workloads.iter().map(|workload| format!("{} {}", workload.workload, unit(&workload.metric)));
+    let heading = std::iter::once("contender".to_owned()).chain(titles).collect();
+    let row = |contender: &ContenderRecord| {
+        let cells = workloads.iter().map(|workload| summary_cell(workload, &contender.name));
+        std::iter::once(contender.name.clone()).chain(cells).collect()
+    };
+    Some((heading, evidence.plan.contenders.iter().map(row).collect()))
+}
+
+fn summary_cell(workload: &WorkloadConclusions, contender: &str) -> String {
+    let ours = workload.duels.iter().find(|duel| duel.candidate == contender);
+    match (ours, workload.duels.first()) {
+        (Some(duel), _) => match duel.overall.ratio {
+            Some(_) => format!("{}, {}", optional_number(duel.overall.candidate_value), ratio_only(&duel.overall)),
+            None => optional_number(duel.overall.candidate_value),
+        },
+        (None, first) => optional_number(first.and_then(|duel| duel.overall.baseline_value)),
+    }
+}
+
 fn place(points: &[Point]) -> String {
     match points {
         [only] if only.is_empty() => String::new(),
@@ -125,6 +152,11 @@ pub fn sharpness(duel: &Duel) -> Option<String> {
         text += &format!("; audit: ratio by means {mean:.3}x, sign-flip p {p:.4}");
     }
     Some(text)
+}
+
+/// An option of a workload as its word: `procedures`, `5`.
+pub fn option(record: &WorkloadRecord, name: &str) -> Option<String> {
+    record.options.get(name).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
 /// `method: preset quick …`, everything needed to know how this was measured.
@@ -305,8 +337,15 @@ pub fn duration(minutes: f64) -> String {
 
 /// The unit that a metric's name carries.
 pub fn unit(metric: &str) -> &'static str {
-    let named =
-        [("tps", "tps"), ("qps", "qps"), ("nopm", "NOPM"), ("_ms_", "ms"), ("cpu_us_per_tx", "us"), ("seconds", "s")];
+    let named = [
+        ("tps", "tps"),
+        ("qps", "qps"),
+        ("nopm", "NOPM"),
+        ("tpm", "TPM"),
+        ("_ms_", "ms"),
+        ("cpu_us_per_tx", "us"),
+        ("seconds", "s"),
+    ];
     named.iter().find(|(part, _)| metric.contains(part)).map_or("", |(_, unit)| unit)
 }
 
@@ -317,7 +356,9 @@ pub fn unit(metric: &str) -> &'static str {
 pub fn metric_title(metric: &str) -> String {
     match metric {
         "tps" => "committed transactions per second (tps)".to_owned(),
-        "nopm" => "New-Orders per minute (NOPM)".to_owned(),
+        "nopm" => "committed New-Orders per minute (NOPM)".to_owned(),
+        "tpm" => "transactions of all types per minute, intended rollbacks included (TPM)".to_owned(),
+        "new_order.latency_ms_p90" => "p90 response time of New-Order (ms; closed loop: hides queueing)".to_owned(),
         "cpu_us_per_tx" => "server CPU per transaction (us)".to_owned(),
         "seconds" => "time (s)".to_owned(),
         _ => match metric.strip_prefix("latency_ms_") {

@@ -66,6 +66,18 @@ pub struct WorkloadRecord {
     /// Every option in force, defaults included.
     pub options: BTreeMap<String, serde_json::Value>,
     pub clients: u32,
+    /// Clients at each value of the sweep, where they grow with what it varies.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub clients_at: BTreeMap<u64, u32>,
+}
+
+impl WorkloadRecord {
+    /// How many clients ran at a point.
+    pub fn clients_at(&self, point: &Point) -> u32 {
+        let swept = point.get("clients").map(|clients| *clients as u32);
+        let grown = || point.values().find_map(|value| self.clients_at.get(value)).copied();
+        swept.or_else(grown).unwrap_or(self.clients)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -35,6 +35,11 @@ pub struct Dataset<'a> {
 }
 
 impl Dataset<'_> {
+    /// The snapshot of this dataset, if the cache has it.
+    pub fn find(&self, cache: &Cache) -> Result<Option<Snapshot>> {
+        find_snapshot(cache, &self.key())
+    }
+
     /// The snapshot of this dataset; makes it when it is not in the cache yet.
     pub fn provide(
         &self,
@@ -58,7 +63,9 @@ impl Dataset<'_> {
         Ok(snapshot)
     }
 
-    fn key(&self) -> String {
+    /// The snapshot's name: all that the data depend on, the loader's version included, so that data of
+    /// an older dbduel are made again and never mixed with these.
+    pub fn key(&self) -> String {
         let tables = self.workload.tables(self.installation.engine().dialect());
         let ddl: Vec<&str> = tables.iter().flat_map(Table::ddl).collect();
         let parts = [

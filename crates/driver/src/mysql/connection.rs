@@ -72,7 +72,7 @@ impl MySqlConnection {
     fn set_up(&mut self) -> Result<(), Error> {
         complete(self.log_in())?;
         for at in 0..self.login.on_connect.len() {
-            put_query(&mut self.transport.outbox, &self.login.on_connect[at]);
+            put_query(self.transport.outbox(), &self.login.on_connect[at]);
             self.transport.send()?;
             complete(self.read_answer())?;
         }
@@ -149,7 +149,7 @@ impl MySqlConnection {
             });
         }
         let capabilities = self.capabilities(greeting);
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         let at = begin_packet(out, sequence);
         put_client_flags(out, capabilities, greeting.charset);
         end_packet(out, at);
@@ -163,7 +163,7 @@ impl MySqlConnection {
     fn put_handshake_response(&mut self, greeting: &Greeting, sequence: u8, plugin: &str, proof: &[u8]) {
         let capabilities = self.capabilities(greeting);
         let login = &self.login;
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         let at = begin_packet(out, sequence);
         put_client_flags(out, capabilities, greeting.charset);
         out.extend_from_slice(login.user.as_bytes());
@@ -212,7 +212,7 @@ impl MySqlConnection {
     }
 
     fn send_packet(&mut self, sequence: u8, payload: &[u8]) -> Result<(), Error> {
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         let at = begin_packet(out, sequence);
         out.extend_from_slice(payload);
         end_packet(out, at);
@@ -249,7 +249,7 @@ impl MySqlConnection {
         sql: &str,
         take: &mut dyn FnMut(Part<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        put_query(&mut self.transport.outbox, sql);
+        put_query(self.transport.outbox(), sql);
         self.transport.send()?;
         let mut parser = AnswerParser::default();
         let mut broken = None;
@@ -301,7 +301,7 @@ impl MySqlConnection {
     /// 17 statement:4 flags:1 iterations:4 null_bitmap:(n+7)/8 types_follow:1 [type:2 ...] values
     /// ```
     fn put_execute(&mut self, statement: Statement, parameters: &[Value<'_>]) {
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         let at = begin_packet(out, 0);
         let Prepared { sql, way } = &mut self.statements[statement.0];
         match way {
@@ -400,7 +400,7 @@ impl Connection for MySqlConnection {
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
-        put_query(&mut self.transport.outbox, sql);
+        put_query(self.transport.outbox(), sql);
         self.transport.send()?;
         self.read_answer().await
     }
@@ -443,7 +443,7 @@ async fn read_packet(transport: &mut Transport) -> Result<(Vec<u8>, u8), Error> 
 /// Answered by `00 statement:4 columns:2 parameters:2 00 warnings:2`, then a packet per
 /// parameter and EOF, then a packet per column and EOF.
 async fn prepare(transport: &mut Transport, sql: &str) -> Result<Way, Error> {
-    let out = &mut transport.outbox;
+    let out = transport.outbox();
     let at = begin_packet(out, 0);
     out.push(COM_STMT_PREPARE);
     out.extend_from_slice(sql.as_bytes());

@@ -19,7 +19,7 @@ pub struct PostgresConnection {
     transport: Transport,
     /// Kept, as the statements' texts are, for a reconnect.
     login: Box<Login>,
-    statements: Vec<Prepared>,
+    statements: Vec<Box<str>>,
     server_version: String,
 }
 
@@ -28,11 +28,6 @@ pub struct PostgresConnection {
 enum Format {
     Text = 0,
     Binary = 1,
-}
-
-struct Prepared {
-    name: Box<str>,
-    sql: Box<str>,
 }
 
 impl PostgresConnection {
@@ -52,7 +47,7 @@ impl PostgresConnection {
         }
         complete(self.log_in())?;
         for at in 0..self.login.on_connect.len() {
-            put_query(&mut self.transport.outbox, &self.login.on_connect[at]);
+            put_query(self.transport.outbox(), &self.login.on_connect[at]);
             self.transport.send()?;
             complete(read_answer(&mut self.transport))?;
         }
@@ -62,8 +57,8 @@ impl PostgresConnection {
     fn restore(&mut self, timeout: Duration) -> Result<(), Error> {
         self.transport.reopen(timeout)?;
         self.set_up()?;
-        for Prepared { name, sql } in &self.statements {
-            put_parse(&mut self.transport.outbox, name, sql);
+        for (number, sql) in self.statements.iter().enumerate() {
+            put_parse(self.transport.outbox(), number, sql);
             self.transport.send()?;
             complete(read_answer(&mut self.transport))?;
         }
@@ -72,7 +67,7 @@ impl PostgresConnection {
 
     /// `length:4=8 code:4`, answered by the one byte `S` or `N`.
     async fn encrypt(&mut self) -> Result<(), Error> {
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         out.extend_from_slice(&8i32.to_be_bytes());
         out.extend_from_slice(&SSL_REQUEST.to_be_bytes());
         self.transport.send()?;
@@ -104,7 +99,7 @@ impl PostgresConnection {
 
     async fn log_in(&mut self) -> Result<(), Error> {
         let login = &self.login;
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         out.extend_from_slice(&[0; 4]);
         out.extend_from_slice(&PROTOCOL_VERSION_3_0.to_be_bytes());
         for text in ["user", &login.user, "database", login.database.as_deref().unwrap_or(&login.user)] {
@@ -192,7 +187,7 @@ impl PostgresConnection {
     }
 
     fn send_password(&mut self, body: &[u8]) -> Result<(), Error> {
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         let at = begin_message(out, b'p');
         out.extend_from_slice(body);
         end_message(out, at);
@@ -217,7 +212,7 @@ impl PostgresConnection {
         sql: &str,
         take: &mut dyn FnMut(Part<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        put_query(&mut self.transport.outbox, sql);
+        put_query(self.transport.outbox(), sql);
         self.transport.send()?;
         let mut parser = AnswerParser::default();
         let mut broken = None;
@@ -257,11 +252,11 @@ impl PostgresConnection {
     /// S
     /// ```
     fn put_execute(&mut self, statement: Statement, parameters: &[Value<'_>], results: Format) {
-        let out = &mut self.transport.outbox;
+        let out = self.transport.outbox();
         let at = begin_message(out, b'B');
         out.push(0);
-        out.extend_from_slice(self.statements[statement.0].name.as_bytes());
-        out.extend_from_slice(&[0, 0, 0]);
+        put_name(out, statement.0);
+        out.extend_from_slice(&[0, 0]);
         out.extend_from_slice(&(parameters.len() as u16).to_be_bytes());
         for parameter in parameters {
             match parameter {
@@ -336,13 +331,11 @@ pub(super) fn put_query(out: &mut Vec<u8>, sql: &str) {
     end_message(out, at);
 }
 
-fn put_parse(out: &mut Vec<u8>, name: &str, sql: &str) {
+fn put_parse(out: &mut Vec<u8>, number: usize, sql: &str) {
     let at = begin_message(out, b'P');
-    for text in [name, sql] {
-        out.extend_from_slice(text.as_bytes());
-        out.push(0);
-    }
-    out.extend_from_slice(&[0, 0]);
+    put_name(out, number);
+    out.extend_from_slice(sql.as_bytes());
+    out.extend_from_slice(&[0, 0, 0]);
     end_message(out, at);
     out.extend_from_slice(b"S\0\0\0\x04");
 }
@@ -353,15 +346,15 @@ impl Connection for PostgresConnection {
     }
 
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
-        let name = format!("s{}", self.statements.len());
+        let number = self.statements.len();
         let before = self.transport.enter_set_up()?;
-        put_parse(&mut self.transport.outbox, &name, sql);
+        put_parse(self.transport.outbox(), number, sql);
         let sent = self.transport.send();
         let answer = sent.and_then(|()| complete(read_answer(&mut self.transport)));
         self.transport.leave_set_up(before)?;
         answer?;
-        self.statements.push(Prepared { name: name.into(), sql: sql.into() });
-        Ok(Statement(self.statements.len() - 1))
+        self.statements.push(sql.into());
+        Ok(Statement(number))
     }
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
@@ -383,7 +376,7 @@ impl Connection for PostgresConnection {
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
-        put_query(&mut self.transport.outbox, sql);
+        put_query(self.transport.outbox(), sql);
         self.transport.send()?;
         read_answer(&mut self.transport).await
     }
@@ -393,6 +386,15 @@ impl Connection for PostgresConnection {
         let restored = self.restore(timeout);
         self.transport.settle(restored, limit)
     }
+}
+
+/// `s` and the statement's number: to make the name costs less than to look it up in memory that other
+/// connections have driven out of the CPU's caches.
+fn put_name(out: &mut Vec<u8>, number: usize) {
+    let mut room = [0; DECIMAL_BYTES_MAX];
+    out.push(b's');
+    out.extend_from_slice(decimal_text(number as i64, 0, &mut room));
+    out.push(0);
 }
 
 /// A length-prefixed decimal number.

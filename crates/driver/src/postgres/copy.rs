@@ -22,24 +22,24 @@ impl PostgresConnection {
     ) -> Result<u64, Error> {
         let transport = self.transport_mut();
         begin(transport, &format!("COPY {table} ({}) FROM STDIN", columns.join(", ")))?;
-        let mut at = begin_message(&mut transport.outbox, b'd');
+        let mut at = begin_message(transport.outbox(), b'd');
         let given = give(&mut |row| {
-            put_text_row(&mut transport.outbox, row);
-            if transport.outbox.len() < CHUNK_BYTES {
+            put_text_row(transport.outbox(), row);
+            if transport.outbox().len() < CHUNK_BYTES {
                 return Ok(());
             }
-            end_message(&mut transport.outbox, at);
+            end_message(transport.outbox(), at);
             transport.send()?;
-            at = begin_message(&mut transport.outbox, b'd');
+            at = begin_message(transport.outbox(), b'd');
             Ok(())
         });
-        end_message(&mut transport.outbox, at);
+        end_message(transport.outbox(), at);
         end(transport, given)
     }
 }
 
 fn begin(transport: &mut Transport, sql: &str) -> Result<(), Error> {
-    put_query(&mut transport.outbox, sql);
+    put_query(transport.outbox(), sql);
     transport.send()?;
     let mut parser = AnswerParser::default();
     loop {
@@ -54,7 +54,7 @@ fn begin(transport: &mut Transport, sql: &str) -> Result<(), Error> {
 
 /// Ends COPY: with CopyDone, or with CopyFail when its rows ended by an error, which is then the answer.
 fn end(transport: &mut Transport, given: Result<(), Error>) -> Result<u64, Error> {
-    let out = &mut transport.outbox;
+    let out = transport.outbox();
     let at = begin_message(out, if given.is_ok() { b'c' } else { b'f' });
     if given.is_err() {
         out.extend_from_slice(b"the rows ended\0");

@@ -65,6 +65,11 @@ impl Mix {
         .filter_map(|(kind, count)| (count > 0).then_some(kind))
         .collect()
     }
+
+    /// There are point selects, and nothing else.
+    fn is_points_only(&self) -> bool {
+        *self == Mix { point_selects: self.point_selects, ..Mix::default() }
+    }
 }
 
 /// What one transaction is.

@@ -16,6 +16,7 @@ mod population;
 mod procedures;
 mod random;
 mod rows;
+mod scale;
 mod schema;
 mod stamp;
 mod statements;
@@ -28,11 +29,11 @@ use std::sync::Arc;
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 
 use self::client::TpccClient;
-pub use self::client::client_on;
+pub use self::client::{COUNT_NAMES, client_on};
 use self::options::{Delivery, Form, Home, Mix, Pacing};
 use crate::policy::Ignored;
 use crate::recorder::Tally;
-use crate::workload::{ClientFuture, OptionError, Options, Seat, Table, Workload, WorkloadKind};
+use crate::workload::{ClientFuture, OptionError, Options, Seat, Table, Witness, Workload, WorkloadKind};
 
 pub const TPCC: WorkloadKind = WorkloadKind {
     name: "tpcc",
@@ -49,6 +50,10 @@ pub const KINDS: &[&str] = &["new_order", "payment", "order_status", "delivery",
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tpcc {
     pub warehouses: u64,
+    /// Clients as somebody gave them; 0 where nobody did.
+    pub clients: u64,
+    /// Clients grow with the warehouses; 0 where they do not.
+    pub terminals_per_warehouse: u64,
     pub form: Form,
     pub pacing: Pacing,
     pub mix: Mix,
@@ -97,6 +102,22 @@ impl Workload for Tpcc {
         }
     }
 
+    fn data_bytes(&self, dialect: Dialect) -> u64 {
+        scale::data_bytes(self, dialect)
+    }
+
+    fn clients(&self) -> Option<u32> {
+        scale::clients(self)
+    }
+
+    fn rests(&self) -> bool {
+        self.pacing == Pacing::Spec
+    }
+
+    fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)> {
+        scale::rates(self, tally)
+    }
+
     fn before_run(&self, dialect: Dialect) -> Vec<String> {
         if self.form == Form::Procedures { procedures::definitions(self, dialect) } else { Vec::new() }
     }
@@ -128,7 +149,13 @@ impl Workload for Tpcc {
         check::check(self, admin, ran)
     }
 
-    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<Option<String>, Error> {
-        check::after_crash(self, admin, ran).map(Some)
+    fn witness(&self) -> Option<&dyn Witness> {
+        Some(self)
+    }
+}
+
+impl Witness for Tpcc {
+    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<String, Error> {
+        check::after_crash(self, admin, ran)
     }
 }

@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use load::{OptionSpec, OptionValue, WORKLOADS, WorkloadKind, workload_kind};
+use load::{OptionSpec, OptionValue, Options, WORKLOADS, WorkloadKind, workload_kind};
 
 use super::options::{self, Flag};
 use super::target::TargetParts;
 use super::words::{self, Given, Takes, Word, normal};
 use super::{Action, Arrivals, Asked, Compat, ForcedShutdown, Format, Reconnect, Request, Verb, help, values};
+use crate::report::tpcc;
 
 /// Sysbench's own defaults.
 const DEFAULT_SECS: u64 = 10;
@@ -172,10 +173,14 @@ impl Draft {
             self.note("neither time nor events are limited: the run ends with Ctrl-C");
         }
         let percentiles = self.percentiles.take().unwrap_or_else(|| match format {
-            Format::Text | Format::Json => PERCENTILES.to_vec(),
+            Format::Text | Format::Json | Format::Dbt2 | Format::Dbt2Compat => PERCENTILES.to_vec(),
             Format::Modern | Format::Classic => vec![SYSBENCH_PERCENTILE],
         });
-        let workload_options = workload_options(workload, &self.workload_words, compat)?;
+        if matches!(format, Format::Dbt2 | Format::Dbt2Compat) && workload.name != tpcc::NAME {
+            return Err(format!("--format: DBT-2's table tells of tpcc only, not of {}", workload.name));
+        }
+        let mut workload_options = workload_options(workload, &self.workload_words, compat)?;
+        let clients = clients(workload, &mut workload_options, self.clients)?;
         Ok(Request {
             action,
             workload,
@@ -183,7 +188,7 @@ impl Draft {
             compat,
             target: self.target.resolve()?,
             password_file: self.password_file,
-            clients: self.clients.unwrap_or(1),
+            clients,
             duration: limits.0,
             events: limits.1,
             rate: self.rate,
@@ -261,6 +266,26 @@ fn workload_options(
         found.insert(spec.name.to_owned(), value);
     }
     Ok(found)
+}
+
+/// Clients as the command line says, by the option of all or by the workload's own name for it; else
+/// as the workload wants them, else one.
+fn clients(
+    kind: &'static WorkloadKind,
+    options: &mut BTreeMap<String, OptionValue>,
+    given: Option<u32>,
+) -> Result<u32, String> {
+    const CLIENTS: &str = "clients";
+    if let Some(spec) = kind.options.iter().find(|spec| spec.name == CLIENTS) {
+        if given.is_some() && options.contains_key(CLIENTS) {
+            let names: Vec<String> = spec.names().map(|name| format!("--{}", normal(name))).collect();
+            return Err(format!("{} are the same option: keep one of them", names.join(" and ")));
+        }
+        options.extend(given.map(|clients| (CLIENTS.to_owned(), OptionValue::Number(clients.into()))));
+    }
+    // What is wrong with the options is said where the workload is built.
+    let built = Options::new(kind.options, options).and_then(|options| (kind.build)(&options)).ok();
+    Ok(given.or_else(|| built?.clients()).unwrap_or(1))
 }
 
 /// Reads a value in the kind of the option's default.

@@ -297,10 +297,9 @@ pub static FLAGS: &[Flag] = &[
         "format",
         &[],
         "FORM",
-        "Report in this form: text, json, sysbench-1.0, sysbench-0.4 [default: text]",
+        "Report in this form: text, json, sysbench-1.0, sysbench-0.4; tpcc also as dbt2, dbt2-compat [default: text]",
         |draft, text| {
-            let formats = [Format::Text, Format::Json, Format::Modern, Format::Classic];
-            draft.format = Some(formats[choice(text, &["text", "json", "sysbench-1.0", "sysbench-0.4"])?]);
+            draft.format = Some(Format::WORDS[choice(text, &Format::WORDS.map(|(word, _)| word))?].1);
             Ok(())
         },
     ),

@@ -12,6 +12,7 @@ use super::{Failure, Job, tell};
 use crate::cli::bench::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Request};
 use crate::cli::exit;
 use crate::report::bench::BenchReport;
+use crate::report::dbt2::Arithmetic;
 use crate::report::sysbench::{Buckets, Figures, Layout};
 
 /// As many arrivals as sysbench lets wait.
@@ -82,8 +83,14 @@ impl Run<'_> {
             }
             None => {
                 let report = self.report();
+                let ramp_up_s = request.warmup.as_secs_f64();
                 let json = || serde_json::to_string_pretty(&report.json()).expect("plain figures are JSON") + "\n";
-                say(&if request.format == Format::Json { json() } else { report.text() })?;
+                say(&match request.format {
+                    Format::Json => json(),
+                    Format::Dbt2 => report.dbt2(Arithmetic::Once, ramp_up_s),
+                    Format::Dbt2Compat => report.dbt2(Arithmetic::Classic, ramp_up_s),
+                    Format::Text | Format::Modern | Format::Classic => report.text(),
+                })?;
             }
         }
         Ok(())
@@ -127,7 +134,7 @@ impl Run<'_> {
             seed: self.seed,
             partial: self.partial(),
             intervals: self.watch.intervals.clone(),
-            ..tell::report(request, &self.measured.tally, embedded)
+            ..tell::report(request, self.job.workload.as_ref(), &self.measured.tally, embedded)
         }
     }
 
@@ -144,7 +151,7 @@ fn layout(request: &Request) -> Option<Layout> {
     match request.format {
         Format::Modern => Some(Layout::Modern),
         Format::Classic => Some(Layout::Classic),
-        Format::Text | Format::Json => None,
+        Format::Text | Format::Json | Format::Dbt2 | Format::Dbt2Compat => None,
     }
 }
 

@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use load::{Failure, Histogram, Reading, Tally};
+use load::{Failure, Histogram, OptionValue, Options, Reading, Tally, Workload};
 
 use super::watch::Mark;
 use crate::cli::bench::{Compat, Request};
 use crate::observe::Readings;
 use crate::report::bench::{BenchReport, Times};
 use crate::report::sysbench::{Buckets, Fairness, Figures, Heading, Latency, Percentile, Queries};
+use crate::report::tpcc;
 use crate::trial;
 
 /// A load thread that used more of its core had no room left.
@@ -170,12 +171,23 @@ fn about(request: &Request) -> Vec<String> {
 }
 
 /// Everything dbduel's own text and JSON say.
-pub fn report(request: &Request, tally: &Tally, embedded: bool) -> BenchReport {
-    let mut metrics = trial::metrics(tally, &Readings::default(), embedded);
+pub fn report(request: &Request, workload: &dyn Workload, tally: &Tally, embedded: bool) -> BenchReport {
+    let mut metrics = trial::metrics(tally, &Readings::default(), embedded, workload);
     // The percentiles that were asked for are told, and no others.
     metrics.retain(|name, _| !name.starts_with("latency_ms_") && !name.starts_with("service_ms_"));
     metrics.extend(more_metrics(tally));
+    let in_force = Options::new(request.workload.options, &request.workload_options).ok();
+    let option = |name: &str| {
+        let found = in_force.as_ref()?.iter().find(|(known, _)| *known == name)?.1;
+        Some(match found {
+            OptionValue::Text(text) => text.clone(),
+            other => other.to_string(),
+        })
+    };
+    let is_tpcc = request.workload.name == tpcc::NAME;
     BenchReport {
+        manner: is_tpcc.then(|| tpcc::manner(option)),
+        paced: is_tpcc && tpcc::is_paced(option),
         workload: request.workload.name.to_owned(),
         target: request.target.to_string(),
         kind: request.target.kind.engine().to_owned(),

@@ -123,13 +123,13 @@ pub fn seconds(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Va
     });
     Some(context! {
         width => WIDTH, height => HEIGHT, left => LEFT, right => RIGHT, top => TOP, bottom => BOTTOM,
-        x_ticks => ticks(&x, &x.ticks()), y_ticks => ticks(&y, &y.ticks()), x_title => "second", y_title => SERIES_COLUMN,
+        x_ticks => ticks(&x, &x.ticks()), y_ticks => ticks(&y, &y.ticks()), x_title => "second", y_title => "committed per second",
         lines => lines.collect::<Vec<Value>>(), block, point => point_text(point),
     })
 }
 
 /// What is drawn of a series, over its first column.
-const SERIES_COLUMN: &str = "tps";
+const SERIES_COLUMN: &str = "committed";
 
 /// Seconds and values of every contender, in the plan's order; `None` unless all are there.
 fn series_of(

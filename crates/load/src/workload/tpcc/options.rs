@@ -8,6 +8,12 @@ const AUTO: &str = "auto";
 
 pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new("warehouses", "1", "scale: each warehouse has half a million rows, about 100 MB").alias(&["scale"]),
+    OptionSpec::new("clients", "0", "terminals of all warehouses together, a connection each").alias(&["terminals"]),
+    OptionSpec::new(
+        "terminals_per_warehouse",
+        "0",
+        "terminals that grow with the warehouses; 0: as clients says, or 10 with pacing spec",
+    ),
     OptionSpec::new(
         "form",
         "rows",
@@ -37,6 +43,7 @@ pub const OPTIONS: &[OptionSpec] = &[
 
 /// More than any machine that runs this can hold.
 const WAREHOUSES_MAX: u64 = 1_000_000;
+const TERMINALS_MAX: u64 = 100_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
@@ -102,7 +109,15 @@ pub fn read(options: &Options) -> Result<Tpcc, OptionError> {
         2 => Home::Drawn,
         _ => Home::Random,
     };
+    let terminals_per_warehouse = options.number("terminals_per_warehouse", 0, TERMINALS_MAX)?;
+    let clients = options.number("clients", 0, TERMINALS_MAX)?;
+    if terminals_per_warehouse > 0 && clients > 0 {
+        let expected = "the number of clients is given already; one of both was expected".to_owned();
+        return Err(options.error("terminals_per_warehouse", expected));
+    }
     Ok(Tpcc {
+        clients,
+        terminals_per_warehouse,
         warehouses: options.number("warehouses", 1, WAREHOUSES_MAX)?,
         form: FORMS[options.choice("form", &["rows", "batch", "procedures"])?],
         pacing,

@@ -1,0 +1,111 @@
+//! Whether the disks can hold what a plan will put on them, asked before anything is loaded.
+//!
+//! Sizes are estimates; what lies in the cache already is counted as it is. Two folders on one file
+//! system share its room.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use nix::sys::statvfs::statvfs;
+
+use crate::experiment::quantity::bytes_text;
+
+/// What will be put on each file system.
+#[derive(Default)]
+pub struct Room {
+    places: Vec<Place>,
+}
+
+/// Needs below one folder; those that come and go are needed one at a time.
+struct Place {
+    folder: PathBuf,
+    kept_bytes: u64,
+    passing_bytes: u64,
+}
+
+impl Room {
+    /// These bytes stay there.
+    pub fn keep(&mut self, folder: &Path, bytes: u64) {
+        let place = self.place(folder);
+        place.kept_bytes = place.kept_bytes.saturating_add(bytes);
+    }
+
+    /// These bytes are there while a load or a trial goes on, and no others that come and go.
+    pub fn use_for_a_while(&mut self, folder: &Path, bytes: u64) {
+        let place = self.place(folder);
+        place.passing_bytes = place.passing_bytes.max(bytes);
+    }
+
+    fn place(&mut self, folder: &Path) -> &mut Place {
+        let at = self.places.iter().position(|place| place.folder == folder).unwrap_or_else(|| {
+            self.places.push(Place { folder: folder.to_owned(), kept_bytes: 0, passing_bytes: 0 });
+            self.places.len() - 1
+        });
+        &mut self.places[at]
+    }
+
+    /// Fails with what is needed, what there is, and where.
+    pub fn expect(self) -> Result<()> {
+        let mut systems: Vec<(u64, PathBuf, u64)> = Vec::new();
+        for place in self.places {
+            let device = std::fs::metadata(&place.folder).map(|folder| folder.dev());
+            let device = device.with_context(|| format!("cannot look at {}", place.folder.display()))?;
+            let bytes = place.kept_bytes.saturating_add(place.passing_bytes);
+            match systems.iter_mut().find(|(known, ..)| *known == device) {
+                Some((_, _, needed)) => *needed = needed.saturating_add(bytes),
+                None => systems.push((device, place.folder, bytes)),
+            }
+        }
+        systems.iter().try_for_each(|(_, folder, needed)| judge(folder, *needed, free_bytes(folder)?))
+    }
+}
+
+fn judge(folder: &Path, needed_bytes: u64, free_bytes: u64) -> Result<()> {
+    if needed_bytes <= free_bytes {
+        return Ok(());
+    }
+    bail!(
+        "too little disk for the data: about {} are needed in {}, and {} are free\n  next: free some (`dbduel cache` shows what lies there), name another place with DBDUEL_CACHE and DBDUEL_WORK, or plan fewer rows or warehouses",
+        bytes_text(needed_bytes),
+        folder.display(),
+        bytes_text(free_bytes)
+    )
+}
+
+fn free_bytes(folder: &Path) -> Result<u64> {
+    let system = statvfs(folder).with_context(|| format!("cannot ask how much of {} is free", folder.display()))?;
+    Ok(system.blocks_available() * system.fragment_size())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_one_file_system_share_its_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let (cache, work) = (folder.path().join("cache"), folder.path().join("work"));
+        [&cache, &work].iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
+        let free = free_bytes(folder.path()).unwrap();
+        let check = |kept: u64, passing: u64, fits: bool| {
+            let mut room = Room::default();
+            room.keep(&cache, kept / 2);
+            room.keep(&cache, kept / 2);
+            room.use_for_a_while(&work, passing);
+            room.use_for_a_while(&work, passing / 2);
+            assert_eq!(room.expect().is_ok(), fits, "{kept} + {passing} of {free}");
+        };
+        check(0, 0, true);
+        check(free / 4, free / 4, true);
+        // More than there is, by the sum only.
+        check(free / 4 * 3, free / 4 * 3, false);
+        check(u64::MAX, u64::MAX, false);
+    }
+
+    #[test]
+    fn the_error_says_how_much_is_needed_and_free_and_where() {
+        let error = judge(Path::new("/cache"), 3 << 30, 1 << 30).unwrap_err().to_string();
+        assert!(error.contains("3.0 GiB are needed in /cache, and 1.0 GiB are free"), "{error}");
+    }
+}

@@ -1,0 +1,217 @@
+//! DBT-2's table of response times: how articles before 2012 tell a TPC-C-derived run.
+//!
+//! Of a stored run, one table per contender and point: counts are the sums over its trials, averages
+//! those of all transactions, percentiles the mean of the trials' own. What must stay true: a Total
+//! that counts rollbacks twice, as the old report did, is printed only where its arithmetic was asked
+//! for by name.
+
+use anyhow::Result;
+
+use super::{Evidence, Options, Report, tpcc, wording};
+use crate::analysis::{Cell, Kind};
+use crate::store::format::point_text;
+
+/// How the old report and ours count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Each transaction once.
+    Once,
+    /// Rollbacks are added to a total that holds them already.
+    Classic,
+}
+
+/// What one table tells.
+pub struct Figures<'a> {
+    pub kinds: &'a [Kind],
+    pub measured_s: f64,
+    pub ramp_up_s: f64,
+}
+
+/// Rows in the order of the old report.
+const ROWS: [(&str, &str); 5] = [
+    ("delivery", "Delivery"),
+    ("new_order", "New Order"),
+    ("order_status", "Order Status"),
+    ("payment", "Payment"),
+    ("stock_level", "Stock Level"),
+];
+
+const HEADING: &str = "                         Response Time (s)
+ Transaction      %    Average :    90th %        Total        Rollbacks      %
+------------  -----  ---------------------  -----------  ---------------  -----
+";
+const RULE: &str = "------------  -----  ---------------------  -----------  ---------------  -----\n";
+
+/// The table with the lines below it.
+pub fn table(figures: &Figures, arithmetic: Arithmetic) -> String {
+    let all: u64 = figures.kinds.iter().map(|kind| total(kind, arithmetic)).sum();
+    let mut text = HEADING.to_owned();
+    for (name, title) in ROWS {
+        text += &row(title, figures.kinds.iter().find(|kind| kind.name == name), all, arithmetic);
+    }
+    let committed = figures.kinds.iter().find(|kind| kind.name == "new_order").map_or(0, |kind| kind.committed_inside);
+    let notpm = if figures.measured_s > 0.0 { committed as f64 * 60.0 / figures.measured_s } else { 0.0 };
+    let errors: u64 = figures.kinds.iter().map(|kind| kind.failed).sum();
+    text += RULE;
+    text += &format!("\n{notpm:.2} new-order transactions per minute (NOTPM)\n");
+    text += &format!("{:.1} minute duration\n", figures.measured_s / 60.0);
+    text += &format!("{errors} total unknown errors\n{:.0} second(s) ramping up\n", figures.ramp_up_s);
+    if arithmetic == Arithmetic::Once {
+        text += "Total counts each transaction once; DBT-2's own report counted rollbacks twice (dbt2-compat does)\n";
+    }
+    text
+}
+
+/// Committed and rolled back.
+fn ended(kind: &Kind) -> u64 {
+    kind.committed_inside + kind.rolled_back_inside
+}
+
+fn total(kind: &Kind, arithmetic: Arithmetic) -> u64 {
+    match arithmetic {
+        Arithmetic::Once => ended(kind),
+        Arithmetic::Classic => ended(kind) + kind.rolled_back_inside,
+    }
+}
+
+fn row(title: &str, kind: Option<&Kind>, all: u64, arithmetic: Arithmetic) -> String {
+    let Some(kind) = kind.filter(|kind| ended(kind) > 0) else {
+        return format!("{title:>12}   0.00          N/A                      0                0   0.00\n");
+    };
+    let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
+    let seconds = |ms: Option<f64>| ms.unwrap_or(0.0) / 1e3;
+    format!(
+        "{title:>12}  {:5.2}  {:9.3} : {:9.3}  {:11}  {:15}  {:5.2}\n",
+        share(total(kind, arithmetic), all),
+        seconds(kind.latency_ms_avg),
+        seconds(kind.latency_ms_p90),
+        total(kind, arithmetic),
+        kind.rolled_back_inside,
+        share(kind.rolled_back_inside, ended(kind)),
+    )
+}
+
+/// A run's cells as DBT-2's tables.
+pub struct Stored(pub Arithmetic);
+
+impl Report for Stored {
+    fn name(&self) -> &'static str {
+        match self.0 {
+            Arithmetic::Once => "dbt2",
+            Arithmetic::Classic => "dbt2-compat",
+        }
+    }
+
+    fn description(&self) -> &'static str {
+        match self.0 {
+            Arithmetic::Once => "tpcc: DBT-2's table for each contender and point, every transaction counted once",
+            Arithmetic::Classic => "the same in the arithmetic of DBT-2's old report, which counted rollbacks twice",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        match self.0 {
+            Arithmetic::Once => "dbduel report last --format dbt2",
+            Arithmetic::Classic => "dbduel report last --format dbt2-compat",
+        }
+    }
+
+    fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
+        let mut text = String::new();
+        for record in evidence.plan.workloads.iter().filter(|record| record.name == tpcc::NAME) {
+            let found = evidence.conclusions.workloads.iter().find(|one| one.workload == record.label);
+            for cell in found.into_iter().flat_map(|one| &one.cells) {
+                text += &self.cell(evidence, &record.label, record.clients_at(&cell.point), cell);
+            }
+        }
+        if text.is_empty() {
+            return Ok("this run has no workload tpcc, and DBT-2's table tells of no other\n".to_owned());
+        }
+        Ok(format!("{text}{}\n", tpcc::DISCLAIMER))
+    }
+}
+
+impl Stored {
+    fn cell(&self, evidence: &Evidence, label: &str, clients: u32, cell: &Cell) -> String {
+        let method = &evidence.plan.method;
+        let place = format!("{label} on `{}`, {}", cell.contender, point_text(&cell.point));
+        if cell.trials_ok == 0 {
+            return format!("{place}: no trial to tell of\n\n");
+        }
+        let trials = wording::count(cell.trials_ok, "trial");
+        let figures = Figures {
+            kinds: &cell.kinds,
+            measured_s: method.duration_s * cell.trials_ok as f64,
+            ramp_up_s: method.warmup_s,
+        };
+        let clients = wording::count(clients as usize, "client");
+        let heading = format!("{place}: {clients}, {trials} of {} s together\n", method.duration_s);
+        format!("{heading}{}\n", table(&figures, self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of an article of 2011, from log rows (n) and rollbacks among them (r).
+    fn published() -> Vec<Kind> {
+        let kind = |name: &str, rows: u64, rolled_back: u64, avg_s: f64, p90_s: f64| Kind {
+            name: name.into(),
+            committed_inside: rows - rolled_back,
+            rolled_back_inside: rolled_back,
+            latency_ms_avg: Some(avg_s * 1e3),
+            latency_ms_p90: Some(p90_s * 1e3),
+            ..Kind::default()
+        };
+        vec![
+            kind("delivery", 539, 0, 2.772, 3.442),
+            kind("new_order", 5620, 65, 2.386, 3.030),
+            kind("order_status", 536, 0, 2.055, 2.465),
+            kind("payment", 5500, 0, 2.309, 2.982),
+            kind("stock_level", 478, 242, 2.464, 3.105),
+        ]
+    }
+
+    #[test]
+    fn the_old_arithmetic_gives_the_published_table() {
+        let expected = "                         Response Time (s)
+ Transaction      %    Average :    90th %        Total        Rollbacks      %
+------------  -----  ---------------------  -----------  ---------------  -----
+    Delivery   4.15      2.772 :     3.442          539                0   0.00
+   New Order  43.80      2.386 :     3.030         5685               65   1.16
+Order Status   4.13      2.055 :     2.465          536                0   0.00
+     Payment  42.37      2.309 :     2.982         5500                0   0.00
+ Stock Level   5.55      2.464 :     3.105          720              242  50.63
+------------  -----  ---------------------  -----------  ---------------  -----
+
+1118.46 new-order transactions per minute (NOTPM)
+5.0 minute duration
+0 total unknown errors
+1 second(s) ramping up
+";
+        let figures = Figures { kinds: &published(), measured_s: 298.0, ramp_up_s: 1.0 };
+        assert_eq!(table(&figures, Arithmetic::Classic), expected);
+    }
+
+    #[test]
+    fn counted_once_a_total_holds_no_rollback_twice() {
+        let figures = Figures { kinds: &published(), measured_s: 298.0, ramp_up_s: 1.0 };
+        let text = table(&figures, Arithmetic::Once);
+        assert!(
+            text.contains("   New Order  44.35      2.386 :     3.030         5620               65   1.16"),
+            "{text}"
+        );
+        assert!(text.contains("1118.46 new-order") && text.contains("counts each transaction once"), "{text}");
+    }
+
+    #[test]
+    fn a_type_without_a_transaction_has_no_time() {
+        let text = table(&Figures { kinds: &[], measured_s: 60.0, ramp_up_s: 0.0 }, Arithmetic::Once);
+        assert!(
+            text.contains("    Delivery   0.00          N/A                      0                0   0.00\n"),
+            "{text}"
+        );
+        assert!(text.contains("0.00 new-order transactions per minute"), "{text}");
+    }
+}

@@ -1,0 +1,143 @@
+//! What reports say of the TPC-C-derived workload beside its numbers: its types of transactions, the
+//! limits of their response times, the form of its statements, and that this is no TPC-C result.
+//!
+//! Pure formatting, for stored runs and for single ones.
+
+use crate::analysis::Kind;
+
+use super::wording::{number, percent};
+
+/// The workload's name in a plan.
+pub const NAME: &str = "tpcc";
+
+pub const DISCLAIMER: &str =
+    "TPC-C-derived, not a TPC-C result: it was not audited, and published TPC-C results are no measure for it";
+
+/// Columns of the rows below.
+pub const COLUMNS: [&str; 7] = ["type", "ended", "rolled back", "failed", "retries", "mean ms", "p90 ms"];
+/// The last column: the limit of the 90th percentile, and whether it was kept.
+pub const LIMIT_COLUMN: &str = "limit of p90";
+
+/// New-Orders a minute and warehouse that ten terminals reach when the server answers at once.
+const NOPM_PER_WAREHOUSE_MAX: f64 = 12.86;
+
+/// One of the five types: its name in metrics, its name for a reader, and the limit of clause 5.2.5.7.
+struct Type {
+    name: &'static str,
+    title: &'static str,
+    limit_s: f64,
+}
+
+const TYPES: [Type; 5] = [
+    Type { name: "new_order", title: "New-Order", limit_s: 5.0 },
+    Type { name: "payment", title: "Payment", limit_s: 5.0 },
+    Type { name: "order_status", title: "Order-Status", limit_s: 5.0 },
+    Type { name: "delivery", title: "Delivery", limit_s: 5.0 },
+    Type { name: "stock_level", title: "Stock-Level", limit_s: 20.0 },
+];
+
+/// A row per type that was counted, in the specification's order.
+pub fn rows(kinds: &[Kind]) -> Vec<[String; 8]> {
+    let counted = TYPES.iter().filter_map(|one| Some((one, kinds.iter().find(|kind| kind.name == one.name)?)));
+    counted.map(|(one, kind)| row(one, kind)).collect()
+}
+
+fn row(of: &Type, kind: &Kind) -> [String; 8] {
+    let ended = kind.committed + kind.rolled_back;
+    let rolled_back = match kind.rolled_back {
+        0 => "0".to_owned(),
+        count => format!("{count} ({})", percent(count as f64 / ended as f64)),
+    };
+    let ms = |value: Option<f64>| value.map_or("-".to_owned(), number);
+    let verdict = match kind.latency_ms_p90 {
+        Some(p90_ms) => format!("{} s {}", of.limit_s, if p90_ms <= of.limit_s * 1e3 { "OK" } else { "NG" }),
+        None => "-".to_owned(),
+    };
+    [
+        of.title.to_owned(),
+        ended.to_string(),
+        rolled_back,
+        kind.failed.to_string(),
+        kind.retries.to_string(),
+        ms(kind.latency_ms_avg),
+        ms(kind.latency_ms_p90),
+        verdict,
+    ]
+}
+
+/// How the transactions were sent and when, from the options in force.
+pub fn manner(option: impl Fn(&str) -> Option<String>) -> String {
+    let of = |name: &str| option(name).unwrap_or_default();
+    let mut text = format!("form {}", of("form"));
+    if of("form") == "procedures" {
+        text += " (written in SQL for MySQL and MariaDB, in PL/pgSQL for PostgreSQL)";
+    }
+    text += &format!(", profile {}", of("profile"));
+    let chosen = ["pacing", "mix", "home", "delivery"].iter().map(|name| (name, of(name)));
+    for (name, value) in chosen.filter(|(_, value)| !["", "auto", "whole"].contains(&value.as_str())) {
+        text += &format!(", {name} {value}");
+    }
+    let rest = if is_paced(option) { "keying and think times as specified" } else { "no keying and no think times" };
+    format!("{text}; {rest}")
+}
+
+/// Whether clients rest as the specification wants it.
+pub fn is_paced(option: impl Fn(&str) -> Option<String>) -> bool {
+    match option("pacing").as_deref() {
+        Some("spec") => true,
+        Some("none") => false,
+        _ => option("profile").as_deref() == Some("spec"),
+    }
+}
+
+/// How near the rate came to what the think times allow.
+pub fn efficiency(nopm_per_warehouse: f64) -> String {
+    format!(
+        "{nopm_per_warehouse:.2} NOPM per warehouse of the {NOPM_PER_WAREHOUSE_MAX} that think times allow ({})",
+        percent(nopm_per_warehouse / NOPM_PER_WAREHOUSE_MAX)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(name: &str, p90_ms: f64) -> Kind {
+        Kind {
+            name: name.into(),
+            committed: 99,
+            rolled_back: 1,
+            latency_ms_avg: Some(p90_ms / 2.0),
+            latency_ms_p90: Some(p90_ms),
+            ..Kind::default()
+        }
+    }
+
+    #[test]
+    fn each_type_is_held_to_its_own_limit() {
+        let rows = rows(&[
+            kind("new_order", 5001.0),
+            kind("stock_level", 5001.0),
+            Kind { name: "delivery".into(), ..Kind::default() },
+        ]);
+        let told: Vec<(&str, &str)> = rows.iter().map(|row| (row[0].as_str(), row[7].as_str())).collect();
+        assert_eq!(told, [("New-Order", "5 s NG"), ("Delivery", "-"), ("Stock-Level", "20 s OK")]);
+        assert_eq!((rows[0][1].as_str(), rows[0][2].as_str()), ("100", "1 (1 %)"));
+    }
+
+    #[test]
+    fn a_profile_rests_unless_the_pacing_beside_it_says_otherwise() {
+        let check = |profile: &str, pacing: &str, expected| {
+            let option = |name: &str| match name {
+                "profile" => Some(profile.to_owned()),
+                "pacing" => Some(pacing.to_owned()),
+                _ => None,
+            };
+            assert_eq!(is_paced(option), expected, "{profile} {pacing}");
+        };
+        check("spec", "auto", true);
+        check("spec", "none", false);
+        check("nothink", "spec", true);
+        check("dbt2", "auto", false);
+    }
+}
