@@ -105,6 +105,8 @@ pub fn run(options: &Conform, root: &Path) -> Result<()> {
         wrong += bulk::run(&mariadb)?;
         wrong += crowd::run(&mariadb, &postgres)?;
         wrong += equality::run(&mariadb, &postgres)?;
+    }
+    if "tpcc".contains(&options.only) {
         wrong += warehouses::run(&mariadb, &postgres)?;
     }
     mariadb.stop()?;
