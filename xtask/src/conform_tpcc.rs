@@ -173,6 +173,7 @@ fn run_form(
         policy: load::ErrorPolicy { ignored: workload.ignored_errors(target.dialect), ..Default::default() },
         ..LoadOptions::default()
     };
+    let connecting = statements::of_connecting(options, form, place)?;
     let before = statements::totals(place)?;
     let begun = Instant::now();
     let interrupted = AtomicBool::new(false);
@@ -182,7 +183,7 @@ fn run_form(
     sheet.title(&format!(" {form}: {} transactions by {} clients, {rate:.0}/s", tally.ended, options.clients));
     after_run::look(options, &tally, sheet);
     if target.dialect != Dialect::Sqlite {
-        statements::compare_totals(&before, &statements::totals(place)?, &tally, sheet);
+        statements::compare_totals(&before, &statements::totals(place)?, &connecting, &tally, sheet);
     }
     Ok(tally)
 }

@@ -100,6 +100,7 @@ const QUERIES: &[Query] = &[
     Query {
         section: "orders",
         keys: &["w", "d", "o"],
+        // By the lines that there are: an order without any is one of condition 4.
         rules: &[
             rule("condition 6", "o_ol_cnt is the number of the order's lines"),
             rule("condition 7", "ol_delivery_d is NULL exactly while o_carrier_id is"),

@@ -33,23 +33,24 @@ FROM (SELECT o_w_id AS w, o_d_id AS d, o_id AS o, 1 AS k FROM orders WHERE o_car
 GROUP BY w, d, o
 HAVING SUM(k) <> 0
 -- orders
-SELECT o_w_id, o_d_id, o_id, MAX(o_ol_cnt) - COUNT(ol_number) AS condition_6,
-  SUM(CASE WHEN o_carrier_id IS NULL AND ol_delivery_d IS NOT NULL THEN 1
-    WHEN o_carrier_id IS NOT NULL AND ol_number IS NOT NULL AND ol_delivery_d IS NULL THEN 1 ELSE 0 END) AS condition_7,
-  MAX(o_all_local) - MIN(CASE WHEN ol_supply_w_id <> ol_w_id THEN 0 ELSE 1 END) AS e10
-FROM orders LEFT JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
-GROUP BY o_w_id, o_d_id, o_id
-HAVING MAX(o_ol_cnt) <> COUNT(ol_number)
-  OR SUM(CASE WHEN o_carrier_id IS NULL AND ol_delivery_d IS NOT NULL THEN 1
-    WHEN o_carrier_id IS NOT NULL AND ol_number IS NOT NULL AND ol_delivery_d IS NULL THEN 1 ELSE 0 END) <> 0
-  OR MAX(o_all_local) <> MIN(CASE WHEN ol_supply_w_id <> ol_w_id THEN 0 ELSE 1 END)
+SELECT w, d, o, COALESCE(o_ol_cnt, 0) - found AS condition_6,
+  CASE WHEN o_carrier_id IS NULL THEN delivered ELSE found - delivered END AS condition_7,
+  COALESCE(CASE WHEN remote > 0 THEN o_all_local ELSE 1 - o_all_local END, 0) AS e10
+FROM (SELECT ol_w_id AS w, ol_d_id AS d, ol_o_id AS o, COUNT(*) AS found, COUNT(ol_delivery_d) AS delivered,
+    COUNT(CASE WHEN ol_supply_w_id <> ol_w_id THEN 1 END) AS remote
+    FROM order_line GROUP BY ol_w_id, ol_d_id, ol_o_id) l
+  LEFT JOIN orders ON o_w_id = w AND o_d_id = d AND o_id = o
+WHERE o_id IS NULL OR o_ol_cnt <> found
+  OR delivered <> CASE WHEN o_carrier_id IS NULL THEN 0 ELSE found END
+  OR o_all_local <> CASE WHEN remote > 0 THEN 0 ELSE 1 END
 -- customers
-SELECT c_w_id, c_d_id, c_id, MAX(c_balance) + MAX(c_ytd_payment)
-    - SUM(CASE WHEN ol_delivery_d IS NULL THEN 0 ELSE ol_amount END) AS condition_12
-FROM customer LEFT JOIN orders ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id
-  LEFT JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
-GROUP BY c_w_id, c_d_id, c_id
-HAVING MAX(c_balance) + MAX(c_ytd_payment) <> SUM(CASE WHEN ol_delivery_d IS NULL THEN 0 ELSE ol_amount END)
+SELECT w, d, c, SUM(k) AS condition_12
+FROM (SELECT c_w_id AS w, c_d_id AS d, c_id AS c, c_balance + c_ytd_payment AS k FROM customer
+  UNION ALL SELECT o_w_id, o_d_id, o_c_id, -SUM(ol_amount)
+    FROM orders JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
+    WHERE ol_delivery_d IS NOT NULL GROUP BY o_w_id, o_d_id, o_c_id) u
+GROUP BY w, d, c
+HAVING SUM(k) <> 0
 -- deliveries
 SELECT w, d, c, SUM(k) AS e6
 FROM (SELECT c_w_id AS w, c_d_id AS d, c_id AS c, c_delivery_cnt AS k FROM customer WHERE c_delivery_cnt <> 0

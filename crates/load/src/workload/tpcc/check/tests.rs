@@ -187,7 +187,7 @@ const CORRUPTIONS: &[(&str, &str)] = &[
     ("UPDATE district SET d_next_o_id = 13 WHERE d_w_id = 1 AND d_id = 1", "2 E7"),
     ("DELETE FROM new_order WHERE no_w_id = 1 AND no_d_id = 1 AND no_o_id = 10", "3 5 11"),
     ("INSERT INTO new_order VALUES (1, 1, 12)", "2 5 11"),
-    ("DELETE FROM orders WHERE o_w_id = 2 AND o_d_id = 1 AND o_id = 9", "4 5 11 E7"),
+    ("DELETE FROM orders WHERE o_w_id = 2 AND o_d_id = 1 AND o_id = 9", "4 5 6 11 E7"),
     ("UPDATE orders SET o_ol_cnt = 4 WHERE o_w_id = 1 AND o_d_id = 1 AND o_id = 11", "4 6"),
     ("UPDATE orders SET o_all_local = 1 WHERE o_w_id = 1 AND o_d_id = 1 AND o_id = 11", "E10"),
     ("UPDATE orders SET o_all_local = 0 WHERE o_w_id = 1 AND o_d_id = 1 AND o_id = 2", "E10"),
