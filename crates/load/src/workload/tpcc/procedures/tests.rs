@@ -85,7 +85,7 @@ fn data_row(cells: &[String]) -> Vec<u8> {
 fn tpcc(warehouses: i64, delivery: &str) -> Tpcc {
     let text = |text: &str| OptionValue::Text(text.to_owned());
     let given: BTreeMap<String, OptionValue> = [
-        ("warehouses".to_owned(), text(&warehouses.to_string())),
+        ("warehouses".to_owned(), OptionValue::Number(warehouses)),
         ("form".to_owned(), text("procedures")),
         ("delivery".to_owned(), text(delivery)),
     ]
