@@ -80,13 +80,13 @@ BEGIN
   IF v_c_last IS NULL THEN
     SET v_status = 2;
   END IF;
+  SELECT v_status, v_o, v_c_last, v_c_credit, v_discount, v_w_tax, v_d_tax,
+    ROUND(v_sum * (1 - v_discount) * (1 + v_w_tax + v_d_tax), 2) AS total, v_out;
   IF v_status = 0 THEN
     COMMIT;
   ELSE
     ROLLBACK;
   END IF;
-  SELECT v_status, v_o, v_c_last, v_c_credit, v_discount, v_w_tax, v_d_tax,
-    ROUND(v_sum * (1 - v_discount) * (1 + v_w_tax + v_d_tax), 2) AS total, v_out;
 END
 -- create-payment
 CREATE PROCEDURE tpcc_payment(
@@ -105,6 +105,7 @@ BEGIN
   DECLARE v_limit DECIMAL(12, 2);
   DECLARE v_discount DECIMAL(4, 4);
   DECLARE v_balance DECIMAL(14, 2);
+  DECLARE v_note VARCHAR(100) CHARACTER SET latin1;
   DECLARE v_data VARCHAR(500) CHARACTER SET latin1;
   DECLARE v_ids VARCHAR(1000) CHARACTER SET latin1;
   -- What is not found leaves its variables NULL.
@@ -133,8 +134,12 @@ BEGIN
       v_credit, v_limit, v_discount, v_balance
     FROM customer WHERE c_w_id = p_c_w AND c_d_id = p_c_d AND c_id = v_c FOR UPDATE;
   IF v_credit = 'BC' THEN
-    SELECT LEFT(CONCAT(CONCAT_WS(' ', c_id, c_d_id, c_w_id, p_d, p_w, p_amount), '|', c_data), 500) INTO v_data
-      FROM customer WHERE c_w_id = p_c_w AND c_d_id = p_c_d AND c_id = v_c;
+    -- By way of a variable, which gives the numbers' text the character set of the data.
+    SET v_note = CONCAT_WS(' ', v_c, p_c_d, p_c_w, p_d, p_w, p_amount);
+    -- A locking read again: the snapshot of this transaction may be older than the row it has locked.
+    SELECT c_data INTO v_data FROM customer
+      WHERE c_w_id = p_c_w AND c_d_id = p_c_d AND c_id = v_c FOR UPDATE;
+    SET v_data = LEFT(CONCAT(v_note, _latin1'|', v_data), 500);
     UPDATE customer
       SET c_balance = c_balance - p_amount, c_ytd_payment = c_ytd_payment + p_amount,
         c_payment_cnt = c_payment_cnt + 1, c_data = v_data
@@ -145,17 +150,19 @@ BEGIN
         c_payment_cnt = c_payment_cnt + 1
       WHERE c_w_id = p_c_w AND c_d_id = p_c_d AND c_id = v_c;
   END IF;
-  IF v_credit IS NULL THEN
-    ROLLBACK;
-  ELSE
+  IF v_credit IS NOT NULL THEN
     INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data)
-      VALUES (v_c, p_c_d, p_c_w, p_d, p_w, NOW(), p_amount, CONCAT(v_w_name, '    ', v_d_name));
-    COMMIT;
+      VALUES (v_c, p_c_d, p_c_w, p_d, p_w, NOW(), p_amount, CONCAT(v_w_name, _latin1'    ', v_d_name));
   END IF;
   SELECT v_credit, v_found, v_c, v_balance, v_limit, v_discount, v_first, v_middle, v_last,
     v_street_1, v_street_2, v_city, v_state, v_zip, v_phone, v_since, LEFT(v_data, 200) AS data,
     v_w_street_1, v_w_street_2, v_w_city, v_w_state, v_w_zip,
     v_d_street_1, v_d_street_2, v_d_city, v_d_state, v_d_zip;
+  IF v_credit IS NOT NULL THEN
+    COMMIT;
+  ELSE
+    ROLLBACK;
+  END IF;
 END
 -- create-order-status
 CREATE PROCEDURE tpcc_order_status(p_w INT, p_d INT, p_c INT, p_c_last VARCHAR(16) CHARACTER SET latin1)
@@ -230,12 +237,12 @@ BEGIN
     END IF;
     SET v_d = v_d + 1;
   END WHILE;
+  SELECT v_lost, v_delivered, v_skipped, v_sum, v_out;
   IF v_lost = 0 THEN
     COMMIT;
   ELSE
     ROLLBACK;
   END IF;
-  SELECT v_lost, v_delivered, v_skipped, v_sum, v_out;
 END
 -- create-stock-level
 CREATE PROCEDURE tpcc_stock_level(p_w INT, p_d INT, p_threshold INT)

@@ -94,10 +94,7 @@ impl ProceduresForm {
         };
         match called {
             Ok(()) => read_order(desk, order),
-            Err(Error::Refused { code, .. }) if code.as_str() == UNKNOWN_ITEM => {
-                attempt.committing = false;
-                Ok(Outcome::RolledBack)
-            }
+            Err(Error::Refused { code, .. }) if code.as_str() == UNKNOWN_ITEM => Ok(Outcome::RolledBack),
             Err(error) => Err(error),
         }
     }
@@ -200,8 +197,8 @@ impl ProceduresForm {
     }
 }
 
-/// Calls a routine that makes its changes permanent. Whoever loses the answer cannot know whether it did;
-/// whoever reads an error knows that it did not.
+/// Calls a routine that makes its changes permanent, which is the last that it does: an error means that it
+/// did not, and only where the answer is lost does nobody know.
 async fn change<C: Connection>(
     desk: &mut Desk<C>,
     routine: Statement,
@@ -210,9 +207,9 @@ async fn change<C: Connection>(
 ) -> Result<(), Error> {
     attempt.writes += 1;
     attempt.committing = true;
-    desk.connection.fetch(routine, values, &mut desk.rows).await?;
-    attempt.committing = false;
-    Ok(())
+    let called = desk.connection.fetch(routine, values, &mut desk.rows).await;
+    attempt.committing = matches!(called, Err(Error::Lost { .. } | Error::Protocol(_)));
+    called.map(drop)
 }
 
 /// Calls a routine that changes nothing, and so can be called again whatever became of its answer.
@@ -266,7 +263,8 @@ fn read_order<C>(desk: &mut Desk<C>, order: &NewOrder) -> Result<Outcome, Error>
 const FIELD_DIGITS: [usize; 4] = [2, 6, 7, 2];
 
 /// The lines for MySQL, which has no arrays: one text, and the procedure cuts it where it knows the fields
-/// to be. Measured against a parameter for each of up to 45 numbers, see `ARCHITECTURE.md`.
+/// to be. A parameter per field would not be cheaper: to cut ten lines takes MariaDB 10.11 0.12 ms, to choose
+/// them among sixty parameters 0.26 ms, because a procedure cannot count through its parameters.
 fn packed(order: &NewOrder) -> Buffer<255> {
     let mut text = Buffer::default();
     for place in order.in_lock_order() {
