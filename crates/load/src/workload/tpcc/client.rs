@@ -119,17 +119,16 @@ pub struct Display {
     pub brand_lines: u64,
 }
 
-/// Which client this is, and what its inputs come from.
+/// What a client's inputs come from.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
-    pub client: u32,
     pub input_seed: u64,
     pub data_seed: u64,
 }
 
 impl Place {
     pub fn of<K>(seat: &Seat<K>) -> Place {
-        Place { client: seat.client, input_seed: seat.input_seed, data_seed: seat.data_seed }
+        Place { input_seed: seat.input_seed, data_seed: seat.data_seed }
     }
 }
 
@@ -271,5 +270,5 @@ pub fn client_on<C: Connection>(
     let options =
         crate::workload::Options::new(super::options::OPTIONS, given).expect("the caller's options are valid");
     let tpcc = super::options::read(&options).expect("the caller's options are valid");
-    TpccClient::new(Arc::new(tpcc), Place { client: 0, input_seed: 1, data_seed: 1 }, connection)
+    TpccClient::new(Arc::new(tpcc), Place { input_seed: 1, data_seed: 1 }, connection)
 }

@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn terminals_grow_with_the_warehouses_where_they_are_asked_to() {
         let five = ("warehouses", OptionValue::Number(5));
-        assert_eq!(clients(&tpcc(&[five.clone()])), None);
+        assert_eq!(clients(&tpcc(std::slice::from_ref(&five))), None);
         assert_eq!(clients(&tpcc(&[five.clone(), ("terminals_per_warehouse", OptionValue::Number(40))])), Some(200));
         let given = [five.clone(), ("clients", OptionValue::Number(7)), ("pacing", OptionValue::Text("spec".into()))];
         assert_eq!(clients(&tpcc(&given)), Some(7));

@@ -110,7 +110,7 @@ impl Bench {
             spoils: Rc::new(Cell::new(times)),
         };
         let drawer = Drawer::new(&tpcc, 1, 1);
-        let place = Place { client: 0, input_seed: 1, data_seed: 1 };
+        let place = Place { input_seed: 1, data_seed: 1 };
         Bench { client: TpccClient::new(Arc::new(tpcc), place, connection).unwrap(), drawer, sent }
     }
 

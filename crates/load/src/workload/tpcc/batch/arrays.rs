@@ -230,10 +230,16 @@ impl Arrays {
         attempt.writes += 2;
         let values = [Value::Int(delivery.carrier), ds.value(), os.value(), w];
         desk.connection.fetch(self.carry, &values, &mut desk.rows).await?;
-        super::attach(desk, taken, |order, rows, row| Ok(order.c = rows.int(row, 1)?))?;
+        super::attach(desk, taken, |order, rows, row| {
+            order.c = rows.int(row, 1)?;
+            Ok(())
+        })?;
         let values = [Value::Text(now), ds.value(), os.value(), w];
         desk.connection.fetch(self.lines, &values, &mut desk.rows).await?;
-        super::attach(desk, taken, |order, rows, row| Ok(order.sum_cents = rows.decimal(row, 1, 2)?))?;
+        super::attach(desk, taken, |order, rows, row| {
+            order.sum_cents = rows.decimal(row, 1, 2)?;
+            Ok(())
+        })?;
         let sums = Numbers::array(taken.iter().map(|order| Cents(order.sum_cents)));
         let customers = Numbers::array(taken.iter().map(|order| order.c));
         let values = [sums.value(), ds.value(), customers.value(), w];

@@ -211,12 +211,18 @@ impl Lists {
         let mut values = [Value::Int(delivery.carrier); 1 + 3 * DISTRICTS_MAX];
         values[1..].copy_from_slice(&keys(delivery.w, taken));
         read(desk, self.customers.of(taken.len()).0, &values[1..], attempt).await?;
-        super::attach(desk, taken, |order, rows, row| Ok(order.c = rows.int(row, 1)?))?;
+        super::attach(desk, taken, |order, rows, row| {
+            order.c = rows.int(row, 1)?;
+            Ok(())
+        })?;
         write(&mut desk.connection, self.carry.of(taken.len()).0, &values, attempt).await?;
         values[0] = Value::Text(now);
         write(&mut desk.connection, self.lines.of(taken.len()).0, &values, attempt).await?;
         read(desk, self.sums.of(taken.len()).0, &values[1..], attempt).await?;
-        super::attach(desk, taken, |order, rows, row| Ok(order.sum_cents = rows.decimal(row, 1, 2)?))?;
+        super::attach(desk, taken, |order, rows, row| {
+            order.sum_cents = rows.decimal(row, 1, 2)?;
+            Ok(())
+        })?;
         for order in taken.iter() {
             let values = [money(order.sum_cents), Value::Int(delivery.w), Value::Int(order.d), Value::Int(order.c)];
             write(&mut desk.connection, self.bill, &values, attempt).await?;

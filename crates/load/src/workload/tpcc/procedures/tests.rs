@@ -17,6 +17,8 @@ use crate::workload::{Client, OptionValue, Options, Turn};
 
 /// Rows of text, or an error.
 type Said = Result<Vec<Vec<String>>, Error>;
+/// A routine and its values.
+type Heard = (String, Vec<String>);
 type Script = Rc<dyn Fn(&str, &[String], usize) -> Said>;
 
 /// Hears calls as `CALL tpcc_delivery(?, …) <- 1, 2`, and answers by a script of routine, values and the
@@ -25,7 +27,7 @@ type Script = Rc<dyn Fn(&str, &[String], usize) -> Said>;
 struct Server {
     dialect: Dialect,
     prepared: Vec<String>,
-    heard: Rc<RefCell<Vec<(String, Vec<String>)>>>,
+    heard: Rc<RefCell<Vec<Heard>>>,
     script: Script,
 }
 
@@ -93,7 +95,7 @@ fn tpcc(warehouses: i64, delivery: &str) -> Tpcc {
     options::read(&Options::new(options::OPTIONS, &given).unwrap()).unwrap()
 }
 
-const PLACE: Place = Place { client: 0, input_seed: 7, data_seed: 1 };
+const PLACE: Place = Place { input_seed: 7, data_seed: 1 };
 
 /// Turns whose inputs are as wanted.
 fn turns<F: Fn(&Inputs) -> bool>(tpcc: &Tpcc, wanted: F) -> impl Iterator<Item = (Turn, Inputs)> + use<F> {
