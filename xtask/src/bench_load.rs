@@ -17,7 +17,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Value};
-use load::{Client, Clock, Load, LoadOptions, MonotonicClock, OptionValue, Pacer, Recorder, Seat, Tally, Target, Timeline, Window};
+use load::{
+    Client, Clock, Load, LoadOptions, MonotonicClock, OptionValue, Pacer, Recorder, Seat, Tally, Target, Timeline,
+    Window,
+};
 
 use crate::bench::{done_in_release, loaded_mariadb, median, point_select, warn_if_busy};
 use crate::floor;

@@ -217,7 +217,9 @@ impl BatchForm {
         }
         take_stock(desk, order.w, &mut lines, &mut changes)?;
         match &self.sets {
-            Sets::Arrays(arrays) => arrays.write_lines(desk, (order.w, order.d, o_id), &lines, &changes, attempt).await?,
+            Sets::Arrays(arrays) => {
+                arrays.write_lines(desk, (order.w, order.d, o_id), &lines, &changes, attempt).await?
+            }
             Sets::Lists(lists) => {
                 lists.write_lines(desk, (order.w, order.d, o_id), &lines, &changes, attempt).await?;
             }
@@ -382,12 +384,7 @@ fn priced<C>(desk: &Desk<C>, order: &NewOrder) -> Result<(PricedLines, StockChan
 }
 
 /// Applies the lines one by one to the stock in `desk.rows`.
-fn take_stock<C>(
-    desk: &Desk<C>,
-    home: i64,
-    lines: &mut PricedLines,
-    changes: &mut StockChanges,
-) -> Result<(), Error> {
+fn take_stock<C>(desk: &Desk<C>, home: i64, lines: &mut PricedLines, changes: &mut StockChanges) -> Result<(), Error> {
     for row in 0..desk.rows.len() {
         let key = (desk.rows.int(row, 0)?, desk.rows.int(row, 1)?);
         if let Some(change) = changes.iter_mut().find(|change| (change.w, change.item) == key) {

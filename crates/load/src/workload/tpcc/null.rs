@@ -63,7 +63,8 @@ impl NullEngine {
             Asked::Keys { skip, columns } => {
                 for key in values[skip..].chunks_exact(columns).filter(|key| **key != [Value::Int(ITEMS + 1)]) {
                     let number = |value: &Value<'_>| if let Value::Int(number) = value { *number } else { 0 };
-                    let is_new = !self.keys.chunks_exact(columns).any(|old| key.iter().map(number).eq(old.iter().copied()));
+                    let is_new =
+                        !self.keys.chunks_exact(columns).any(|old| key.iter().map(number).eq(old.iter().copied()));
                     if is_new {
                         self.keys.extend(key.iter().map(number));
                     }

@@ -113,7 +113,8 @@ mod tests {
             counts.sort_unstable_by(|one, other| other.cmp(one));
             let share = |keys: usize| f64::from(counts[..keys].iter().sum::<u32>()) / f64::from(draws);
             assert!((share(1) / hottest - 1.0).abs() < 0.08, "A={a}: hottest {}", share(1));
-            assert!((share(keys / 10) / top_tenth - 1.0).abs() < 0.01, "A={a}: top tenth {}", share(keys / 10));
+            // Sorting by counts favours keys that chance favoured: a little above where draws per key are few.
+            assert!((share(keys / 10) / top_tenth - 1.0).abs() < 0.02, "A={a}: top tenth {}", share(keys / 10));
         };
         check(255, 0, 999, 0.02563, 0.542);
         check(1023, 1, 3000, 0.01922, 0.613);

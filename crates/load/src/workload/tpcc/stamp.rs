@@ -45,8 +45,7 @@ fn text_of(second: u64) -> StampText {
     let year = era * 400 + year_of_era + u64::from(month <= 2);
     let mut text = *b"0000-00-00 00:00:00";
     let clock = [second / 3_600 % 24, second / 60 % 60, second % 60];
-    let fields =
-        [(0, 4, year), (5, 2, month), (8, 2, day), (11, 2, clock[0]), (14, 2, clock[1]), (17, 2, clock[2])];
+    let fields = [(0, 4, year), (5, 2, month), (8, 2, day), (11, 2, clock[0]), (14, 2, clock[1]), (17, 2, clock[2])];
     for (start, digits, mut number) in fields {
         for at in (start..start + digits).rev() {
             text[at] = b'0' + (number % 10) as u8;

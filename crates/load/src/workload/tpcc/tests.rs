@@ -45,7 +45,8 @@ struct Watched {
 impl Watched {
     fn note(&self, statement: Statement, values: &[Value<'_>]) -> bool {
         let text = &self.texts[statement.number()];
-        let numbers = values.iter().filter_map(|value| if let Value::Int(number) = value { Some(*number) } else { None });
+        let numbers =
+            values.iter().filter_map(|value| if let Value::Int(number) = value { Some(*number) } else { None });
         self.sent.borrow_mut().push((text.clone(), numbers.collect()));
         let is_spoilt = !self.spoilt.is_empty() && text.starts_with(self.spoilt) && self.spoils.get() > 0;
         self.spoils.set(self.spoils.get() - u32::from(is_spoilt));
@@ -220,7 +221,10 @@ fn an_unknown_item_rolls_back_behind_the_work_of_the_others() {
                 let (outcome, attempt, sent) = bench.run(turn);
                 assert_eq!(outcome, Ok(Outcome::RolledBack));
                 assert_eq!(attempt.other, 2);
-                assert!(sent.iter().any(|(text, _)| text.starts_with("INSERT INTO order_line")), "{form:?} {dialect:?}");
+                assert!(
+                    sent.iter().any(|(text, _)| text.starts_with("INSERT INTO order_line")),
+                    "{form:?} {dialect:?}"
+                );
                 assert_eq!(sent.last().unwrap().0, "ROLLBACK");
             }
         }
@@ -319,7 +323,8 @@ fn lines_of_one_stock_row_take_from_it_one_after_the_other() {
         let (_, _, sent) = bench.run(turn);
         for (_, change) in sent.iter().filter(|(text, _)| text.starts_with("UPDATE stock")) {
             let [left, quantity, lines, remote, w, item] = change[..] else { panic!("{change:?}") };
-            let taking: Vec<i64> = order.lines().iter().filter(|line| line.item == item).map(|line| line.quantity).collect();
+            let taking: Vec<i64> =
+                order.lines().iter().filter(|line| line.item == item).map(|line| line.quantity).collect();
             let expected = taking.iter().fold(50, |stock, taken| super::statements::stock_after(stock, *taken));
             assert_eq!((left, quantity, lines), (expected, taking.iter().sum(), taking.len() as i64));
             assert_eq!((remote, w), (0, 1));
@@ -361,8 +366,10 @@ fn a_deck_is_exact_and_weights_are_met() {
 fn orders_have_the_shares_of_the_sheet() {
     for (warehouses, remote_share, remote_orders) in [(1, 0.0, 0.0), (4, 0.01, 0.0954)] {
         let drawn = draws(&tpcc(warehouses, Form::Rows), 1, 200_000);
-        let orders: Vec<_> =
-            drawn.iter().filter_map(|inputs| if let Inputs::NewOrder(order) = inputs { Some(order) } else { None }).collect();
+        let orders: Vec<_> = drawn
+            .iter()
+            .filter_map(|inputs| if let Inputs::NewOrder(order) = inputs { Some(order) } else { None })
+            .collect();
         let count = orders.len() as u64;
         let lines: Vec<_> = orders.iter().flat_map(|order| order.lines().iter().map(|line| (order.w, line))).collect();
         let invalid = orders.iter().filter(|order| order.lines().iter().any(|line| line.item > ITEMS)).count();
@@ -390,8 +397,10 @@ fn orders_have_the_shares_of_the_sheet() {
 fn payments_have_the_shares_of_the_sheet() {
     for (warehouses, remote_share) in [(1, 0.0), (5, 0.15)] {
         let drawn = draws(&tpcc(warehouses, Form::Rows), 2, 200_000);
-        let payments: Vec<_> =
-            drawn.iter().filter_map(|inputs| if let Inputs::Payment(payment) = inputs { Some(payment) } else { None }).collect();
+        let payments: Vec<_> = drawn
+            .iter()
+            .filter_map(|inputs| if let Inputs::Payment(payment) = inputs { Some(payment) } else { None })
+            .collect();
         let count = payments.len() as u64;
         let remote: Vec<_> = payments.iter().filter(|payment| payment.c_w != payment.w).collect();
         is_share(remote.len() as u64, count, remote_share, "remote payments");
@@ -407,7 +416,8 @@ fn payments_have_the_shares_of_the_sheet() {
         assert!(payments.iter().all(|payment| (100..=500_000).contains(&payment.amount_cents)));
     }
     let drawn = draws(&tpcc(1, Form::Rows), 2, 400_000);
-    let asked = drawn.iter().filter_map(|inputs| if let Inputs::OrderStatus(asked) = inputs { Some(asked) } else { None });
+    let asked =
+        drawn.iter().filter_map(|inputs| if let Inputs::OrderStatus(asked) = inputs { Some(asked) } else { None });
     let by_name = asked.clone().filter(|asked| matches!(asked.customer, Customer::LastName(_))).count();
     is_share(by_name as u64, asked.count() as u64, 0.6, "order-statuses by name");
 }

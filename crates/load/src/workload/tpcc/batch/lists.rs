@@ -218,8 +218,7 @@ impl Lists {
         read(desk, self.sums.of(taken.len()).0, &values[1..], attempt).await?;
         super::attach(desk, taken, |order, rows, row| Ok(order.sum_cents = rows.decimal(row, 1, 2)?))?;
         for order in taken.iter() {
-            let values =
-                [money(order.sum_cents), Value::Int(delivery.w), Value::Int(order.d), Value::Int(order.c)];
+            let values = [money(order.sum_cents), Value::Int(delivery.w), Value::Int(order.d), Value::Int(order.c)];
             write(&mut desk.connection, self.bill, &values, attempt).await?;
         }
         Ok(())
