@@ -117,7 +117,7 @@ impl RowsForm {
                 oldest: sql.one("oldest-order")?,
                 look: sql.optional("look-for-orders")?,
                 take: sql.one("take-order")?,
-                carry: sql.change("carry-order", "customer-of-order", Shown::Before)?,
+                carry: sql.change("carry-order", "customer-of-order", Shown::After)?,
                 lines: sql.one("deliver-lines")?,
                 sum: sql.one("sum-of-lines")?,
                 bill: sql.one("bill-customer")?,

@@ -68,11 +68,7 @@ impl Connection for Watched {
         if self.note(statement, values) {
             return Ok(Answer::default());
         }
-        let mut answer = self.engine.execute(statement, values).await?;
-        if self.texts[statement.number()].starts_with("DELETE FROM new_order WHERE (") {
-            answer.affected = 10;
-        }
-        Ok(answer)
+        self.engine.execute(statement, values).await
     }
 
     async fn fetch(&mut self, statement: Statement, values: &[Value<'_>], rows: &mut Rows) -> Result<Answer, Error> {
