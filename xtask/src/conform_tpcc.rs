@@ -183,7 +183,8 @@ fn run_form(
     sheet.title(&format!(" {form}: {} transactions by {} clients, {rate:.0}/s", tally.ended, options.clients));
     after_run::look(options, &tally, sheet);
     if target.dialect != Dialect::Sqlite {
-        statements::compare_totals(&before, &statements::totals(place)?, &connecting, &tally, sheet);
+        let seen = statements::Seen { before, after: statements::totals(place)?, connecting };
+        statements::compare_totals(form, &seen, &tally, sheet);
     }
     Ok(tally)
 }

@@ -35,7 +35,7 @@ HAVING SUM(k) <> 0
 -- orders
 SELECT w, d, o, COALESCE(o_ol_cnt, 0) - found AS condition_6,
   CASE WHEN o_carrier_id IS NULL THEN delivered ELSE found - delivered END AS condition_7,
-  COALESCE(CASE WHEN remote > 0 THEN o_all_local ELSE 1 - o_all_local END, 0) AS e10
+  CASE WHEN o_id IS NULL OR o_all_local = CASE WHEN remote > 0 THEN 0 ELSE 1 END THEN 0 ELSE 1 END AS e10
 FROM (SELECT ol_w_id AS w, ol_d_id AS d, ol_o_id AS o, COUNT(*) AS found, COUNT(ol_delivery_d) AS delivered,
     COUNT(CASE WHEN ol_supply_w_id <> ol_w_id THEN 1 END) AS remote
     FROM order_line GROUP BY ol_w_id, ol_d_id, ol_o_id) l
