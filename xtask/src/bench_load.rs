@@ -17,7 +17,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Value};
-use load::{Clock, Load, LoadOptions, MonotonicClock, Pacer, Recorder, Seat, Tally, Target, Timeline, Window};
+use load::{
+    Client, Clock, Load, LoadOptions, MonotonicClock, OptionValue, Pacer, Recorder, Seat, Tally, Target, Timeline,
+    Window,
+};
 
 use crate::bench::{done_in_release, loaded_mariadb, median, point_select, warn_if_busy};
 use crate::floor;
@@ -44,13 +47,17 @@ pub fn run(options: &BenchLoad, root: &Path) -> Result<()> {
     }
     warn_if_busy()?;
     let interval = Duration::from_secs(options.seconds.into());
-    let (tally, cpu_ns) = against_nothing(interval)?;
+    let mut client = load::workload::read_write_client(NullConnection { statements: 0 })?;
+    let (tally, cpu_ns) = against_nothing(&mut client, interval)?;
     let per_transaction = cpu_ns as f64 / tally.ended as f64;
     println!(
         "null connection, oltp_read_write: {:.0} transactions/s per core, {per_transaction:.0} ns per transaction, {:.1} ns per statement",
         1e9 / per_transaction,
         per_transaction / STATEMENTS
     );
+    for form in ["rows", "batch"] {
+        tpcc_against_nothing(form, interval)?;
+    }
     let server = loaded_mariadb(root)?;
     by_turns(options, &server.target()?, interval)?;
     server.stop()
@@ -88,9 +95,25 @@ impl Connection for NullConnection {
     }
 }
 
+/// The TPC-C-derived workload, whose rows are read; making up the rows is part of the figure.
+fn tpcc_against_nothing(form: &str, interval: Duration) -> Result<()> {
+    for dialect in [Dialect::MySql, Dialect::Postgres] {
+        let given = [("form".to_owned(), OptionValue::Text(form.to_owned()))].into();
+        let mut client = load::workload::tpcc::client_on(&given, load::workload::tpcc::NullEngine::new(dialect))?;
+        let (tally, cpu_ns) = against_nothing(&mut client, interval)?;
+        let per_transaction = cpu_ns as f64 / tally.ended as f64;
+        println!(
+            "null engine, tpcc in form {form} on {dialect:?}: {:.0} transactions/s per core, {:.1} statements each, {:.1} ns per statement",
+            1e9 / per_transaction,
+            tally.queries() as f64 / tally.ended as f64,
+            cpu_ns as f64 / tally.queries() as f64
+        );
+    }
+    Ok(())
+}
+
 /// One client for `interval`; the tally, with `ended` counted here, and the CPU it took.
-fn against_nothing(interval: Duration) -> Result<(Tally, u64)> {
-    let mut client = load::workload::read_write_client(NullConnection { statements: 0 })?;
+fn against_nothing(client: &mut impl Client, interval: Duration) -> Result<(Tally, u64)> {
     let timeline = Arc::new(Timeline::default());
     let mut seat = Seat {
         client: 0,
@@ -106,7 +129,7 @@ fn against_nothing(interval: Duration) -> Result<(Tally, u64)> {
     let start_ns = seat.clock.now_ns();
     timeline.open_window(Window { start_ns, end_ns: start_ns + interval.as_nanos() as u64 });
     let before_ns = floor::thread_cpu_ns();
-    match pin!(load::drive(&mut client, &mut seat)).poll(&mut TaskContext::from_waker(Waker::noop())) {
+    match pin!(load::drive(client, &mut seat)).poll(&mut TaskContext::from_waker(Waker::noop())) {
         Poll::Ready(ended) => ended?,
         Poll::Pending => bail!("a connection that answers at once made the client wait"),
     }

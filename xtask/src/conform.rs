@@ -13,6 +13,7 @@ mod mariadb;
 mod postgres;
 mod statements;
 mod sysbench;
+mod warehouses;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -104,6 +105,9 @@ pub fn run(options: &Conform, root: &Path) -> Result<()> {
         wrong += bulk::run(&mariadb)?;
         wrong += crowd::run(&mariadb, &postgres)?;
         wrong += equality::run(&mariadb, &postgres)?;
+    }
+    if "tpcc".contains(&options.only) {
+        wrong += warehouses::run(&mariadb, &postgres)?;
     }
     mariadb.stop()?;
     postgres.stop()?;

@@ -11,6 +11,7 @@ mod certificates;
 mod client_cost;
 mod client_programs;
 mod conform;
+mod conform_tpcc;
 mod engines;
 mod floor;
 mod held;
@@ -42,6 +43,8 @@ enum Task {
     Bless,
     /// Compare what our OLTP workloads ask of a server with what sysbench asks of it
     Conform(conform::Conform),
+    /// Hold the TPC-C-derived tables and transactions to their specification, and break them on purpose
+    ConformTpcc(conform_tpcc::ConformTpcc),
     /// Take each server found here from start to stop, and test the driver on real servers
     Engines(engines::Engines),
     /// Run a contender against its twin, which must come out as no difference
@@ -83,6 +86,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Tidy => tidy::tidy(root),
         Task::Bless => bless(root),
         Task::Conform(options) => conform::run(&options, root),
+        Task::ConformTpcc(options) => conform_tpcc::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
         Task::Aa(options) => aa::run(&options, root),
         Task::BenchClient(options) => client_cost::run(&options, root),

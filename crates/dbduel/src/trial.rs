@@ -5,6 +5,7 @@
 //! run's folder but the server's log; keeping the record is the caller's business. What a server of
 //! dbduel's own and a target do differently is in `trial/ground.rs`.
 
+mod crash;
 pub mod dataset;
 mod ground;
 pub mod hosted_tables;
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use jiff::Timestamp;
-use load::{ErrorPolicy, Failure as LoadFailure, Live, Load, LoadOptions, Tally, Workload};
+use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Tally, Workload};
 
 use crate::experiment::{Method, Transport};
 use crate::observe::{Observers, Readings};
@@ -106,22 +107,24 @@ fn measure(
     live: &mut dyn FnMut(Live),
 ) -> Result<(Tally, Readings)> {
     let resident = steps.take("restore", || trial.ground.restore(trial))?;
-    let mut server = steps.take("start", || trial.ground.start(trial))?;
+    let server = steps.take("start", || trial.ground.start(trial))?;
     settings.clone_from(server.effective_settings());
     let subject = server.subject();
     let mut load = steps.take("connect", || {
         make_ready(trial, &server)?;
         Ok(Load::prepare(trial.workload, &server.target(), load_options(trial, &server), trial.interrupted)?)
     })?;
-    steps.take("warm_up", || {
-        load.warm_up(trial.method.warmup, live).map_err(|failure| with_server(failure, &mut server))
-    })?;
+    if let Err(failure) = steps.take("warm_up", || Ok(load.warm_up(trial.method.warmup, live)))? {
+        return Err(crash::explain(trial, server, failure, &load.give_up()));
+    }
     observers.begin(&subject);
     let mut readings = Readings::default();
-    let tally = steps.take("measure", || {
-        let measured = load.measure(Some(trial.method.duration), live, &mut || readings = observers.end(&subject));
-        measured.whole().map_err(|failure| with_server(failure, &mut server))
+    let Measured { tally, failure } = steps.take("measure", || {
+        Ok(load.measure(Some(trial.method.duration), live, &mut || readings = observers.end(&subject)))
     })?;
+    if let Some(failure) = failure {
+        return Err(crash::explain(trial, server, failure, &tally));
+    }
     readings.values.extend(resident.map(|share| ("data_resident_share".to_owned(), share)));
     steps.take("check", || check(trial, &server, Some(&tally)))?;
     steps.take("stop", || server.stop())?;
@@ -155,14 +158,6 @@ fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
         interval_max: trial.method.duration,
         drain_max: DRAIN_MAX,
         ..LoadOptions::default()
-    }
-}
-
-/// When clients lose their server, why it went is the better half of the message.
-fn with_server(failure: LoadFailure, server: &mut Running) -> anyhow::Error {
-    match server.check_alive() {
-        Ok(()) => failure.into(),
-        Err(gone) => gone.context(failure.to_string()),
     }
 }
 

@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::transport::complete;
-use crate::{AnyConnection, Closer, Connection, Dialect, Endpoint, Error, Login, Statement, Value};
+use crate::{AnyConnection, Closer, Connection, Dialect, Endpoint, Error, Login, Part, Rows, Statement, Value};
 
 /// Takes one row at a time; what a generator of rows is given.
 pub type RowSink<'a> = dyn FnMut(&[Value<'_>]) -> Result<(), Error> + 'a;
 
 pub struct Admin {
     connection: AnyConnection,
-    /// Statements of bulk loads by their text, so that a load in many parts prepares them once.
+    /// Statements of bulk loads by their text, so that a load in many parts prepares them once; few, because
+    /// their numbers of rows are powers of two.
     prepared: HashMap<String, Statement>,
 }
 
@@ -58,6 +59,30 @@ impl Admin {
         }
     }
 
+    /// Shows the rows of one query, one at a time and as row 0: for answers that memory should not hold.
+    pub fn each_row(&mut self, sql: &str, on_row: &mut dyn FnMut(&Rows)) -> Result<(), Error> {
+        let mut one = Rows::default();
+        let mut show = |is_row: bool, one: &mut Rows| {
+            if is_row {
+                on_row(one);
+                one.clear();
+            }
+        };
+        match &mut self.connection {
+            AnyConnection::MySql(connection) => connection.each_part(sql, &mut |part| {
+                one.take_mysql(part, false)?;
+                show(matches!(part, Part::Row(_)), &mut one);
+                Ok(())
+            }),
+            AnyConnection::Postgres(connection) => connection.each_part(sql, &mut |part| {
+                one.take_postgres(part)?;
+                show(matches!(part, Part::Row(_)), &mut one);
+                Ok(())
+            }),
+            AnyConnection::Sqlite(connection) => connection.each_row(sql, on_row),
+        }
+    }
+
     /// The first column of the first row, where there is one.
     pub fn value(&mut self, sql: &str) -> Result<Option<String>, Error> {
         Ok(self.rows(sql)?.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
@@ -89,7 +114,7 @@ impl Admin {
         columns: &[&str],
         give: &mut dyn FnMut(&mut RowSink<'_>) -> Result<(), Error>,
     ) -> Result<u64, Error> {
-        let rows_max = ROWS_PER_INSERT.min(PARAMETERS_MAX / columns.len());
+        let rows_max = ROWS_PER_INSERT.min(power_of_two_up_to(PARAMETERS_MAX / columns.len()));
         let (mut batch, mut count) = (Batch::default(), 0);
         self.run("BEGIN")?;
         give(&mut |row| {
@@ -104,33 +129,45 @@ impl Admin {
         Ok(count)
     }
 
-    /// Sends the rows of a batch in one statement, and empties it.
+    /// Sends the rows of a batch and empties it: in one statement, or, where they are no power of two, in a
+    /// few. A statement for each possible number of rows would fill the server's memory.
     fn insert(&mut self, table: &str, columns: &[&str], batch: &mut Batch) -> Result<u64, Error> {
-        if batch.rows == 0 {
-            return Ok(0);
+        let parameters = batch.parameters();
+        let mut rest = parameters.as_slice();
+        while !rest.is_empty() {
+            let rows = power_of_two_up_to(rest.len() / columns.len());
+            let statement = self.insert_statement(table, columns, rows)?;
+            let (sent, left) = rest.split_at(rows * columns.len());
+            complete(self.connection.execute(statement, sent))?;
+            rest = left;
         }
-        let row = format!("({})", vec!["?"; columns.len()].join(","));
-        let rows = vec![row; batch.rows].join(",");
-        let sql = format!("INSERT INTO {table} ({}) VALUES {rows}", columns.join(", "));
-        let statement = match self.prepared.get(&sql) {
-            Some(statement) => *statement,
-            None => {
-                let statement = self.connection.prepare(&sql)?;
-                self.prepared.insert(sql, statement);
-                statement
-            }
-        };
-        complete(self.connection.execute(statement, &batch.parameters()))?;
         let rows = batch.rows as u64;
         batch.clear();
         Ok(rows)
     }
+
+    fn insert_statement(&mut self, table: &str, columns: &[&str], rows: usize) -> Result<Statement, Error> {
+        let row = format!("({})", vec!["?"; columns.len()].join(","));
+        let rows = vec![row; rows].join(",");
+        let sql = format!("INSERT INTO {table} ({}) VALUES {rows}", columns.join(", "));
+        if let Some(statement) = self.prepared.get(&sql) {
+            return Ok(*statement);
+        }
+        let statement = self.connection.prepare(&sql)?;
+        self.prepared.insert(sql, statement);
+        Ok(statement)
+    }
 }
 
 /// Rows of one INSERT, so that rows of up to 1,000 bytes make half the packet that the oldest servers take.
-const ROWS_PER_INSERT: usize = 500;
+const ROWS_PER_INSERT: usize = 512;
 /// Parameters of one statement that every server takes; SQLite's limit is the lowest.
 const PARAMETERS_MAX: usize = 30_000;
+
+/// The largest power of two that is no larger than `number`, which is not 0.
+fn power_of_two_up_to(number: usize) -> usize {
+    1 << number.ilog2()
+}
 
 /// Values that wait to be sent together.
 #[derive(Default)]
@@ -180,5 +217,45 @@ impl Batch {
         self.values.clear();
         self.text.clear();
         self.rows = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_any_number_arrive_by_few_statements() {
+        let endpoint = Endpoint::File(":memory:".into());
+        let login = Login::default();
+        let mut admin = Admin::connect(Dialect::Sqlite, &endpoint, &login, Duration::from_secs(1)).unwrap();
+        admin.run("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)").unwrap();
+        let mut next = 0;
+        for count in (0..40).chain([511, 512, 513, 1500]) {
+            let loaded = admin.load("t", &["a", "b"], &mut |sink| {
+                (0..count).try_for_each(|_| {
+                    next += 1;
+                    sink(&[Value::Int(next), Value::Text(b"x")])
+                })
+            });
+            assert_eq!(loaded, Ok(count));
+        }
+        assert_eq!(admin.value("SELECT COUNT(*) FROM t").unwrap(), Some(next.to_string()));
+        assert_eq!(admin.prepared.len(), 10, "1, 2, 4 to 512 rows");
+    }
+
+    #[test]
+    fn rows_are_shown_one_by_one() {
+        let endpoint = Endpoint::File(":memory:".into());
+        let mut admin = Admin::connect(Dialect::Sqlite, &endpoint, &Login::default(), Duration::from_secs(1)).unwrap();
+        let mut seen = Vec::new();
+        let sql = "SELECT 1, NULL, 'a' UNION ALL SELECT 2, 'b', NULL";
+        admin
+            .each_row(sql, &mut |row| {
+                assert_eq!(row.len(), 1);
+                seen.push((row.int(0, 0).unwrap(), row.text(0, 1).to_vec(), row.text(0, 2).to_vec()));
+            })
+            .unwrap();
+        assert_eq!(seen, [(1, Vec::new(), b"a".to_vec()), (2, b"b".to_vec(), Vec::new())]);
     }
 }

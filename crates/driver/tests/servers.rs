@@ -10,7 +10,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use driver::{
-    Admin, Answer, AnyConnection, Connection, Dialect, Endpoint, Error, Login, Reactor, Ready, Secret, Tls, Value,
+    Admin, Answer, AnyConnection, Cell, Code, Connection, Dialect, Endpoint, Error, Login, Reactor, Ready, Rows,
+    Secret, Tls, Value,
 };
 
 const LIMIT: Duration = Duration::from_secs(20);
@@ -383,6 +384,28 @@ mod mysql {
     fn a_server_that_does_not_encrypt_gets_no_password() {
         check_no_tls(DIALECT);
     }
+
+    /// An error behind results must not be lost among them, nor the call after it.
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn a_call_gives_the_rows_of_all_its_results_and_the_error_behind_them() {
+        let mut session = connection(DIALECT);
+        query(&mut session, "DROP PROCEDURE IF EXISTS results").unwrap();
+        let make = "CREATE PROCEDURE results(p INT) BEGIN SELECT 1.50, 'one'; SELECT p; \
+                    IF p = 0 THEN INSERT INTO no_such_table VALUES (1); END IF; END";
+        query(&mut session, make).unwrap();
+        let call = session.prepare("CALL results(?)").unwrap();
+        let mut rows = Rows::default();
+        for _ in 0..2 {
+            let answer = complete(session.fetch(call, &[Value::Int(7)], &mut rows)).unwrap();
+            assert_eq!((answer.rows, rows.len()), (2, 2));
+            assert_eq!((rows.decimal(0, 0, 2), rows.text(0, 1)), (Ok(150), b"one".as_slice()));
+            assert_eq!((rows.cell(1, 0), rows.cell(1, 1)), (Some(Cell::Int(7)), None));
+            let failed = complete(session.fetch(call, &[Value::Int(0)], &mut rows));
+            assert!(matches!(&failed, Err(Error::Refused { code, .. }) if code.as_str() == "1146"), "{failed:?}");
+        }
+        query(&mut session, "DROP PROCEDURE results").unwrap();
+    }
 }
 
 mod postgres {
@@ -469,6 +492,26 @@ mod postgres {
     #[ignore = "needs a server: cargo xtask engines"]
     fn a_server_that_does_not_encrypt_gets_no_password() {
         check_no_tls(DIALECT);
+    }
+
+    /// Without a text there is nothing to allocate for an error that belongs to normal life.
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn an_exception_of_a_function_comes_with_its_own_code_and_no_text() {
+        let mut session = connection(DIALECT);
+        query(&mut session, "DROP FUNCTION IF EXISTS raises(integer)").unwrap();
+        let make = "CREATE FUNCTION raises(p integer) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN \
+                    IF p = 0 THEN RAISE EXCEPTION USING ERRCODE = 'TPC01', MESSAGE = ''; END IF; RETURN p; END $$";
+        query(&mut session, make).unwrap();
+        let call = session.prepare("SELECT * FROM raises($1)").unwrap();
+        let mut rows = Rows::default();
+        for _ in 0..2 {
+            let raised = complete(session.fetch(call, &[Value::Int(0)], &mut rows));
+            assert_eq!(raised, Err(Error::Refused { code: Code::new(b"TPC01"), message: String::new() }));
+            complete(session.fetch(call, &[Value::Int(7)], &mut rows)).unwrap();
+            assert_eq!(rows.int(0, 0), Ok(7));
+        }
+        query(&mut session, "DROP FUNCTION raises(integer)").unwrap();
     }
 }
 

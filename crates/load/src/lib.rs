@@ -6,6 +6,7 @@
 //! nothing of engines, experiments or reports.
 
 mod board;
+mod checksum;
 mod clock;
 mod histogram;
 mod load;
@@ -19,6 +20,7 @@ mod worker;
 pub mod workload;
 
 pub use board::{Board, Reading};
+pub use checksum::Checksum;
 pub use clock::{Clock, MonotonicClock};
 pub use histogram::Histogram;
 pub use load::{Failure, Live, Load, LoadOptions, Measured, Target};
@@ -31,5 +33,5 @@ pub use timeline::{Timeline, Window};
 pub use worker::drive;
 pub use workload::{
     ARRIVALS, Attempt, Client, Fatal, OptionError, OptionSpec, OptionValue, Options, Outcome, Seat, Table, Turn,
-    WORKLOADS, Workload, WorkloadKind, workload_kind,
+    WORKLOADS, Witness, Workload, WorkloadKind, workload_kind,
 };

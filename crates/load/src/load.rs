@@ -221,6 +221,13 @@ impl<'a> Load<'a> {
         self.watch(start_ns, Some(start_ns + warmup.as_nanos() as u64), live).map(drop)
     }
 
+    /// Ends a load that failed before its interval, and returns what its clients had counted until then.
+    pub fn give_up(mut self) -> Tally {
+        // It has failed already; that the last answers are missing too is no news.
+        let _ = self.drain(monotonic_ns(), true);
+        Tally { clients: self.options.clients, ..std::mem::take(&mut self.tally) }
+    }
+
     /// Lets the clients go, unless they run already.
     fn start(&mut self, start_ns: u64) {
         if std::mem::replace(&mut self.started, true) {

@@ -48,14 +48,17 @@ impl Loader<'_> {
         let tables = workload.tables(self.target.dialect);
         let mut session = self.connect()?;
         tables.iter().flat_map(|table| &table.create).try_for_each(|sql| session.run(sql).map(drop))?;
+        drop(session);
         let load = |session: &mut Admin, part: Part| {
             load_part(workload, data_seed, session, &tables[part.table], part.table, part.units)
         };
         self.in_parallel(parts(&tables, false), progress, load)?;
         self.in_parallel(tables.iter(), &mut |_| (), |session, table| finish(session, table).map(|()| 0))?;
-        // One after the other: they lock each other's tables.
-        tables.iter().flat_map(|table| &table.link).try_for_each(|sql| session.run(sql).map(drop))?;
-        parts(&tables, true).try_for_each(|part| load(&mut session, part).map(drop))
+        // By one session, one after the other: they lock each other's tables, and what seals comes last.
+        self.in_parallel(std::iter::once(()), &mut |_| (), |session, ()| {
+            tables.iter().flat_map(|table| &table.link).try_for_each(|sql| session.run(sql).map(drop))?;
+            parts(&tables, true).try_for_each(|part| load(session, part).map(drop)).map(|()| 0)
+        })
     }
 
     fn connect(&self) -> Result<Admin, Error> {

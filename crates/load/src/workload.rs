@@ -142,12 +142,17 @@ pub trait Workload: Send + Sync {
     /// Looks for wrong data, before a run or after one; each line is a violation, with the query that
     /// shows it. `ran` is what the clients counted since the tables were loaded, where that is known.
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error>;
-    /// What became of the transactions that a server had acknowledged before it was killed, in words, now
-    /// that it runs again on the same files. None where the tables cannot tell.
-    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<Option<String>, Error> {
-        let _ = (admin, ran);
-        Ok(None)
+    /// Itself, where its tables tell which transactions were committed.
+    fn witness(&self) -> Option<&dyn Witness> {
+        None
     }
+}
+
+/// A workload whose tables tell which transactions were committed.
+pub trait Witness {
+    /// What became of the transactions that a server had acknowledged before it was killed, in words, now
+    /// that it runs again on the same files.
+    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<String, Error>;
 }
 
 /// A row of a sysbench table with its secondary index and the pages' free space.

@@ -395,3 +395,66 @@ fn no_script_allocates_while_it_runs() {
         check("oltp", vec![text("mode", "nontrx"), text("nontrx_mode", kind)]);
     }
 }
+
+/// Rows are read there, so they have to find room; what the first transactions made is enough for the rest.
+#[test]
+fn no_form_of_tpcc_allocates_while_it_runs() {
+    let text = |key: &str, word: &str| (key.to_owned(), load::OptionValue::Text(word.to_owned()));
+    for form in ["rows", "batch"] {
+        for dialect in [Dialect::MySql, Dialect::Postgres, Dialect::Sqlite] {
+            let given = [text("form", form), text("delivery", "per-district"), text("pacing", "spec")].into();
+            let engine = load::workload::tpcc::NullEngine::new(dialect);
+            let mut client = load::workload::tpcc::client_on(&given, engine).unwrap();
+            let mut run = |numbers: std::ops::Range<u64>| {
+                for number in numbers {
+                    let turn = Turn { series: 0, number, retry: number % 2 };
+                    client.pause_ns(turn);
+                    complete(client.attempt(turn, &mut Attempt::default())).unwrap();
+                }
+            };
+            run(0..200);
+            let before = ALLOCATIONS.with(Cell::get);
+            run(200..1_000);
+            assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "allocations of {form} on {dialect:?}");
+        }
+    }
+}
+
+#[test]
+fn a_client_decides_how_long_it_waits_for_another_try_and_when_it_gives_up() {
+    /// Two waits of a second, and then no other try.
+    struct Patient<F>(Server<F>);
+
+    impl<F: FnMut(u64, Turn, &mut Attempt) -> (u64, Result<Outcome, Error>)> Client for Patient<F> {
+        type Connection = Line;
+
+        async fn attempt(&mut self, turn: Turn, attempt: &mut Attempt) -> Result<Outcome, Error> {
+            self.0.attempt(turn, attempt).await
+        }
+
+        async fn roll_back(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
+            self.0.roll_back(attempt).await
+        }
+
+        fn retry_pause_ns(&mut self, turn: Turn) -> Option<u64> {
+            (turn.retry < 3).then_some(SECOND)
+        }
+
+        fn connection(&mut self) -> &mut Line {
+            self.0.connection()
+        }
+    }
+
+    let clock = VirtualClock::default();
+    let mut seat = seat(clock.clone(), Pacer::Closed, ErrorPolicy::default(), 8 * SECOND);
+    let never = |_: u64, _: Turn, _: &mut Attempt| (500 * MILLISECOND, Err(DEADLOCK()));
+    let server = Server { clock, answer: never, line: Line::default(), seen: Vec::new(), rolled_back: 0 };
+    let mut client = Patient(server);
+    complete(drive(&mut client, &mut seat)).unwrap();
+    let tally = seat.recorder.take().finish();
+    // Three tries of half a second and two waits of a second each; the third transaction runs out of time.
+    let tries: Vec<_> = client.0.seen.iter().map(|turn| (turn.number, turn.retry)).collect();
+    assert_eq!(tries[..6], [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
+    assert_eq!((tally.failed, tally.due, tally.committed), (3, 3, 0));
+    assert_eq!(tries.len(), 7, "a wait that ends behind the interval is no try: {tries:?}");
+}

@@ -50,7 +50,7 @@ pub fn run(mariadb: &Held, postgres: &Held) -> Result<usize> {
     Ok(wrong)
 }
 
-fn sqlite(folder: &std::path::Path) -> Target {
+pub fn sqlite(folder: &std::path::Path) -> Target {
     let login =
         Login { user: String::new(), password: None, database: None, on_connect: Vec::new(), ..Login::default() };
     Target { dialect: Dialect::Sqlite, endpoint: Endpoint::File(folder.join("equality.db")), login }

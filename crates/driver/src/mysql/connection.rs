@@ -243,27 +243,40 @@ impl MySqlConnection {
         }
     }
 
-    /// Rows of a text query, for administration.
-    pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+    /// Shows the parts of a text query's answer, for administration.
+    pub(crate) fn each_part(
+        &mut self,
+        sql: &str,
+        take: &mut dyn FnMut(Part<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         put_query(self.transport.outbox(), sql);
         self.transport.send()?;
         let mut parser = AnswerParser::default();
-        let mut rows = Vec::new();
         let mut broken = None;
         loop {
             complete(self.transport.fill())?;
-            let mut on_part = |part: Part<'_>| match part {
-                Part::Row(payload) => match packet::text_row(payload) {
-                    Ok(row) => rows.push(row),
-                    Err(error) => broken = Some(error),
-                },
-                Part::Result | Part::Column(_) => {}
+            let mut on_part = |part: Part<'_>| {
+                if let Err(error) = take(part) {
+                    broken.get_or_insert(error);
+                }
             };
             match self.step(&mut parser, Some(&mut on_part))? {
                 Step::More => {}
-                Step::Done(_) => return broken.map_or(Ok(rows), Err),
+                Step::Done(_) => return broken.map_or(Ok(()), Err),
             }
         }
+    }
+
+    /// Rows of a text query.
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+        let mut rows = Vec::new();
+        self.each_part(sql, &mut |part| {
+            if let Part::Row(payload) = part {
+                rows.push(packet::text_row(payload)?);
+            }
+            Ok(())
+        })?;
+        Ok(rows)
     }
 
     /// Reads one answer with its values.

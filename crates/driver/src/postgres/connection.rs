@@ -206,28 +206,41 @@ impl PostgresConnection {
         }
     }
 
-    /// Rows of a simple query, for administration.
-    pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+    /// Shows the parts of a simple query's answer, for administration.
+    pub(crate) fn each_part(
+        &mut self,
+        sql: &str,
+        take: &mut dyn FnMut(Part<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         put_query(self.transport.outbox(), sql);
         self.transport.send()?;
         let mut parser = AnswerParser::default();
-        let mut rows = Vec::new();
         let mut broken = None;
         loop {
             complete(self.transport.fill())?;
-            let mut on_part = |part: Part<'_>| match part {
-                Part::Row(body) => match message::text_row(body) {
-                    Ok(row) => rows.push(row),
-                    Err(error) => broken = Some(error),
-                },
-                Part::Result | Part::Column(_) => {}
+            let mut on_part = |part: Part<'_>| {
+                if let Err(error) = take(part) {
+                    broken.get_or_insert(error);
+                }
             };
             match step(&mut self.transport, &mut parser, Some(&mut on_part))? {
                 Step::More => {}
-                Step::Done(_) => return broken.map_or(Ok(rows), Err),
+                Step::Done(_) => return broken.map_or(Ok(()), Err),
                 Step::WantsRows => return Err(protocol("the server asked for rows nobody offered")),
             }
         }
+    }
+
+    /// Rows of a simple query.
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+        let mut rows = Vec::new();
+        self.each_part(sql, &mut |part| {
+            if let Part::Row(body) = part {
+                rows.push(message::text_row(body)?);
+            }
+            Ok(())
+        })?;
+        Ok(rows)
     }
 
     /// Bind, Execute and Sync in one write; parameters as text, results in binary, as sysbench asks, or as

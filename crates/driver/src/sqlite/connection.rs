@@ -69,6 +69,19 @@ impl SqliteConnection {
         Ok(rows)
     }
 
+    /// Shows the rows of a query, one by one.
+    pub(crate) fn each_row(&self, sql: &str, on_row: &mut dyn FnMut(&Rows)) -> Result<(), Error> {
+        let mut statement = self.connection.prepare(sql).map_err(typed)?;
+        let mut found = statement.query([]).map_err(typed)?;
+        let mut one = Rows::default();
+        while let Some(row) = found.next().map_err(typed)? {
+            one.clear();
+            keep(row, &mut one)?;
+            on_row(&one);
+        }
+        Ok(())
+    }
+
     fn add(&mut self, sql: &str) -> Result<Statement, Error> {
         let statement = self.connection.prepare(sql).map_err(typed)?;
         // SAFETY: the statement borrows the boxed connection, which neither moves nor ends before

@@ -10,6 +10,7 @@ mod check;
 mod client;
 mod inputs;
 mod meta;
+mod null;
 mod options;
 mod pacing;
 mod population;
@@ -29,11 +30,12 @@ use std::sync::Arc;
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 
 use self::client::TpccClient;
-pub use self::client::client_on;
+pub use self::client::{COUNT_NAMES, client_on};
+pub use self::null::NullEngine;
 use self::options::{Delivery, Form, Home, Mix, Pacing};
 use crate::policy::Ignored;
 use crate::recorder::Tally;
-use crate::workload::{ClientFuture, OptionError, Options, Seat, Table, Workload, WorkloadKind};
+use crate::workload::{ClientFuture, OptionError, Options, Seat, Table, Witness, Workload, WorkloadKind};
 
 pub const TPCC: WorkloadKind = WorkloadKind {
     name: "tpcc",
@@ -149,7 +151,13 @@ impl Workload for Tpcc {
         check::check(self, admin, ran)
     }
 
-    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<Option<String>, Error> {
-        check::after_crash(self, admin, ran).map(Some)
+    fn witness(&self) -> Option<&dyn Witness> {
+        Some(self)
+    }
+}
+
+impl Witness for Tpcc {
+    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<String, Error> {
+        check::after_crash(self, admin, ran)
     }
 }

@@ -26,38 +26,52 @@ FROM (SELECT o_w_id AS w, o_d_id AS d, SUM(o_ol_cnt) AS k FROM orders GROUP BY o
   UNION ALL SELECT ol_w_id, ol_d_id, -COUNT(*) FROM order_line GROUP BY ol_w_id, ol_d_id) u
 GROUP BY w, d
 HAVING SUM(k) <> 0
--- orders
-SELECT w, d, o, SUM(undelivered) - SUM(waiting) AS condition_5, SUM(lines_said) - SUM(lines_found) AS condition_6,
-  CASE WHEN SUM(undelivered) > 0 THEN SUM(lines_found) - SUM(lines_open) ELSE SUM(lines_open) END AS condition_7,
-  CASE WHEN SUM(lines_remote) > 0 THEN SUM(all_local) ELSE SUM(known) - SUM(all_local) END AS e10
-FROM (SELECT o_w_id AS w, o_d_id AS d, o_id AS o, 1 AS known,
-    CASE WHEN o_carrier_id IS NULL THEN 1 ELSE 0 END AS undelivered, 0 AS waiting,
-    o_ol_cnt AS lines_said, 0 AS lines_found, 0 AS lines_open, 0 AS lines_remote, o_all_local AS all_local FROM orders
-  UNION ALL SELECT no_w_id, no_d_id, no_o_id, 0, 0, 1, 0, 0, 0, 0, 0 FROM new_order
-  UNION ALL SELECT ol_w_id, ol_d_id, ol_o_id, 0, 0, 0, 0, COUNT(*),
-    SUM(CASE WHEN ol_delivery_d IS NULL THEN 1 ELSE 0 END),
-    SUM(CASE WHEN ol_supply_w_id <> ol_w_id THEN 1 ELSE 0 END), 0
-    FROM order_line GROUP BY ol_w_id, ol_d_id, ol_o_id) u
+-- waiting
+SELECT w, d, o, SUM(k) AS condition_5
+FROM (SELECT o_w_id AS w, o_d_id AS d, o_id AS o, 1 AS k FROM orders WHERE o_carrier_id IS NULL
+  UNION ALL SELECT no_w_id, no_d_id, no_o_id, -1 FROM new_order) u
 GROUP BY w, d, o
-HAVING SUM(undelivered) <> SUM(waiting) OR SUM(lines_said) <> SUM(lines_found)
-  OR CASE WHEN SUM(undelivered) > 0 THEN SUM(lines_found) - SUM(lines_open) ELSE SUM(lines_open) END <> 0
-  OR CASE WHEN SUM(lines_remote) > 0 THEN SUM(all_local) ELSE SUM(known) - SUM(all_local) END <> 0
+HAVING SUM(k) <> 0
+-- orders
+SELECT w, d, o, COALESCE(o_ol_cnt, 0) - found AS condition_6,
+  CASE WHEN o_carrier_id IS NULL THEN delivered ELSE found - delivered END AS condition_7,
+  COALESCE(CASE WHEN remote > 0 THEN o_all_local ELSE 1 - o_all_local END, 0) AS e10
+FROM (SELECT ol_w_id AS w, ol_d_id AS d, ol_o_id AS o, COUNT(*) AS found, COUNT(ol_delivery_d) AS delivered,
+    COUNT(CASE WHEN ol_supply_w_id <> ol_w_id THEN 1 END) AS remote
+    FROM order_line GROUP BY ol_w_id, ol_d_id, ol_o_id) l
+  LEFT JOIN orders ON o_w_id = w AND o_d_id = d AND o_id = o
+WHERE o_id IS NULL OR o_ol_cnt <> found
+  OR delivered <> CASE WHEN o_carrier_id IS NULL THEN 0 ELSE found END
+  OR o_all_local <> CASE WHEN remote > 0 THEN 0 ELSE 1 END
 -- customers
-SELECT w, d, c, SUM(balance) + SUM(paid) - SUM(delivered) AS condition_10,
-  SUM(balance) + SUM(ytd) - SUM(delivered) AS condition_12, SUM(payments) AS e5, SUM(deliveries) AS e6,
-  SUM(ytd) - SUM(paid) AS e9
-FROM (SELECT c_w_id AS w, c_d_id AS d, c_id AS c, c_balance AS balance, c_ytd_payment AS ytd, 0 AS paid,
-    0 AS delivered, c_payment_cnt AS payments, c_delivery_cnt AS deliveries FROM customer
-  UNION ALL SELECT h_c_w_id, h_c_d_id, h_c_id, 0, 0, SUM(h_amount), 0, -COUNT(*), 0
-    FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id
-  UNION ALL SELECT o_w_id, o_d_id, o_c_id, 0, 0, 0, SUM(ol_amount), 0, 0
+SELECT w, d, c, SUM(k) AS condition_12
+FROM (SELECT c_w_id AS w, c_d_id AS d, c_id AS c, c_balance + c_ytd_payment AS k FROM customer
+  UNION ALL SELECT o_w_id, o_d_id, o_c_id, -SUM(ol_amount)
     FROM orders JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
-    WHERE ol_delivery_d IS NOT NULL GROUP BY o_w_id, o_d_id, o_c_id
-  UNION ALL SELECT o_w_id, o_d_id, o_c_id, 0, 0, 0, 0, 0, -COUNT(*)
-    FROM orders WHERE o_id > {delivered} AND o_carrier_id IS NOT NULL GROUP BY o_w_id, o_d_id, o_c_id) u
+    WHERE ol_delivery_d IS NOT NULL GROUP BY o_w_id, o_d_id, o_c_id) u
 GROUP BY w, d, c
-HAVING SUM(balance) + SUM(paid) <> SUM(delivered) OR SUM(balance) + SUM(ytd) <> SUM(delivered)
-  OR SUM(payments) <> 0 OR SUM(deliveries) <> 0 OR SUM(ytd) <> SUM(paid)
+HAVING SUM(k) <> 0
+-- deliveries
+SELECT w, d, c, SUM(k) AS e6
+FROM (SELECT c_w_id AS w, c_d_id AS d, c_id AS c, c_delivery_cnt AS k FROM customer WHERE c_delivery_cnt <> 0
+  UNION ALL SELECT o_w_id, o_d_id, o_c_id, -1 FROM orders WHERE o_id > {delivered} AND o_carrier_id IS NOT NULL) u
+GROUP BY w, d, c
+HAVING SUM(k) <> 0
+-- payments
+SELECT w, d, c, SUM(times) AS e5, SUM(paid) AS e9
+FROM (SELECT c_w_id AS w, c_d_id AS d, c_id AS c, c_payment_cnt AS times, c_ytd_payment AS paid FROM customer
+  UNION ALL SELECT h_c_w_id, h_c_d_id, h_c_id, -1, -h_amount FROM history) u
+GROUP BY w, d, c
+HAVING SUM(times) <> 0 OR SUM(paid) <> 0
+-- balances
+SELECT w, d, c, SUM(k) AS condition_10
+FROM (SELECT c_w_id AS w, c_d_id AS d, c_id AS c, c_balance AS k FROM customer
+  UNION ALL SELECT h_c_w_id, h_c_d_id, h_c_id, h_amount FROM history
+  UNION ALL SELECT o_w_id, o_d_id, o_c_id, -SUM(ol_amount)
+    FROM orders JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
+    WHERE ol_delivery_d IS NOT NULL GROUP BY o_w_id, o_d_id, o_c_id) u
+GROUP BY w, d, c
+HAVING SUM(k) <> 0
 -- stock
 SELECT w, i, SUM(orders) AS e1, SUM(ytd) AS e2, SUM(remote) AS e3, SUM(outside) AS e4
 FROM (SELECT s_w_id AS w, s_i_id AS i, s_order_cnt AS orders, s_ytd AS ytd, s_remote_cnt AS remote,

@@ -50,7 +50,7 @@ fn compare(found: &[Option<i64>], expected: [i64; 4]) -> Result<(), String> {
     if warehouses != expected[1] {
         let expected = expected[1];
         return Err(format!(
-            "the tables have {warehouses} warehouses and not {expected}: run with warehouses = {warehouses}, or {AGAIN}"
+            "the tables were loaded with warehouses = {warehouses} and not {expected}: give the same number, or {AGAIN}"
         ));
     }
     if (seed, c_last) != (expected[2], expected[3]) {
@@ -78,7 +78,7 @@ mod tests {
             assert!(said.contains(words) && said.contains("dbduel prepare tpcc"), "{said}");
         };
         check(&[2, 5, -1, 77], "format 2, made by another dbduel, and not 1");
-        check(&[1, 10, -1, 77], "10 warehouses and not 5");
+        check(&[1, 10, -1, 77], "warehouses = 10 and not 5");
         check(&[1, 5, 3, 77], "seed 3 and not 18446744073709551615");
         check(&[1, 5, -1, 78], "drawn from the seed");
         check(&[], "did not come to its end");

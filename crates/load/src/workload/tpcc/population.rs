@@ -213,3 +213,6 @@ fn order_line([w, d, o, number]: [i64; 4], rng: &mut Rng, sink: &mut RowSink<'_>
     let [o, d, w, number, item] = [o, d, w, number, item].map(Value::Int);
     sink(&[o, d, w, number, item, w, delivered, Value::Int(5), cents(amount), Value::Text(&info)])
 }
+
+#[cfg(test)]
+mod tests;

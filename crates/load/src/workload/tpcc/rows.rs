@@ -17,12 +17,12 @@ use super::options;
 use super::random::DISTRICTS;
 use super::stamp::StampText;
 use super::statements::{
-    Brackets, C_DATA_BYTES, Change, Preparer, REREADS_MAX, Shown, Text, history_data, is_original, middle, missing,
+    Brackets, Buffer, C_DATA_BYTES, Change, Preparer, REREADS_MAX, Shown, history_data, is_original, middle, missing,
     money, order_total, outrun, payment_note, read, read_row, stock_after, write,
 };
 use crate::workload::{Attempt, Outcome};
 
-const FILE: &str = include_str!("rows.sql");
+pub const FILE: &str = include_str!("rows.sql");
 
 pub struct RowsForm {
     brackets: Brackets,
@@ -208,7 +208,7 @@ impl RowsForm {
         let statements = &self.pay;
         self.brackets.begin_write(desk, attempt).await?;
         statements.warehouse.run(desk, &[amount, w], 1, attempt).await?;
-        let mut names = Text::<10>::default();
+        let mut names = Buffer::<10>::default();
         names.push(desk.rows.text(0, 0));
         statements.district.run(desk, &[amount, w, d], 2, attempt).await?;
         let history = history_data(names.as_bytes(), desk.rows.text(0, 0));
@@ -220,7 +220,7 @@ impl RowsForm {
         let balance = desk.rows.decimal(0, 1, 2)? - payment.amount_cents;
         if is_bad {
             read_row(desk, statements.customer_data, &key, attempt).await?;
-            let mut data = Text::<C_DATA_BYTES>::default();
+            let mut data = Buffer::<C_DATA_BYTES>::default();
             data.push(payment_note(payment, c_id).as_bytes());
             data.push(desk.rows.text(0, 0));
             let values = [amount, amount, data.value(), key[0], key[1], key[2]];

@@ -30,6 +30,7 @@ pub const RELATIONS: [Relation; 10] = [
     Relation::Meta,
 ];
 
+/// Each has a random stream by its place here, so another order would make other rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     OrderLine,

@@ -43,6 +43,14 @@ impl<'a, C: Connection> Preparer<'a, C> {
         Ok(Change { change: self.one(change)?, show: self.optional(show)?, when })
     }
 
+    /// One statement for each number of pieces: `{, |?}` in the text is so many `?` with commas between.
+    pub fn by_count(&mut self, name: &str, counts: std::ops::RangeInclusive<usize>) -> Result<ByCount, Error> {
+        let text = self.text(name);
+        let least = *counts.start();
+        let statements = counts.map(|count| self.sql(&repeat(text, count))).collect::<Result<_, _>>()?;
+        Ok(ByCount { least, statements })
+    }
+
     /// One statement per district, which chooses the column of stock that an order there prints.
     pub fn by_district(&mut self, name: &str) -> Result<Vec<Statement>, Error> {
         let text = self.text(name);
@@ -57,6 +65,34 @@ impl<'a, C: Connection> Preparer<'a, C> {
             roll_back: self.sql("ROLLBACK")?,
         })
     }
+}
+
+/// Statements of one text, by how many pieces it has.
+#[derive(Debug)]
+pub struct ByCount {
+    least: usize,
+    statements: Vec<Statement>,
+}
+
+impl ByCount {
+    /// The statement for so many pieces, or for the least number there is, and that number.
+    pub fn of(&self, count: usize) -> (Statement, usize) {
+        let count = count.max(self.least);
+        (self.statements[count - self.least], count)
+    }
+}
+
+/// Writes each `{separator|piece}` out.
+fn repeat(text: &str, count: usize) -> String {
+    let mut parts = text.split('{');
+    let mut sql = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (list, rest) = part.split_once('}').expect("every list in a section is closed");
+        let (separator, piece) = list.split_once('|').expect("every list in a section has a separator");
+        sql.push_str(&vec![piece; count].join(separator));
+        sql.push_str(rest);
+    }
+    sql
 }
 
 /// When a row is shown by a statement of its own.
@@ -216,18 +252,18 @@ pub fn middle(count: usize) -> usize {
 
 /// Text of at most `N` bytes; what is more is cut off.
 #[derive(Debug, Clone, Copy)]
-pub struct Text<const N: usize> {
+pub struct Buffer<const N: usize> {
     bytes: [u8; N],
     length: usize,
 }
 
-impl<const N: usize> Default for Text<N> {
-    fn default() -> Text<N> {
-        Text { bytes: [0; N], length: 0 }
+impl<const N: usize> Default for Buffer<N> {
+    fn default() -> Buffer<N> {
+        Buffer { bytes: [0; N], length: 0 }
     }
 }
 
-impl<const N: usize> Text<N> {
+impl<const N: usize> Buffer<N> {
     pub fn push(&mut self, text: &[u8]) {
         let length = text.len().min(N - self.length);
         self.bytes[self.length..self.length + length].copy_from_slice(&text[..length]);
@@ -238,24 +274,46 @@ impl<const N: usize> Text<N> {
         &self.bytes[..self.length]
     }
 
+    /// `{1,2,3}`, as PostgreSQL takes arrays.
+    pub fn array(elements: impl Iterator<Item = impl fmt::Display>) -> Buffer<N> {
+        let mut array = Buffer::default();
+        let mut before = '{';
+        for element in elements {
+            write!(array, "{before}{element}").expect(NEVER_REFUSED);
+            before = ',';
+        }
+        array.push(if before == '{' { b"{}" } else { b"}" });
+        array
+    }
+
     pub fn value(&self) -> Value<'_> {
         Value::Text(self.as_bytes())
     }
 }
 
-impl<const N: usize> Write for Text<N> {
+const NEVER_REFUSED: &str = "text in place takes what fits and is never refused";
+
+impl<const N: usize> Write for Buffer<N> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.push(text.as_bytes());
         Ok(())
     }
 }
 
+/// Cents as a decimal in an array.
+pub struct Cents(pub i64);
+
+impl fmt::Display for Cents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:02}", self.0 / 100, self.0 % 100)
+    }
+}
+
 /// What a payment leaves behind in the data of a customer with bad credit: whose it was, and how much.
-pub fn payment_note(payment: &super::inputs::Payment, c_id: i64) -> Text<64> {
-    let mut note = Text::default();
-    let (whole, cents) = (payment.amount_cents / 100, payment.amount_cents % 100);
-    let super::inputs::Payment { w, d, c_w, c_d, .. } = payment;
-    write!(note, "{c_id} {c_d} {c_w} {d} {w} {whole}.{cents:02}|").expect("text in place is never refused");
+pub fn payment_note(payment: &super::inputs::Payment, c_id: i64) -> Buffer<64> {
+    let mut note = Buffer::default();
+    let super::inputs::Payment { w, d, c_w, c_d, amount_cents, .. } = *payment;
+    write!(note, "{c_id} {c_d} {c_w} {d} {w} {}|", Cents(amount_cents)).expect(NEVER_REFUSED);
     note
 }
 
@@ -265,8 +323,8 @@ pub const C_DATA_BYTES: usize = 500;
 pub const H_DATA_BYTES: usize = 24;
 
 /// `h_data`: the names of warehouse and district, four spaces apart.
-pub fn history_data(warehouse: &[u8], district: &[u8]) -> Text<H_DATA_BYTES> {
-    let mut data = Text::default();
+pub fn history_data(warehouse: &[u8], district: &[u8]) -> Buffer<H_DATA_BYTES> {
+    let mut data = Buffer::default();
     [warehouse, b"    ", district].into_iter().for_each(|part| data.push(part));
     data
 }
@@ -310,11 +368,24 @@ mod tests {
 
     #[test]
     fn text_in_place_is_cut_at_its_end() {
-        let mut text = Text::<5>::default();
+        let mut text = Buffer::<5>::default();
         text.push(b"abc");
         text.push(b"defg");
         text.push(b"h");
         assert_eq!(text.as_bytes(), b"abcde");
+        assert_eq!(Buffer::<9>::array([1, 22, 3].iter()).as_bytes(), b"{1,22,3}");
+        assert_eq!(Buffer::<9>::array([Cents(1), Cents(210)].iter()).as_bytes(), b"{0.01,2.1", "cut off");
+        assert_eq!(Buffer::<9>::array(std::iter::empty::<i64>()).as_bytes(), b"{}");
+    }
+
+    #[test]
+    fn lists_are_written_out() {
+        assert_eq!(repeat("a IN ({, |?}) OR {;|b}", 3), "a IN (?, ?, ?) OR b;b;b");
+        assert_eq!(repeat("plain", 3), "plain");
+    }
+
+    #[test]
+    fn history_names_both_places() {
         assert_eq!(history_data(b"Warehouse1", b"District10").as_bytes(), b"Warehouse1    District10");
     }
 }

@@ -1,0 +1,127 @@
+//! Checksums of tables: of what a server holds, and of what the population says.
+//!
+//! A checksum is the number of rows and the sum of their hashes, so it depends on neither the order of rows
+//! nor on who loaded them. Every column counts. Numbers are hashed as numbers, since servers write them
+//! differently: SQLite says 1230 where others say 12.30. Which columns are numbers, the population knows.
+//! What a server holds is streamed; memory does not grow with the table.
+
+use driver::{Admin, Cell, Error, Rows, Value};
+
+use crate::rng::mix;
+use crate::workload::{Table, Workload};
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Checksum {
+    pub rows: u64,
+    /// Of the rows' hashes, modulo 2^64.
+    pub sum: u64,
+}
+
+impl std::fmt::Display for Checksum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} rows, {:016x}", self.rows, self.sum)
+    }
+}
+
+impl Checksum {
+    fn add(&mut self, row: RowHash) {
+        self.rows += 1;
+        self.sum = self.sum.wrapping_add(mix(row.0));
+    }
+
+    /// Of the rows that a table has after its load.
+    pub fn expected(workload: &dyn Workload, data_seed: u64, index: usize, table: &Table) -> Result<Checksum, Error> {
+        let mut checksum = Checksum::default();
+        (0..table.units).try_for_each(|unit| {
+            workload.rows(data_seed, index, unit, &mut |row| {
+                let mut hash = RowHash::default();
+                row.iter().for_each(|value| hash.value(value));
+                checksum.add(hash);
+                Ok(())
+            })
+        })?;
+        Ok(checksum)
+    }
+
+    /// Of the rows that the server has. The seed may be any: it only tells what kinds of values there are.
+    pub fn found(admin: &mut Admin, workload: &dyn Workload, index: usize, table: &Table) -> Result<Checksum, Error> {
+        let kinds = kinds(workload, index)?;
+        let (mut checksum, mut broken) = (Checksum::default(), None);
+        let sql = format!("SELECT {} FROM {}", table.columns.join(", "), table.name);
+        admin.each_row(&sql, &mut |row| match row_hash(&kinds, row) {
+            Ok(hash) => checksum.add(hash),
+            Err(error) => drop(broken.get_or_insert(error)),
+        })?;
+        broken.map_or(Ok(checksum), Err)
+    }
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// In units of the last of so many places.
+    Number(u8),
+    Text,
+}
+
+/// Of a table's columns, by its first row. No column begins with NULL.
+fn kinds(workload: &dyn Workload, index: usize) -> Result<Vec<Kind>, Error> {
+    let mut kinds = Vec::new();
+    workload.rows(0, index, 0, &mut |row| {
+        if kinds.is_empty() {
+            kinds.extend(row.iter().map(|value| match value {
+                Value::Int(_) => Kind::Number(0),
+                Value::Decimal { scale, .. } => Kind::Number(*scale),
+                Value::Text(_) | Value::Null => Kind::Text,
+            }));
+        }
+        Ok(())
+    })?;
+    Ok(kinds)
+}
+
+fn row_hash(kinds: &[Kind], row: &Rows) -> Result<RowHash, Error> {
+    let mut hash = RowHash::default();
+    for (column, kind) in kinds.iter().enumerate() {
+        match (row.cell(0, column), kind) {
+            (Some(Cell::Null), _) => hash.value(&Value::Null),
+            (_, Kind::Number(scale)) => hash.value(&Value::Int(row.decimal(0, column, u32::from(*scale))?)),
+            (_, Kind::Text) => hash.value(&Value::Text(row.text(0, column))),
+        }
+    }
+    Ok(hash)
+}
+
+/// FNV-1a (Fowler, Noll and Vo) over the values of a row, each with its kind and its end.
+struct RowHash(u64);
+
+impl Default for RowHash {
+    fn default() -> RowHash {
+        RowHash(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl RowHash {
+    fn value(&mut self, value: &Value<'_>) {
+        match value {
+            Value::Null => self.bytes(b"0"),
+            Value::Int(number) | Value::Decimal { units: number, .. } => {
+                self.bytes(b"1");
+                self.bytes(&number.to_le_bytes());
+            }
+            Value::Text(text) => {
+                // PostgreSQL shows a CHAR with the spaces that fill it and MySQL without.
+                let text = text.trim_ascii_end();
+                self.bytes(b"2");
+                self.bytes(&(text.len() as u32).to_le_bytes());
+                self.bytes(text);
+            }
+        }
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}

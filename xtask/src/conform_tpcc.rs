@@ -1,0 +1,189 @@
+//! `cargo xtask conform-tpcc`: are the TPC-C-derived tables and transactions what the specification says?
+//!
+//! Per server: the population by its counts and distributions, then transactions by many clients in each
+//! form, with what they counted, all conditions, and the statements that the server counted for each kind
+//! of transaction; at last corruptions, each of which must be caught. It measures no time. A line is one
+//! figure, what it should be, and whether it is; one wrong line makes the command fail.
+
+mod after_load;
+mod after_run;
+mod corruptions;
+mod place;
+mod statements;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use driver::{Admin, Dialect};
+use load::{Load, LoadOptions, Loader, OptionValue, Options, Tally, Workload};
+
+use crate::held::dbduel;
+use place::Place;
+
+/// What the statements run with too (`client_on`).
+const DATA_SEED: u64 = 1;
+const LOADERS: usize = 4;
+
+#[derive(clap::Args)]
+pub struct ConformTpcc {
+    /// A server, as mariadb@system or mysql@5.5.9, or sqlite; may be given several times
+    #[arg(long = "engine", default_values = ["mariadb@system", "postgres@system", "sqlite"])]
+    engines: Vec<String>,
+    /// Transactions of each form
+    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..))]
+    transactions: u64,
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..))]
+    clients: u32,
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(i64).range(1..))]
+    warehouses: i64,
+    /// Run only this form: rows, batch or procedures
+    #[arg(long, default_value = "")]
+    form: String,
+    /// Leave out the corruptions, which take a check each
+    #[arg(long)]
+    no_corruptions: bool,
+}
+
+pub const FORMS: [&str; 3] = ["rows", "batch", "procedures"];
+
+/// Lines of the report, and how many of them are wrong.
+#[derive(Default)]
+pub struct Sheet {
+    wrong: usize,
+}
+
+impl Sheet {
+    pub fn title(&self, title: &str) {
+        println!("{title}");
+    }
+
+    pub fn line(&mut self, what: &str, found: impl std::fmt::Display, expected: &str, holds: bool) {
+        self.wrong += usize::from(!holds);
+        println!("  {what:<44} {found:>14}  {expected:<28} {}", if holds { "ok" } else { "WRONG" });
+    }
+
+    pub fn exactly(&mut self, what: &str, found: f64, expected: f64) {
+        self.line(what, found, &format!("{expected}"), found == expected);
+    }
+
+    pub fn within(&mut self, what: &str, found: f64, low: f64, high: f64) {
+        let holds = (low..=high).contains(&found);
+        self.line(what, format!("{found:.4}"), &format!("{low:.4} to {high:.4}"), holds);
+    }
+
+    /// What a check says: nothing, or a line for each violation.
+    pub fn violations(&mut self, when: &str, violations: &[String]) {
+        self.line(when, violations.len(), "0 violations", violations.is_empty());
+        violations.iter().for_each(|violation| println!("    {violation}"));
+    }
+}
+
+pub fn run(options: &ConformTpcc, root: &Path) -> Result<()> {
+    let dbduel = dbduel(root)?;
+    let mut sheet = Sheet::default();
+    for engine in &options.engines {
+        let place = Place::start(&dbduel, engine)?;
+        conform(options, engine, &place, &mut sheet).with_context(|| format!("on {engine}"))?;
+        place.stop()?;
+    }
+    ensure!(sheet.wrong == 0, "{} of the figures are not what they should be", sheet.wrong);
+    Ok(())
+}
+
+/// The options of one form, as an experiment would give them.
+pub fn given(options: &ConformTpcc, form: &str) -> BTreeMap<String, OptionValue> {
+    let form = ("form".to_owned(), OptionValue::Text(form.to_owned()));
+    BTreeMap::from([form, ("warehouses".to_owned(), OptionValue::Number(options.warehouses))])
+}
+
+fn build(options: &ConformTpcc, form: &str) -> Result<Arc<dyn Workload>> {
+    let kind = load::workload_kind("tpcc").context("there is a workload tpcc")?;
+    Ok((kind.build)(&Options::new(kind.options, &given(options, form))?)?.into())
+}
+
+fn conform(options: &ConformTpcc, engine: &str, place: &Place, sheet: &mut Sheet) -> Result<()> {
+    let (target, mut admin) = (place.target()?, place.admin()?);
+    let workload = build(options, FORMS[0])?;
+    let begun = Instant::now();
+    let loader = Loader { target: &target, sessions: LOADERS, interrupted: &AtomicBool::new(false) };
+    loader.load(&*workload, DATA_SEED, &mut |_| ()).context("cannot load the tables")?;
+    sheet.title(&format!(
+        "{engine} ({}): {} warehouses loaded in {:.1} s",
+        admin.server_version(),
+        options.warehouses,
+        begun.elapsed().as_secs_f64()
+    ));
+    after_load::look(&mut admin, options.warehouses, sheet)?;
+    check(&*workload, &mut admin, None, "conditions after the load", sheet)?;
+    let mut ran: Option<Tally> = None;
+    let forms = || FORMS.into_iter().filter(|form| form.contains(options.form.as_str()));
+    for form in forms() {
+        let workload = build(options, form)?;
+        if let Err(why) = workload.runs_on(admin.dialect()) {
+            sheet.title(&format!(" {form}: left out, because {why}"));
+            continue;
+        }
+        let tally = run_form(options, form, &workload, place, &mut admin, sheet)?;
+        let ran = ran.get_or_insert_with(Tally::default);
+        ran.add(&tally);
+        check(&*workload, &mut admin, Some(ran), "conditions after the run", sheet)?;
+    }
+    after_run::look_at_tables(options, &mut admin, ran.as_ref(), sheet)?;
+    if !options.no_corruptions {
+        corruptions::inject(&*workload, &mut admin, ran.as_ref(), sheet)?;
+    }
+    for form in forms() {
+        if build(options, form)?.runs_on(admin.dialect()).is_ok() {
+            statements::count(options, form, place, sheet)?;
+        }
+    }
+    check(&*workload, &mut admin, None, "conditions after all", sheet)
+}
+
+fn check(workload: &dyn Workload, admin: &mut Admin, ran: Option<&Tally>, when: &str, sheet: &mut Sheet) -> Result<()> {
+    let begun = Instant::now();
+    let violations = workload.check(admin, ran)?;
+    sheet.violations(&format!("{when} ({:.1} s)", begun.elapsed().as_secs_f64()), &violations);
+    Ok(())
+}
+
+fn run_form(
+    options: &ConformTpcc,
+    form: &str,
+    workload: &Arc<dyn Workload>,
+    place: &Place,
+    admin: &mut Admin,
+    sheet: &mut Sheet,
+) -> Result<Tally> {
+    let target = place.target()?;
+    for sql in workload.before_run(target.dialect) {
+        admin.run(&sql).with_context(|| format!("`{sql}` failed"))?;
+    }
+    let load_options = LoadOptions {
+        clients: options.clients,
+        workers: 2,
+        // Other inputs for each form: the tables are not loaded again in between.
+        input_seed: 1 + FORMS.iter().position(|known| *known == form).unwrap_or(0) as u64,
+        data_seed: DATA_SEED,
+        transactions_max: Some(options.transactions),
+        policy: load::ErrorPolicy { ignored: workload.ignored_errors(target.dialect), ..Default::default() },
+        ..LoadOptions::default()
+    };
+    let connecting = statements::of_connecting(options, form, place)?;
+    let before = statements::totals(place)?;
+    let begun = Instant::now();
+    let interrupted = AtomicBool::new(false);
+    let load = Load::prepare(workload, &target, load_options, &interrupted)?;
+    let tally = load.measure(None, &mut |_| (), &mut || ()).whole()?;
+    let rate = tally.ended as f64 / begun.elapsed().as_secs_f64();
+    sheet.title(&format!(" {form}: {} transactions by {} clients, {rate:.0}/s", tally.ended, options.clients));
+    after_run::look(options, &tally, sheet);
+    if target.dialect != Dialect::Sqlite {
+        statements::compare_totals(&before, &statements::totals(place)?, &connecting, &tally, sheet);
+    }
+    Ok(tally)
+}
