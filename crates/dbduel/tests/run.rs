@@ -323,6 +323,45 @@ fn a_setting_that_sqlite_does_not_take_stops_the_run() {
 }
 
 #[test]
+fn data_that_no_disk_here_can_hold_are_refused_before_anything_is_loaded() {
+    let place = Place::new();
+    let tpcc = experiment(r#"engine = "sqlite""#, r#"engine = "sqlite""#, "tpcc", "[1]", 1);
+    place.write("try.toml", &tpcc.replace("rows = 1000", "warehouses = 1000000"));
+    let (_, said) = place.expect(4, &["run", "try.toml"]);
+    assert!(said.contains("too little disk for the data: about ") && said.contains("GiB are needed in "), "{said}");
+    assert!(said.contains(" are free\n  next: ") && !said.contains("loading"), "{said}");
+    place.assert_nothing_is_left();
+}
+
+#[test]
+fn points_with_other_warehouses_run_on_data_of_their_own() {
+    let place = Place::new();
+    let tpcc = experiment(r#"engine = "sqlite""#, r#"engine = "sqlite""#, "tpcc", "[1]", 1);
+    let tpcc = tpcc
+        .replace("rows = 1000", "terminals_per_warehouse = 1")
+        .replace("sweep.clients = [1]", "sweep.warehouses = [1, 2]");
+    place.write("try.toml", &tpcc);
+    let (_, progress) = place.expect(0, &["run", "try.toml"]);
+    assert!(
+        progress.contains("tpcc, 1 warehouse into one") && progress.contains("tpcc, 2 warehouses into one"),
+        "{progress}"
+    );
+    assert!(!progress.contains("into two"), "both share the snapshots: {progress}");
+    assert!(progress.contains(" NOPM"), "{progress}");
+    let (json, _) = place.expect(0, &["report", "last", "--format", "json"]);
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let trials = report["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 4);
+    for trial in trials {
+        let metrics = &trial["metrics"];
+        assert!(metrics["nopm"].as_f64().unwrap() > 0.0 && metrics["payment.latency_ms_p90"].is_f64(), "{trial}");
+        assert!(metrics["tpm"].as_f64() >= metrics["nopm_with_rollbacks"].as_f64(), "{trial}");
+    }
+    let (table, _) = place.expect(0, &["report", "last", "--format", "dbt2"]);
+    assert_eq!(table.matches("new-order transactions per minute (NOTPM)").count(), 4, "{table}");
+}
+
+#[test]
 fn a_contender_that_cannot_be_prepared_does_not_keep_the_others_from_being_measured() {
     let place = Place::new();
     let bad = "{ name = \"three\", engine = \"sqlite\", settings = { page_size = 1000 } }]\nworkload";

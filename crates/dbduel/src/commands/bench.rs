@@ -69,8 +69,14 @@ impl Job {
         if request.target.password.is_none() {
             request.target.password = password(&request)?;
         }
+        let target = request.target.target();
+        if request.action == Action::Bench {
+            workload
+                .runs_on(target.dialect)
+                .map_err(|why| Failure::usage(anyhow!("{}: {why}", request.workload.name)))?;
+        }
         Ok(Job {
-            target: request.target.target(),
+            target,
             workload: Arc::from(workload),
             request,
             interrupted: run::interruption().context("cannot catch signals")?,

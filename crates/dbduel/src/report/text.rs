@@ -4,7 +4,7 @@ use anyhow::Result;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use crate::analysis::{Cell, Comparison, Duel, Word, WorkloadConclusions};
-use crate::store::format::point_text;
+use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
 use super::{Evidence, Options, Report, tpcc};
@@ -114,13 +114,12 @@ fn types_section(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Str
         format!("{}.", tpcc::DISCLAIMER),
         format!("{}.", tpcc::manner(option)),
     ];
-    let heading = ["contender", "point"].into_iter().chain(tpcc::COLUMNS).chain([tpcc::LIMIT_COLUMN]);
-    let row = |cell: &Cell, row: [String; 8]| {
-        [cell.contender.clone(), point_text(&cell.point)].into_iter().chain(row).collect::<Vec<_>>()
-    };
-    let rows =
-        workload.cells.iter().flat_map(|cell| tpcc::rows(&cell.kinds).into_iter().map(move |one| row(cell, one)));
-    lines.push(plain_table(heading.map(str::to_owned).collect(), rows.collect(), 3));
+    for contender in &evidence.plan.contenders {
+        let cells = workload.cells.iter().filter(|cell| cell.contender == contender.name);
+        let heading = tpcc::COLUMNS.into_iter().chain([tpcc::LIMIT_COLUMN]).map(str::to_owned).collect();
+        lines.push(format!("`{}`", contender.name));
+        lines.push(plain_table(heading, cells.flat_map(|cell| cell_rows(record, cell)).collect(), 1));
+    }
     if tpcc::is_paced(option) {
         lines.extend(workload.cells.iter().filter_map(|cell| {
             let reached = cell.metrics.get("nopm_per_warehouse")?.mean;
@@ -128,6 +127,17 @@ fn types_section(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Str
         }));
     }
     lines
+}
+
+/// The types of one cell below its point, which is a row of its own: beside the types it would make
+/// the table too wide.
+fn cell_rows(record: &WorkloadRecord, cell: &Cell) -> Vec<Vec<String>> {
+    let clients = wording::count(record.clients_at(&cell.point) as usize, "client");
+    let named = cell.point.keys().any(|name| name == "clients") || cell.point.is_empty();
+    let title = if cell.point.is_empty() { clients.clone() } else { point_text(&cell.point) };
+    let title = if named { title } else { format!("{title}, {clients}") };
+    let types = tpcc::rows(&cell.kinds).into_iter().map(|row| row.to_vec());
+    std::iter::once(vec![title]).chain(types).collect()
 }
 
 /// A table whose columns from `numbers` on are numbers.

@@ -16,7 +16,7 @@ pub const DISCLAIMER: &str =
 /// Columns of the rows below.
 pub const COLUMNS: [&str; 7] = ["type", "ended", "rolled back", "failed", "retries", "mean ms", "p90 ms"];
 /// The last column: the limit of the 90th percentile, and whether it was kept.
-pub const LIMIT_COLUMN: &str = "limit of p90";
+pub const LIMIT_COLUMN: &str = "limit";
 
 /// New-Orders a minute and warehouse that ten terminals reach when the server answers at once.
 const NOPM_PER_WAREHOUSE_MAX: f64 = 12.86;

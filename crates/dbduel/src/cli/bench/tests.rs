@@ -174,3 +174,24 @@ fn passwords_do_not_show_in_what_is_printed_for_debugging() {
     assert!(!format!("{:?} {:?}", request.target, request.notes).contains("hunter2"));
     assert_eq!(request.target.password.unwrap().expose(), "hunter2");
 }
+
+#[test]
+fn terminals_are_clients_by_another_name_and_may_grow_with_the_warehouses() {
+    let clients = |line: &str| bench(&format!("tpcc --target mysql://app@db/bench {line}")).clients;
+    assert_eq!(clients("--warehouses=5"), 1);
+    assert_eq!(clients("--warehouses=5 --clients=20"), 20);
+    assert_eq!(clients("--warehouses=5 --terminals=20"), 20);
+    assert_eq!(clients("--warehouses=5 --terminals-per-warehouse=4"), 20);
+    assert_eq!(clients("--warehouses=5 --pacing=spec"), 50);
+    assert_eq!(clients("--warehouses=5 --pacing=spec --clients=3"), 3);
+    let both = read_line(Verb::Bench, "tpcc --target mysql://app@db/bench --clients=2 --terminals=3").err().unwrap();
+    assert!(both.contains("--clients and --terminals are the same option"), "{both}");
+}
+
+#[test]
+fn dbt2_s_table_is_for_tpcc_only() {
+    let line = "--target mysql://app@db/bench --format";
+    assert_eq!(bench(&format!("tpcc {line} dbt2-compat")).format, Format::Dbt2Compat);
+    let refused = read_line(Verb::Bench, &format!("oltp_read_write {line} dbt2")).err().unwrap();
+    assert!(refused.contains("tpcc only"), "{refused}");
+}
