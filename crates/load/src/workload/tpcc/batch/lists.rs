@@ -210,12 +210,13 @@ impl Lists {
     ) -> Result<(), Error> {
         let mut values = [Value::Int(delivery.carrier); 1 + 3 * DISTRICTS_MAX];
         values[1..].copy_from_slice(&keys(delivery.w, taken));
+        // Changed before they are read: what a transaction has changed it sees, however old its snapshot is.
+        write(&mut desk.connection, self.carry.of(taken.len()).0, &values, attempt).await?;
         read(desk, self.customers.of(taken.len()).0, &values[1..], attempt).await?;
         super::attach(desk, taken, |order, rows, row| {
             order.c = rows.int(row, 1)?;
             Ok(())
         })?;
-        write(&mut desk.connection, self.carry.of(taken.len()).0, &values, attempt).await?;
         values[0] = Value::Text(now);
         write(&mut desk.connection, self.lines.of(taken.len()).0, &values, attempt).await?;
         read(desk, self.sums.of(taken.len()).0, &values[1..], attempt).await?;
