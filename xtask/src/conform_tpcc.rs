@@ -119,7 +119,7 @@ fn conform(options: &ConformTpcc, engine: &str, place: &Place, sheet: &mut Sheet
     ));
     after_load::look(&mut admin, options.warehouses, sheet)?;
     check(&*workload, &mut admin, None, "conditions after the load", sheet)?;
-    let mut ran: Option<Tally> = None;
+    let (mut ran, mut done): (Option<Tally>, usize) = (None, 0);
     let forms = || FORMS.into_iter().filter(|form| form.contains(options.form.as_str()));
     for form in forms() {
         let workload = build(options, form)?;
@@ -130,9 +130,10 @@ fn conform(options: &ConformTpcc, engine: &str, place: &Place, sheet: &mut Sheet
         let tally = run_form(options, form, &workload, place, &mut admin, sheet)?;
         let ran = ran.get_or_insert_with(Tally::default);
         ran.add(&tally);
+        done += 1;
         check(&*workload, &mut admin, Some(ran), "conditions after the run", sheet)?;
     }
-    after_run::look_at_tables(options, &mut admin, ran.as_ref(), sheet)?;
+    after_run::look_at_tables(options, &mut admin, done, ran.as_ref(), sheet)?;
     if !options.no_corruptions {
         corruptions::inject(&*workload, &mut admin, ran.as_ref(), sheet)?;
     }
