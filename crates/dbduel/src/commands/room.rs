@@ -47,17 +47,22 @@ impl Room {
 
     /// Fails with what is needed, what there is, and where.
     pub fn expect(self) -> Result<()> {
-        let mut systems: Vec<(u64, PathBuf, u64)> = Vec::new();
+        let mut systems: Vec<(u64, Place)> = Vec::new();
         for place in self.places {
             let device = std::fs::metadata(&place.folder).map(|folder| folder.dev());
             let device = device.with_context(|| format!("cannot look at {}", place.folder.display()))?;
-            let bytes = place.kept_bytes.saturating_add(place.passing_bytes);
-            match systems.iter_mut().find(|(known, ..)| *known == device) {
-                Some((_, _, needed)) => *needed = needed.saturating_add(bytes),
-                None => systems.push((device, place.folder, bytes)),
+            match systems.iter_mut().find(|(known, _)| *known == device) {
+                Some((_, system)) => {
+                    system.kept_bytes = system.kept_bytes.saturating_add(place.kept_bytes);
+                    system.passing_bytes = system.passing_bytes.max(place.passing_bytes);
+                }
+                None => systems.push((device, place)),
             }
         }
-        systems.iter().try_for_each(|(_, folder, needed)| judge(folder, *needed, free_bytes(folder)?))
+        systems.iter().try_for_each(|(_, system)| {
+            let needed = system.kept_bytes.saturating_add(system.passing_bytes);
+            judge(&system.folder, needed, free_bytes(&system.folder)?)
+        })
     }
 }
 

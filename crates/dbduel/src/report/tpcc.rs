@@ -20,6 +20,8 @@ pub const LIMIT_COLUMN: &str = "limit";
 
 /// New-Orders a minute and warehouse that ten terminals reach when the server answers at once.
 const NOPM_PER_WAREHOUSE_MAX: f64 = 12.86;
+/// The least that the specification accepts of a warehouse.
+const NOPM_PER_WAREHOUSE_MIN: f64 = 9.0;
 
 /// One of the five types: its name in metrics, its name for a reader, and the limit of clause 5.2.5.7.
 struct Type {
@@ -92,8 +94,13 @@ pub fn is_paced(option: impl Fn(&str) -> Option<String>) -> bool {
 
 /// How near the rate came to what the think times allow.
 pub fn efficiency(nopm_per_warehouse: f64) -> String {
+    let remark = match nopm_per_warehouse {
+        rate if rate > NOPM_PER_WAREHOUSE_MAX => "; more than they allow: too short an interval for a rate",
+        rate if rate < NOPM_PER_WAREHOUSE_MIN => "; the specification accepts no less than 9",
+        _ => "",
+    };
     format!(
-        "{nopm_per_warehouse:.2} NOPM per warehouse of the {NOPM_PER_WAREHOUSE_MAX} that think times allow ({})",
+        "{nopm_per_warehouse:.2} NOPM per warehouse of the {NOPM_PER_WAREHOUSE_MAX} that think times allow ({}{remark})",
         percent(nopm_per_warehouse / NOPM_PER_WAREHOUSE_MAX)
     )
 }
@@ -123,6 +130,13 @@ mod tests {
         let told: Vec<(&str, &str)> = rows.iter().map(|row| (row[0].as_str(), row[7].as_str())).collect();
         assert_eq!(told, [("New-Order", "5 s NG"), ("Delivery", "-"), ("Stock-Level", "20 s OK")]);
         assert_eq!((rows[0][1].as_str(), rows[0][2].as_str()), ("100", "1 (1 %)"));
+    }
+
+    #[test]
+    fn a_rate_beyond_what_think_times_allow_is_no_efficiency() {
+        assert!(efficiency(12.5).ends_with("think times allow (97 %)"), "{}", efficiency(12.5));
+        assert!(efficiency(28.0).contains("218 %; more than they allow"), "{}", efficiency(28.0));
+        assert!(efficiency(8.9).contains("no less than 9"), "{}", efficiency(8.9));
     }
 
     #[test]
