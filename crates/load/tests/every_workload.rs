@@ -43,8 +43,9 @@ fn run(workload: &Arc<dyn Workload>, transactions: u64) -> Tally {
     let options = LoadOptions { clients: 2, transactions_max: Some(transactions), policy, ..LoadOptions::default() };
     let load = Load::prepare(workload, &target, options, &interrupted).unwrap();
     let tally = load.measure(None, &mut |_| (), &mut || ()).whole().unwrap();
-    assert_eq!(workload.check(&mut admin, None).unwrap(), Vec::<String>::new(), "after the run");
-    assert_eq!((tally.committed, tally.due, tally.ended), (transactions, transactions, transactions));
+    assert_eq!(workload.check(&mut admin, Some(&tally)).unwrap(), Vec::<String>::new(), "after the run");
+    let ends = tally.committed + tally.rolled_back;
+    assert_eq!((ends, tally.due, tally.ended), (transactions, transactions, transactions));
     tally
 }
 
