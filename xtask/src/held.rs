@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use driver::{Admin, Dialect, Endpoint, Login};
+use driver::{Admin, Dialect, Endpoint, Login, Secret};
 use load::Target;
 use serde_json::Value;
 
@@ -91,14 +91,15 @@ impl Held {
         if self.name.starts_with("postgres") { Dialect::Postgres } else { Dialect::MySql }
     }
 
-    /// Where the load connects: by the socket, without a password.
+    /// Where the load connects: by the socket; a server that also listens on loopback has given its
+    /// administrator a password.
     pub fn target(&self) -> Result<Target> {
         Ok(Target {
             dialect: self.dialect(),
             endpoint: Endpoint::Unix(self.text("socket")?.into()),
             login: Login {
                 user: self.text("user")?.to_owned(),
-                password: None,
+                password: self.reached["password"].as_str().filter(|word| !word.is_empty()).map(Secret::new),
                 database: Some(self.text("database")?.to_owned()),
                 on_connect: Vec::new(),
                 ..Login::default()
