@@ -91,7 +91,8 @@ impl Spread {
 
 impl std::fmt::Display for Spread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:.2} ({:.2}..{:.2})", self.median, self.least, self.most)
+        let digits = f.precision().unwrap_or(2);
+        write!(f, "{:.digits$} ({:.digits$}..{:.digits$})", self.median, self.least, self.most)
     }
 }
 
