@@ -102,6 +102,11 @@ pub trait Workload: Send + Sync {
         let _ = dialect;
         Vec::new()
     }
+    /// What runs have left in the database beside its tables: names, each with the statement that drops it.
+    fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
+        let _ = admin;
+        Ok(Vec::new())
+    }
     /// About how many bytes a server's files grow by when the tables are loaded.
     fn data_bytes(&self, dialect: Dialect) -> u64 {
         self.tables(dialect).iter().map(|table| table.rows.saturating_mul(ROW_BYTES)).sum()

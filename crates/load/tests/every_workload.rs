@@ -73,6 +73,18 @@ fn the_options_that_change_tables_or_statements_work_on_every_path() {
     run(&build("oltp", &own), 30);
 }
 
+/// Each is one transaction of a client and none of the seat's; the seat comes to an end with the queue.
+#[test]
+fn queued_deliveries_are_all_run_and_counted_apart() {
+    for form in ["rows", "batch"] {
+        let tally = run(&build("tpcc", &[text("form", form), text("delivery", "queued")]), 4 * 46);
+        let [.., queued, _, deferred] = &tally.kinds[..] else { panic!("six kinds") };
+        assert_eq!((queued.committed, deferred.committed, deferred.failed), (8, 8, 0), "{form}");
+        assert_eq!(deferred.response.count(), 8);
+        assert!(queued.response.max_ms() < deferred.response.max_ms(), "nothing was sent when they were queued");
+    }
+}
+
 #[test]
 fn rows_that_a_client_holds_back_are_sent_at_its_end() {
     let tally = run(&build("bulk_insert", &[]), 1000);

@@ -132,6 +132,10 @@ impl Workload for Tpcc {
         if self.form == Form::Procedures { procedures::definitions(self, dialect) } else { Vec::new() }
     }
 
+    fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
+        procedures::remains(admin)
+    }
+
     /// Not a duplicate key: no transaction meets one unless something is wrong.
     fn ignored_errors(&self, _: Dialect) -> Ignored {
         Ignored::Conflicts

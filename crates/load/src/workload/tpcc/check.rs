@@ -9,10 +9,10 @@ use std::ops::RangeInclusive;
 
 use driver::{Admin, Dialect, Error};
 
-use super::{DEFERRED_DELIVERY, Tpcc};
 use super::client::Count;
 use super::options::Delivery;
 use super::random::{CUSTOMERS_PER_DISTRICT, DISTRICTS, ITEMS};
+use super::{DEFERRED_DELIVERY, Tpcc};
 use crate::recorder::Tally;
 use crate::workload::sections::section;
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use driver::{Connection, Error, Rows};
 
-use super::{DEFERRED_DELIVERY, Tpcc};
 use super::batch::BatchForm;
 use super::inputs::{Drawer, Inputs, NewOrder, Payment};
 use super::options::{Form, Pacing};
@@ -16,6 +15,7 @@ use super::procedures::ProceduresForm;
 use super::random::DISTRICTS;
 use super::rows::RowsForm;
 use super::stamp::Stamp;
+use super::{DEFERRED_DELIVERY, Tpcc};
 use crate::backlog::Giver;
 use crate::workload::{Attempt, Client, Outcome, Seat, Turn};
 
