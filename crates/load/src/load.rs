@@ -158,7 +158,8 @@ pub struct Load<'a> {
 /// Time a connection may take for each step of its set-up, and SQLite's busy time-out.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 const TICK: Duration = Duration::from_millis(100);
-/// After an interruption, how long a transaction under way may take to end by itself.
+/// After an interruption, or when what is queued is given up, how long a transaction under way may take to end
+/// by itself.
 const INTERRUPTED_DRAIN_MAX: Duration = Duration::from_secs(2);
 
 impl<'a> Load<'a> {
@@ -374,7 +375,8 @@ impl<'a> Load<'a> {
             let interrupted = !broken_off && self.interrupted.load(Ordering::Relaxed);
             let mut late = monotonic_ns() > late_ns;
             if late && self.gives_up_backlog() {
-                late_ns = monotonic_ns() + drain_max.as_nanos() as u64;
+                // Those under way are few, and as quick as the others were.
+                late_ns = monotonic_ns() + drain_max.max(INTERRUPTED_DRAIN_MAX).as_nanos() as u64;
                 late = false;
             }
             if interrupted || late {
