@@ -5,6 +5,7 @@
 //! trial nothing here allocates, locks or prints. This crate knows connections and dialects, and
 //! nothing of engines, experiments or reports.
 
+mod backlog;
 mod board;
 mod checksum;
 mod clock;
@@ -19,6 +20,7 @@ mod timeline;
 mod worker;
 pub mod workload;
 
+pub use backlog::{Backlog, Deferred, Giver};
 pub use board::{Board, Reading};
 pub use checksum::Checksum;
 pub use clock::{Clock, MonotonicClock};
@@ -32,6 +34,6 @@ pub use rng::Rng;
 pub use timeline::{Timeline, Window};
 pub use worker::drive;
 pub use workload::{
-    ARRIVALS, Attempt, Client, Fatal, OptionError, OptionSpec, OptionValue, Options, Outcome, Seat, Table, Turn,
-    WORKLOADS, Witness, Workload, WorkloadKind, workload_kind,
+    ARRIVALS, Attempt, Background, Client, Fatal, OptionError, OptionSpec, OptionValue, Options, Outcome, Seat, Table,
+    Turn, WORKLOADS, Witness, Workload, WorkloadKind, workload_kind,
 };

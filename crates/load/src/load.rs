@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use driver::{AnyConnection, Closer, Dialect, Endpoint, Login, Reactor};
 
+use crate::backlog::Backlog;
 use crate::board::Board;
 use crate::clock::{Alarm, MonotonicClock, monotonic_ns};
 use crate::pacer::{Arrivals, Pacer, Rate};
@@ -21,7 +22,7 @@ use crate::policy::ErrorPolicy;
 use crate::recorder::{Recorder, Tally};
 use crate::timeline::{Timeline, Window};
 use crate::worker::{EventLoop, Gate, Task, run_blocking};
-use crate::workload::{Fatal, Seat, Workload};
+use crate::workload::{Background, Fatal, Seat, Workload};
 
 /// Where the clients connect to.
 #[derive(Debug, Clone)]
@@ -142,6 +143,8 @@ pub struct Load<'a> {
     gate: Arc<Gate>,
     board: Option<Arc<Board>>,
     arrivals: Option<Arc<Arrivals>>,
+    /// What clients leave to seats in the background, where the workload wants some.
+    deferred: Option<(Arc<Backlog>, Background)>,
     options: LoadOptions,
     interrupted: &'a AtomicBool,
     /// The clients have left the barrier.
@@ -155,7 +158,8 @@ pub struct Load<'a> {
 /// Time a connection may take for each step of its set-up, and SQLite's busy time-out.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 const TICK: Duration = Duration::from_millis(100);
-/// After an interruption, how long a transaction under way may take to end by itself.
+/// After an interruption, or when what is queued is given up, how long a transaction under way may take to end
+/// by itself.
 const INTERRUPTED_DRAIN_MAX: Duration = Duration::from_secs(2);
 
 impl<'a> Load<'a> {
@@ -167,11 +171,13 @@ impl<'a> Load<'a> {
         interrupted: &'a AtomicBool,
     ) -> Result<Load<'a>, Failure> {
         let timeline = Arc::new(Timeline::default());
-        let crews = crews(target.dialect, &options);
+        let background = workload.background(options.clients);
+        let crews = crews(target.dialect, &options, background.map_or(0, |background| background.seats));
         let gate = Arc::new(Gate::default());
         let board = options.board.then(|| Arc::new(Board::new(options.clients as usize, crews.len())));
         // Its clock starts when the gate opens; until then nobody takes an arrival.
         let arrivals = options.rate.map(|rate| Arc::new(Arrivals::new(rate, options.input_seed)));
+        let backlog = background.map(|_| Arc::new(Backlog::default()));
         let (ready, readiness) = mpsc::channel();
         let mut workers = Vec::new();
         for (number, crew) in crews.into_iter().enumerate() {
@@ -186,6 +192,7 @@ impl<'a> Load<'a> {
                 gate: Arc::clone(&gate),
                 board: board.clone(),
                 arrivals: arrivals.clone(),
+                backlog: backlog.clone(),
                 crew,
             };
             let ready = ready.clone();
@@ -201,6 +208,7 @@ impl<'a> Load<'a> {
             gate,
             board,
             arrivals,
+            deferred: backlog.zip(background),
             options,
             interrupted,
             started: false,
@@ -265,7 +273,7 @@ impl<'a> Load<'a> {
         let watched = self.watch(start_ns, end_ns, live);
         self.timeline.close_window(match &watched {
             // We only look now and then; a rate is of the time until the last answer.
-            Ok(Watched::AllIsDone) => self.last_end_ns,
+            Ok(Watched::AllIsDone) => self.last_answer_ns(),
             _ => monotonic_ns(),
         });
         let end_ns = self.timeline.window().end_ns;
@@ -276,7 +284,10 @@ impl<'a> Load<'a> {
         if let (Some(arrivals), Ok(Watched::TimeIsUp)) = (&self.arrivals, &watched) {
             tally.leave_waiting(arrivals.left_over(start_ns, end_ns));
         }
-        tally.drain_ns = self.last_end_ns.saturating_sub(end_ns);
+        if let Some((backlog, background)) = &self.deferred {
+            tally.leave_deferred(background.kind, backlog.left_over(self.timeline.window()));
+        }
+        tally.drain_ns = self.last_answer_ns().saturating_sub(end_ns);
         tally.interval_ns = end_ns - start_ns;
         tally.clients = self.options.clients;
         tally.ended = self.timeline.ended.load(Ordering::Relaxed);
@@ -306,7 +317,7 @@ impl<'a> Load<'a> {
             if now_ns >= end_ns {
                 return Ok(Watched::TimeIsUp);
             }
-            if self.workers.iter().all(|worker| worker.thread.is_none()) {
+            if self.all_clients_ended() {
                 return Ok(Watched::AllIsDone);
             }
             let tick_ns = TICK.as_nanos() as u64;
@@ -327,13 +338,34 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Waits for the last answers; cuts the connections when they do not come in time.
+    /// Whether all clients are done, whatever they have left to the background.
+    fn all_clients_ended(&self) -> bool {
+        match &self.deferred {
+            Some((backlog, _)) => backlog.all_have_left(),
+            None => self.workers.iter().all(|worker| worker.thread.is_none()),
+        }
+    }
+
+    /// When the last client had its last answer, once all have ended.
+    fn last_answer_ns(&self) -> u64 {
+        self.deferred.as_ref().map_or(self.last_end_ns, |(backlog, _)| backlog.left_ns())
+    }
+
+    /// Tells the seats in the background to leave the rest of the queue alone; `false` where there are none,
+    /// or they were told before, or it is clients that are waited for.
+    fn gives_up_backlog(&self) -> bool {
+        self.deferred.as_ref().is_some_and(|(backlog, _)| backlog.all_have_left() && !backlog.give_up())
+    }
+
+    /// Waits for the last answers and for what was deferred. What is still queued when the time is over is
+    /// left there; connections on which an answer is missing are cut.
     fn drain(&mut self, end_ns: u64, broken_off: bool) -> Result<(), Failure> {
         let mut drain_max = self.options.drain_max;
         if broken_off {
             self.timeline.stop();
             drain_max = drain_max.min(INTERRUPTED_DRAIN_MAX);
         }
+        let mut late_ns = end_ns + drain_max.as_nanos() as u64;
         loop {
             self.collect_ended();
             let clients = self.workers.iter().filter(|worker| worker.thread.is_some()).count();
@@ -341,7 +373,12 @@ impl<'a> Load<'a> {
                 return Ok(());
             }
             let interrupted = !broken_off && self.interrupted.load(Ordering::Relaxed);
-            let late = monotonic_ns() > end_ns + drain_max.as_nanos() as u64;
+            let mut late = monotonic_ns() > late_ns;
+            if late && self.gives_up_backlog() {
+                // Those under way are few, and as quick as the others were.
+                late_ns = monotonic_ns() + drain_max.max(INTERRUPTED_DRAIN_MAX).as_nanos() as u64;
+                late = false;
+            }
             if interrupted || late {
                 let clients = self.board.as_ref().map_or(clients as u32, |board| board.running().0);
                 self.abandon();
@@ -440,13 +477,15 @@ fn cpu_clock_ns(clock: libc::clockid_t) -> Option<u64> {
     known.then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Client numbers of each worker. Clients are dealt out in turn, so that all workers get as many.
-fn crews(dialect: Dialect, options: &LoadOptions) -> Vec<Vec<u32>> {
+/// Client numbers of each worker, and behind them those of the seats in the background. They are dealt out in
+/// turn, so that all workers get as many.
+fn crews(dialect: Dialect, options: &LoadOptions, background: u32) -> Vec<Vec<u32>> {
+    let seats = options.clients + background;
     let workers = match dialect {
-        Dialect::Sqlite => options.clients,
+        Dialect::Sqlite => seats,
         Dialect::MySql | Dialect::Postgres => options.workers.clamp(1, options.clients),
     };
-    (0..workers).map(|worker| (worker..options.clients).step_by(workers as usize).collect()).collect()
+    (0..workers).map(|worker| (worker..seats).step_by(workers as usize).collect()).collect()
 }
 
 /// One load-generating thread before it starts.
@@ -460,6 +499,7 @@ struct Worker {
     gate: Arc<Gate>,
     board: Option<Arc<Board>>,
     arrivals: Option<Arc<Arrivals>>,
+    backlog: Option<Arc<Backlog>>,
     crew: Vec<u32>,
 }
 
@@ -544,6 +584,12 @@ impl Worker {
         clock: MonotonicClock,
         policy: &Arc<ErrorPolicy>,
     ) -> Seat {
+        let is_client = client < self.options.clients;
+        let pacer = match (&self.backlog, &self.arrivals) {
+            (Some(backlog), _) if !is_client => Pacer::Deferred(Arc::clone(backlog)),
+            (_, Some(arrivals)) => Pacer::Open(Arc::clone(arrivals)),
+            (_, None) => Pacer::Closed,
+        };
         Seat {
             client,
             clients: self.options.clients,
@@ -552,8 +598,9 @@ impl Worker {
             timeline: Arc::clone(&self.timeline),
             recorder: Rc::clone(recorder),
             clock,
-            pacer: self.arrivals.as_ref().map_or(Pacer::Closed, |arrivals| Pacer::Open(Arc::clone(arrivals))),
+            pacer,
             policy: Arc::clone(policy),
+            giver: self.backlog.as_ref().filter(|_| is_client).map(Backlog::giver),
         }
     }
 

@@ -7,7 +7,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use crate::backlog::Backlog;
 use crate::rng::Rng;
+use crate::workload::ARRIVALS;
 
 /// Decides for one client when its next transaction is *due*.
 #[derive(Debug, Clone)]
@@ -16,6 +18,8 @@ pub enum Pacer {
     Closed,
     /// Whenever an arrival is due, whatever the server does.
     Open(Arc<Arrivals>),
+    /// When a client has deferred one: that of a seat in the background.
+    Deferred(Arc<Backlog>),
 }
 
 /// How the gaps between arrivals are drawn.
@@ -39,7 +43,9 @@ pub struct Rate {
 /// One arrival, as a client takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// From 0; its inputs follow from this number and the seed, whichever client takes it.
+    /// The client that it belongs to, or [`ARRIVALS`].
+    pub series: u64,
+    /// From 0; its inputs follow from series, number and seed, whichever client takes it.
     pub number: u64,
     pub due_ns: u64,
     /// Too many others waited behind it: it is counted and not run.
@@ -74,7 +80,7 @@ impl Arrivals {
     pub fn new(rate: Rate, seed: u64) -> Arrivals {
         let ahead = ((rate.per_sec * AHEAD_SECS) as u64).clamp(*AHEAD.start(), *AHEAD.end());
         let length = (rate.queue_max + ahead) as usize;
-        let source = Source { rate, rng: Rng::stream(seed, crate::workload::ARRIVALS, 0), next_ns: 0.0 };
+        let source = Source { rate, rng: Rng::stream(seed, ARRIVALS, 0), next_ns: 0.0 };
         Arrivals {
             ring: (0..length).map(|_| AtomicU64::new(0)).collect(),
             scheduled: AtomicU64::new(0),
@@ -115,7 +121,7 @@ impl Arrivals {
             let behind = number + self.queue_max;
             let missed = behind < scheduled && self.slot(behind).load(Ordering::Relaxed) <= now_ns;
             if self.taken.compare_exchange(number, number + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-                return Some(Arrival { number, due_ns, missed });
+                return Some(Arrival { series: ARRIVALS, number, due_ns, missed });
             }
         }
     }

@@ -244,9 +244,21 @@ impl Recorder {
         if let Some((board, worker)) = &self.board {
             board.statements(*worker, attempt);
         }
-        self.tally.reads += attempt.reads;
-        self.tally.writes += attempt.writes;
-        self.tally.other += attempt.other;
+        self.tally.add_statements(attempt);
+    }
+
+    /// Counts a deferred transaction, which is none of a client's: see [`crate::Background`].
+    pub fn record_deferred(&mut self, outcome: Outcome, attempt: &Attempt, timing: Timing, window: Window) {
+        if let Some((board, worker)) = &self.board {
+            board.statements(*worker, attempt);
+        }
+        if let Some(kind) = self.tally.kinds.get_mut(attempt.kind) {
+            kind.record(outcome, attempt, timing, window);
+        }
+        if window.contains(timing.due_ns) {
+            self.tally.add_statements(attempt);
+            self.tally.reconnects += attempt.reconnects;
+        }
     }
 
     pub fn finish(mut self) -> Tally {
@@ -287,9 +299,7 @@ impl Recorder {
         tally.reconnects += attempt.reconnects;
         tally.unknown += u64::from(outcome == Outcome::Failed && attempt.committing);
         tally.retries += attempt.retries;
-        tally.reads += attempt.reads;
-        tally.writes += attempt.writes;
-        tally.other += attempt.other;
+        tally.add_statements(attempt);
         tally.response.record(timing.end_ns - timing.due_ns);
         if self.open_loop {
             tally.service.record(timing.end_ns - timing.start_ns);
@@ -344,6 +354,19 @@ impl Tally {
             mine.retries += theirs.retries;
             mine.failed += theirs.failed;
             mine.latency_ns_max = mine.latency_ns_max.max(theirs.latency_ns_max);
+        }
+    }
+
+    fn add_statements(&mut self, attempt: &Attempt) {
+        self.reads += attempt.reads;
+        self.writes += attempt.writes;
+        self.other += attempt.other;
+    }
+
+    /// Deferred transactions of this kind that nobody ran: they have no latency, but they were wanted.
+    pub fn leave_deferred(&mut self, kind: usize, transactions: u64) {
+        if let Some(kind) = self.kinds.get_mut(kind) {
+            kind.failed += transactions;
         }
     }
 

@@ -60,9 +60,13 @@ impl Timeline {
         self.stop.store(true, Ordering::Relaxed);
     }
 
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// No transaction that is due at `now_ns` should start any more.
     pub fn is_over(&self, now_ns: u64) -> bool {
-        now_ns >= self.window_end_ns.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed)
+        now_ns >= self.window_end_ns.load(Ordering::Relaxed) || self.is_stopped()
     }
 
     /// From now on only so many transactions start, over all clients.

@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use driver::{Connection, Error, Reactor, Ready};
 
+use crate::backlog::{Backlog, Deferred};
 use crate::clock::{Alarm, Clock, monotonic_ns};
 use crate::pacer::{Arrival, Pacer};
 use crate::policy::{Verdict, code_of};
 use crate::recorder::Timing;
 use crate::timeline::Timeline;
-use crate::workload::{ARRIVALS, Attempt, Client, Fatal, Outcome, Seat, Turn};
+use crate::workload::{Attempt, Client, Fatal, Outcome, Seat, Turn};
 
 /// Runs one client until the measured interval is over, or nothing is left to do.
 ///
@@ -41,18 +42,25 @@ pub async fn drive<K: Clock>(client: &mut impl Client, seat: &mut Seat<K>) -> Re
             seat.recorder.borrow_mut().record(Outcome::Skipped, &attempt, timing, seat.timeline.window());
             continue;
         }
-        seat.recorder.borrow().started(seat.client, start_ns);
+        let in_background = seat.is_in_background();
+        if !in_background {
+            seat.recorder.borrow().started(seat.client, start_ns);
+        }
         let (outcome, fatal) = transact(client, seat, arrival, &mut attempt).await;
         timing.end_ns = seat.clock.now_ns();
         ended_ns = Some(timing.end_ns);
         let mut recorder = seat.recorder.borrow_mut();
-        recorder.record(outcome, &attempt, timing, seat.timeline.window());
-        recorder.ended(seat.client, timing);
+        if in_background {
+            recorder.record_deferred(outcome, &attempt, timing, seat.timeline.window());
+        } else {
+            recorder.record(outcome, &attempt, timing, seat.timeline.window());
+            recorder.ended(seat.client, timing);
+            seat.timeline.ended.fetch_add(1, Ordering::Relaxed);
+        }
         if outcome == Outcome::Committed && !client.counts().is_empty() {
             recorder.counts(client.counts(), timing.due_ns, seat.timeline.window());
         }
         drop(recorder);
-        seat.timeline.ended.fetch_add(1, Ordering::Relaxed);
         if let Some(fatal) = fatal {
             return Err(fatal);
         }
@@ -79,8 +87,9 @@ async fn next_arrival<K: Clock>(
     let arrival = match &seat.pacer {
         Pacer::Closed => {
             let pause_ns = client.pause_ns(Turn { series: u64::from(seat.client), number, retry: 0 });
-            Arrival { number, due_ns: now_ns + pause_ns, missed: false }
+            Arrival { series: u64::from(seat.client), number, due_ns: now_ns + pause_ns, missed: false }
         }
+        Pacer::Deferred(backlog) => return next_deferred(seat, backlog, now_ns).await,
         Pacer::Open(arrivals) => loop {
             if seat.timeline.is_over(now_ns) {
                 return None;
@@ -104,6 +113,26 @@ async fn next_arrival<K: Clock>(
     (arrival.missed || seat.timeline.take_one()).then_some(arrival)
 }
 
+/// How soon a seat in the background looks again into an empty queue. All look at the same moments, so that
+/// they wake an event loop once.
+const BACKLOG_POLL_NS: u64 = 10_000_000;
+
+/// The oldest transaction that a client deferred; none when all clients have left and nothing is left of theirs.
+async fn next_deferred<K: Clock>(seat: &Seat<K>, backlog: &Backlog, mut now_ns: u64) -> Option<Arrival> {
+    while !seat.is_over(now_ns) {
+        // Asked before the queue: whoever had left by then has put nothing in since.
+        let all_have_left = backlog.all_have_left();
+        match backlog.take() {
+            Some(Deferred { series, number, queued_ns }) => {
+                return Some(Arrival { series, number, due_ns: queued_ns, missed: false });
+            }
+            None if all_have_left => return None,
+            None => now_ns = seat.clock.wait_until((now_ns / BACKLOG_POLL_NS + 1) * BACKLOG_POLL_NS).await,
+        }
+    }
+    None
+}
+
 /// Brings one transaction to an end, and says how long it took behind its first try.
 async fn transact<K: Clock>(
     client: &mut impl Client,
@@ -111,8 +140,7 @@ async fn transact<K: Clock>(
     arrival: Arrival,
     attempt: &mut Attempt,
 ) -> (Outcome, Option<Fatal>) {
-    let series = if matches!(seat.pacer, Pacer::Closed) { u64::from(seat.client) } else { ARRIVALS };
-    let mut turn = Turn { series, number: arrival.number, retry: 0 };
+    let mut turn = Turn { series: arrival.series, number: arrival.number, retry: 0 };
     let mut failed_ns = None;
     loop {
         let error = match client.attempt(turn, attempt).await {
@@ -137,12 +165,12 @@ async fn transact<K: Clock>(
 /// Whether the client wants this try and there is time for it, once the client's wait before it is over.
 async fn is_there_another_try<K: Clock>(client: &mut impl Client, seat: &Seat<K>, turn: Turn) -> bool {
     let now_ns = seat.clock.now_ns();
-    if seat.timeline.is_over(now_ns) {
+    if seat.is_over(now_ns) {
         return false;
     }
     match client.retry_pause_ns(turn) {
         Some(0) => true,
-        Some(pause_ns) => !seat.timeline.is_over(seat.clock.wait_until(now_ns + pause_ns).await),
+        Some(pause_ns) => !seat.is_over(seat.clock.wait_until(now_ns + pause_ns).await),
         None => false,
     }
 }
@@ -181,7 +209,7 @@ const RECONNECT_PAUSE_NS: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_00
 async fn reconnect<K: Clock>(client: &mut impl Client, seat: &Seat<K>, attempt: &mut Attempt) {
     let mut pause_ns = *RECONNECT_PAUSE_NS.start();
     let mut now_ns = seat.clock.now_ns();
-    while !seat.timeline.is_over(now_ns) {
+    while !seat.is_over(now_ns) {
         if client.connection().reconnect(RECONNECT_TIMEOUT).is_ok() {
             attempt.reconnects += 1;
             return;

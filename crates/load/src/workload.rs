@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
 
+use crate::backlog::Giver;
 use crate::clock::MonotonicClock;
 use crate::pacer::Pacer;
 use crate::policy::{ErrorPolicy, Ignored};
@@ -101,12 +102,22 @@ pub trait Workload: Send + Sync {
         let _ = dialect;
         Vec::new()
     }
+    /// What runs have left in the database beside its tables: names, each with the statement that drops it.
+    fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
+        let _ = admin;
+        Ok(Vec::new())
+    }
     /// About how many bytes a server's files grow by when the tables are loaded.
     fn data_bytes(&self, dialect: Dialect) -> u64 {
         self.tables(dialect).iter().map(|table| table.rows.saturating_mul(ROW_BYTES)).sum()
     }
     /// How many clients it wants where nobody says a number; None leaves that to the caller.
     fn clients(&self) -> Option<u32> {
+        None
+    }
+    /// Seats that it wants beside so many clients, for transactions that those defer.
+    fn background(&self, clients: u32) -> Option<Background> {
+        let _ = clients;
         None
     }
     /// Whether its clients rest between transactions: idle clients are then no sign of a slow generator.
@@ -148,6 +159,18 @@ pub trait Workload: Send + Sync {
     }
 }
 
+/// Seats beside the clients, each with a connection of its own: they run what clients have queued.
+///
+/// What they run is no transaction of a client. Its kind counts it, from queued to answered, and nothing
+/// else does: it is neither due nor committed, in no rate and in no second of the series. Only its
+/// statements, its errors and what the workload counts beside are those of the whole load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Background {
+    pub seats: u32,
+    /// The kind that deferred transactions are counted as.
+    pub kind: usize,
+}
+
 /// A workload whose tables tell which transactions were committed.
 pub trait Witness {
     /// What became of the transactions that a server had acknowledged before it was killed, in words, now
@@ -162,7 +185,7 @@ pub type ClientFuture = Pin<Box<dyn Future<Output = Result<(), Fatal>>>>;
 
 /// Where one client sits: its number, its seeds, and the worker it runs on.
 pub struct Seat<K = MonotonicClock> {
-    /// From 0, over all workers.
+    /// From 0, over all workers; seats in the background have the numbers behind the clients'.
     pub client: u32,
     pub clients: u32,
     pub input_seed: u64,
@@ -173,6 +196,23 @@ pub struct Seat<K = MonotonicClock> {
     pub clock: K,
     pub pacer: Pacer,
     pub policy: Arc<ErrorPolicy>,
+    /// Where a client leaves what it defers, if there are seats that run it.
+    pub giver: Option<Giver>,
+}
+
+impl<K> Seat<K> {
+    pub fn is_in_background(&self) -> bool {
+        matches!(self.pacer, Pacer::Deferred(_))
+    }
+
+    /// No transaction should start here any more, nor another try of one. In the background the interval's
+    /// end is not the end: what was deferred until then is still to be done.
+    pub fn is_over(&self, now_ns: u64) -> bool {
+        match &self.pacer {
+            Pacer::Deferred(backlog) => backlog.is_given_up() || self.timeline.is_stopped(),
+            Pacer::Closed | Pacer::Open(_) => self.timeline.is_over(now_ns),
+        }
+    }
 }
 
 impl Seat {

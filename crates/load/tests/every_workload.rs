@@ -28,6 +28,10 @@ fn build(name: &str, given: &[(String, OptionValue)]) -> Arc<dyn Workload> {
 
 /// Loads, runs so many transactions with two clients, and checks.
 fn run(workload: &Arc<dyn Workload>, transactions: u64) -> Tally {
+    run_with(workload, transactions, LoadOptions { clients: 2, ..LoadOptions::default() })
+}
+
+fn run_with(workload: &Arc<dyn Workload>, transactions: u64, options: LoadOptions) -> Tally {
     let folder = tempfile::tempdir().unwrap();
     let login = Login { user: String::new(), password: None, database: None, ..Login::default() };
     let endpoint = Endpoint::File(folder.path().join("every.db"));
@@ -40,7 +44,7 @@ fn run(workload: &Arc<dyn Workload>, transactions: u64) -> Tally {
         admin.run(&sql).unwrap();
     }
     let policy = ErrorPolicy { ignored: workload.ignored_errors(Dialect::Sqlite), ..ErrorPolicy::default() };
-    let options = LoadOptions { clients: 2, transactions_max: Some(transactions), policy, ..LoadOptions::default() };
+    let options = LoadOptions { transactions_max: Some(transactions), policy, ..options };
     let load = Load::prepare(workload, &target, options, &interrupted).unwrap();
     let tally = load.measure(None, &mut |_| (), &mut || ()).whole().unwrap();
     assert_eq!(workload.check(&mut admin, Some(&tally)).unwrap(), Vec::<String>::new(), "after the run");
@@ -71,6 +75,29 @@ fn the_options_that_change_tables_or_statements_work_on_every_path() {
     }
     let own = [text("mode", "nontrx"), text("nontrx_mode", "insert"), flag("auto_inc", false)];
     run(&build("oltp", &own), 30);
+}
+
+/// Each is one transaction of a client and none of the seat's; the seat comes to an end with the queue.
+#[test]
+fn queued_deliveries_are_all_run_and_counted_apart() {
+    for form in ["rows", "batch"] {
+        let tally = run(&build("tpcc", &[text("form", form), text("delivery", "queued")]), 4 * 46);
+        let [.., queued, _, deferred] = &tally.kinds[..] else { panic!("six kinds") };
+        assert_eq!((queued.committed, deferred.committed, deferred.failed), (8, 8, 0), "{form}");
+        assert_eq!(deferred.response.count(), 8);
+        assert!(queued.response.max_ms() < deferred.response.max_ms(), "nothing was sent when they were queued");
+    }
+}
+
+/// Without time behind the interval most of them stay in the queue, and that is no reason to lose one.
+#[test]
+fn queued_deliveries_that_nobody_ran_are_counted_as_failed() {
+    let options = LoadOptions { clients: 8, drain_max: Duration::ZERO, ..LoadOptions::default() };
+    let tally = run_with(&build("tpcc", &[text("delivery", "queued")]), 8 * 23, options);
+    let [.., queued, _, deferred] = &tally.kinds[..] else { panic!("six kinds") };
+    assert_eq!(queued.committed, 8);
+    assert_eq!(deferred.committed + deferred.failed, 8);
+    assert_eq!(deferred.response.count(), deferred.committed);
 }
 
 #[test]

@@ -9,8 +9,8 @@ use std::task::{Context, Poll, Waker};
 
 use driver::{Answer, Code, Connection, Dialect, Error, Rows, Statement, Value};
 use load::{
-    Arrivals, Attempt, Client, Clock, ErrorPolicy, Gaps, Ignored, MonotonicClock, Outcome, Pacer, Rate, Recorder, Seat,
-    Tally, Timeline, Turn, Window, drive,
+    Arrivals, Attempt, Backlog, Client, Clock, ErrorPolicy, Gaps, Ignored, MonotonicClock, Outcome, Pacer, Rate,
+    Recorder, Seat, Tally, Timeline, Turn, Window, drive,
 };
 
 struct Counting;
@@ -145,6 +145,7 @@ fn seat<K>(clock: K, pacer: Pacer, policy: ErrorPolicy, end_ns: u64) -> Seat<K> 
         clock,
         pacer,
         policy: policy.into(),
+        giver: None,
     }
 }
 
@@ -245,6 +246,50 @@ fn retries_end_when_the_time_does() {
     ended.unwrap();
     assert_eq!((tally.due, tally.failed), (1, 1));
     assert_eq!(server.clock.now_ns(), 10 * SECOND);
+}
+
+/// Three that clients queued before the interval ended, and what the seat in the background made of them.
+fn deferred(stopped: bool) -> (Tally, Vec<Turn>, std::sync::Arc<Backlog>) {
+    let backlog = std::sync::Arc::new(Backlog::default());
+    let giver = backlog.giver();
+    for number in [5, 6, 7] {
+        assert!(giver.put(Turn { series: 3, number, retry: 0 }));
+    }
+    drop(giver);
+    let clock = VirtualClock(Rc::new(Cell::new(load::MonotonicClock::sleeping().now_ns())));
+    let end_ns = clock.now_ns();
+    let pacer = Pacer::Deferred(std::sync::Arc::clone(&backlog));
+    let mut seat = seat(clock.clone(), pacer, ErrorPolicy::default(), end_ns);
+    seat.recorder = Rc::new(RefCell::new(Recorder::new(0, false).with_kinds(1, 0)));
+    if stopped {
+        seat.timeline.stop();
+    }
+    let first_refused = |_, turn: Turn, _: &mut Attempt| {
+        let refused = turn.number == 6 && turn.retry == 0;
+        (SECOND, if refused { Err(DEADLOCK()) } else { Ok(Outcome::Committed) })
+    };
+    let mut server = Server { clock, answer: first_refused, line: Line::default(), seen: Vec::new(), rolled_back: 0 };
+    complete(drive(&mut server, &mut seat)).unwrap();
+    (seat.recorder.take().finish(), server.seen, backlog)
+}
+
+#[test]
+fn what_was_deferred_is_run_after_the_end_and_counted_by_its_kind_alone() {
+    let (tally, seen, _) = deferred(false);
+    let turns: Vec<(u64, u64, u64)> = seen.iter().map(|turn| (turn.series, turn.number, turn.retry)).collect();
+    assert_eq!(turns, [(3, 5, 0), (3, 6, 0), (3, 6, 1), (3, 7, 0)]);
+    assert_eq!((tally.due, tally.committed, tally.retries, tally.response.count()), (0, 0, 0, 0));
+    let kind = &tally.kinds[0];
+    assert_eq!((kind.committed, kind.retries, kind.response.count()), (3, 1, 3));
+    assert!((4000.0..4100.0).contains(&kind.response.max_ms()), "from queued to answered");
+    assert_eq!(tally.reads, 4, "its statements are the load's");
+}
+
+#[test]
+fn a_load_that_is_stopped_leaves_the_queue_alone() {
+    let (_, seen, backlog) = deferred(true);
+    assert!(seen.is_empty());
+    assert_eq!(backlog.left_over(Window { start_ns: 0, end_ns: u64::MAX }), 3);
 }
 
 #[test]

@@ -273,6 +273,7 @@ impl BenchReport {
         [String::new(), table]
             .into_iter()
             .chain(efficiency)
+            .chain(tpcc::skipped_deliveries(|name| self.metrics.get(name).copied()))
             .chain([format!("{manner}."), format!("{}.", tpcc::DISCLAIMER)])
             .collect()
     }

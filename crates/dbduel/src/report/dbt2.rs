@@ -44,7 +44,9 @@ const RULE: &str = "------------  -----  ---------------------  -----------  ---
 
 /// The table with the lines below it.
 pub fn table(figures: &Figures, arithmetic: Arithmetic) -> String {
-    let all: u64 = figures.kinds.iter().map(|kind| total(kind, arithmetic)).sum();
+    // Deliveries that were queued are told by their queueing, as they were there.
+    let known = |kind: &&Kind| ROWS.iter().any(|(name, _)| *name == kind.name);
+    let all: u64 = figures.kinds.iter().filter(known).map(|kind| total(kind, arithmetic)).sum();
     let mut text = HEADING.to_owned();
     for (name, title) in ROWS {
         text += &row(title, figures.kinds.iter().find(|kind| kind.name == name), all, arithmetic);

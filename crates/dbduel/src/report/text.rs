@@ -120,6 +120,10 @@ fn types_section(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Str
         lines.push(format!("`{}`", contender.name));
         lines.push(plain_table(heading, cells.flat_map(|cell| cell_rows(record, cell)).collect(), 1));
     }
+    lines.extend(workload.cells.iter().filter_map(|cell| {
+        let skipped = tpcc::skipped_deliveries(|name| cell.metrics.get(name).map(|summary| summary.mean))?;
+        Some(format!("`{}`, {}, mean of trials: {skipped}", cell.contender, point_text(&cell.point)))
+    }));
     if tpcc::is_paced(option) {
         lines.extend(workload.cells.iter().filter_map(|cell| {
             let reached = cell.metrics.get("nopm_per_warehouse")?.mean;

@@ -35,7 +35,7 @@ pub use self::null::NullEngine;
 use self::options::{Delivery, Form, Home, Mix, Pacing};
 use crate::policy::Ignored;
 use crate::recorder::Tally;
-use crate::workload::{ClientFuture, OptionError, Options, Seat, Table, Witness, Workload, WorkloadKind};
+use crate::workload::{Background, ClientFuture, OptionError, Options, Seat, Table, Witness, Workload, WorkloadKind};
 
 pub const TPCC: WorkloadKind = WorkloadKind {
     name: "tpcc",
@@ -45,8 +45,12 @@ pub const TPCC: WorkloadKind = WorkloadKind {
     build: |options| Ok(Box::new(Tpcc::new(options)?)),
 };
 
-/// The kinds of transactions, as they are counted.
-pub const KINDS: &[&str] = &["new_order", "payment", "order_status", "delivery", "stock_level"];
+/// The kinds of transactions, as they are counted. With queued Deliveries `delivery` is the queueing, and the
+/// last one what was queued.
+pub const KINDS: &[&str] = &["new_order", "payment", "order_status", "delivery", "stock_level", "deferred_delivery"];
+/// How many of them are a client's, which are all that there are unless Deliveries are queued.
+const KINDS_OF_CLIENTS: usize = KINDS.len() - 1;
+const DEFERRED_DELIVERY: usize = KINDS_OF_CLIENTS;
 
 /// The workload with all options decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +116,10 @@ impl Workload for Tpcc {
         scale::clients(self)
     }
 
+    fn background(&self, clients: u32) -> Option<Background> {
+        scale::background(self, clients)
+    }
+
     fn rests(&self) -> bool {
         self.pacing == Pacing::Spec
     }
@@ -124,13 +132,17 @@ impl Workload for Tpcc {
         if self.form == Form::Procedures { procedures::definitions(self, dialect) } else { Vec::new() }
     }
 
+    fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
+        procedures::remains(admin)
+    }
+
     /// Not a duplicate key: no transaction meets one unless something is wrong.
     fn ignored_errors(&self, _: Dialect) -> Ignored {
         Ignored::Conflicts
     }
 
     fn kinds(&self) -> &'static [&'static str] {
-        KINDS
+        if self.delivery == Delivery::Queued { KINDS } else { &KINDS[..KINDS_OF_CLIENTS] }
     }
 
     fn counts(&self) -> &'static [&'static str] {
@@ -141,9 +153,10 @@ impl Workload for Tpcc {
         meta::recognise(self, admin, data_seed)
     }
 
-    fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
+    fn client(&self, mut seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
         let place = client::Place::of(&seat);
-        let client = TpccClient::new(Arc::new(self.clone()), place, connection)?;
+        let duty = client::Duty::of(&mut seat);
+        let client = TpccClient::new(Arc::new(self.clone()), place, connection)?.with(duty);
         Ok(seat.drive(client))
     }
 

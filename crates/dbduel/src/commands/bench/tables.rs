@@ -69,8 +69,17 @@ pub fn cleanup(job: &Job) -> Result<u8, Failure> {
     for table in &there {
         admin.run(&format!("DROP TABLE {table}")).with_context(|| format!("cannot drop {table}"))?;
     }
-    let dropped =
-        if there.is_empty() { "nothing: no table of the workload is there".to_owned() } else { listed(&there) };
+    // Whatever form is asked for: a run of another one may have left them.
+    let remains = job.workload.remains(&mut admin).context("cannot look for routines of earlier runs")?;
+    for (name, drop) in &remains {
+        admin.run(drop).with_context(|| format!("cannot drop {name}"))?;
+    }
+    let routines: Vec<String> = remains.into_iter().map(|(name, _)| name).collect();
+    let dropped = match (there.as_slice(), routines.as_slice()) {
+        ([], []) => "nothing: no table of the workload is there".to_owned(),
+        (some, []) | ([], some) => listed(some),
+        (tables, routines) => format!("{}, and the routines {}", listed(tables), listed(routines)),
+    };
     say(&format!("dropped {dropped}\n"))?;
     Ok(exit::DONE)
 }

@@ -1,10 +1,12 @@
 //! One client: draws inputs, hands them to the chosen form, and counts what came of it.
+//!
+//! Where Deliveries are queued, a client's own part of one ends with its turn in the queue: nothing is sent. A
+//! seat in the background draws the inputs of that same turn again, and runs it as it would have been run.
 
 use std::sync::Arc;
 
 use driver::{Connection, Error, Rows};
 
-use super::Tpcc;
 use super::batch::BatchForm;
 use super::inputs::{Drawer, Inputs, NewOrder, Payment};
 use super::options::{Form, Pacing};
@@ -13,6 +15,8 @@ use super::procedures::ProceduresForm;
 use super::random::DISTRICTS;
 use super::rows::RowsForm;
 use super::stamp::Stamp;
+use super::{DEFERRED_DELIVERY, Tpcc};
+use crate::backlog::Giver;
 use crate::workload::{Attempt, Client, Outcome, Seat, Turn};
 
 /// What clients count beside statements, of committed transactions.
@@ -132,6 +136,28 @@ impl Place {
     }
 }
 
+/// What becomes of Deliveries here.
+#[derive(Debug, Default)]
+pub enum Duty {
+    /// They are run like everything else.
+    #[default]
+    All,
+    /// They are queued for others.
+    Queues(Giver),
+    /// They are what others have queued, and nothing else comes here.
+    Deferred,
+}
+
+impl Duty {
+    pub fn of<K>(seat: &mut Seat<K>) -> Duty {
+        match seat.giver.take() {
+            Some(giver) => Duty::Queues(giver),
+            None if seat.is_in_background() => Duty::Deferred,
+            None => Duty::All,
+        }
+    }
+}
+
 /// What a form works with: the connection, room for rows, the time, and what came of this try.
 pub struct Desk<C> {
     pub connection: C,
@@ -175,6 +201,7 @@ pub struct TpccClient<C> {
     /// Rests between transactions, where the pacing has any.
     pauses: Option<Pauses>,
     input_seed: u64,
+    duty: Duty,
 }
 
 impl<C: Connection> TpccClient<C> {
@@ -186,7 +213,12 @@ impl<C: Connection> TpccClient<C> {
         };
         let drawer = Drawer::new(&tpcc, place.data_seed, place.input_seed);
         let pauses = (tpcc.pacing == Pacing::Spec).then(|| Pauses::new(place.input_seed));
-        Ok(TpccClient { desk: Desk::new(connection), forms, drawer, pauses, input_seed: place.input_seed })
+        let (desk, input_seed) = (Desk::new(connection), place.input_seed);
+        Ok(TpccClient { desk, forms, drawer, pauses, input_seed, duty: Duty::All })
+    }
+
+    pub fn with(self, duty: Duty) -> TpccClient<C> {
+        TpccClient { duty, ..self }
     }
 }
 
@@ -208,6 +240,14 @@ impl<C: Connection> Client for TpccClient<C> {
         self.desk.counts = Counts::default();
         if turn.retry == 0 {
             self.desk.progress = Progress::default();
+        }
+        match (&self.duty, &inputs) {
+            // A user whose Delivery finds no room has asked in vain.
+            (Duty::Queues(giver), Inputs::Delivery(_)) => {
+                return Ok(if giver.put(turn) { Outcome::Committed } else { Outcome::Failed });
+            }
+            (Duty::Deferred, _) => attempt.kind = DEFERRED_DELIVERY,
+            _ => {}
         }
         let desk = &mut self.desk;
         match &mut self.forms {

@@ -36,7 +36,12 @@ pub const OPTIONS: &[OptionSpec] = &[
         AUTO,
         "fixed: client i at warehouse 1 + i mod W; drawn: at connect; random: anew for each transaction",
     ),
-    OptionSpec::new("delivery", "whole", "whole: ten districts in one transaction; per-district: a commit for each"),
+    OptionSpec::new(
+        "delivery",
+        "whole",
+        "whole: ten districts in one transaction; per-district: a commit for each; queued: clients only queue them, and \
+         one connection more per 10 clients (10 at most) runs them in the background, whole",
+    ),
     OptionSpec::new("fk", "false", "foreign keys, made after the load"),
     OptionSpec::new("mysql_storage_engine", "innodb", "storage engine of the tables on MySQL and MariaDB"),
 ];
@@ -83,9 +88,12 @@ pub enum Home {
 pub enum Delivery {
     Whole,
     PerDistrict,
+    /// Clients queue, and seats in the background run them, whole (clause 2.7.2).
+    Queued,
 }
 
 const FORMS: [Form; 3] = [Form::Rows, Form::Batch, Form::Procedures];
+const DELIVERIES: [Delivery; 3] = [Delivery::Whole, Delivery::PerDistrict, Delivery::Queued];
 const PROFILES: [&str; 5] = ["nothink", "spec", "dbt2", "hammerdb", "tpcc-mysql"];
 
 pub fn read(options: &Options) -> Result<Tpcc, OptionError> {
@@ -123,7 +131,7 @@ pub fn read(options: &Options) -> Result<Tpcc, OptionError> {
         pacing,
         mix,
         home,
-        delivery: [Delivery::Whole, Delivery::PerDistrict][options.choice("delivery", &["whole", "per-district"])?],
+        delivery: DELIVERIES[options.choice("delivery", &["whole", "per-district", "queued"])?],
         foreign_keys: options.flag("fk")?,
         engine: options.word("mysql_storage_engine")?.to_owned(),
     })

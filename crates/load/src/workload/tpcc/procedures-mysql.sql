@@ -1,3 +1,5 @@
+-- routines
+SELECT routine_name FROM information_schema.routines WHERE routine_schema = DATABASE()
 -- drop-new-order
 DROP PROCEDURE IF EXISTS tpcc_new_order
 -- drop-payment

@@ -1,3 +1,5 @@
+-- routines
+SELECT routine_name FROM information_schema.routines WHERE routine_schema = current_schema()
 -- drop-new-order
 DROP FUNCTION IF EXISTS tpcc_new_order(integer, integer, integer, integer, integer[], integer[], integer[], integer[])
 -- drop-payment

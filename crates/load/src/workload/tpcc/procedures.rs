@@ -13,7 +13,7 @@
 //! cannot commit, its procedures (since 11) cannot answer with rows, and one call that commits ten times
 //! and is then sent back could not say what it had done.
 
-use driver::{Connection, Dialect, Error, Statement, Value};
+use driver::{Admin, Connection, Dialect, Error, Statement, Value};
 
 use super::Tpcc;
 use super::client::{Count, Desk, Progress};
@@ -35,6 +35,21 @@ const UNKNOWN_ITEM: &str = "TPC01";
 /// What MySQL's New-Order says of its end; anything else is a customer who is not there.
 const COMMITTED: i64 = 0;
 const ROLLED_BACK: i64 = 1;
+
+/// The routines that earlier runs left behind, by name, each with the statement that drops it.
+pub fn remains(admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
+    let dialect = admin.dialect();
+    if dialect == Dialect::Sqlite {
+        return Ok(Vec::new());
+    }
+    let there = admin.rows(section(file(dialect), "routines", dialect))?;
+    let is_there = |name: &String| there.iter().any(|row| row[0].as_ref() == Some(name));
+    let named = ROUTINES.iter().map(|routine| (format!("tpcc_{}", routine.replace('-', "_")), routine));
+    let left = named.filter(|(name, _)| is_there(name));
+    Ok(left
+        .map(|(name, routine)| (name, section(file(dialect), &format!("drop-{routine}"), dialect).to_owned()))
+        .collect())
+}
 
 /// SQLite gets here only to be told that it has no routines.
 fn file(dialect: Dialect) -> &'static str {

@@ -4,9 +4,10 @@
 
 use driver::Dialect;
 
-use super::Tpcc;
-use super::options::Pacing;
+use super::options::{Delivery, Pacing};
+use super::{DEFERRED_DELIVERY, KINDS_OF_CLIENTS, Tpcc};
 use crate::recorder::{KindTally, Tally};
+use crate::workload::Background;
 
 const MIB: u64 = 1 << 20;
 
@@ -34,11 +35,23 @@ pub fn clients(tpcc: &Tpcc) -> Option<u32> {
     Some(u32::try_from(clients).unwrap_or(u32::MAX))
 }
 
+/// Clients for which a seat in the background runs Deliveries.
+const CLIENTS_PER_SEAT: u32 = 10;
+/// Servers have twenty connections to spare, and others want some of them. A seat does nothing but Deliveries,
+/// one after the other, so ten keep up with any number of clients that one server can.
+const SEATS_MAX: u32 = 10;
+
+/// Who runs what clients queue.
+pub fn background(tpcc: &Tpcc, clients: u32) -> Option<Background> {
+    let seats = (clients / CLIENTS_PER_SEAT).clamp(1, SEATS_MAX);
+    (tpcc.delivery == Delivery::Queued).then_some(Background { seats, kind: DEFERRED_DELIVERY })
+}
+
 /// Rates a minute, over the real length of the interval.
 ///
 /// A transaction counts where it ended. `nopm` are committed New-Orders; the intended rollbacks, which
 /// the specification counts as completed, are in `nopm_with_rollbacks`, and in `tpm`, which is all
-/// five types.
+/// five types. A Delivery that was queued counts as the client's transaction, and not once more when it ran.
 pub fn rates(tpcc: &Tpcc, tally: &Tally) -> Vec<(&'static str, f64)> {
     let minutes = tally.interval_ns as f64 / 60e9;
     let per_minute = |count: u64| if minutes > 0.0 { count as f64 / minutes } else { 0.0 };
@@ -49,7 +62,7 @@ pub fn rates(tpcc: &Tpcc, tally: &Tally) -> Vec<(&'static str, f64)> {
         ("nopm", nopm),
         ("nopm_with_rollbacks", per_minute(completed(new_orders))),
         ("nopm_per_warehouse", nopm / tpcc.warehouses as f64),
-        ("tpm", per_minute(tally.kinds.iter().map(completed).sum())),
+        ("tpm", per_minute(tally.kinds.iter().take(KINDS_OF_CLIENTS).map(completed).sum())),
     ]
 }
 
@@ -77,6 +90,14 @@ mod tests {
     }
 
     #[test]
+    fn queued_deliveries_want_a_seat_for_each_ten_clients_within_limits() {
+        let queued = tpcc(&[("delivery", OptionValue::Text("queued".into()))]);
+        let seats = [1, 19, 20, 95, 5_000].map(|clients| background(&queued, clients).map(|wanted| wanted.seats));
+        assert_eq!(seats, [1, 1, 2, 9, 10].map(Some));
+        assert_eq!(background(&tpcc(&[]), 20), None);
+    }
+
+    #[test]
     fn rates_count_what_ended_inside_a_minute() {
         let kind = |committed_inside, rolled_back_inside| KindTally {
             committed_inside,
@@ -84,7 +105,8 @@ mod tests {
             committed: 1_000_000,
             ..KindTally::default()
         };
-        let kinds = vec![kind(495, 5), kind(430, 0), kind(40, 0), kind(40, 0), kind(40, 0)];
+        // The last are Deliveries that were counted when they were queued.
+        let kinds = vec![kind(495, 5), kind(430, 0), kind(40, 0), kind(40, 0), kind(40, 0), kind(39, 0)];
         let tally = Tally { kinds, interval_ns: 30_000_000_000, ..Tally::default() };
         let found: BTreeMap<&str, f64> =
             rates(&tpcc(&[("warehouses", OptionValue::Number(2))]), &tally).into_iter().collect();

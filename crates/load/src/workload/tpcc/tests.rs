@@ -8,12 +8,13 @@ use std::task::{Context, Poll, Waker};
 
 use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Value};
 
-use super::client::{Count, Place, TpccClient};
+use super::client::{Count, Duty, Place, TpccClient};
 use super::inputs::{Customer, Drawer, Inputs};
 use super::null::NullEngine;
 use super::options::{self, Delivery, Form, Mix};
 use super::random::ITEMS;
 use super::*;
+use crate::backlog::Backlog;
 use crate::workload::{Attempt, Client, Options, Outcome, Turn};
 
 const DIALECTS: [Dialect; 3] = [Dialect::MySql, Dialect::Postgres, Dialect::Sqlite];
@@ -301,6 +302,39 @@ fn districts_committed_alone_are_not_delivered_twice_by_another_try() {
             assert_eq!((attempt.other, bench.count(Count::DeliveredOrders)), (12, 9));
         }
     }
+}
+
+#[test]
+fn a_queued_delivery_sends_nothing_and_is_run_in_the_background_as_it_was_drawn() {
+    for (form, dialect) in
+        [(Form::Rows, Dialect::Sqlite), (Form::Rows, Dialect::MySql), (Form::Batch, Dialect::Postgres)]
+    {
+        let queued = || Tpcc { delivery: Delivery::Queued, ..tpcc(3, form) };
+        let backlog = Arc::new(Backlog::with_room(1));
+        let (mut client, mut seat) = (Bench::new(queued(), dialect), Bench::new(queued(), dialect));
+        client.client = client.client.with(Duty::Queues(backlog.giver()));
+        seat.client = seat.client.with(Duty::Deferred);
+        let mut turns = client.turns(|inputs| matches!(inputs, Inputs::Delivery(_)));
+        let (turn, _) = turns.next().unwrap();
+        let (outcome, attempt, sent) = client.run(turn);
+        assert_eq!(
+            (outcome.unwrap(), attempt, sent),
+            (Outcome::Committed, Attempt { kind: 3, ..Attempt::default() }, vec![])
+        );
+        assert_eq!(client.count(Count::DeliveredOrders), 0);
+        assert_eq!(client.run(turns.next().unwrap().0).0.unwrap(), Outcome::Failed, "the queue is full");
+        let deferred = backlog.take().unwrap();
+        let (outcome, attempt, sent) = seat.run(Turn { series: deferred.series, number: deferred.number, retry: 0 });
+        assert_eq!((outcome.unwrap(), attempt.kind), (Outcome::Committed, DEFERRED_DELIVERY));
+        assert_eq!(seat.count(Count::DeliveredOrders), 10);
+        let mut itself = Bench::new(tpcc(3, form), dialect);
+        assert_eq!(numbers(&itself.run(turn).2), numbers(&sent), "{form:?} on {dialect:?}");
+    }
+}
+
+/// All whole numbers that were sent: keys, carrier and orders, without the time of day.
+fn numbers(sent: &[Sent]) -> Vec<i64> {
+    sent.iter().flat_map(|(_, numbers)| numbers.iter().copied()).collect()
 }
 
 #[test]

@@ -281,6 +281,19 @@ fn unknown_endings_may_have_come_true_or_not() {
     assert_eq!(database.broken_by("SELECT 1", Some(&tally)), names("E7"));
 }
 
+#[test]
+fn queued_deliveries_are_known_by_those_who_ran_them() {
+    let mut database = Database::used();
+    database.tpcc = tpcc(&[("delivery", "queued")]);
+    let mut tally = tally();
+    assert_eq!(database.check(Some(&tally)), Vec::<String>::new());
+    tally.counts_ever[Count::DeliveredOrders as usize] = 0;
+    tally.kinds[DELIVERY].unknown_ever = 1;
+    assert_eq!(database.broken_by("SELECT 1", Some(&tally)), names("E6"), "to queue one delivers nothing");
+    tally.kinds[DEFERRED_DELIVERY].unknown_ever = 1;
+    assert_eq!(database.check(Some(&tally)), Vec::<String>::new());
+}
+
 /// Tries of a Delivery that failed half-way have delivered what they had committed.
 #[test]
 fn deliveries_by_district_may_have_delivered_more_than_was_counted() {
