@@ -83,8 +83,9 @@ fn queued_deliveries_are_all_run_and_counted_apart() {
     for form in ["rows", "batch"] {
         let tally = run(&build("tpcc", &[text("form", form), text("delivery", "queued")]), 4 * 46);
         let [.., queued, _, deferred] = &tally.kinds[..] else { panic!("six kinds") };
-        assert_eq!((queued.committed, deferred.committed, deferred.failed), (8, 8, 0), "{form}");
-        assert_eq!(deferred.response.count(), 8);
+        assert!(queued.committed > 0, "{form}: some client has played a deck");
+        assert_eq!((deferred.committed, deferred.failed), (queued.committed, 0), "{form}");
+        assert_eq!(deferred.response.count(), deferred.committed);
         assert!(queued.response.max_ms() < deferred.response.max_ms(), "nothing was sent when they were queued");
     }
 }
@@ -95,8 +96,8 @@ fn queued_deliveries_that_nobody_ran_are_counted_as_failed() {
     let options = LoadOptions { clients: 8, drain_max: Duration::ZERO, ..LoadOptions::default() };
     let tally = run_with(&build("tpcc", &[text("delivery", "queued")]), 8 * 23, options);
     let [.., queued, _, deferred] = &tally.kinds[..] else { panic!("six kinds") };
-    assert_eq!(queued.committed, 8);
-    assert_eq!(deferred.committed + deferred.failed, 8);
+    assert!(queued.committed > 0);
+    assert_eq!(deferred.committed + deferred.failed, queued.committed);
     assert_eq!(deferred.response.count(), deferred.committed);
 }
 
