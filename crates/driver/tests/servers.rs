@@ -69,6 +69,49 @@ fn refused(result: Result<Admin, Error>, code: &str) {
     }
 }
 
+/// Values of every kind that a workload reads come back as they were sent: negative and unsigned numbers,
+/// decimals, texts, dates and NULL, in any order of executions.
+fn check_values(dialect: Dialect, types: &str, columns: &str) {
+    let mut session = connection(dialect);
+    query(&mut session, "DROP TABLE IF EXISTS kinds").unwrap();
+    query(&mut session, &format!("CREATE TABLE kinds ({types})")).unwrap();
+    let names: Vec<&str> = columns.split(", ").collect();
+    let places: Vec<String> = (1..=names.len()).map(|n| dialect.placeholder(n)).collect();
+    let insert = session.prepare(&format!("INSERT INTO kinds ({columns}) VALUES ({})", places.join(", "))).unwrap();
+    let select = session.prepare(&format!("SELECT {columns} FROM kinds ORDER BY id")).unwrap();
+    let row = |id: i64| {
+        [
+            Value::Int(id),
+            Value::Int(-7),
+            Value::Int(200),
+            Value::Int(-9_000_000_000),
+            Value::Decimal { units: -1205, scale: 2 },
+            Value::Decimal { units: 42, scale: 4 },
+            Value::Text(b"two words"),
+            Value::Text(b"2031-05-04 10:11:12"),
+        ]
+    };
+    let mut half = row(2);
+    (3..8).for_each(|at| half[at] = Value::Null);
+    // With a NULL in between, types must travel again.
+    for values in [row(1), half, row(3)] {
+        assert_eq!(complete(session.execute(insert, &values)).unwrap().affected, 1);
+    }
+    let mut rows = Rows::default();
+    for _ in 0..2 {
+        assert_eq!(complete(session.fetch(select, &[], &mut rows)).unwrap().rows, 3);
+        for at in [0, 2] {
+            let ints: Vec<i64> = (1..4).map(|column| rows.int(at, column).unwrap()).collect();
+            assert_eq!(ints, [-7, 200, -9_000_000_000], "row {at}");
+            assert_eq!((rows.decimal(at, 4, 2), rows.decimal(at, 5, 4)), (Ok(-1205), Ok(42)), "row {at}");
+            assert_eq!((rows.text(at, 6), rows.text(at, 7)), (&b"two words"[..], &b"2031-05-04 10:11:12"[..]));
+        }
+        assert_eq!((rows.int(1, 0), rows.int(1, 2)), (Ok(2), Ok(200)));
+        assert!((3..8).all(|column| rows.cell(1, column) == Some(Cell::Null)), "{rows:?}");
+    }
+    query(&mut session, "DROP TABLE kinds").unwrap();
+}
+
 /// A syntax error and a duplicate key leave a connection that works.
 fn check_errors(dialect: Dialect, syntax_code: &str) {
     let mut session = connection(dialect);
@@ -349,6 +392,14 @@ mod mysql {
 
     #[test]
     #[ignore = "needs a server: cargo xtask engines"]
+    fn values_of_every_kind_come_back_as_they_were_sent() {
+        let types = "id INT PRIMARY KEY, small TINYINT NOT NULL, byte TINYINT UNSIGNED NOT NULL, large BIGINT, \
+                     money DECIMAL(12,2), rate DECIMAL(4,4), words VARCHAR(24), day DATETIME";
+        check_values(DIALECT, types, "id, small, byte, large, money, rate, words, day");
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
     fn one_side_of_a_deadlock_is_told_to_try_again() {
         check_deadlock(DIALECT);
     }
@@ -453,6 +504,14 @@ mod postgres {
     #[ignore = "needs a server: cargo xtask engines"]
     fn errors_have_their_kind_and_leave_a_connection_that_works() {
         check_errors(DIALECT, "42601");
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn values_of_every_kind_come_back_as_they_were_sent() {
+        let types = "id INT PRIMARY KEY, small SMALLINT NOT NULL, byte SMALLINT NOT NULL, large BIGINT, \
+                     money NUMERIC(12,2), rate NUMERIC(4,4), words VARCHAR(24), day TIMESTAMP";
+        check_values(DIALECT, types, "id, small, byte, large, money, rate, words, day");
     }
 
     #[test]

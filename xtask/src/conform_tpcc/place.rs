@@ -25,7 +25,13 @@ impl Place {
         }
         // The commit of many clients that share two cores need not wait for a disk: nothing here is timed.
         let relaxed: &[&str] = match engine.starts_with("postgres") {
-            true => &["synchronous_commit=off", "shared_preload_libraries=pg_stat_statements", "autovacuum=off"],
+            // Each parallel worker of a query counts as a transaction of its own, as would autovacuum's.
+            true => &[
+                "synchronous_commit=off",
+                "shared_preload_libraries=pg_stat_statements",
+                "autovacuum=off",
+                "max_parallel_workers_per_gather=0",
+            ],
             false => &["innodb_flush_log_at_trx_commit=0", "innodb_buffer_pool_size=512M"],
         };
         Held::start_or_fail(dbduel, engine, relaxed).map(Place::Server)
