@@ -26,8 +26,20 @@ pub fn find(file: &'static str, name: &str, dialect: Dialect) -> Option<&'static
         let (named, mut dialects) = (words.next() == Some(name), words.peekable());
         named && (dialects.peek().is_none() || dialects.any(|known| known == word))
     };
-    let sections = file.strip_prefix("-- ").into_iter().flat_map(|file| file.split("\n-- "));
-    sections.filter_map(|part| part.split_once('\n')).find(|(header, _)| fits(header)).map(|(_, body)| body.trim_end())
+    sections(file).find(|(header, _)| fits(header)).map(|(_, body)| body)
+}
+
+/// A section of a file whose names stand for all dialects.
+pub fn named(file: &'static str, name: &str) -> &'static str {
+    let mut sections = sections(file);
+    let (_, body) = sections.find(|(header, _)| *header == name).expect("every section that is asked for is there");
+    body
+}
+
+/// What stands behind each `-- `, and the text below it.
+fn sections(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let parts = file.strip_prefix("-- ").into_iter().flat_map(|file| file.split("\n-- "));
+    parts.filter_map(|part| part.split_once('\n')).map(|(header, body)| (header, body.trim_end()))
 }
 
 /// A statement as it is prepared: each `?` in the dialect's form.

@@ -8,6 +8,7 @@ use std::fmt::Write;
 use driver::{Dialect, Value};
 
 use super::Version;
+use crate::workload::sections;
 
 /// The kinds of statements; each is prepared once per table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,11 +81,7 @@ impl Statements {
     }
 
     pub fn text(&self, section: &str, table: &str) -> String {
-        let body = self.file.split("-- ").find_map(|part| {
-            let (name, body) = part.split_once('\n')?;
-            (name == section).then_some(body)
-        });
-        body.expect("every section that is asked for stands in the file").trim_end().replace("{table}", table)
+        sections::named(self.file, section).replace("{table}", table)
     }
 
     /// A statement with a place for each of its values; `values` are those of a list in it.
