@@ -153,6 +153,7 @@ fn option_json(value: &OptionValue) -> serde_json::Value {
         OptionValue::Real(number) => (*number).into(),
         OptionValue::Text(text) => text.as_str().into(),
         OptionValue::Flag(flag) => (*flag).into(),
+        OptionValue::List(names) => names.as_slice().into(),
     }
 }
 

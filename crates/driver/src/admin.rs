@@ -52,11 +52,7 @@ impl Admin {
 
     /// The rows of one query as text; `None` is NULL.
     pub fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
-        match &mut self.connection {
-            AnyConnection::MySql(connection) => connection.rows(sql),
-            AnyConnection::Postgres(connection) => connection.rows(sql),
-            AnyConnection::Sqlite(connection) => connection.rows(sql),
-        }
+        self.connection.rows(sql)
     }
 
     /// Shows the rows of one query, one at a time and as row 0: for answers that memory should not hold.

@@ -48,6 +48,15 @@ impl AnyConnection {
         self.transport_mut().map_or(Ok(()), |transport| transport.set_receive_timeout(timeout))
     }
 
+    /// The rows of one query as text; `None` is NULL. Not for measured time: it keeps them all.
+    pub fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.rows(sql),
+            AnyConnection::Postgres(connection) => connection.rows(sql),
+            AnyConnection::Sqlite(connection) => connection.rows(sql),
+        }
+    }
+
     pub fn closer(&self) -> Closer {
         match self {
             AnyConnection::MySql(connection) => connection.transport().closer(),

@@ -29,6 +29,7 @@ pub use any::AnyConnection;
 pub use closer::Closer;
 pub use reactor::{Reactor, Ready};
 pub use rows::{Cell, Part, Rows};
+pub use transport::complete;
 
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]

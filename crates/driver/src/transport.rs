@@ -428,7 +428,7 @@ pub(crate) struct SetUp {
 }
 
 /// Completes a future over a blocking transport, which never waits anywhere but in the kernel.
-pub(crate) fn complete<T>(future: impl Future<Output = T>) -> T {
+pub fn complete<T>(future: impl Future<Output = T>) -> T {
     let future = std::pin::pin!(future);
     match future.poll(&mut std::task::Context::from_waker(std::task::Waker::noop())) {
         Poll::Ready(value) => value,

@@ -20,6 +20,19 @@ pub fn monotonic_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// CPU time of the calling thread.
+pub fn thread_cpu_ns() -> u64 {
+    cpu_clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
+}
+
+/// `None` when there is no such clock, because its thread has ended.
+pub fn cpu_clock_ns(clock: libc::clockid_t) -> Option<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a live timespec.
+    let known = unsafe { libc::clock_gettime(clock, &mut time) == 0 };
+    known.then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
 /// One client's view of the real clock.
 pub struct MonotonicClock {
     /// The last reading, so that a transaction due "now" costs no second one.

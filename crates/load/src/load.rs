@@ -16,8 +16,9 @@ use driver::{AnyConnection, Closer, Dialect, Endpoint, Login, Reactor};
 
 use crate::backlog::Backlog;
 use crate::board::Board;
-use crate::clock::{Alarm, MonotonicClock, monotonic_ns};
+use crate::clock::{Alarm, MonotonicClock, cpu_clock_ns, monotonic_ns, thread_cpu_ns};
 use crate::pacer::{Arrivals, Pacer, Rate};
+use crate::pass::Gauge;
 use crate::policy::ErrorPolicy;
 use crate::recorder::{Recorder, Tally};
 use crate::timeline::{Timeline, Window};
@@ -53,6 +54,8 @@ pub struct LoadOptions {
     pub policy: ErrorPolicy,
     /// Whether somebody wants to read counts while the load runs; it costs a few cells per transaction.
     pub board: bool,
+    /// Read at the edges of each operation, where the workload is one pass over operations.
+    pub gauge: Option<Gauge>,
 }
 
 impl Default for LoadOptions {
@@ -70,6 +73,7 @@ impl Default for LoadOptions {
             transactions_max: None,
             policy: ErrorPolicy::default(),
             board: false,
+            gauge: None,
         }
     }
 }
@@ -424,7 +428,7 @@ impl<'a> Load<'a> {
     /// CPU time of each load thread so far.
     fn worker_cpu_ns(&self) -> Vec<u64> {
         let asked = |worker: &Running| {
-            let running = worker.thread.as_ref().and_then(|thread| thread_cpu_ns(thread.as_pthread_t()));
+            let running = worker.thread.as_ref().and_then(|thread| cpu_ns_of(thread.as_pthread_t()));
             running.unwrap_or_else(|| worker.cpu_ns_at_end.load(Ordering::Acquire))
         };
         self.workers.iter().map(asked).collect()
@@ -464,17 +468,10 @@ fn next_ready(
 }
 
 /// `None` when the thread has ended.
-fn thread_cpu_ns(thread: libc::pthread_t) -> Option<u64> {
+fn cpu_ns_of(thread: libc::pthread_t) -> Option<u64> {
     let mut clock = 0;
     // SAFETY: the thread has not been joined, so its handle is valid; the pointer is live.
     (unsafe { libc::pthread_getcpuclockid(thread, &mut clock) } == 0).then(|| cpu_clock_ns(clock)).flatten()
-}
-
-fn cpu_clock_ns(clock: libc::clockid_t) -> Option<u64> {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a live timespec.
-    let known = unsafe { libc::clock_gettime(clock, &mut time) == 0 };
-    known.then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
 /// Client numbers of each worker, and behind them those of the seats in the background. They are dealt out in
@@ -530,8 +527,7 @@ impl Worker {
         }
         let worked = self.work(tasks, reactor, earliest_ns);
         let at_ns = monotonic_ns();
-        let cpu_ns = cpu_clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
-        self.cpu_ns_at_end.store(cpu_ns, Ordering::Release);
+        self.cpu_ns_at_end.store(thread_cpu_ns(), Ordering::Release);
         Ended { tally: recorder.take().finish(), fatal: worked.err(), at_ns }
     }
 
@@ -600,6 +596,7 @@ impl Worker {
             clock,
             pacer,
             policy: Arc::clone(policy),
+            gauge: self.options.gauge.clone(),
             giver: self.backlog.as_ref().filter(|_| is_client).map(Backlog::giver),
         }
     }

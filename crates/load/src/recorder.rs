@@ -6,6 +6,7 @@ use driver::Code;
 
 use crate::board::Board;
 use crate::histogram::Histogram;
+use crate::pass::ProgramTally;
 use crate::timeline::Window;
 use crate::workload::{Attempt, Outcome};
 
@@ -125,6 +126,8 @@ pub struct Tally {
     pub counts: Vec<u64>,
     /// The same of every committed transaction, warm-up and drain included.
     pub counts_ever: Vec<u64>,
+    /// What a pass over operations left, program by program; empty for everything else.
+    pub programs: Vec<ProgramTally>,
     /// Every transaction that ended since the clients started, warm-up and drain included: what a
     /// server's own counters of the whole load are divided by.
     pub ended: u64,
@@ -203,6 +206,16 @@ impl Recorder {
         self.tally.counts.resize(counts, 0);
         self.tally.counts_ever.resize(counts, 0);
         self
+    }
+
+    /// Keeps a pass over operations. It counts as one transaction, without a place in the histograms, which
+    /// are not made for hours.
+    pub fn pass(&mut self, programs: Vec<ProgramTally>, statements: u64, wall_ns: u64) {
+        self.tally.due += 1;
+        self.tally.committed += 1;
+        self.tally.other += statements;
+        self.tally.in_flight_ns += wall_ns;
+        self.tally.programs = programs;
     }
 
     /// Adds what a committed transaction counted beside its statements.
@@ -340,6 +353,7 @@ impl Tally {
         self.response.add(&other.response);
         self.service.add(&other.service);
         self.in_flight_ns += other.in_flight_ns;
+        self.programs.extend_from_slice(&other.programs);
         if self.kinds.len() < other.kinds.len() {
             self.kinds.resize_with(other.kinds.len(), KindTally::default);
         }

@@ -6,6 +6,7 @@
 mod oltp;
 mod options;
 mod sections;
+mod sqlbench;
 pub mod tpcc;
 
 use std::cell::RefCell;
@@ -18,6 +19,7 @@ use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
 use crate::backlog::Giver;
 use crate::clock::MonotonicClock;
 use crate::pacer::Pacer;
+use crate::pass::Gauge;
 use crate::policy::{ErrorPolicy, Ignored};
 use crate::recorder::{Recorder, Tally};
 use crate::timeline::Timeline;
@@ -40,6 +42,7 @@ pub static WORKLOADS: &[WorkloadKind] = &[
     oltp::bulk::BULK_INSERT,
     oltp::classic::CLASSIC,
     tpcc::TPCC,
+    sqlbench::SQL_BENCH,
 ];
 
 pub fn workload_kind(name: &str) -> Option<&'static WorkloadKind> {
@@ -124,6 +127,11 @@ pub trait Workload: Send + Sync {
     fn rests(&self) -> bool {
         false
     }
+    /// Whether a client runs once through and is done, instead of for a time: there is then nothing to warm
+    /// up, and the measured interval is the pass.
+    fn is_one_pass(&self) -> bool {
+        false
+    }
     /// What it is measured by beside transactions per second, by name; made from one interval's tally.
     fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)> {
         let _ = tally;
@@ -196,6 +204,8 @@ pub struct Seat<K = MonotonicClock> {
     pub clock: K,
     pub pacer: Pacer,
     pub policy: Arc<ErrorPolicy>,
+    /// For operations that are measured one by one.
+    pub gauge: Option<Gauge>,
     /// Where a client leaves what it defers, if there are seats that run it.
     pub giver: Option<Giver>,
 }

@@ -55,7 +55,10 @@ fn run_with(workload: &Arc<dyn Workload>, transactions: u64, options: LoadOption
 
 #[test]
 fn every_workload_runs_and_leaves_right_data() {
-    for kind in WORKLOADS {
+    // What runs once through has no transactions to count; `sqlbench.rs` runs it.
+    let (passes, kinds): (Vec<_>, Vec<_>) = WORKLOADS.iter().partition(|kind| build(kind.name, &[]).is_one_pass());
+    assert_eq!(passes.len(), 1);
+    for kind in kinds {
         let tally = run(&build(kind.name, &[]), 60);
         assert!(tally.queries() > 0, "{} sent nothing", kind.name);
     }

@@ -283,6 +283,12 @@ fn option_value(value: &Value, default: &OptionValue) -> Result<OptionValue, &'s
             real(value).filter(|number| number.is_finite()).map(OptionValue::Real).ok_or("a number")
         }
         OptionValue::Text(_) => text.map(|text| OptionValue::Text(text.to_owned())).ok_or("a text in quotes"),
+        OptionValue::List(_) => {
+            let items = value.get_ref().as_array().into_iter().flatten();
+            let names = items.map(|item| item.get_ref().as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
+            let is_list = value.get_ref().is_array();
+            names.filter(|_| is_list).map(OptionValue::List).ok_or("a list of names: [\"select\", \"insert\"]")
+        }
     }
 }
 
@@ -294,6 +300,7 @@ fn default_value(default: &str) -> OptionValue {
     match value.get_ref() {
         DeValue::Boolean(flag) => OptionValue::Flag(*flag),
         DeValue::String(text) => OptionValue::Text(text.to_string()),
+        DeValue::Array(_) => OptionValue::List(Vec::new()),
         DeValue::Integer(_) => {
             let number = integer(&value).and_then(|number| i64::try_from(number).ok());
             OptionValue::Number(number.expect("the default of an option fits its type"))

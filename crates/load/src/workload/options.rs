@@ -3,6 +3,7 @@
 //! Knows names, types and defaults; what a value means is the workload's business.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A value of one workload option, as the experiment file or the command line gave it.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +12,8 @@ pub enum OptionValue {
     Real(f64),
     Text(String),
     Flag(bool),
+    /// Names, in the order they were given.
+    List(Vec<String>),
 }
 
 /// One option a workload understands.
@@ -134,6 +137,40 @@ impl Options {
         position.ok_or_else(|| self.error(name, format!("one of {} was expected", words.join(", "))))
     }
 
+    pub fn text(&self, name: &str) -> Result<&str, OptionError> {
+        match self.value(name) {
+            OptionValue::Text(text) => Ok(text),
+            _ => Err(self.error(name, "a text was expected".to_owned())),
+        }
+    }
+
+    /// Several names; on a command line they stand in one word, with commas between them.
+    pub fn list(&self, name: &str) -> Result<Vec<String>, OptionError> {
+        match self.value(name) {
+            OptionValue::List(names) => Ok(names.clone()),
+            OptionValue::Text(text) => {
+                Ok(text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect())
+            }
+            _ => Err(self.error(name, "a list of names was expected".to_owned())),
+        }
+    }
+
+    /// A time with its unit: `600s`, `10m`.
+    pub fn duration(&self, name: &str) -> Result<Duration, OptionError> {
+        let unit = |text: &str| {
+            [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)].into_iter().find_map(|(unit, seconds)| {
+                text.strip_suffix(unit).and_then(|number| number.trim().parse::<f64>().ok()).map(|n| n * seconds)
+            })
+        };
+        let seconds = match self.value(name) {
+            OptionValue::Text(text) => unit(text),
+            _ => None,
+        };
+        let positive = seconds.filter(|seconds| *seconds > 0.0 && seconds.is_finite());
+        let duration = positive.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        duration.ok_or_else(|| self.error(name, "a time with its unit, such as \"600s\", was expected".to_owned()))
+    }
+
     /// A word of letters, digits and underscores, as it may stand in SQL without quotes.
     pub fn word(&self, name: &str) -> Result<&str, OptionError> {
         let plain = |text: &str| {
@@ -159,6 +196,7 @@ impl std::fmt::Display for OptionValue {
             OptionValue::Real(real) => real.fmt(f),
             OptionValue::Text(text) => write!(f, "\"{text}\""),
             OptionValue::Flag(flag) => flag.fmt(f),
+            OptionValue::List(names) => write!(f, "[{}]", names.join(", ")),
         }
     }
 }
@@ -167,6 +205,7 @@ fn parse_default(text: &str) -> OptionValue {
     match text {
         "true" => OptionValue::Flag(true),
         "false" => OptionValue::Flag(false),
+        "[]" => OptionValue::List(Vec::new()),
         _ => text
             .parse()
             .map(OptionValue::Number)

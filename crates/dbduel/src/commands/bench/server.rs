@@ -121,6 +121,7 @@ fn line(verb: &str, request: &Request) -> String {
         let value = match value {
             OptionValue::Text(text) => text.clone(),
             OptionValue::Flag(flag) => (if *flag { "on" } else { "off" }).to_owned(),
+            OptionValue::List(names) => names.join(","),
             value => value.to_string(),
         };
         format!(" --{}={value}", name.replace('_', "-"))

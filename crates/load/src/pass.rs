@@ -1,0 +1,70 @@
+//! What a workload leaves that runs once through, operation by operation, instead of for a time.
+//!
+//! Knows neither SQL nor programs; a trial turns it into metrics by the names that stand here.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Read at both edges of each operation, outside its time; the difference is the operation's. The server's
+/// CPU time in nanoseconds, or what else somebody wants to know per operation. None where it cannot be read.
+#[derive(Clone)]
+pub struct Gauge(Arc<dyn Fn() -> Option<u64> + Send + Sync>);
+
+impl Gauge {
+    pub fn new(read: impl Fn() -> Option<u64> + Send + Sync + 'static) -> Gauge {
+        Gauge(Arc::new(read))
+    }
+
+    pub fn read(&self) -> Option<u64> {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Gauge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Gauge")
+    }
+}
+
+/// One program of the pass: a list of operations in the order they ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramTally {
+    pub name: &'static str,
+    /// From its first statement to its last, whatever is between operations included; what was estimated
+    /// is in it.
+    pub wall_ns: u64,
+    pub operations: Vec<OperationTally>,
+}
+
+impl ProgramTally {
+    /// Whether any of its operations was cut off and scaled up.
+    pub fn is_estimated(&self) -> bool {
+        self.operations.iter().any(|operation| operation.estimated)
+    }
+}
+
+/// One operation, as the result table names it. Where it ran several times over, everything is per pass.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OperationTally {
+    pub name: &'static str,
+    /// As the table prints it, which is not always what ran.
+    pub count: u64,
+    /// Statements that the server saw; connections are not statements.
+    pub executed: u64,
+    pub connections: u64,
+    pub rows: u64,
+    pub wall_ns: u64,
+    pub client_cpu_ns: u64,
+    /// What the gauge went up by.
+    pub gauged: Option<u64>,
+    /// How often it ran over, so that a short one could be timed; 1 for most.
+    pub passes: u32,
+    /// The time limit ended it; time and count are scaled up to the planned loop.
+    pub estimated: bool,
+    /// Too short to be timed well, and it changes data, so that it cannot run again.
+    pub short: bool,
+    /// What the server answered wrongly, first of all; its time is then no result.
+    pub wrong: Option<String>,
+    /// Why the server would not do it, or why it was not reached; its time and counts are then zero.
+    pub refused: Option<String>,
+}

@@ -1,0 +1,114 @@
+//! sql-bench reborn: eight programs of 86 operations, each a loop of simple statements by one client.
+//!
+//! A run is one pass over the chosen programs, from an empty database; there is nothing to load and no
+//! interval to hold. Names, counts and loops are those of the classic suite (version 2.15), so that its
+//! tables can be set beside ours; where the suite executes something else than it reports, both are told.
+
+mod bench;
+mod ddl;
+mod limits;
+mod options;
+mod programs;
+mod session;
+
+use std::sync::atomic::Ordering;
+
+use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
+
+use self::bench::{Bench, Stop};
+use self::options::SqlBench;
+use self::programs::Program;
+use self::session::Session;
+use crate::clock::monotonic_ns;
+use crate::pass::{Gauge, OperationTally, ProgramTally};
+use crate::recorder::Tally;
+use crate::workload::{ClientFuture, Fatal, OptionError, Options, Seat, Table, Workload, WorkloadKind};
+
+pub const SQL_BENCH: WorkloadKind = WorkloadKind {
+    name: "sql-bench",
+    description: "the classic suite: eight programs, 86 operations, one client, each operation timed once through",
+    example: "[workload]\nname = \"sql-bench\"\nprograms = [\"select\", \"insert\"]",
+    options: options::OPTIONS,
+    build: |options| build(options),
+};
+
+fn build(options: &Options) -> Result<Box<dyn Workload>, OptionError> {
+    Ok(Box::new(SqlBench::new(options)?))
+}
+
+impl Workload for SqlBench {
+    fn data_key(&self) -> String {
+        "nothing".to_owned()
+    }
+
+    fn tables(&self, _: Dialect) -> Vec<Table> {
+        Vec::new()
+    }
+
+    fn rows(&self, _: u64, _: usize, _: u64, _: &mut RowSink<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn writes(&self) -> bool {
+        true
+    }
+
+    fn clients(&self) -> Option<u32> {
+        Some(1)
+    }
+
+    fn is_one_pass(&self) -> bool {
+        true
+    }
+
+    fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
+        let options = self.clone();
+        Ok(Box::pin(async move { run(&options, &seat, connection) }))
+    }
+
+    fn check(&self, _: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {
+        // What operations answered wrongly is noted with them; the tables are gone.
+        Ok(Vec::new())
+    }
+}
+
+/// The whole pass. It never waits but for the server, so its future completes at the first poll.
+fn run(options: &SqlBench, seat: &Seat, connection: AnyConnection) -> Result<(), Fatal> {
+    let mut session = Session::new(connection);
+    let begun_ns = monotonic_ns();
+    let mut programs = Vec::new();
+    for program in &options.programs {
+        programs.push(run_program(options, program, &mut session, seat.gauge.as_ref())?);
+    }
+    seat.timeline.ended.fetch_add(1, Ordering::Relaxed);
+    seat.recorder.borrow_mut().pass(programs, session.seen().statements, monotonic_ns() - begun_ns);
+    Ok(())
+}
+
+fn run_program(
+    options: &SqlBench,
+    program: &Program,
+    session: &mut Session,
+    gauge: Option<&Gauge>,
+) -> Result<ProgramTally, Fatal> {
+    let begun_ns = monotonic_ns();
+    let mut bench = Bench::new(options, session, gauge);
+    let ended = (program.run)(&mut bench);
+    let mut operations = bench.into_tallies();
+    match ended {
+        Ok(()) => {}
+        Err(Stop::Pass(fatal)) => return Err(fatal),
+        Err(Stop::Program(why)) => name_the_missing(options, program, &mut operations, &why),
+    }
+    Ok(ProgramTally { name: program.name, wall_ns: monotonic_ns() - begun_ns, operations })
+}
+
+/// Operations that a program did not reach are gaps with a name.
+fn name_the_missing(options: &SqlBench, program: &Program, operations: &mut Vec<OperationTally>, why: &str) {
+    for name in program.operations.iter().copied().filter(|name| options.reports(name)) {
+        if !operations.iter().any(|tally| tally.name == name) {
+            let refused = Some(format!("not reached: {why}"));
+            operations.push(OperationTally { name, refused, ..OperationTally::default() });
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Times the operations of a program: where the clock starts and stops, when a short operation runs
+//! again, when a long one is cut off, and what becomes of one that the server refuses.
+//!
+//! It knows no operation; programs hand theirs over as loops.
+
+use driver::{Answer, Dialect, Error};
+
+use super::ddl::Shape;
+use super::limits::Limits;
+use super::options::SqlBench;
+use super::session::{Seen, Session, excerpt};
+use crate::clock::{monotonic_ns, thread_cpu_ns};
+use crate::pass::{Gauge, OperationTally};
+use crate::workload::Fatal;
+
+/// A read-only operation shorter than this runs again, until all of its passes took [`LOOPED_NS`].
+const SHORT_NS: u64 = 1_000_000_000;
+const LOOPED_NS: u64 = 2_000_000_000;
+
+/// One timed loop.
+#[derive(Debug, Clone, Copy)]
+pub struct Operation {
+    pub name: &'static str,
+    /// What the table reports for this loop; several loops of one name add up.
+    pub count: u64,
+    /// Turns of the loop.
+    pub turns: u64,
+    /// Data change, so that it cannot run again.
+    changes: bool,
+    /// The time limit may cut it off.
+    limited: bool,
+    /// Where its time begins, if not with its first turn.
+    from: Option<Mark>,
+}
+
+impl Operation {
+    /// A loop that leaves data as they are.
+    pub fn reads(name: &'static str, count: u64, turns: u64) -> Operation {
+        Operation { name, count, turns, changes: false, limited: false, from: None }
+    }
+
+    /// A loop that changes data.
+    pub fn changes(name: &'static str, count: u64, turns: u64) -> Operation {
+        Operation { changes: true, ..Operation::reads(name, count, turns) }
+    }
+
+    /// The suite estimates this one, when it takes longer than the time limit.
+    pub fn limited(self) -> Operation {
+        Operation { limited: true, ..self }
+    }
+
+    /// Its time begins at `mark`, before its first turn; it is then never run again.
+    pub fn from(self, mark: Mark) -> Operation {
+        Operation { from: Some(mark), ..self }
+    }
+}
+
+/// A moment, with everything an operation is measured by.
+#[derive(Debug, Clone, Copy)]
+pub struct Mark {
+    wall_ns: u64,
+    cpu_ns: u64,
+    gauge: Option<u64>,
+    seen: Seen,
+}
+
+/// Why a program ends before its last operation.
+#[derive(Debug)]
+pub enum Stop {
+    /// The server would not do what all later operations need; other programs go on.
+    Program(String),
+    /// The connection is gone, or the load was stopped: the pass is over.
+    Pass(Fatal),
+}
+
+/// One program under way.
+pub struct Bench<'a> {
+    pub options: &'a SqlBench,
+    pub limits: Limits,
+    pub session: &'a mut Session,
+    gauge: Option<&'a Gauge>,
+    tallies: Vec<OperationTally>,
+}
+
+impl<'a> Bench<'a> {
+    pub fn new(options: &'a SqlBench, session: &'a mut Session, gauge: Option<&'a Gauge>) -> Bench<'a> {
+        let limits = options.limits(session.dialect());
+        Bench { options, limits, session, gauge, tallies: Vec::new() }
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        self.session.dialect()
+    }
+
+    /// What the operations took, in the order of their first loops.
+    pub fn into_tallies(self) -> Vec<OperationTally> {
+        self.tallies
+    }
+
+    /// A statement between operations, which the rest of the program needs.
+    pub fn set_up(&mut self, sql: &str) -> Result<Answer, Stop> {
+        self.session.run(sql).map_err(|error| Stop::of(error, sql))
+    }
+
+    /// Makes a table anew, between operations.
+    pub fn make(&mut self, shape: &Shape) -> Result<(), Stop> {
+        self.drop_if_there(&shape.name)?;
+        let statements = shape.create(self.dialect(), &self.options.create_options);
+        statements.iter().try_for_each(|sql| self.set_up(sql).map(drop))
+    }
+
+    /// Drops a table that may not be there.
+    pub fn drop_if_there(&mut self, table: &str) -> Result<(), Stop> {
+        self.set_up(&format!("DROP TABLE IF EXISTS {table}")).map(drop)
+    }
+
+    /// Now, for an operation whose time begins before its first turn. The gauge takes its time, which is
+    /// nobody's: here it is read before the clocks, at the end behind them.
+    pub fn mark(&self) -> Mark {
+        let gauge = self.gauge.and_then(Gauge::read);
+        Mark { seen: self.session.seen(), gauge, cpu_ns: thread_cpu_ns(), wall_ns: monotonic_ns() }
+    }
+
+    fn end(&self) -> Mark {
+        let (wall_ns, cpu_ns) = (monotonic_ns(), thread_cpu_ns());
+        Mark { seen: self.session.seen(), gauge: self.gauge.and_then(Gauge::read), cpu_ns, wall_ns }
+    }
+
+    /// Notes an operation that this server lacks.
+    pub fn lacks(&mut self, name: &'static str, why: impl Into<String>) {
+        self.tally(name).refused.get_or_insert(why.into());
+    }
+
+    /// Times a loop without a state of its own: `turn` is called with 0, 1, … and sends statements.
+    pub fn time(
+        &mut self,
+        operation: Operation,
+        mut turn: impl FnMut(&mut Session, u64) -> Result<(), Error>,
+    ) -> Result<(), Stop> {
+        self.time_with(operation, &mut (), |session, (), number| turn(session, number))
+    }
+
+    /// Times a loop over a state, such as where a generator of numbers stands. The state moves on once,
+    /// however often the loop runs.
+    ///
+    /// A server that refuses a statement ends the operation and leaves a gap under its name.
+    pub fn time_with<S: Clone>(
+        &mut self,
+        operation: Operation,
+        state: &mut S,
+        mut turn: impl FnMut(&mut Session, &mut S, u64) -> Result<(), Error>,
+    ) -> Result<(), Stop> {
+        let reported = self.options.reports(operation.name);
+        if !reported && !operation.changes {
+            return Ok(());
+        }
+        let before = state.clone();
+        let mark = operation.from.unwrap_or_else(|| self.mark());
+        let done = self.run_once(operation, mark, state, &mut turn)?;
+        let mut passes = 1;
+        let again = self.options.loop_short && !operation.changes && operation.from.is_none() && done.error.is_none();
+        if again && monotonic_ns() - mark.wall_ns < SHORT_NS {
+            while monotonic_ns() - mark.wall_ns < LOOPED_NS {
+                self.run_once(operation, mark, &mut before.clone(), &mut turn)?;
+                passes += 1;
+            }
+        }
+        let after = self.end();
+        let wrong = self.session.take_wrong();
+        if reported {
+            self.note(operation, &Interval { mark, after, passes, done }, wrong);
+        }
+        Ok(())
+    }
+
+    /// One pass over the loop, or as much of it as time and server allow.
+    fn run_once<S>(
+        &mut self,
+        operation: Operation,
+        mark: Mark,
+        state: &mut S,
+        turn: &mut impl FnMut(&mut Session, &mut S, u64) -> Result<(), Error>,
+    ) -> Result<Done, Stop> {
+        let limit_ns = self.options.time_limit.as_nanos() as u64;
+        for number in 0..operation.turns {
+            match turn(self.session, state, number) {
+                Ok(()) => {}
+                Err(error) if is_fatal(&error) => return Err(Stop::Pass(error.into())),
+                Err(error) => return Ok(Done { turns: number, error: Some(error) }),
+            }
+            if operation.limited && number + 1 < operation.turns && monotonic_ns() - mark.wall_ns > limit_ns {
+                return Ok(Done { turns: number + 1, error: None });
+            }
+        }
+        Ok(Done { turns: operation.turns, error: None })
+    }
+
+    fn note(&mut self, operation: Operation, interval: &Interval, wrong: Option<String>) {
+        let (mark, after, done) = (interval.mark, interval.after, &interval.done);
+        let tally = self.tally(operation.name);
+        if let Some(error) = &done.error {
+            tally.refused.get_or_insert(error.to_string());
+            return;
+        }
+        // What was cut off is scaled up to the whole loop.
+        let share = operation.turns.max(1) as f64 / done.turns.max(1) as f64 / f64::from(interval.passes);
+        let per_pass = |from: u64, to: u64| ((to - from) as f64 * share).round() as u64;
+        let cut_off = done.turns < operation.turns;
+        let wall_ns = per_pass(mark.wall_ns, after.wall_ns);
+        tally.count += operation.count;
+        tally.executed += per_pass(mark.seen.statements, after.seen.statements);
+        tally.connections += per_pass(mark.seen.connections, after.seen.connections);
+        tally.rows += per_pass(mark.seen.rows, after.seen.rows);
+        tally.wall_ns += wall_ns;
+        tally.client_cpu_ns += per_pass(mark.cpu_ns, after.cpu_ns);
+        let gauged = mark.gauge.zip(after.gauge).map(|(from, to)| per_pass(from, to.max(from)));
+        tally.gauged = match (tally.gauged, gauged) {
+            (Some(sum), Some(more)) => Some(sum + more),
+            (None, more) if tally.passes == 0 => more,
+            // One loop without a reading leaves none for the operation.
+            _ => None,
+        };
+        tally.passes = tally.passes.max(interval.passes);
+        tally.estimated |= cut_off;
+        tally.short |= operation.changes && wall_ns < SHORT_NS;
+        if tally.wrong.is_none() {
+            tally.wrong = wrong;
+        }
+    }
+
+    fn tally(&mut self, name: &'static str) -> &mut OperationTally {
+        let place = self.tallies.iter().position(|tally| tally.name == name).unwrap_or_else(|| {
+            self.tallies.push(OperationTally { name, ..OperationTally::default() });
+            self.tallies.len() - 1
+        });
+        &mut self.tallies[place]
+    }
+}
+
+/// How far a loop came.
+struct Done {
+    turns: u64,
+    error: Option<Error>,
+}
+
+/// One timed interval: all passes over a loop.
+struct Interval {
+    mark: Mark,
+    after: Mark,
+    passes: u32,
+    done: Done,
+}
+
+impl Stop {
+    pub fn of(error: Error, sql: &str) -> Stop {
+        if is_fatal(&error) {
+            return Stop::Pass(error.into());
+        }
+        Stop::Program(format!("`{}` failed: {error}", excerpt(sql)))
+    }
+}
+
+/// After this nothing more can be asked of the server.
+fn is_fatal(error: &Error) -> bool {
+    matches!(error, Error::Lost { .. } | Error::Protocol(_))
+}

@@ -1,0 +1,107 @@
+//! The one connection that a program works on: statements sent as text, one after the other.
+//!
+//! Answers are read to their last row and counted; values are decoded only where a program looks at
+//! them. Nothing here keeps time.
+
+use std::time::Duration;
+
+use driver::{Answer, AnyConnection, Connection, Dialect, Error, Statement, Value};
+
+/// How long one step of connecting anew may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+
+pub struct Session {
+    connection: AnyConnection,
+    /// Statements sent, connections opened and rows read since the beginning.
+    seen: Seen,
+    /// The first answer that was not what it had to be, since somebody last asked.
+    wrong: Option<String>,
+}
+
+/// What went over the connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Seen {
+    pub statements: u64,
+    pub connections: u64,
+    pub rows: u64,
+}
+
+impl Session {
+    pub fn new(connection: AnyConnection) -> Session {
+        Session { connection, seen: Seen::default(), wrong: None }
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        self.connection.dialect()
+    }
+
+    pub fn seen(&self) -> Seen {
+        self.seen
+    }
+
+    /// Sends one statement and reads its whole answer. One that the server refuses counts as sent.
+    pub fn run(&mut self, sql: &str) -> Result<Answer, Error> {
+        self.seen.statements += 1;
+        let answer = driver::complete(self.connection.query(sql))?;
+        self.seen.rows += answer.rows;
+        Ok(answer)
+    }
+
+    /// The values of one answer as text; `None` is NULL.
+    pub fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+        self.seen.statements += 1;
+        let rows = self.connection.rows(sql)?;
+        self.seen.rows += rows.len() as u64;
+        Ok(rows)
+    }
+
+    /// Prepared on the server; SQL with the dialect's placeholders.
+    pub fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
+        self.connection.prepare(sql)
+    }
+
+    pub fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
+        self.seen.statements += 1;
+        let answer = driver::complete(self.connection.execute(statement, parameters))?;
+        self.seen.rows += answer.rows;
+        Ok(answer)
+    }
+
+    /// Ends the connection and opens another one.
+    pub fn reconnect(&mut self) -> Result<(), Error> {
+        self.seen.connections += 1;
+        self.connection.reconnect(CONNECT_TIMEOUT)?;
+        self.connection.block()
+    }
+
+    /// Notes an answer that is not what it has to be. The first one is kept, and marks the operation.
+    pub fn expect(&mut self, right: bool, what: impl FnOnce() -> String) {
+        if !right && self.wrong.is_none() {
+            self.wrong = Some(what());
+        }
+    }
+
+    /// Notes an answer with another number of rows, for the statement that `sql` shows.
+    pub fn expect_rows(&mut self, answer: Answer, rows: u64, sql: &str) {
+        self.expect(answer.rows == rows, || format!("{} rows instead of {rows} for `{}`", answer.rows, excerpt(sql)));
+    }
+
+    /// Notes a change of another number of rows.
+    pub fn expect_affected(&mut self, answer: Answer, rows: u64, sql: &str) {
+        self.expect(answer.affected == rows, || {
+            format!("{} rows changed instead of {rows} by `{}`", answer.affected, excerpt(sql))
+        });
+    }
+
+    pub fn take_wrong(&mut self) -> Option<String> {
+        self.wrong.take()
+    }
+}
+
+/// The beginning of a statement, for a message.
+pub fn excerpt(sql: &str) -> String {
+    const CHARACTERS_MAX: usize = 120;
+    let mut characters = sql.chars();
+    let beginning: String = characters.by_ref().take(CHARACTERS_MAX).collect();
+    if characters.next().is_some() { format!("{beginning}…") } else { beginning }
+}
