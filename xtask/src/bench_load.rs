@@ -125,6 +125,7 @@ fn against_nothing(client: &mut impl Client, interval: Duration) -> Result<(Tall
         clock: MonotonicClock::sleeping(),
         pacer: Pacer::Closed,
         policy: Arc::default(),
+        gauge: None,
         giver: None,
     };
     let start_ns = seat.clock.now_ns();

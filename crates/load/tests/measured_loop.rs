@@ -145,6 +145,7 @@ fn seat<K>(clock: K, pacer: Pacer, policy: ErrorPolicy, end_ns: u64) -> Seat<K> 
         clock,
         pacer,
         policy: policy.into(),
+        gauge: None,
         giver: None,
     }
 }
