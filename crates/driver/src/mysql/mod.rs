@@ -1,6 +1,7 @@
 //! MySQL client/server protocol, versions 4.1 and later (MySQL, MariaDB, and what speaks alike).
 
 mod auth;
+pub(crate) mod canned;
 mod connection;
 pub mod packet;
 

@@ -1,5 +1,6 @@
 //! PostgreSQL frontend/backend protocol, version 3.
 
+pub(crate) mod canned;
 mod connection;
 mod copy;
 pub mod message;

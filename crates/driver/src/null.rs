@@ -1,0 +1,200 @@
+//! A server that does nothing: it speaks a protocol and answers every statement at once, with as many
+//! columns and rows as nothing takes.
+//!
+//! What a load costs against it is the load's own cost, and the kernel's; how much it reaches there is the
+//! most that the generator can reach anywhere. It checks no password, keeps no data and knows no SQL but
+//! whether a statement begins like one that returns rows. One thread serves all connections.
+
+use std::collections::HashMap;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use crate::mysql::canned::MySqlAnswers;
+use crate::postgres::canned::PostgresAnswers;
+use crate::{Dialect, Endpoint, Error, Reactor, Ready};
+
+/// What one connection says, as bytes; it remembers what was prepared on it.
+pub(crate) trait Answers: Send {
+    /// What is said before anybody asked.
+    fn greet(&mut self, out: &mut Vec<u8>);
+    /// Answers the whole requests in `input`, and says how many bytes of it they had.
+    fn answer(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Error>;
+}
+
+/// Listens until it is dropped.
+pub struct NullServer {
+    path: PathBuf,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The listener's number; connections count from 1.
+const LISTENER: usize = 0;
+
+impl NullServer {
+    /// Listens on a socket file, which must not be there yet.
+    pub fn start(dialect: Dialect, path: &Path) -> Result<NullServer, Error> {
+        let answers: fn() -> Box<dyn Answers> = match dialect {
+            Dialect::MySql => || Box::<MySqlAnswers>::default(),
+            Dialect::Postgres => || Box::<PostgresAnswers>::default(),
+            Dialect::Sqlite => return Err(Error::lost("SQLite is a library, which no server can stand for")),
+        };
+        let failed = |error: std::io::Error| Error::lost(format!("cannot listen on {}: {error}", path.display()));
+        let listener = UnixListener::bind(path).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let reactor = Reactor::new().map_err(failed)?;
+        reactor.watch(listener.as_raw_fd(), LISTENER).map_err(failed)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let room = Room { listener, reactor, answers, guests: HashMap::new(), stop: Arc::clone(&stop) };
+        let thread = std::thread::Builder::new().name("null".to_owned()).spawn(|| room.serve()).map_err(failed)?;
+        Ok(NullServer { path: path.to_owned(), stop, thread: Some(thread) })
+    }
+
+    pub fn endpoint(&self) -> Endpoint {
+        Endpoint::Unix(self.path.clone())
+    }
+}
+
+impl Drop for NullServer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        // Wakes the thread, which then sees that it is over; should that fail, it ends with the process.
+        if UnixStream::connect(&self.path).is_ok()
+            && let Some(thread) = self.thread.take()
+        {
+            let _ = thread.join();
+        }
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Everybody who is connected.
+struct Room {
+    listener: UnixListener,
+    reactor: Arc<Reactor>,
+    answers: fn() -> Box<dyn Answers>,
+    guests: HashMap<usize, Guest>,
+    stop: Arc<AtomicBool>,
+}
+
+struct Guest {
+    stream: UnixStream,
+    answers: Box<dyn Answers>,
+    inbox: Vec<u8>,
+    outbox: Vec<u8>,
+}
+
+impl Room {
+    fn serve(mut self) {
+        let (mut ready, mut number) = (Ready::default(), LISTENER);
+        while !self.stop.load(Ordering::Acquire) {
+            if self.reactor.wait(&mut ready, u64::MAX).is_err() {
+                return;
+            }
+            for token in ready.tokens() {
+                if token == LISTENER {
+                    self.let_in(&mut number);
+                } else if let Some(guest) = self.guests.get_mut(&token)
+                    && !guest.serve()
+                {
+                    self.guests.remove(&token);
+                }
+            }
+        }
+    }
+
+    /// Whoever cannot be served is shown out by closing the connection.
+    fn let_in(&mut self, number: &mut usize) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            *number += 1;
+            let mut guest = Guest { stream, answers: (self.answers)(), inbox: Vec::new(), outbox: Vec::new() };
+            guest.answers.greet(&mut guest.outbox);
+            let watched = guest.stream.set_nonblocking(true).is_ok()
+                && self.reactor.watch(guest.stream.as_raw_fd(), *number).is_ok();
+            if watched && guest.send() {
+                self.guests.insert(*number, guest);
+            }
+        }
+    }
+}
+
+impl Guest {
+    /// Reads and answers until nothing is left to read; `false` when the connection is over.
+    fn serve(&mut self) -> bool {
+        let mut chunk = [0; 16 << 10];
+        loop {
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return false,
+                Ok(length) => self.inbox.extend_from_slice(&chunk[..length]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => return false,
+            }
+            let Ok(used) = self.answers.answer(&self.inbox, &mut self.outbox) else { return false };
+            self.inbox.drain(..used);
+            if !self.send() {
+                return false;
+            }
+        }
+    }
+
+    /// Answers are shorter than a socket's buffer, so one that does not fit is a guest that does not listen.
+    fn send(&mut self) -> bool {
+        let sent = self.outbox.is_empty() || self.stream.write_all(&self.outbox).is_ok();
+        self.outbox.clear();
+        sent
+    }
+}
+
+/// Whether a statement returns rows, as far as its first word tells.
+pub(crate) fn returns_rows(sql: &[u8]) -> bool {
+    let sql = sql.trim_ascii_start();
+    [&b"select"[..], b"show", b"with", b"values"]
+        .iter()
+        .any(|word| sql.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{AnyConnection, Connection, Login, Value, complete};
+
+    fn connect(dialect: Dialect, server: &NullServer) -> AnyConnection {
+        let login = Login { user: "nobody".to_owned(), database: Some("nothing".to_owned()), ..Login::default() };
+        AnyConnection::connect(dialect, &server.endpoint(), &login, Duration::from_secs(5)).unwrap()
+    }
+
+    #[test]
+    fn our_own_connections_take_it_for_a_server() {
+        for dialect in [Dialect::MySql, Dialect::Postgres] {
+            let folder = tempfile::tempdir().unwrap();
+            let server = NullServer::start(dialect, &folder.path().join("null.sock")).unwrap();
+            let mut connection = connect(dialect, &server);
+            let selected = complete(connection.query("select 12")).unwrap();
+            assert_eq!((selected.rows, selected.returns_rows), (1, true), "{dialect:?}");
+            let changed = complete(connection.query("insert into t values (1)")).unwrap();
+            assert_eq!((changed.rows, changed.affected), (0, 1), "{dialect:?}");
+            let place = dialect.placeholder(1);
+            let select = connection.prepare(&format!("SELECT c FROM t WHERE id = {place}")).unwrap();
+            let update = connection.prepare(&format!("UPDATE t SET c = {place}")).unwrap();
+            for _ in 0..3 {
+                assert_eq!(complete(connection.execute(select, &[Value::Int(7)])).unwrap().rows, 1, "{dialect:?}");
+                let answer = complete(connection.execute(update, &[Value::Text(b"x")])).unwrap();
+                assert_eq!((answer.rows, answer.affected), (0, 1), "{dialect:?}");
+            }
+            assert_eq!(connection.rows("select 1").unwrap(), [[Some("1".to_owned())]], "{dialect:?}");
+            connection.reconnect(Duration::from_secs(5)).unwrap();
+            assert_eq!(complete(connection.execute(select, &[Value::Int(7)])).unwrap().rows, 1, "{dialect:?}");
+            let second = connect(dialect, &server);
+            drop((second, server));
+            assert!(complete(connection.query("select 1")).is_err(), "nobody is there any more");
+        }
+    }
+}
