@@ -8,7 +8,6 @@
 mod after_load;
 mod after_run;
 mod corruptions;
-mod place;
 mod statements;
 
 use std::collections::BTreeMap;
@@ -22,7 +21,7 @@ use driver::{Admin, Dialect};
 use load::{Load, LoadOptions, Loader, OptionValue, Options, Tally, Workload};
 
 use crate::held::dbduel;
-use place::Place;
+use crate::place::Place;
 
 /// What the statements run with too (`client_on`).
 const DATA_SEED: u64 = 1;

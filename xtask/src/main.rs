@@ -11,12 +11,14 @@ mod certificates;
 mod client_cost;
 mod client_programs;
 mod conform;
+mod conform_sqlbench;
 mod conform_tpcc;
 mod engines;
 mod floor;
 mod held;
 mod load_speed;
 mod one_trial;
+mod place;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -45,6 +47,8 @@ enum Task {
     Conform(conform::Conform),
     /// Hold the TPC-C-derived tables and transactions to their specification, and break them on purpose
     ConformTpcc(conform_tpcc::ConformTpcc),
+    /// Count the statements of every sql-bench operation, by the server and by us, against the suite's own table
+    ConformSqlbench(conform_sqlbench::ConformSqlbench),
     /// Take each server found here from start to stop, and test the driver on real servers
     Engines(engines::Engines),
     /// Run a contender against its twin, which must come out as no difference
@@ -87,6 +91,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Bless => bless(root),
         Task::Conform(options) => conform::run(&options, root),
         Task::ConformTpcc(options) => conform_tpcc::run(&options, root),
+        Task::ConformSqlbench(options) => conform_sqlbench::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
         Task::Aa(options) => aa::run(&options, root),
         Task::BenchClient(options) => client_cost::run(&options, root),

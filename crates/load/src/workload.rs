@@ -26,6 +26,7 @@ use crate::timeline::Timeline;
 
 pub use oltp::{client_on, read_write_client};
 pub use options::{OptionError, OptionSpec, OptionValue, Options};
+pub use sqlbench::sqlbench_operations;
 
 /// Every workload, in the order `dbduel list workloads` shows them.
 pub static WORKLOADS: &[WorkloadKind] = &[

@@ -13,8 +13,8 @@ use anyhow::{Context, Result, bail};
 use driver::{Admin, AnyConnection, Dialect};
 use load::{Attempt, Client, Outcome, Tally, Turn};
 
-use super::place::Place;
 use super::{ConformTpcc, Sheet, given};
+use crate::place::Place;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(30);
 const REPORTS_ARRIVE: Duration = Duration::from_millis(1200);

@@ -72,6 +72,11 @@ impl Workload for SqlBench {
     }
 }
 
+/// The operations of one program, in the order they run; none for an unknown one.
+pub fn sqlbench_operations(program: &str) -> &'static [&'static str] {
+    programs::PROGRAMS.iter().find(|known| known.name == program).map_or(&[], |known| known.operations)
+}
+
 /// The whole pass. It never waits but for the server, so its future completes at the first poll.
 fn run(options: &SqlBench, seat: &Seat, connection: AnyConnection) -> Result<(), Fatal> {
     let mut session = Session::new(connection);

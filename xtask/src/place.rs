@@ -42,7 +42,7 @@ impl Place {
             Place::Server(server) => server.target(),
             Place::File(folder) => Ok(Target {
                 dialect: Dialect::Sqlite,
-                endpoint: Endpoint::File(folder.path().join("tpcc.db")),
+                endpoint: Endpoint::File(folder.path().join("place.db")),
                 login: Login {
                     on_connect: ["PRAGMA journal_mode=WAL", "PRAGMA synchronous=OFF"].map(str::to_owned).to_vec(),
                     ..Login::default()

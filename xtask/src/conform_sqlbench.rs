@@ -1,0 +1,213 @@
+//! `cargo xtask conform-sqlbench`: does each operation of sql-bench send what the classic suite sends?
+//!
+//! Per server one pass, with the counter of statements read at both edges of every operation: what is
+//! reported, what we count, and what the server counted, against the suite's own table. Answers are checked
+//! by the workload itself; a wrong one fails the command. It measures no time.
+
+mod expected;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use driver::{Admin, Dialect};
+use load::{Gauge, Load, LoadOptions, OperationTally, OptionValue, Options, ProgramTally, Target, Workload};
+
+use crate::held::dbduel;
+use crate::place::Place;
+use expected::expected;
+
+const STATEMENT_LIMIT: Duration = Duration::from_secs(60);
+
+#[derive(clap::Args)]
+pub struct ConformSqlbench {
+    /// A server, as mariadb@system or mysql@5.5.9, or sqlite; may be given several times
+    #[arg(long = "engine", default_values = ["mariadb@system", "postgres@system", "sqlite"])]
+    engines: Vec<String>,
+    /// Programs to run; all of them unless given, `transactions` too
+    #[arg(long = "program", default_values = [
+        "alter-table", "ATIS", "big-tables", "connect", "create", "insert", "select", "transactions", "wisconsin",
+    ])]
+    programs: Vec<String>,
+    /// Full counts, instead of the small test's
+    #[arg(long)]
+    full: bool,
+}
+
+pub fn run(options: &ConformSqlbench, root: &Path) -> Result<()> {
+    let dbduel = dbduel(root)?;
+    let mut sheet = Sheet::default();
+    for engine in &options.engines {
+        let place = Place::start(&dbduel, engine)?;
+        conform(options, engine, &place, &mut sheet).with_context(|| format!("on {engine}"))?;
+        place.stop()?;
+    }
+    println!("{} operations, {} wrong, {} gaps", sheet.operations, sheet.wrong, sheet.gaps);
+    ensure!(sheet.wrong == 0, "{} operations are not what they should be", sheet.wrong);
+    Ok(())
+}
+
+#[derive(Default)]
+struct Sheet {
+    operations: usize,
+    wrong: usize,
+    gaps: usize,
+}
+
+fn workload(options: &ConformSqlbench) -> Result<Arc<dyn Workload>> {
+    let kind = load::workload_kind("sql-bench").context("there is a workload sql-bench")?;
+    let given = BTreeMap::from([
+        ("programs".to_owned(), OptionValue::List(options.programs.clone())),
+        ("small".to_owned(), OptionValue::Flag(!options.full)),
+        ("loop_short".to_owned(), OptionValue::Flag(false)),
+    ]);
+    Ok((kind.build)(&Options::new(kind.options, &given)?)?.into())
+}
+
+fn conform(options: &ConformSqlbench, engine: &str, place: &Place, sheet: &mut Sheet) -> Result<()> {
+    let (workload, target, admin) = (workload(options)?, place.target()?, place.admin()?);
+    let scale = if options.full { "full counts" } else { "the small test" };
+    println!("{engine} ({}), {scale}", admin.server_version());
+    println!("  {:<36} {:>9} {:>9} {:>9} {:>9}  should be", "", "reported", "executed", "by server", "rows");
+    let load_options = LoadOptions { gauge: statement_counter(&target), ..LoadOptions::default() };
+    let interrupted = AtomicBool::new(false);
+    let load = Load::prepare(&workload, &target, load_options, &interrupted)?;
+    let tally = load.measure(None, &mut |_| (), &mut || ()).whole()?;
+    for program in &tally.programs {
+        tell(options, program, sheet);
+    }
+    Ok(())
+}
+
+/// The server's own counter, without the questions themselves. Servers that have none leave that column empty.
+///
+/// The session stays on a thread of its own, since the gauge is read from the load's.
+fn statement_counter(target: &Target) -> Option<Gauge> {
+    if target.dialect != Dialect::MySql {
+        return None;
+    }
+    let (target, (ask, asked), (tell, told)) = (target.clone(), mpsc::channel(), mpsc::channel());
+    std::thread::spawn(move || {
+        let Ok(mut admin) = Admin::connect(target.dialect, &target.endpoint, &target.login, STATEMENT_LIMIT) else {
+            return;
+        };
+        for (number, ()) in (1..).zip(asked) {
+            if tell.send(questions(&mut admin).and_then(|count| count.checked_sub(number))).is_err() {
+                return;
+            }
+        }
+    });
+    let line = Mutex::new((ask, told));
+    Some(Gauge::new(move || {
+        let (ask, told) = &*line.lock().ok()?;
+        ask.send(()).ok()?;
+        told.recv().ok()?
+    }))
+}
+
+fn questions(admin: &mut Admin) -> Option<u64> {
+    let rows = admin.rows("SHOW GLOBAL STATUS LIKE 'Questions'").ok()?;
+    rows.first()?.get(1)?.as_deref()?.parse().ok()
+}
+
+fn tell(options: &ConformSqlbench, program: &ProgramTally, sheet: &mut Sheet) {
+    println!(" {}: {:.1} s", program.name, program.wall_ns as f64 / 1e9);
+    // An operation of several programs is in the table once, with the sum; each part is compared then.
+    for operation in &program.operations {
+        sheet.operations += 1;
+        let verdict = verdict(options, program, operation);
+        sheet.wrong += usize::from(verdict.wrong);
+        sheet.gaps += usize::from(operation.refused.is_some());
+        let server = operation.gauged.map_or(String::new(), |count| count.to_string());
+        println!(
+            "  {:<36} {:>9} {:>9} {server:>9} {:>9}  {}",
+            operation.name, operation.count, operation.executed, operation.rows, verdict.text
+        );
+    }
+    let missing: Vec<_> = expected_in(program.name).filter(|name| !has(program, name)).collect();
+    if !missing.is_empty() {
+        sheet.wrong += missing.len();
+        println!("  WRONG: not there at all: {}", missing.join(", "));
+    }
+}
+
+struct Verdict {
+    text: String,
+    wrong: bool,
+}
+
+fn verdict(options: &ConformSqlbench, program: &ProgramTally, operation: &OperationTally) -> Verdict {
+    if let Some(why) = &operation.refused {
+        return Verdict { text: format!("gap: {why}"), wrong: false };
+    }
+    if let Some(what) = &operation.wrong {
+        return Verdict { text: format!("WRONG: {what}"), wrong: true };
+    }
+    let Some((reported, executed)) = part(options, program.name, operation.name) else {
+        return Verdict { text: "WRONG: not in the suite's table".to_owned(), wrong: true };
+    };
+    let by_server = operation.gauged.is_none_or(|count| count == operation.executed);
+    let right = operation.count == reported && operation.executed == executed && by_server;
+    let text = format!("{reported} {executed} {}", if right { "ok" } else { "WRONG" });
+    Verdict { text, wrong: !right }
+}
+
+/// What one program has of an operation that several share: reported and executed.
+const SHARED: &[(&str, &str, [u64; 2], [u64; 2])] = &[
+    // program, operation, full (reported, executed), small
+    ("ATIS", "create_table", [28, 56], [28, 56]),
+    ("wisconsin", "create_table", [3, 8], [3, 8]),
+    ("ATIS", "insert", [9768, 9768], [9768, 9768]),
+    ("insert", "insert", [300_000, 300_000], [3000, 3000]),
+    ("select", "insert", [10_000, 10_000], [1000, 1000]),
+    ("wisconsin", "insert", [31_000, 31_000], [31_000, 31_000]),
+    ("ATIS", "select_group", [2800, 2800], [280, 280]),
+    ("insert", "select_group", [111, 100], [111, 100]),
+    ("select", "select_big", [70, 70], [7, 7]),
+    ("insert", "select_big", [10, 10], [10, 10]),
+    ("select", "min_max_on_key", [70_000, 70_000], [7000, 7000]),
+    ("insert", "min_max_on_key", [15_000, 15_000], [300, 300]),
+    ("select", "count_on_key", [50_000, 50_000], [5000, 5000]),
+    ("insert", "count_on_key", [100, 100], [100, 100]),
+    ("select", "count_distinct_big", [100, 100], [10, 10]),
+    ("insert", "count_distinct_big", [20, 20], [20, 20]),
+];
+
+fn part(options: &ConformSqlbench, program: &str, operation: &str) -> Option<(u64, u64)> {
+    let shared = SHARED.iter().find(|(of, name, _, _)| (*of, *name) == (program, operation));
+    if let Some((_, _, full, small)) = shared {
+        let [reported, executed] = if options.full { *full } else { *small };
+        return Some((reported, executed));
+    }
+    let counts = expected(operation)?.counts(!options.full);
+    Some((counts.reported, counts.executed))
+}
+
+/// The operations that a program has to have, by the workload's own list.
+fn expected_in(program: &str) -> impl Iterator<Item = &'static str> {
+    load::workload::sqlbench_operations(program).iter().copied()
+}
+
+fn has(program: &ProgramTally, name: &str) -> bool {
+    program.operations.iter().any(|operation| operation.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_shared_operations_add_up_to_the_table() {
+        let names: std::collections::BTreeSet<_> = SHARED.iter().map(|(_, name, _, _)| *name).collect();
+        for name in names {
+            let parts = || SHARED.iter().filter(|(_, of, _, _)| *of == name);
+            let sum = |pick: &dyn Fn(&(&str, &str, [u64; 2], [u64; 2])) -> u64| parts().map(pick).sum::<u64>();
+            let whole = expected(name).unwrap();
+            assert_eq!((sum(&|p| p.2[0]), sum(&|p| p.2[1])), (whole.full.reported, whole.full.executed), "{name}");
+            assert_eq!((sum(&|p| p.3[0]), sum(&|p| p.3[1])), (whole.small.reported, whole.small.executed), "{name}");
+        }
+    }
+}
