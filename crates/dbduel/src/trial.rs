@@ -10,6 +10,7 @@ pub mod dataset;
 mod ground;
 pub mod hosted_tables;
 mod metrics;
+pub mod nothing;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -195,6 +195,19 @@ pub struct ClientRecord {
     pub cores: String,
 }
 
+/// The load generator against a server that does nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NullRecord {
+    /// `mysql` or `postgres`.
+    pub protocol: String,
+    /// Statements were sent as text, as a workload of one pass sends them; else prepared point selects.
+    pub as_text: bool,
+    pub clients: u32,
+    /// The most that the generator reaches here.
+    pub statements_per_s: f64,
+    pub client_cpu_us_per_statement: f64,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContenderFacts {
     /// As the server itself says: `5.6.24`.

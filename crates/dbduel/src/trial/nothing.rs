@@ -1,0 +1,118 @@
+//! The load generator against a server that does nothing: what it costs, and the most it can reach.
+//!
+//! A rate near this ceiling would say more about the generator than about a server. What is sent is a
+//! point select for each client, whatever the workload: a ceiling of round trips. Where the workload is one
+//! pass of statements sent as text, that is sent.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use driver::{Dialect, Login, NullServer};
+use load::{Load, LoadOptions, OptionValue, Options, Tally, Target, Workload, workload_kind};
+
+use super::ClientSeat;
+use crate::store::format::NullRecord;
+
+const WARM_UP: Duration = Duration::from_millis(200);
+const INTERVAL: Duration = Duration::from_millis(800);
+/// A generator that does more than this share of its ceiling may be what limits a trial.
+pub const SHARE_MAX: f64 = 0.5;
+
+/// One run against nothing; the socket is made in `folder`.
+pub fn measure(
+    workload: &dyn Workload,
+    dialect: Dialect,
+    clients: u32,
+    seat: &ClientSeat,
+    folder: &Path,
+    interrupted: &AtomicBool,
+) -> Result<NullRecord> {
+    let server = NullServer::start(dialect, &folder.join("null.sock")).context("cannot start the null server")?;
+    let login = Login { user: "dbduel".to_owned(), ..Login::default() };
+    let target = Target { dialect, endpoint: server.endpoint(), login };
+    let options = LoadOptions {
+        clients,
+        workers: seat.workers,
+        cpus: seat.cpus.clone(),
+        interval_max: INTERVAL,
+        ..LoadOptions::default()
+    };
+    let one_pass = workload.is_one_pass();
+    let sent = if one_pass { statements_of_a_pass()? } else { point_selects()? };
+    let mut load = Load::prepare(&sent, &target, options, interrupted)?;
+    let interval = if one_pass {
+        None
+    } else {
+        load.warm_up(WARM_UP, &mut |_| ())?;
+        Some(INTERVAL)
+    };
+    let tally = load.measure(interval, &mut |_| (), &mut || ()).whole()?;
+    Ok(record(&tally, dialect, clients))
+}
+
+fn record(tally: &Tally, dialect: Dialect, clients: u32) -> NullRecord {
+    let operation = tally.programs.iter().flat_map(|program| &program.operations).next();
+    let (statements, wall_ns, cpu_ns) = match operation {
+        Some(operation) => (operation.executed, operation.wall_ns, operation.client_cpu_ns),
+        None => (tally.queries(), tally.interval_ns, tally.worker_cpu_ns.iter().sum()),
+    };
+    let each = |ns: u64| ns as f64 / statements.max(1) as f64;
+    NullRecord {
+        protocol: match dialect {
+            Dialect::MySql => "mysql",
+            Dialect::Postgres => "postgres",
+            Dialect::Sqlite => "sqlite",
+        }
+        .to_owned(),
+        as_text: operation.is_some(),
+        clients,
+        statements_per_s: 1e9 / each(wall_ns),
+        client_cpu_us_per_statement: each(cpu_ns) / 1e3,
+    }
+}
+
+fn point_selects() -> Result<Arc<dyn Workload>> {
+    build("oltp_point_select", &[])
+}
+
+/// `select 1`, `select 2` … as sql-bench sends them.
+fn statements_of_a_pass() -> Result<Arc<dyn Workload>> {
+    let list = |name: &str| OptionValue::List(vec![name.to_owned()]);
+    let given = [
+        ("programs", list("connect")),
+        ("operations", list("select_simple")),
+        ("small", OptionValue::Flag(true)),
+        ("loop_short", OptionValue::Flag(true)),
+    ];
+    build("sql-bench", &given)
+}
+
+fn build(name: &str, given: &[(&str, OptionValue)]) -> Result<Arc<dyn Workload>> {
+    let kind = workload_kind(name).with_context(|| format!("there is no workload {name}"))?;
+    let given = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    Ok((kind.build)(&Options::new(kind.options, &given)?)?.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_nothing_shows_what_the_generator_costs() {
+        let folder = tempfile::tempdir().unwrap();
+        let seat = ClientSeat { workers: 1, cpus: Vec::new(), server_cpus: Vec::new() };
+        for (workload, as_text) in [(point_selects(), false), (statements_of_a_pass(), true)] {
+            for dialect in [Dialect::MySql, Dialect::Postgres] {
+                let clients = if as_text { 1 } else { 4 };
+                let workload = workload.as_ref().unwrap();
+                let interrupted = AtomicBool::new(false);
+                let seen = measure(workload.as_ref(), dialect, clients, &seat, folder.path(), &interrupted).unwrap();
+                assert!(seen.as_text == as_text && seen.clients == clients, "{seen:?}");
+                assert!(seen.statements_per_s > 100.0 && seen.client_cpu_us_per_statement > 0.0, "{seen:?}");
+            }
+        }
+    }
+}
