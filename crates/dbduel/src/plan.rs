@@ -26,8 +26,7 @@ pub use estimate::{Estimate, data_directory_bytes};
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Steps of the full method that no run of this version takes; words carry the caveat `quick`.
-const LEFT_OUT: &[&str] =
-    &["pilot", "steady-state check", "drain of server debt", "repeats of flagged blocks", "null-server self-check"];
+const LEFT_OUT: &[&str] = &["pilot", "steady-state check", "drain of server debt", "repeats of flagged blocks"];
 
 /// What a contender's engine and version were resolved to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -35,6 +35,8 @@ pub struct Trial<'a> {
     pub ground: Ground<'a>,
     pub workload: &'a Arc<dyn Workload>,
     pub clients: u32,
+    /// The most statements a second that so many clients reached against a server that does nothing.
+    pub ceiling: Option<f64>,
     /// Most clients of the whole plan, for which every server is configured.
     pub clients_max: u32,
     pub method: &'a Method,
@@ -227,7 +229,8 @@ fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
 fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     let in_process = trial.ground.is_embedded();
     let mut flags = readings.flags.clone();
-    if !in_process && is_generator_bound(tally, trial.workload.rests()) {
+    let near_ceiling = |ceiling: f64| tally.qps() > nothing::SHARE_MAX * ceiling;
+    if !in_process && (is_generator_bound(tally, trial.workload.rests()) || trial.ceiling.is_some_and(near_ceiling)) {
         flags.push("generator-bound".to_owned());
     }
     let metrics = metrics(tally, &readings, in_process, trial.workload.as_ref());

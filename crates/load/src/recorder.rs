@@ -396,6 +396,10 @@ impl Tally {
         self.committed as f64 / (self.interval_ns as f64 / 1e9)
     }
 
+    pub fn qps(&self) -> f64 {
+        self.queries() as f64 / (self.interval_ns as f64 / 1e9)
+    }
+
     pub fn queries(&self) -> u64 {
         self.reads + self.writes + self.other
     }

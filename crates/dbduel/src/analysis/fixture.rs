@@ -296,12 +296,22 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
             storage: "ext4 on vda".into(),
             virtualisation: "kvm".into(),
         },
-        client: ClientRecord { workers: 1, shared_cores: true, cores: "0-1".into() },
+        client: ClientRecord { workers: 1, shared_cores: true, cores: "0-1".into(), null_runs: vec![null_run()] },
         contenders: [
             (BASELINE.into(), facts("5.5.9", "1073741824", "ON")),
             (CANDIDATE.into(), facts("5.6.24", "2147483648", "OFF")),
         ]
         .into(),
         given_up: vec![],
+    }
+}
+
+fn null_run() -> NullRecord {
+    NullRecord {
+        protocol: "mysql".into(),
+        as_text: false,
+        clients: 4,
+        statements_per_s: 123_456.0,
+        client_cpu_us_per_statement: 4.5,
     }
 }

@@ -79,7 +79,7 @@ fn seat_on(cpus: &[usize]) -> ClientSeat {
 pub fn client_record(seat: &ClientSeat) -> ClientRecord {
     let shared = seat.cpus.is_empty();
     let listed = if shared { cpus() } else { seat.cpus.clone() };
-    ClientRecord { workers: seat.workers, shared_cores: shared, cores: cpu_list(&listed) }
+    ClientRecord { workers: seat.workers, shared_cores: shared, cores: cpu_list(&listed), null_runs: Vec::new() }
 }
 
 /// The kernel's list syntax: `0-2,5`.

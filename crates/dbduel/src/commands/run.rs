@@ -163,8 +163,12 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     let seat = host::seat();
     let mut run = run_record(sitting, &cache, &seat)?;
     run_dir.write_run(&run)?;
-    let (stage, absent) = Stage::set(experiment, &cache, seat, interrupted, &logs, &progress)?;
+    let (mut stage, absent) = Stage::set(experiment, &cache, seat, interrupted, &logs, &progress)?;
     let failed = rehearse(&stage, absent, sitting, &mut run, &logs, &progress)?;
+    if run.client.null_runs.is_empty() {
+        run.client.null_runs = stage.measure_nothing(&cache, &progress)?;
+    }
+    stage.know_ceilings(&run.client.null_runs);
     run_dir.write_run(&run)?;
     refuse_noise(experiment, interrupted, &progress)?;
     let (reason, given_up) = run_blocks(sitting, &stage, interrupted, &mut progress)?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Error, Result, anyhow};
+use driver::Dialect;
 use load::{Workload, show_table};
 
 use super::progress::Progress;
@@ -13,9 +14,9 @@ use super::room::Room;
 use crate::engine::{Cache, Hosted, Installation, Snapshot, WorkFolder, provision, resolve};
 use crate::experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
 use crate::plan::{self, Plan};
-use crate::store::format::{ContenderFacts, PlannedTrial, Point, point_text};
+use crate::store::format::{ContenderFacts, NullRecord, PlannedTrial, Point, point_text};
 use crate::trial::dataset::Dataset;
-use crate::trial::{ClientSeat, Ground, Interrupted, Running, Trial, hosted_tables, rehearse};
+use crate::trial::{ClientSeat, Ground, Interrupted, Running, Trial, hosted_tables, nothing, rehearse};
 
 pub struct Stage<'a> {
     experiment: &'a Experiment,
@@ -24,6 +25,8 @@ pub struct Stage<'a> {
     works: Vec<(Storage, WorkFolder)>,
     seat: ClientSeat,
     interrupted: &'a AtomicBool,
+    /// What the generator reached against nothing.
+    ceilings: Vec<NullRecord>,
 }
 
 /// Tables that contenders are filled with: those of a workload, at each point that has its own.
@@ -75,6 +78,15 @@ enum Prepared {
     Hosted(Hosted),
 }
 
+impl Prepared {
+    fn dialect(&self) -> Dialect {
+        match self {
+            Prepared::Managed { installation, .. } => installation.engine().dialect(),
+            Prepared::Hosted(hosted) => hosted.target().dialect,
+        }
+    }
+}
+
 impl<'a> Stage<'a> {
     /// Fetches servers and loads data, where the cache lacks them. Contenders that stay without are
     /// named with the reason; the others can be measured all the same.
@@ -87,7 +99,15 @@ impl<'a> Stage<'a> {
         progress: &Progress,
     ) -> Result<(Stage<'a>, Vec<(String, Error)>)> {
         let datasets = fillings(experiment)?;
-        let mut stage = Stage { experiment, contenders: Vec::new(), datasets, works: Vec::new(), seat, interrupted };
+        let mut stage = Stage {
+            experiment,
+            contenders: Vec::new(),
+            datasets,
+            works: Vec::new(),
+            seat,
+            interrupted,
+            ceilings: Vec::new(),
+        };
         let mut absent = Vec::new();
         let mut here = Vec::new();
         for contender in &experiment.contenders {
@@ -212,8 +232,11 @@ impl<'a> Stage<'a> {
             },
             Prepared::Hosted(hosted) => Ground::Hosted(hosted),
         };
+        let ceiling =
+            nothing::ceiling(&self.ceilings, workload.as_ref(), ground.dialect(), choice.clients_at(&planned.point));
         Trial {
             planned,
+            ceiling,
             ground,
             workload,
             clients: choice.clients_at(&planned.point),
@@ -224,6 +247,36 @@ impl<'a> Stage<'a> {
             folder,
             interrupted: self.interrupted,
         }
+    }
+
+    /// The generator against a server that does nothing, for every protocol and number of clients that the
+    /// plan will use. An embedded engine has no protocol, and runs on the clients' own threads.
+    pub fn measure_nothing(&self, cache: &Cache, progress: &Progress) -> Result<Vec<NullRecord>> {
+        let mut wanted = Vec::new();
+        for (filling, staged) in self.datasets.iter().flat_map(|one| self.contenders.iter().map(move |c| (one, c))) {
+            let dialect = staged.server.dialect();
+            let points = self.experiment.points();
+            let clients = points.iter().map(|point| filling.choice.clients_at(point));
+            for clients in clients.filter(|_| dialect != Dialect::Sqlite) {
+                let one = (filling.workload.is_one_pass(), dialect, clients);
+                if !wanted.contains(&one) {
+                    wanted.push(one);
+                }
+            }
+        }
+        let work = cache.work()?;
+        let mut seen = Vec::new();
+        for (one_pass, dialect, clients) in wanted {
+            progress.status(&format!("the generator against a server that does nothing, {clients} clients"));
+            seen.push(nothing::measure(one_pass, dialect, clients, &self.seat, work.for_sockets(), self.interrupted)?);
+            self.refuse_interruption()?;
+        }
+        Ok(seen)
+    }
+
+    /// From now on trials know them.
+    pub fn know_ceilings(&mut self, ceilings: &[NullRecord]) {
+        self.ceilings = ceilings.to_vec();
     }
 
     fn work_of(&self, storage: &Storage) -> &WorkFolder {

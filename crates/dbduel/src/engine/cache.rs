@@ -184,7 +184,7 @@ impl WorkFolder {
     }
 
     /// Below this, a folder and a file of forty bytes together still make a valid socket path.
-    pub(super) fn for_sockets(&self) -> &Path {
+    pub fn for_sockets(&self) -> &Path {
         self.short.as_deref().unwrap_or(&self.path)
     }
 }

@@ -230,6 +230,9 @@ fn client(evidence: &Evidence) -> String {
     if let Some(occupancy) = tally.occupancy_min {
         text += &format!("; lowest occupancy {}", wording::percent(occupancy));
     }
+    if let Some(nothing) = wording::against_nothing(&client.null_runs) {
+        text += &format!("; {nothing}");
+    }
     text + &format!("; generator-bound in {} of {} trials", tally.trials_generator_bound, tally.trials_finished)
 }
 

@@ -11,8 +11,8 @@ use stats::Basis;
 
 use crate::analysis::{Comparison, Duel, Finding};
 use crate::store::format::{
-    ContenderRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord, Point, RunRecord, Status, TrialRecord,
-    WorkloadRecord,
+    ContenderRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord, NullRecord, Point, RunRecord, Status,
+    TrialRecord, WorkloadRecord,
 };
 
 use super::{Evidence, Options, Report};
@@ -65,11 +65,13 @@ struct JsonClient<'a> {
     cores: &'a str,
     shared_cores: bool,
     client_cpu_us_per_query: Option<f64>,
-    self_check: SelfCheck,
+    self_check: SelfCheck<'a>,
 }
 
 #[derive(Serialize)]
-struct SelfCheck {
+struct SelfCheck<'a> {
+    /// The generator against a server that does nothing.
+    null_runs: &'a [NullRecord],
     occupancy_min: Option<f64>,
     trials_generator_bound: usize,
 }
@@ -176,6 +178,7 @@ fn client(evidence: &Evidence) -> JsonClient<'_> {
         shared_cores: client.shared_cores,
         client_cpu_us_per_query: tally.client_cpu_us_per_query,
         self_check: SelfCheck {
+            null_runs: &client.null_runs,
             occupancy_min: tally.occupancy_min,
             trials_generator_bound: tally.trials_generator_bound,
         },

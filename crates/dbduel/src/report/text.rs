@@ -237,6 +237,7 @@ fn footer(evidence: &Evidence) -> Vec<String> {
             host.virtualisation
         ),
     ];
+    lines.extend(wording::against_nothing(&evidence.run.client.null_runs).map(|text| format!("generator: {text}")));
     for contender in &evidence.plan.contenders {
         let facts = evidence.run.contenders.get(&contender.name);
         let version = facts.map_or(&contender.version, |facts| &facts.version);

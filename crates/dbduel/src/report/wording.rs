@@ -5,7 +5,7 @@
 use stats::Basis;
 
 use crate::analysis::{Comparison, Conclusions, Duel, Word, WorkloadConclusions, less_is_better};
-use crate::store::format::{ContenderRecord, PlanRecord, Point, WorkloadRecord, point_text};
+use crate::store::format::{ContenderRecord, NullRecord, PlanRecord, Point, WorkloadRecord, point_text};
 
 use super::Evidence;
 
@@ -366,6 +366,22 @@ pub fn metric_title(metric: &str) -> String {
             None => metric.to_owned(),
         },
     }
+}
+
+/// What the generator costs and reaches against a server that does nothing.
+pub fn against_nothing(seen: &[NullRecord]) -> Option<String> {
+    let one = |run: &NullRecord| {
+        let sent = if run.as_text { "as text" } else { "prepared" };
+        format!(
+            "{} {sent}, {}: {} statements/s, {} us of its CPU each",
+            run.protocol,
+            count(run.clients as usize, "client"),
+            number(run.statements_per_s),
+            number(run.client_cpu_us_per_statement)
+        )
+    };
+    let runs: Vec<String> = seen.iter().map(one).collect();
+    (!runs.is_empty()).then(|| format!("against a server that does nothing: {}", runs.join("; ")))
 }
 
 #[cfg(test)]

@@ -193,6 +193,9 @@ pub struct ClientRecord {
     /// The load generator and the servers share cores (caveat `shared cores`).
     pub shared_cores: bool,
     pub cores: String,
+    /// The generator against a server that does nothing, for each protocol and number of clients of the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub null_runs: Vec<NullRecord>,
 }
 
 /// The load generator against a server that does nothing.

@@ -42,6 +42,13 @@ impl<'a> Ground<'a> {
         }
     }
 
+    pub fn dialect(&self) -> Dialect {
+        match self {
+            Ground::Managed { installation, .. } => installation.engine().dialect(),
+            Ground::Hosted(hosted) => hosted.target().dialect,
+        }
+    }
+
     /// Fresh data. Of a data directory, as much is in the page cache as the policy wants, and the
     /// share that is comes back.
     pub(super) fn restore(&self, trial: &Trial) -> Result<Option<f64>> {

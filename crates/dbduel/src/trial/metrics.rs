@@ -19,7 +19,7 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
     let mut metrics: BTreeMap<String, f64> = readings.values.clone();
     let mut put = |name: &str, value: f64| metrics.insert(name.to_owned(), value);
     put("tps", tally.tps());
-    put("qps", tally.queries() as f64 / seconds);
+    put("qps", tally.qps());
     put("errors_per_s", (tally.retries + tally.failed) as f64 / seconds);
     for (name, count) in [
         ("transactions.due", tally.due),

@@ -21,9 +21,16 @@ const INTERVAL: Duration = Duration::from_millis(800);
 /// A generator that does more than this share of its ceiling may be what limits a trial.
 pub const SHARE_MAX: f64 = 0.5;
 
+/// The most statements a second that a trial's generator reached against nothing; none for a workload of
+/// one pass, whose rate is not compared, and where there is no protocol.
+pub fn ceiling(seen: &[NullRecord], workload: &dyn Workload, dialect: Dialect, clients: u32) -> Option<f64> {
+    let ours = |one: &&NullRecord| !one.as_text && one.protocol == protocol(dialect) && one.clients == clients;
+    seen.iter().find(ours).filter(|_| !workload.is_one_pass()).map(|one| one.statements_per_s)
+}
+
 /// One run against nothing; the socket is made in `folder`.
 pub fn measure(
-    workload: &dyn Workload,
+    one_pass: bool,
     dialect: Dialect,
     clients: u32,
     seat: &ClientSeat,
@@ -40,7 +47,6 @@ pub fn measure(
         interval_max: INTERVAL,
         ..LoadOptions::default()
     };
-    let one_pass = workload.is_one_pass();
     let sent = if one_pass { statements_of_a_pass()? } else { point_selects()? };
     let mut load = Load::prepare(&sent, &target, options, interrupted)?;
     let interval = if one_pass {
@@ -61,16 +67,19 @@ fn record(tally: &Tally, dialect: Dialect, clients: u32) -> NullRecord {
     };
     let each = |ns: u64| ns as f64 / statements.max(1) as f64;
     NullRecord {
-        protocol: match dialect {
-            Dialect::MySql => "mysql",
-            Dialect::Postgres => "postgres",
-            Dialect::Sqlite => "sqlite",
-        }
-        .to_owned(),
+        protocol: protocol(dialect).to_owned(),
         as_text: operation.is_some(),
         clients,
         statements_per_s: 1e9 / each(wall_ns),
         client_cpu_us_per_statement: each(cpu_ns) / 1e3,
+    }
+}
+
+fn protocol(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::MySql => "mysql",
+        Dialect::Postgres => "postgres",
+        Dialect::Sqlite => "sqlite",
     }
 }
 
@@ -104,12 +113,13 @@ mod tests {
     fn a_server_that_does_nothing_shows_what_the_generator_costs() {
         let folder = tempfile::tempdir().unwrap();
         let seat = ClientSeat { workers: 1, cpus: Vec::new(), server_cpus: Vec::new() };
-        for (workload, as_text) in [(point_selects(), false), (statements_of_a_pass(), true)] {
+        for as_text in [false, true] {
             for dialect in [Dialect::MySql, Dialect::Postgres] {
                 let clients = if as_text { 1 } else { 4 };
-                let workload = workload.as_ref().unwrap();
                 let interrupted = AtomicBool::new(false);
-                let seen = measure(workload.as_ref(), dialect, clients, &seat, folder.path(), &interrupted).unwrap();
+                let seen = measure(as_text, dialect, clients, &seat, folder.path(), &interrupted).unwrap();
+                let known = ceiling(std::slice::from_ref(&seen), &*point_selects().unwrap(), dialect, clients);
+                assert_eq!(known, (!as_text).then_some(seen.statements_per_s));
                 assert!(seen.as_text == as_text && seen.clients == clients, "{seen:?}");
                 assert!(seen.statements_per_s > 100.0 && seen.client_cpu_us_per_statement > 0.0, "{seen:?}");
             }
