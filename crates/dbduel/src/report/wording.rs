@@ -241,8 +241,15 @@ fn decimals(comparison: &Comparison) -> usize {
     if small || width.is_some_and(|width| width < 0.03) { 3 } else { 2 }
 }
 
-/// A bound, with more digits where rounding would put it on the wrong side of 1.
+/// A bound, with more digits where rounding would put it on the wrong side of 1; no digits of what two blocks
+/// that disagree leave open by orders of magnitude.
 fn bound(value: f64, digits: usize) -> String {
+    if value > 1000.0 {
+        return ">1000".to_owned();
+    }
+    if value < 0.001 {
+        return "<0.001".to_owned();
+    }
     let exact_enough = |digits: &usize| {
         let scale = 10f64.powi(*digits as i32);
         (value * scale).round() != scale || (value - 1.0).abs() < 1e-6
