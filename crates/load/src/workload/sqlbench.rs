@@ -8,6 +8,7 @@ mod bench;
 mod ddl;
 mod limits;
 mod options;
+mod packed;
 mod programs;
 mod session;
 

@@ -8,6 +8,7 @@ use driver::{Answer, Dialect, Error};
 use super::ddl::Shape;
 use super::limits::Limits;
 use super::options::SqlBench;
+use super::packed::packed_inserts;
 use super::session::{Seen, Session, excerpt};
 use crate::clock::{monotonic_ns, thread_cpu_ns};
 use crate::pass::{Gauge, OperationTally};
@@ -112,6 +113,31 @@ impl<'a> Bench<'a> {
     /// Drops a table that may not be there.
     pub fn drop_if_there(&mut self, table: &str) -> Result<(), Stop> {
         self.set_up(&format!("DROP TABLE IF EXISTS {table}")).map(drop)
+    }
+
+    /// INSERTs of these rows (each `(1,'a')`): one for each row, or, where `fast` allows, as few as there can be.
+    pub fn inserts(&self, table: &str, rows: &[String]) -> Vec<String> {
+        let packs = self.options.fast && self.limits.insert_multi_value;
+        packed_inserts(table, rows, if packs { self.limits.query_size } else { 0 })
+    }
+
+    /// Runs each query of an operation once, untimed, and notes with the operation which found another number
+    /// of rows. False if the server refused one: the operation is then a gap.
+    pub fn check(&mut self, name: &'static str, queries: &[(&str, u64)]) -> Result<bool, Stop> {
+        if !self.options.reports(name) {
+            return Ok(true);
+        }
+        for (sql, rows) in queries {
+            match self.session.run(sql) {
+                Ok(answer) => self.session.expect_rows(answer, *rows, sql),
+                Err(error) if is_fatal(&error) => return Err(Stop::Pass(error.into())),
+                Err(error) => {
+                    self.lacks(name, format!("`{}` failed: {error}", excerpt(sql)));
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Now, for an operation whose time begins before its first turn. The gauge takes its time, which is
