@@ -126,6 +126,20 @@ impl<'a> Bench<'a> {
         Mark { seen: self.session.seen(), gauge: self.gauge.and_then(Gauge::read), cpu_ns, wall_ns }
     }
 
+    /// Holds what an operation left behind to one row of values, outside its time.
+    pub fn verify(&mut self, name: &'static str, sql: &str, values: &[u64]) -> Result<(), Stop> {
+        if !self.options.reports(name) {
+            return Ok(());
+        }
+        self.session.run_for_values(values, format_args!("{sql}")).map_err(|error| Stop::of(error, sql))?;
+        let wrong = self.session.take_wrong();
+        let tally = self.tally(name);
+        if tally.wrong.is_none() && tally.refused.is_none() {
+            tally.wrong = wrong;
+        }
+        Ok(())
+    }
+
     /// Notes an operation that this server lacks.
     pub fn lacks(&mut self, name: &'static str, why: impl Into<String>) {
         self.tally(name).refused.get_or_insert(why.into());
