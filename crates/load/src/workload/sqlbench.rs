@@ -9,6 +9,7 @@ mod ddl;
 mod limits;
 mod options;
 mod programs;
+mod sequence;
 mod session;
 
 use std::sync::atomic::Ordering;

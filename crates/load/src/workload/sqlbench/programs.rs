@@ -1,6 +1,7 @@
 //! The programs, in the order the suite runs them.
 
 mod connect;
+mod select;
 
 use super::bench::{Bench, Stop};
 
@@ -16,4 +17,3 @@ pub struct Program {
 }
 
 /// Every program there is, in the suite's order: by name, upper and lower case alike.
-pub static PROGRAMS: &[Program] = &[connect::CONNECT];
