@@ -8,6 +8,7 @@ mod bench;
 mod ddl;
 mod limits;
 mod options;
+mod packing;
 mod programs;
 mod sequence;
 mod session;

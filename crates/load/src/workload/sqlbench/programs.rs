@@ -1,6 +1,7 @@
 //! The programs, in the order the suite runs them.
 
 mod connect;
+mod insert;
 mod select;
 
 use super::bench::{Bench, Stop};
