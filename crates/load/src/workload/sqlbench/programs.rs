@@ -3,6 +3,7 @@
 mod connect;
 mod insert;
 mod select;
+mod transactions;
 
 use super::bench::{Bench, Stop};
 
@@ -18,3 +19,4 @@ pub struct Program {
 }
 
 /// Every program there is, in the suite's order: by name, upper and lower case alike.
+pub static PROGRAMS: &[Program] = &[connect::CONNECT, insert::INSERT, select::SELECT, transactions::TRANSACTIONS];
