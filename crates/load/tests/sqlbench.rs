@@ -130,6 +130,109 @@ fn classic_limits_leave_alter_table_as_it_is_on_sqlite() {
 }
 
 #[test]
+fn insert_counts_as_the_suite_and_tells_what_it_runs_instead() {
+    let expected = [
+        ("insert", 3000, 3000),
+        ("insert_duplicates", 1000, 1000),
+        ("prepared_select", 1000, 1000),
+        ("once_prepared_select", 1000, 1000),
+        ("select_big", 10, 10),
+        ("order_by_big_key", 10, 10),
+        ("order_by_big_key_desc", 10, 10),
+        ("order_by_big_key_prefix", 10, 10),
+        ("order_by_big_key2", 10, 10),
+        ("order_by_big_key_diff", 10, 10),
+        ("order_by_big", 10, 10),
+        ("order_by_range", 10, 10),
+        ("order_by_key_prefix", 10, 10),
+        ("order_by_key2_diff", 10, 10),
+        ("select_diff_key", 10, 10),
+        ("select_range_prefix", 505, 305),
+        ("select_range_key2", 505, 305),
+        ("select_key_prefix", 20, 20),
+        ("select_key", 20, 20),
+        ("select_key_return_key", 20, 20),
+        ("select_key2", 20, 20),
+        ("select_key2_return_key", 20, 20),
+        ("select_key2_return_prim", 20, 20),
+        ("select_group", 111, 100),
+        ("min_max_on_key", 300, 300),
+        ("min_max", 60, 60),
+        ("count_on_key", 100, 100),
+        ("count", 100, 100),
+        ("count_distinct_big", 20, 20),
+        ("update_of_key", 500, 500),
+        ("update_of_key_big", 13, 14),
+        ("update_with_key", 3000, 3000),
+        ("update_with_key_prefix", 1000, 1000),
+        ("update_big", 10, 10),
+        ("outer_join_on_key", 10, 10),
+        ("outer_join", 10, 10),
+        ("outer_join_found", 10, 10),
+        ("outer_join_not_found", 10, 10),
+        ("insert_select_1_key", 1, 1),
+        ("insert_select_2_keys", 1, 1),
+        ("delete_key", 100, 100),
+        ("delete_range", 12, 13),
+        ("insert_key", 100, 100),
+        ("update_of_primary_key_many_keys", 256, 256),
+        ("delete_big_many_keys", 128, 128),
+        // Its time, and so what is sent in it, begins with the operation before.
+        ("delete_all_many_keys", 1, 129),
+        ("multiple_value_insert", 1000, 1),
+    ];
+    assert_eq!(counts("insert"), expected);
+}
+
+#[test]
+fn select_counts_as_the_suite() {
+    let expected = [
+        ("insert", 1000, 1000),
+        ("select_cache", 1000, 1000),
+        ("select_cache2", 1000, 1000),
+        ("select_big", 7, 7),
+        ("select_range", 41, 41),
+        ("min_max_on_key", 7000, 7000),
+        ("count_on_key", 5000, 5000),
+        ("count_group_on_key_parts", 100, 100),
+        ("count_distinct_key_prefix", 100, 100),
+        ("count_distinct", 100, 100),
+        ("count_distinct_2", 100, 100),
+        ("count_distinct_group_on_key", 100, 100),
+        ("count_distinct_group_on_key_parts", 100, 100),
+        ("count_distinct_group", 100, 100),
+        ("count_distinct_big", 10, 10),
+    ];
+    assert_eq!(counts("select"), expected);
+}
+
+#[test]
+fn transactions_count_commits_and_rollbacks_among_the_statements() {
+    let expected = [
+        ("insert_commit", 100, 101),
+        ("insert_autocommit", 100, 100),
+        // A rollback for every ten rows, and the beginnings of all transactions but the first.
+        ("insert_rollback", 10, 119),
+        ("update_rollback", 10, 119),
+        ("delete_rollback", 10, 119),
+        ("update_commit", 100, 101),
+        ("update_autocommit", 100, 100),
+        ("delete_commit", 100, 101),
+        ("delete_autocommit", 100, 100),
+    ];
+    assert_eq!(counts("transactions"), expected);
+}
+
+#[test]
+fn a_statement_that_is_prepared_on_the_server_finds_the_same_rows() {
+    let prepare = ("prepare".to_owned(), OptionValue::Text("server".to_owned()));
+    let programs = pass(&[names("programs", &["insert"]), names("operations", &["once_prepared_select"]), prepare]);
+    let operation = &programs[0].operations[0];
+    assert_eq!((operation.count, operation.executed, operation.rows), (1000, 1000, 1000));
+    assert_eq!(operation.wrong, None);
+}
+
+#[test]
 fn an_operation_that_nobody_asked_for_is_neither_run_nor_reported() {
     let programs = pass(&[names("programs", &["connect"]), names("operations", &["select_1_row"])]);
     let seen: Vec<_> = programs[0].operations.iter().map(|operation| operation.name).collect();

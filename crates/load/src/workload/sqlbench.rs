@@ -8,8 +8,9 @@ mod bench;
 mod ddl;
 mod limits;
 mod options;
-mod packed;
+mod packing;
 mod programs;
+mod sequence;
 mod session;
 
 use std::sync::atomic::Ordering;

@@ -8,7 +8,6 @@ use driver::{Answer, Dialect, Error};
 use super::ddl::Shape;
 use super::limits::Limits;
 use super::options::SqlBench;
-use super::packed::packed_inserts;
 use super::session::{Seen, Session, excerpt};
 use crate::clock::{monotonic_ns, thread_cpu_ns};
 use crate::pass::{Gauge, OperationTally};
@@ -115,12 +114,6 @@ impl<'a> Bench<'a> {
         self.set_up(&format!("DROP TABLE IF EXISTS {table}")).map(drop)
     }
 
-    /// INSERTs of these rows (each `(1,'a')`): one for each row, or, where `fast` allows, as few as there can be.
-    pub fn inserts(&self, table: &str, rows: &[String]) -> Vec<String> {
-        let packs = self.options.fast && self.limits.insert_multi_value;
-        packed_inserts(table, rows, if packs { self.limits.query_size } else { 0 })
-    }
-
     /// Runs each query of an operation once, untimed, and notes with the operation which found another number
     /// of rows. False if the server refused one: the operation is then a gap.
     pub fn check(&mut self, name: &'static str, queries: &[(&str, u64)]) -> Result<bool, Stop> {
@@ -150,6 +143,20 @@ impl<'a> Bench<'a> {
     fn end(&self) -> Mark {
         let (wall_ns, cpu_ns) = (monotonic_ns(), thread_cpu_ns());
         Mark { seen: self.session.seen(), gauge: self.gauge.and_then(Gauge::read), cpu_ns, wall_ns }
+    }
+
+    /// Holds what an operation left behind to one row of values, outside its time.
+    pub fn verify(&mut self, name: &'static str, sql: &str, values: &[u64]) -> Result<(), Stop> {
+        if !self.options.reports(name) {
+            return Ok(());
+        }
+        self.session.run_for_values(values, format_args!("{sql}")).map_err(|error| Stop::of(error, sql))?;
+        let wrong = self.session.take_wrong();
+        let tally = self.tally(name);
+        if tally.wrong.is_none() && tally.refused.is_none() {
+            tally.wrong = wrong;
+        }
+        Ok(())
     }
 
     /// Notes an operation that this server lacks.

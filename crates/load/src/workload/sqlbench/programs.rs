@@ -5,6 +5,10 @@ mod atis;
 mod big_tables;
 mod connect;
 mod create;
+mod insert;
+mod select;
+mod tables;
+mod transactions;
 mod wisconsin;
 
 use super::bench::{Bench, Stop};
@@ -27,5 +31,8 @@ pub static PROGRAMS: &[Program] = &[
     big_tables::BIG_TABLES,
     connect::CONNECT,
     create::CREATE,
+    insert::INSERT,
+    select::SELECT,
+    transactions::TRANSACTIONS,
     wisconsin::WISCONSIN,
 ];

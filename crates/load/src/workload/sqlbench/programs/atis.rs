@@ -5,7 +5,7 @@ mod queries;
 mod schema;
 
 use self::queries::{GROUPS, Group};
-use super::Program;
+use super::{Program, tables};
 use crate::workload::sqlbench::bench::{Bench, Operation, Stop};
 use crate::workload::sqlbench::ddl::Shape;
 
@@ -26,33 +26,14 @@ pub const ATIS: Program = Program {
 };
 
 fn run(bench: &mut Bench) -> Result<(), Stop> {
-    let tables = schema::tables(bench.dialect());
-    create(bench, &tables)?;
-    insert(bench, &tables)?;
+    let shapes = schema::shapes(bench.dialect());
+    tables::create(bench, &shapes, shapes.len() as u64)?;
+    tables::insert(bench, &shapes, |table| data::values(&shapes[table].name))?;
+    tables::unlock(bench)?;
     for group in &GROUPS {
         select(bench, group)?;
     }
-    drop_all(bench, &tables)
-}
-
-/// Drops each table, which is hardly ever there, and makes it.
-fn create(bench: &mut Bench, tables: &[Shape]) -> Result<(), Stop> {
-    let (dialect, options) = (bench.dialect(), bench.options);
-    let count = tables.len() as u64;
-    bench.time(Operation::changes("create_table", count, count), |session, turn| {
-        let shape = &tables[turn as usize];
-        session.run(&format!("drop table if exists {}", shape.name))?;
-        shape.create(dialect, &options.create_options).iter().try_for_each(|sql| session.run(sql).map(drop))
-    })
-}
-
-fn insert(bench: &mut Bench, tables: &[Shape]) -> Result<(), Stop> {
-    let rows: Vec<_> = tables.iter().map(|table| (&table.name, data::values(&table.name))).collect();
-    let count = rows.iter().map(|(_, rows)| rows.len() as u64).sum();
-    let statements: Vec<String> = rows.iter().flat_map(|(table, rows)| bench.inserts(table, rows)).collect();
-    bench.time(Operation::changes("insert", count, statements.len() as u64), |session, turn| {
-        session.run(&statements[turn as usize]).map(drop)
-    })
+    drop_all(bench, &shapes)
 }
 
 /// Every turn runs all queries of the group. What they find is checked once, before the clock starts.
@@ -68,9 +49,9 @@ fn select(bench: &mut Bench, group: &Group) -> Result<(), Stop> {
     })
 }
 
-fn drop_all(bench: &mut Bench, tables: &[Shape]) -> Result<(), Stop> {
-    let count = tables.len() as u64;
-    let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
+fn drop_all(bench: &mut Bench, shapes: &[Shape]) -> Result<(), Stop> {
+    let count = shapes.len() as u64;
+    let names: Vec<&str> = shapes.iter().map(|shape| shape.name.as_str()).collect();
     if bench.options.fast && bench.limits.multi_drop {
         let sql = format!("drop table {}", names.join(","));
         return bench.time(Operation::changes("drop_table", count, 1), |session, _| session.run(&sql).map(drop));

@@ -36,10 +36,7 @@ fn many_tables(bench: &mut Bench, tables: u64) -> Result<(), Stop> {
         create.iter().try_for_each(|sql| session.run(sql).map(drop))
     })?;
     bench.time(Operation::reads("select_group_when_MANY_tables", tables, tables), |session, turn| {
-        let sql = format!("select count(*) from bench_{}", turn + 1);
-        let answer = session.run(&sql)?;
-        session.expect_rows(answer, 1, &sql);
-        Ok(())
+        session.run_for_rows(1, format_args!("select count(*) from bench_{}", turn + 1))
     })?;
     drop_tables(bench, tables)
 }
@@ -61,7 +58,7 @@ fn drop_tables(bench: &mut Bench, tables: u64) -> Result<(), Stop> {
         return bench.time(Operation::changes(NAME, tables, 1), |session, _| session.run(&sql).map(drop));
     }
     bench.time(Operation::changes(NAME, tables, tables), |session, turn| {
-        session.run(&format!("drop table bench_{}", turn + 1)).map(drop)
+        session.run_args(format_args!("drop table bench_{}", turn + 1)).map(drop)
     })
 }
 
@@ -76,7 +73,7 @@ fn create_and_drop(
     bench.time(Operation::changes(name, loops, loops), |session, turn| {
         let shape = shape(turn + 1);
         shape.create(dialect, &options.create_options).iter().try_for_each(|sql| session.run(sql).map(drop))?;
-        session.run(&format!("drop table {}", shape.name)).map(drop)
+        session.run_args(format_args!("drop table {}", shape.name)).map(drop)
     })
 }
 

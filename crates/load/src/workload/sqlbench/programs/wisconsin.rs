@@ -2,7 +2,7 @@
 
 mod data;
 
-use super::Program;
+use super::{Program, tables};
 use crate::workload::sections::named;
 use crate::workload::sqlbench::bench::{Bench, Operation, Stop};
 use crate::workload::sqlbench::ddl::{Column, Shape, Type};
@@ -38,22 +38,13 @@ const QUERIES: [(&str, u64); 10] = [
 ];
 
 fn run(bench: &mut Bench) -> Result<(), Stop> {
-    create(bench)?;
-    insert(bench)?;
+    let shapes = TABLES.map(|(table, _)| shape(table));
+    // The suite reports the number of the last table, counted from zero.
+    tables::create(bench, &shapes, shapes.len() as u64 - 1)?;
+    tables::insert(bench, &shapes, |table| TABLES[table].1.values())?;
     delete(bench)?;
     queries_and_changes(bench)?;
     TABLES.iter().try_for_each(|(table, _)| bench.drop_if_there(table))
-}
-
-/// Drops and makes four tables; the suite reports the number of the last one, counted from zero.
-fn create(bench: &mut Bench) -> Result<(), Stop> {
-    let (dialect, options) = (bench.dialect(), bench.options);
-    let tables = TABLES.len() as u64;
-    bench.time(Operation::changes("create_table", tables - 1, tables), |session, turn| {
-        let shape = shape(TABLES[turn as usize].0);
-        session.run(&format!("drop table if exists {}", shape.name))?;
-        shape.create(dialect, &options.create_options).iter().try_for_each(|sql| session.run(sql).map(drop))
-    })
 }
 
 fn shape(table: &str) -> Shape {
@@ -66,23 +57,12 @@ fn shape(table: &str) -> Shape {
     Shape::new(table, columns).unique("unique1").unique("unique2").index("ix_hundred", "hundred")
 }
 
-fn insert(bench: &mut Bench) -> Result<(), Stop> {
-    let count = TABLES.iter().map(|(_, size)| size.rows).sum();
-    let statements: Vec<String> =
-        TABLES.iter().flat_map(|(table, size)| bench.inserts(table, &size.values())).collect();
-    bench.time(Operation::changes("insert", count, statements.len() as u64), |session, turn| {
-        session.run(&statements[turn as usize]).map(drop)
-    })
-}
-
 /// Its time begins where that of the inserts ended.
 fn delete(bench: &mut Bench) -> Result<(), Stop> {
     let mark = bench.mark();
+    tables::unlock(bench)?;
     bench.time(Operation::changes("delete_big", 1, 1).from(mark), |session, _| {
-        let sql = "delete from Bprime where unique2 >= 1000";
-        let answer = session.run(sql)?;
-        session.expect_affected(answer, 9000, sql);
-        Ok(())
+        session.run_to_change(9000, format_args!("delete from Bprime where unique2 >= 1000"))
     })
 }
 
@@ -97,13 +77,9 @@ fn queries_and_changes(bench: &mut Bench) -> Result<(), Stop> {
     bench.time(Operation::changes("wisc_benchmark", turns, turns), |session, turn| {
         if turn < selects {
             let (sql, rows) = queries[(turn / loops) as usize];
-            let answer = session.run(sql)?;
-            session.expect_rows(answer, rows, sql);
+            session.run_for_rows(rows, format_args!("{sql}"))
         } else {
-            let sql = &changes[(turn - selects) as usize];
-            let answer = session.run(sql)?;
-            session.expect_affected(answer, 1, sql);
+            session.run_to_change(1, format_args!("{}", changes[(turn - selects) as usize]))
         }
-        Ok(())
     })
 }

@@ -11,7 +11,7 @@ use crate::workload::sqlbench::ddl::{Column, Shape, Type};
 static SCHEMA: &str = include_str!("schema.sql");
 
 /// All tables, in the order they are made and filled.
-pub fn tables(dialect: Dialect) -> Vec<Shape> {
+pub fn shapes(dialect: Dialect) -> Vec<Shape> {
     sections(SCHEMA)
         .map(|(table, lines)| {
             lines.lines().fold(Shape::new(table, Vec::new()), |shape, line| with_line(shape, line, dialect))
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn the_file_holds_28_tables_and_seven_indexes() {
-        let tables = tables(Dialect::Postgres);
+        let tables = shapes(Dialect::Postgres);
         assert_eq!(tables.len(), 28);
         assert!(tables.iter().all(|table| table.primary_key.is_some()));
         assert_eq!(tables.iter().map(|table| table.indexes.len()).sum::<usize>(), 7);
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_name_that_mysql_reserves_is_quoted_there() {
-        let create = |dialect| tables(dialect)[5].create(dialect, "").concat();
+        let create = |dialect| shapes(dialect)[5].create(dialect, "").concat();
         assert!(create(Dialect::MySql).contains("`rank` tinyint not null, class_description char(80)"));
         assert!(create(Dialect::Postgres).contains(" rank int not null,"));
     }

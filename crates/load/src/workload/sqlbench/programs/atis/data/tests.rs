@@ -6,7 +6,7 @@ use driver::Dialect;
 
 use super::*;
 use crate::workload::sqlbench::ddl::Type;
-use crate::workload::sqlbench::programs::atis::schema::tables;
+use crate::workload::sqlbench::programs::atis::schema::shapes;
 
 /// Rows of each table, in the order of the schema.
 const COUNTS: [usize; 28] = [
@@ -27,14 +27,14 @@ fn having(rows: &[Row], column: usize, field: impl Into<Field>) -> usize {
 
 #[test]
 fn tables_hold_9768_rows() {
-    let counts: Vec<usize> = tables(Dialect::Sqlite).iter().map(|table| rows(&table.name).len()).collect();
+    let counts: Vec<usize> = shapes(Dialect::Sqlite).iter().map(|table| rows(&table.name).len()).collect();
     assert_eq!(counts, COUNTS);
     assert_eq!(counts.iter().sum::<usize>(), 9768);
 }
 
 #[test]
 fn every_row_fits_its_columns() {
-    for table in tables(Dialect::MySql) {
+    for table in shapes(Dialect::MySql) {
         for row in rows(&table.name) {
             assert_eq!(row.len(), table.columns.len(), "{}", table.name);
             for (field, column) in row.iter().zip(&table.columns) {
@@ -56,7 +56,7 @@ fn every_row_fits_its_columns() {
 
 #[test]
 fn primary_keys_are_unique() {
-    for table in tables(Dialect::Sqlite) {
+    for table in shapes(Dialect::Sqlite) {
         let key = table.primary_key.as_ref().unwrap();
         let place = |name| table.columns.iter().position(|column| column.name == name).unwrap();
         let columns: Vec<usize> = key.split(',').map(place).collect();
