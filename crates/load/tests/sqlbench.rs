@@ -224,6 +224,25 @@ fn transactions_count_commits_and_rollbacks_among_the_statements() {
 }
 
 #[test]
+fn fast_packs_rows_and_commits_a_loop_of_changes_once() {
+    let programs = pass(&[names("programs", &["insert", "select", "transactions"]), flag("fast", true)]);
+    let operations: Vec<_> = programs.iter().flat_map(|program| &program.operations).collect();
+    let counts = |name: &str| {
+        let named = operations.iter().filter(|operation| operation.name == name);
+        named.map(|operation| (operation.count, operation.executed)).collect::<Vec<_>>()
+    };
+    assert!(operations.iter().all(|operation| operation.wrong.is_none() && operation.refused.is_none()));
+    // The statements, and a commit; `select` inserts row by row here too.
+    assert_eq!(counts("insert"), [(3000, 2), (1000, 1001)]);
+    assert_eq!(counts("insert_key"), [(100, 2)]);
+    assert_eq!(counts("update_with_key"), [(3000, 3001)]);
+    assert_eq!(counts("multiple_value_insert"), [(1000, 2)]);
+    // What has to fail, or is a single statement, is left to itself.
+    assert_eq!(counts("insert_duplicates"), [(1000, 1000)]);
+    assert_eq!(counts("insert_select_1_key"), [(1, 1)]);
+}
+
+#[test]
 fn a_statement_that_is_prepared_on_the_server_finds_the_same_rows() {
     let prepare = ("prepare".to_owned(), OptionValue::Text("server".to_owned()));
     let programs = pass(&[names("programs", &["insert"]), names("operations", &["once_prepared_select"]), prepare]);

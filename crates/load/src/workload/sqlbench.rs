@@ -6,6 +6,7 @@
 
 mod bench;
 mod ddl;
+mod fast;
 mod limits;
 mod options;
 mod packing;

@@ -31,12 +31,14 @@ pub struct Operation {
     limited: bool,
     /// Where its time begins, if not with its first turn.
     from: Option<Mark>,
+    /// The table that `fast` locks for the whole loop, or changes in one transaction.
+    batched: Option<&'static str>,
 }
 
 impl Operation {
     /// A loop that leaves data as they are.
     pub fn reads(name: &'static str, count: u64, turns: u64) -> Operation {
-        Operation { name, count, turns, changes: false, limited: false, from: None }
+        Operation { name, count, turns, changes: false, limited: false, from: None, batched: None }
     }
 
     /// A loop that changes data.
@@ -52,6 +54,11 @@ impl Operation {
     /// Its time begins at `mark`, before its first turn; it is then never run again.
     pub fn from(self, mark: Mark) -> Operation {
         Operation { from: Some(mark), ..self }
+    }
+
+    /// Many small changes of `table`, which `fast` puts together.
+    pub fn batched(self, table: &'static str) -> Operation {
+        Operation { batched: Some(table), ..self }
     }
 }
 
@@ -187,9 +194,16 @@ impl<'a> Bench<'a> {
         if !reported && !operation.changes {
             return Ok(());
         }
+        let batched = operation.batched.filter(|_| self.options.fast);
+        if let Some(table) = batched {
+            self.begin_batch(table)?;
+        }
         let before = state.clone();
         let mark = operation.from.unwrap_or_else(|| self.mark());
-        let done = self.run_once(operation, mark, state, &mut turn)?;
+        let mut done = self.run_once(operation, mark, state, &mut turn)?;
+        if batched.is_some() && done.error.is_none() {
+            done.error = self.commit_batch().err();
+        }
         let mut passes = 1;
         let again = self.options.loop_short && !operation.changes && operation.from.is_none() && done.error.is_none();
         if again && monotonic_ns() - mark.wall_ns < SHORT_NS {
@@ -199,6 +213,9 @@ impl<'a> Bench<'a> {
             }
         }
         let after = self.end();
+        if batched.is_some() {
+            self.end_batch(done.error.is_some())?;
+        }
         let wrong = self.session.take_wrong();
         if reported {
             self.note(operation, &Interval { mark, after, passes, done }, wrong);

@@ -124,7 +124,8 @@ impl Limits {
                 spelled.iter().any(|spelled| options.replace(' ', "").contains(spelled))
             })
         };
-        let transactions = self.transactions || engine(&["innodb", "bdb", "ndb", "gemini"]);
+        let without = engine(&["myisam", "aria", "heap", "memory", "archive", "csv"]);
+        let transactions = !without && (self.transactions || engine(&["innodb", "bdb", "ndb", "gemini"]));
         let working_blobs = self.working_blobs && !engine(&["heap", "memory"]);
         let limits = Limits { transactions, working_blobs, ..self };
         if engine(&["ndb"]) { Limits { max_columns: 90, max_tables: 32, ..limits } } else { limits }
@@ -141,6 +142,13 @@ mod tests {
         assert!(!classic.transactions && classic.working_blobs);
         assert!(classic.with_create_options("ENGINE = InnoDB").transactions);
         assert!(!classic.with_create_options("engine=memory").working_blobs);
+    }
+
+    #[test]
+    fn myisam_has_no_transactions_whatever_the_server_can_do() {
+        let modern = Limits::of(Dialect::MySql, Era::Modern);
+        assert!(modern.transactions);
+        assert!(!modern.with_create_options("ENGINE=MyISAM").transactions);
     }
 
     #[test]

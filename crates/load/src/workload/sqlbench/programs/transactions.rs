@@ -75,7 +75,8 @@ fn rollbacks(bench: &mut Bench, loops: Loops) -> Result<(), Stop> {
     let rows = loops.rows;
     rolled_back(bench, "insert_rollback", loops, |session, id| insert(session, "bench1", rows, rows + id))?;
     rolled_back(bench, "update_rollback", loops, |session, id| update(session, "bench1", 2, id))?;
-    rolled_back(bench, "delete_rollback", loops, |session, id| delete(session, "bench1", id))
+    rolled_back(bench, "delete_rollback", loops, |session, id| delete(session, "bench1", id))?;
+    bench.book_keeping("bench1")
 }
 
 fn updates_and_deletes(bench: &mut Bench, loops: Loops) -> Result<(), Stop> {

@@ -5,7 +5,8 @@ use driver::Error;
 use super::{Data, Scale};
 use crate::workload::sqlbench::bench::{Bench, Operation, Stop};
 use crate::workload::sqlbench::ddl::{Column, Shape, Type};
-use crate::workload::sqlbench::packing::pack;
+
+const COLUMNS: &str = " (id,id2,id3,dummy1)";
 
 /// The table of the first and of the third part: its four columns, and its primary key.
 pub fn shape(name: &str) -> Shape {
@@ -18,15 +19,28 @@ pub fn shape(name: &str) -> Shape {
     Shape::new(name, columns).primary_key("id,id2")
 }
 
+/// The suite's fast form names no columns, nor does its form of many rows a statement.
 pub fn insert(bench: &mut Bench, data: &mut Data) -> Result<(), Stop> {
     bench.make(&shape("bench1").index("ix_id3", "id3"))?;
     let rows = data.scale.rows;
-    bench.time(Operation::changes("insert", rows, rows), |session, number| {
-        let (id, text) = row(data, number);
-        session
-            .run_to_change(1, format_args!("insert into bench1 (id,id2,id3,dummy1) values ({id},{id},{id},'{text}')"))
-    })?;
+    if bench.packs_inserts() {
+        bench.insert_packed("insert", "bench1", rows, packed_rows(data))?;
+    } else {
+        let columns = if bench.options.fast { "" } else { COLUMNS };
+        bench.time(Operation::changes("insert", rows, rows).batched("bench1"), |session, number| {
+            let (id, text) = row(data, number);
+            session.run_to_change(1, format_args!("insert into bench1{columns} values ({id},{id},{id},'{text}')"))
+        })?;
+    }
+    bench.book_keeping("bench1")?;
     insert_duplicates(bench, data)
+}
+
+fn packed_rows(data: &Data) -> impl Iterator<Item = String> {
+    (0..data.scale.rows).map(|number| {
+        let (id, text) = row(data, number);
+        format!("({id},{id},{id},'{text}')")
+    })
 }
 
 /// The row that is inserted at turn `number`: the lower third in order, the upper third backwards, the middle
@@ -44,9 +58,10 @@ fn row(data: &Data, number: u64) -> (u64, &'static str) {
 fn insert_duplicates(bench: &mut Bench, data: &mut Data) -> Result<(), Stop> {
     let Scale { loops, rows, .. } = data.scale;
     let ids = data.sequence.draw(0..loops, loops);
+    let columns = if bench.options.fast { "" } else { COLUMNS };
     bench.time(Operation::changes("insert_duplicates", loops, loops), |session, i| {
         let id = ids[i as usize] % rows;
-        match session.run_args(format_args!("insert into bench1 (id,id2,id3,dummy1) values ({id},{id},2,'D')")) {
+        match session.run_args(format_args!("insert into bench1{columns} values ({id},{id},2,'D')")) {
             Err(Error::Duplicate { .. }) => Ok(()),
             Err(error) => Err(error),
             Ok(_) => {
@@ -65,19 +80,18 @@ pub fn insert_multiple(bench: &mut Bench, scale: Scale) -> Result<(), Stop> {
         return Ok(());
     }
     bench.make(&shape("bench1").index("index_id3", "id3"))?;
-    let row = |id: u64| format!("({id},{id},{id},'EFGHIJKLM')");
-    let statements = pack("insert into bench1 values ", (0..scale.loops).map(row), bench.limits.query_size);
-    let operation = Operation::changes("multiple_value_insert", scale.loops, statements.len() as u64);
-    bench.time(operation, |session, i| {
-        let packed = &statements[i as usize];
-        session.run_to_change(packed.rows, format_args!("{}", packed.sql))
-    })?;
+    bench.insert_packed("multiple_value_insert", "bench1", scale.loops, multiple_rows(scale))?;
     bench.drop_if_there("bench1")
+}
+
+fn multiple_rows(scale: Scale) -> impl Iterator<Item = String> {
+    (0..scale.loops).map(|id| format!("({id},{id},{id},'EFGHIJKLM')"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::sqlbench::packing::pack;
 
     #[test]
     fn every_key_is_inserted_once() {
@@ -88,8 +102,10 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_thousand_rows_are_four_statements() {
-        let row = |id: u64| format!("({id},{id},{id},'EFGHIJKLM')");
-        assert_eq!(pack("insert into bench1 values ", (0..100_000).map(row), 1_000_000).len(), 4);
+    fn packed_rows_are_as_few_statements_as_in_the_suite() {
+        let statements =
+            |rows: &mut dyn Iterator<Item = String>| pack("insert into bench1 values ", rows, 1_000_000).len();
+        assert_eq!(statements(&mut multiple_rows(Scale::FULL)), 4);
+        assert_eq!(statements(&mut packed_rows(&Data::new(Scale::FULL))), 11);
     }
 }

@@ -12,23 +12,34 @@ pub fn run(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
     let shape = shape();
     let columns = shape.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(",");
     bench.make(&shape)?;
-    bench.time(Operation::changes("insert_key", rows, rows), |session, i| {
-        session.run_to_change(1, format_args!("insert into bench1 ({columns}) values {}", row(i, data.shuffled(i))))
-    })?;
+    if bench.packs_inserts() {
+        bench.insert_packed("insert_key", "bench1", rows, (0..rows).map(|i| row(i, data.shuffled(i))))?;
+    } else {
+        let columns = if bench.options.fast { String::new() } else { format!(" ({columns})") };
+        bench.time(Operation::changes("insert_key", rows, rows).batched("bench1"), |session, i| {
+            session.run_to_change(1, format_args!("insert into bench1{columns} values {}", row(i, data.shuffled(i))))
+        })?;
+    }
     let found = |value: u64| {
         if value < SEARCHED { rows / SEARCHED + u64::from(value < rows % SEARCHED) } else { 0 }
     };
-    let update = Operation::changes("update_of_primary_key_many_keys", 2 * SEARCHED, 2 * SEARCHED);
+    let update = Operation::changes("update_of_primary_key_many_keys", 2 * SEARCHED, 2 * SEARCHED).batched("bench1");
     bench.time(update, |session, value| {
         session.run_to_change(found(value), format_args!("update bench1 set field5=1 where field_search={value}"))
     })?;
     // The suite does not start its clock again between these two.
     let mark = bench.mark();
-    bench.time(Operation::changes("delete_big_many_keys", SEARCHED, SEARCHED).from(mark), |session, value| {
+    let delete = Operation::changes("delete_big_many_keys", SEARCHED, SEARCHED).batched("bench1").from(mark);
+    bench.time(delete, |session, value| {
         session.run_to_change(found(value), format_args!("delete from bench1 where field_search={value}"))
     })?;
+    let all = match (bench.options.fast, bench.limits.truncate_table) {
+        (true, true) => "truncate table bench1",
+        (true, false) => "delete from bench1",
+        (false, _) => "delete from bench1 where field1>0",
+    };
     bench.time(Operation::changes("delete_all_many_keys", 1, 1).from(mark), |session, _| {
-        session.run_to_change(0, format_args!("delete from bench1 where field1>0"))
+        session.run_to_change(0, format_args!("{all}"))
     })?;
     bench.drop_if_there("bench1")
 }
@@ -60,6 +71,8 @@ fn row(number: u64, drawn: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::sqlbench::packing::pack;
+    use crate::workload::sqlbench::programs::insert::Scale;
 
     #[test]
     fn the_table_has_seventeen_columns_and_sixteen_keys() {
@@ -68,6 +81,13 @@ mod tests {
         assert_eq!(shape.primary_key.as_deref().map(|key| key.split(',').count()), Some(16));
         assert_eq!(shape.indexes.len(), 15);
         assert_eq!(shape.indexes.last(), Some(&("index16".to_owned(), "field16".to_owned())));
+    }
+
+    #[test]
+    fn packed_rows_are_as_few_statements_as_in_the_suite() {
+        let data = Data::new(Scale::FULL);
+        let rows = (0..data.scale.many_keys).map(|i| row(i, data.shuffled(i)));
+        assert_eq!(pack("insert into bench1 values ", rows, 1_000_000).len(), 14);
     }
 
     #[test]

@@ -20,22 +20,26 @@ pub fn second_keys(data: &Data) -> Vec<u64> {
 
 pub fn run(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
     let Scale { loops, rows, repeats, .. } = data.scale;
-    bench.time(Operation::changes("update_of_key", loops / 2, loops / 2), |session, i| {
+    bench.time(Operation::changes("update_of_key", loops / 2, loops / 2).batched("bench1"), |session, i| {
         let id3 = loops + data.shuffled(i);
         session.run_to_change(1, format_args!("update bench1 set id3=-{id3} where id3={id3}"))
     })?;
     update_of_key_big(bench, data.scale)?;
-    bench.time(Operation::changes("update_with_key", rows, rows), |session, id| {
+    bench.time(Operation::changes("update_with_key", rows, rows).batched("bench1"), |session, id| {
         session.run_to_change(1, format_args!("update bench1 set dummy1='updated' where id={id} and id2={id}"))
     })?;
-    bench.time(Operation::changes("update_with_key_prefix", loops, loops).limited(), |session, i| {
-        let id = 3 * i + 1;
-        session.run_to_update(1, 0, format_args!("update bench1 set dummy1='updated' where id={id}"))
-    })?;
+    bench.time(
+        Operation::changes("update_with_key_prefix", loops, loops).batched("bench1").limited(),
+        |session, i| {
+            let id = 3 * i + 1;
+            session.run_to_update(1, 0, format_args!("update bench1 set dummy1='updated' where id={id}"))
+        },
+    )?;
     bench.time(Operation::changes("update_big", repeats, repeats), |session, i| {
         let turn = i + 1;
         session.run_to_change(rows, format_args!("update bench1 set dummy1='updated {turn}'"))
-    })
+    })?;
+    bench.book_keeping("bench1")
 }
 
 /// Makes the second keys of the lower two thirds negative, range by range, and then all that is negative
@@ -52,7 +56,7 @@ fn update_of_key_big(bench: &mut Bench, scale: Scale) -> Result<(), Stop> {
     };
     // The suite does not count the query that holds what is left to its number.
     let turns = ranges + 4;
-    bench.time(Operation::changes("update_of_key_big", turns - 1, turns), |session, turn| {
+    bench.time(Operation::changes("update_of_key_big", turns - 1, turns).batched("bench1"), |session, turn| {
         let negate = "update bench1 set id3=0-id3 where id3>=";
         let to = turn * width;
         match turn.checked_sub(ranges) {
