@@ -61,6 +61,197 @@ fn connect_counts_connections_and_statements_apart() {
 }
 
 #[test]
+fn alter_table_changes_one_column_after_the_other_where_servers_take_no_more() {
+    let expected =
+        [("alter_table_add", 92, 92), ("create_index", 8, 8), ("drop_index", 8, 8), ("alter_table_drop", 46, 46)];
+    assert_eq!(counts("alter-table"), expected);
+}
+
+#[test]
+fn atis_makes_28_tables_and_finds_what_it_has_to() {
+    let expected = [
+        // A DROP and a CREATE each, and seven indexes that SQLite wants in statements of their own.
+        ("create_table", 28, 63),
+        ("insert", 9768, 9768),
+        ("select_simple_join", 50, 50),
+        ("select_join", 10, 10),
+        ("select_key_prefix_join", 10, 10),
+        ("select_distinct", 80, 80),
+        // 280 where a server knows the standard deviation.
+        ("select_group", 270, 270),
+        ("drop_table", 28, 28),
+    ];
+    assert_eq!(counts("ATIS"), expected);
+}
+
+#[test]
+fn big_tables_selects_and_inserts_in_two_ways_each() {
+    assert_eq!(counts("big-tables"), [("select_many_fields", 200, 200), ("insert_many_fields", 200, 200)]);
+}
+
+#[test]
+fn create_counts_a_table_made_and_dropped_once() {
+    let expected = [
+        ("create_MANY_tables", 10, 10),
+        ("select_group_when_MANY_tables", 10, 10),
+        ("drop_table_when_MANY_tables", 10, 10),
+        ("create+drop", 10, 20),
+        // A CREATE with its fifteen indexes, and a DROP.
+        ("create_key+drop", 100, 1700),
+    ];
+    assert_eq!(counts("create"), expected);
+}
+
+#[test]
+fn wisconsin_reports_the_number_of_its_last_table() {
+    let expected =
+        [("create_table", 3, 12), ("insert", 31_000, 31_000), ("delete_big", 1, 1), ("wisc_benchmark", 34, 34)];
+    assert_eq!(counts("wisconsin"), expected);
+}
+
+#[test]
+fn fast_packs_rows_into_few_statements() {
+    let programs = pass(&[names("programs", &["ATIS", "wisconsin"]), flag("fast", true)]);
+    let inserts = |program: &ProgramTally| {
+        let insert = program.operations.iter().find(|operation| operation.name == "insert").unwrap();
+        assert!(program.operations.iter().all(|operation| operation.wrong.is_none() && operation.refused.is_none()));
+        (insert.count, insert.executed)
+    };
+    // One statement for each of 28 tables; of the larger ones here, no table of 10 000 rows has a megabyte.
+    assert_eq!(programs.iter().map(inserts).collect::<Vec<_>>(), [(9768, 28), (31_000, 4)]);
+}
+
+#[test]
+fn classic_limits_leave_alter_table_as_it_is_on_sqlite() {
+    let classic = ("limits".to_owned(), OptionValue::Text("classic".to_owned()));
+    let programs = pass(&[names("programs", &["alter-table"]), classic]);
+    let seen: Vec<_> = programs[0].operations.iter().map(|operation| operation.executed).collect();
+    assert_eq!(seen, [92, 8, 8, 46]);
+}
+
+#[test]
+fn insert_counts_as_the_suite_and_tells_what_it_runs_instead() {
+    let expected = [
+        ("insert", 3000, 3000),
+        ("insert_duplicates", 1000, 1000),
+        ("prepared_select", 1000, 1000),
+        ("once_prepared_select", 1000, 1000),
+        ("select_big", 10, 10),
+        ("order_by_big_key", 10, 10),
+        ("order_by_big_key_desc", 10, 10),
+        ("order_by_big_key_prefix", 10, 10),
+        ("order_by_big_key2", 10, 10),
+        ("order_by_big_key_diff", 10, 10),
+        ("order_by_big", 10, 10),
+        ("order_by_range", 10, 10),
+        ("order_by_key_prefix", 10, 10),
+        ("order_by_key2_diff", 10, 10),
+        ("select_diff_key", 10, 10),
+        ("select_range_prefix", 505, 305),
+        ("select_range_key2", 505, 305),
+        ("select_key_prefix", 20, 20),
+        ("select_key", 20, 20),
+        ("select_key_return_key", 20, 20),
+        ("select_key2", 20, 20),
+        ("select_key2_return_key", 20, 20),
+        ("select_key2_return_prim", 20, 20),
+        ("select_group", 111, 100),
+        ("min_max_on_key", 300, 300),
+        ("min_max", 60, 60),
+        ("count_on_key", 100, 100),
+        ("count", 100, 100),
+        ("count_distinct_big", 20, 20),
+        ("update_of_key", 500, 500),
+        ("update_of_key_big", 13, 14),
+        ("update_with_key", 3000, 3000),
+        ("update_with_key_prefix", 1000, 1000),
+        ("update_big", 10, 10),
+        ("outer_join_on_key", 10, 10),
+        ("outer_join", 10, 10),
+        ("outer_join_found", 10, 10),
+        ("outer_join_not_found", 10, 10),
+        ("insert_select_1_key", 1, 1),
+        ("insert_select_2_keys", 1, 1),
+        ("delete_key", 100, 100),
+        ("delete_range", 12, 13),
+        ("insert_key", 100, 100),
+        ("update_of_primary_key_many_keys", 256, 256),
+        ("delete_big_many_keys", 128, 128),
+        // Its time, and so what is sent in it, begins with the operation before.
+        ("delete_all_many_keys", 1, 129),
+        ("multiple_value_insert", 1000, 1),
+    ];
+    assert_eq!(counts("insert"), expected);
+}
+
+#[test]
+fn select_counts_as_the_suite() {
+    let expected = [
+        ("insert", 1000, 1000),
+        ("select_cache", 1000, 1000),
+        ("select_cache2", 1000, 1000),
+        ("select_big", 7, 7),
+        ("select_range", 41, 41),
+        ("min_max_on_key", 7000, 7000),
+        ("count_on_key", 5000, 5000),
+        ("count_group_on_key_parts", 100, 100),
+        ("count_distinct_key_prefix", 100, 100),
+        ("count_distinct", 100, 100),
+        ("count_distinct_2", 100, 100),
+        ("count_distinct_group_on_key", 100, 100),
+        ("count_distinct_group_on_key_parts", 100, 100),
+        ("count_distinct_group", 100, 100),
+        ("count_distinct_big", 10, 10),
+    ];
+    assert_eq!(counts("select"), expected);
+}
+
+#[test]
+fn transactions_count_commits_and_rollbacks_among_the_statements() {
+    let expected = [
+        ("insert_commit", 100, 101),
+        ("insert_autocommit", 100, 100),
+        // A rollback for every ten rows, and the beginnings of all transactions but the first.
+        ("insert_rollback", 10, 119),
+        ("update_rollback", 10, 119),
+        ("delete_rollback", 10, 119),
+        ("update_commit", 100, 101),
+        ("update_autocommit", 100, 100),
+        ("delete_commit", 100, 101),
+        ("delete_autocommit", 100, 100),
+    ];
+    assert_eq!(counts("transactions"), expected);
+}
+
+#[test]
+fn fast_packs_rows_and_commits_a_loop_of_changes_once() {
+    let programs = pass(&[names("programs", &["insert", "select", "transactions"]), flag("fast", true)]);
+    let operations: Vec<_> = programs.iter().flat_map(|program| &program.operations).collect();
+    let counts = |name: &str| {
+        let named = operations.iter().filter(|operation| operation.name == name);
+        named.map(|operation| (operation.count, operation.executed)).collect::<Vec<_>>()
+    };
+    assert!(operations.iter().all(|operation| operation.wrong.is_none() && operation.refused.is_none()));
+    // The statements, and a commit; `select` inserts row by row here too.
+    assert_eq!(counts("insert"), [(3000, 2), (1000, 1001)]);
+    assert_eq!(counts("insert_key"), [(100, 2)]);
+    assert_eq!(counts("update_with_key"), [(3000, 3001)]);
+    assert_eq!(counts("multiple_value_insert"), [(1000, 2)]);
+    // What has to fail, or is a single statement, is left to itself.
+    assert_eq!(counts("insert_duplicates"), [(1000, 1000)]);
+    assert_eq!(counts("insert_select_1_key"), [(1, 1)]);
+}
+
+#[test]
+fn a_statement_that_is_prepared_on_the_server_finds_the_same_rows() {
+    let prepare = ("prepare".to_owned(), OptionValue::Text("server".to_owned()));
+    let programs = pass(&[names("programs", &["insert"]), names("operations", &["once_prepared_select"]), prepare]);
+    let operation = &programs[0].operations[0];
+    assert_eq!((operation.count, operation.executed, operation.rows), (1000, 1000, 1000));
+    assert_eq!(operation.wrong, None);
+}
+
+#[test]
 fn an_operation_that_nobody_asked_for_is_neither_run_nor_reported() {
     let programs = pass(&[names("programs", &["connect"]), names("operations", &["select_1_row"])]);
     let seen: Vec<_> = programs[0].operations.iter().map(|operation| operation.name).collect();

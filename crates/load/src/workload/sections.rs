@@ -37,7 +37,7 @@ pub fn named(file: &'static str, name: &str) -> &'static str {
 }
 
 /// What stands behind each `-- `, and the text below it.
-fn sections(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+pub fn sections(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let parts = file.strip_prefix("-- ").into_iter().flat_map(|file| file.split("\n-- "));
     parts.filter_map(|part| part.split_once('\n')).map(|(header, body)| (header, body.trim_end()))
 }

@@ -6,9 +6,12 @@
 
 mod bench;
 mod ddl;
+mod fast;
 mod limits;
 mod options;
+mod packing;
 mod programs;
+mod sequence;
 mod session;
 
 use std::sync::atomic::Ordering;

@@ -31,12 +31,14 @@ pub struct Operation {
     limited: bool,
     /// Where its time begins, if not with its first turn.
     from: Option<Mark>,
+    /// The table that `fast` locks for the whole loop, or changes in one transaction.
+    batched: Option<&'static str>,
 }
 
 impl Operation {
     /// A loop that leaves data as they are.
     pub fn reads(name: &'static str, count: u64, turns: u64) -> Operation {
-        Operation { name, count, turns, changes: false, limited: false, from: None }
+        Operation { name, count, turns, changes: false, limited: false, from: None, batched: None }
     }
 
     /// A loop that changes data.
@@ -52,6 +54,11 @@ impl Operation {
     /// Its time begins at `mark`, before its first turn; it is then never run again.
     pub fn from(self, mark: Mark) -> Operation {
         Operation { from: Some(mark), ..self }
+    }
+
+    /// Many small changes of `table`, which `fast` puts together.
+    pub fn batched(self, table: &'static str) -> Operation {
+        Operation { batched: Some(table), ..self }
     }
 }
 
@@ -114,6 +121,25 @@ impl<'a> Bench<'a> {
         self.set_up(&format!("DROP TABLE IF EXISTS {table}")).map(drop)
     }
 
+    /// Runs each query of an operation once, untimed, and notes with the operation which found another number
+    /// of rows. False if the server refused one: the operation is then a gap.
+    pub fn check(&mut self, name: &'static str, queries: &[(&str, u64)]) -> Result<bool, Stop> {
+        if !self.options.reports(name) {
+            return Ok(true);
+        }
+        for (sql, rows) in queries {
+            match self.session.run(sql) {
+                Ok(answer) => self.session.expect_rows(answer, *rows, sql),
+                Err(error) if is_fatal(&error) => return Err(Stop::Pass(error.into())),
+                Err(error) => {
+                    self.lacks(name, format!("`{}` failed: {error}", excerpt(sql)));
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// Now, for an operation whose time begins before its first turn. The gauge takes its time, which is
     /// nobody's: here it is read before the clocks, at the end behind them.
     pub fn mark(&self) -> Mark {
@@ -124,6 +150,20 @@ impl<'a> Bench<'a> {
     fn end(&self) -> Mark {
         let (wall_ns, cpu_ns) = (monotonic_ns(), thread_cpu_ns());
         Mark { seen: self.session.seen(), gauge: self.gauge.and_then(Gauge::read), cpu_ns, wall_ns }
+    }
+
+    /// Holds what an operation left behind to one row of values, outside its time.
+    pub fn verify(&mut self, name: &'static str, sql: &str, values: &[u64]) -> Result<(), Stop> {
+        if !self.options.reports(name) {
+            return Ok(());
+        }
+        self.session.run_for_values(values, format_args!("{sql}")).map_err(|error| Stop::of(error, sql))?;
+        let wrong = self.session.take_wrong();
+        let tally = self.tally(name);
+        if tally.wrong.is_none() && tally.refused.is_none() {
+            tally.wrong = wrong;
+        }
+        Ok(())
     }
 
     /// Notes an operation that this server lacks.
@@ -154,9 +194,16 @@ impl<'a> Bench<'a> {
         if !reported && !operation.changes {
             return Ok(());
         }
+        let batched = operation.batched.filter(|_| self.options.fast);
+        if let Some(table) = batched {
+            self.begin_batch(table)?;
+        }
         let before = state.clone();
         let mark = operation.from.unwrap_or_else(|| self.mark());
-        let done = self.run_once(operation, mark, state, &mut turn)?;
+        let mut done = self.run_once(operation, mark, state, &mut turn)?;
+        if batched.is_some() && done.error.is_none() {
+            done.error = self.commit_batch().err();
+        }
         let mut passes = 1;
         let again = self.options.loop_short && !operation.changes && operation.from.is_none() && done.error.is_none();
         if again && monotonic_ns() - mark.wall_ns < SHORT_NS {
@@ -166,6 +213,9 @@ impl<'a> Bench<'a> {
             }
         }
         let after = self.end();
+        if batched.is_some() {
+            self.end_batch(done.error.is_some())?;
+        }
         let wrong = self.session.take_wrong();
         if reported {
             self.note(operation, &Interval { mark, after, passes, done }, wrong);

@@ -110,6 +110,14 @@ impl Shape {
     }
 }
 
+/// Only MySQL keeps the names of indexes by table.
+pub fn drop_index(dialect: Dialect, index: &str, table: &str) -> String {
+    match dialect {
+        Dialect::MySql => format!("drop index {index} on {table}"),
+        Dialect::Postgres | Dialect::Sqlite => format!("drop index {index}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -31,8 +31,7 @@ pub struct Limits {
     pub query_size: u64,
     pub max_text_size: u64,
     /// Several columns in one ALTER TABLE, to add and to drop.
-    pub alter_add_multi_col: bool,
-    pub alter_drop_multi_col: bool,
+    pub alter_multi_col: bool,
     /// Columns can be dropped at all.
     pub alter_drop_col: bool,
     pub insert_multi_value: bool,
@@ -63,8 +62,7 @@ impl Limits {
             max_tables: 65_000,
             query_size: 1_000_000,
             max_text_size: 1_000_000,
-            alter_add_multi_col: true,
-            alter_drop_multi_col: true,
+            alter_multi_col: true,
             alter_drop_col: true,
             insert_multi_value: true,
             std: true,
@@ -86,8 +84,7 @@ impl Limits {
                 max_tables: if modern { 65_000 } else { 5000 },
                 query_size: if modern { 1_000_000 } else { 16_777_216 },
                 max_text_size: if modern { 1_000_000 } else { 65_000 },
-                alter_add_multi_col: modern,
-                alter_drop_multi_col: modern,
+                alter_multi_col: modern,
                 alter_drop_col: modern,
                 insert_multi_value: modern,
                 std: modern,
@@ -101,8 +98,7 @@ impl Limits {
             Dialect::Sqlite => Limits {
                 max_index: if modern { 16 } else { 64 },
                 max_tables: if modern { 65_000 } else { 10_000 },
-                alter_add_multi_col: false,
-                alter_drop_multi_col: false,
+                alter_multi_col: false,
                 std: false,
                 multi_drop: false,
                 truncate_table: false,
@@ -114,6 +110,11 @@ impl Limits {
         }
     }
 
+    /// Columns of the widest table that programs make.
+    pub fn field_count(&self) -> u64 {
+        self.max_columns.min((self.query_size - 30) / 14).min(1000)
+    }
+
     /// What a storage engine of MySQL's changes, as `create_options` names it.
     pub fn with_create_options(self, create_options: &str) -> Limits {
         let options = create_options.to_ascii_lowercase();
@@ -123,7 +124,8 @@ impl Limits {
                 spelled.iter().any(|spelled| options.replace(' ', "").contains(spelled))
             })
         };
-        let transactions = self.transactions || engine(&["innodb", "bdb", "ndb", "gemini"]);
+        let without = engine(&["myisam", "aria", "heap", "memory", "archive", "csv"]);
+        let transactions = !without && (self.transactions || engine(&["innodb", "bdb", "ndb", "gemini"]));
         let working_blobs = self.working_blobs && !engine(&["heap", "memory"]);
         let limits = Limits { transactions, working_blobs, ..self };
         if engine(&["ndb"]) { Limits { max_columns: 90, max_tables: 32, ..limits } } else { limits }
@@ -140,6 +142,13 @@ mod tests {
         assert!(!classic.transactions && classic.working_blobs);
         assert!(classic.with_create_options("ENGINE = InnoDB").transactions);
         assert!(!classic.with_create_options("engine=memory").working_blobs);
+    }
+
+    #[test]
+    fn myisam_has_no_transactions_whatever_the_server_can_do() {
+        let modern = Limits::of(Dialect::MySql, Era::Modern);
+        assert!(modern.transactions);
+        assert!(!modern.with_create_options("ENGINE=MyISAM").transactions);
     }
 
     #[test]

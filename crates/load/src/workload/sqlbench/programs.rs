@@ -1,6 +1,15 @@
 //! The programs, in the order the suite runs them.
 
+mod alter_table;
+mod atis;
+mod big_tables;
 mod connect;
+mod create;
+mod insert;
+mod select;
+mod tables;
+mod transactions;
+mod wisconsin;
 
 use super::bench::{Bench, Stop};
 
@@ -16,4 +25,14 @@ pub struct Program {
 }
 
 /// Every program there is, in the suite's order: by name, upper and lower case alike.
-pub static PROGRAMS: &[Program] = &[connect::CONNECT];
+pub static PROGRAMS: &[Program] = &[
+    alter_table::ALTER_TABLE,
+    atis::ATIS,
+    big_tables::BIG_TABLES,
+    connect::CONNECT,
+    create::CREATE,
+    insert::INSERT,
+    select::SELECT,
+    transactions::TRANSACTIONS,
+    wisconsin::WISCONSIN,
+];

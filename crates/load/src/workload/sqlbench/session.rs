@@ -3,6 +3,7 @@
 //! Answers are read to their last row and counted; values are decoded only where a program looks at
 //! them. Nothing here keeps time.
 
+use std::fmt::{self, Write};
 use std::time::Duration;
 
 use driver::{Answer, AnyConnection, Connection, Dialect, Error, Statement, Value};
@@ -12,6 +13,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub struct Session {
     connection: AnyConnection,
+    /// The statement that is put together, in memory that is used again.
+    text: String,
     /// Statements sent, connections opened and rows read since the beginning.
     seen: Seen,
     /// The first answer that was not what it had to be, since somebody last asked.
@@ -28,7 +31,7 @@ pub struct Seen {
 
 impl Session {
     pub fn new(connection: AnyConnection) -> Session {
-        Session { connection, seen: Seen::default(), wrong: None }
+        Session { connection, text: String::new(), seen: Seen::default(), wrong: None }
     }
 
     pub fn dialect(&self) -> Dialect {
@@ -45,6 +48,55 @@ impl Session {
         let answer = driver::complete(self.connection.query(sql))?;
         self.seen.rows += answer.rows;
         Ok(answer)
+    }
+
+    /// Puts one statement together and runs it.
+    pub fn run_args(&mut self, sql: fmt::Arguments<'_>) -> Result<Answer, Error> {
+        self.run_then(sql, |_, _, _| ())
+    }
+
+    /// Runs a query that has to find so many rows.
+    pub fn run_for_rows(&mut self, rows: u64, sql: fmt::Arguments<'_>) -> Result<(), Error> {
+        self.run_then(sql, |session, answer, sql| session.expect_rows(answer, rows, sql)).map(drop)
+    }
+
+    /// Runs a statement that has to insert, delete or change so many rows.
+    pub fn run_to_change(&mut self, rows: u64, sql: fmt::Arguments<'_>) -> Result<(), Error> {
+        self.run_then(sql, |session, answer, sql| session.expect_affected(answer, rows, sql)).map(drop)
+    }
+
+    /// Runs an update that has to find `found` rows, and to leave all but `changed` of them as they are:
+    /// MySQL tells the latter number, the others tell the former.
+    pub fn run_to_update(&mut self, found: u64, changed: u64, sql: fmt::Arguments<'_>) -> Result<(), Error> {
+        self.run_to_change(if self.dialect() == Dialect::MySql { changed } else { found }, sql)
+    }
+
+    /// Runs a query that has to answer one row of these values.
+    pub fn run_for_values(&mut self, values: &[u64], sql: fmt::Arguments<'_>) -> Result<(), Error> {
+        let sql = sql.to_string();
+        let rows = self.rows(&sql)?;
+        let right = match rows.as_slice() {
+            [row] => row.len() == values.len() && row.iter().zip(values).all(|(seen, value)| is_number(seen, *value)),
+            _ => false,
+        };
+        self.expect(right, || format!("{rows:?} instead of {values:?} for `{}`", excerpt(&sql)));
+        Ok(())
+    }
+
+    fn run_then(
+        &mut self,
+        sql: fmt::Arguments<'_>,
+        then: impl FnOnce(&mut Session, Answer, &str),
+    ) -> Result<Answer, Error> {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        text.write_fmt(sql).expect("a text takes whatever is written");
+        let answer = self.run(&text);
+        if let Ok(answer) = answer {
+            then(self, answer, &text);
+        }
+        self.text = text;
+        answer
     }
 
     /// The values of one answer as text; `None` is NULL.
@@ -96,6 +148,10 @@ impl Session {
     pub fn take_wrong(&mut self) -> Option<String> {
         self.wrong.take()
     }
+}
+
+fn is_number(seen: &Option<String>, value: u64) -> bool {
+    seen.as_deref().and_then(|text| text.parse().ok()) == Some(value)
 }
 
 /// The beginning of a statement, for a message.

@@ -37,10 +37,10 @@ fn simple(bench: &mut Bench, loops: u64, connections: u64) -> Result<(), Stop> {
     bench.time(Operation::reads("connect", connections, connections), |session, _| session.reconnect())?;
     bench.time(Operation::reads("connect+select_simple", connections, connections), |session, i| {
         session.reconnect()?;
-        session.run(&format!("select {i}")).map(drop)
+        session.run_args(format_args!("select {i}")).map(drop)
     })?;
     bench.time(Operation::reads("select_simple", loops, loops), |session, i| {
-        session.run(&format!("select {i}")).map(drop)
+        session.run_args(format_args!("select {i}")).map(drop)
     })?;
     bench
         .time(Operation::reads("select_simple_cache", loops, loops), |session, _| session.run("select 10000").map(drop))
@@ -53,24 +53,22 @@ fn rows(bench: &mut Bench, loops: u64, connections: u64) -> Result<(), Stop> {
     bench.set_up("insert into bench1 values (1, 100, 'AAA')")?;
     bench.time(Operation::reads("connect+select_1_row", connections, connections), |session, i| {
         session.reconnect()?;
-        let sql = format!("select a,i,s,{i} from bench1");
-        let answer = session.run(&sql)?;
-        session.expect_rows(answer, 1, &sql);
-        Ok(())
+        session.run_for_rows(1, format_args!("select a,i,s,{i} from bench1"))
     })?;
-    let each = |bench: &mut Bench, name, rows, sql: &dyn Fn(u64) -> String| {
-        bench.time(Operation::reads(name, loops, loops), |session, i| {
-            let sql = sql(i);
-            let answer = session.run(&sql)?;
-            session.expect_rows(answer, rows, &sql);
-            Ok(())
-        })
-    };
-    each(bench, "select_1_row", 1, &|i| format!("select a,i,s,{i} from bench1"))?;
-    each(bench, "select_1_row_cache", 1, &|_| "select a,i,s from bench1".to_owned())?;
+    let each = |name| Operation::reads(name, loops, loops);
+    bench.time(each("select_1_row"), |session, i| {
+        session.run_for_rows(1, format_args!("select a,i,s,{i} from bench1"))
+    })?;
+    bench.time(each("select_1_row_cache"), |session, _| {
+        session.run_for_rows(1, format_args!("select a,i,s from bench1"))
+    })?;
     bench.set_up("insert into bench1 values (2, 200, 'BBB')")?;
-    each(bench, "select_2_rows", 2, &|i| format!("select a,i,s,{i} from bench1"))?;
-    each(bench, "select_column+column", 2, &|i| format!("select a+a+a+a+a+a+a+a+a+{i} from bench1"))?;
+    bench.time(each("select_2_rows"), |session, i| {
+        session.run_for_rows(2, format_args!("select a,i,s,{i} from bench1"))
+    })?;
+    bench.time(each("select_column+column"), |session, i| {
+        session.run_for_rows(2, format_args!("select a+a+a+a+a+a+a+a+a+{i} from bench1"))
+    })?;
     bench.drop_if_there("bench1")
 }
 
@@ -86,10 +84,7 @@ fn big_text(bench: &mut Bench, loops: u64) -> Result<(), Stop> {
     let stored = length.first().and_then(|row| row.first()?.as_deref()?.parse().ok());
     bench.session.expect(stored == Some(bytes), || format!("a text of {stored:?} bytes instead of {bytes}"));
     bench.time(Operation::reads("select_big_str", loops, loops), |session, i| {
-        let sql = format!("select b,{i} from bench1");
-        let answer = session.run(&sql)?;
-        session.expect_rows(answer, 1, &sql);
-        Ok(())
+        session.run_for_rows(1, format_args!("select b,{i} from bench1"))
     })?;
     bench.drop_if_there("bench1")
 }

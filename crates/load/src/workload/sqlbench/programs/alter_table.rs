@@ -1,0 +1,153 @@
+//! `alter-table`: columns added and dropped, indexes made and dropped, on a table of few rows.
+
+use super::Program;
+use crate::workload::sqlbench::bench::{Bench, Operation, Stop};
+use crate::workload::sqlbench::ddl::{Column, Shape, Type, drop_index};
+
+pub const ALTER_TABLE: Program = Program {
+    name: "alter-table",
+    operations: &["alter_table_add", "create_index", "drop_index", "alter_table_drop"],
+    classic: true,
+    run,
+};
+
+/// How many statements shall bring the table to its full width.
+const LOOPS: u64 = 100;
+
+/// The columns of the table, and by how many one statement changes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Plan {
+    first: u64,
+    fields: u64,
+    step: u64,
+}
+
+impl Plan {
+    fn of(bench: &Bench) -> Plan {
+        let first = bench.limits.max_index.min(8);
+        let fields = bench.options.loops(bench.limits.field_count(), 10);
+        let several = bench.limits.alter_multi_col;
+        Plan { first, fields, step: if several { (fields - first) / LOOPS + 1 } else { 1 } }
+    }
+
+    /// Turns that add columns, until the table has all of them.
+    fn adds(self) -> u64 {
+        (self.fields - self.first).div_ceil(self.step)
+    }
+
+    /// Turns that drop columns. Each counts one column more than it drops, as in the classic suite: so the
+    /// last column of a full table stays, and every `step + 1`-th below it.
+    fn drops(self) -> u64 {
+        (self.fields - self.first).div_ceil(self.step + 1)
+    }
+
+    /// Adds the columns behind the first `there`, no more than `most`.
+    fn add(self, there: u64, most: u64) -> (u64, String) {
+        let end = (there + most).min(self.fields);
+        let clauses: Vec<String> = (there + 1..=end).map(|column| format!("add column i{column} integer")).collect();
+        (end, format!("alter table bench {}", clauses.join(", ")))
+    }
+
+    /// The statement of a turn that drops columns.
+    fn drop(self, turn: u64) -> String {
+        let top = self.fields - turn * (self.step + 1);
+        let end = top.saturating_sub(self.step).max(self.first);
+        let clauses: Vec<String> = (end..top).rev().map(|column| format!("drop column i{column}")).collect();
+        format!("alter table bench {}", clauses.join(", "))
+    }
+}
+
+fn run(bench: &mut Bench) -> Result<(), Stop> {
+    let plan = Plan::of(bench);
+    make(bench, plan)?;
+    add_columns(bench, plan)?;
+    indexes(bench, plan)?;
+    drop_columns(bench, plan)?;
+    bench.drop_if_there("bench")
+}
+
+fn make(bench: &mut Bench, plan: Plan) -> Result<(), Stop> {
+    let columns = (1..=plan.first).map(|column| Column::required(format!("i{column}"), Type::Int)).collect();
+    bench.make(&Shape::new("bench", columns))?;
+    for row in 0..bench.options.loops(1000, 10) {
+        let values = vec![row.to_string(); plan.first as usize].join(",");
+        bench.set_up(&format!("insert into bench values ({values})"))?;
+    }
+    Ok(())
+}
+
+/// A loop that is cut off is scaled up to the statements there are; the suite takes one more.
+fn add_columns(bench: &mut Bench, plan: Plan) -> Result<(), Stop> {
+    let mut there = plan.first;
+    let adding = Operation::changes("alter_table_add", plan.adds(), plan.adds()).limited();
+    bench.time_with(adding, &mut there, |session, there, _| {
+        let (end, sql) = plan.add(*there, plan.step);
+        session.run(&sql)?;
+        *there = end;
+        Ok(())
+    })?;
+    // What time did not allow comes now, since columns are dropped from the full table.
+    while there < plan.fields {
+        let most = if bench.limits.alter_multi_col { plan.fields } else { 1 };
+        let (end, sql) = plan.add(there, most);
+        bench.set_up(&sql)?;
+        there = end;
+    }
+    Ok(())
+}
+
+fn indexes(bench: &mut Bench, plan: Plan) -> Result<(), Stop> {
+    let dialect = bench.dialect();
+    bench.time(Operation::changes("create_index", plan.first, plan.first), |session, turn| {
+        session.run(&format!("create index bench_ind{0} on bench (i{0})", turn + 1)).map(drop)
+    })?;
+    bench.time(Operation::changes("drop_index", plan.first, plan.first), |session, turn| {
+        session.run(&drop_index(dialect, &format!("bench_ind{}", turn + 1), "bench")).map(drop)
+    })
+}
+
+fn drop_columns(bench: &mut Bench, plan: Plan) -> Result<(), Stop> {
+    if !bench.limits.alter_drop_col {
+        bench.lacks("alter_table_drop", "by the limits in force this server drops no columns");
+        return Ok(());
+    }
+    bench.time(Operation::changes("alter_table_drop", plan.drops(), plan.drops()).limited(), |session, turn| {
+        session.run(&plan.drop(turn)).map(drop)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: Plan = Plan { first: 8, fields: 1000, step: 10 };
+
+    #[test]
+    fn the_loops_are_those_of_the_suite() {
+        let check = |fields, step, adds, drops| {
+            let plan = Plan { fields, step, ..FULL };
+            assert_eq!((plan.adds(), plan.drops()), (adds, drops), "{fields} columns by {step}");
+        };
+        check(1000, 10, 100, 91);
+        check(1000, 1, 992, 496);
+        check(100, 1, 92, 46);
+    }
+
+    #[test]
+    fn the_last_statement_adds_what_is_missing() {
+        assert_eq!(FULL.add(988, 10).0, 998);
+        let expected = "alter table bench add column i999 integer, add column i1000 integer";
+        assert_eq!(FULL.add(998, 10), (1000, expected.to_owned()));
+    }
+
+    #[test]
+    fn every_eleventh_column_survives_and_the_last_statement_drops_two() {
+        let dropped: Vec<String> = (0..FULL.drops()).map(|turn| FULL.drop(turn)).collect();
+        let survives = |column: u64| !dropped.iter().any(|sql| format!("{sql},").contains(&format!("n i{column},")));
+        let left: Vec<u64> = (1..=1000).filter(|column| survives(*column)).collect();
+        assert_eq!(left[..7], [1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!((left[7], left[8], left.len()), (10, 21, 98));
+        assert_eq!(left[95..], [978, 989, 1000]);
+        assert_eq!(dropped[90], "alter table bench drop column i9, drop column i8");
+    }
+}

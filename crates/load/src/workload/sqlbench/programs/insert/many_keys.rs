@@ -1,0 +1,98 @@
+//! A table of seventeen columns with an index on nearly each of them.
+
+use super::Data;
+use crate::workload::sqlbench::bench::{Bench, Operation, Stop};
+use crate::workload::sqlbench::ddl::{Column, Shape, Type};
+
+/// Values of the column that rows are searched by.
+const SEARCHED: u64 = 128;
+
+pub fn run(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
+    let rows = data.scale.many_keys;
+    let shape = shape();
+    let columns = shape.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(",");
+    bench.make(&shape)?;
+    if bench.packs_inserts() {
+        bench.insert_packed("insert_key", "bench1", rows, (0..rows).map(|i| row(i, data.shuffled(i))))?;
+    } else {
+        let columns = if bench.options.fast { String::new() } else { format!(" ({columns})") };
+        bench.time(Operation::changes("insert_key", rows, rows).batched("bench1"), |session, i| {
+            session.run_to_change(1, format_args!("insert into bench1{columns} values {}", row(i, data.shuffled(i))))
+        })?;
+    }
+    let found = |value: u64| {
+        if value < SEARCHED { rows / SEARCHED + u64::from(value < rows % SEARCHED) } else { 0 }
+    };
+    let update = Operation::changes("update_of_primary_key_many_keys", 2 * SEARCHED, 2 * SEARCHED).batched("bench1");
+    bench.time(update, |session, value| {
+        session.run_to_change(found(value), format_args!("update bench1 set field5=1 where field_search={value}"))
+    })?;
+    // The suite does not start its clock again between these two.
+    let mark = bench.mark();
+    let delete = Operation::changes("delete_big_many_keys", SEARCHED, SEARCHED).batched("bench1").from(mark);
+    bench.time(delete, |session, value| {
+        session.run_to_change(found(value), format_args!("delete from bench1 where field_search={value}"))
+    })?;
+    let all = match (bench.options.fast, bench.limits.truncate_table) {
+        (true, true) => "truncate table bench1",
+        (true, false) => "delete from bench1",
+        (false, _) => "delete from bench1 where field1>0",
+    };
+    bench.time(Operation::changes("delete_all_many_keys", 1, 1).from(mark), |session, _| {
+        session.run_to_change(0, format_args!("{all}"))
+    })?;
+    bench.drop_if_there("bench1")
+}
+
+fn shape() -> Shape {
+    let mut columns = vec![
+        Column::required("field1", Type::TinyInt),
+        Column::required("field_search", Type::TinyInt),
+        Column::required("field2", Type::MediumInt),
+        Column::required("field3", Type::SmallInt),
+        Column::required("field4", Type::Char(16)),
+        Column::required("field5", Type::Int),
+        Column::required("field6", Type::Float),
+        Column::required("field7", Type::Double),
+    ];
+    columns.extend((8..=16).map(|field| Column::required(format!("field{field}"), Type::Char(6))));
+    let primary_key: Vec<String> = (1..=16).map(|field| format!("field{field}")).collect();
+    let shape = Shape::new("bench1", columns).primary_key(primary_key.join(",")).index("index2", "field_search");
+    (3..=16).fold(shape, |shape, field| shape.index(format!("index{field}"), format!("field{field}")))
+}
+
+/// Row number `number`, made of number `drawn`.
+fn row(number: u64, drawn: u64) -> String {
+    let (searched, small) = (number % SEARCHED, number & 32_767);
+    let texts = [format!("'{drawn}'").as_str(); 9].join(",");
+    format!("({searched},{searched},{drawn},{small},'ABCDEF{drawn}',0,{drawn},{drawn}.0,{texts})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::sqlbench::packing::pack;
+    use crate::workload::sqlbench::programs::insert::Scale;
+
+    #[test]
+    fn the_table_has_seventeen_columns_and_sixteen_keys() {
+        let shape = shape();
+        assert_eq!(shape.columns.len(), 17);
+        assert_eq!(shape.primary_key.as_deref().map(|key| key.split(',').count()), Some(16));
+        assert_eq!(shape.indexes.len(), 15);
+        assert_eq!(shape.indexes.last(), Some(&("index16".to_owned(), "field16".to_owned())));
+    }
+
+    #[test]
+    fn packed_rows_are_as_few_statements_as_in_the_suite() {
+        let data = Data::new(Scale::FULL);
+        let rows = (0..data.scale.many_keys).map(|i| row(i, data.shuffled(i)));
+        assert_eq!(pack("insert into bench1 values ", rows, 1_000_000).len(), 14);
+    }
+
+    #[test]
+    fn a_row_is_made_of_two_numbers() {
+        let texts = ["'150000'"; 9].join(",");
+        assert_eq!(row(32_769, 150_000), format!("(1,1,150000,1,'ABCDEF150000',0,150000,150000.0,{texts})"));
+    }
+}
