@@ -77,7 +77,7 @@ fn conform(options: &ConformSqlbench, engine: &str, place: &Place, sheet: &mut S
     let load = Load::prepare(&workload, &target, load_options, &interrupted)?;
     let tally = load.measure(None, &mut |_| (), &mut || ()).whole()?;
     for program in &tally.programs {
-        tell(options, program, sheet);
+        tell(options, target.dialect, program, sheet);
     }
     Ok(())
 }
@@ -113,12 +113,12 @@ fn questions(admin: &mut Admin) -> Option<u64> {
     rows.first()?.get(1)?.as_deref()?.parse().ok()
 }
 
-fn tell(options: &ConformSqlbench, program: &ProgramTally, sheet: &mut Sheet) {
+fn tell(options: &ConformSqlbench, dialect: Dialect, program: &ProgramTally, sheet: &mut Sheet) {
     println!(" {}: {:.1} s", program.name, program.wall_ns as f64 / 1e9);
     // An operation of several programs is in the table once, with the sum; each part is compared then.
     for operation in &program.operations {
         sheet.operations += 1;
-        let verdict = verdict(options, program, operation);
+        let verdict = verdict(options, dialect, program, operation);
         sheet.wrong += usize::from(verdict.wrong);
         sheet.gaps += usize::from(operation.refused.is_some());
         let server = operation.gauged.map_or(String::new(), |count| count.to_string());
@@ -139,16 +139,17 @@ struct Verdict {
     wrong: bool,
 }
 
-fn verdict(options: &ConformSqlbench, program: &ProgramTally, operation: &OperationTally) -> Verdict {
+fn verdict(options: &ConformSqlbench, dialect: Dialect, program: &ProgramTally, operation: &OperationTally) -> Verdict {
     if let Some(why) = &operation.refused {
         return Verdict { text: format!("gap: {why}"), wrong: false };
     }
     if let Some(what) = &operation.wrong {
         return Verdict { text: format!("WRONG: {what}"), wrong: true };
     }
-    let Some((reported, executed)) = part(options, program.name, operation.name) else {
+    let Some(suite) = part(options, program.name, operation.name) else {
         return Verdict { text: "WRONG: not in the suite's table".to_owned(), wrong: true };
     };
+    let (reported, executed) = adapted(dialect, program.name, operation.name, suite);
     let by_server = operation.gauged.is_none_or(|count| count == operation.executed);
     let right = operation.count == reported && operation.executed == executed && by_server;
     let text = format!("{reported} {executed} {}", if right { "ok" } else { "WRONG" });
@@ -184,6 +185,28 @@ fn part(options: &ConformSqlbench, program: &str, operation: &str) -> Option<(u6
     }
     let counts = expected(operation)?.counts(!options.full);
     Some((counts.reported, counts.executed))
+}
+
+/// What another dialect makes of it: elsewhere than in MySQL each secondary index is a statement of its own,
+/// and a transaction is opened by one; SQLite has no function for a standard deviation.
+fn adapted(dialect: Dialect, program: &str, operation: &str, (reported, executed): (u64, u64)) -> (u64, u64) {
+    /// Of the tables of ATIS and wisconsin, and of the one that `create` makes and drops.
+    const INDEXES: [(&str, &str, u64); 2] = [("ATIS", "create_table", 7), ("wisconsin", "create_table", 4)];
+    const INDEXES_OF_ONE: u64 = 15;
+    if dialect == Dialect::MySql {
+        return (reported, executed);
+    }
+    let indexes = INDEXES.iter().find(|(of, name, _)| (*of, *name) == (program, operation));
+    match operation {
+        _ if indexes.is_some() => (reported, executed + indexes.map_or(0, |(_, _, count)| *count)),
+        "create_key+drop" => (reported, executed + INDEXES_OF_ONE * reported),
+        // The first transaction is opened before the interval, as in the suite.
+        "insert_rollback" | "update_rollback" | "delete_rollback" => (reported, executed + reported - 1),
+        "select_group" if dialect == Dialect::Sqlite && program == "ATIS" => {
+            (reported - reported / 28, executed - executed / 28)
+        }
+        _ => (reported, executed),
+    }
 }
 
 /// The operations that a program has to have, by the workload's own list.
