@@ -143,7 +143,7 @@ pub struct MethodArgs {
     /// [default: the file's, else none]
     #[arg(long, value_name = "TIME", value_parser = budget)]
     pub budget: Option<Duration>,
-    /// Run at most this many blocks [default: the preset's]; fewer than 8 allow no word
+    /// Run at most this many blocks [default: the preset's]; fewer than 8 allow no word (rule t: 4)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub blocks: Option<u32>,
     /// Shuffle and draw the clients' inputs from this number [default: the file's, else 1]; give

@@ -31,6 +31,13 @@ pub enum RuleKind {
     Watch,
 }
 
+impl RuleKind {
+    /// Blocks below which there is no word, whatever they say.
+    pub fn first_look(self) -> usize {
+        if self == RuleKind::T { FIRST_LOOK_OF_T } else { FIRST_LOOK }
+    }
+}
+
 /// What was fixed before the first block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
@@ -87,8 +94,8 @@ impl Rule {
     /// Numbers of blocks at which the rule looks, the last block among them.
     pub fn looks(&self) -> Vec<usize> {
         let step = if self.kind == RuleKind::Watch { 1 } else { 2 };
-        let mut looks: Vec<usize> = (self.first_look()..=self.blocks_max).step_by(step).collect();
-        if self.blocks_max >= self.first_look() && looks.last() != Some(&self.blocks_max) {
+        let mut looks: Vec<usize> = (self.kind.first_look()..=self.blocks_max).step_by(step).collect();
+        if self.blocks_max >= self.kind.first_look() && looks.last() != Some(&self.blocks_max) {
             looks.push(self.blocks_max);
         }
         looks
@@ -104,14 +111,10 @@ impl Rule {
         })
     }
 
-    fn first_look(&self) -> usize {
-        if self.kind == RuleKind::T { FIRST_LOOK_OF_T } else { FIRST_LOOK }
-    }
-
     /// `ended` grants one extra look: the clock decided on it, not the data.
     fn looks_taken(&self, blocks: usize, ended: bool) -> Vec<usize> {
         let mut looks: Vec<usize> = self.looks().into_iter().filter(|look| *look <= blocks).collect();
-        if ended && blocks >= self.first_look() && looks.last() != Some(&blocks) {
+        if ended && blocks >= self.kind.first_look() && looks.last() != Some(&blocks) {
             looks.push(blocks);
         }
         looks
@@ -153,10 +156,6 @@ impl Judge {
             RuleKind::Watch => Box::new(watch::Watch::new(rule.alpha)),
         };
         Judge { rule, evidence }
-    }
-
-    pub fn rule(&self) -> &Rule {
-        &self.rule
     }
 
     /// The word and its numbers after these blocks; `None` of no block at all.
