@@ -12,6 +12,7 @@ mod power;
 mod random;
 mod rule;
 mod several;
+pub mod simulation;
 
 pub use describe::{Interval, hodges_lehmann, mean, sd, t_interval, t_quantile, walsh_averages};
 pub use power::{blocks_needed, minimum_detectable_effect, sign_flip_p};

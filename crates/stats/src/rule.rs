@@ -32,6 +32,15 @@ pub enum RuleKind {
 }
 
 impl RuleKind {
+    /// As experiment files call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            RuleKind::Exact => "exact",
+            RuleKind::T => "t",
+            RuleKind::Watch => "watch",
+        }
+    }
+
     /// Blocks below which there is no word, whatever they say.
     pub fn first_look(self) -> usize {
         if self == RuleKind::T { FIRST_LOOK_OF_T } else { FIRST_LOOK }
@@ -156,6 +165,10 @@ impl Judge {
             RuleKind::Watch => Box::new(watch::Watch::new(rule.alpha)),
         };
         Judge { rule, evidence }
+    }
+
+    pub fn rule(&self) -> &Rule {
+        &self.rule
     }
 
     /// The word and its numbers after these blocks; `None` of no block at all.
