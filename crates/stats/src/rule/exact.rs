@@ -23,6 +23,9 @@ const DRAWN_VECTORS: usize = 9_999;
 /// Exponent of the spending function: how much of the error early looks may use.
 const SPENDING_POWER: f64 = 1.5;
 
+/// Looks that guide the search for the interval's ends. Those of longer runs cost more than they save.
+const GUIDED_UP_TO: usize = 60;
+
 /// Even when the signs of all blocks are the same, that must be rarer than the error spent by then.
 pub fn word_is_possible(rule: &Rule, blocks: usize) -> bool {
     0.5f64.powi(blocks as i32 - 1) <= spent(rule.alpha, rule.blocks_max, blocks) * (1.0 + 1e-12)
@@ -38,7 +41,7 @@ pub struct Exact {
     alpha: f64,
     blocks_max: usize,
     vectors: SignVectors,
-    /// For each look that can reject: about how many Walsh averages it leaves outside the interval
+    /// For each guiding look that can reject: about how many Walsh averages it leaves outside the interval
     /// on each side. It only tells where to begin the search.
     outside: Vec<(usize, usize)>,
 }
@@ -47,7 +50,8 @@ impl Exact {
     pub fn new(rule: &Rule) -> Exact {
         let vectors = SignVectors::new(rule.blocks_max, rule.seed);
         let blind = Exact { alpha: rule.alpha, blocks_max: rule.blocks_max, vectors, outside: Vec::new() };
-        Exact { outside: typical_outside(&blind, &rule.looks()), ..blind }
+        let guiding: Vec<usize> = rule.looks().into_iter().take_while(|look| *look <= GUIDED_UP_TO).collect();
+        Exact { outside: typical_outside(&blind, &guiding), ..blind }
     }
 
     /// How many vectors may have crossed by this look.
