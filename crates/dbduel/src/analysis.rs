@@ -16,9 +16,10 @@ mod records;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use stats::{Basis, Rule};
+use stats::Basis;
 
-use crate::store::format::{GivenUp, PlanRecord, Point, RunRecord, Status, TrialRecord};
+use crate::plan::point_rule;
+use crate::store::format::{GivenUp, PlanRecord, Point, RuleName, RunRecord, Status, TrialRecord};
 use comparison::Scope;
 pub use comparison::less_is_better;
 pub use kinds::{Kind, kinds};
@@ -190,6 +191,8 @@ impl Word {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Caveat {
     Quick,
+    T,
+    Watch,
     NoisyHost,
     SharedCores,
     DurabilityDiffers,
@@ -204,6 +207,8 @@ impl Caveat {
     pub fn as_str(self) -> &'static str {
         match self {
             Caveat::Quick => "quick",
+            Caveat::T => "t",
+            Caveat::Watch => "watch",
             Caveat::NoisyHost => "noisy host",
             Caveat::SharedCores => "shared cores",
             Caveat::DurabilityDiffers => "durability differs",
@@ -323,20 +328,6 @@ fn workload_decided(
     })
 }
 
-/// The rule for one point out of `points`; with one, the rule of the whole sweep.
-///
-/// The error of 5 % is shared by all candidates (each is compared with the same baseline) and, for
-/// words on single points, by all points of the sweep.
-pub fn point_rule(plan: &PlanRecord, points: usize) -> Rule {
-    let shared_by = candidates(plan).count().max(1) * points.max(1);
-    Rule {
-        blocks_max: plan.method.blocks as usize,
-        alpha: (1.0 - plan.method.confidence) / shared_by as f64,
-        margin: plan.method.margin.ln_1p(),
-        seed: plan.seed,
-    }
-}
-
 /// What three failures in a row have put out of the run, as the trials alone show it.
 pub fn given_up(trials: &[TrialRecord]) -> Vec<GivenUp> {
     let mut in_a_row: BTreeMap<(&str, &str, &Point), usize> = BTreeMap::new();
@@ -417,8 +408,10 @@ fn duel(scope: &Scope, metric: &str, points: &[Point]) -> Duel {
         losing: comparison::losing(&of_points),
         crossings: comparison::crossings(&of_points),
         durability: scope.durability(),
+        // A guide for a fixed number of blocks; rule `watch` has none and needs more.
         blocks_needed: overall
             .sd
+            .filter(|_| scope.plan.method.rule != RuleName::Watch)
             .map(|sd| [0.01, 0.03, 0.05].map(|effect| stats::blocks_needed(sd, effect, 1.0 - overall.confidence))),
         overall,
         points: of_points,

@@ -27,7 +27,7 @@ pub mod exit {
     pub const GATE_INCONCLUSIVE: u8 = 3;
     /// A contender did not start, a point was given up, or something needed is not there.
     pub const NOT_MEASURED: u8 = 4;
-    /// `check` found data that are not as they should be.
+    /// `check` found data that are not as they should be, or `selftest` missed a target.
     pub const VIOLATION: u8 = 5;
     /// Interrupted; what was measured is kept.
     pub const INTERRUPTED: u8 = 130;
@@ -40,7 +40,7 @@ Exit status:
     2  bad usage or a bad experiment file
     3  --gate: a word is inconclusive
     4  a contender did not start, a point was given up, or something needed is not there
-    5  check: the data are not as they should be
+    5  check: the data are not as they should be; selftest: a target was missed
   130  interrupted; what was measured is kept, `run --resume` goes on";
 
 /// Which of these database servers is faster for this work, by how much, and how sure are we?
@@ -73,6 +73,8 @@ pub enum Command {
     Fetch(FetchArgs),
     /// Show what lies in the cache, with sizes, or free it
     Cache(CacheArgs),
+    /// Hold the statistics to simulated truth
+    Selftest(SelftestArgs),
 }
 
 /// Words that `cli/bench.rs` reads, since sysbench's options are more than clap would take.
@@ -143,7 +145,7 @@ pub struct MethodArgs {
     /// [default: the file's, else none]
     #[arg(long, value_name = "TIME", value_parser = budget)]
     pub budget: Option<Duration>,
-    /// Run at most this many blocks [default: the preset's]; fewer than 8 allow no word
+    /// Run at most this many blocks [default: the preset's]; fewer than 8 allow no word (rule t: 4)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub blocks: Option<u32>,
     /// Shuffle and draw the clients' inputs from this number [default: the file's, else 1]; give
@@ -226,6 +228,26 @@ pub struct CacheArgs {
 pub enum CacheAction {
     /// Remove all cached servers, templates and snapshots; they come back when a run needs them
     Clear,
+}
+
+#[derive(Debug, Args)]
+pub struct SelftestArgs {
+    /// Judge made-up servers on made-up hosts, whose difference is known, by the code that judges
+    /// runs; see that broken designs are caught
+    #[arg(long, required = true)]
+    pub sim: bool,
+    /// Simulate this many runs for each kind of noise and each difference [default: 4000]; fewer
+    /// are quicker, and what luck may do is allowed for
+    #[arg(long, value_name = "N", default_value_t = 4000, hide_default_value = true,
+          value_parser = clap::value_parser!(u32).range(20..=1_000_000))]
+    pub runs: u32,
+    /// Draw hosts, coins and noise from this number [default: 1]; give another to see whether the
+    /// answer was luck
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
+    pub seed: u64,
+    /// Print the figures as JSON instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod lists;
 mod progress;
 mod room;
 mod run;
+mod selftest;
 mod stage;
 
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -57,6 +58,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::List(args) => lists::list(args),
         Command::Fetch(args) => lists::fetch(args),
         Command::Cache(args) => lists::cache(args),
+        Command::Selftest(args) => selftest::selftest(args),
     }
 }
 

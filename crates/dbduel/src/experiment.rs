@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::store::format::Point;
+use crate::store::format::{Point, RuleName};
 
 /// A whole experiment file, checked and with its defaults filled in.
 #[derive(Debug, Clone)]
@@ -189,7 +189,8 @@ pub struct Method {
     pub duration: Duration,
     /// What a trial warms up; `"auto"` has become the least time that a pilot may choose.
     pub warmup: Duration,
-    /// Blocks at most (N_max of the stopping rule).
+    pub rule: RuleName,
+    /// Blocks at most (N_max of the stopping rule; rule `watch` needs none, there it is the run's end).
     pub blocks: u32,
     /// As a fraction: 0.01 for `"1%"`.
     pub margin: f64,

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::experiment::{Contender, Experiment, MASK, Method, Origin, Transport, WorkloadChoice, is_secret_key};
 use crate::store::format::{
-    ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, Point, WorkloadRecord,
+    ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, Point, RuleName, WorkloadRecord,
 };
 
 pub use estimate::{Estimate, data_directory_bytes};
@@ -75,7 +75,7 @@ impl Plan {
             trials: order::trials(experiment),
         };
         record.plan_hash = plan_hash(&record);
-        Plan { estimate: Estimate::of(experiment, &record.trials), record }
+        Plan { estimate: Estimate::of(experiment, &record), record }
     }
 
     /// The trials of each block, in order.
@@ -93,6 +93,26 @@ impl Plan {
         let mut plan = serde_json::to_value(&self.record).expect("a plan has no key that is not a text");
         plan["expected"] = self.estimate.json();
         plan
+    }
+}
+
+/// The rule of a single point out of `points`; with one, the rule of the whole sweep.
+///
+/// The error of 5 % is shared by all candidates (each is compared with the same baseline) and, for
+/// words on single points, by all points of the sweep.
+pub fn point_rule(plan: &PlanRecord, points: usize) -> stats::Rule {
+    let candidates = plan.contenders.len().saturating_sub(1);
+    let shared_by = candidates.max(1) * points.max(1);
+    stats::Rule {
+        kind: match plan.method.rule {
+            RuleName::Exact => stats::RuleKind::Exact,
+            RuleName::T => stats::RuleKind::T,
+            RuleName::Watch => stats::RuleKind::Watch,
+        },
+        blocks_max: plan.method.blocks as usize,
+        alpha: (1.0 - plan.method.confidence) / shared_by as f64,
+        margin: plan.method.margin.ln_1p(),
+        seed: plan.seed,
     }
 }
 
@@ -159,7 +179,7 @@ fn option_json(value: &OptionValue) -> serde_json::Value {
 fn method_record(method: &Method, transport: Transport) -> MethodRecord {
     MethodRecord {
         preset: method.preset.clone(),
-        rule: "exact".to_owned(),
+        rule: method.rule,
         stop: method.stop.word().to_owned(),
         duration_s: method.duration.as_secs_f64(),
         warmup_s: method.warmup.as_secs_f64(),
@@ -214,6 +234,7 @@ mod tests {
             preset: "standard".to_owned(),
             duration: Duration::from_secs(60),
             warmup: Duration::from_secs(30),
+            rule: RuleName::Exact,
             blocks,
             margin: 0.01,
             budget: None,
@@ -304,6 +325,26 @@ mod tests {
     }
 
     #[test]
+    fn the_plan_says_when_a_word_is_possible_under_its_rule() {
+        let check = |rule, contenders: &[&str], blocks, expected: (Option<u32>, Option<u32>)| {
+            let mut experiment = experiment(contenders, &[1, 2, 3, 4, 5, 6, 7, 8], blocks, 1);
+            experiment.method.rule = rule;
+            let estimate = plan_of(&experiment).estimate;
+            let words = (estimate.overall_word_block, estimate.point_word_block);
+            assert_eq!(words, expected, "{rule:?}, {} contenders, {blocks} blocks", contenders.len());
+        };
+        check(RuleName::Exact, &["a"], 20, (None, None));
+        check(RuleName::Exact, &["a", "b"], 20, (Some(8), Some(10)));
+        check(RuleName::Exact, &["a", "b"], 40, (Some(10), Some(12)));
+        // Two candidates share the error, each with eight points: sixteen words.
+        check(RuleName::Exact, &["a", "b", "c"], 20, (Some(10), Some(12)));
+        check(RuleName::Exact, &["a", "b"], 7, (None, None));
+        check(RuleName::T, &["a", "b"], 7, (Some(4), Some(4)));
+        check(RuleName::T, &["a", "b"], 3, (None, None));
+        check(RuleName::Watch, &["a", "b"], 20, (Some(8), Some(11)));
+    }
+
+    #[test]
     fn inputs_are_common_to_a_block_and_new_in_the_next() {
         let plan = plan_of(&experiment(&["a", "b"], &[1, 16], 8, 1));
         let mut seeds: Vec<u64> = plan
@@ -347,6 +388,7 @@ mod tests {
         check("version", |plan| plan.contenders[0].version.push('0'));
         check("option", |plan| drop(plan.workloads[0].options.insert("rows".into(), 1.into())));
         check("margin", |plan| plan.method.margin = 0.02);
+        check("rule", |plan| plan.method.rule = RuleName::T);
         check("gap", |plan| plan.trials[0].gap_ms += 1);
         check("order", |plan| plan.trials.swap(0, 1));
         let mut same = base.clone();

@@ -8,9 +8,13 @@
 //! The module knows nothing of servers, metrics or reports.
 
 mod describe;
-mod exact;
 mod power;
+mod random;
+mod rule;
+mod several;
+pub mod simulation;
 
 pub use describe::{Interval, hodges_lehmann, mean, sd, t_interval, t_quantile, walsh_averages};
-pub use exact::{Basis, FIRST_LOOK, Rule, Verdict, Word};
 pub use power::{blocks_needed, minimum_detectable_effect, sign_flip_p};
+pub use rule::{Basis, FIRST_LOOK, Judge, Rule, RuleKind, Verdict, Word};
+pub use several::{PeakComparison, max_t, peak_against_peak, screening};

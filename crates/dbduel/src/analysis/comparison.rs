@@ -3,12 +3,13 @@
 //! A point and a whole sweep go through the same code: the log ratio of a block is the mean over
 //! the points asked for, and a block counts only when every one of them has its pair.
 
-use stats::{Basis, Verdict};
+use stats::{Basis, Judge, Verdict};
 
-use crate::store::format::{PlanRecord, Point, Status, TrialRecord};
+use crate::plan::point_rule;
+use crate::store::format::{PlanRecord, Point, RuleName, Status, TrialRecord};
 
 use super::records::Records;
-use super::{Caveat, Circumstances, Comparison, Difference, Word, is_quick, point_rule};
+use super::{Caveat, Circumstances, Comparison, Difference, Word, is_quick};
 
 /// Flags that say something about the host, not about a contender.
 pub const HOST_FLAGS: [&str; 8] =
@@ -90,9 +91,9 @@ impl Scope<'_> {
     fn compare(&self, metric: &str, points: &[Point], point: Option<&Point>, share: usize) -> Comparison {
         let blocks: Vec<Block> =
             (1..=self.plan.method.blocks).map(|number| self.block(metric, points, number)).collect();
-        let rule = point_rule(self.plan, share);
-        let verdict = rule.judge(&log_ratios(&blocks, |_| true), self.circumstances.ended);
-        let (word, caveats) = self.word(&blocks, point, verdict.as_ref(), &rule);
+        let judge = Judge::new(point_rule(self.plan, share));
+        let verdict = judge.judge(&log_ratios(&blocks, |_| true), self.circumstances.ended);
+        let (word, caveats) = self.word(&blocks, point, verdict.as_ref(), &judge);
         let value = |contender: &str| self.records.mean(self.workload, points, contender, metric);
         let interval = verdict.as_ref().and_then(|verdict| verdict.interval).map(|bounds| bounds.map(f64::exp));
         let pairs = blocks.iter().filter_map(|block| Some((block.number, block.log_ratio?.exp())));
@@ -107,7 +108,7 @@ impl Scope<'_> {
             ratio: verdict.as_ref().map(|verdict| verdict.estimate.exp()),
             low: interval.map(|bounds| bounds.low),
             high: interval.map(|bounds| bounds.high),
-            basis: verdict.as_ref().map_or(Basis::T, |verdict| verdict.basis),
+            basis: verdict.as_ref().map_or(Basis::Plain, |verdict| verdict.basis),
             unadjusted: verdict
                 .as_ref()
                 .and_then(|verdict| verdict.unadjusted)
@@ -156,7 +157,7 @@ impl Scope<'_> {
         blocks: &[Block],
         point: Option<&Point>,
         verdict: Option<&Verdict>,
-        rule: &stats::Rule,
+        judge: &Judge,
     ) -> (Word, Vec<Caveat>) {
         let mut caveats = self.standing_caveats();
         let mut word = match verdict.and_then(|verdict| verdict.word) {
@@ -181,7 +182,7 @@ impl Scope<'_> {
             if self.plan.method.noisy_host == "refuse" && share(noisy) > FLAGGED_SHARE_MAX {
                 word = Word::Inconclusive;
             }
-            if flags_change_the_word(blocks, rule, of_the_numbers) {
+            if flags_change_the_word(blocks, judge, of_the_numbers) {
                 take_word(&mut word, &mut caveats, Caveat::FlagDependent);
             }
         }
@@ -193,6 +194,8 @@ impl Scope<'_> {
     fn standing_caveats(&self) -> Vec<Caveat> {
         let standing = [
             (is_quick(self.plan), Caveat::Quick),
+            (self.plan.method.rule == RuleName::T, Caveat::T),
+            (self.plan.method.rule == RuleName::Watch, Caveat::Watch),
             (self.circumstances.shared_cores, Caveat::SharedCores),
             (self.durability().is_some(), Caveat::DurabilityDiffers),
             (self.circumstances.budget_ended, Caveat::BudgetEnded),
@@ -241,12 +244,12 @@ fn take_word(word: &mut Word, caveats: &mut Vec<Caveat>, because: Caveat) {
 }
 
 /// Would the word be another one without the blocks that the host disturbed?
-fn flags_change_the_word(blocks: &[Block], rule: &stats::Rule, word: Word) -> bool {
+fn flags_change_the_word(blocks: &[Block], judge: &Judge, word: Word) -> bool {
     let quiet = log_ratios(blocks, |block| block.pairs_noisy == 0);
     if quiet.len() < UNFLAGGED_BLOCKS_MIN {
         return false;
     }
-    let second = rule.judge(&quiet, true).and_then(|verdict| verdict.word);
+    let second = judge.word(&quiet, true).map(|(word, _)| word);
     second.map(Word::from) != Some(word)
 }
 

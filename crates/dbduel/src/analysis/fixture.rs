@@ -114,7 +114,7 @@ fn plan(story: &Story, random: &mut ChaCha8Rng) -> PlanRecord {
 fn method(story: &Story) -> MethodRecord {
     MethodRecord {
         preset: "quick".into(),
-        rule: "exact".into(),
+        rule: RuleName::Exact,
         stop: "overall".into(),
         duration_s: 5.0,
         warmup_s: 2.0,

@@ -219,3 +219,29 @@ fn several_candidates_share_the_error() {
     plan.contenders.push(third);
     assert!((point_rule(&plan, 1).alpha - one / 2.0).abs() < 1e-15);
 }
+
+#[test]
+fn rule_t_speaks_from_block_four_and_says_so() {
+    let mut stored = tell_of([0.7; 4], 20);
+    stored.plan.method.rule = RuleName::T;
+    assert_eq!(should_stop(&stored.plan, &first_blocks(&stored, 3)), None);
+    assert_eq!(should_stop(&stored.plan, &first_blocks(&stored, 4)), Some(EndReason::Decided));
+    stored.trials = first_blocks(&stored, 4);
+    let overall = duel_of(&stored).overall;
+    assert_eq!((overall.word, overall.blocks), (Word::Slower, 4));
+    assert!(overall.caveats.contains(&Caveat::T) && !overall.caveats.contains(&Caveat::TooFewBlocks));
+    stored.plan.method.rule = RuleName::Exact;
+    assert_eq!(duel_of(&stored).overall.word, Word::Inconclusive, "the exact rule speaks from block 8");
+}
+
+#[test]
+fn rule_watch_looks_after_every_block_from_the_eighth() {
+    let mut stored = tell(&Story { ratios: [0.9; 4], blocks: 20, spread: 0.002, trouble: false });
+    stored.plan.method.rule = RuleName::Watch;
+    let ends_at = (1..20).find(|blocks| should_stop(&stored.plan, &first_blocks(&stored, *blocks)).is_some());
+    assert_eq!(ends_at, Some(10), "four points share the error: the first block at which one may have a word");
+    let duel = duel_of(&stored);
+    assert!(duel.overall.word == Word::Slower && duel.overall.caveats.contains(&Caveat::Watch));
+    assert_eq!(duel.blocks_needed, None, "the guide for a fixed number of blocks does not fit");
+    assert!(duel.overall.mde.is_some());
+}

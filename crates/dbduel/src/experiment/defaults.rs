@@ -11,6 +11,7 @@ use super::contenders::read_storage;
 use super::keys::METHOD_KEYS;
 use super::section::{Reader, Section};
 use super::{NoisyHost, PageCache, Stop, Storage, Transport};
+use crate::store::format::RuleName;
 
 /// The file itself, as `dbduel plan --defaults` prints it.
 pub const DEFAULT_EXPERIMENT: &str = include_str!("default-experiment.toml");
@@ -33,6 +34,7 @@ pub struct MethodKeys {
     pub preset: Option<String>,
     pub duration: Option<Duration>,
     pub warmup: Option<Warmup>,
+    pub rule: Option<RuleName>,
     pub blocks: Option<u32>,
     pub margin: Option<f64>,
     pub budget: Option<Duration>,
@@ -48,8 +50,7 @@ impl MethodKeys {
     /// Reads the table and refuses what this version cannot do.
     pub fn read<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Self {
         reader.check_keys(section, METHOD_KEYS, METHOD_KEYS_LATER);
-        // These have one value that this version can honour, which is also the default.
-        reader.choice(section, "rule", &[("exact", Some(())), ("t", None), ("watch", None)]);
+        // This has one value that this version can honour, which is also the default.
         reader.choice(section, "clone", &[("copy", Some(())), ("reflink", None)]);
         for key in ["duet", "fast_sweep"] {
             refuse_switch(reader, section, key);
@@ -58,6 +59,7 @@ impl MethodKeys {
             preset: reader.text(section, "preset"),
             duration: reader.duration(section, "duration", LEAST_DURATION),
             warmup: read_warmup(reader, section),
+            rule: reader.choice(section, "rule", &RULES.map(|rule| (rule.as_str(), Some(rule)))),
             blocks: reader.whole(section, "blocks", 1..=MOST_BLOCKS).map(|blocks| blocks as u32),
             margin: reader.percent(section, "margin"),
             budget: reader.duration(section, "budget", LEAST_DURATION),
@@ -74,6 +76,7 @@ impl MethodKeys {
             preset: self.preset.or_else(|| below.preset.clone()),
             duration: self.duration.or(below.duration),
             warmup: self.warmup.or(below.warmup),
+            rule: self.rule.or(below.rule),
             blocks: self.blocks.or(below.blocks),
             margin: self.margin.or(below.margin),
             budget: self.budget.or(below.budget),
@@ -85,6 +88,7 @@ impl MethodKeys {
     }
 }
 
+const RULES: [RuleName; 3] = [RuleName::Exact, RuleName::T, RuleName::Watch];
 const STOP_WORDS: &[(&str, Option<Stop>)] =
     &[("overall", Some(Stop::Overall)), ("points", Some(Stop::Points)), ("never", Some(Stop::Never))];
 const NOISY_HOST_WORDS: &[(&str, Option<NoisyHost>)] =
@@ -218,7 +222,7 @@ mod tests {
             let keys = preset.clone().over(&defaults.method);
             let whole =
                 keys.duration.is_some() && keys.warmup.is_some() && keys.blocks.is_some() && keys.margin.is_some();
-            assert!(whole && keys.seed.is_some() && keys.stop.is_some(), "{name}");
+            assert!(whole && keys.seed.is_some() && keys.stop.is_some() && keys.rule.is_some(), "{name}");
             assert!(keys.noisy_host.is_some() && keys.page_cache.is_some() && keys.preset.is_some(), "{name}");
         }
     }

@@ -184,6 +184,7 @@ fn in_force(keys: &MethodKeys, defaults: &Defaults, preset: String) -> Method {
         preset,
         duration: keys.duration.expect(WHOLE),
         warmup: warmup_time(keys.warmup.expect(WHOLE), defaults),
+        rule: keys.rule.expect(WHOLE),
         blocks: keys.blocks.expect(WHOLE),
         margin: keys.margin.expect(WHOLE),
         budget: keys.budget,
@@ -240,6 +241,7 @@ fn changed_keys(
         ("preset", overrides.preset.is_some() && from_file.preset != overrides.preset),
         ("duration", Some(method.duration) != base.duration),
         ("warmup", Some(method.warmup) != preset_warmup),
+        ("rule", Some(method.rule) != base.rule),
         ("blocks", Some(method.blocks) != base.blocks),
         ("margin", Some(method.margin) != base.margin),
         ("budget", method.budget != base.budget),
@@ -262,6 +264,7 @@ mod tests {
     use super::super::vocabulary::{EngineWords, Needs};
     use super::super::{Origin, PageCache, Stop, Storage, Sweep, Transport, VersionRequest};
     use super::*;
+    use crate::store::format::RuleName;
 
     static OPTIONS: &[OptionSpec] = &[
         OptionSpec::new("rows", "100000", "rows of each table").alias(&["table_size"]),
@@ -312,6 +315,14 @@ mod tests {
         assert_eq!((method.warmup, method.page_cache), (Duration::from_secs(30), PageCache::Warm));
         assert_eq!(method.changed, ["duration"]);
         assert_eq!(experiment.transport, Transport::Socket);
+    }
+
+    #[test]
+    fn another_rule_is_a_changed_method() {
+        let rule = |word: &str| parsed(&format!("{SHORT}method.rule = \"{word}\"\n")).method;
+        assert_eq!((rule("t").rule, rule("t").changed), (RuleName::T, vec!["duration".to_owned(), "rule".to_owned()]));
+        assert_eq!(rule("watch").rule, RuleName::Watch);
+        assert_eq!((rule("exact").rule, rule("exact").changed), (RuleName::Exact, vec!["duration".to_owned()]));
     }
 
     #[test]

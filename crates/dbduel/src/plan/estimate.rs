@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::CONFIDENCE;
+use super::point_rule;
 use crate::engine::engine;
 use crate::experiment::{Contender, Experiment, Method, Origin, WorkloadChoice, quantity};
-use crate::store::format::{PlannedTrial, Point};
+use crate::store::format::{PlanRecord, PlannedTrial, Point};
 
 const MIB: u64 = 1 << 20;
 
@@ -105,7 +105,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    pub fn of(experiment: &Experiment, trials: &[PlannedTrial]) -> Estimate {
+    pub fn of(experiment: &Experiment, plan: &PlanRecord) -> Estimate {
+        let trials = &plan.trials;
         let slots: Vec<u64> = trials.iter().map(|trial| slot_of(experiment, trial)).collect();
         let ends = trials.iter().zip(&slots).scan(0, |end_ms, (trial, slot)| {
             *end_ms += trial.gap_ms + slot;
@@ -114,7 +115,7 @@ impl Estimate {
         let ends: Vec<u64> = ends.collect();
         let points = experiment.sweep.as_ref().map_or(1, |sweep| sweep.values.len());
         let rivals = experiment.contenders.len() > 1;
-        let blocks = experiment.method.blocks;
+        let earliest_word = |points| point_rule(plan, points).earliest_word().filter(|_| rivals);
         Estimate {
             run: Duration::from_millis(ends.last().copied().unwrap_or(0)),
             trial_starts: ends.iter().zip(&slots).map(|(end, slot)| Duration::from_millis(end - slot)).collect(),
@@ -122,8 +123,8 @@ impl Estimate {
             disk_bytes: disk_bytes(experiment),
             memory_bytes: managed(experiment).map(|who| memory_bytes(who, experiment)).max().unwrap_or(0),
             slot_ms_max: slots.iter().copied().max().unwrap_or(0),
-            overall_word_block: earliest_word(blocks, 1).filter(|_| rivals),
-            point_word_block: earliest_word(blocks, points).filter(|_| rivals),
+            overall_word_block: earliest_word(1).map(|block| block as u32),
+            point_word_block: earliest_word(points).map(|block| block as u32),
             budget_blocks: experiment.method.budget.map(|budget| blocks_within(budget, trials, &ends)),
         }
     }
@@ -140,17 +141,6 @@ impl Estimate {
             "budget_blocks": self.budget_blocks,
         })
     }
-}
-
-/// The first block after which a word is possible when `tests` of them share the 5 %.
-///
-/// Looks are at 8, 10, ... and the last block. The rarest outcome of n fair coins, all alike, has a
-/// chance of 2^(1-n) on two sides; a look can decide only when that fits what it may spend.
-pub fn earliest_word(blocks_max: u32, tests: usize) -> Option<u32> {
-    let alpha = (1.0 - CONFIDENCE) / tests as f64;
-    let spend = |n: u32| alpha * (f64::from(n) / f64::from(blocks_max)).powf(1.5);
-    let looks = (8..blocks_max).step_by(2).chain((blocks_max >= 8).then_some(blocks_max));
-    looks.into_iter().find(|n| 2f64.powi(1 - *n as i32) <= spend(*n))
 }
 
 /// Milliseconds of one trial without its gap: restore, start, warm up, measure, stop.
@@ -260,24 +250,6 @@ fn blocks_within(budget: Duration, trials: &[PlannedTrial], ends_ms: &[u64]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_first_word_comes_when_the_coins_can_afford_it() {
-        let check = |blocks, tests, expected| {
-            assert_eq!(earliest_word(blocks, tests), expected, "{blocks} blocks, {tests} tests")
-        };
-        check(7, 1, None);
-        check(8, 1, Some(8));
-        check(20, 1, Some(8));
-        check(40, 1, Some(10));
-        // The method's own examples: 10 blocks for 8 points, 12 for 16, of 20 blocks.
-        check(20, 8, Some(10));
-        check(20, 16, Some(12));
-        // Eight blocks give single points a word in sweeps of up to six.
-        check(8, 6, Some(8));
-        check(8, 7, None);
-        check(9, 7, Some(9));
-    }
 
     #[test]
     fn a_budget_holds_whole_blocks_only() {

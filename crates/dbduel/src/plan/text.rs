@@ -77,7 +77,7 @@ fn method_text(method: &MethodRecord) -> String {
     let _ = writeln!(
         text,
         "  rule {}, stop {}, margin {} %, confidence {} %, noisy host: {}",
-        method.rule,
+        method.rule.as_str(),
         method.stop,
         method.margin * 100.0,
         method.confidence * 100.0,
@@ -105,7 +105,12 @@ fn word_text(plan: &Plan) -> String {
         return "  word: none, because a single contender is compared with nobody\n".to_owned();
     }
     let Some(block) = plan.estimate.overall_word_block else {
-        return "  word: none; a word needs at least 8 blocks\n".to_owned();
+        let method = &plan.record.method;
+        let least = super::point_rule(&plan.record, 1).kind.first_look();
+        return format!(
+            "  word: none in so few blocks; rule {} looks at {least} for the first time\n",
+            method.rule.as_str()
+        );
     };
     let points = match plan.estimate.point_word_block {
         Some(block) => format!("for single points after block {block}"),

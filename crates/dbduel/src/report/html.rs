@@ -146,7 +146,7 @@ fn duel_context(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
     });
     context! {
         baseline => duel.baseline, candidate => duel.candidate, rows => rows(&duel.points, &duel.overall),
-        forest => chart::forest(&evidence.plan, duel), pairs => chart::pairs(&evidence.plan, duel),
+        rule => evidence.plan.method.rule.as_str(), forest => chart::forest(&evidence.plan, duel), pairs => chart::pairs(&evidence.plan, duel),
         difference => wording::difference(workload, duel), losses => wording::losses(duel), sharpness => wording::sharpness(duel),
         others => others.collect::<Vec<Value>>(),
     }
@@ -161,7 +161,7 @@ fn rows(points: &[Comparison], overall: &Comparison) -> Vec<Value> {
             overall => comparison.point.is_none(),
             name => comparison.point.as_ref().map_or("whole sweep".to_owned(), point_text),
             baseline => wording::optional_number(comparison.baseline_value), candidate => wording::optional_number(comparison.candidate_value),
-            ratio => wording::ratio_only(comparison), interval => wording::interval(comparison), t => comparison.basis == stats::Basis::T,
+            ratio => wording::ratio_only(comparison), interval => wording::interval(comparison), t => comparison.basis == stats::Basis::Plain,
             blocks => comparison.blocks, class => comparison.word.as_str().replace(' ', "-"), word => wording::word(comparison),
             caveats => wording::caveats(comparison, if comparison.point.is_none() { &[] } else { said }),
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use serde::Serialize;
-use stats::Basis;
+use stats::{Basis, RuleKind};
 
 use crate::analysis::{Comparison, Duel, Finding};
 use crate::store::format::{
@@ -126,7 +126,8 @@ struct JsonComparison<'a> {
     caveats: Vec<&'static str>,
     blocks: usize,
     mde: Option<f64>,
-    /// `exact`, or `t` where there were too few blocks for the exact rule.
+    /// `exact`, `repeated t` or `watch`: the rule it holds under; `t` where there were too few
+    /// blocks for any.
     interval: &'static str,
     unadjusted_low: Option<f64>,
     unadjusted_high: Option<f64>,
@@ -242,12 +243,21 @@ fn comparison(comparison: &Comparison) -> JsonComparison<'_> {
         caveats: comparison.caveats.iter().map(|caveat| caveat.as_str()).collect(),
         blocks: comparison.blocks,
         mde: comparison.mde,
-        interval: if comparison.basis == Basis::T { "t" } else { "exact" },
+        interval: interval(comparison.basis),
         unadjusted_low: comparison.unadjusted.map(|(low, _)| low),
         unadjusted_high: comparison.unadjusted.map(|(_, high)| high),
         sd_log_ratio: comparison.sd,
         mean_ratio: comparison.mean_ratio,
         sign_flip_p: comparison.sign_flip_p,
+    }
+}
+
+fn interval(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Rule(RuleKind::Exact) => "exact",
+        Basis::Rule(RuleKind::T) => "repeated t",
+        Basis::Rule(RuleKind::Watch) => "watch",
+        Basis::Plain => "t",
     }
 }
 

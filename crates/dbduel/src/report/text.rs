@@ -186,7 +186,7 @@ fn empty_table(metric: &str, overall: &Comparison) -> Table {
 }
 
 fn row(name: String, comparison: &Comparison, word: String) -> [String; 7] {
-    let kind = if comparison.basis == stats::Basis::T { " t" } else { "" };
+    let kind = if comparison.basis == stats::Basis::Plain { " t" } else { "" };
     let interval = wording::interval(comparison).map_or("none".to_owned(), |bounds| format!("{bounds}{kind}"));
     [
         name,

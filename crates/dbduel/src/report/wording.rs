@@ -145,9 +145,11 @@ fn lost_point(comparison: &Comparison) -> String {
 /// How sharp the run was, and what an auditor asks for.
 pub fn sharpness(duel: &Duel) -> Option<String> {
     let overall = &duel.overall;
-    let [one, three, five] = duel.blocks_needed?;
     let mut text = format!("Spread between blocks {} (sd of the log ratio, {})", percent(overall.sd?), blocks(overall));
-    text += &format!("; detectable {}; 1/3/5 % would need {one}/{three}/{five} blocks", detectable(overall.mde?));
+    text += &format!("; detectable {}", detectable(overall.mde?));
+    if let Some([one, three, five]) = duel.blocks_needed {
+        text += &format!("; 1/3/5 % would need {one}/{three}/{five} blocks");
+    }
     if let (Some(mean), Some(p)) = (overall.mean_ratio, overall.sign_flip_p) {
         text += &format!("; audit: ratio by means {mean:.3}x, sign-flip p {p:.4}");
     }
@@ -169,7 +171,7 @@ pub fn method(plan: &PlanRecord) -> String {
     let mut text = format!(
         "preset {} ({changed}), rule {}, stop {}, at most {}, {} s after {} s of warm-up, margin {}, page cache {}, {}, seed {}, plan {}",
         method.preset,
-        method.rule,
+        method.rule.as_str(),
         method.stop,
         count(method.blocks as usize, "block"),
         method.duration_s,
@@ -213,7 +215,7 @@ pub fn extent(conclusions: &Conclusions, ended_by: Option<&str>) -> String {
 pub fn ratio_with_interval(comparison: &Comparison) -> String {
     match interval(comparison) {
         Some(bounds) => {
-            let kind = if comparison.basis == Basis::T { "t interval" } else { "interval" };
+            let kind = if comparison.basis == Basis::Plain { "t interval" } else { "interval" };
             format!("{}, {} {kind} {bounds}", ratio_only(comparison), percent(comparison.confidence))
         }
         None => format!("{}, no interval", ratio_only(comparison)),

@@ -83,7 +83,7 @@ impl WorkloadRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MethodRecord {
     pub preset: String,
-    pub rule: String,
+    pub rule: RuleName,
     pub stop: String,
     pub duration_s: f64,
     pub warmup_s: f64,
@@ -99,6 +99,26 @@ pub struct MethodRecord {
     pub left_out: Vec<String>,
     /// Keys that differ from the preset.
     pub changed: Vec<String>,
+}
+
+/// The rule that words come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleName {
+    Exact,
+    T,
+    Watch,
+}
+
+impl RuleName {
+    /// As it stands in an experiment file and in the records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RuleName::Exact => "exact",
+            RuleName::T => "t",
+            RuleName::Watch => "watch",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

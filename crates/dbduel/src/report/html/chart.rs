@@ -175,7 +175,7 @@ fn forest_row(row: &Comparison, y: f64, x: &Scale) -> Value {
     context! {
         y, overall => row.point.is_none(), word => row.word.as_str().replace(' ', "-"),
         label => row.point.as_ref().map_or("whole sweep".to_owned(), point_text),
-        ratio => place(row.ratio), low => place(row.low), high => place(row.high), exact => row.basis == stats::Basis::Exact,
+        ratio => place(row.ratio), low => place(row.low), high => place(row.high), repeated => row.basis != stats::Basis::Plain,
         thin_low => place(row.unadjusted.map(|bounds| bounds.0)), thin_high => place(row.unadjusted.map(|bounds| bounds.1)),
         numbers => wording::ratio_only(row), title => format!("{}, {}", wording::ratio_with_interval(row), wording::blocks(row)),
     }

@@ -1,0 +1,226 @@
+//! When a run may say who is faster: one frame for every rule, and the rules in files of their own.
+//!
+//! A rule looks at the log ratios at certain numbers of blocks and rejects what does not fit them.
+//! What no look has rejected is a repeated confidence interval: it holds at all looks at once, so
+//! any reason to stop is allowed (Jennison & Turnbull 1984). Words come from the interval and the
+//! margin alone, in the same way under every rule.
+//!
+//! | rule | believes | looks at |
+//! |---|---|---|
+//! | `exact` | that the order in a block was a fair coin | 8, 10, … and the last block |
+//! | `t` | that log ratios are nearly normal | 4, 6, … and the last block |
+//! | `watch` | what `exact` believes | every block from 8 on, without an end |
+
+mod exact;
+mod student;
+mod watch;
+
+use crate::describe::{Interval, hodges_lehmann, mean, sd, t_interval};
+use crate::power::sign_flip_p;
+
+/// No word before this many blocks: eight fair coins are the least evidence that allows one. Only
+/// rule `t`, which believes more, speaks earlier.
+pub const FIRST_LOOK: usize = 8;
+
+const FIRST_LOOK_OF_T: usize = 4;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleKind {
+    Exact,
+    T,
+    Watch,
+}
+
+impl RuleKind {
+    /// As experiment files call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            RuleKind::Exact => "exact",
+            RuleKind::T => "t",
+            RuleKind::Watch => "watch",
+        }
+    }
+
+    /// Blocks below which there is no word, whatever they say.
+    pub fn first_look(self) -> usize {
+        if self == RuleKind::T { FIRST_LOOK_OF_T } else { FIRST_LOOK }
+    }
+}
+
+/// What was fixed before the first block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rule {
+    pub kind: RuleKind,
+    /// Blocks at most. `watch` needs no such number; there it is only the end of the run.
+    pub blocks_max: usize,
+    /// Two-sided rate of false words over all looks together.
+    pub alpha: f64,
+    /// Log ratio below which a difference does not matter: `ln 1.01` for 1 %.
+    pub margin: f64,
+    /// Seed of the sign vectors of `exact`.
+    pub seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    Faster,
+    Slower,
+    NoDifference,
+    Inconclusive,
+}
+
+/// Where an interval comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// A rule: it holds at every look together.
+    Rule(RuleKind),
+    /// Student's t at a fixed number of blocks: a picture of the spread, never a reason for a word.
+    Plain,
+}
+
+/// What the rule says about one series of log ratios.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    pub blocks: usize,
+    /// Hodges-Lehmann estimate of the log ratio.
+    pub estimate: f64,
+    /// Log ratios; absent with a single block.
+    pub interval: Option<Interval>,
+    pub basis: Basis,
+    /// Paired t interval at 95 %, corrected for nothing: the thin line in a drawing.
+    pub unadjusted: Option<Interval>,
+    /// Absent while there are too few blocks for any word.
+    pub word: Option<Word>,
+    pub mean: f64,
+    pub sd: Option<f64>,
+    /// Smallest difference the run would have noticed, as a fraction.
+    pub mde: Option<f64>,
+    /// Fixed-size sign-flip p value, for audit.
+    pub sign_flip_p: Option<f64>,
+}
+
+impl Rule {
+    /// Numbers of blocks at which the rule looks, the last block among them.
+    pub fn looks(&self) -> Vec<usize> {
+        let step = if self.kind == RuleKind::Watch { 1 } else { 2 };
+        let mut looks: Vec<usize> = (self.kind.first_look()..=self.blocks_max).step_by(step).collect();
+        if self.blocks_max >= self.kind.first_look() && looks.last() != Some(&self.blocks_max) {
+            looks.push(self.blocks_max);
+        }
+        looks
+    }
+
+    /// The first look at which a word is possible at all: even when every sign is the same, that
+    /// must be rare enough. `None` when the plan is too short.
+    pub fn earliest_word(&self) -> Option<usize> {
+        self.looks().into_iter().find(|blocks| match self.kind {
+            RuleKind::Exact => exact::word_is_possible(self, *blocks),
+            RuleKind::T => true,
+            RuleKind::Watch => watch::word_is_possible(self.alpha, *blocks),
+        })
+    }
+
+    /// `ended` grants one extra look: the clock decided on it, not the data.
+    fn looks_taken(&self, blocks: usize, ended: bool) -> Vec<usize> {
+        let mut looks: Vec<usize> = self.looks().into_iter().filter(|look| *look <= blocks).collect();
+        if ended && blocks >= self.kind.first_look() && looks.last() != Some(&blocks) {
+            looks.push(blocks);
+        }
+        looks
+    }
+
+    fn word(&self, interval: Interval) -> Word {
+        match interval {
+            Interval { low, high } if -self.margin < low && high < self.margin => Word::NoDifference,
+            Interval { low, .. } if low > 0.0 => Word::Faster,
+            Interval { high, .. } if high < 0.0 => Word::Slower,
+            _ => Word::Inconclusive,
+        }
+    }
+}
+
+/// What one kind of rule knows that the others do not.
+trait Evidence {
+    /// The hull of all log ratios that none of these looks rejects; `None` where no look can reject.
+    fn interval(&self, log_ratios: &[f64], looks: &[usize]) -> Option<Interval>;
+
+    /// Has any of these looks rejected this log ratio?
+    fn rejects(&self, log_ratios: &[f64], log_ratio: f64, looks: &[usize]) -> bool;
+
+    /// The smallest difference, as a fraction, that a run of this spread would have noticed.
+    fn mde(&self, sd: f64, blocks: usize, interval: Option<Interval>) -> Option<f64>;
+}
+
+/// A rule that is ready to judge any number of series.
+pub struct Judge {
+    rule: Rule,
+    evidence: Box<dyn Evidence>,
+}
+
+impl Judge {
+    pub fn new(rule: Rule) -> Judge {
+        let evidence: Box<dyn Evidence> = match rule.kind {
+            RuleKind::Exact => Box::new(exact::Exact::new(&rule)),
+            RuleKind::T => Box::new(student::Student::new(&rule)),
+            RuleKind::Watch => Box::new(watch::Watch::new(rule.alpha)),
+        };
+        Judge { rule, evidence }
+    }
+
+    pub fn rule(&self) -> &Rule {
+        &self.rule
+    }
+
+    /// The word and its numbers after these blocks; `None` of no block at all.
+    ///
+    /// `ended` says that no block will follow, for a reason that is not in the data (the plan is
+    /// done, the budget is used up). It grants one extra look at the last block.
+    pub fn judge(&self, log_ratios: &[f64], ended: bool) -> Option<Verdict> {
+        let rule = &self.rule;
+        assert!(log_ratios.len() <= rule.blocks_max, "the rule was planned for {} blocks", rule.blocks_max);
+        let blocks = log_ratios.len();
+        let estimate = hodges_lehmann(log_ratios)?;
+        let spread = sd(log_ratios);
+        let unadjusted = t_interval(log_ratios, 0.95);
+        let repeated = self.interval(log_ratios, ended);
+        Some(Verdict {
+            blocks,
+            estimate,
+            interval: repeated.or(unadjusted),
+            basis: if repeated.is_some() { Basis::Rule(rule.kind) } else { Basis::Plain },
+            unadjusted,
+            word: repeated.map(|interval| rule.word(interval)),
+            mean: mean(log_ratios).expect("an estimate exists, so there is a block"),
+            sd: spread,
+            mde: spread.and_then(|sd| self.evidence.mde(sd, blocks, repeated)),
+            sign_flip_p: sign_flip_p(log_ratios, rule.seed),
+        })
+    }
+
+    /// The word alone, without the figures that only a reader wants.
+    pub fn word(&self, log_ratios: &[f64], ended: bool) -> Option<(Word, Interval)> {
+        let interval = self.interval(log_ratios, ended)?;
+        Some((self.rule.word(interval), interval))
+    }
+
+    /// Would the rule have rejected this log ratio by now?
+    pub fn rejects(&self, log_ratios: &[f64], log_ratio: f64) -> bool {
+        let looks = self.rule.looks_taken(log_ratios.len(), false);
+        !looks.is_empty() && self.evidence.rejects(log_ratios, log_ratio, &looks)
+    }
+
+    fn interval(&self, log_ratios: &[f64], ended: bool) -> Option<Interval> {
+        let looks = self.rule.looks_taken(log_ratios.len(), ended);
+        if looks.is_empty() { None } else { self.evidence.interval(log_ratios, &looks) }
+    }
+}
+
+/// When no single log ratio fits the data, the widest that they allow is said.
+fn whole_range(log_ratios: &[f64]) -> Interval {
+    let low = log_ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = log_ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    Interval { low, high }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,216 @@
+//! Every rule through the same frame. What only one rule knows is tested beside it.
+
+use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, proptest};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::*;
+use crate::describe::walsh_averages;
+use crate::random::Normals;
+
+const EIGHT: [f64; 8] = [0.031, -0.012, 0.045, 0.020, 0.008, 0.052, 0.027, -0.003];
+
+fn rule(kind: RuleKind, blocks_max: usize) -> Rule {
+    Rule { kind, blocks_max, alpha: 0.05, margin: 1.01f64.ln(), seed: 1 }
+}
+
+fn exact(blocks_max: usize) -> Rule {
+    rule(RuleKind::Exact, blocks_max)
+}
+
+fn judge(rule: Rule, log_ratios: &[f64], ended: bool) -> Verdict {
+    Judge::new(rule).judge(log_ratios, ended).unwrap()
+}
+
+fn near(left: f64, right: f64) -> bool {
+    (left - right).abs() < 1e-12
+}
+
+#[test]
+fn with_one_look_at_eight_blocks_the_interval_is_the_walsh_average_interval() {
+    // 10 of 256 sign vectors have a rank sum of at most 3 on one side: 3.9 %, one more is 5.5 %.
+    let averages = walsh_averages(&EIGHT);
+    let interval = judge(exact(8), &EIGHT, false).interval.unwrap();
+    assert_eq!((interval.low, interval.high), (averages[3], averages[averages.len() - 4]));
+}
+
+#[test]
+fn the_interval_matches_hollander_and_wolfes_depression_data() {
+    // Hollander & Wolfe, Nonparametric Statistical Methods, examples 3.1 to 3.4: nine patients,
+    // estimate -0.46, interval -0.786 to -0.010 at 96 %, as one look at all nine.
+    let before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30];
+    #[allow(clippy::approx_constant)] // 3.14 is a patient's score
+    let after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
+    let differences: Vec<f64> = after.iter().zip(before).map(|(after, before)| after - before).collect();
+    let interval = Judge::new(exact(9)).evidence.interval(&differences, &[9]).unwrap();
+    assert!((hodges_lehmann(&differences).unwrap() - -0.46).abs() < 1e-9);
+    assert!((interval.low - -0.786).abs() < 1e-9 && (interval.high - -0.010).abs() < 1e-9, "{interval:?}");
+}
+
+#[test]
+fn looks_are_even_and_end_at_the_last_block() {
+    assert_eq!(exact(20).looks(), [8, 10, 12, 14, 16, 18, 20]);
+    assert_eq!(exact(9).looks(), [8, 9]);
+    assert_eq!(exact(7).looks(), []);
+}
+
+#[test]
+fn a_point_of_a_sweep_waits_for_a_later_look() {
+    let earliest = |points: f64, blocks_max| Rule { alpha: 0.05 / points, ..exact(blocks_max) }.earliest_word();
+    assert_eq!((earliest(1.0, 20), earliest(8.0, 20), earliest(16.0, 20)), (Some(8), Some(10), Some(12)));
+    assert_eq!((earliest(6.0, 8), earliest(7.0, 8)), (Some(8), None), "quick words points in sweeps of up to 6");
+}
+
+#[test]
+fn seven_blocks_have_an_interval_but_no_word() {
+    let verdict = judge(exact(8), &EIGHT[..7], true);
+    assert_eq!((verdict.word, verdict.basis, verdict.interval), (None, Basis::Plain, verdict.unadjusted));
+}
+
+#[test]
+fn one_block_has_an_estimate_and_nothing_else() {
+    let verdict = judge(exact(8), &[0.1], true);
+    assert_eq!((verdict.estimate, verdict.interval, verdict.word, verdict.mde), (0.1, None, None, None));
+    assert_eq!(Judge::new(exact(8)).judge(&[], true), None);
+}
+
+#[test]
+fn words_follow_the_interval_and_the_margin() {
+    let shifted = |shift: f64, scale: f64| EIGHT.map(|ratio| ratio * scale + shift);
+    let word = |values: [f64; 8]| judge(exact(8), &values, false).word;
+    assert_eq!(word(shifted(0.1, 1.0)), Some(Word::Faster));
+    assert_eq!(word(shifted(-0.2, 1.0)), Some(Word::Slower));
+    assert_eq!(word(shifted(-0.02, 1.0)), Some(Word::Inconclusive));
+    assert_eq!(word(shifted(0.004, 0.02)), Some(Word::NoDifference), "a sure but tiny gain is below the margin");
+    assert_eq!(word([0.0; 8]), Some(Word::NoDifference));
+}
+
+#[test]
+fn the_end_of_the_budget_grants_one_extra_look() {
+    let steady: Vec<f64> = (0..9).map(|block| 0.03 + 0.001 * block as f64).collect();
+    let nine = Rule { alpha: 0.01, ..exact(20) };
+    assert_eq!(judge(nine, &steady, false).word, None, "at eight blocks 1 % allows no word");
+    assert_eq!(judge(nine, &steady, true).word, None, "2 in 512 is more than is spent at nine");
+    let twelve: Vec<f64> = (0..13).map(|block| if block == 0 { -0.001 } else { 0.03 + 0.001 * block as f64 }).collect();
+    let thirteen = Rule { alpha: 0.004, ..exact(20) };
+    assert_eq!(judge(thirteen, &twelve, false).word, Some(Word::Inconclusive));
+    assert_eq!(judge(thirteen, &twelve, true).word, Some(Word::Faster));
+}
+
+#[test]
+fn rule_t_looks_from_the_fourth_block_and_watch_at_every_one_from_the_eighth() {
+    assert_eq!(rule(RuleKind::T, 9).looks(), [4, 6, 8, 9]);
+    assert_eq!(rule(RuleKind::T, 3).looks(), []);
+    assert_eq!(rule(RuleKind::Watch, 11).looks(), [8, 9, 10, 11]);
+    let earliest = |kind, alpha| Rule { alpha, ..rule(kind, 20) }.earliest_word();
+    assert_eq!((earliest(RuleKind::T, 0.05), earliest(RuleKind::T, 0.05 / 16.0)), (Some(4), Some(4)));
+    assert_eq!((earliest(RuleKind::Watch, 0.05), earliest(RuleKind::Watch, 0.05 / 16.0)), (Some(8), Some(12)));
+}
+
+#[test]
+fn four_blocks_far_apart_get_a_word_from_rule_t_and_from_no_other() {
+    let four = [0.21, 0.24, 0.19, 0.22];
+    let word = |kind| judge(rule(kind, 20), &four, true).word;
+    assert_eq!((word(RuleKind::T), word(RuleKind::Exact), word(RuleKind::Watch)), (Some(Word::Faster), None, None));
+    let verdict = judge(rule(RuleKind::T, 20), &four, false);
+    assert_eq!(verdict.basis, Basis::Rule(RuleKind::T));
+}
+
+/// How often a run of this noise in which nothing differs is ever called faster or slower, by
+/// whoever stops at the first word that pleases him.
+fn false_words(rule: Rule, runs: usize, noise: impl Fn(usize, &mut Normals<ChaCha8Rng>) -> f64) -> f64 {
+    let judge = Judge::new(rule);
+    let mut normals = Normals::new(ChaCha8Rng::seed_from_u64(7));
+    let wrong = (0..runs).filter(|_| {
+        let blocks: Vec<f64> = (0..rule.blocks_max).map(|block| noise(block, &mut normals)).collect();
+        judge.rejects(&blocks, 0.0)
+    });
+    wrong.count() as f64 / runs as f64
+}
+
+fn assert_five_percent(rate: f64, runs: usize, what: &str) {
+    let three_standard_errors = 3.0 * (0.05f64 * 0.95 / runs as f64).sqrt();
+    assert!(rate <= 0.05 + three_standard_errors, "{what}: {rate}");
+    assert!(rate > 0.01, "{what}: {rate}; a rule that never errs has no power either");
+}
+
+#[test]
+fn false_words_stay_within_five_percent_however_often_we_look() {
+    // Variance grows and every fourth block is hit by a spike: the signs stay fair coins.
+    let spread = |block: usize| 0.01 * (1 + block) as f64 * if block % 4 == 3 { 5.0 } else { 1.0 };
+    for (kind, blocks_max, runs) in [
+        (RuleKind::Exact, 8, 1200),
+        (RuleKind::Exact, 12, 1200),
+        (RuleKind::Exact, 20, 1200),
+        (RuleKind::Exact, 26, 800),
+        (RuleKind::Watch, 40, 1200),
+    ] {
+        let rate = false_words(rule(kind, blocks_max), runs, |block, normals| spread(block) * normals.draw());
+        assert_five_percent(rate, runs, &format!("{kind:?}, {blocks_max} blocks"));
+    }
+    for blocks_max in [4, 9, 20] {
+        let rate = false_words(rule(RuleKind::T, blocks_max), 4000, |_, normals| normals.draw());
+        assert_five_percent(rate, 4000, &format!("t, {blocks_max} blocks"));
+    }
+}
+
+#[test]
+fn ties_cost_power_but_never_more_errors() {
+    let coarse = |_, normals: &mut Normals<ChaCha8Rng>| (normals.draw() * 1.5).round() / 100.0;
+    for kind in [RuleKind::Exact, RuleKind::Watch] {
+        assert_five_percent(false_words(rule(kind, 20), 1200, coarse), 1200, &format!("{kind:?}"));
+    }
+}
+
+#[test]
+fn a_real_difference_of_three_percent_is_found_early() {
+    let mut normals = Normals::new(ChaCha8Rng::seed_from_u64(3));
+    let found = (0..12).filter(|_| {
+        let blocks: Vec<f64> = (0..8).map(|_| 0.03 + 0.01 * normals.draw()).collect();
+        judge(exact(20), &blocks, false).word == Some(Word::Faster)
+    });
+    assert!(found.count() >= 11, "the method's table says 100 % at a spread of 1 %");
+}
+
+const KINDS: [RuleKind; 3] = [RuleKind::Exact, RuleKind::T, RuleKind::Watch];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn swapping_the_contenders_mirrors_the_interval(blocks in prop::collection::vec(-0.1f64..0.1, 8..=10)) {
+        let mirrored: Vec<f64> = blocks.iter().map(|ratio| -ratio).collect();
+        for kind in KINDS {
+            let (one, other) = (judge(rule(kind, 10), &blocks, true), judge(rule(kind, 10), &mirrored, true));
+            let (one, other) = (one.interval.unwrap(), other.interval.unwrap());
+            prop_assert!(near(one.low, -other.high) && near(one.high, -other.low), "{kind:?} {one:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn the_estimate_lies_in_its_interval(blocks in prop::collection::vec(-0.1f64..0.1, 8..=14)) {
+        for kind in KINDS {
+            let verdict = judge(rule(kind, 14), &blocks, true);
+            let interval = verdict.interval.unwrap();
+            prop_assert!(interval.low <= verdict.estimate && verdict.estimate <= interval.high, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn looking_again_never_widens_what_was_rejected(blocks in prop::collection::vec(-0.1f64..0.1, 10), delta in -0.1f64..0.1) {
+        for kind in KINDS {
+            let judge = Judge::new(rule(kind, 10));
+            prop_assert!(!judge.rejects(&blocks[..8], delta) || judge.rejects(&blocks, delta), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn the_word_alone_is_the_word_of_the_verdict(blocks in prop::collection::vec(-0.02f64..0.04, 4..=14), ended: bool) {
+        for kind in KINDS {
+            let judge = Judge::new(rule(kind, 14));
+            let verdict = judge.judge(&blocks, ended).unwrap();
+            let word = judge.word(&blocks, ended);
+            prop_assert_eq!(word.map(|(word, _)| word), verdict.word);
+        }
+    }
+}
