@@ -224,6 +224,15 @@ fn transactions_count_commits_and_rollbacks_among_the_statements() {
 }
 
 #[test]
+fn a_table_without_transactions_leaves_gaps_with_a_reason() {
+    let engine = ("create_options".to_owned(), OptionValue::Text("engine=myisam".to_owned()));
+    let programs = pass(&[names("programs", &["transactions"]), engine]);
+    assert_eq!(programs[0].operations.len(), 9);
+    let is_gap = |operation: &OperationTally| operation.count == 0 && operation.refused.is_some();
+    assert!(programs[0].operations.iter().all(is_gap));
+}
+
+#[test]
 fn fast_packs_rows_and_commits_a_loop_of_changes_once() {
     let programs = pass(&[names("programs", &["insert", "select", "transactions"]), flag("fast", true)]);
     let operations: Vec<_> = programs.iter().flat_map(|program| &program.operations).collect();
@@ -237,9 +246,10 @@ fn fast_packs_rows_and_commits_a_loop_of_changes_once() {
     assert_eq!(counts("insert_key"), [(100, 2)]);
     assert_eq!(counts("update_with_key"), [(3000, 3001)]);
     assert_eq!(counts("multiple_value_insert"), [(1000, 2)]);
-    // What has to fail, or is a single statement, is left to itself.
+    // What has to fail, or changes many rows a statement, is left to itself.
     assert_eq!(counts("insert_duplicates"), [(1000, 1000)]);
     assert_eq!(counts("insert_select_1_key"), [(1, 1)]);
+    assert_eq!(counts("update_of_key_big"), [(13, 14)]);
 }
 
 #[test]
