@@ -28,5 +28,6 @@ fn run(bench: &mut Bench) -> Result<(), Stop> {
             session.run_to_change(1, format_args!("{insert}"))
         })?;
     }
+    bench.verify("insert_many_fields", "select count(*) from bench1", &[2 * loops + 1])?;
     bench.drop_if_there("bench1")
 }
