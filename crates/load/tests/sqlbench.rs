@@ -224,6 +224,15 @@ fn transactions_count_commits_and_rollbacks_among_the_statements() {
 }
 
 #[test]
+fn a_table_without_transactions_leaves_gaps_with_a_reason() {
+    let engine = ("create_options".to_owned(), OptionValue::Text("engine=myisam".to_owned()));
+    let programs = pass(&[names("programs", &["transactions"]), engine]);
+    assert_eq!(programs[0].operations.len(), 9);
+    let is_gap = |operation: &OperationTally| operation.count == 0 && operation.refused.is_some();
+    assert!(programs[0].operations.iter().all(is_gap));
+}
+
+#[test]
 fn fast_packs_rows_and_commits_a_loop_of_changes_once() {
     let programs = pass(&[names("programs", &["insert", "select", "transactions"]), flag("fast", true)]);
     let operations: Vec<_> = programs.iter().flat_map(|program| &program.operations).collect();

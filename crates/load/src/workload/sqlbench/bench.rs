@@ -219,8 +219,8 @@ impl<'a> Bench<'a> {
         let mut passes = 1;
         let again = self.options.loop_short && !operation.changes && operation.from.is_none() && done.error.is_none();
         if again && monotonic_ns() - mark.wall_ns < SHORT_NS {
-            while monotonic_ns() - mark.wall_ns < LOOPED_NS {
-                self.run_once(operation, mark, &mut before.clone(), &mut turn)?;
+            while done.error.is_none() && monotonic_ns() - mark.wall_ns < LOOPED_NS {
+                done.error = self.run_once(operation, mark, &mut before.clone(), &mut turn)?.error;
                 passes += 1;
             }
         }

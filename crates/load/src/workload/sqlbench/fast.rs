@@ -83,3 +83,41 @@ impl Bench<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use driver::{AnyConnection, Endpoint, Login};
+
+    use super::*;
+    use crate::workload::sqlbench::options::{OPTIONS, SqlBench};
+    use crate::workload::sqlbench::session::Session;
+    use crate::workload::{OptionValue, Options};
+
+    /// How many rows are in a table after three inserts in a batch, the last by `sql`.
+    fn rows_after(sql: &str) -> u64 {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Endpoint::File(folder.path().join("bench.db"));
+        let timeout = Duration::from_secs(1);
+        let connection = AnyConnection::connect(Dialect::Sqlite, &file, &Login::default(), timeout).unwrap();
+        let given = BTreeMap::from([("fast".to_owned(), OptionValue::Flag(true))]);
+        let options = SqlBench::new(&Options::new(OPTIONS, &given).unwrap()).unwrap();
+        let mut session = Session::new(connection);
+        let mut bench = Bench::new(&options, &mut session, None);
+        bench.set_up("create table t (a integer)").unwrap();
+        let statements = ["insert into t values (1)", "insert into t values (2)", sql];
+        let operation = Operation::changes("insert", 3, 3).batched("t");
+        bench.time(operation, |session, i| session.run(statements[i as usize]).map(drop)).unwrap();
+        // Refused by a server whose transaction is still open.
+        bench.set_up("vacuum").unwrap();
+        bench.set_up("select a from t").unwrap().rows
+    }
+
+    #[test]
+    fn a_batch_is_committed_as_a_whole_or_taken_back() {
+        assert_eq!(rows_after("insert into t values (3)"), 3);
+        assert_eq!(rows_after("insert into nowhere values (3)"), 0);
+    }
+}

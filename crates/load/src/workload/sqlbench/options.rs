@@ -16,7 +16,11 @@ pub const OPTIONS: &[OptionSpec] = &[
         "operations to report; empty for all. Others run only where they change data that these need",
     ),
     OptionSpec::new("small", "false", "the suite's small test: loops a tenth to a thousandth as long"),
-    OptionSpec::new("fast", "false", "multi-row inserts, bulk loads and single drops, where the server has them"),
+    OptionSpec::new(
+        "fast",
+        "false",
+        "multi-row inserts, changes in one transaction, bulk loads and single drops, where the server has them",
+    ),
     OptionSpec::new("create_options", "", "appended to every CREATE TABLE: \"ENGINE=InnoDB\""),
     OptionSpec::new("time_limit", "600s", "a longer loop is cut off where the suite allows it, and estimated"),
     OptionSpec::new(

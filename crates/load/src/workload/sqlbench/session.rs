@@ -79,7 +79,7 @@ impl Session {
             [row] => row.len() == values.len() && row.iter().zip(values).all(|(seen, value)| is_number(seen, *value)),
             _ => false,
         };
-        self.expect(right, || format!("{rows:?} instead of {values:?} for `{}`", excerpt(&sql)));
+        self.expect(right, || format!("{} instead of {values:?} for `{}`", shown(&rows), excerpt(&sql)));
         Ok(())
     }
 
@@ -154,10 +154,68 @@ fn is_number(seen: &Option<String>, value: u64) -> bool {
     seen.as_deref().and_then(|text| text.parse().ok()) == Some(value)
 }
 
+/// One row as a list of its values, for a message.
+fn shown(rows: &[Vec<Option<String>>]) -> String {
+    let value = |value: &Option<String>| value.as_deref().unwrap_or("NULL").to_owned();
+    match rows {
+        [row] => format!("[{}]", row.iter().map(value).collect::<Vec<_>>().join(", ")),
+        _ => format!("{} rows", rows.len()),
+    }
+}
+
 /// The beginning of a statement, for a message.
 pub fn excerpt(sql: &str) -> String {
     const CHARACTERS_MAX: usize = 120;
     let mut characters = sql.chars();
     let beginning: String = characters.by_ref().take(CHARACTERS_MAX).collect();
     if characters.next().is_some() { format!("{beginning}…") } else { beginning }
+}
+
+#[cfg(test)]
+mod tests {
+    use driver::{Endpoint, Login};
+
+    use super::*;
+
+    /// What is wrong after `ask`, with a table `t` of the numbers 1 and 2.
+    fn wrong_after(ask: impl FnOnce(&mut Session) -> Result<(), Error>) -> Option<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Endpoint::File(folder.path().join("bench.db"));
+        let connection = AnyConnection::connect(Dialect::Sqlite, &file, &Login::default(), CONNECT_TIMEOUT).unwrap();
+        let mut session = Session::new(connection);
+        session.run("create table t (a integer)").unwrap();
+        session.run("insert into t values (1), (2)").unwrap();
+        ask(&mut session).unwrap();
+        session.take_wrong()
+    }
+
+    #[test]
+    fn an_answer_that_is_expected_is_not_wrong() {
+        let wrong = wrong_after(|session| {
+            session.run_for_rows(2, format_args!("select a from t"))?;
+            session.run_for_values(&[2, 3], format_args!("select count(*),sum(a) from t"))?;
+            session.run_to_update(2, 0, format_args!("update t set a=a"))?;
+            session.run_to_change(1, format_args!("delete from t where a={}", 1))
+        });
+        assert_eq!(wrong, None);
+    }
+
+    #[test]
+    fn a_wrong_answer_is_told_with_its_statement() {
+        let wrong = wrong_after(|session| session.run_for_rows(3, format_args!("select a from t")));
+        assert_eq!(wrong.as_deref(), Some("2 rows instead of 3 for `select a from t`"));
+        let wrong = wrong_after(|session| session.run_to_change(1, format_args!("delete from t")));
+        assert_eq!(wrong.as_deref(), Some("2 rows changed instead of 1 by `delete from t`"));
+    }
+
+    #[test]
+    fn wrong_values_are_shown() {
+        let check = |sql: &str, expected: &str| {
+            let wrong = wrong_after(|session| session.run_for_values(&[3], format_args!("{sql}")));
+            assert_eq!(wrong, Some(format!("{expected} instead of [3] for `{sql}`")));
+        };
+        check("select max(a) from t", "[2]");
+        check("select sum(a), null from t", "[3, NULL]");
+        check("select a from t", "2 rows");
+    }
 }

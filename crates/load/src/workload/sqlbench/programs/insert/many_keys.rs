@@ -1,5 +1,7 @@
 //! A table of seventeen columns with an index on nearly each of them.
 
+use std::fmt;
+
 use super::Data;
 use crate::workload::sqlbench::bench::{Bench, Operation, Stop};
 use crate::workload::sqlbench::ddl::{Column, Shape, Type};
@@ -9,17 +11,7 @@ const SEARCHED: u64 = 128;
 
 pub fn run(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
     let rows = data.scale.many_keys;
-    let shape = shape();
-    let columns = shape.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(",");
-    bench.make(&shape)?;
-    if bench.packs_inserts() {
-        bench.insert_packed("insert_key", "bench1", rows, (0..rows).map(|i| row(i, data.shuffled(i))))?;
-    } else {
-        let columns = if bench.options.fast { String::new() } else { format!(" ({columns})") };
-        bench.time(Operation::changes("insert_key", rows, rows).batched("bench1"), |session, i| {
-            session.run_to_change(1, format_args!("insert into bench1{columns} values {}", row(i, data.shuffled(i))))
-        })?;
-    }
+    insert(bench, data)?;
     let found = |value: u64| {
         if value < SEARCHED { rows / SEARCHED + u64::from(value < rows % SEARCHED) } else { 0 }
     };
@@ -44,6 +36,25 @@ pub fn run(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
     bench.drop_if_there("bench1")
 }
 
+fn insert(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
+    let shape = shape();
+    bench.make(&shape)?;
+    let rows = data.scale.many_keys;
+    if bench.packs_inserts() {
+        return bench.insert_packed("insert_key", "bench1", rows, packed_rows(data));
+    }
+    let names: Vec<&str> = shape.columns.iter().map(|column| column.name.as_str()).collect();
+    let columns = if bench.options.fast { String::new() } else { format!(" ({})", names.join(",")) };
+    bench.time(Operation::changes("insert_key", rows, rows).batched("bench1"), |session, number| {
+        let row = Row { number, drawn: data.shuffled(number) };
+        session.run_to_change(1, format_args!("insert into bench1{columns} values {row}"))
+    })
+}
+
+fn packed_rows(data: &Data) -> impl Iterator<Item = String> {
+    (0..data.scale.many_keys).map(|number| Row { number, drawn: data.shuffled(number) }.to_string())
+}
+
 fn shape() -> Shape {
     let mut columns = vec![
         Column::required("field1", Type::TinyInt),
@@ -61,11 +72,23 @@ fn shape() -> Shape {
     (3..=16).fold(shape, |shape, field| shape.index(format!("index{field}"), format!("field{field}")))
 }
 
-/// Row number `number`, made of number `drawn`.
-fn row(number: u64, drawn: u64) -> String {
-    let (searched, small) = (number % SEARCHED, number & 32_767);
-    let texts = [format!("'{drawn}'").as_str(); 9].join(",");
-    format!("({searched},{searched},{drawn},{small},'ABCDEF{drawn}',0,{drawn},{drawn}.0,{texts})")
+/// Row number `number`, made of number `drawn`; written with its brackets.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    number: u64,
+    drawn: u64,
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Row { number, drawn } = self;
+        let (searched, small) = (number % SEARCHED, number & 32_767);
+        write!(f, "({searched},{searched},{drawn},{small},'ABCDEF{drawn}',0,{drawn},{drawn}.0")?;
+        for _ in 8..=16 {
+            write!(f, ",'{drawn}'")?;
+        }
+        f.write_str(")")
+    }
 }
 
 #[cfg(test)]
@@ -86,13 +109,13 @@ mod tests {
     #[test]
     fn packed_rows_are_as_few_statements_as_in_the_suite() {
         let data = Data::new(Scale::FULL);
-        let rows = (0..data.scale.many_keys).map(|i| row(i, data.shuffled(i)));
-        assert_eq!(pack("insert into bench1 values ", rows, 1_000_000).len(), 14);
+        assert_eq!(pack("insert into bench1 values ", packed_rows(&data), 1_000_000).len(), 14);
     }
 
     #[test]
     fn a_row_is_made_of_two_numbers() {
         let texts = ["'150000'"; 9].join(",");
-        assert_eq!(row(32_769, 150_000), format!("(1,1,150000,1,'ABCDEF150000',0,150000,150000.0,{texts})"));
+        let row = Row { number: 32_769, drawn: 150_000 };
+        assert_eq!(row.to_string(), format!("(1,1,150000,1,'ABCDEF150000',0,150000,150000.0,{texts})"));
     }
 }
