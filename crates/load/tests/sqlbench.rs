@@ -271,6 +271,16 @@ fn what_is_estimated_is_in_the_time_of_the_program() {
 }
 
 #[test]
+fn what_the_time_limit_cut_off_does_not_run_again() {
+    let at_once = ("time_limit".to_owned(), OptionValue::Text("0.001ms".to_owned()));
+    let one = [names("programs", &["ATIS"]), names("operations", &["select_simple_join"])];
+    let programs = pass(&[one.to_vec(), vec![at_once, flag("loop_short", true)]].concat());
+    let operation = &programs[0].operations[0];
+    assert!(operation.estimated);
+    assert_eq!((operation.count, operation.executed, operation.passes), (50, 50, 1));
+}
+
+#[test]
 fn an_operation_that_nobody_asked_for_is_neither_run_nor_reported() {
     let programs = pass(&[names("programs", &["connect"]), names("operations", &["select_1_row"])]);
     let seen: Vec<_> = programs[0].operations.iter().map(|operation| operation.name).collect();
