@@ -31,7 +31,7 @@ impl fmt::Debug for Gauge {
 pub struct ProgramTally {
     pub name: &'static str,
     /// From its first statement to its last, whatever is between operations included; what was estimated
-    /// is in it.
+    /// is in it, what ran only to time a short operation or to check answers is not.
     pub wall_ns: u64,
     pub operations: Vec<OperationTally>,
 }

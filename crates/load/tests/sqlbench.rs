@@ -117,8 +117,8 @@ fn fast_packs_rows_into_few_statements() {
         assert!(program.operations.iter().all(|operation| operation.wrong.is_none() && operation.refused.is_none()));
         (insert.count, insert.executed)
     };
-    // One statement for each of 28 tables; of the larger ones here, no table of 10 000 rows has a megabyte.
-    assert_eq!(programs.iter().map(inserts).collect::<Vec<_>>(), [(9768, 28), (31_000, 4)]);
+    // For each of 28 and of 4 tables a statement, since none has rows of a megabyte, and a COMMIT.
+    assert_eq!(programs.iter().map(inserts).collect::<Vec<_>>(), [(9768, 56), (31_000, 8)]);
 }
 
 #[test]
@@ -259,6 +259,26 @@ fn a_statement_that_is_prepared_on_the_server_finds_the_same_rows() {
     let operation = &programs[0].operations[0];
     assert_eq!((operation.count, operation.executed, operation.rows), (1000, 1000, 1000));
     assert_eq!(operation.wrong, None);
+}
+
+#[test]
+fn what_is_estimated_is_in_the_time_of_the_program() {
+    let at_once = ("time_limit".to_owned(), OptionValue::Text("0.001ms".to_owned()));
+    let program = &pass(&[names("programs", &["alter-table"]), at_once])[0];
+    assert!(program.is_estimated());
+    assert_eq!((program.operations[0].executed, program.operations[3].executed), (92, 46));
+    let operations_ns: u64 = program.operations.iter().map(|operation| operation.wall_ns).sum();
+    assert!(program.wall_ns >= operations_ns, "{} ns for {operations_ns} ns of operations", program.wall_ns);
+}
+
+#[test]
+fn what_the_time_limit_cut_off_does_not_run_again() {
+    let at_once = ("time_limit".to_owned(), OptionValue::Text("0.001ms".to_owned()));
+    let one = [names("programs", &["ATIS"]), names("operations", &["select_simple_join"])];
+    let programs = pass(&[one.to_vec(), vec![at_once, flag("loop_short", true)]].concat());
+    let operation = &programs[0].operations[0];
+    assert!(operation.estimated);
+    assert_eq!((operation.count, operation.executed, operation.passes), (50, 50, 1));
 }
 
 #[test]

@@ -102,13 +102,14 @@ fn run_program(
     let begun_ns = monotonic_ns();
     let mut bench = Bench::new(options, session, gauge);
     let ended = (program.run)(&mut bench);
+    let wall_ns = bench.program_ns(monotonic_ns() - begun_ns);
     let mut operations = bench.into_tallies();
     match ended {
         Ok(()) => {}
         Err(Stop::Pass(fatal)) => return Err(fatal),
         Err(Stop::Program(why)) => name_the_missing(options, program, &mut operations, &why),
     }
-    Ok(ProgramTally { name: program.name, wall_ns: monotonic_ns() - begun_ns, operations })
+    Ok(ProgramTally { name: program.name, wall_ns, operations })
 }
 
 /// Operations that a program did not reach are gaps with a name.

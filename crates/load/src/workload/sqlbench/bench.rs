@@ -88,16 +88,24 @@ pub struct Bench<'a> {
     pub session: &'a mut Session,
     gauge: Option<&'a Gauge>,
     tallies: Vec<OperationTally>,
+    /// What the suite's clock would show beyond ours: what was estimated, less what ran only to time a short
+    /// operation or to check answers.
+    beyond_ns: i64,
 }
 
 impl<'a> Bench<'a> {
     pub fn new(options: &'a SqlBench, session: &'a mut Session, gauge: Option<&'a Gauge>) -> Bench<'a> {
         let limits = options.limits(session.dialect());
-        Bench { options, limits, session, gauge, tallies: Vec::new() }
+        Bench { options, limits, session, gauge, tallies: Vec::new(), beyond_ns: 0 }
     }
 
     pub fn dialect(&self) -> Dialect {
         self.session.dialect()
+    }
+
+    /// The time of the whole program by the suite's reckoning, when so much has passed since it began.
+    pub fn program_ns(&self, passed_ns: u64) -> u64 {
+        passed_ns.saturating_add_signed(self.beyond_ns)
     }
 
     /// What the operations took, in the order of their first loops.
@@ -128,9 +136,10 @@ impl<'a> Bench<'a> {
         if !self.options.reports(name) {
             return Ok(true);
         }
+        let begun_ns = monotonic_ns();
         for (sql, rows) in queries {
-            match self.session.run(sql) {
-                Ok(answer) => self.session.expect_rows(answer, *rows, sql),
+            match self.session.run_for_rows(*rows, format_args!("{sql}")) {
+                Ok(()) => {}
                 Err(error) if is_fatal(&error) => return Err(Stop::Pass(error.into())),
                 Err(error) => {
                     self.lacks(name, format!("`{}` failed: {error}", excerpt(sql)));
@@ -138,6 +147,7 @@ impl<'a> Bench<'a> {
                 }
             }
         }
+        self.beyond_ns -= (monotonic_ns() - begun_ns) as i64;
         Ok(true)
     }
 
@@ -158,7 +168,9 @@ impl<'a> Bench<'a> {
         if !self.options.reports(name) {
             return Ok(());
         }
+        let begun_ns = monotonic_ns();
         self.session.run_for_values(values, format_args!("{sql}")).map_err(|error| Stop::of(error, sql))?;
+        self.beyond_ns -= (monotonic_ns() - begun_ns) as i64;
         let wrong = self.session.take_wrong();
         let tally = self.tally(name);
         if tally.wrong.is_none() && tally.refused.is_none() {
@@ -167,9 +179,11 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Notes an operation that this server lacks.
+    /// Notes an operation that this server lacks. What it did of it counts for nothing.
     pub fn lacks(&mut self, name: &'static str, why: impl Into<String>) {
-        self.tally(name).refused.get_or_insert(why.into());
+        let tally = self.tally(name);
+        let refused = tally.refused.take().unwrap_or_else(|| why.into());
+        *tally = OperationTally { name, refused: Some(refused), ..OperationTally::default() };
     }
 
     /// Times a loop without a state of its own: `turn` is called with 0, 1, … and sends statements.
@@ -206,10 +220,13 @@ impl<'a> Bench<'a> {
             done.error = self.commit_batch().err();
         }
         let mut passes = 1;
-        let again = self.options.loop_short && !operation.changes && operation.from.is_none() && done.error.is_none();
+        let whole = done.error.is_none() && done.turns == operation.turns;
+        let again = self.options.loop_short && whole && !operation.changes && operation.from.is_none();
         if again && monotonic_ns() - mark.wall_ns < SHORT_NS {
+            // The limit is for one pass, and this one was short.
+            let unlimited = Operation { limited: false, ..operation };
             while done.error.is_none() && monotonic_ns() - mark.wall_ns < LOOPED_NS {
-                done.error = self.run_once(operation, mark, &mut before.clone(), &mut turn)?.error;
+                done.error = self.run_once(unlimited, mark, &mut before.clone(), &mut turn)?.error;
                 passes += 1;
             }
         }
@@ -248,9 +265,8 @@ impl<'a> Bench<'a> {
 
     fn note(&mut self, operation: Operation, interval: &Interval, wrong: Option<String>) {
         let (mark, after, done) = (interval.mark, interval.after, &interval.done);
-        let tally = self.tally(operation.name);
         if let Some(error) = &done.error {
-            tally.refused.get_or_insert(error.to_string());
+            self.lacks(operation.name, error.to_string());
             return;
         }
         // What was cut off is scaled up to the whole loop.
@@ -258,6 +274,11 @@ impl<'a> Bench<'a> {
         let per_pass = |from: u64, to: u64| ((to - from) as f64 * share).round() as u64;
         let cut_off = done.turns < operation.turns;
         let wall_ns = per_pass(mark.wall_ns, after.wall_ns);
+        self.beyond_ns += wall_ns as i64 - (after.wall_ns - mark.wall_ns) as i64;
+        let tally = self.tally(operation.name);
+        if tally.refused.is_some() {
+            return;
+        }
         tally.count += operation.count;
         tally.executed += per_pass(mark.seen.statements, after.seen.statements);
         tally.connections += per_pass(mark.seen.connections, after.seen.connections);
@@ -314,4 +335,57 @@ impl Stop {
 /// After this nothing more can be asked of the server.
 fn is_fatal(error: &Error) -> bool {
     matches!(error, Error::Lost { .. } | Error::Protocol(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use driver::{AnyConnection, Endpoint, Login};
+
+    use super::*;
+    use crate::workload::Options;
+    use crate::workload::sqlbench::options::OPTIONS;
+
+    /// An operation of loops that run one statement each, after its queries were checked.
+    fn tally_of(loops: &[&str], checked: &[(&str, u64)]) -> OperationTally {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Endpoint::File(folder.path().join("bench.db"));
+        let connection =
+            AnyConnection::connect(Dialect::Sqlite, &file, &Login::default(), Duration::from_secs(1)).unwrap();
+        let options = SqlBench::new(&Options::new(OPTIONS, &BTreeMap::new()).unwrap()).unwrap();
+        let mut session = Session::new(connection);
+        let mut bench = Bench::new(&options, &mut session, None);
+        if bench.check("some", checked).unwrap() {
+            for sql in loops {
+                bench.time(Operation::changes("some", 1, 1), |session, _| session.run(sql).map(drop)).unwrap();
+            }
+        }
+        bench.into_tallies().remove(0)
+    }
+
+    #[test]
+    fn loops_of_one_name_add_up() {
+        let tally = tally_of(&["select 1", "select 2"], &[]);
+        assert_eq!((tally.count, tally.executed, tally.rows, tally.refused), (2, 2, 2, None));
+    }
+
+    #[test]
+    fn what_is_refused_in_one_of_its_loops_counts_for_nothing() {
+        for loops in [["select 1", "select a from nowhere"], ["select a from nowhere", "select 1"]] {
+            let tally = tally_of(&loops, &[]);
+            assert_eq!((tally.count, tally.executed, tally.wall_ns), (0, 0, 0));
+            assert!(tally.refused.is_some_and(|why| why.contains("nowhere")));
+        }
+    }
+
+    #[test]
+    fn a_check_marks_the_operation_and_counts_for_nothing_in_it() {
+        let tally = tally_of(&["select 1"], &[("select 1", 1), ("select 2", 3)]);
+        assert_eq!((tally.count, tally.executed), (1, 1));
+        assert_eq!(tally.wrong.as_deref(), Some("1 rows instead of 3 for `select 2`"));
+        let refused = tally_of(&["select 1"], &[("select a from nowhere", 1)]).refused;
+        assert!(refused.is_some_and(|why| why.starts_with("`select a from nowhere` failed: ")));
+    }
 }

@@ -14,20 +14,21 @@ pub const ALTER_TABLE: Program = Program {
 /// How many statements shall bring the table to its full width.
 const LOOPS: u64 = 100;
 
-/// The columns of the table, and by how many one statement changes them.
+/// Columns and rows of the table, and by how many columns one statement changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Plan {
+struct Scale {
     first: u64,
     fields: u64,
     step: u64,
+    rows: u64,
 }
 
-impl Plan {
-    fn of(bench: &Bench) -> Plan {
+impl Scale {
+    fn of(bench: &Bench) -> Scale {
         let first = bench.limits.max_index.min(8);
         let fields = bench.options.loops(bench.limits.field_count(), 10);
-        let several = bench.limits.alter_multi_col;
-        Plan { first, fields, step: if several { (fields - first) / LOOPS + 1 } else { 1 } }
+        let step = if bench.limits.alter_multi_col { (fields - first) / LOOPS + 1 } else { 1 };
+        Scale { first, fields, step, rows: bench.options.loops(1000, 10) }
     }
 
     /// Turns that add columns, until the table has all of them.
@@ -58,75 +59,82 @@ impl Plan {
 }
 
 fn run(bench: &mut Bench) -> Result<(), Stop> {
-    let plan = Plan::of(bench);
-    make(bench, plan)?;
-    add_columns(bench, plan)?;
-    indexes(bench, plan)?;
-    drop_columns(bench, plan)?;
+    let scale = Scale::of(bench);
+    make(bench, scale)?;
+    add_columns(bench, scale)?;
+    indexes(bench, scale)?;
+    drop_columns(bench, scale)?;
     bench.drop_if_there("bench")
 }
 
-fn make(bench: &mut Bench, plan: Plan) -> Result<(), Stop> {
-    let columns = (1..=plan.first).map(|column| Column::required(format!("i{column}"), Type::Int)).collect();
+fn make(bench: &mut Bench, scale: Scale) -> Result<(), Stop> {
+    let columns = (1..=scale.first).map(|column| Column::required(format!("i{column}"), Type::Int)).collect();
     bench.make(&Shape::new("bench", columns))?;
-    for row in 0..bench.options.loops(1000, 10) {
-        let values = vec![row.to_string(); plan.first as usize].join(",");
+    for row in 0..scale.rows {
+        let values = vec![row.to_string(); scale.first as usize].join(",");
         bench.set_up(&format!("insert into bench values ({values})"))?;
     }
     Ok(())
 }
 
 /// A loop that is cut off is scaled up to the statements there are; the suite takes one more.
-fn add_columns(bench: &mut Bench, plan: Plan) -> Result<(), Stop> {
-    let mut there = plan.first;
-    let adding = Operation::changes("alter_table_add", plan.adds(), plan.adds()).limited();
+fn add_columns(bench: &mut Bench, scale: Scale) -> Result<(), Stop> {
+    let mut there = scale.first;
+    let adding = Operation::changes("alter_table_add", scale.adds(), scale.adds()).limited();
     bench.time_with(adding, &mut there, |session, there, _| {
-        let (end, sql) = plan.add(*there, plan.step);
+        let (end, sql) = scale.add(*there, scale.step);
         session.run(&sql)?;
         *there = end;
         Ok(())
     })?;
     // What time did not allow comes now, since columns are dropped from the full table.
-    while there < plan.fields {
-        let most = if bench.limits.alter_multi_col { plan.fields } else { 1 };
-        let (end, sql) = plan.add(there, most);
+    while there < scale.fields {
+        let most = if bench.limits.alter_multi_col { scale.fields } else { 1 };
+        let (end, sql) = scale.add(there, most);
         bench.set_up(&sql)?;
         there = end;
     }
-    Ok(())
+    verify(bench, scale, "alter_table_add")
 }
 
-fn indexes(bench: &mut Bench, plan: Plan) -> Result<(), Stop> {
+/// The rows have to be as they were; the last column stays when others are dropped, and is empty.
+fn verify(bench: &mut Bench, scale: Scale, name: &'static str) -> Result<(), Stop> {
+    let sql = format!("select count(*), sum(i1), count(i{}) from bench", scale.fields);
+    bench.verify(name, &sql, &[scale.rows, scale.rows * (scale.rows - 1) / 2, 0])
+}
+
+fn indexes(bench: &mut Bench, scale: Scale) -> Result<(), Stop> {
     let dialect = bench.dialect();
-    bench.time(Operation::changes("create_index", plan.first, plan.first), |session, turn| {
+    bench.time(Operation::changes("create_index", scale.first, scale.first), |session, turn| {
         session.run(&format!("create index bench_ind{0} on bench (i{0})", turn + 1)).map(drop)
     })?;
-    bench.time(Operation::changes("drop_index", plan.first, plan.first), |session, turn| {
+    bench.time(Operation::changes("drop_index", scale.first, scale.first), |session, turn| {
         session.run(&drop_index(dialect, &format!("bench_ind{}", turn + 1), "bench")).map(drop)
     })
 }
 
-fn drop_columns(bench: &mut Bench, plan: Plan) -> Result<(), Stop> {
+fn drop_columns(bench: &mut Bench, scale: Scale) -> Result<(), Stop> {
     if !bench.limits.alter_drop_col {
         bench.lacks("alter_table_drop", "by the limits in force this server drops no columns");
         return Ok(());
     }
-    bench.time(Operation::changes("alter_table_drop", plan.drops(), plan.drops()).limited(), |session, turn| {
-        session.run(&plan.drop(turn)).map(drop)
-    })
+    bench.time(Operation::changes("alter_table_drop", scale.drops(), scale.drops()).limited(), |session, turn| {
+        session.run(&scale.drop(turn)).map(drop)
+    })?;
+    verify(bench, scale, "alter_table_drop")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const FULL: Plan = Plan { first: 8, fields: 1000, step: 10 };
+    const FULL: Scale = Scale { first: 8, fields: 1000, step: 10, rows: 1000 };
 
     #[test]
     fn the_loops_are_those_of_the_suite() {
         let check = |fields, step, adds, drops| {
-            let plan = Plan { fields, step, ..FULL };
-            assert_eq!((plan.adds(), plan.drops()), (adds, drops), "{fields} columns by {step}");
+            let scale = Scale { fields, step, ..FULL };
+            assert_eq!((scale.adds(), scale.drops()), (adds, drops), "{fields} columns by {step}");
         };
         check(1000, 10, 100, 91);
         check(1000, 1, 992, 496);

@@ -28,8 +28,7 @@ pub const ATIS: Program = Program {
 fn run(bench: &mut Bench) -> Result<(), Stop> {
     let shapes = schema::shapes(bench.dialect());
     tables::create(bench, &shapes, shapes.len() as u64)?;
-    tables::insert(bench, &shapes, |table| data::values(&shapes[table].name))?;
-    tables::unlock(bench)?;
+    tables::insert(bench, schema::names(), data::values)?;
     for group in &GROUPS {
         select(bench, group)?;
     }

@@ -24,9 +24,10 @@ fn run(bench: &mut Bench) -> Result<(), Stop> {
         })?;
     }
     for insert in [insert, format!("insert into bench1 ({names}) values ({ones})")] {
-        bench.time(Operation::changes("insert_many_fields", loops, loops), |session, _| {
+        bench.time(Operation::changes("insert_many_fields", loops, loops).batched("bench1"), |session, _| {
             session.run_to_change(1, format_args!("{insert}"))
         })?;
     }
+    bench.verify("insert_many_fields", "select count(*) from bench1", &[2 * loops + 1])?;
     bench.drop_if_there("bench1")
 }

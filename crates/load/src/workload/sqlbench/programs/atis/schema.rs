@@ -10,7 +10,12 @@ use crate::workload::sqlbench::ddl::{Column, Shape, Type};
 
 static SCHEMA: &str = include_str!("schema.sql");
 
-/// All tables, in the order they are made and filled.
+/// The tables by name, in the order they are made and filled.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    sections(SCHEMA).map(|(table, _)| table)
+}
+
+/// The tables in the same order.
 pub fn shapes(dialect: Dialect) -> Vec<Shape> {
     sections(SCHEMA)
         .map(|(table, lines)| {
