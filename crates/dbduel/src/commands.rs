@@ -148,7 +148,8 @@ fn vocabulary() -> Vocabulary<'static> {
                 let refused = workload.runs_on(engine.dialect()).err();
                 refused.map(|why| (engine.kind(), why))
             });
-            Ok(Needs { clients: workload.clients(), not_on: not_on.collect() })
+            let one_pass = workload.is_one_pass();
+            Ok(Needs { clients: workload.clients(), one_pass, not_on: not_on.collect() })
         },
     }
 }

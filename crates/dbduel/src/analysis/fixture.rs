@@ -100,6 +100,7 @@ fn plan(story: &Story, random: &mut ChaCha8Rng) -> PlanRecord {
         baseline: BASELINE.into(),
         contenders: vec![contender(BASELINE, "5.5.9", "1G"), contender(CANDIDATE, "5.6.24", "2G")],
         workloads: vec![WorkloadRecord {
+            one_pass: false,
             label: "oltp_read_write".into(),
             name: "oltp_read_write".into(),
             options: [("rows".into(), 100_000.into()), ("tables".into(), 1.into())].into(),
@@ -173,6 +174,7 @@ fn record(story: &Story, planned: &PlannedTrial, now: &mut Timestamp, random: &m
         status: Status::Ok,
         failure: None,
         flags: vec![],
+        remarks: BTreeMap::new(),
         started_at: started_at.to_string(),
         finished_at: finished_at.to_string(),
         steps: vec![("restore".into(), 1.5), ("start".into(), 1.0), ("warm_up".into(), 2.0), ("measure".into(), 5.0)],

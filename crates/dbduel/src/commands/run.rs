@@ -313,8 +313,13 @@ fn run_planned(
     progress.status(&title);
     std::thread::sleep(Duration::from_millis(planned.gap_ms));
     let folder = sitting.run_dir.trial_folder(planned.trial)?;
-    let mut live = |live: load::Live| progress.status(&format!("{title}: {:.0} tps", live.tps));
-    let mut finished = run_trial(&stage.trial(planned, &folder), observers, &mut live)?;
+    let trial = stage.trial(planned, &folder);
+    let parts = trial.workload.parts();
+    let mut live = |live: load::Live| match parts.get(live.part) {
+        Some(part) => progress.status(&format!("{title}: {part}, {:.0} s", live.elapsed.as_secs_f64())),
+        None => progress.status(&format!("{title}: {:.0} tps", live.tps)),
+    };
+    let mut finished = run_trial(&trial, observers, &mut live)?;
     if resumed {
         // Its pair spans the interruption; it counts, and says so.
         finished.record.flags.push("resumed".to_owned());

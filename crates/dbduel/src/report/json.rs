@@ -102,6 +102,8 @@ struct JsonTrial<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'a Failure>,
     flags: &'a [String],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    remarks: &'a BTreeMap<String, String>,
     started_at: &'a str,
     finished_at: &'a str,
     metrics: &'a BTreeMap<String, f64>,
@@ -210,6 +212,7 @@ fn trial(trial: &TrialRecord) -> JsonTrial<'_> {
         status: trial.status,
         failure: trial.failure.as_ref(),
         flags: &trial.flags,
+        remarks: &trial.remarks,
         started_at: &trial.started_at,
         finished_at: &trial.finished_at,
         metrics: &trial.metrics,

@@ -52,6 +52,8 @@ fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Stri
         Word::Inconclusive => {
             let seen = |mde| format!(", less than {} could not have been seen", detectable(mde));
             let seen = duel.overall.mde.map(seen).unwrap_or_default();
+            // Its own comma is the one that what follows begins with.
+            let durability = durability.trim_end_matches(',');
             format!("inconclusive: {candidate} against {baseline}{durability}{place}{seen}")
         }
         Word::Mixed => format!(
@@ -166,14 +168,16 @@ pub fn method(plan: &PlanRecord) -> String {
         [] => "unchanged".to_owned(),
         keys => format!("changed: {}", keys.join(", ")),
     };
+    let trial = match plan.is_all_passes() {
+        true => "one pass a trial".to_owned(),
+        false => format!("{} s after {} s of warm-up", method.duration_s, method.warmup_s),
+    };
     let mut text = format!(
-        "preset {} ({changed}), rule {}, stop {}, at most {}, {} s after {} s of warm-up, margin {}, page cache {}, {}, seed {}, plan {}",
+        "preset {} ({changed}), rule {}, stop {}, at most {}, {trial}, margin {}, page cache {}, {}, seed {}, plan {}",
         method.preset,
         method.rule,
         method.stop,
         count(method.blocks as usize, "block"),
-        method.duration_s,
-        method.warmup_s,
         percent(method.margin),
         method.page_cache,
         method.transport,
