@@ -30,6 +30,7 @@ use crate::store::format::{Failure, PlannedTrial, Series, Status, TrialRecord};
 pub use ground::{Ground, Running};
 pub use interval::Interval;
 pub use metrics::metrics;
+pub use pass::remarks;
 
 /// Everything one trial needs, decided beforehand.
 pub struct Trial<'a> {

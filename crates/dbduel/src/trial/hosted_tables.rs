@@ -36,7 +36,14 @@ pub fn freshen(
     let data = data_hash(workload, dialect);
     make_meta(&mut admin)?;
     if let Some(scratch) = workload.scratch() {
-        claim(&mut admin, &scratch, hosted.overwrite)?;
+        let foreign = foreign_tables(&mut admin, &scratch)?;
+        ensure!(
+            hosted.overwrite || foreign.is_empty(),
+            "the target has tables that {} would drop, and that dbduel did not make: {}; name another database, or say `overwrite = true` beside `target` to lose what is in them",
+            scratch.title,
+            foreign.join(", ")
+        );
+        claim(&mut admin, &scratch)?;
     }
     let known = known(&mut admin)?;
     let fresh = (data.clone(), state_of_this_process());
@@ -69,29 +76,20 @@ pub fn spend(hosted: &Hosted, workload: &dyn Workload) -> Result<()> {
     workload.tables(admin.dialect()).iter().try_for_each(|table| record(&mut admin, &table.name, &data, NOT_FRESH))
 }
 
-/// Refuses tables that somebody else made under the names that clients will make and drop, and writes down
-/// that all of these names are dbduel's from now on: what a run leaves that was cut off is its own.
-pub fn claim(admin: &mut Admin, scratch: &Scratch, overwrite: bool) -> Result<()> {
-    if is_claimed(admin, scratch)? {
-        return Ok(());
-    }
-    let there = scratch_tables(admin, scratch)?;
-    ensure!(
-        there.is_empty() || overwrite,
-        "the target has tables that {} would drop, and that dbduel did not make: {}; name another database, or say `overwrite = true` beside `target` to lose what is in them",
-        scratch.title,
-        there.join(", ")
-    );
+/// Tables that somebody else made under names that clients will make and drop.
+pub fn foreign_tables(admin: &mut Admin, scratch: &Scratch) -> Result<Vec<String>> {
+    let is_claimed = known(admin)?.contains_key(&claim_of(scratch));
+    if is_claimed { Ok(Vec::new()) } else { scratch_tables(admin, scratch) }
+}
+
+/// Writes down that all tables of these names are dbduel's from now on: what a run leaves that is cut off
+/// is then its own.
+pub fn claim(admin: &mut Admin, scratch: &Scratch) -> Result<()> {
     record(admin, &claim_of(scratch), "nothing", NOT_FRESH)
 }
 
-/// Whether all tables of these names are dbduel's.
-pub fn is_claimed(admin: &mut Admin, scratch: &Scratch) -> Result<bool> {
-    Ok(known(admin)?.contains_key(&claim_of(scratch)))
-}
-
 /// The row for all tables of a workload that makes them as it goes; no table has this name.
-pub fn claim_of(scratch: &Scratch) -> String {
+fn claim_of(scratch: &Scratch) -> String {
     format!("all of {}", scratch.title)
 }
 
