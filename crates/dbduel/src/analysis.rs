@@ -198,6 +198,10 @@ pub enum Caveat {
     TooFewBlocks,
     BudgetEnded,
     FlagDependent,
+    /// One of many rows, picked by a false discovery rate instead of a rate of false words.
+    Screening,
+    /// Measured apart from what it stands beside.
+    Unpaired,
 }
 
 impl Caveat {
@@ -212,6 +216,8 @@ impl Caveat {
             Caveat::TooFewBlocks => "too few blocks",
             Caveat::BudgetEnded => "budget ended",
             Caveat::FlagDependent => "flag-dependent",
+            Caveat::Screening => "screening",
+            Caveat::Unpaired => "unpaired",
         }
     }
 }

@@ -253,6 +253,7 @@ fn tables_that_a_pass_would_drop_are_refused_unless_dbduel_made_them() {
     let (_, said) = place.expect(4, &["run", "try.toml"]);
     assert!(said.contains("sql-bench would drop, and that dbduel did not make: Flight"), "{said}");
     assert_eq!(count(&database, "Flight"), 2);
+    std::fs::remove_dir_all(place.path().join("runs")).unwrap();
     place.write("try.toml", &file(&format!("{target}, overwrite = true")));
     place.expect(0, &["run", "try.toml"]);
     assert!(trials(&place).iter().all(|trial| trial["status"] == "ok"));

@@ -412,11 +412,13 @@ fn interrupted_end(args: &RunArgs, run_dir: &RunDir) -> Result<u8, Failure> {
 }
 
 fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<Conclusions> {
+    let plain = report::Options::default();
     for (format, file) in [("text", "report.txt"), ("html", "report.html")] {
-        run_dir.write_report(file, &report::write(run_dir, format, &report::Options { color: false })?)?;
+        run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
     }
     let format = if args.json { "json" } else { "text" };
-    say(&report::write(run_dir, format, &report::Options { color: !args.json && super::wants_color() })?)?;
+    let color = !args.json && super::wants_color();
+    say(&report::write(run_dir, format, &report::Options { color, ..plain })?)?;
     Ok(conclude(&run_dir.plan()?, &run_dir.run_record()?, &run_dir.trials()?.records))
 }
 

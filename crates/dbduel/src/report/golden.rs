@@ -161,7 +161,7 @@ fn the_page_needs_nothing_from_outside_and_escapes_what_it_is_given() {
 fn colour_appears_only_when_asked_for() {
     let evidence = troubled();
     let plain = text::Text.write(&evidence, &Options::default()).unwrap();
-    let coloured = text::Text.write(&evidence, &Options { color: true }).unwrap();
+    let coloured = text::Text.write(&evidence, &Options { color: true, ..Options::default() }).unwrap();
     assert!(!plain.contains('\x1b') && coloured.contains("\x1b[1;31m"));
 }
 

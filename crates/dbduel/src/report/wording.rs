@@ -276,7 +276,12 @@ pub fn blocks(comparison: &Comparison) -> String {
 }
 
 pub fn count(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+    count_of(count, noun, &format!("{noun}s"))
+}
+
+/// For nouns that take no plain `s`.
+pub fn count_of(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn quoted(name: &str) -> String {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use load::{OperationTally, ProgramTally};
 
 use crate::store::format::pass::{
-    ESTIMATED, GAP, PARTIAL, SECONDS, SHORT, WRONG, flag, operation_metric, program_metric,
+    ESTIMATED, ESTIMATED_PROGRAM, GAP, PARTIAL, SECONDS, SHORT, WRONG, flag, operation_metric, program_metric,
 };
 
 /// Named as in the JSON report: `seconds`, `program.*`, `op.*`, and what a statement costs the client.
@@ -67,6 +67,9 @@ pub fn remarks(programs: &[ProgramTally]) -> BTreeMap<String, String> {
                 // The first of several programs is the one to look at.
                 why.map(|why| remarks.entry(flag(kind, operation.name)).or_insert(why));
             }
+        }
+        if program.is_estimated() {
+            remarks.insert(flag(ESTIMATED_PROGRAM, program.name), "an operation was cut off and scaled up".to_owned());
         }
         if !lacking.is_empty() {
             remarks.insert(flag(PARTIAL, program.name), format!("without {}", lacking.join(", ")));
@@ -134,7 +137,15 @@ mod tests {
         let flags: Vec<&str> = remarks.keys().map(String::as_str).collect();
         assert_eq!(
             flags,
-            ["estimated:insert", "gap:std", "partial:ATIS", "partial:select", "short:insert", "wrong:count"]
+            [
+                "estimated:insert",
+                "estimated_program:insert",
+                "gap:std",
+                "partial:ATIS",
+                "partial:select",
+                "short:insert",
+                "wrong:count"
+            ]
         );
         assert_eq!(remarks["gap:std"], "no such function");
     }

@@ -19,9 +19,8 @@ const PREFIX: &str = "RUN-";
 const TOTALS_TITLE: &str = "Totals per operation:";
 const TOTALS: &str = "TOTALS";
 /// Options that say where and as whom a run was made, not what it did.
-const SILENT_ARGUMENTS: [&str; 10] = [
-    "--force", "--log", "--use-old", "--server=", "--cmp=", "--user=", "--pass", "--machine=", "--dir=", "--comment",
-];
+const SILENT_ARGUMENTS: [&str; 10] =
+    ["--force", "--log", "--use-old", "--server=", "--cmp=", "--user=", "--pass", "--machine=", "--dir=", "--comment"];
 
 /// The text of one summary as a column; `file` is its name without folders.
 pub fn column(file: &str, text: &str) -> Result<Column, LogError> {

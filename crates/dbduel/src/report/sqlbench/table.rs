@@ -210,9 +210,8 @@ impl Sheet<'_> {
             let marks = if program.estimated { "+".to_owned() } else { String::new() };
             Cell { seconds: program.seconds, marks, count: None }
         };
-        let row = |name| {
-            self.row(name, self.columns.iter().map(|column| column.programs.get(name).map(cell)).collect())
-        };
+        let row =
+            |name| self.row(name, self.columns.iter().map(|column| column.programs.get(name).map(cell)).collect());
         names.into_iter().map(|name: &String| row(name)).collect()
     }
 

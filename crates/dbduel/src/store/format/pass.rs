@@ -1,7 +1,7 @@
 //! How a pass over operations stands in a record: the names of its metrics and flags.
 //!
-//! A flag is `KIND:NAME`, where KIND says what is the matter with an operation (or, for `partial`, with
-//! a program); the record's remark of that flag is the reason.
+//! A flag is `KIND:NAME`, where KIND says what is the matter with an operation (or, for `partial` and
+//! `estimated_program`, with a program); the record's remark of that flag is the reason.
 
 /// All operations that have a time.
 pub const SECONDS: &str = "seconds";
@@ -12,6 +12,8 @@ pub const GAP: &str = "gap";
 pub const WRONG: &str = "wrong";
 /// The time limit ended it: time and count are scaled up.
 pub const ESTIMATED: &str = "estimated";
+/// A program of which an operation was estimated.
+pub const ESTIMATED_PROGRAM: &str = "estimated_program";
 /// Too short to be timed well, and not to be repeated because it changes data.
 pub const SHORT: &str = "short";
 /// A program of which an operation is missing or wrong, so that its time is that of less work.
