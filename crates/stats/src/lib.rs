@@ -10,7 +10,9 @@
 mod describe;
 mod exact;
 mod power;
+mod screening;
 
 pub use describe::{Interval, hodges_lehmann, mean, sd, t_interval, t_quantile, walsh_averages};
 pub use exact::{Basis, FIRST_LOOK, Rule, Verdict, Word};
 pub use power::{blocks_needed, minimum_detectable_effect, sign_flip_p};
+pub use screening::discoveries;

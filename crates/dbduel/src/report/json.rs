@@ -219,10 +219,11 @@ fn trial(trial: &TrialRecord) -> JsonTrial<'_> {
     }
 }
 
-/// The whole sweep first, then its points; the primary metric before the others.
+/// The whole sweep first, then its points; the primary metric before the others, and parts of a pass last.
 fn comparisons(duel: &Duel) -> impl Iterator<Item = &Comparison> {
     let others = duel.others.iter().flat_map(|other| std::iter::once(&other.overall).chain(&other.points));
-    std::iter::once(&duel.overall).chain(&duel.points).chain(others)
+    let parts = duel.parts.iter().flat_map(|parts| parts.programs.iter().chain(&parts.operations));
+    std::iter::once(&duel.overall).chain(&duel.points).chain(others).chain(parts.map(|part| &part.comparison))
 }
 
 fn comparison(comparison: &Comparison) -> JsonComparison<'_> {
