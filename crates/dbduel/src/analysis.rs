@@ -23,7 +23,7 @@ use crate::store::format::{GivenUp, PlanRecord, Point, RunRecord, Status, TrialR
 use comparison::Scope;
 pub use comparison::less_is_better;
 pub use kinds::{Kind, kinds};
-pub use pass::{COLLECTED_SECONDS, LeftOut, Part, Parts};
+pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use records::Records;
 pub use records::primary_metric;
 

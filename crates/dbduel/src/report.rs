@@ -10,6 +10,7 @@ mod csv;
 pub mod dbt2;
 mod html;
 mod json;
+mod parts;
 pub mod sqlbench;
 pub mod sysbench;
 mod text;

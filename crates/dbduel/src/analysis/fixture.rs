@@ -2,6 +2,8 @@
 //!
 //! Names carry `<b>&` so that a report that forgets to escape is caught.
 
+mod passes;
+
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
@@ -9,6 +11,8 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::store::format::*;
+
+pub use passes::tell_passes;
 
 pub const BASELINE: &str = "5.5";
 pub const CANDIDATE: &str = "5.6 <b>&tuned";

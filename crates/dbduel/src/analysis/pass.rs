@@ -40,7 +40,7 @@ pub struct Parts {
 pub struct Part {
     pub name: String,
     pub comparison: Comparison,
-    /// Of all that baseline and candidate did.
+    /// Of the sum of all rows, of baseline and candidate.
     pub shares: [Option<f64>; 2],
     /// `estimated`, `short`.
     pub marks: Vec<&'static str>,
@@ -136,15 +136,9 @@ pub fn parts(scope: &Scope, points: &[Point]) -> Option<Parts> {
     let (programs_share, operations_share) = (common_programs.len(), if screened { 1 } else { common.len() });
     let part = |name: &str, metric: String, share: usize, kinds: &[(&str, &'static str)]| {
         let comparison = Comparison { point: None, ..scope.compare(&metric, points, Some(point), share) };
-        let all = |contender: &str| scope.records.mean(scope.workload, points, contender, COLLECTED_SECONDS);
-        let share = |value: Option<f64>, contender: &str| Some(value? / all(contender)?);
-        let shares = [
-            share(comparison.baseline_value, &scope.plan.baseline),
-            share(comparison.candidate_value, scope.candidate),
-        ];
         let marked = |(kind, _): &&(&str, &'static str)| trials.iter().any(|trial| has(trial, kind, name));
         let marks = kinds.iter().filter(marked).map(|(_, mark)| *mark).collect();
-        Part { name: name.to_owned(), comparison, shares, marks }
+        Part { name: name.to_owned(), comparison, shares: [None; 2], marks }
     };
     let of_program =
         |name: &&str| part(name, program_metric(name), programs_share, &[(ESTIMATED_PROGRAM, "estimated")]);
@@ -152,16 +146,24 @@ pub fn parts(scope: &Scope, points: &[Point]) -> Option<Parts> {
         part(name, operation_metric(name, SECONDS), operations_share, &[(ESTIMATED, "estimated"), (SHORT, "short")])
     };
     let mut operations: Vec<Part> = common.iter().map(of_operation).collect();
+    let mut programs: Vec<Part> = common_programs.iter().map(of_program).collect();
+    share_out(&mut programs);
+    share_out(&mut operations);
     if screened {
         screen(&mut operations, (1.0 - scope.plan.method.confidence) / candidates(scope.plan).count().max(1) as f64);
     }
-    Some(Parts {
-        programs: common_programs.iter().map(of_program).collect(),
-        operations,
-        left_out: left_out(&trials),
-        in_total,
-        screened,
-    })
+    Some(Parts { programs, operations, left_out: left_out(&trials), in_total, screened })
+}
+
+/// What each row is of the sum of all.
+fn share_out(parts: &mut [Part]) {
+    let values = |part: &Part| [part.comparison.baseline_value, part.comparison.candidate_value];
+    let sum = |side: usize| parts.iter().filter_map(|part| values(part)[side]).sum::<f64>();
+    let sums = [sum(0), sum(1)];
+    for part in parts {
+        let of = values(part);
+        part.shares = [0, 1].map(|side| of[side].filter(|_| sums[side] > 0.0).map(|value| value / sums[side]));
+    }
 }
 
 /// Takes the words back that may be chance among so many rows.

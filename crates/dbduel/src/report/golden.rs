@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::analysis::fixture::{StoredRun, Story, tell, tell_tpcc};
+use crate::analysis::fixture::{StoredRun, Story, tell, tell_passes, tell_tpcc};
 
 fn evidence(story: &Story) -> Evidence {
     evidence_of(tell(story))
@@ -155,6 +155,19 @@ fn the_page_needs_nothing_from_outside_and_escapes_what_it_is_given() {
     let records: serde_json::Value = serde_json::from_str(records).unwrap();
     let trials: Vec<TrialRecord> = serde_json::from_value(records["trials"].clone()).unwrap();
     assert!(trials == troubled().trials, "the raw records inside the page are whole");
+}
+
+#[test]
+fn a_run_of_passes_is_told_by_program_and_operation() {
+    let mut evidence = evidence_of(tell_passes(&Story::default()));
+    evidence.series.clear();
+    for name in ["text", "html", "sqlbench", "csv", "json"] {
+        let extension = if name == "text" { "txt" } else { name };
+        check(&format!("passes.{extension}"), &find(name).unwrap().write(&evidence, &Options::default()).unwrap());
+    }
+    let html = find("html").unwrap().write(&evidence, &Options::default()).unwrap();
+    assert!(html.contains("data-key") && !html.contains("closed: a client waits"), "a pass has no response times");
+    assert!(!html.contains("no such function <b>"), "reasons are escaped");
 }
 
 #[test]

@@ -369,7 +369,8 @@ pub fn metric_title(metric: &str) -> String {
         "tpm" => "transactions of all types per minute, intended rollbacks included (TPM)".to_owned(),
         "new_order.latency_ms_p90" => "p90 response time of New-Order (ms; closed loop: hides queueing)".to_owned(),
         "cpu_us_per_tx" => "server CPU per transaction (us)".to_owned(),
-        "seconds" => "time (s)".to_owned(),
+        "seconds" => "time of all operations (s)".to_owned(),
+        "geomean_seconds" => "geometric mean of the operations' times (s): each weighs the same".to_owned(),
         _ => match metric.strip_prefix("latency_ms_") {
             Some(quantile) => format!("{quantile} response time (ms; closed loop: hides queueing)"),
             None => metric.to_owned(),
