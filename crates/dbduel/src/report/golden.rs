@@ -171,6 +171,25 @@ fn a_run_of_passes_is_told_by_program_and_operation() {
 }
 
 #[test]
+fn results_side_by_side_have_ratios_and_never_a_word() {
+    let faster = Story { ratios: [1.5; 4], ..Story::default() };
+    let runs = compare::runs(["first", "second"], [&evidence(&Story::default()), &evidence(&faster)]);
+    check("compare.txt", &runs);
+    let passes = sqlbench::columns(&evidence_of(tell_passes(&Story::default())));
+    let columns = compare::columns(&passes, &sqlbench::Layout::default());
+    assert!(columns.contains("Totals of the 22 operations that all columns have"), "{columns}");
+    assert!(columns.contains("not compared of 5.5") && columns.contains("select_03, select_04"), "{columns}");
+    for text in [runs, columns] {
+        assert!(text.lines().next().unwrap().ends_with("(unpaired)"));
+        let words = ["faster", "slower", "better", "worse", "inconclusive"];
+        let told = text.lines().filter(|line| line.contains('x') && !line.contains("above 1 is better"));
+        assert!(told.clone().count() > 0 && told.into_iter().all(|line| !words.iter().any(|word| line.contains(word))));
+    }
+    let other = compare::runs(["first", "second"], [&evidence(&faster), &evidence_of(tell_passes(&faster))]);
+    assert!(other.contains("share no workload"), "{other}");
+}
+
+#[test]
 fn colour_appears_only_when_asked_for() {
     let evidence = troubled();
     let plain = text::Text.write(&evidence, &Options::default()).unwrap();
