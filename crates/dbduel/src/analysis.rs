@@ -11,6 +11,7 @@
 mod comparison;
 mod findings;
 mod kinds;
+mod pass;
 mod records;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use crate::store::format::{GivenUp, PlanRecord, Point, RuleName, RunRecord, Stat
 use comparison::Scope;
 pub use comparison::less_is_better;
 pub use kinds::{Kind, kinds};
+pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use records::Records;
 pub use records::primary_metric;
 
@@ -30,8 +32,8 @@ pub use records::primary_metric;
 pub const FAILURES_UNTIL_GIVEN_UP: usize = 3;
 
 /// Metrics that are compared beside the primary one, where trials have them.
-const OTHER_METRICS: [&str; 5] =
-    ["tpm", "latency_ms_p95", "latency_ms_p99", "new_order.latency_ms_p90", "cpu_us_per_tx"];
+const OTHER_METRICS: [&str; 6] =
+    ["tpm", pass::GEOMEAN_SECONDS, "latency_ms_p95", "latency_ms_p99", "new_order.latency_ms_p90", "cpu_us_per_tx"];
 
 /// Everything that a run's records allow us to say.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,6 +104,8 @@ pub struct Duel {
     pub overall: Comparison,
     pub points: Vec<Comparison>,
     pub others: Vec<MetricComparison>,
+    /// Of a workload that runs once through.
+    pub parts: Option<Parts>,
     pub difference: Option<Difference>,
     /// Points with the word `slower`, the worst first.
     pub losing: Vec<Point>,
@@ -201,6 +205,10 @@ pub enum Caveat {
     TooFewBlocks,
     BudgetEnded,
     FlagDependent,
+    /// One of many rows, picked by a false discovery rate instead of a rate of false words.
+    Screening,
+    /// Measured apart from what it stands beside.
+    Unpaired,
 }
 
 impl Caveat {
@@ -217,6 +225,8 @@ impl Caveat {
             Caveat::TooFewBlocks => "too few blocks",
             Caveat::BudgetEnded => "budget ended",
             Caveat::FlagDependent => "flag-dependent",
+            Caveat::Screening => "screening",
+            Caveat::Unpaired => "unpaired",
         }
     }
 }
@@ -264,7 +274,8 @@ struct Circumstances {
 
 /// Says what a stored run means, however much of it is there.
 pub fn conclude(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> Conclusions {
-    let records = Records::new(plan, trials);
+    let aligned = pass::aligned(plan, trials);
+    let records = Records::new(plan, &aligned);
     let ended_by = run.ended_by.as_deref();
     let circumstances = Circumstances {
         ended: [EndReason::Blocks, EndReason::Budget].iter().any(|reason| ended_by == Some(reason.as_str())),
@@ -286,7 +297,8 @@ pub fn conclude(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> C
 ///
 /// The time budget is not its business: that is for the clock to decide, not for the data.
 pub fn should_stop(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<EndReason> {
-    let records = Records::new(plan, trials);
+    let aligned = pass::aligned(plan, trials);
+    let records = Records::new(plan, &aligned);
     let given_up = given_up(trials);
     let finished = records.blocks_finished(&given_up);
     if finished == plan.method.blocks {
@@ -364,11 +376,6 @@ fn candidates(plan: &PlanRecord) -> impl Iterator<Item = &str> {
     plan.contenders.iter().map(|contender| contender.name.as_str()).filter(|name| *name != plan.baseline)
 }
 
-/// Is this run too short or too bare for more than a first look?
-fn is_quick(plan: &PlanRecord) -> bool {
-    plan.method.preset == "quick" || plan.method.duration_s < 30.0 || !plan.method.left_out.is_empty()
-}
-
 fn conclude_workload(
     plan: &PlanRecord,
     records: &Records,
@@ -404,6 +411,7 @@ fn duel(scope: &Scope, metric: &str, points: &[Point]) -> Duel {
         baseline: scope.plan.baseline.clone(),
         candidate: scope.candidate.to_owned(),
         others: others.collect(),
+        parts: pass::parts(scope, points),
         difference: comparison::difference(&of_points),
         losing: comparison::losing(&of_points),
         crossings: comparison::crossings(&of_points),

@@ -59,6 +59,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Say a stored run again
     Report(ReportArgs),
+    /// Set stored runs, or RUN files of the classic sql-bench, side by side: ratios, never a word
+    Compare(CompareArgs),
     /// Make and fill a workload's tables on a running server
     Prepare(WordsArgs),
     /// Run a workload against a running server and report; takes sysbench's command lines too
@@ -190,6 +192,41 @@ pub struct ReportArgs {
     /// Write to this file instead of stdout
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
+    /// With --format sqlbench: add columns from these RUN files of the classic suite
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub beside: Vec<PathBuf>,
+    #[command(flatten)]
+    pub table: TableArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Stored runs (a folder, a name under --runs, or `last`), or RUN files of the classic sql-bench; the
+    /// first is the baseline
+    #[arg(value_name = "RUN", num_args = 2.., required = true)]
+    pub results: Vec<String>,
+    /// Find runs by name under this folder
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    #[command(flatten)]
+    pub table: TableArgs,
+}
+
+/// How the comparison table of sql-bench should look.
+#[derive(Debug, Args)]
+pub struct TableArgs {
+    /// In sql-bench's table: seconds in the first column only, multiples of it in the others
+    #[arg(long)]
+    pub relative: bool,
+    /// In sql-bench's table: each time with its count
+    #[arg(long)]
+    pub verbose: bool,
+    /// In sql-bench's table: leave the counts out
+    #[arg(long)]
+    pub skip_count: bool,
+    /// In sql-bench's table: leave the bars between columns out
+    #[arg(long)]
+    pub no_bars: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

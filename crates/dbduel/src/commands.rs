@@ -4,6 +4,7 @@
 //! modules together in the order in which they are numbered.
 
 mod bench;
+mod compare;
 mod host;
 mod lists;
 mod progress;
@@ -15,14 +16,14 @@ mod stage;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
 use crate::cli::bench::Verb;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
 use crate::engine::{ENGINES, resolve};
 use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Needs, Vocabulary};
 use crate::plan::{Plan, ResolvedFacts};
-use crate::report;
+use crate::report::{self, Report};
 use crate::store::RunDir;
 
 /// Why a command did not do what it was asked, and the exit status that says so.
@@ -51,6 +52,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Run(args) => run::run(args),
         Command::Plan(args) => plan(args),
         Command::Report(args) => tell(args),
+        Command::Compare(args) => compare::compare(args),
         Command::Prepare(args) => bench::command(Verb::Prepare, args),
         Command::Bench(args) => bench::command(Verb::Bench, args),
         Command::Check(args) => bench::command(Verb::Check, args),
@@ -65,9 +67,17 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
 /// `dbduel report`: says a stored run again.
 fn tell(args: &ReportArgs) -> Result<u8, Failure> {
     report::find(&args.format).map_err(Failure::usage)?;
+    let (table, of_table) = (compare::layout(&args.table), args.format == report::sqlbench::Stored.name());
+    if !of_table && (!args.beside.is_empty() || table != Default::default()) {
+        return Err(Failure::usage(anyhow!(
+            "--beside, --relative, --verbose, --skip-count and --no-bars shape the table of --format sqlbench, not `{}`",
+            args.format
+        )));
+    }
     let run = RunDir::open(&args.runs, &args.run)?;
     let color = args.out.is_none() && wants_color();
-    let text = report::write(&run, &args.format, &report::Options { color })?;
+    let beside = args.beside.iter().map(|path| report::sqlbench::read_log(path)).collect::<Result<_>>()?;
+    let text = report::write(&run, &args.format, &report::Options { color, table, beside })?;
     match &args.out {
         Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?,
         None => say(&text)?,
@@ -150,7 +160,8 @@ fn vocabulary() -> Vocabulary<'static> {
                 let refused = workload.runs_on(engine.dialect()).err();
                 refused.map(|why| (engine.kind(), why))
             });
-            Ok(Needs { clients: workload.clients(), not_on: not_on.collect() })
+            let one_pass = workload.is_one_pass();
+            Ok(Needs { clients: workload.clients(), one_pass, not_on: not_on.collect() })
         },
     }
 }

@@ -143,6 +143,8 @@ pub struct WorkloadChoice {
     pub options: BTreeMap<String, load::OptionValue>,
     /// Every option the workload knows: those that were given, and the defaults of the others.
     pub in_force: BTreeMap<String, load::OptionValue>,
+    /// A trial is one pass, however long it takes.
+    pub one_pass: bool,
     /// Clients where the sweep does not vary them.
     pub clients: u32,
     /// Clients at each value of the sweep, where they grow with what it varies.

@@ -9,6 +9,8 @@ mod server_cpu;
 
 use std::collections::BTreeMap;
 
+use load::Gauge;
+
 pub use host::foreign_cpu;
 
 /// Every observer there is, in the order `dbduel list observers` shows them.
@@ -49,6 +51,12 @@ pub struct Subject {
     pub server_pid: Option<u32>,
     /// The server runs on this host, but not below dbduel: its work looks like anybody's.
     pub among_others: bool,
+}
+
+/// The server's CPU time, for whoever measures operations one by one; none where no process can be seen.
+pub fn server_gauge(subject: &Subject) -> Option<Gauge> {
+    let pid = subject.server_pid?;
+    Some(Gauge::new(move || server_cpu::tree_ns(pid)))
 }
 
 /// What an observer saw.

@@ -161,6 +161,7 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         label: workload.label.clone(),
         name: workload.name.clone(),
         options: fixed.map(|(key, value)| (key.clone(), option_json(value))).collect(),
+        one_pass: workload.one_pass,
         clients: workload.clients,
         clients_at: workload.clients_at.clone(),
     }
@@ -224,6 +225,7 @@ mod tests {
             name: "oltp_read_write".to_owned(),
             options: BTreeMap::new(),
             in_force: BTreeMap::from([("rows".to_owned(), OptionValue::Number(100_000))]),
+            one_pass: false,
             clients: 16,
             clients_at: BTreeMap::new(),
         }

@@ -5,10 +5,13 @@
 //! unit, its sample size or its interval.
 
 pub mod bench;
+pub mod compare;
 mod csv;
 pub mod dbt2;
 mod html;
 mod json;
+mod parts;
+pub mod sqlbench;
 pub mod sysbench;
 mod text;
 pub mod tpcc;
@@ -43,13 +46,18 @@ pub const REPORTS: &[&dyn Report] = &[
     &sysbench::Stored(sysbench::Layout::Classic),
     &dbt2::Stored(dbt2::Arithmetic::Once),
     &dbt2::Stored(dbt2::Arithmetic::Classic),
+    &sqlbench::Stored,
 ];
 
 /// How a report should look, where that is the reader's choice.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The text report may use terminal colours.
     pub color: bool,
+    /// How the comparison table of sql-bench should look.
+    pub table: sqlbench::Layout,
+    /// Columns that stand beside the run's own in that table.
+    pub beside: Vec<sqlbench::Column>,
 }
 
 /// All that a report may look at.

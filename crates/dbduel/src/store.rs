@@ -348,6 +348,7 @@ mod tests {
             status: Status::Ok,
             failure: None,
             flags: vec![],
+            remarks: BTreeMap::new(),
             started_at: "2031-05-04T10:15:00Z".into(),
             finished_at: "2031-05-04T10:16:00Z".into(),
             steps: vec![("start".into(), 0.5)],

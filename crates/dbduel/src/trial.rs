@@ -9,8 +9,10 @@ mod crash;
 pub mod dataset;
 mod ground;
 pub mod hosted_tables;
+mod interval;
 mod metrics;
 pub mod nothing;
+mod pass;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,11 +25,13 @@ use jiff::Timestamp;
 use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Tally, Workload};
 
 use crate::experiment::{Method, Transport};
-use crate::observe::{Observers, Readings};
+use crate::observe::{Observers, Readings, server_gauge};
 use crate::store::format::{Failure, PlannedTrial, Series, Status, TrialRecord};
 
 pub use ground::{Ground, Running};
+pub use interval::Interval;
 pub use metrics::metrics;
+pub use pass::remarks;
 
 /// Everything one trial needs, decided beforehand.
 pub struct Trial<'a> {
@@ -40,6 +44,7 @@ pub struct Trial<'a> {
     /// Most clients of the whole plan, for which every server is configured.
     pub clients_max: u32,
     pub method: &'a Method,
+    pub interval: Interval,
     pub transport: Transport,
     pub seat: &'a ClientSeat,
     /// The trial's folder in the run.
@@ -117,13 +122,13 @@ fn measure(
         make_ready(trial, &server)?;
         Ok(Load::prepare(trial.workload, &server.target(), load_options(trial, &server), trial.interrupted)?)
     })?;
-    if let Err(failure) = steps.take("warm_up", || Ok(load.warm_up(trial.method.warmup, live)))? {
+    if let Err(failure) = steps.take("warm_up", || Ok(trial.interval.warm_up(&mut load, live)))? {
         return Err(crash::explain(trial, server, failure, &load.give_up()));
     }
     observers.begin(&subject);
     let mut readings = Readings::default();
     let Measured { tally, failure } = steps.take("measure", || {
-        Ok(load.measure(Some(trial.method.duration), live, &mut || readings = observers.end(&subject)))
+        Ok(load.measure(trial.interval.measured, live, &mut || readings = observers.end(&subject)))
     })?;
     if let Some(failure) = failure {
         return Err(crash::explain(trial, server, failure, &tally));
@@ -158,8 +163,9 @@ fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
         cpus: trial.seat.cpus.clone(),
         input_seed: trial.planned.input_seed,
         data_seed: dataset::DATA_SEED,
-        interval_max: trial.method.duration,
+        interval_max: trial.interval.measured.unwrap_or_default(),
         drain_max: DRAIN_MAX,
+        gauge: server_gauge(&server.subject()),
         ..LoadOptions::default()
     }
 }
@@ -213,6 +219,7 @@ fn record(planned: &PlannedTrial, status: Status) -> TrialRecord {
         status,
         failure: None,
         flags: Vec::new(),
+        remarks: BTreeMap::new(),
         started_at: String::new(),
         finished_at: String::new(),
         steps: Vec::new(),
@@ -229,12 +236,16 @@ fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
 fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     let in_process = trial.ground.is_embedded();
     let mut flags = readings.flags.clone();
+    // A pass works between its statements too: only its thread's CPU says whether the generator was the limit.
+    let rests = trial.workload.rests() || trial.workload.is_one_pass();
     let near_ceiling = |ceiling: f64| tally.qps() > nothing::SHARE_MAX * ceiling;
-    if !in_process && (is_generator_bound(tally, trial.workload.rests()) || trial.ceiling.is_some_and(near_ceiling)) {
+    if !in_process && (is_generator_bound(tally, rests) || trial.ceiling.is_some_and(near_ceiling)) {
         flags.push("generator-bound".to_owned());
     }
+    let remarks = pass::remarks(&tally.programs);
+    flags.extend(remarks.keys().cloned());
     let metrics = metrics(tally, &readings, in_process, trial.workload.as_ref());
-    let record = TrialRecord { flags, metrics, ..record(trial.planned, Status::Ok) };
+    let record = TrialRecord { flags, remarks, metrics, ..record(trial.planned, Status::Ok) };
     Finished { record, series: series(tally), histogram: tally.response.encoded(), settings: BTreeMap::new() }
 }
 

@@ -209,3 +209,36 @@ fn an_interrupted_load_ends_at_once() {
     run.signal(libc::SIGINT);
     assert_eq!(run.end().status.code(), Some(130));
 }
+
+#[test]
+fn a_pass_is_told_operation_by_operation_and_drops_nobodys_tables() {
+    let place = Place::new();
+    let bench = "bench sql-bench --target URL --programs connect --small --loop-short=off";
+    let (out, _) = expect(&place, 0, "prepare sql-bench --target URL");
+    assert!(out.starts_with("nothing to prepare"), "{out}");
+    let (out, _) = expect(&place, 0, bench);
+    assert!(out.contains("select_big_str") && out.contains("for 10 operations"), "{out}");
+    let (out, _) = expect(&place, 0, &format!("{bench} --json"));
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(told["metrics"]["op.select_1_row.count"], 1000.0);
+    assert!(told["metrics"].get("tps").is_none() && told["metrics"].get("latency_ms_p50").is_none(), "{out}");
+    for option in ["--clients 2", "--duration 5", "--rate 10", "--warmup 1", "--format sysbench-1.0"] {
+        let (_, err) = expect(&place, 2, &format!("{bench} {option}"));
+        assert!(err.contains("runs once through"), "{err}");
+    }
+    let (out, _) = expect(&place, 0, "check sql-bench --target URL");
+    assert!(out.starts_with("nothing to check"), "{out}");
+    // What a run left that was cut off is dbduel's, because it has claimed the names.
+    let database = rusqlite::Connection::open(place.path().join("bench.db")).unwrap();
+    database.execute_batch("CREATE TABLE bench1 (x); CREATE TABLE mine (x)").unwrap();
+    let (out, _) = expect(&place, 0, "cleanup sql-bench --target URL");
+    assert_eq!(out, "dropped bench1\n");
+
+    let place = Place::new();
+    let database = rusqlite::Connection::open(place.path().join("bench.db")).unwrap();
+    database.execute_batch("CREATE TABLE city (x)").unwrap();
+    for line in [bench, "cleanup sql-bench --target URL"] {
+        let (_, err) = expect(&place, 4, line);
+        assert!(err.contains("did not make: city") && err.contains("next: name another database"), "{err}");
+    }
+}

@@ -134,3 +134,37 @@ fn the_plan_as_text_names_every_trial_and_its_hash() {
     let rows = said.lines().skip_while(|line| *line != "trials").skip(2);
     assert_eq!(rows.count(), plan["trials"].as_array().unwrap().len());
 }
+
+#[test]
+fn files_of_the_classic_sql_bench_are_compared_and_broken_ones_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, seconds: f64| {
+        let summary = format!(
+            "Benchmark DBD suite: 2.15\nServer version:      MySQL 5.5.30\n\n\
+             select: Total time: {seconds} wallclock secs ( 0 usr  0 sys +  0 cusr  0 csys =  0 CPU)\n\n\
+             Totals per operation:\nOperation             seconds     usr     sys     cpu   tests\n\
+             count {seconds:.2} 0.00 0.00 0.00 100\nTOTALS {seconds:.2} 0.00 0.00 0.00 100\n"
+        );
+        let path = folder.path().join(name);
+        std::fs::write(&path, summary).unwrap();
+        path.display().to_string()
+    };
+    let said = |arguments: &[&str]| {
+        let output = dbduel(arguments);
+        (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+    };
+    let (one, two) = (write("RUN-one", 6.0), write("RUN-two", 4.0));
+    let (status, out, _) = said(&["compare", &one, &two]);
+    assert!(status == 0 && out.contains("(unpaired)") && out.contains("  two against one: 1.50x"), "{out}");
+    assert!(out.contains("count (100)                         |   6.00|   4.00|"), "{out}");
+    let (_, out, _) = said(&["compare", "--relative", &one, &two]);
+    assert!(out.contains("TOTALS                              |      6.00|      0.67|"), "{out}");
+
+    std::fs::write(&two, "Benchmark DBD suite: 2.15\n\nnonsense\n").unwrap();
+    let (status, _, err) = said(&["compare", &one, &two]);
+    assert!(status == 4 && err.contains("RUN-two: line 4: the file ends, expected Totals per operation:"), "{err}");
+    let (status, _, err) = said(&["compare", &one, "nowhere"]);
+    assert!(status == 4 && err.contains("nor is there a file nowhere"), "{err}");
+    let (status, _, err) = said(&["report", "last", "--relative"]);
+    assert!(status == 2 && err.contains("shape the table of --format sqlbench, not `text`"), "{err}");
+}

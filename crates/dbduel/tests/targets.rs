@@ -236,3 +236,27 @@ fn a_run_with_a_masked_password_goes_on_when_it_is_given_again() {
     assert_eq!(output.status.code(), Some(0), "{}", support::text(&output.stderr));
     assert!(trials(&place).iter().all(|trial| trial["status"] == "ok"));
 }
+
+#[test]
+fn tables_that_a_pass_would_drop_are_refused_unless_dbduel_made_them() {
+    let place = Place::new();
+    let (database, target) = sqlite_target(&place, "mine");
+    database.execute_batch("CREATE TABLE Flight (x); INSERT INTO Flight VALUES (1), (2)").unwrap();
+    let file = |target: &str| {
+        format!(
+            "contender = [{{ engine = \"sqlite\" }}, {{ name = \"twin\", engine = \"sqlite\" }}, {{ {target} }}]\n\
+             workload = {{ name = \"sql-bench\", programs = [\"connect\"], small = true, loop_short = false }}\n\
+             method = {{ preset = \"quick\", blocks = 2 }}\n"
+        )
+    };
+    place.write("try.toml", &file(&target));
+    let (_, said) = place.expect(4, &["run", "try.toml"]);
+    assert!(said.contains("sql-bench would drop, and that dbduel did not make: Flight"), "{said}");
+    assert_eq!(count(&database, "Flight"), 2);
+    std::fs::remove_dir_all(place.path().join("runs")).unwrap();
+    place.write("try.toml", &file(&format!("{target}, overwrite = true")));
+    place.expect(0, &["run", "try.toml"]);
+    assert!(trials(&place).iter().all(|trial| trial["status"] == "ok"));
+    // `connect` makes no table of that name, and so has dropped none.
+    assert_eq!((count(&database, "Flight"), count(&database, "mine")), (2, 1));
+}

@@ -36,6 +36,6 @@ pub use rng::Rng;
 pub use timeline::{Timeline, Window};
 pub use worker::drive;
 pub use workload::{
-    ARRIVALS, Attempt, Background, Client, Fatal, OptionError, OptionSpec, OptionValue, Options, Outcome, Seat, Table,
-    Turn, WORKLOADS, Witness, Workload, WorkloadKind, workload_kind,
+    ARRIVALS, Attempt, Background, Client, Fatal, OptionError, OptionSpec, OptionValue, Options, Outcome, Scratch,
+    Seat, Table, Turn, WORKLOADS, Witness, Workload, WorkloadKind, workload_kind,
 };

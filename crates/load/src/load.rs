@@ -111,6 +111,8 @@ pub struct Live<'a> {
     pub elapsed: Duration,
     /// Over the last two seconds: steady enough to read, quick enough to show a stall.
     pub tps: f64,
+    /// Of a workload's parts, the one under way.
+    pub part: usize,
     pub now_ns: u64,
     /// Where the options ask for one.
     pub board: Option<&'a Board>,
@@ -338,7 +340,8 @@ impl<'a> Load<'a> {
                 recent.pop_front();
             }
             let tps = (now.1 - recent[0].1) as f64 / ((now.0 - recent[0].0).max(1) as f64 / 1e9);
-            live(Live { elapsed: Duration::from_nanos(now.0 - begin_ns), tps, now_ns: now.0, board, arrivals });
+            let (elapsed, part) = (Duration::from_nanos(now.0 - begin_ns), self.timeline.part.load(Ordering::Relaxed));
+            live(Live { elapsed, tps, part, now_ns: now.0, board, arrivals });
         }
     }
 

@@ -1,6 +1,6 @@
 //! The interval that is measured, as the coordinator moves it and all workers see it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// The measured interval; both ends are `u64::MAX` until they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct Timeline {
     left: AtomicU64,
     /// Transactions ended so far, whenever they were due; for the progress line, and the tally's `ended`.
     pub ended: AtomicU64,
+    /// Which of a pass's parts is under way, by its place among them; for the progress line.
+    pub part: AtomicUsize,
 }
 
 impl Default for Timeline {
@@ -35,6 +37,7 @@ impl Default for Timeline {
             stop: AtomicBool::new(false),
             left: AtomicU64::new(u64::MAX),
             ended: AtomicU64::new(0),
+            part: AtomicUsize::new(0),
         }
     }
 }

@@ -13,6 +13,7 @@ use std::cell::RefCell;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
 
@@ -87,6 +88,15 @@ impl Table {
     }
 }
 
+/// Tables that clients make and drop as they go, none of which is loaded.
+#[derive(Debug, Clone, Copy)]
+pub struct Scratch {
+    /// Whose tables they are.
+    pub title: &'static str,
+    /// Whether a table of this name, in lower case, is one of them.
+    pub has: fn(&str) -> bool,
+}
+
 /// Schema, data, transactions and checks, with all options decided.
 pub trait Workload: Send + Sync {
     /// What the data depend on besides the seed: equal keys mean equal tables.
@@ -132,6 +142,18 @@ pub trait Workload: Send + Sync {
     /// up, and the measured interval is the pass.
     fn is_one_pass(&self) -> bool {
         false
+    }
+    /// What a pass goes through, in order; for whoever watches it.
+    fn parts(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+    /// About how long a pass takes, as a guess before the first: an order of magnitude.
+    fn pass_guess(&self) -> Option<Duration> {
+        None
+    }
+    /// Tables that its clients make and drop by themselves, where they do.
+    fn scratch(&self) -> Option<Scratch> {
+        None
     }
     /// What it is measured by beside transactions per second, by name; made from one interval's tally.
     fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)> {

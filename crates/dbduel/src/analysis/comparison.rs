@@ -9,7 +9,8 @@ use crate::plan::point_rule;
 use crate::store::format::{PlanRecord, Point, RuleName, Status, TrialRecord};
 
 use super::records::Records;
-use super::{Caveat, Circumstances, Comparison, Difference, Word, is_quick};
+use super::{Caveat, Circumstances, Comparison, Difference, Word};
+use crate::store::format::pass::SECONDS;
 
 /// Flags that say something about the host, not about a contender.
 pub const HOST_FLAGS: [&str; 8] =
@@ -23,6 +24,9 @@ const FAILED_SHARE_MAX: f64 = 0.1;
 
 /// More flagged pairs than this and there is no word (generator), or none on a host that must be quiet.
 const FLAGGED_SHARE_MAX: f64 = 0.25;
+
+/// Shorter trials see the first moments after a start.
+const QUICK_BELOW_S: f64 = 30.0;
 
 /// Blocks without a flag that a second opinion needs.
 const UNFLAGGED_BLOCKS_MIN: usize = stats::FIRST_LOOK;
@@ -88,7 +92,8 @@ impl Scope<'_> {
         (both.0 != both.1).then_some(both)
     }
 
-    fn compare(&self, metric: &str, points: &[Point], point: Option<&Point>, share: usize) -> Comparison {
+    /// One metric over these points; `share` such comparisons share the error.
+    pub fn compare(&self, metric: &str, points: &[Point], point: Option<&Point>, share: usize) -> Comparison {
         let blocks: Vec<Block> =
             (1..=self.plan.method.blocks).map(|number| self.block(metric, points, number)).collect();
         let judge = Judge::new(point_rule(self.plan, share));
@@ -193,7 +198,7 @@ impl Scope<'_> {
 
     fn standing_caveats(&self) -> Vec<Caveat> {
         let standing = [
-            (is_quick(self.plan), Caveat::Quick),
+            (self.is_quick(), Caveat::Quick),
             (self.plan.method.rule == RuleName::T, Caveat::T),
             (self.plan.method.rule == RuleName::Watch, Caveat::Watch),
             (self.circumstances.shared_cores, Caveat::SharedCores),
@@ -201,6 +206,22 @@ impl Scope<'_> {
             (self.circumstances.budget_ended, Caveat::BudgetEnded),
         ];
         standing.into_iter().filter(|(holds, _)| *holds).map(|(_, caveat)| caveat).collect()
+    }
+
+    /// Is this run too short or too bare for more than a first look?
+    fn is_quick(&self) -> bool {
+        let method = &self.plan.method;
+        method.preset == "quick" || self.measured_s() < QUICK_BELOW_S || !method.left_out.is_empty()
+    }
+
+    /// How long a trial measures; of passes, how long the baseline's take.
+    fn measured_s(&self) -> f64 {
+        let is_pass = self.plan.workloads.iter().any(|workload| workload.label == self.workload && workload.one_pass);
+        if !is_pass {
+            return self.plan.method.duration_s;
+        }
+        let points = self.records.points(self.workload);
+        self.records.mean(self.workload, &points, &self.plan.baseline, SECONDS).unwrap_or(0.0)
     }
 
     /// A generator at its limit hides how fast a server is. The slower side may still be called

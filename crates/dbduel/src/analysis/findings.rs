@@ -3,6 +3,9 @@
 //! Every caveat behind a word has its finding here, so that nothing is only a line that scrolled
 //! away while the run went on.
 
+use std::collections::BTreeSet;
+
+use crate::store::format::pass::PARTIAL;
 use crate::store::format::{PlanRecord, Status, TrialRecord, point_text};
 
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS};
@@ -26,6 +29,7 @@ pub fn findings(
         shared_cores(circumstances),
         not_managed(plan),
         durability_differs(plan, circumstances, workloads),
+        left_out(workloads),
     ];
     found.into_iter().flatten().collect()
 }
@@ -112,6 +116,21 @@ fn durability_differs(
     let lines: Vec<String> = classes.map(|(name, class)| format!("{name}: {class}")).collect();
     let text = "the contenders do not promise the same durability, so part of a difference may be its price".to_owned();
     finding("durability differs", text, if differs { lines } else { vec![] })
+}
+
+/// What some contender of a pass did not do, or not rightly.
+fn left_out(workloads: &[WorkloadConclusions]) -> Option<Finding> {
+    let duels = workloads.iter().flat_map(|workload| &workload.duels);
+    let all = duels.filter_map(|duel| duel.parts.as_ref()).flat_map(|parts| &parts.left_out);
+    // A program without an operation is no news beside the operation.
+    let lines: BTreeSet<String> = all
+        .filter(|one| one.kind != PARTIAL)
+        .map(|one| format!("{}: {} ({}): {}", one.contender, one.name, one.kind, one.why))
+        .collect();
+    let text = "not every contender did all of the work: what one of them lacks or answers wrongly is compared with \
+                nothing, and totals are of what all have done"
+        .to_owned();
+    finding("unequal work", text, lines.into_iter().collect())
 }
 
 /// A finding exists exactly when there is evidence for it.

@@ -2,6 +2,8 @@
 //!
 //! Names carry `<b>&` so that a report that forgets to escape is caught.
 
+mod passes;
+
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
@@ -9,6 +11,8 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::store::format::*;
+
+pub use passes::tell_passes;
 
 pub const BASELINE: &str = "5.5";
 pub const CANDIDATE: &str = "5.6 <b>&tuned";
@@ -100,6 +104,7 @@ fn plan(story: &Story, random: &mut ChaCha8Rng) -> PlanRecord {
         baseline: BASELINE.into(),
         contenders: vec![contender(BASELINE, "5.5.9", "1G"), contender(CANDIDATE, "5.6.24", "2G")],
         workloads: vec![WorkloadRecord {
+            one_pass: false,
             label: "oltp_read_write".into(),
             name: "oltp_read_write".into(),
             options: [("rows".into(), 100_000.into()), ("tables".into(), 1.into())].into(),
@@ -173,6 +178,7 @@ fn record(story: &Story, planned: &PlannedTrial, now: &mut Timestamp, random: &m
         status: Status::Ok,
         failure: None,
         flags: vec![],
+        remarks: BTreeMap::new(),
         started_at: started_at.to_string(),
         finished_at: finished_at.to_string(),
         steps: vec![("restore".into(), 1.5), ("start".into(), 1.0), ("warm_up".into(), 2.0), ("measure".into(), 5.0)],

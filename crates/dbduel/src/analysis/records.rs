@@ -24,6 +24,10 @@ impl<'a> Records<'a> {
         Records { plan, trials, by_place }
     }
 
+    pub fn trials(&self) -> &'a [TrialRecord] {
+        self.trials
+    }
+
     pub fn find(&self, workload: &str, point: &Point, contender: &str, block: u32) -> Option<&'a TrialRecord> {
         self.by_place.get(&(workload, point, contender, block)).copied()
     }

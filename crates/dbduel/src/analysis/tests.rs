@@ -1,6 +1,6 @@
 //! Made-up runs whose truth is known, and the words they must and must not get.
 
-use super::fixture::{BASELINE, CANDIDATE, StoredRun, Story, tell};
+use super::fixture::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_passes};
 use super::*;
 
 fn duel_of(stored: &StoredRun) -> Duel {
@@ -244,4 +244,86 @@ fn rule_watch_looks_after_every_block_from_the_eighth() {
     assert!(duel.overall.word == Word::Slower && duel.overall.caveats.contains(&Caveat::Watch));
     assert_eq!(duel.blocks_needed, None, "the guide for a fixed number of blocks does not fit");
     assert!(duel.overall.mde.is_some());
+}
+
+#[test]
+fn a_pass_is_compared_by_the_operations_that_everybody_did_rightly() {
+    let stored = tell_passes(&Story::default());
+    let duel = duel_of(&stored);
+    let parts = duel.parts.unwrap();
+    assert_eq!((parts.in_total, parts.operations.len(), parts.screened), (22, 22, true));
+    let total_of = |trial: &TrialRecord| -> f64 {
+        let done = |name: &str| !["select_03", "select_04"].contains(&name);
+        let times =
+            trial.metrics.iter().filter(|(name, _)| crate::store::format::pass::operation_of(name).is_some_and(done));
+        times.map(|(_, seconds)| seconds).sum()
+    };
+    let ours: Vec<f64> = stored.trials.iter().filter(|trial| trial.contender == CANDIDATE).map(total_of).collect();
+    assert!((duel.overall.candidate_value.unwrap() - stats::mean(&ours).unwrap()).abs() < 1e-9);
+    // 90 of 102 seconds are a fifth slower.
+    assert_eq!((duel.overall.metric.as_str(), duel.overall.word), ("seconds", Word::Slower));
+    assert!((duel.overall.ratio.unwrap() - 99.4 / 117.4).abs() < 0.01, "{:?}", duel.overall.ratio);
+    let geomean = duel.others.iter().find(|other| other.metric == "geomean_seconds").unwrap();
+    assert!((geomean.overall.ratio.unwrap() - 1.2f64.powf(-12.0 / 22.0)).abs() < 0.01);
+}
+
+#[test]
+fn what_one_of_them_lacks_is_named_and_compared_with_nothing() {
+    let parts = duel_of(&tell_passes(&Story::default())).parts.unwrap();
+    let left: Vec<_> = parts.left_out.iter().map(|one| (one.kind, one.name.as_str(), one.contender.as_str())).collect();
+    assert_eq!(
+        left,
+        [("gap", "select_03", CANDIDATE), ("partial", "select", CANDIDATE), ("wrong", "select_04", CANDIDATE)]
+    );
+    assert!(!parts.operations.iter().any(|part| ["select_03", "select_04"].contains(&part.name.as_str())));
+    let programs: Vec<&str> = parts.programs.iter().map(|part| part.name.as_str()).collect();
+    assert_eq!(programs, ["connect", "insert"], "a program of which a part is missing is another work");
+    let marked: Vec<&str> =
+        parts.operations.iter().filter(|part| part.marks == ["estimated"]).map(|part| part.name.as_str()).collect();
+    assert_eq!(marked, ["insert_02"]);
+    let shares: f64 = parts.operations.iter().filter_map(|part| part.shares[0]).sum();
+    assert!((shares - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn long_lists_are_screened_and_short_ones_share_the_error() {
+    let stored = tell_passes(&Story::default());
+    let parts = duel_of(&stored).parts.unwrap();
+    for part in &parts.operations {
+        let comparison = &part.comparison;
+        assert!(comparison.caveats.contains(&Caveat::Screening), "{}", part.name);
+        let expected = if part.name.starts_with("insert") { Word::Slower } else { Word::Inconclusive };
+        assert!(comparison.word == expected || expected != Word::Slower && comparison.word != Word::Slower, "{part:?}");
+    }
+    let insert = parts.programs.iter().find(|part| part.name == "insert").unwrap();
+    assert_eq!((insert.comparison.word, insert.comparison.blocks), (Word::Slower, 8));
+    assert!(!insert.comparison.caveats.contains(&Caveat::Screening));
+
+    // One real difference among many rows that are alike: eight blocks cannot make it a discovery.
+    let mut alike = tell_passes(&Story::default());
+    for trial in alike.trials.iter_mut().filter(|trial| trial.contender == CANDIDATE) {
+        for index in 2..=12 {
+            *trial.metrics.get_mut(&format!("op.insert_{index:02}.seconds")).unwrap() /= 1.2;
+        }
+    }
+    let parts = duel_of(&alike).parts.unwrap();
+    let first = parts.operations.iter().find(|part| part.name == "insert_01").unwrap();
+    assert_eq!(first.comparison.word, Word::Inconclusive);
+    assert!(first.comparison.high.unwrap() < 1.0, "its own interval says more");
+}
+
+#[test]
+fn a_pass_of_half_a_minute_is_no_quick_one() {
+    let caveat = |spread_s: f64| {
+        let mut stored = tell_passes(&Story::default());
+        stored.plan.method.preset = "standard".into();
+        stored.plan.method.left_out.clear();
+        for trial in &mut stored.trials {
+            let times = trial.metrics.iter_mut().filter(|(name, _)| name.ends_with("seconds"));
+            times.for_each(|(_, seconds)| *seconds *= spread_s / 100.0);
+        }
+        duel_of(&stored).overall.caveats.contains(&Caveat::Quick)
+    };
+    // The method's own duration of 5 s is not what a pass takes.
+    assert!(!caveat(100.0) && caveat(10.0));
 }

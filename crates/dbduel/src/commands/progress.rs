@@ -114,7 +114,9 @@ fn outcome(record: &TrialRecord, metric: &str) -> String {
         return format!("failed at `{}`: {}", failure.step, failure.message);
     }
     let value = |name: &str| record.metrics.get(name).copied();
-    let rate = value(metric).map_or(String::new(), |rate| format!("{rate:.0} {}", unit(metric)));
+    // A rate is read in whole numbers; a time may be a fraction of a second.
+    let digits = if unit(metric) == "s" { 2 } else { 0 };
+    let rate = value(metric).map_or(String::new(), |rate| format!("{rate:.digits$} {}", unit(metric)));
     let p95 = value("latency_ms_p95").map_or(String::new(), |ms| format!(", p95 {ms:.2} ms"));
     let flags = if record.flags.is_empty() { String::new() } else { format!(" [{}]", record.flags.join(", ")) };
     format!("{rate}{p95}{flags}")

@@ -317,8 +317,13 @@ fn run_planned(
     progress.status(&title);
     std::thread::sleep(Duration::from_millis(planned.gap_ms));
     let folder = sitting.run_dir.trial_folder(planned.trial)?;
-    let mut live = |live: load::Live| progress.status(&format!("{title}: {:.0} tps", live.tps));
-    let mut finished = run_trial(&stage.trial(planned, &folder), observers, &mut live)?;
+    let trial = stage.trial(planned, &folder);
+    let parts = trial.workload.parts();
+    let mut live = |live: load::Live| match parts.get(live.part) {
+        Some(part) => progress.status(&format!("{title}: {part}, {:.0} s", live.elapsed.as_secs_f64())),
+        None => progress.status(&format!("{title}: {:.0} tps", live.tps)),
+    };
+    let mut finished = run_trial(&trial, observers, &mut live)?;
     if resumed {
         // Its pair spans the interruption; it counts, and says so.
         finished.record.flags.push("resumed".to_owned());
@@ -411,11 +416,13 @@ fn interrupted_end(args: &RunArgs, run_dir: &RunDir) -> Result<u8, Failure> {
 }
 
 fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<Conclusions> {
+    let plain = report::Options::default();
     for (format, file) in [("text", "report.txt"), ("html", "report.html")] {
-        run_dir.write_report(file, &report::write(run_dir, format, &report::Options { color: false })?)?;
+        run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
     }
     let format = if args.json { "json" } else { "text" };
-    say(&report::write(run_dir, format, &report::Options { color: !args.json && super::wants_color() })?)?;
+    let color = !args.json && super::wants_color();
+    say(&report::write(run_dir, format, &report::Options { color, ..plain })?)?;
     Ok(conclude(&run_dir.plan()?, &run_dir.run_record()?, &run_dir.trials()?.records))
 }
 

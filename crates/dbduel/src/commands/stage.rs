@@ -16,7 +16,7 @@ use crate::experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
 use crate::plan::{self, Plan};
 use crate::store::format::{ContenderFacts, NullRecord, PlannedTrial, Point, point_text};
 use crate::trial::dataset::Dataset;
-use crate::trial::{ClientSeat, Ground, Interrupted, Running, Trial, hosted_tables, nothing, rehearse};
+use crate::trial::{ClientSeat, Ground, Interrupted, Interval, Running, Trial, hosted_tables, nothing, rehearse};
 
 pub struct Stage<'a> {
     experiment: &'a Experiment,
@@ -242,6 +242,7 @@ impl<'a> Stage<'a> {
             clients: choice.clients_at(&planned.point),
             clients_max: self.experiment.clients_max(),
             method: &self.experiment.method,
+            interval: Interval::of(workload.as_ref(), &self.experiment.method),
             transport: self.experiment.transport,
             seat: &self.seat,
             folder,

@@ -107,6 +107,9 @@ fn read_experiment<'a>(
     let contenders = read_contenders(reader, top, vocabulary, &defaults.storage);
     let mut workloads = read_workloads(reader, top, vocabulary, &contenders, defaults.clients);
     let sweep = read_sweep(reader, top, vocabulary, &mut workloads);
+    if !workloads.is_empty() && workloads.iter().all(|workload| workload.one_pass) {
+        refuse_times(reader, top);
+    }
     Experiment {
         name: (reader.text(top, "name")).or_else(|| overrides.fallback_name.clone()).unwrap_or_else(|| file_stem(file)),
         question: reader.prose(top, "question"),
@@ -117,6 +120,17 @@ fn read_experiment<'a>(
         transport: read_transport(reader, top, &defaults),
         text: String::new(),
         contenders,
+    }
+}
+
+/// Times that no trial would keep.
+fn refuse_times<'a>(reader: &mut Reader<'a>, top: &Section<'a>) {
+    let Some(section) = top.value("method").and_then(|method| method.get_ref().as_table()) else { return };
+    for key in ["duration", "warmup"] {
+        if let Some(value) = section.get(key) {
+            let what = format!("`{key}` in [method] has no use: a trial of these workloads is one pass, however long");
+            reader.reject(&value.span(), what, "take it out; `small = true` in [workload] makes a pass shorter");
+        }
     }
 }
 
@@ -274,16 +288,24 @@ mod tests {
         OptionSpec::new("rand_zipfian_exp", "0.8", "exponent"),
     ];
 
+    static PASS_OPTIONS: &[OptionSpec] =
+        &[OptionSpec::new("programs", "[]", "programs to run"), OptionSpec::new("small", "false", "shorter loops")];
+
     fn vocabulary() -> Vocabulary<'static> {
         let engine = |name, on, off| EngineWords { name, on, off };
         Vocabulary {
             engines: vec![engine("mysql", "ON", "OFF"), engine("postgres", "on", "off")],
-            workloads: vec!["oltp_read_write"],
-            options: &|name| (name == "oltp_read_write").then_some(OPTIONS),
-            check: &|_, options| match options.get("rows") {
+            workloads: vec!["oltp_read_write", "sql-bench"],
+            options: &|name| match name {
+                "oltp_read_write" => Some(OPTIONS),
+                "sql-bench" => Some(PASS_OPTIONS),
+                _ => None,
+            },
+            check: &|name, options| match options.get("rows") {
                 Some(OptionValue::Number(0)) => {
                     Err(load::OptionError { option: "rows".into(), expected: "at least one row was expected".into() })
                 }
+                _ if name == "sql-bench" => Ok(Needs { clients: Some(1), one_pass: true, ..Needs::default() }),
                 _ => Ok(Needs::default()),
             },
         }
@@ -323,6 +345,31 @@ mod tests {
         assert_eq!((rule("t").rule, rule("t").changed), (RuleName::T, vec!["duration".to_owned(), "rule".to_owned()]));
         assert_eq!(rule("watch").rule, RuleName::Watch);
         assert_eq!((rule("exact").rule, rule("exact").changed), (RuleName::Exact, vec!["duration".to_owned()]));
+    }
+
+    #[test]
+    fn a_pass_has_one_client_and_no_use_for_times_and_sweeps() {
+        let contenders = "contender = [{ engine = \"mysql\" }]\n";
+        let short = parsed(&format!("{contenders}workload = \"sql-bench\"\n"));
+        assert_eq!((short.workloads[0].clients, short.workloads[0].one_pass), (1, true));
+        let long = "[workload]\nname = \"sql-bench\"\nprograms = [\"connect\"]\nsmall = true\n";
+        assert_eq!(parsed(&format!("{contenders}{long}")).workloads[0].options.len(), 2);
+        let refused = |more: &str, line: usize, what: &str| {
+            let mistakes = parse(&format!("{contenders}{long}{more}")).unwrap_err();
+            assert_eq!(mistakes.list.len(), 1, "{mistakes}");
+            assert_eq!(mistakes.list[0].line, Some(line), "{mistakes}");
+            assert!(mistakes.to_string().contains(what), "{mistakes}");
+        };
+        refused("clients = 4\n", 6, "has no use for `clients`");
+        refused("rows = 1000\n", 6, "unknown key `rows`");
+        refused("[sweep]\nclients = [1, 2]\n", 7, "is one pass");
+        refused("[method]\nduration = \"60s\"\n", 7, "`duration` in [method] has no use");
+        refused("[method]\nblocks = 8\nwarmup = \"5s\"\n", 8, "`warmup` in [method] has no use");
+        // Beside a workload that is measured for a time, the times are its own.
+        let both = format!(
+            "{contenders}method.duration = \"90s\"\n[[workload]]\nname = \"sql-bench\"\n[[workload]]\nname = \"oltp_read_write\"\n"
+        );
+        assert_eq!(parsed(&both).method.duration.as_secs(), 90);
     }
 
     #[test]

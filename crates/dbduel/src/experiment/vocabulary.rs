@@ -23,6 +23,8 @@ pub type OptionCheck = dyn Fn(&str, &BTreeMap<String, OptionValue>) -> Result<Ne
 pub struct Needs {
     /// Clients, where it wants a number of its own.
     pub clients: Option<u32>,
+    /// It runs once through: it has its clients, and takes the time it takes.
+    pub one_pass: bool,
     /// Engines that it cannot run on, and why not.
     pub not_on: Vec<(&'static str, String)>,
 }

@@ -16,21 +16,8 @@ use super::{CLIENTS, Contender, Sweep, WorkloadChoice};
 /// Keys of every workload; the rest are the workload's own options.
 const KEYS: &[&str] = &["name", "label", CLIENTS];
 /// Documented keys that this version honours only where a workload has an option of that name.
-const KEYS_LATER: &[&str] = &[
-    "rate",
-    "isolation",
-    "data_seed",
-    "programs",
-    "operations",
-    "small",
-    "fast",
-    "create_options",
-    "time_limit",
-    "limits",
-    "loop_short",
-    "files",
-];
-const WORKLOADS_LATER: &[&str] = &["sql-bench", "script"];
+const KEYS_LATER: &[&str] = &["rate", "isolation", "data_seed", "files"];
+const WORKLOADS_LATER: &[&str] = &["script"];
 /// What a sweep may vary, and what it may one day.
 const SWEEPS: &[&str] = &[CLIENTS, "warehouses"];
 const SWEEPS_LATER: &[&str] = &["cores", "rate"];
@@ -97,6 +84,7 @@ fn read_short_form(
         name: name.to_owned(),
         options: BTreeMap::new(),
         in_force: in_force(specs, &BTreeMap::new()),
+        one_pass: needs.one_pass,
         clients: needs.clients.unwrap_or(clients),
         clients_at: BTreeMap::new(),
     })
@@ -128,10 +116,14 @@ fn read_workload<'a>(
     });
     refuse_engines(reader, &section.span, &name, &needs, contenders);
     refuse_a_crowd(reader, &section.span, needs.clients);
+    if needs.one_pass {
+        refuse_clients(reader, section, &name);
+    }
     Some(WorkloadChoice {
         label: reader.text(section, "label").unwrap_or_else(|| name.clone()),
         in_force: in_force(specs, &options),
         options,
+        one_pass: needs.one_pass,
         clients: given.or(needs.clients).unwrap_or(clients),
         clients_at: BTreeMap::new(),
         name,
@@ -167,6 +159,14 @@ fn with_clients(
 fn refuse_a_crowd(reader: &mut Reader, span: &std::ops::Range<usize>, clients: Option<u32>) {
     if let Some(clients) = clients.filter(|clients| u64::from(*clients) > MOST_CLIENTS) {
         reader.reject(span, format!("that makes {clients} clients"), format!("expected {MOST_CLIENTS} at most"));
+    }
+}
+
+/// A pass has the clients that it is written for.
+fn refuse_clients(reader: &mut Reader, section: &Section, name: &str) {
+    if let Some(value) = section.value(CLIENTS) {
+        let what = format!("workload `{name}` has no use for `{CLIENTS}`");
+        reader.reject(&value.span(), what, "take it out: its operations run one after the other, by one client");
     }
 }
 
@@ -359,6 +359,11 @@ fn fit_sweep(
     let specs = (vocabulary.options)(&workload.name).unwrap_or_default();
     let span = section.value(variable).map_or(section.span.clone(), Value::span);
     let label = workload.label.clone();
+    if workload.one_pass {
+        let what = format!("[sweep] varies `{variable}`, and a trial of workload `{label}` is one pass");
+        reader.reject(&span, what, "take the [sweep] out, or give that workload an experiment of its own");
+        return None;
+    }
     if variable != CLIENTS && !workload.in_force.contains_key(variable) {
         let what = format!("[sweep] varies `{variable}`, which workload `{label}` does not have");
         reader.reject(&span, what, "give that workload an experiment of its own");

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use nix::time::ClockId;
+use nix::unistd::Pid;
 use procfs::process::{Stat, all_processes};
 
 use super::{Observer, Readings, Subject};
@@ -50,6 +52,25 @@ fn cpu_of_tree(root: u32) -> Option<CpuTime> {
     Some(sum)
 }
 
+/// The same in nanoseconds, for what is over in milliseconds. Processes that live are read from their own
+/// clocks; what those that ended took is known in ticks, so a reading may be a tick short of it.
+pub fn tree_ns(root: u32) -> Option<u64> {
+    let all = stats();
+    all.get(&(root as i32))?;
+    let ns_per_tick = 1_000_000_000 / procfs::ticks_per_second();
+    let of_process = |stat: &Stat| {
+        let waited_for = (stat.cutime.max(0) + stat.cstime.max(0)) as u64;
+        // One that ends before its clock is read has moved to its parent's account, or will have next time.
+        cpu_clock_ns(stat.pid).unwrap_or(0) + waited_for * ns_per_tick
+    };
+    Some(descendants(root as i32, &all).iter().filter_map(|pid| all.get(pid)).map(of_process).sum())
+}
+
+fn cpu_clock_ns(pid: i32) -> Option<u64> {
+    let now = ClockId::pid_cpu_clock_id(Pid::from_raw(pid)).and_then(ClockId::now).ok()?;
+    Some(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
+}
+
 /// All processes by pid; those that end while we look are left out.
 pub fn stats() -> BTreeMap<i32, Stat> {
     let processes = all_processes().into_iter().flatten().flatten();
@@ -90,6 +111,19 @@ mod tests {
             rounds += 1;
             assert!(rounds < 1_000_000, "reading /proc costs CPU, and it never showed");
         }
+    }
+
+    #[test]
+    fn nanoseconds_show_work_that_ticks_cannot() {
+        let pid = std::process::id();
+        let before = tree_ns(pid).unwrap();
+        assert!(tree_ns(pid).unwrap() > before, "reading /proc costs CPU");
+        let ticks = cpu_of_tree(pid).unwrap();
+        let ticks_ns = (ticks.user + ticks.system) * (1_000_000_000 / procfs::ticks_per_second());
+        let after = tree_ns(pid).unwrap();
+        // Both tell of the same processes: user and system are rounded down to a tick each.
+        assert!(after + 30_000_000 > ticks_ns, "{after} ns, {ticks_ns} ns in ticks");
+        assert_eq!(tree_ns(u32::MAX >> 1), None);
     }
 
     #[test]

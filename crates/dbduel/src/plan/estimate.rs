@@ -82,6 +82,7 @@ fn cost(kind: &str) -> &'static Cost {
 const COPY_BYTES_PER_MS: u64 = 300 * MIB / 1000;
 const LOAD_BYTES_PER_MS: u64 = 8 * MIB / 1000;
 const RESTORE_LEAST_MS: u64 = 200;
+const PASS_GAP_MS_MAX: u64 = 60_000;
 
 /// What a plan is expected to take.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,16 +145,28 @@ impl Estimate {
 }
 
 /// Milliseconds of one trial without its gap: restore, start, warm up, measure, stop.
-pub fn slot_ms(contender: &Contender, workload: &WorkloadChoice, point: &Point, method: &Method) -> u64 {
+fn slot_ms(contender: &Contender, workload: &WorkloadChoice, point: &Point, method: &Method) -> u64 {
     let data_bytes = dataset_bytes(contender, workload, point);
+    let load_ms = pass_guess(workload, point).unwrap_or(method.warmup + method.duration).as_millis() as u64;
     if is_target(contender) {
         // Its tables are loaded again, at worst before each trial; nothing is started.
-        return data_bytes / LOAD_BYTES_PER_MS + (method.warmup + method.duration).as_millis() as u64;
+        return data_bytes / LOAD_BYTES_PER_MS + load_ms;
     }
     let cost = cost(&contender.kind);
     let restore_ms = RESTORE_LEAST_MS + (cost.template_bytes + data_bytes) / COPY_BYTES_PER_MS;
-    let load_ms = (method.warmup + method.duration).as_millis() as u64;
     restore_ms + cost.start_ms + load_ms + cost.stop_ms
+}
+
+/// What a pass may take; none for a workload that takes the time it is given.
+fn pass_guess(workload: &WorkloadChoice, point: &Point) -> Option<Duration> {
+    super::workload(workload, point).ok()?.pass_guess()
+}
+
+/// The longest idle gap before a trial: a fifth of its slot. A pass may take hours, and nothing that
+/// disturbs one is in step with it after a minute.
+pub fn gap_ms_max(contender: &Contender, workload: &WorkloadChoice, point: &Point, method: &Method) -> u64 {
+    let fifth = slot_ms(contender, workload, point, method) / 5;
+    if workload.one_pass { fifth.min(PASS_GAP_MS_MAX) } else { fifth }
 }
 
 /// A server that dbduel does not manage costs this host neither disk nor memory.

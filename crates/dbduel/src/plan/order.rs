@@ -8,7 +8,7 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::estimate::slot_ms;
+use super::estimate::gap_ms_max;
 use crate::experiment::{Contender, Experiment, WorkloadChoice};
 use crate::store::format::{PlannedTrial, Point};
 
@@ -44,7 +44,7 @@ pub fn trials(experiment: &Experiment) -> Vec<PlannedTrial> {
                 order: place,
                 workload: workload.label.clone(),
                 contender: contender.name.clone(),
-                gap_ms: gaps.random_range(0..=slot_ms(contender, workload, &point, &experiment.method) / 5),
+                gap_ms: gaps.random_range(0..=gap_ms_max(contender, workload, &point, &experiment.method)),
                 point,
                 input_seed,
             });

@@ -7,7 +7,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::Plan;
 use crate::experiment::quantity::{bytes_text, duration_text};
-use crate::store::format::{ContenderRecord, MethodRecord, Point, WorkloadRecord};
+use crate::store::format::{ContenderRecord, PlanRecord, Point, WorkloadRecord};
 
 /// The whole plan; ends with a line break.
 pub fn render(plan: &Plan) -> String {
@@ -26,7 +26,7 @@ pub fn render(plan: &Plan) -> String {
         text += &workload_text(workload, swept);
     }
     text += "\nmethod\n";
-    text += &method_text(&record.method);
+    text += &method_text(record);
     text += "\nexpected (estimates, not promises)\n";
     text += &expected_text(plan);
     text += "\ntrials\n";
@@ -65,14 +65,18 @@ fn workload_text(workload: &WorkloadRecord, swept: bool) -> String {
     text
 }
 
-fn method_text(method: &MethodRecord) -> String {
+fn method_text(plan: &PlanRecord) -> String {
+    let method = &plan.method;
     let changed =
         if method.changed.is_empty() { String::new() } else { format!(", changed: {}", method.changed.join(", ")) };
     let mut text = format!("  preset {}{changed}\n", method.preset);
     let _ = writeln!(
         text,
-        "  {} blocks at most; each trial warms up {} s and measures {} s; page cache {}, transport {}",
-        method.blocks, method.warmup_s, method.duration_s, method.page_cache, method.transport
+        "  {} blocks at most; {}; page cache {}, transport {}",
+        method.blocks,
+        trial_text(plan),
+        method.page_cache,
+        method.transport
     );
     let _ = writeln!(
         text,
@@ -87,10 +91,27 @@ fn method_text(method: &MethodRecord) -> String {
     text
 }
 
+/// What one trial does with its time.
+fn trial_text(plan: &PlanRecord) -> String {
+    let method = &plan.method;
+    let timed = format!("each trial warms up {} s and measures {} s", method.warmup_s, method.duration_s);
+    let passes: Vec<&str> =
+        plan.workloads.iter().filter(|workload| workload.one_pass).map(|workload| workload.label.as_str()).collect();
+    match passes.as_slice() {
+        [] => timed,
+        _ if plan.is_all_passes() => "each trial is one pass, however long it takes".to_owned(),
+        labels => format!("{timed}; of {} it is one pass, however long it takes", labels.join(" and ")),
+    }
+}
+
 fn expected_text(plan: &Plan) -> String {
     let (estimate, record) = (&plan.estimate, &plan.record);
     let mut text = format!("  time: {} for all {} trials", duration_text(estimate.run), record.trials.len());
     let _ = writeln!(text, ", and {} to load the data once", duration_text(estimate.first_load));
+    if record.workloads.iter().any(|workload| workload.one_pass) {
+        text +=
+            "  how long a pass takes is not known before the first: three times less or ten times more is possible\n";
+    }
     if let (Some(budget_s), Some(blocks)) = (record.method.budget_s, estimate.budget_blocks) {
         let _ = writeln!(text, "  budget: {budget_s} s, enough for about {blocks} of {} blocks", record.method.blocks);
     }

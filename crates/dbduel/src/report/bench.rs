@@ -3,9 +3,12 @@
 //! Plain figures in, text out. A single run has no pair and so gets no word: nothing here compares.
 //! What must stay true: a run cut short says so before any number.
 
+mod pass;
+
 use std::collections::BTreeMap;
 
 use comfy_table::{CellAlignment, Table};
+use load::ProgramTally;
 use serde_json::{Value, json};
 
 use super::{dbt2, tpcc};
@@ -34,6 +37,10 @@ pub struct BenchReport {
     /// Why the run ended before its time.
     pub partial: Option<String>,
     pub flags: Vec<String>,
+    /// The reason of a flag, where it does not speak for itself.
+    pub remarks: BTreeMap<String, String>,
+    /// What a workload did that runs once through; empty for all others.
+    pub programs: Vec<ProgramTally>,
     /// Named as in the JSON report of a run.
     pub metrics: BTreeMap<String, f64>,
     /// Times between due and answered, and between sent and answered.
@@ -138,7 +145,8 @@ impl BenchReport {
         let errors: serde_json::Map<String, Value> =
             self.errors.iter().map(|(code, count)| (code.clone(), json!(count))).collect();
         let mut metrics = self.metrics.clone();
-        for (prefix, times) in [("latency_ms", &self.response), ("service_ms", &self.service)] {
+        let timed = self.programs.is_empty().then_some([("latency_ms", &self.response), ("service_ms", &self.service)]);
+        for (prefix, times) in timed.into_iter().flatten() {
             let percentiles = times.percentiles.iter().map(|(percent, ms)| (percentile_name(*percent), *ms));
             let around = [("min", times.min_ms), ("avg", times.mean_ms), ("max", times.max_ms)];
             let around = around.map(|(name, ms)| (name.to_owned(), ms));
@@ -156,6 +164,7 @@ impl BenchReport {
             "partial": self.partial.is_some(),
             "partial_reason": self.partial,
             "flags": self.flags,
+            "remarks": self.remarks,
             "errors": errors,
             "intervals": self.intervals.iter().map(BenchInterval::json).collect::<Vec<_>>(),
             "metrics": metrics,
@@ -166,11 +175,19 @@ impl BenchReport {
         let mut lines = vec![self.title()];
         lines.extend(self.partial.iter().map(|why| format!("PARTIAL: {why}; the figures cover what was measured")));
         lines.push(String::new());
-        lines.extend(self.counts());
-        lines.push(String::new());
-        lines.push(self.times());
-        lines.extend(self.types());
-        lines.extend(self.flags.iter().map(|flag| format!("flag: {flag}")));
+        if self.programs.is_empty() {
+            lines.extend(self.counts());
+            lines.push(String::new());
+            lines.push(self.times());
+            lines.extend(self.types());
+        } else {
+            lines.extend(pass::lines(&self.programs));
+            lines.push(String::new());
+        }
+        lines.extend(self.flags.iter().map(|flag| match self.remarks.get(flag) {
+            Some(why) => format!("flag: {flag} ({why})"),
+            None => format!("flag: {flag}"),
+        }));
         lines.extend(self.histogram.iter().map(|histogram| format!("\n{}", histogram.trim_end())));
         lines.join("\n") + "\n"
     }
@@ -178,7 +195,11 @@ impl BenchReport {
     fn title(&self) -> String {
         let BenchReport { workload, target, server_version, kind, clients, seed, measured_s, .. } = self;
         let clients = if *clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
-        let pacing = self.rate.map_or_else(|| "closed loop".to_owned(), |rate| format!("open loop at {rate} per s"));
+        let pacing = match self.rate {
+            _ if !self.programs.is_empty() => "one pass".to_owned(),
+            None => "closed loop".to_owned(),
+            Some(rate) => format!("open loop at {rate} per s"),
+        };
         format!("{workload} on {target}\n{kind} {server_version}; {clients}, {measured_s:.1} s, {pacing}, seed {seed}")
     }
 

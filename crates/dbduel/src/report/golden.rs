@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::analysis::fixture::{StoredRun, Story, tell, tell_tpcc};
+use crate::analysis::fixture::{StoredRun, Story, tell, tell_passes, tell_tpcc};
 
 fn evidence(story: &Story) -> Evidence {
     evidence_of(tell(story))
@@ -158,10 +158,42 @@ fn the_page_needs_nothing_from_outside_and_escapes_what_it_is_given() {
 }
 
 #[test]
+fn a_run_of_passes_is_told_by_program_and_operation() {
+    let mut evidence = evidence_of(tell_passes(&Story::default()));
+    evidence.series.clear();
+    for name in ["text", "html", "sqlbench", "csv", "json"] {
+        let extension = if name == "text" { "txt" } else { name };
+        check(&format!("passes.{extension}"), &find(name).unwrap().write(&evidence, &Options::default()).unwrap());
+    }
+    let html = find("html").unwrap().write(&evidence, &Options::default()).unwrap();
+    assert!(html.contains("data-key") && !html.contains("closed: a client waits"), "a pass has no response times");
+    assert!(!html.contains("no such function <b>"), "reasons are escaped");
+}
+
+#[test]
+fn results_side_by_side_have_ratios_and_never_a_word() {
+    let faster = Story { ratios: [1.5; 4], ..Story::default() };
+    let runs = compare::runs(["first", "second"], [&evidence(&Story::default()), &evidence(&faster)]);
+    check("compare.txt", &runs);
+    let passes = sqlbench::columns(&evidence_of(tell_passes(&Story::default())));
+    let columns = compare::columns(&passes, &sqlbench::Layout::default());
+    assert!(columns.contains("Totals of the 22 operations that all columns have"), "{columns}");
+    assert!(columns.contains("not compared of 5.5") && columns.contains("select_03, select_04"), "{columns}");
+    for text in [runs, columns] {
+        assert!(text.lines().next().unwrap().ends_with("(unpaired)"));
+        let words = ["faster", "slower", "better", "worse", "inconclusive"];
+        let told = text.lines().filter(|line| line.contains('x') && !line.contains("above 1 is better"));
+        assert!(told.clone().count() > 0 && told.into_iter().all(|line| !words.iter().any(|word| line.contains(word))));
+    }
+    let other = compare::runs(["first", "second"], [&evidence(&faster), &evidence_of(tell_passes(&faster))]);
+    assert!(other.contains("share no workload"), "{other}");
+}
+
+#[test]
 fn colour_appears_only_when_asked_for() {
     let evidence = troubled();
     let plain = text::Text.write(&evidence, &Options::default()).unwrap();
-    let coloured = text::Text.write(&evidence, &Options { color: true }).unwrap();
+    let coloured = text::Text.write(&evidence, &Options { color: true, ..Options::default() }).unwrap();
     assert!(!plain.contains('\x1b') && coloured.contains("\x1b[1;31m"));
 }
 

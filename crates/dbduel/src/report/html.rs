@@ -1,7 +1,7 @@
 //! The report to keep and to send: one HTML file that needs nothing else and opens offline.
 //!
-//! Values go through an escaping template; the only text put in unescaped is our own style sheet
-//! and the raw records at the end, whose `<` are written as `\u003c`. With these anyone can
+//! Values go through an escaping template; the only text put in unescaped is our own style sheet,
+//! our own script and the raw records at the end, whose `<` are written as `\u003c`. With these anyone can
 //! recompute every number from the report alone.
 
 mod chart;
@@ -11,16 +11,19 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use minijinja::{Environment, Value, context};
 
-use crate::analysis::{Cell, Comparison, Duel, WorkloadConclusions};
+use crate::analysis::{COLLECTED_SECONDS, Cell, Comparison, Duel, Part, Parts, WorkloadConclusions};
 use crate::store::format::{ContenderFacts, ContenderRecord, Status, TrialRecord, WorkloadRecord, point_text};
 
-use super::{Evidence, Options, Report, tpcc, wording};
+use super::{Evidence, Options, Report, parts, tpcc, wording};
 
 const TEMPLATE: &str = include_str!("html/report.html");
 const STYLE: &str = include_str!("html/style.css");
+/// Sorts long tables by the column that is clicked; they are complete without it.
+const SORT_SCRIPT: &str = include_str!("html/sort.js");
 
 /// What a reader wants beside throughput, in the order of the table.
-const CELL_METRICS: [(&str, &str); 6] = [
+const CELL_METRICS: [(&str, &str); 7] = [
+    (COLLECTED_SECONDS, "all it did s"),
     ("latency_ms_p50", "p50 ms"),
     ("latency_ms_p95", "p95 ms"),
     ("latency_ms_p99", "p99 ms"),
@@ -63,6 +66,8 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
     let host = &run.host;
     Ok(context! {
         style => Value::from_safe_string(STYLE.to_owned()),
+        script => Value::from_safe_string(SORT_SCRIPT.to_owned()),
+        sortable => plan.workloads.iter().any(|workload| workload.one_pass),
         records => Value::from_safe_string(raw_records(evidence)?),
         name => plan.name, question => plan.question, note => evidence.note,
         verdicts => verdicts(evidence),
@@ -110,7 +115,7 @@ fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Valu
         record.options.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
     });
     context! {
-        label => workload.workload, options, unit => wording::unit(&workload.metric), title => wording::metric_title(&workload.metric),
+        label => workload.workload, options, one_pass => record.is_some_and(|record| record.one_pass), unit => wording::unit(&workload.metric), title => wording::metric_title(&workload.metric),
         curves => chart::curves(&evidence.plan, workload, &workload.metric),
         seconds => chart::seconds(evidence, workload),
         latency => chart::curves(&evidence.plan, workload, LATENCY_METRIC), latency_title => wording::metric_title(LATENCY_METRIC),
@@ -149,6 +154,34 @@ fn duel_context(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
         rule => evidence.plan.method.rule.as_str(), forest => chart::forest(&evidence.plan, duel), pairs => chart::pairs(&evidence.plan, duel),
         difference => wording::difference(workload, duel), losses => wording::losses(duel), sharpness => wording::sharpness(duel),
         others => others.collect::<Vec<Value>>(),
+        parts => duel.parts.as_ref().map(|parts| parts_context(workload, duel, parts)),
+    }
+}
+
+/// Programs and operations of a pass.
+fn parts_context(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) -> Value {
+    let list = |name: &str, list: &[Part], about: String| {
+        let said = parts::shared_caveats(duel, list);
+        let row = |part: &Part| {
+            let comparison = &part.comparison;
+            // What a column is sorted by, where that is not its text.
+            let keys = [
+                comparison.baseline_value,
+                comparison.candidate_value,
+                comparison.ratio,
+                comparison.low,
+                part.shares[0],
+            ];
+            let keys =
+                keys.into_iter().map(|key| key.map_or(String::new(), |key| key.to_string())).chain([String::new()]);
+            let cells = parts::cells(part, &said).into_iter().zip(keys).map(|(text, key)| context! { text, key });
+            context! { name => part.name, class => comparison.word.as_str().replace(' ', "-"), cells => cells.collect::<Vec<Value>>() }
+        };
+        context! { name, about, heading => parts::heading(duel), rows => list.iter().map(row).collect::<Vec<Value>>() }
+    };
+    context! {
+        lists => [list("program", &parts.programs, parts::about_programs(parts)), list("operation", &parts.operations, parts::about_operations(parts))],
+        bars => chart::bars(&parts.operations), totals => parts::totals(workload, duel, parts), left_out => parts::left_out(parts),
     }
 }
 

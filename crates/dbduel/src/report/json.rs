@@ -104,6 +104,8 @@ struct JsonTrial<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'a Failure>,
     flags: &'a [String],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    remarks: &'a BTreeMap<String, String>,
     started_at: &'a str,
     finished_at: &'a str,
     metrics: &'a BTreeMap<String, f64>,
@@ -214,16 +216,18 @@ fn trial(trial: &TrialRecord) -> JsonTrial<'_> {
         status: trial.status,
         failure: trial.failure.as_ref(),
         flags: &trial.flags,
+        remarks: &trial.remarks,
         started_at: &trial.started_at,
         finished_at: &trial.finished_at,
         metrics: &trial.metrics,
     }
 }
 
-/// The whole sweep first, then its points; the primary metric before the others.
+/// The whole sweep first, then its points; the primary metric before the others, and parts of a pass last.
 fn comparisons(duel: &Duel) -> impl Iterator<Item = &Comparison> {
     let others = duel.others.iter().flat_map(|other| std::iter::once(&other.overall).chain(&other.points));
-    std::iter::once(&duel.overall).chain(&duel.points).chain(others)
+    let parts = duel.parts.iter().flat_map(|parts| parts.programs.iter().chain(&parts.operations));
+    std::iter::once(&duel.overall).chain(&duel.points).chain(others).chain(parts.map(|part| &part.comparison))
 }
 
 fn comparison(comparison: &Comparison) -> JsonComparison<'_> {

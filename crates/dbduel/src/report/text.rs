@@ -3,11 +3,11 @@
 use anyhow::Result;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-use crate::analysis::{Cell, Comparison, Duel, Word, WorkloadConclusions};
+use crate::analysis::{Cell, Comparison, Duel, Part, Parts, Word, WorkloadConclusions};
 use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
-use super::{Evidence, Options, Report, tpcc};
+use super::{Evidence, Options, Report, parts, tpcc};
 
 /// Tables fit a terminal of this width.
 const WIDTH: u16 = 100;
@@ -93,7 +93,42 @@ fn duel_section(workload: &WorkloadConclusions, duel: &Duel) -> Vec<String> {
         lines.push(wording::metric_title(&other.metric));
         lines.push(table(workload, &other.metric, &other.points, &other.overall));
     }
+    lines.extend(duel.parts.iter().flat_map(|parts| parts_section(workload, duel, parts)));
     lines
+}
+
+/// Programs and operations of a pass, and what could not be compared.
+fn parts_section(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) -> Vec<String> {
+    let mut lines = vec![format!("{}.", parts::totals(workload, duel, parts))];
+    let lists = [
+        ("program", &parts.programs, parts::about_programs(parts)),
+        ("operation", &parts.operations, parts::about_operations(parts)),
+    ];
+    for (name, list, about) in lists {
+        lines.extend([String::new(), format!("each {name}; share: of the sum of these rows"), format!("{about}.")]);
+        let said = parts::shared_caveats(duel, list);
+        let row = |part: &Part| std::iter::once(part.name.clone()).chain(parts::cells(part, &said)).collect();
+        let heading = std::iter::once(name.to_owned()).chain(parts::heading(duel)).collect();
+        lines.push(parts_table(heading, list.iter().map(row).collect()));
+    }
+    let left_out = parts::left_out(parts);
+    if !left_out.is_empty() {
+        lines.extend([String::new(), "compared with nothing:".to_owned()]);
+        lines.extend(left_out.into_iter().map(|line| format!("  {line}")));
+    }
+    lines
+}
+
+/// As wide as its names need: a row of many stays on one line. The word is the only text behind the name.
+fn parts_table(heading: Vec<String>, rows: Vec<Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_preset(TABLE_STYLE).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(heading).add_rows(rows);
+    for column in 1..6 {
+        let numbers = table.column_mut(column).expect("the table has seven columns");
+        numbers.set_cell_alignment(CellAlignment::Right);
+    }
+    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
 /// One row per contender, one column per workload.

@@ -52,6 +52,8 @@ fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Stri
         Word::Inconclusive => {
             let seen = |mde| format!(", less than {} could not have been seen", detectable(mde));
             let seen = duel.overall.mde.map(seen).unwrap_or_default();
+            // Its own comma is the one that what follows begins with.
+            let durability = durability.trim_end_matches(',');
             format!("inconclusive: {candidate} against {baseline}{durability}{place}{seen}")
         }
         Word::Mixed => format!(
@@ -168,14 +170,16 @@ pub fn method(plan: &PlanRecord) -> String {
         [] => "unchanged".to_owned(),
         keys => format!("changed: {}", keys.join(", ")),
     };
+    let trial = match plan.is_all_passes() {
+        true => "one pass a trial".to_owned(),
+        false => format!("{} s after {} s of warm-up", method.duration_s, method.warmup_s),
+    };
     let mut text = format!(
-        "preset {} ({changed}), rule {}, stop {}, at most {}, {} s after {} s of warm-up, margin {}, page cache {}, {}, seed {}, plan {}",
+        "preset {} ({changed}), rule {}, stop {}, at most {}, {trial}, margin {}, page cache {}, {}, seed {}, plan {}",
         method.preset,
         method.rule.as_str(),
         method.stop,
         count(method.blocks as usize, "block"),
-        method.duration_s,
-        method.warmup_s,
         percent(method.margin),
         method.page_cache,
         method.transport,
@@ -281,7 +285,12 @@ pub fn blocks(comparison: &Comparison) -> String {
 }
 
 pub fn count(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+    count_of(count, noun, &format!("{noun}s"))
+}
+
+/// For nouns that take no plain `s`.
+pub fn count_of(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn quoted(name: &str) -> String {
@@ -369,7 +378,8 @@ pub fn metric_title(metric: &str) -> String {
         "tpm" => "transactions of all types per minute, intended rollbacks included (TPM)".to_owned(),
         "new_order.latency_ms_p90" => "p90 response time of New-Order (ms; closed loop: hides queueing)".to_owned(),
         "cpu_us_per_tx" => "server CPU per transaction (us)".to_owned(),
-        "seconds" => "time (s)".to_owned(),
+        "seconds" => "time of all operations (s)".to_owned(),
+        "geomean_seconds" => "geometric mean of the operations' times (s): each weighs the same".to_owned(),
         _ => match metric.strip_prefix("latency_ms_") {
             Some(quantile) => format!("{quantile} response time (ms; closed loop: hides queueing)"),
             None => metric.to_owned(),

@@ -1,6 +1,8 @@
 //! The file format of a stored run. What is written here is a promise: an older run can always be
 //! reported again. Names of fields are names in the files.
 
+pub mod pass;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -65,10 +67,17 @@ pub struct WorkloadRecord {
     pub name: String,
     /// Every option in force, defaults included.
     pub options: BTreeMap<String, serde_json::Value>,
+    /// A trial is one pass, however long it takes; the method's times are not for this workload.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub one_pass: bool,
     pub clients: u32,
     /// Clients at each value of the sweep, where they grow with what it varies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub clients_at: BTreeMap<u64, u32>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl WorkloadRecord {
@@ -77,6 +86,13 @@ impl WorkloadRecord {
         let swept = point.get("clients").map(|clients| *clients as u32);
         let grown = || point.values().find_map(|value| self.clients_at.get(value)).copied();
         swept.or_else(grown).unwrap_or(self.clients)
+    }
+}
+
+impl PlanRecord {
+    /// No trial has a time of its own: all are passes.
+    pub fn is_all_passes(&self) -> bool {
+        self.workloads.iter().all(|workload| workload.one_pass)
     }
 }
 
@@ -159,6 +175,9 @@ pub struct TrialRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     pub flags: Vec<String>,
+    /// What there is to say about a flag, where it does not speak for itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub remarks: BTreeMap<String, String>,
     /// UTC, RFC 3339.
     pub started_at: String,
     pub finished_at: String,

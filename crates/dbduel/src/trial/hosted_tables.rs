@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, ensure};
 use driver::{Admin, Dialect, Error};
-use load::{LOADER_VERSION, Loader, Table, Workload};
+use load::{LOADER_VERSION, Loader, Scratch, Table, Workload};
 use sha2::{Digest, Sha256};
 
 use super::dataset::{DATA_SEED, LOAD_SESSIONS};
@@ -35,6 +35,16 @@ pub fn freshen(
     let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
     let data = data_hash(workload, dialect);
     make_meta(&mut admin)?;
+    if let Some(scratch) = workload.scratch() {
+        let foreign = foreign_tables(&mut admin, &scratch)?;
+        ensure!(
+            hosted.overwrite || foreign.is_empty(),
+            "the target has tables that {} would drop, and that dbduel did not make: {}; name another database, or say `overwrite = true` beside `target` to lose what is in them",
+            scratch.title,
+            foreign.join(", ")
+        );
+        claim(&mut admin, &scratch)?;
+    }
     let known = known(&mut admin)?;
     let fresh = (data.clone(), state_of_this_process());
     if names.iter().all(|name| known.get(*name) == Some(&fresh)) {
@@ -64,6 +74,38 @@ pub fn spend(hosted: &Hosted, workload: &dyn Workload) -> Result<()> {
     let mut admin = hosted.session()?;
     let data = data_hash(workload, admin.dialect());
     workload.tables(admin.dialect()).iter().try_for_each(|table| record(&mut admin, &table.name, &data, NOT_FRESH))
+}
+
+/// Tables that somebody else made under names that clients will make and drop.
+pub fn foreign_tables(admin: &mut Admin, scratch: &Scratch) -> Result<Vec<String>> {
+    let is_claimed = known(admin)?.contains_key(&claim_of(scratch));
+    if is_claimed { Ok(Vec::new()) } else { scratch_tables(admin, scratch) }
+}
+
+/// Writes down that all tables of these names are dbduel's from now on: what a run leaves that is cut off
+/// is then its own.
+pub fn claim(admin: &mut Admin, scratch: &Scratch) -> Result<()> {
+    record(admin, &claim_of(scratch), "nothing", NOT_FRESH)
+}
+
+/// The row for all tables of a workload that makes them as it goes; no table has this name.
+fn claim_of(scratch: &Scratch) -> String {
+    format!("all of {}", scratch.title)
+}
+
+/// Those of the names that are there.
+pub fn scratch_tables(admin: &mut Admin, scratch: &Scratch) -> Result<Vec<String>> {
+    let sql = match admin.dialect() {
+        Dialect::MySql => "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()",
+        Dialect::Postgres => {
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = ANY (current_schemas(false))"
+        }
+        Dialect::Sqlite => "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')",
+    };
+    let names = admin.rows(sql)?.into_iter().filter_map(|row| row.into_iter().next().flatten());
+    let mut there: Vec<String> = names.filter(|name| (scratch.has)(&name.to_lowercase())).collect();
+    there.sort();
+    Ok(there)
 }
 
 /// Makes the table of tables, where it is missing.

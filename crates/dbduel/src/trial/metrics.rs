@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use load::{Histogram, KindTally, Tally, Workload};
 
+use super::pass;
 use crate::observe::Readings;
 
 /// A quantile is shown when at least this many transactions lie above it.
@@ -15,6 +16,9 @@ const QUANTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), 
 
 /// Named as in the JSON report.
 pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &dyn Workload) -> BTreeMap<String, f64> {
+    if workload.is_one_pass() {
+        return readings.values.clone().into_iter().chain(pass::metrics(&tally.programs, in_process)).collect();
+    }
     let seconds = tally.interval_ns as f64 / 1e9;
     let mut metrics: BTreeMap<String, f64> = readings.values.clone();
     let mut put = |name: &str, value: f64| metrics.insert(name.to_owned(), value);

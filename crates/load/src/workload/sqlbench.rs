@@ -7,14 +7,17 @@
 mod bench;
 mod ddl;
 mod fast;
+mod guess;
 mod limits;
 mod options;
 mod packing;
 mod programs;
+mod scratch;
 mod sequence;
 mod session;
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 
@@ -25,7 +28,7 @@ use self::session::Session;
 use crate::clock::monotonic_ns;
 use crate::pass::{Gauge, OperationTally, ProgramTally};
 use crate::recorder::Tally;
-use crate::workload::{ClientFuture, Fatal, OptionError, Options, Seat, Table, Workload, WorkloadKind};
+use crate::workload::{ClientFuture, Fatal, OptionError, Options, Scratch, Seat, Table, Workload, WorkloadKind};
 
 pub const SQL_BENCH: WorkloadKind = WorkloadKind {
     name: "sql-bench",
@@ -64,6 +67,18 @@ impl Workload for SqlBench {
         true
     }
 
+    fn parts(&self) -> Vec<&'static str> {
+        self.programs.iter().map(|program| program.name).collect()
+    }
+
+    fn pass_guess(&self) -> Option<Duration> {
+        Some(guess::pass(self))
+    }
+
+    fn scratch(&self) -> Option<Scratch> {
+        Some(Scratch { title: SQL_BENCH.name, has: scratch::has })
+    }
+
     fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
         let options = self.clone();
         Ok(Box::pin(async move { run(&options, &seat, connection) }))
@@ -85,7 +100,8 @@ fn run(options: &SqlBench, seat: &Seat, connection: AnyConnection) -> Result<(),
     let mut session = Session::new(connection);
     let begun_ns = monotonic_ns();
     let mut programs = Vec::new();
-    for program in &options.programs {
+    for (part, program) in options.programs.iter().enumerate() {
+        seat.timeline.part.store(part, Ordering::Relaxed);
         programs.push(run_program(options, program, &mut session, seat.gauge.as_ref())?);
     }
     seat.timeline.ended.fetch_add(1, Ordering::Relaxed);

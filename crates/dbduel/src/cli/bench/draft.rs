@@ -154,6 +154,30 @@ impl Draft {
         Ok((named.map(find_workload).transpose()?, ending))
     }
 
+    /// Options of a load that goes on for a time mean nothing to one that runs once through.
+    fn refuse_for_a_pass(&self, workload: &WorkloadKind, compat: Option<Compat>) -> Result<(), String> {
+        let given = [
+            ("clients", self.clients.is_some_and(|clients| clients != 1)),
+            ("duration", self.duration.is_some()),
+            ("events", self.events.is_some()),
+            ("rate", self.rate.is_some()),
+            ("warmup", self.warmup.is_some_and(|time| !time.is_zero())),
+            ("report-interval", self.report_interval.is_some()),
+            ("checkpoints", !self.checkpoints.is_empty()),
+            ("percentiles", self.percentiles.is_some()),
+            ("histogram", self.histogram),
+            ("compat", compat.is_some()),
+            ("format", !matches!(self.format, None | Some(Format::Text | Format::Json))),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((name, _)) => Err(format!(
+                "--{name}: {} runs once through, by one client, and is told operation by operation; leave it out",
+                workload.name
+            )),
+            None => Ok(()),
+        }
+    }
+
     fn request(
         mut self,
         action: Action,
@@ -168,8 +192,12 @@ impl Draft {
             Some(Compat::Classic) => Format::Classic,
         });
         let classic_form = sysbench_form && compat == Some(Compat::Classic);
-        let limits = limits(self.duration, self.events, classic_form);
-        if limits == (None, None) && action == Action::Bench {
+        let one_pass = is_one_pass(workload);
+        if one_pass {
+            self.refuse_for_a_pass(workload, compat)?;
+        }
+        let limits = if one_pass { (None, None) } else { limits(self.duration, self.events, classic_form) };
+        if limits == (None, None) && !one_pass && action == Action::Bench {
             self.note("neither time nor events are limited: the run ends with Ctrl-C");
         }
         let percentiles = self.percentiles.take().unwrap_or_else(|| match format {
@@ -208,6 +236,12 @@ impl Draft {
             notes: self.notes,
         })
     }
+}
+
+/// Whether the workload runs once through, which none of its options changes.
+fn is_one_pass(kind: &WorkloadKind) -> bool {
+    let defaults = Options::new(kind.options, &BTreeMap::new()).and_then(|options| (kind.build)(&options));
+    defaults.is_ok_and(|workload| workload.is_one_pass())
 }
 
 fn config_file(word: &Word) -> Option<&Given> {

@@ -26,6 +26,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
         let mut admin = job.session()?;
         job.expect_tables(&mut admin)?;
         job.recognise(&mut admin)?;
+        job.claim_scratch(&mut admin)?;
         for sql in job.workload.before_run(job.target.dialect) {
             admin.run(&sql).with_context(|| format!("cannot run {sql}"))?;
         }

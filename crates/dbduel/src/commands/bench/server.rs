@@ -4,12 +4,13 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use driver::{Admin, Dialect, Endpoint, Error, Login};
-use load::OptionValue;
+use load::{OptionValue, Scratch};
 
 use super::Job;
 use crate::cli::bench::Request;
+use crate::trial::hosted_tables;
 
 /// No statement of a load or a check may take longer.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
@@ -94,6 +95,32 @@ impl Job {
                 self.prepare_line()
             )),
         }
+    }
+
+    /// Sees to it that no table is dropped under way that was somebody else's.
+    pub fn claim_scratch(&self, admin: &mut Admin) -> Result<()> {
+        let Some(scratch) = self.workload.scratch() else { return Ok(()) };
+        hosted_tables::make_meta(admin)?;
+        let foreign = hosted_tables::foreign_tables(admin, &scratch)?;
+        ensure!(foreign.is_empty(), self.not_ours(&scratch, &foreign));
+        hosted_tables::claim(admin, &scratch)
+    }
+
+    /// What runs left that were cut off.
+    pub fn left_over(&self, admin: &mut Admin, scratch: &Scratch) -> Result<Vec<String>> {
+        hosted_tables::make_meta(admin)?;
+        let foreign = hosted_tables::foreign_tables(admin, scratch)?;
+        ensure!(foreign.is_empty(), self.not_ours(scratch, &foreign));
+        hosted_tables::scratch_tables(admin, scratch)
+    }
+
+    fn not_ours(&self, scratch: &Scratch, foreign: &[String]) -> String {
+        format!(
+            "{} has tables that {} would drop, and that dbduel did not make: {}\n  next: name another database, or drop them yourself",
+            self.request.target,
+            scratch.title,
+            listed(foreign)
+        )
     }
 
     pub fn prepare_line(&self) -> String {

@@ -24,6 +24,11 @@ pub fn prepare(job: &Job) -> Result<u8, Failure> {
             admin
         }
     };
+    if job.workload.scratch().is_some() {
+        let name = job.request.workload.name;
+        say(&format!("nothing to prepare: {name} makes its tables as it goes, and drops them\n"))?;
+        return Ok(exit::DONE);
+    }
     let (there, _) = job.tables(&mut admin)?;
     if !there.is_empty() {
         let is = if there.len() == 1 { "a table is" } else { "tables are" };
@@ -52,6 +57,10 @@ pub fn prepare(job: &Job) -> Result<u8, Failure> {
 
 pub fn check(job: &Job) -> Result<u8, Failure> {
     let mut admin = job.session()?;
+    if job.workload.scratch().is_some() {
+        say(&format!("nothing to check: {} looks at answers as it runs\n", job.request.workload.name))?;
+        return Ok(exit::DONE);
+    }
     job.expect_tables(&mut admin)?;
     job.recognise(&mut admin)?;
     let violations = job.workload.check(&mut admin, None).context("cannot check the data")?;
@@ -65,7 +74,10 @@ pub fn check(job: &Job) -> Result<u8, Failure> {
 
 pub fn cleanup(job: &Job) -> Result<u8, Failure> {
     let mut admin = job.session()?;
-    let (there, _) = job.tables(&mut admin)?;
+    let there = match job.workload.scratch() {
+        Some(scratch) => job.left_over(&mut admin, &scratch)?,
+        None => job.tables(&mut admin)?.0,
+    };
     for table in &there {
         admin.run(&format!("DROP TABLE {table}")).with_context(|| format!("cannot drop {table}"))?;
     }

@@ -173,9 +173,12 @@ fn about(request: &Request) -> Vec<String> {
 /// Everything dbduel's own text and JSON say.
 pub fn report(request: &Request, workload: &dyn Workload, tally: &Tally, embedded: bool) -> BenchReport {
     let mut metrics = trial::metrics(tally, &Readings::default(), embedded, workload);
-    // The percentiles that were asked for are told, and no others.
-    metrics.retain(|name, _| !name.starts_with("latency_ms_") && !name.starts_with("service_ms_"));
-    metrics.extend(more_metrics(tally));
+    if !workload.is_one_pass() {
+        // The percentiles that were asked for are told, and no others.
+        metrics.retain(|name, _| !name.starts_with("latency_ms_") && !name.starts_with("service_ms_"));
+        metrics.extend(more_metrics(tally));
+    }
+    let remarks = trial::remarks(&tally.programs);
     let in_force = Options::new(request.workload.options, &request.workload_options).ok();
     let option = |name: &str| {
         let found = in_force.as_ref()?.iter().find(|(known, _)| *known == name)?.1;
@@ -194,7 +197,9 @@ pub fn report(request: &Request, workload: &dyn Workload, tally: &Tally, embedde
         clients: request.clients,
         rate: request.rate,
         measured_s: tally.interval_ns as f64 / 1e9,
-        flags: flags(tally, embedded),
+        flags: flags(tally, embedded).into_iter().chain(remarks.keys().cloned()).collect(),
+        remarks,
+        programs: tally.programs.clone(),
         metrics,
         response: times(&tally.response, &request.percentiles),
         service: times(&tally.service, &request.percentiles),

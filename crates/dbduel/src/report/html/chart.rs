@@ -5,7 +5,7 @@
 
 use minijinja::{Value, context};
 
-use crate::analysis::{Cell, Comparison, Duel, WorkloadConclusions};
+use crate::analysis::{Cell, Comparison, Duel, Part, WorkloadConclusions};
 use crate::report::{Evidence, wording};
 use crate::store::format::{ContenderRecord, PlanRecord, Point, point_text};
 
@@ -179,6 +179,35 @@ fn forest_row(row: &Comparison, y: f64, x: &Scale) -> Value {
         thin_low => place(row.unadjusted.map(|bounds| bounds.0)), thin_high => place(row.unadjusted.map(|bounds| bounds.1)),
         numbers => wording::ratio_only(row), title => format!("{}, {}", wording::ratio_with_interval(row), wording::blocks(row)),
     }
+}
+
+/// A bar for the ratio of each operation, those that take longest first.
+pub fn bars(parts: &[Part]) -> Option<Value> {
+    const ROW: f64 = 20.0;
+    const PAPER: f64 = 900.0;
+    const LABELS: f64 = 270.0;
+    const NUMBERS: f64 = 750.0;
+    let mut parts: Vec<&Part> = parts.iter().filter(|part| part.comparison.ratio.is_some()).collect();
+    parts.sort_by(|a, b| {
+        b.comparison.baseline_value.unwrap_or(0.0).total_cmp(&a.comparison.baseline_value.unwrap_or(0.0))
+    });
+    let x = ratio_scale(parts.iter().flat_map(|part| reach(&part.comparison)), LABELS, NUMBERS)?;
+    let bottom = TOP + ROW * parts.len() as f64;
+    let bar = |(index, part): (usize, &&Part)| {
+        let row = &part.comparison;
+        let end = row.ratio.map_or(x.place(1.0), |ratio| x.place(ratio));
+        let place = |value: Option<f64>| value.map(|value| x.place(value));
+        context! {
+            label => part.name, class => row.word.as_str().replace(' ', "-"), y => TOP + ROW * (index as f64 + 0.5),
+            x => end.min(x.place(1.0)), width => (end - x.place(1.0)).abs(), low => place(row.low), high => place(row.high),
+            numbers => wording::ratio_only(row), title => wording::ratio_with_interval(row),
+        }
+    };
+    Some(context! {
+        width => PAPER, height => bottom + 46.0, left => LABELS, right => NUMBERS, top => TOP, bottom, one => x.place(1.0),
+        x_ticks => ratio_ticks(&x), bars => parts.iter().enumerate().map(bar).collect::<Vec<Value>>(),
+        x_title => "ratio (right of 1: candidate better)",
+    })
 }
 
 /// The ratio in each block: every point as a small dot, the whole sweep as a large one.

@@ -1,0 +1,202 @@
+//! What a pass over operations means: the same work is compared, and what is not is named.
+//!
+//! A contender that lacks an operation, or answers it wrongly, has done less work: the total that words come
+//! from is that of the operations which every contender has done rightly in every trial. Programs share the
+//! error of 5 % as the points of a sweep do, and so do operations, up to twenty of them. More are screened: a
+//! row has a word where its own interval says so and the false discovery rate of all rows stays below 5 %.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::comparison::Scope;
+use super::{Caveat, Comparison, Word, candidates};
+use crate::store::format::pass::{
+    ESTIMATED, ESTIMATED_PROGRAM, GAP, PARTIAL, SECONDS, SHORT, WRONG, flagged, operation_metric, operation_of,
+    program_metric, program_of,
+};
+use crate::store::format::{PlanRecord, Point, Status, TrialRecord};
+
+/// All operations that a contender did, also those that others did not.
+pub const COLLECTED_SECONDS: &str = "collected_seconds";
+/// The geometric mean of the operations that words come from: each weighs the same, however long it takes.
+pub const GEOMEAN_SECONDS: &str = "geomean_seconds";
+
+/// Longer lists are screened.
+const WITH_JOINT_ERROR_MAX: usize = 20;
+
+/// A candidate against the baseline, part by part.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parts {
+    pub programs: Vec<Part>,
+    pub operations: Vec<Part>,
+    pub left_out: Vec<LeftOut>,
+    /// Operations in the total that words come from.
+    pub in_total: usize,
+    /// Whether operations are too many for an error that they share.
+    pub screened: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    pub name: String,
+    pub comparison: Comparison,
+    /// Of the sum of all rows, of baseline and candidate.
+    pub shares: [Option<f64>; 2],
+    /// `estimated`, `short`.
+    pub marks: Vec<&'static str>,
+}
+
+/// A program or an operation that one of the two did not do, or not rightly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    pub name: String,
+    pub contender: String,
+    /// `gap`, `wrong`, `partial`.
+    pub kind: &'static str,
+    pub why: String,
+}
+
+/// The trials with the total of what all contenders have done as their `seconds`.
+pub fn aligned<'a>(plan: &PlanRecord, trials: &'a [TrialRecord]) -> Cow<'a, [TrialRecord]> {
+    let passes = plan.workloads.iter().filter(|workload| workload.one_pass);
+    let common: BTreeMap<&str, BTreeSet<&str>> = passes
+        .map(|workload| {
+            let all = trials.iter().filter(|trial| trial.workload == workload.label);
+            (workload.label.as_str(), in_all(all, operations))
+        })
+        .collect();
+    if common.is_empty() {
+        return Cow::Borrowed(trials);
+    }
+    let with_total = |trial: &TrialRecord| match common.get(trial.workload.as_str()) {
+        Some(common) => total(trial, common),
+        None => trial.clone(),
+    };
+    Cow::Owned(trials.iter().map(with_total).collect())
+}
+
+fn total(trial: &TrialRecord, common: &BTreeSet<&str>) -> TrialRecord {
+    let mut trial = trial.clone();
+    let metrics = &mut trial.metrics;
+    let times: Vec<f64> =
+        common.iter().filter_map(|name| metrics.get(&operation_metric(name, SECONDS)).copied()).collect();
+    if let Some(all) = metrics.get(SECONDS).copied() {
+        metrics.insert(COLLECTED_SECONDS.to_owned(), all);
+        metrics.insert(SECONDS.to_owned(), times.iter().sum());
+    }
+    let logarithms: Vec<f64> = times.iter().filter(|time| **time > 0.0).map(|time| time.ln()).collect();
+    if let Some(mean) = stats::mean(&logarithms) {
+        metrics.insert(GEOMEAN_SECONDS.to_owned(), mean.exp());
+    }
+    trial
+}
+
+/// What each of the trials has that is ok.
+fn in_all<'a>(
+    trials: impl Iterator<Item = &'a TrialRecord>,
+    of_trial: impl Fn(&'a TrialRecord) -> BTreeSet<&'a str>,
+) -> BTreeSet<&'a str> {
+    let each = trials.filter(|trial| trial.status == Status::Ok).map(of_trial);
+    each.reduce(|some, others| some.intersection(&others).copied().collect()).unwrap_or_default()
+}
+
+/// The operations that a trial did rightly, and all of.
+fn operations(trial: &TrialRecord) -> BTreeSet<&str> {
+    let done = trial.metrics.keys().filter_map(|metric| operation_of(metric));
+    done.filter(|name| !has(trial, GAP, name) && !has(trial, WRONG, name)).collect()
+}
+
+/// The programs that a trial did rightly, and all of.
+fn programs(trial: &TrialRecord) -> BTreeSet<&str> {
+    let done = trial.metrics.keys().filter_map(|metric| program_of(metric));
+    done.filter(|name| !has(trial, PARTIAL, name)).collect()
+}
+
+fn has(trial: &TrialRecord, kind: &str, name: &str) -> bool {
+    trial.flags.iter().any(|flag| flagged(flag, kind) == Some(name))
+}
+
+/// Compares programs and operations; none where the workload is no pass.
+pub fn parts(scope: &Scope, points: &[Point]) -> Option<Parts> {
+    let [point] = points else { return None };
+    let is_pass = scope.plan.workloads.iter().any(|workload| workload.label == scope.workload && workload.one_pass);
+    if !is_pass {
+        return None;
+    }
+    let ours = |trial: &&TrialRecord| {
+        trial.workload == scope.workload
+            && (trial.contender == scope.plan.baseline || trial.contender == scope.candidate)
+    };
+    let trials: Vec<&TrialRecord> = scope.records.trials().iter().filter(ours).collect();
+    let everyone = scope.records.trials().iter().filter(|trial| trial.workload == scope.workload);
+    let in_total = in_all(everyone, operations).len();
+    let common_programs = in_all(trials.iter().copied(), programs);
+    let common = in_all(trials.iter().copied(), operations);
+    let screened = common.len() > WITH_JOINT_ERROR_MAX;
+    let (programs_share, operations_share) = (common_programs.len(), if screened { 1 } else { common.len() });
+    let part = |name: &str, metric: String, share: usize, kinds: &[(&str, &'static str)]| {
+        let comparison = Comparison { point: None, ..scope.compare(&metric, points, Some(point), share) };
+        let marked = |(kind, _): &&(&str, &'static str)| trials.iter().any(|trial| has(trial, kind, name));
+        let marks = kinds.iter().filter(marked).map(|(_, mark)| *mark).collect();
+        Part { name: name.to_owned(), comparison, shares: [None; 2], marks }
+    };
+    let of_program =
+        |name: &&str| part(name, program_metric(name), programs_share, &[(ESTIMATED_PROGRAM, "estimated")]);
+    let of_operation = |name: &&str| {
+        part(name, operation_metric(name, SECONDS), operations_share, &[(ESTIMATED, "estimated"), (SHORT, "short")])
+    };
+    let mut operations: Vec<Part> = common.iter().map(of_operation).collect();
+    let mut programs: Vec<Part> = common_programs.iter().map(of_program).collect();
+    share_out(&mut programs);
+    share_out(&mut operations);
+    if screened {
+        screen(&mut operations, (1.0 - scope.plan.method.confidence) / candidates(scope.plan).count().max(1) as f64);
+    }
+    Some(Parts { programs, operations, left_out: left_out(&trials), in_total, screened })
+}
+
+/// What each row is of the sum of all.
+fn share_out(parts: &mut [Part]) {
+    let values = |part: &Part| [part.comparison.baseline_value, part.comparison.candidate_value];
+    let sum = |side: usize| parts.iter().filter_map(|part| values(part)[side]).sum::<f64>();
+    let sums = [sum(0), sum(1)];
+    for part in parts {
+        let of = values(part);
+        part.shares = [0, 1].map(|side| of[side].filter(|_| sums[side] > 0.0).map(|value| value / sums[side]));
+    }
+}
+
+/// Takes the words back that may be chance among so many rows.
+fn screen(operations: &mut [Part], rate: f64) {
+    // A row without a p is no discovery, and counts among those that were looked at.
+    let p_values: Vec<f64> = operations.iter().map(|part| part.comparison.sign_flip_p.unwrap_or(1.0)).collect();
+    for (part, is_discovery) in operations.iter_mut().zip(stats::screening(&p_values, rate)) {
+        let comparison = &mut part.comparison;
+        if matches!(comparison.word, Word::Faster | Word::Slower) && !is_discovery {
+            comparison.word = Word::Inconclusive;
+        }
+        comparison.caveats.push(Caveat::Screening);
+        comparison.caveats.sort();
+    }
+}
+
+/// What was flagged as missing or wrong in any of the trials, once per contender.
+fn left_out(trials: &[&TrialRecord]) -> Vec<LeftOut> {
+    let mut seen: BTreeMap<(&str, &'static str, &str), &str> = BTreeMap::new();
+    for trial in trials {
+        for flag in &trial.flags {
+            for kind in [GAP, WRONG, PARTIAL] {
+                let Some(name) = flagged(flag, kind) else { continue };
+                let why = trial.remarks.get(flag).map_or("", String::as_str);
+                seen.entry((&trial.contender, kind, name)).or_insert(why);
+            }
+        }
+    }
+    let told = seen.into_iter().map(|((contender, kind, name), why)| LeftOut {
+        name: name.to_owned(),
+        contender: contender.to_owned(),
+        kind,
+        why: why.to_owned(),
+    });
+    told.collect()
+}

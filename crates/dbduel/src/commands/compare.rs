@@ -1,0 +1,72 @@
+//! `dbduel compare`: stored runs, and files of the classic sql-bench, side by side.
+
+use std::path::Path;
+
+use anyhow::{Result, anyhow, ensure};
+
+use super::{Failure, say};
+use crate::cli::{CompareArgs, TableArgs, exit};
+use crate::report::sqlbench::{self, Column, Layout};
+use crate::report::{Evidence, compare as told};
+use crate::store::RunDir;
+
+/// One thing to compare.
+enum Given {
+    Run(Box<Evidence>),
+    File(Column),
+}
+
+pub fn compare(args: &CompareArgs) -> Result<u8, Failure> {
+    let given = args.results.iter().map(|name| open(&args.runs, name)).collect::<Result<Vec<Given>>>()?;
+    let text = match given.as_slice() {
+        [Given::Run(first), Given::Run(second)] if !all_passes(&[first, second]) => {
+            told::runs([&args.results[0], &args.results[1]], [first, second])
+        }
+        given => {
+            let columns = columns(&args.results, given)?;
+            told::columns(&columns, &layout(&args.table))
+        }
+    };
+    say(&text)?;
+    Ok(exit::DONE)
+}
+
+pub fn layout(args: &TableArgs) -> Layout {
+    let TableArgs { relative, verbose, skip_count, no_bars } = *args;
+    Layout { relative, verbose, skip_count, no_bars }
+}
+
+/// A file of that name, or else a run.
+fn open(runs: &Path, name: &str) -> Result<Given> {
+    let path = Path::new(name);
+    if path.is_file() {
+        return Ok(Given::File(sqlbench::read_log(path)?));
+    }
+    let run = RunDir::open(runs, name)
+        .map_err(|error| anyhow!("{error:#}\n  nor is there a file {name} that the classic sql-bench wrote"))?;
+    Ok(Given::Run(Box::new(Evidence::gather(&run)?)))
+}
+
+fn all_passes(runs: &[&Evidence]) -> bool {
+    runs.iter().all(|run| run.plan.is_all_passes())
+}
+
+/// Everything as columns of sql-bench; what has none is named.
+fn columns(names: &[String], given: &[Given]) -> Result<Vec<Column>> {
+    let mut columns = Vec::new();
+    for (name, given) in names.iter().zip(given) {
+        match given {
+            Given::File(column) => columns.push(column.clone()),
+            Given::Run(evidence) => {
+                let own = sqlbench::columns(evidence);
+                ensure!(
+                    !own.is_empty(),
+                    "{name} has no trial of sql-bench; more than two results, or a RUN file, can be compared by that workload only"
+                );
+                columns.extend(own);
+            }
+        }
+    }
+    sqlbench::expect_to_fit(&columns)?;
+    Ok(columns)
+}

@@ -1,0 +1,125 @@
+//! Results that were not measured together, side by side.
+//!
+//! They have no pairs, so that nothing can be said about chance: there are ratios, and never a word.
+
+use std::collections::BTreeSet;
+
+use comfy_table::{CellAlignment, Table};
+
+use super::sqlbench::{self, Column, Layout};
+use super::{Evidence, wording};
+use crate::analysis::{Caveat, Cell, WorkloadConclusions, less_is_better};
+use crate::store::format::{Point, point_text};
+
+/// One rule under the header and nothing else.
+const TABLE_STYLE: &str = "     ──            ";
+const UNPAIRED: &str = "These results were measured at different times, perhaps on different hosts: nothing separates a difference \
+                        of the servers\nfrom one of the circumstances. So there are ratios, and no word.";
+
+/// Two stored runs, each under the name it was asked for by. The first one is the baseline.
+pub fn runs(names: [&str; 2], evidence: [&Evidence; 2]) -> String {
+    let mut lines = title(names.as_slice());
+    for (name, one) in names.iter().zip(evidence) {
+        let host = &one.run.host;
+        lines
+            .push(format!("{name}: {}, {}, {} cores, {}", one.run.started_at, host.cpu_model, host.cores, host.kernel));
+    }
+    let mut shared = false;
+    for first in &evidence[0].conclusions.workloads {
+        let same = |other: &&WorkloadConclusions| other.workload == first.workload && other.metric == first.metric;
+        let Some(second) = evidence[1].conclusions.workloads.iter().find(same) else { continue };
+        shared = true;
+        lines.push(String::new());
+        lines.push(format!("{}: {}", first.workload, wording::metric_title(&first.metric)));
+        lines.push(workload_table(names, [first, second]));
+    }
+    if !shared {
+        lines.push("\nThese runs share no workload, so nothing of them can be compared.".to_owned());
+    }
+    lines.join("\n") + "\n"
+}
+
+fn title(names: &[&str]) -> Vec<String> {
+    vec![format!("{} ({})", names.join(" beside "), Caveat::Unpaired.as_str()), UNPAIRED.to_owned(), String::new()]
+}
+
+/// A row for each contender at each point of either run.
+fn workload_table(names: [&str; 2], workloads: [&WorkloadConclusions; 2]) -> String {
+    let metric = &workloads[0].metric;
+    let unit = wording::unit(metric);
+    let places: BTreeSet<(&Point, &str)> = workloads
+        .iter()
+        .flat_map(|workload| &workload.cells)
+        .map(|cell| (&cell.point, cell.contender.as_str()))
+        .collect();
+    let mut table = Table::new();
+    table.load_preset(TABLE_STYLE);
+    table.set_header(["point", "contender", &format!("{} {unit}", names[0]), &format!("{} {unit}", names[1]), "ratio"]);
+    for (point, contender) in places {
+        let mean = |workload: &WorkloadConclusions| {
+            let ours = |cell: &&Cell| &cell.point == point && cell.contender == contender;
+            workload.cells.iter().find(ours)?.metrics.get(metric).map(|summary| summary.mean)
+        };
+        let values = workloads.map(mean);
+        table.add_row([
+            point_text(point),
+            contender.to_owned(),
+            wording::optional_number(values[0]),
+            wording::optional_number(values[1]),
+            ratio(metric, values),
+        ]);
+    }
+    table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+/// Above 1 the second is better.
+fn ratio(metric: &str, values: [Option<f64>; 2]) -> String {
+    match values {
+        [Some(first), Some(second)] if first > 0.0 && second > 0.0 => {
+            let ratio = if less_is_better(metric) { first / second } else { second / first };
+            format!("{ratio:.2}x")
+        }
+        _ => "-".to_owned(),
+    }
+}
+
+/// Columns of sql-bench from anywhere, as its table and the ratios of their totals.
+pub fn columns(columns: &[Column], layout: &Layout) -> String {
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    title(&names).join("\n") + "\n" + &sqlbench::render(columns, layout) + "\n" + &totals(columns).join("\n") + "\n"
+}
+
+/// The work that all have done is compared, and the rest is named.
+fn totals(columns: &[Column]) -> Vec<String> {
+    let common = sqlbench::common_operations(columns);
+    let Some((first, others)) = columns.split_first() else { return Vec::new() };
+    let mut lines = vec![format!(
+        "Totals of the {} operations that all columns have, with one count and right answers; above 1 is better:",
+        common.len()
+    )];
+    let total = |column: &Column| sqlbench::total_of(column, &common);
+    for column in others {
+        let ratio = ratio("seconds", [Some(total(first)), Some(total(column))]);
+        lines.push(format!(
+            "  {} against {}: {ratio} ({:.2} s, {:.2} s)",
+            column.name,
+            first.name,
+            total(column),
+            total(first)
+        ));
+    }
+    for column in columns {
+        let left: Vec<&str> =
+            column.operations.keys().map(String::as_str).filter(|name| !common.contains(name)).collect();
+        if !left.is_empty() {
+            lines.push(format!(
+                "  not compared of {} ({:.2} s in all): {}",
+                column.name,
+                sqlbench::total_s(column),
+                left.join(", ")
+            ));
+        }
+    }
+    lines
+}

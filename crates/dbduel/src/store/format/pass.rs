@@ -1,0 +1,63 @@
+//! How a pass over operations stands in a record: the names of its metrics and flags.
+//!
+//! A flag is `KIND:NAME`, where KIND says what is the matter with an operation (or, for `partial` and
+//! `estimated_program`, with a program); the record's remark of that flag is the reason.
+
+/// All operations that have a time.
+pub const SECONDS: &str = "seconds";
+
+/// The server would not run it, or it was not reached: no time, no count.
+pub const GAP: &str = "gap";
+/// It was answered wrongly: its time is told, and compared with nothing.
+pub const WRONG: &str = "wrong";
+/// The time limit ended it: time and count are scaled up.
+pub const ESTIMATED: &str = "estimated";
+/// A program of which an operation was estimated.
+pub const ESTIMATED_PROGRAM: &str = "estimated_program";
+/// Too short to be timed well, and not to be repeated because it changes data.
+pub const SHORT: &str = "short";
+/// A program of which an operation is missing or wrong, so that its time is that of less work.
+pub const PARTIAL: &str = "partial";
+
+pub fn flag(kind: &str, name: &str) -> String {
+    format!("{kind}:{name}")
+}
+
+/// The name behind a flag of this kind.
+pub fn flagged<'a>(flag: &'a str, kind: &str) -> Option<&'a str> {
+    flag.strip_prefix(kind)?.strip_prefix(':')
+}
+
+/// `op.create+drop.seconds`; `what` is `seconds`, `count`, `executed`, `server_cpu_s` or `client_cpu_s`.
+pub fn operation_metric(operation: &str, what: &str) -> String {
+    format!("op.{operation}.{what}")
+}
+
+pub fn program_metric(program: &str) -> String {
+    format!("program.{program}.{SECONDS}")
+}
+
+/// The operation whose time this metric is.
+pub fn operation_of(metric: &str) -> Option<&str> {
+    metric.strip_prefix("op.")?.strip_suffix(SECONDS)?.strip_suffix('.')
+}
+
+/// The program whose time this metric is.
+pub fn program_of(metric: &str) -> Option<&str> {
+    metric.strip_prefix("program.")?.strip_suffix(SECONDS)?.strip_suffix('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_can_be_read_back() {
+        assert_eq!(operation_of(&operation_metric("create+drop", SECONDS)), Some("create+drop"));
+        assert_eq!(operation_of(&operation_metric("count", "count")), None);
+        assert_eq!(program_of(&program_metric("alter-table")), Some("alter-table"));
+        assert_eq!((operation_of(SECONDS), program_of(SECONDS)), (None, None));
+        assert_eq!(flagged(&flag(WRONG, "count"), WRONG), Some("count"));
+        assert_eq!((flagged("steal", WRONG), flagged("wrong", WRONG)), (None, None));
+    }
+}

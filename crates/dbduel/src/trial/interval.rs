@@ -1,0 +1,29 @@
+//! What part of a load is measured: a time, behind another one to warm up, or the whole of it.
+
+use std::time::Duration;
+
+use load::{Failure, Live, Load, Workload};
+
+use crate::experiment::Method;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interval {
+    /// Without one the clients start where the measured interval does.
+    pub warmup: Option<Duration>,
+    /// None: until the clients are done.
+    pub measured: Option<Duration>,
+}
+
+impl Interval {
+    /// As the method says; a pass has no part that is not measured.
+    pub fn of(workload: &dyn Workload, method: &Method) -> Interval {
+        match workload.is_one_pass() {
+            true => Interval { warmup: None, measured: None },
+            false => Interval { warmup: Some(method.warmup), measured: Some(method.duration) },
+        }
+    }
+
+    pub(super) fn warm_up(&self, load: &mut Load, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
+        self.warmup.map_or(Ok(()), |time| load.warm_up(time, live))
+    }
+}
