@@ -246,9 +246,10 @@ fn fast_packs_rows_and_commits_a_loop_of_changes_once() {
     assert_eq!(counts("insert_key"), [(100, 2)]);
     assert_eq!(counts("update_with_key"), [(3000, 3001)]);
     assert_eq!(counts("multiple_value_insert"), [(1000, 2)]);
-    // What has to fail, or is a single statement, is left to itself.
+    // What has to fail, or changes many rows a statement, is left to itself.
     assert_eq!(counts("insert_duplicates"), [(1000, 1000)]);
     assert_eq!(counts("insert_select_1_key"), [(1, 1)]);
+    assert_eq!(counts("update_of_key_big"), [(13, 14)]);
 }
 
 #[test]

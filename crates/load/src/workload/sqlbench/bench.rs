@@ -56,7 +56,8 @@ impl Operation {
         Operation { from: Some(mark), ..self }
     }
 
-    /// Many small changes of `table`, which `fast` puts together.
+    /// Changes of single rows of `table`, which `fast` puts together. Those of ranges are left alone: InnoDB takes
+    /// ten times as long over `update_of_key_big` when all of its statements share a transaction.
     pub fn batched(self, table: &'static str) -> Operation {
         Operation { batched: Some(table), ..self }
     }

@@ -15,13 +15,13 @@ pub fn run(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
     let found = |value: u64| {
         if value < SEARCHED { rows / SEARCHED + u64::from(value < rows % SEARCHED) } else { 0 }
     };
-    let update = Operation::changes("update_of_primary_key_many_keys", 2 * SEARCHED, 2 * SEARCHED).batched("bench1");
+    let update = Operation::changes("update_of_primary_key_many_keys", 2 * SEARCHED, 2 * SEARCHED);
     bench.time(update, |session, value| {
         session.run_to_change(found(value), format_args!("update bench1 set field5=1 where field_search={value}"))
     })?;
     // The suite does not start its clock again between these two.
     let mark = bench.mark();
-    let delete = Operation::changes("delete_big_many_keys", SEARCHED, SEARCHED).batched("bench1").from(mark);
+    let delete = Operation::changes("delete_big_many_keys", SEARCHED, SEARCHED).from(mark);
     bench.time(delete, |session, value| {
         session.run_to_change(found(value), format_args!("delete from bench1 where field_search={value}"))
     })?;

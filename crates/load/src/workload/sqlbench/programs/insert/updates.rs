@@ -56,7 +56,7 @@ fn update_of_key_big(bench: &mut Bench, scale: Scale) -> Result<(), Stop> {
     };
     // The suite does not count the query that holds what is left to its number.
     let turns = ranges + 4;
-    bench.time(Operation::changes("update_of_key_big", turns - 1, turns).batched("bench1"), |session, turn| {
+    bench.time(Operation::changes("update_of_key_big", turns - 1, turns), |session, turn| {
         let negate = "update bench1 set id3=0-id3 where id3>=";
         let to = turn * width;
         match turn.checked_sub(ranges) {
