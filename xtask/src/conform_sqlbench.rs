@@ -227,10 +227,11 @@ mod tests {
         let names: std::collections::BTreeSet<_> = SHARED.iter().map(|(_, name, _, _)| *name).collect();
         for name in names {
             let parts = || SHARED.iter().filter(|(_, of, _, _)| *of == name);
-            let sum = |pick: &dyn Fn(&(&str, &str, [u64; 2], [u64; 2])) -> u64| parts().map(pick).sum::<u64>();
+            let full = |at: usize| parts().map(|part| part.2[at]).sum::<u64>();
+            let small = |at: usize| parts().map(|part| part.3[at]).sum::<u64>();
             let whole = expected(name).unwrap();
-            assert_eq!((sum(&|p| p.2[0]), sum(&|p| p.2[1])), (whole.full.reported, whole.full.executed), "{name}");
-            assert_eq!((sum(&|p| p.3[0]), sum(&|p| p.3[1])), (whole.small.reported, whole.small.executed), "{name}");
+            assert_eq!((full(0), full(1)), (whole.full.reported, whole.full.executed), "{name}");
+            assert_eq!((small(0), small(1)), (whole.small.reported, whole.small.executed), "{name}");
         }
     }
 }

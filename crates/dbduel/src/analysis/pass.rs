@@ -118,41 +118,56 @@ fn has(trial: &TrialRecord, kind: &str, name: &str) -> bool {
 
 /// Compares programs and operations; none where the workload is no pass.
 pub fn parts(scope: &Scope, points: &[Point]) -> Option<Parts> {
-    let [point] = points else { return None };
     let is_pass = scope.plan.workloads.iter().any(|workload| workload.label == scope.workload && workload.one_pass);
-    if !is_pass {
-        return None;
-    }
-    let ours = |trial: &&TrialRecord| {
-        trial.workload == scope.workload
-            && (trial.contender == scope.plan.baseline || trial.contender == scope.candidate)
-    };
-    let trials: Vec<&TrialRecord> = scope.records.trials().iter().filter(ours).collect();
+    let (true, [point]) = (is_pass, points) else { return None };
     let everyone = scope.records.trials().iter().filter(|trial| trial.workload == scope.workload);
-    let in_total = in_all(everyone, operations).len();
-    let common_programs = in_all(trials.iter().copied(), programs);
-    let common = in_all(trials.iter().copied(), operations);
-    let screened = common.len() > WITH_JOINT_ERROR_MAX;
-    let (programs_share, operations_share) = (common_programs.len(), if screened { 1 } else { common.len() });
-    let part = |name: &str, metric: String, share: usize, kinds: &[(&str, &'static str)]| {
-        let comparison = Comparison { point: None, ..scope.compare(&metric, points, Some(point), share) };
-        let marked = |(kind, _): &&(&str, &'static str)| trials.iter().any(|trial| has(trial, kind, name));
-        let marks = kinds.iter().filter(marked).map(|(_, mark)| *mark).collect();
-        Part { name: name.to_owned(), comparison, shares: [None; 2], marks }
-    };
-    let of_program =
-        |name: &&str| part(name, program_metric(name), programs_share, &[(ESTIMATED_PROGRAM, "estimated")]);
-    let of_operation = |name: &&str| {
-        part(name, operation_metric(name, SECONDS), operations_share, &[(ESTIMATED, "estimated"), (SHORT, "short")])
-    };
-    let mut operations: Vec<Part> = common.iter().map(of_operation).collect();
-    let mut programs: Vec<Part> = common_programs.iter().map(of_program).collect();
+    let is_ours = |name: &str| name == scope.plan.baseline || name == scope.candidate;
+    let trials = everyone.clone().filter(|trial| is_ours(&trial.contender)).collect();
+    let pair = Pair { scope, point, trials };
+    let mut programs = pair.programs();
+    let mut operations = pair.operations();
     share_out(&mut programs);
     share_out(&mut operations);
+    let screened = operations.len() > WITH_JOINT_ERROR_MAX;
     if screened {
         screen(&mut operations, (1.0 - scope.plan.method.confidence) / candidates(scope.plan).count().max(1) as f64);
     }
-    Some(Parts { programs, operations, left_out: left_out(&trials), in_total, screened })
+    let (in_total, left_out) = (in_all(everyone, self::operations).len(), left_out(&pair.trials));
+    Some(Parts { programs, operations, left_out, in_total, screened })
+}
+
+/// Baseline and candidate with their trials, the failed ones included.
+struct Pair<'a> {
+    scope: &'a Scope<'a>,
+    point: &'a Point,
+    trials: Vec<&'a TrialRecord>,
+}
+
+impl Pair<'_> {
+    fn programs(&self) -> Vec<Part> {
+        let common = in_all(self.trials.iter().copied(), programs);
+        let marks = [(ESTIMATED_PROGRAM, "estimated")];
+        common.iter().map(|name| self.part(name, &program_metric(name), common.len(), &marks)).collect()
+    }
+
+    fn operations(&self) -> Vec<Part> {
+        let common = in_all(self.trials.iter().copied(), operations);
+        let share = if common.len() > WITH_JOINT_ERROR_MAX { 1 } else { common.len() };
+        let marks = [(ESTIMATED, "estimated"), (SHORT, "short")];
+        common.iter().map(|name| self.part(name, &operation_metric(name, SECONDS), share, &marks)).collect()
+    }
+
+    /// One row; `share` of them share the error, and `marks` are flags with the words for them.
+    fn part(&self, name: &str, metric: &str, share: usize, marks: &[(&str, &'static str)]) -> Part {
+        let compared = self.scope.compare(metric, std::slice::from_ref(self.point), Some(self.point), share);
+        let marked = |(kind, _): &&(&str, &'static str)| self.trials.iter().any(|trial| has(trial, kind, name));
+        Part {
+            name: name.to_owned(),
+            comparison: Comparison { point: None, ..compared },
+            shares: [None; 2],
+            marks: marks.iter().filter(marked).map(|(_, mark)| *mark).collect(),
+        }
+    }
 }
 
 /// What each row is of the sum of all.

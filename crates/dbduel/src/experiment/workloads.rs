@@ -260,6 +260,7 @@ fn said(value: &Value) -> String {
         DeValue::Boolean(flag) => flag.to_string(),
         DeValue::Integer(number) => number.to_string(),
         DeValue::Float(number) => number.to_string(),
+        DeValue::Array(items) => format!("[{}]", items.iter().map(said).collect::<Vec<_>>().join(", ")),
         other => format!("a value of type {}", other.type_str()),
     }
 }

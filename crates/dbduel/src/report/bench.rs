@@ -182,7 +182,6 @@ impl BenchReport {
             lines.extend(self.types());
         } else {
             lines.extend(pass::lines(&self.programs));
-            lines.push(String::new());
         }
         lines.extend(self.flags.iter().map(|flag| match self.remarks.get(flag) {
             Some(why) => format!("flag: {flag} ({why})"),

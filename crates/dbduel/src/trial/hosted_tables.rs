@@ -78,7 +78,7 @@ pub fn spend(hosted: &Hosted, workload: &dyn Workload) -> Result<()> {
 
 /// Tables that somebody else made under names that clients will make and drop.
 pub fn foreign_tables(admin: &mut Admin, scratch: &Scratch) -> Result<Vec<String>> {
-    let is_claimed = known(admin)?.contains_key(&claim_of(scratch));
+    let is_claimed = exists(admin, META)? && known(admin)?.contains_key(&claim_of(scratch));
     if is_claimed { Ok(Vec::new()) } else { scratch_tables(admin, scratch) }
 }
 

@@ -47,7 +47,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
         load.warm_up(request.warmup, &mut |_| {}).map_err(|failure| anyhow!("while warming up: {failure}"))?;
     }
     let board = load.board();
-    let mut watch = Watch::new(request, layout, board.clone());
+    let mut watch = Watch::new(request, layout, board.clone(), job.workload.parts());
     let begin = watch.checkpoint.counted.clone();
     let measured = load.measure(request.duration, &mut |live| watch.look(live), &mut || {});
     watch.end();

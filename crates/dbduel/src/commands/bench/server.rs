@@ -100,15 +100,14 @@ impl Job {
     /// Sees to it that no table is dropped under way that was somebody else's.
     pub fn claim_scratch(&self, admin: &mut Admin) -> Result<()> {
         let Some(scratch) = self.workload.scratch() else { return Ok(()) };
-        hosted_tables::make_meta(admin)?;
         let foreign = hosted_tables::foreign_tables(admin, &scratch)?;
         ensure!(foreign.is_empty(), self.not_ours(&scratch, &foreign));
+        hosted_tables::make_meta(admin)?;
         hosted_tables::claim(admin, &scratch)
     }
 
     /// What runs left that were cut off.
     pub fn left_over(&self, admin: &mut Admin, scratch: &Scratch) -> Result<Vec<String>> {
-        hosted_tables::make_meta(admin)?;
         let foreign = hosted_tables::foreign_tables(admin, scratch)?;
         ensure!(foreign.is_empty(), self.not_ours(scratch, &foreign));
         hosted_tables::scratch_tables(admin, scratch)

@@ -27,6 +27,8 @@ pub struct Watch<'a> {
     layout: Option<Layout>,
     board: Option<Arc<Board>>,
     bar: Option<ProgressBar>,
+    /// What the workload goes through, where it runs once.
+    parts: Vec<&'static str>,
     /// Intervals already told.
     told: u32,
     /// Where the interval under way began, and the part since the last checkpoint.
@@ -39,7 +41,12 @@ pub struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Begins to count from here; `board` must be there when intervals or checkpoints are asked for.
-    pub fn new(request: &'a Request, layout: Option<Layout>, board: Option<Arc<Board>>) -> Watch<'a> {
+    pub fn new(
+        request: &'a Request,
+        layout: Option<Layout>,
+        board: Option<Arc<Board>>,
+        parts: Vec<&'static str>,
+    ) -> Watch<'a> {
         let begin = Mark { at: Duration::ZERO, counted: board.as_ref().map(|board| board.read()).unwrap_or_default() };
         if let Some(board) = &board {
             board.take_extremes_ns();
@@ -51,6 +58,7 @@ impl<'a> Watch<'a> {
             layout,
             board,
             bar: bar(request),
+            parts,
             told: 0,
             interval: begin.clone(),
             checkpoint: begin,
@@ -63,7 +71,9 @@ impl<'a> Watch<'a> {
     pub fn look(&mut self, live: Live<'_>) {
         if let Some(bar) = &self.bar {
             bar.set_position(live.elapsed.as_millis() as u64);
-            bar.set_message(format!("{:.0} s, {:.0} tps", live.elapsed.as_secs_f64(), live.tps));
+            let now =
+                self.parts.get(live.part).map_or_else(|| format!("{:.0} tps", live.tps), |part| (*part).to_owned());
+            bar.set_message(format!("{:.0} s, {now}", live.elapsed.as_secs_f64()));
         }
         let Some(board) = self.board.clone() else { return };
         let interval_due = self.request.report_interval.is_some_and(|every| live.elapsed >= every * (self.told + 1));
