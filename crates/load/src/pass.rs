@@ -61,7 +61,7 @@ pub struct OperationTally {
     pub passes: u32,
     /// The time limit ended it; time and count are scaled up to the planned loop.
     pub estimated: bool,
-    /// Too short to be timed well, and it changes data, so that it cannot run again.
+    /// Too short to be timed well, and not run again: it changes data, or nobody asked for it.
     pub short: bool,
     /// What the server answered wrongly, first of all; its time is then no result.
     pub wrong: Option<String>,

@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::note;
 use crate::analysis::primary_metric;
 use crate::report::unit;
+use crate::store::format::pass::{SHORT, flagged};
 use crate::store::format::{PlanRecord, PlannedTrial, Status, TrialRecord, WorkloadRecord, point_text};
 
 pub struct Progress {
@@ -118,7 +119,10 @@ fn outcome(record: &TrialRecord, metric: &str) -> String {
     let digits = if unit(metric) == "s" { 2 } else { 0 };
     let rate = value(metric).map_or(String::new(), |rate| format!("{rate:.digits$} {}", unit(metric)));
     let p95 = value("latency_ms_p95").map_or(String::new(), |ms| format!(", p95 {ms:.2} ms"));
-    let flags = if record.flags.is_empty() { String::new() } else { format!(" [{}]", record.flags.join(", ")) };
+    // Of a pass many operations may be short, which is no news while it runs; the report marks each.
+    let told: Vec<&str> =
+        record.flags.iter().map(String::as_str).filter(|flag| flagged(flag, SHORT).is_none()).collect();
+    let flags = if told.is_empty() { String::new() } else { format!(" [{}]", told.join(", ")) };
     format!("{rate}{p95}{flags}")
 }
 

@@ -60,7 +60,7 @@ pub fn remarks(programs: &[ProgramTally]) -> BTreeMap<String, String> {
                 (GAP, operation.refused.clone()),
                 (WRONG, operation.wrong.clone()),
                 (ESTIMATED, operation.estimated.then(|| "cut off at the time limit and scaled up".to_owned())),
-                (SHORT, operation.short.then(|| "too short to be timed well, and not repeatable".to_owned())),
+                (SHORT, operation.short.then(|| "too short to be timed well, and not repeated".to_owned())),
             ];
             lacking.extend((operation.refused.is_some() || operation.wrong.is_some()).then_some(operation.name));
             for (kind, why) in whys {

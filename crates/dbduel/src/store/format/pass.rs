@@ -14,7 +14,7 @@ pub const WRONG: &str = "wrong";
 pub const ESTIMATED: &str = "estimated";
 /// A program of which an operation was estimated.
 pub const ESTIMATED_PROGRAM: &str = "estimated_program";
-/// Too short to be timed well, and not to be repeated because it changes data.
+/// Too short to be timed well, and not repeated: it changes data, or `loop_short` was off.
 pub const SHORT: &str = "short";
 /// A program of which an operation is missing or wrong, so that its time is that of less work.
 pub const PARTIAL: &str = "partial";

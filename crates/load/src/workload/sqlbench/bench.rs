@@ -294,7 +294,7 @@ impl<'a> Bench<'a> {
         };
         tally.passes = tally.passes.max(interval.passes);
         tally.estimated |= cut_off;
-        tally.short |= operation.changes && wall_ns < SHORT_NS;
+        tally.short |= after.wall_ns - mark.wall_ns < SHORT_NS;
         if tally.wrong.is_none() {
             tally.wrong = wrong;
         }
