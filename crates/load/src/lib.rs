@@ -29,7 +29,7 @@ pub use histogram::Histogram;
 pub use load::{Failure, Live, Load, LoadOptions, Measured, Target};
 pub use loader::{LOADER_VERSION, Loader, show_table};
 pub use pacer::{Arrival, Arrivals, Gaps, Pacer, Rate};
-pub use pass::{Gauge, OperationTally, ProgramTally};
+pub use pass::{Gauge, OperationTally, ProgramTally, SHORT_NS};
 pub use policy::{ErrorPolicy, Ignored};
 pub use recorder::{ErrorCounts, KindTally, Recorder, Second, Tally, Timing};
 pub use rng::Rng;

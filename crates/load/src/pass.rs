@@ -43,6 +43,9 @@ impl ProgramTally {
     }
 }
 
+/// What was timed for less is too short to be told apart from the clock and the scheduler.
+pub const SHORT_NS: u64 = 1_000_000_000;
+
 /// One operation, as the result table names it. Where it ran several times over, everything is per pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OperationTally {
@@ -61,10 +64,17 @@ pub struct OperationTally {
     pub passes: u32,
     /// The time limit ended it; time and count are scaled up to the planned loop.
     pub estimated: bool,
-    /// Too short to be timed well, and not run again: it changes data, or nobody asked for it.
-    pub short: bool,
+    /// How long it was timed, all of its passes together.
+    pub timed_ns: u64,
     /// What the server answered wrongly, first of all; its time is then no result.
     pub wrong: Option<String>,
     /// Why the server would not do it, or why it was not reached; its time and counts are then zero.
     pub refused: Option<String>,
+}
+
+impl OperationTally {
+    /// Too short to be timed well, and not run again: it changes data, or nobody asked for it.
+    pub fn is_short(&self) -> bool {
+        self.refused.is_none() && self.timed_ns < SHORT_NS
+    }
 }

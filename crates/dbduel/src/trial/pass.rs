@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use load::{OperationTally, ProgramTally};
+use load::{OperationTally, ProgramTally, SHORT_NS};
 
 use crate::store::format::pass::{
     ESTIMATED, ESTIMATED_PROGRAM, GAP, PARTIAL, SECONDS, SHORT, WRONG, flag, operation_metric, program_metric,
@@ -53,6 +53,9 @@ fn seconds(ns: u64) -> f64 {
 /// What must be known about single operations, by flag: `gap:select_big_str` and why.
 pub fn remarks(programs: &[ProgramTally]) -> BTreeMap<String, String> {
     let mut remarks = BTreeMap::new();
+    for name in short(programs) {
+        remarks.insert(flag(SHORT, name), "too short to be timed well, and not repeated".to_owned());
+    }
     for program in programs {
         let mut lacking = Vec::new();
         for operation in &program.operations {
@@ -60,7 +63,6 @@ pub fn remarks(programs: &[ProgramTally]) -> BTreeMap<String, String> {
                 (GAP, operation.refused.clone()),
                 (WRONG, operation.wrong.clone()),
                 (ESTIMATED, operation.estimated.then(|| "cut off at the time limit and scaled up".to_owned())),
-                (SHORT, operation.short.then(|| "too short to be timed well, and not repeated".to_owned())),
             ];
             lacking.extend((operation.refused.is_some() || operation.wrong.is_some()).then_some(operation.name));
             for (kind, why) in whys {
@@ -78,6 +80,15 @@ pub fn remarks(programs: &[ProgramTally]) -> BTreeMap<String, String> {
     remarks
 }
 
+/// Operations that were timed for too little, in all programs together.
+fn short(programs: &[ProgramTally]) -> Vec<&'static str> {
+    let mut timed_ns: BTreeMap<&str, u64> = BTreeMap::new();
+    for operation in programs.iter().flat_map(timed) {
+        *timed_ns.entry(operation.name).or_default() += operation.timed_ns;
+    }
+    timed_ns.into_iter().filter(|(_, timed_ns)| *timed_ns < SHORT_NS).map(|(name, _)| name).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +99,7 @@ mod tests {
             count,
             executed: count,
             wall_ns: wall_ms * 1_000_000,
+            timed_ns: wall_ms * 1_000_000,
             client_cpu_ns: wall_ms * 250_000,
             gauged: Some(wall_ms * 500_000),
             ..OperationTally::default()
@@ -98,7 +110,7 @@ mod tests {
         let refused = Some("no such function".to_owned());
         let gap = OperationTally { refused, ..operation("std", 0, 0) };
         let wrong = OperationTally { wrong: Some("2 rows instead of 1".to_owned()), ..operation("count", 500, 10) };
-        let cut = OperationTally { estimated: true, short: true, ..operation("insert", 3000, 300) };
+        let cut = OperationTally { estimated: true, ..operation("insert", 3000, 300) };
         let program = |name, wall_ms: u64, operations| ProgramTally { name, wall_ns: wall_ms * 1_000_000, operations };
         vec![
             program("ATIS", 2500, vec![operation("insert", 1000, 100), gap]),
@@ -143,7 +155,7 @@ mod tests {
                 "gap:std",
                 "partial:ATIS",
                 "partial:select",
-                "short:insert",
+                "short:count",
                 "wrong:count"
             ]
         );

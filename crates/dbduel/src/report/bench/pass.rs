@@ -48,7 +48,7 @@ fn row(operation: &OperationTally) -> [String; 7] {
     let notes = [
         ("wrong", operation.wrong.is_some()),
         ("estimated", operation.estimated),
-        ("short", operation.short),
+        ("short", operation.is_short()),
         (passes.as_str(), operation.passes > 1),
     ];
     let notes: Vec<&str> = notes.into_iter().filter(|(_, holds)| *holds).map(|(note, _)| note).collect();
@@ -76,9 +76,21 @@ mod tests {
     fn every_operation_has_its_line_and_a_gap_has_no_number() {
         let counted = OperationTally { name: "insert", count: 1200, executed: 1200, passes: 1, ..Default::default() };
         let operations = vec![
-            OperationTally { wall_ns: 1_500_000_000, client_cpu_ns: 250_000_000, ..counted.clone() },
+            OperationTally {
+                wall_ns: 1_500_000_000,
+                timed_ns: 1_500_000_000,
+                client_cpu_ns: 250_000_000,
+                ..counted.clone()
+            },
             OperationTally { name: "std", refused: Some("no such function".to_owned()), ..Default::default() },
-            OperationTally { name: "count", wall_ns: 1_234, passes: 9, estimated: true, ..counted },
+            OperationTally {
+                name: "count",
+                wall_ns: 1_234,
+                timed_ns: 2_000_000_000,
+                passes: 9,
+                estimated: true,
+                ..counted
+            },
         ];
         let programs = [ProgramTally { name: "select", wall_ns: 2_000_000_000, operations }];
         let text = lines(&programs).join("\n");

@@ -10,11 +10,10 @@ use super::limits::Limits;
 use super::options::SqlBench;
 use super::session::{Seen, Session, excerpt};
 use crate::clock::{monotonic_ns, thread_cpu_ns};
-use crate::pass::{Gauge, OperationTally};
+use crate::pass::{Gauge, OperationTally, SHORT_NS};
 use crate::workload::Fatal;
 
-/// A read-only operation shorter than this runs again, until all of its passes took [`LOOPED_NS`].
-const SHORT_NS: u64 = 1_000_000_000;
+/// A read-only operation shorter than [`SHORT_NS`] runs again, until all of its passes took this long.
 const LOOPED_NS: u64 = 2_000_000_000;
 
 /// One timed loop.
@@ -294,7 +293,7 @@ impl<'a> Bench<'a> {
         };
         tally.passes = tally.passes.max(interval.passes);
         tally.estimated |= cut_off;
-        tally.short |= after.wall_ns - mark.wall_ns < SHORT_NS;
+        tally.timed_ns += after.wall_ns - mark.wall_ns;
         if tally.wrong.is_none() {
             tally.wrong = wrong;
         }
