@@ -39,7 +39,7 @@ pub struct Trial<'a> {
     pub ground: Ground<'a>,
     pub workload: &'a Arc<dyn Workload>,
     pub clients: u32,
-    /// The most statements a second that so many clients reached against a server that does nothing.
+    /// The most statements a second that the generator reached against a server that does nothing.
     pub ceiling: Option<f64>,
     /// Most clients of the whole plan, for which every server is configured.
     pub clients_max: u32,

@@ -68,6 +68,8 @@ pub struct OperationTally {
     pub timed_ns: u64,
     /// What the server answered wrongly, first of all; its time is then no result.
     pub wrong: Option<String>,
+    /// Which of its statements this server lacks, so that it does less than others do under this name.
+    pub fewer: Option<String>,
     /// Why the server would not do it, or why it was not reached; its time and counts are then zero.
     pub refused: Option<String>,
 }

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::comparison::Scope;
 use super::{Caveat, Comparison, Word, candidates};
 use crate::store::format::pass::{
-    ESTIMATED, ESTIMATED_PROGRAM, GAP, PARTIAL, SECONDS, SHORT, WRONG, flagged, operation_metric, operation_of,
-    program_metric, program_of,
+    ESTIMATED, ESTIMATED_PROGRAM, FEWER, GAP, PARTIAL, SECONDS, SHORT, WRONG, flagged, operation_metric, operation_of,
+    program_count_metric, program_metric, program_of,
 };
 use crate::store::format::{PlanRecord, Point, Status, TrialRecord};
 
@@ -20,6 +20,9 @@ use crate::store::format::{PlanRecord, Point, Status, TrialRecord};
 pub const COLLECTED_SECONDS: &str = "collected_seconds";
 /// The geometric mean of the operations that words come from: each weighs the same, however long it takes.
 pub const GEOMEAN_SECONDS: &str = "geomean_seconds";
+
+/// The kind of what is left out because it counts something else on either side.
+pub const OTHER_COUNT: &str = "other count";
 
 /// Longer lists are screened.
 const WITH_JOINT_ERROR_MAX: usize = 20;
@@ -51,7 +54,7 @@ pub struct Part {
 pub struct LeftOut {
     pub name: String,
     pub contender: String,
-    /// `gap`, `wrong`, `partial`.
+    /// `gap`, `wrong`, `fewer`, `partial`, `other count`.
     pub kind: &'static str,
     pub why: String,
 }
@@ -59,7 +62,7 @@ pub struct LeftOut {
 /// The trials with the total of what all contenders have done as their `seconds`.
 pub fn aligned<'a>(plan: &PlanRecord, trials: &'a [TrialRecord]) -> Cow<'a, [TrialRecord]> {
     let passes = plan.workloads.iter().filter(|workload| workload.one_pass);
-    let common: BTreeMap<&str, BTreeSet<&str>> = passes
+    let common: BTreeMap<&str, BTreeSet<Work>> = passes
         .map(|workload| {
             let all = trials.iter().filter(|trial| trial.workload == workload.label);
             (workload.label.as_str(), in_all(all, operations))
@@ -75,11 +78,11 @@ pub fn aligned<'a>(plan: &PlanRecord, trials: &'a [TrialRecord]) -> Cow<'a, [Tri
     Cow::Owned(trials.iter().map(with_total).collect())
 }
 
-fn total(trial: &TrialRecord, common: &BTreeSet<&str>) -> TrialRecord {
+fn total(trial: &TrialRecord, common: &BTreeSet<Work>) -> TrialRecord {
     let mut trial = trial.clone();
     let metrics = &mut trial.metrics;
     let times: Vec<f64> =
-        common.iter().filter_map(|name| metrics.get(&operation_metric(name, SECONDS)).copied()).collect();
+        common.iter().filter_map(|(name, _)| metrics.get(&operation_metric(name, SECONDS)).copied()).collect();
     if let Some(all) = metrics.get(SECONDS).copied() {
         metrics.insert(COLLECTED_SECONDS.to_owned(), all);
         metrics.insert(SECONDS.to_owned(), times.iter().sum());
@@ -91,25 +94,34 @@ fn total(trial: &TrialRecord, common: &BTreeSet<&str>) -> TrialRecord {
     trial
 }
 
+/// A name and what is counted under it: with another count it is other work.
+type Work<'a> = (&'a str, u64);
+
 /// What each of the trials has that is ok.
 fn in_all<'a>(
     trials: impl Iterator<Item = &'a TrialRecord>,
-    of_trial: impl Fn(&'a TrialRecord) -> BTreeSet<&'a str>,
-) -> BTreeSet<&'a str> {
+    of_trial: impl Fn(&'a TrialRecord) -> BTreeSet<Work<'a>>,
+) -> BTreeSet<Work<'a>> {
     let each = trials.filter(|trial| trial.status == Status::Ok).map(of_trial);
     each.reduce(|some, others| some.intersection(&others).copied().collect()).unwrap_or_default()
 }
 
 /// The operations that a trial did rightly, and all of.
-fn operations(trial: &TrialRecord) -> BTreeSet<&str> {
+fn operations(trial: &TrialRecord) -> BTreeSet<Work<'_>> {
     let done = trial.metrics.keys().filter_map(|metric| operation_of(metric));
-    done.filter(|name| !has(trial, GAP, name) && !has(trial, WRONG, name)).collect()
+    let right = done.filter(|name| ![GAP, WRONG, FEWER].iter().any(|kind| has(trial, kind, name)));
+    right.map(|name| (name, counted(trial, &operation_metric(name, "count")))).collect()
 }
 
 /// The programs that a trial did rightly, and all of.
-fn programs(trial: &TrialRecord) -> BTreeSet<&str> {
+fn programs(trial: &TrialRecord) -> BTreeSet<Work<'_>> {
     let done = trial.metrics.keys().filter_map(|metric| program_of(metric));
-    done.filter(|name| !has(trial, PARTIAL, name)).collect()
+    let right = done.filter(|name| !has(trial, PARTIAL, name));
+    right.map(|name| (name, counted(trial, &program_count_metric(name)))).collect()
+}
+
+fn counted(trial: &TrialRecord, metric: &str) -> u64 {
+    trial.metrics.get(metric).map_or(0, |count| *count as u64)
 }
 
 fn has(trial: &TrialRecord, kind: &str, name: &str) -> bool {
@@ -132,7 +144,7 @@ pub fn parts(scope: &Scope, points: &[Point]) -> Option<Parts> {
     if screened {
         screen(&mut operations, (1.0 - scope.plan.method.confidence) / candidates(scope.plan).count().max(1) as f64);
     }
-    let (in_total, left_out) = (in_all(everyone, self::operations).len(), left_out(&pair.trials));
+    let (in_total, left_out) = (in_all(everyone, self::operations).len(), pair.left_out());
     Some(Parts { programs, operations, left_out, in_total, screened })
 }
 
@@ -147,14 +159,37 @@ impl Pair<'_> {
     fn programs(&self) -> Vec<Part> {
         let common = in_all(self.trials.iter().copied(), programs);
         let marks = [(ESTIMATED_PROGRAM, "estimated")];
-        common.iter().map(|name| self.part(name, &program_metric(name), common.len(), &marks)).collect()
+        common.iter().map(|(name, _)| self.part(name, &program_metric(name), common.len(), &marks)).collect()
     }
 
     fn operations(&self) -> Vec<Part> {
         let common = in_all(self.trials.iter().copied(), operations);
         let share = if common.len() > WITH_JOINT_ERROR_MAX { 1 } else { common.len() };
         let marks = [(ESTIMATED, "estimated"), (SHORT, "short")];
-        common.iter().map(|name| self.part(name, &operation_metric(name, SECONDS), share, &marks)).collect()
+        common.iter().map(|(name, _)| self.part(name, &operation_metric(name, SECONDS), share, &marks)).collect()
+    }
+
+    /// What was flagged as missing, wrong or less, and what counts something else on either side.
+    fn left_out(&self) -> Vec<LeftOut> {
+        let mut left_out = flagged_in(&self.trials);
+        let both: [fn(&TrialRecord) -> BTreeSet<Work<'_>>; 2] = [operations, programs];
+        for of_trial in both {
+            let done = |contender: &str| -> BTreeMap<&str, u64> {
+                let ours = self.trials.iter().filter(|trial| trial.contender == contender);
+                ours.filter(|trial| trial.status == Status::Ok).flat_map(|trial| of_trial(trial)).collect()
+            };
+            let theirs = done(&self.scope.plan.baseline);
+            for (name, count) in done(self.scope.candidate) {
+                let Some(other) = theirs.get(name).filter(|other| **other != count) else { continue };
+                left_out.push(LeftOut {
+                    name: name.to_owned(),
+                    contender: self.scope.candidate.to_owned(),
+                    kind: OTHER_COUNT,
+                    why: format!("it counts {count} instead of {other}"),
+                });
+            }
+        }
+        left_out
     }
 
     /// One row; `share` of them share the error, and `marks` are flags with the words for them.
@@ -195,12 +230,12 @@ fn screen(operations: &mut [Part], rate: f64) {
     }
 }
 
-/// What was flagged as missing or wrong in any of the trials, once per contender.
-fn left_out(trials: &[&TrialRecord]) -> Vec<LeftOut> {
+/// What was flagged in any of the trials, once per contender.
+fn flagged_in(trials: &[&TrialRecord]) -> Vec<LeftOut> {
     let mut seen: BTreeMap<(&str, &'static str, &str), &str> = BTreeMap::new();
     for trial in trials {
         for flag in &trial.flags {
-            for kind in [GAP, WRONG, PARTIAL] {
+            for kind in [GAP, WRONG, FEWER, PARTIAL] {
                 let Some(name) = flagged(flag, kind) else { continue };
                 let why = trial.remarks.get(flag).map_or("", String::as_str);
                 seen.entry((&trial.contender, kind, name)).or_insert(why);

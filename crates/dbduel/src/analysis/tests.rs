@@ -286,6 +286,24 @@ fn what_one_of_them_lacks_is_named_and_compared_with_nothing() {
 }
 
 #[test]
+fn what_counts_something_else_on_either_side_is_other_work() {
+    let mut stored = tell_passes(&Story::default());
+    for trial in stored.trials.iter_mut().filter(|trial| trial.contender == CANDIDATE) {
+        trial.metrics.insert("op.insert_01.count".into(), 992.0);
+        trial.metrics.insert("program.insert.count".into(), 11_992.0);
+    }
+    for trial in stored.trials.iter_mut().filter(|trial| trial.contender == BASELINE) {
+        trial.metrics.insert("program.insert.count".into(), 12_000.0);
+    }
+    let parts = duel_of(&stored).parts.unwrap();
+    assert_eq!((parts.in_total, parts.operations.len()), (21, 21));
+    let other: Vec<_> = parts.left_out.iter().filter(|one| one.kind == "other count").collect();
+    assert_eq!((other[0].name.as_str(), other[0].why.as_str()), ("insert_01", "it counts 992 instead of 1000"));
+    assert_eq!(other[1].name, "insert");
+    assert!(!parts.programs.iter().any(|part| part.name == "insert"));
+}
+
+#[test]
 fn long_lists_are_screened_and_short_ones_share_the_error() {
     let stored = tell_passes(&Story::default());
     let parts = duel_of(&stored).parts.unwrap();

@@ -232,8 +232,7 @@ impl<'a> Stage<'a> {
             },
             Prepared::Hosted(hosted) => Ground::Hosted(hosted),
         };
-        let ceiling =
-            nothing::ceiling(&self.ceilings, workload.as_ref(), ground.dialect(), choice.clients_at(&planned.point));
+        let ceiling = nothing::ceiling(&self.ceilings, workload.as_ref(), ground.dialect());
         Trial {
             planned,
             ceiling,
@@ -250,27 +249,33 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The generator against a server that does nothing, for every protocol and number of clients that the
-    /// plan will use. An embedded engine has no protocol, and runs on the clients' own threads.
+    /// The generator against a server that does nothing, for every protocol of the plan. An embedded engine has
+    /// no protocol, and runs on the clients' own threads.
     pub fn measure_nothing(&self, cache: &Cache, progress: &Progress) -> Result<Vec<NullRecord>> {
-        let mut wanted = Vec::new();
-        for (filling, staged) in self.datasets.iter().flat_map(|one| self.contenders.iter().map(move |c| (one, c))) {
-            let dialect = staged.server.dialect();
-            let points = self.experiment.points();
-            let clients = points.iter().map(|point| filling.choice.clients_at(point));
-            for clients in clients.filter(|_| dialect != Dialect::Sqlite) {
-                let one = (filling.workload.is_one_pass(), dialect, clients);
-                if !wanted.contains(&one) {
-                    wanted.push(one);
-                }
-            }
-        }
         let work = cache.work()?;
         let mut seen = Vec::new();
-        for (one_pass, dialect, clients) in wanted {
-            progress.status(&format!("the generator against a server that does nothing, {clients} clients"));
-            seen.push(nothing::measure(one_pass, dialect, clients, &self.seat, work.for_sockets(), self.interrupted)?);
-            self.refuse_interruption()?;
+        for one_pass in [false, true] {
+            let choices: Vec<&Filling> =
+                self.datasets.iter().filter(|filling| filling.workload.is_one_pass() == one_pass).collect();
+            let points = self.experiment.points();
+            let clients: Vec<u32> =
+                choices.iter().flat_map(|one| points.iter().map(|point| one.choice.clients_at(point))).collect();
+            let clients = match (choices.is_empty(), one_pass) {
+                (true, _) => Vec::new(),
+                (false, true) => vec![1],
+                (false, false) => nothing::clients_worth_measuring(&clients),
+            };
+            for dialect in [Dialect::MySql, Dialect::Postgres] {
+                if !self.contenders.iter().any(|staged| staged.server.dialect() == dialect) {
+                    continue;
+                }
+                for clients in &clients {
+                    progress.status(&format!("the generator against a server that does nothing, {clients} clients"));
+                    let folder = work.for_sockets();
+                    seen.push(nothing::measure(one_pass, dialect, *clients, &self.seat, folder, self.interrupted)?);
+                    self.refuse_interruption()?;
+                }
+            }
         }
         Ok(seen)
     }

@@ -232,7 +232,7 @@ pub struct ClientRecord {
     /// The load generator and the servers share cores (caveat `shared cores`).
     pub shared_cores: bool,
     pub cores: String,
-    /// The generator against a server that does nothing, for each protocol and number of clients of the plan.
+    /// The generator against a server that does nothing, for each protocol: with few clients, and with many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub null_runs: Vec<NullRecord>,
 }

@@ -21,11 +21,24 @@ const INTERVAL: Duration = Duration::from_millis(800);
 /// A generator that does more than this share of its ceiling may be what limits a trial.
 pub const SHARE_MAX: f64 = 0.5;
 
+/// So many clients keep the generator busy whatever else waits: with few, what is measured is the latency of a
+/// round trip, which limits no generator.
+const BUSY_CLIENTS: u32 = 64;
+
+/// Numbers of clients to measure for a plan with these: the fewest show the floor of latency, and enough of
+/// them the ceiling of the rate.
+pub fn clients_worth_measuring(of_plan: &[u32]) -> Vec<u32> {
+    let fewest = of_plan.iter().copied().min().unwrap_or(1);
+    let most = of_plan.iter().copied().max().unwrap_or(1).max(BUSY_CLIENTS);
+    if fewest == most { vec![most] } else { vec![fewest, most] }
+}
+
 /// The most statements a second that a trial's generator reached against nothing; none for a workload of
 /// one pass, whose rate is not compared, and where there is no protocol.
-pub fn ceiling(seen: &[NullRecord], workload: &dyn Workload, dialect: Dialect, clients: u32) -> Option<f64> {
-    let ours = |one: &&NullRecord| !one.as_text && one.protocol == protocol(dialect) && one.clients == clients;
-    seen.iter().find(ours).filter(|_| !workload.is_one_pass()).map(|one| one.statements_per_s)
+pub fn ceiling(seen: &[NullRecord], workload: &dyn Workload, dialect: Dialect) -> Option<f64> {
+    let ours = |one: &&NullRecord| !one.as_text && one.protocol == protocol(dialect);
+    let rates = seen.iter().filter(ours).filter(|_| !workload.is_one_pass()).map(|one| one.statements_per_s);
+    rates.max_by(f64::total_cmp)
 }
 
 /// One run against nothing; the socket is made in `folder`.
@@ -110,6 +123,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_ceiling_is_never_the_latency_of_few_clients() {
+        assert_eq!(clients_worth_measuring(&[1, 4, 16]), [1, 64]);
+        assert_eq!(clients_worth_measuring(&[25, 650]), [25, 650]);
+        assert_eq!(clients_worth_measuring(&[64]), [64]);
+        let run = |clients, statements_per_s| NullRecord {
+            protocol: "mysql".to_owned(),
+            as_text: false,
+            clients,
+            statements_per_s,
+            client_cpu_us_per_statement: 3.0,
+        };
+        let seen = [run(1, 15_000.0), run(64, 500_000.0)];
+        assert_eq!(ceiling(&seen, &*point_selects().unwrap(), Dialect::MySql), Some(500_000.0));
+        assert_eq!(ceiling(&seen, &*point_selects().unwrap(), Dialect::Postgres), None);
+    }
+
+    #[test]
     fn a_server_that_does_nothing_shows_what_the_generator_costs() {
         let folder = tempfile::tempdir().unwrap();
         let seat = ClientSeat { workers: 1, cpus: Vec::new(), server_cpus: Vec::new() };
@@ -118,7 +148,7 @@ mod tests {
                 let clients = if as_text { 1 } else { 4 };
                 let interrupted = AtomicBool::new(false);
                 let seen = measure(as_text, dialect, clients, &seat, folder.path(), &interrupted).unwrap();
-                let known = ceiling(std::slice::from_ref(&seen), &*point_selects().unwrap(), dialect, clients);
+                let known = ceiling(std::slice::from_ref(&seen), &*point_selects().unwrap(), dialect);
                 assert_eq!(known, (!as_text).then_some(seen.statements_per_s));
                 assert!(seen.as_text == as_text && seen.clients == clients, "{seen:?}");
                 assert!(seen.statements_per_s > 100.0 && seen.client_cpu_us_per_statement > 0.0, "{seen:?}");

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use load::{OperationTally, ProgramTally, SHORT_NS};
 
 use crate::store::format::pass::{
-    ESTIMATED, ESTIMATED_PROGRAM, GAP, PARTIAL, SECONDS, SHORT, WRONG, flag, operation_metric, program_metric,
+    ESTIMATED, ESTIMATED_PROGRAM, FEWER, GAP, PARTIAL, SECONDS, SHORT, WRONG, flag, operation_metric,
+    program_count_metric, program_metric,
 };
 
 /// Named as in the JSON report: `seconds`, `program.*`, `op.*`, and what a statement costs the client.
@@ -16,6 +17,7 @@ pub fn metrics(programs: &[ProgramTally], in_process: bool) -> BTreeMap<String, 
     let mut add = |name: String, value: f64| *metrics.entry(name).or_insert(0.0) += value;
     for program in programs {
         add(program_metric(program.name), seconds(program.wall_ns));
+        add(program_count_metric(program.name), timed(program).map(|operation| operation.count as f64).sum());
         for operation in timed(program) {
             // An embedded engine works in the client's thread.
             let server_ns = if in_process { Some(operation.client_cpu_ns) } else { operation.gauged };
@@ -62,9 +64,11 @@ pub fn remarks(programs: &[ProgramTally]) -> BTreeMap<String, String> {
             let whys = [
                 (GAP, operation.refused.clone()),
                 (WRONG, operation.wrong.clone()),
+                (FEWER, operation.fewer.clone()),
                 (ESTIMATED, operation.estimated.then(|| "cut off at the time limit and scaled up".to_owned())),
             ];
-            lacking.extend((operation.refused.is_some() || operation.wrong.is_some()).then_some(operation.name));
+            let is_less = [&operation.refused, &operation.wrong, &operation.fewer].iter().any(|why| why.is_some());
+            lacking.extend(is_less.then_some(operation.name));
             for (kind, why) in whys {
                 // The first of several programs is the one to look at.
                 why.map(|why| remarks.entry(flag(kind, operation.name)).or_insert(why));
@@ -74,7 +78,7 @@ pub fn remarks(programs: &[ProgramTally]) -> BTreeMap<String, String> {
             remarks.insert(flag(ESTIMATED_PROGRAM, program.name), "an operation was cut off and scaled up".to_owned());
         }
         if !lacking.is_empty() {
-            remarks.insert(flag(PARTIAL, program.name), format!("without {}", lacking.join(", ")));
+            remarks.insert(flag(PARTIAL, program.name), format!("without all of {}", lacking.join(", ")));
         }
     }
     remarks

@@ -47,6 +47,7 @@ fn row(operation: &OperationTally) -> [String; 7] {
     let passes = format!("mean of {} passes", operation.passes);
     let notes = [
         ("wrong", operation.wrong.is_some()),
+        ("fewer", operation.fewer.is_some()),
         ("estimated", operation.estimated),
         ("short", operation.is_short()),
         (passes.as_str(), operation.passes > 1),

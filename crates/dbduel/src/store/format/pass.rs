@@ -10,6 +10,8 @@ pub const SECONDS: &str = "seconds";
 pub const GAP: &str = "gap";
 /// It was answered wrongly: its time is told, and compared with nothing.
 pub const WRONG: &str = "wrong";
+/// The server lacks some of its statements, so that its time is that of less work.
+pub const FEWER: &str = "fewer";
 /// The time limit ended it: time and count are scaled up.
 pub const ESTIMATED: &str = "estimated";
 /// A program of which an operation was estimated.
@@ -35,6 +37,11 @@ pub fn operation_metric(operation: &str, what: &str) -> String {
 
 pub fn program_metric(program: &str) -> String {
     format!("program.{program}.{SECONDS}")
+}
+
+/// The sum of its operations' counts.
+pub fn program_count_metric(program: &str) -> String {
+    format!("program.{program}.count")
 }
 
 /// The operation whose time this metric is.

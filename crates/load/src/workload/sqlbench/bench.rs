@@ -185,6 +185,13 @@ impl<'a> Bench<'a> {
         *tally = OperationTally { name, refused: Some(refused), ..OperationTally::default() };
     }
 
+    /// Notes an operation of which this server lacks some statements.
+    pub fn does_less(&mut self, name: &'static str, why: impl Into<String>) {
+        if self.options.reports(name) {
+            self.tally(name).fewer = Some(why.into());
+        }
+    }
+
     /// Times a loop without a state of its own: `turn` is called with 0, 1, … and sends statements.
     pub fn time(
         &mut self,

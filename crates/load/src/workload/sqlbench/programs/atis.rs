@@ -41,6 +41,10 @@ fn select(bench: &mut Bench, group: &Group) -> Result<(), Stop> {
     if !bench.check(group.operation, &queries)? {
         return Ok(());
     }
+    let lacking = group.lacking(&bench.limits);
+    if !lacking.is_empty() {
+        bench.does_less(group.operation, format!("without {}, which this server lacks", lacking.join(", ")));
+    }
     let loops = bench.options.loops(100, 10);
     let count = loops * queries.len() as u64;
     bench.time(Operation::reads(group.operation, count, loops).limited(), |session, _| {

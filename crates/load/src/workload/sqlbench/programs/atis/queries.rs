@@ -7,6 +7,18 @@ use crate::workload::sqlbench::limits::Limits;
 
 static SQL: &str = include_str!("queries.sql");
 
+/// What the queries need that not every server has, in its own words.
+const NEEDS: [(&str, &str); 2] =
+    [("engines-deviation", "std(engines)"), ("categories-by-alias", "the HAVING of an alias")];
+
+fn has(limits: &Limits, query: &str) -> bool {
+    match query {
+        "engines-deviation" => limits.std,
+        "categories-by-alias" => limits.having_alias_query,
+        _ => true,
+    }
+}
+
 /// The queries that one operation runs in each turn, in their order.
 #[derive(Debug)]
 pub struct Group {
@@ -76,18 +88,20 @@ pub const GROUPS: [Group; 5] = [
 ];
 
 impl Group {
+    /// What is left out on this server.
+    pub fn lacking(&self, limits: &Limits) -> Vec<&'static str> {
+        let ours = |name: &str| self.queries.iter().any(|(query, _)| *query == name);
+        let lacking = NEEDS.iter().filter(|(query, _)| ours(query) && !has(limits, query));
+        lacking.map(|(_, need)| *need).collect()
+    }
+
     /// What is asked of this server, and how many rows it finds.
     pub fn queries(&self, dialect: Dialect, limits: &Limits) -> Vec<(&'static str, u64)> {
-        let here = |name: &str| match name {
-            "engines-deviation" => limits.std,
-            "categories-by-alias" => limits.having_alias_query,
-            _ => true,
-        };
         let sql = |name| match name {
             "categories-by-alias" if !limits.having_with_alias => section(SQL, "categories-by-count", dialect),
             name => section(SQL, name, dialect),
         };
-        self.queries.iter().filter(|(name, _)| here(name)).map(|(name, rows)| (sql(*name), *rows)).collect()
+        self.queries.iter().filter(|(name, _)| has(limits, name)).map(|(name, rows)| (sql(*name), *rows)).collect()
     }
 }
 
@@ -107,5 +121,8 @@ mod tests {
         check(Dialect::Postgres, Era::Modern, [5, 1, 1, 8, 28]);
         check(Dialect::Postgres, Era::Classic, [5, 1, 1, 8, 26]);
         check(Dialect::Sqlite, Era::Modern, [5, 1, 1, 8, 27]);
+        let lacking = |dialect| GROUPS.map(|group| group.lacking(&Limits::of(dialect, Era::Modern)));
+        assert_eq!(lacking(Dialect::Sqlite).concat(), ["std(engines)"]);
+        assert!(lacking(Dialect::Postgres).concat().is_empty());
     }
 }
