@@ -55,6 +55,7 @@ fn workload_text(workload: &WorkloadRecord, swept: bool) -> String {
     let grown = workload.clients_at.iter().map(|(value, clients)| format!("{clients} at {value}"));
     let clients = match (swept, workload.clients_at.is_empty()) {
         (true, _) => "clients as the points say".to_owned(),
+        (false, true) if workload.clients == 1 => "1 client".to_owned(),
         (false, true) => format!("{} clients", workload.clients),
         (false, false) => format!("clients grow with the points: {}", grown.collect::<Vec<_>>().join(", ")),
     };

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::{dbt2, tpcc};
 use crate::analysis::kinds;
+use crate::store::format::pass::{SHORT, flagged};
 
 /// Version of the JSON below.
 const FORMAT_VERSION: u32 = 1;
@@ -183,7 +184,9 @@ impl BenchReport {
         } else {
             lines.extend(pass::lines(&self.programs));
         }
-        lines.extend(self.flags.iter().map(|flag| match self.remarks.get(flag) {
+        // A short operation says so in its line.
+        let told = self.flags.iter().filter(|flag| flagged(flag, SHORT).is_none());
+        lines.extend(told.map(|flag| match self.remarks.get(flag) {
             Some(why) => format!("flag: {flag} ({why})"),
             None => format!("flag: {flag}"),
         }));

@@ -76,6 +76,7 @@ pub fn workload_help(verb: Verb, kind: &'static WorkloadKind) -> String {
 fn default(spec: &OptionSpec) -> String {
     match draft::default_of(spec).as_str() {
         "" => "none".to_owned(),
+        "[]" => "all".to_owned(),
         default => default.to_owned(),
     }
 }
