@@ -177,7 +177,13 @@ fn parts_context(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) -> 
             let cells = parts::cells(part, &said).into_iter().zip(keys).map(|(text, key)| context! { text, key });
             context! { name => part.name, class => comparison.word.as_str().replace(' ', "-"), cells => cells.collect::<Vec<Value>>() }
         };
-        context! { name, about, heading => parts::heading(duel), rows => list.iter().map(row).collect::<Vec<Value>>() }
+        let gaps = if name == "operation" { parts::rows_of_gaps(workload, duel, parts) } else { Vec::new() };
+        let gap = |(name, cells): (String, [String; 6])| {
+            let cells = cells.map(|text| context! { text, key => "" }).to_vec();
+            context! { name, class => "inconclusive", cells }
+        };
+        let rows: Vec<Value> = list.iter().map(row).chain(gaps.into_iter().map(gap)).collect();
+        context! { name, about, heading => parts::heading(duel), rows }
     };
     context! {
         lists => [list("program", &parts.programs, parts::about_programs(parts)), list("operation", &parts.operations, parts::about_operations(parts))],

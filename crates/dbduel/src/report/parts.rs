@@ -2,7 +2,10 @@
 //!
 //! Pure formatting: what is compared, and what is not, the analysis has decided.
 
+use std::collections::BTreeSet;
+
 use crate::analysis::{COLLECTED_SECONDS, Caveat, Duel, Part, Parts, WorkloadConclusions};
+use crate::store::format::pass::{PARTIAL, SECONDS, operation_metric};
 
 use super::wording;
 
@@ -76,6 +79,30 @@ pub fn about_operations(parts: &Parts) -> String {
     } else {
         format!("{operations} share the error of 5 %")
     }
+}
+
+/// Operations that are compared with nothing, as rows: a time or the gap's name in each cell.
+pub fn rows_of_gaps(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) -> Vec<(String, [String; 6])> {
+    let names: BTreeSet<&str> = parts.left_out.iter().filter(|one| one.kind != PARTIAL).map(|one| &*one.name).collect();
+    let value = |contender: &str, name: &str| {
+        let cell = workload.cells.iter().find(|cell| cell.contender == contender)?;
+        cell.metrics.get(&operation_metric(name, SECONDS)).map(|summary| summary.mean)
+    };
+    let cell = |contender: &str, name: &str| {
+        let kind = parts.left_out.iter().find(|one| one.contender == contender && one.name == name).map(|one| one.kind);
+        match (value(contender, name), kind) {
+            (None, kind) => kind.unwrap_or("-").to_owned(),
+            (Some(seconds), None) => wording::number(seconds),
+            (Some(seconds), Some(kind)) => format!("{} ({kind})", wording::number(seconds)),
+        }
+    };
+    let is_operation = |name: &&str| [&duel.baseline, &duel.candidate].iter().any(|one| value(one, name).is_some());
+    let row = |name: &str| {
+        let none = || "-".to_owned();
+        let word = "compared with nothing".to_owned();
+        (name.to_owned(), [cell(&duel.baseline, name), cell(&duel.candidate, name), none(), none(), none(), word])
+    };
+    names.into_iter().filter(is_operation).map(row).collect()
 }
 
 /// What is missing or wrong, a line each.

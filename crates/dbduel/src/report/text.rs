@@ -104,12 +104,17 @@ fn parts_section(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) -> 
         ("program", &parts.programs, parts::about_programs(parts)),
         ("operation", &parts.operations, parts::about_operations(parts)),
     ];
-    for (name, list, about) in lists {
+    for (name, list, about) in lists.into_iter().filter(|(_, list, _)| !list.is_empty()) {
         lines.extend([String::new(), format!("each {name}; share: of the sum of these rows"), format!("{about}.")]);
         let said = parts::shared_caveats(duel, list);
         let row = |part: &Part| std::iter::once(part.name.clone()).chain(parts::cells(part, &said)).collect();
         let heading = std::iter::once(name.to_owned()).chain(parts::heading(duel)).collect();
-        lines.push(parts_table(heading, list.iter().map(row).collect()));
+        let mut rows: Vec<Vec<String>> = list.iter().map(row).collect();
+        if name == "operation" {
+            let gaps = parts::rows_of_gaps(workload, duel, parts);
+            rows.extend(gaps.into_iter().map(|(name, cells)| std::iter::once(name).chain(cells).collect()));
+        }
+        lines.push(parts_table(heading, rows));
     }
     let left_out = parts::left_out(parts);
     if !left_out.is_empty() {
