@@ -201,6 +201,12 @@ pub enum Caveat {
     SharedCores,
     DurabilityDiffers,
     GeneratorBound,
+    /// Throughput still rose or fell inside the trials.
+    Unsteady,
+    /// The server put off work, and more of it in every trial.
+    Accumulating,
+    /// Too short to hold two flush or checkpoint cycles, or an operation of a pass too short to time.
+    Short,
     FailedTrials,
     TooFewBlocks,
     BudgetEnded,
@@ -221,6 +227,9 @@ impl Caveat {
             Caveat::SharedCores => "shared cores",
             Caveat::DurabilityDiffers => "durability differs",
             Caveat::GeneratorBound => "generator-bound",
+            Caveat::Unsteady => "unsteady",
+            Caveat::Accumulating => "accumulating",
+            Caveat::Short => "short",
             Caveat::FailedTrials => "failed trials",
             Caveat::TooFewBlocks => "too few blocks",
             Caveat::BudgetEnded => "budget ended",

@@ -189,8 +189,16 @@ pub struct Sweep {
 pub struct Method {
     pub preset: String,
     pub duration: Duration,
-    /// What a trial warms up; `"auto"` has become the least time that a pilot may choose.
+    /// What a trial warms up; with a pilot, the least that it may choose.
     pub warmup: Duration,
+    /// A long trial of each contender chooses the warm-up (`warmup = "auto"`).
+    pub pilot: bool,
+    /// Trials that still rise or fall take the word away.
+    pub steady_state: bool,
+    /// After the interval the server's deferred work is waited for.
+    pub drain: bool,
+    /// Pairs that the host disturbed are measured again at the end.
+    pub repeats: bool,
     pub rule: RuleName,
     /// Blocks at most (N_max of the stopping rule; rule `watch` needs none, there it is the run's end).
     pub blocks: u32,

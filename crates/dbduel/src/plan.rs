@@ -17,16 +17,13 @@ use sha2::{Digest, Sha256};
 
 use crate::experiment::{Contender, Experiment, MASK, Method, Origin, Transport, WorkloadChoice, is_secret_key};
 use crate::store::format::{
-    ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, Point, RuleName, WorkloadRecord,
+    ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, Point, RuleName, WorkloadRecord, step,
 };
 
 pub use estimate::{Estimate, data_directory_bytes};
 
 /// Confidence of every word, after all looks: at most 5 % of them are false.
 pub const CONFIDENCE: f64 = 0.95;
-
-/// Steps of the full method that no run of this version takes; words carry the caveat `quick`.
-const LEFT_OUT: &[&str] = &["pilot", "steady-state check", "drain of server debt", "repeats of flagged blocks"];
 
 /// What a contender's engine and version were resolved to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,9 +188,21 @@ fn method_record(method: &Method, transport: Transport) -> MethodRecord {
         noisy_host: method.noisy_host.word().to_owned(),
         page_cache: method.page_cache.word().to_owned(),
         transport: transport.word().to_owned(),
-        left_out: LEFT_OUT.iter().map(|step| (*step).to_owned()).collect(),
+        left_out: left_out(method),
+        thresholds: BTreeMap::new(),
         changed: method.changed.clone(),
     }
+}
+
+/// Steps of the full method that this run does not take.
+fn left_out(method: &Method) -> Vec<String> {
+    let steps = [
+        (step::PILOT, method.pilot),
+        (step::STEADY_STATE, method.steady_state),
+        (step::DRAIN, method.drain),
+        (step::REPEATS, method.repeats),
+    ];
+    steps.into_iter().filter(|(_, taken)| !taken).map(|(name, _)| name.to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -244,6 +253,10 @@ mod tests {
             stop: Stop::Overall,
             noisy_host: NoisyHost::Refuse,
             page_cache: PageCache::Warm,
+            pilot: false,
+            steady_state: false,
+            drain: false,
+            repeats: false,
             changed: Vec::new(),
         };
         Experiment {

@@ -347,6 +347,7 @@ mod tests {
             point: Point::from([("clients".into(), 16)]),
             status: Status::Ok,
             failure: None,
+            repeats: None,
             flags: vec![],
             remarks: BTreeMap::new(),
             started_at: "2031-05-04T10:15:00Z".into(),

@@ -217,6 +217,7 @@ fn record(planned: &PlannedTrial, status: Status) -> TrialRecord {
         contender: planned.contender,
         point: planned.point,
         status,
+        repeats: planned.repeats,
         failure: None,
         flags: Vec::new(),
         remarks: BTreeMap::new(),

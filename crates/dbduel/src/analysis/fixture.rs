@@ -91,6 +91,7 @@ fn plan(story: &Story, random: &mut ChaCha8Rng) -> PlanRecord {
                     point: Point::from([("clients".into(), clients)]),
                     gap_ms: u64::from(random.next_u32() % 1000),
                     input_seed: u64::from(block),
+                    repeats: None,
                 });
             }
         }
@@ -131,6 +132,7 @@ fn method(story: &Story) -> MethodRecord {
         page_cache: "warm".into(),
         transport: "socket".into(),
         left_out: vec!["pilot".into(), "steady-state check".into()],
+        thresholds: BTreeMap::new(),
         changed: if story.blocks == 8 { vec![] } else { vec![format!("blocks = {}", story.blocks)] },
     }
 }
@@ -176,6 +178,7 @@ fn record(story: &Story, planned: &PlannedTrial, now: &mut Timestamp, random: &m
         contender: planned.contender.clone(),
         point: planned.point.clone(),
         status: Status::Ok,
+        repeats: None,
         failure: None,
         flags: vec![],
         remarks: BTreeMap::new(),
@@ -301,6 +304,8 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
             kernel: "Linux 6.1.0".into(),
             storage: "ext4 on vda".into(),
             virtualisation: "kvm".into(),
+            facts: BTreeMap::new(),
+            not_visible: vec![],
         },
         client: ClientRecord { workers: 1, shared_cores: true, cores: "0-1".into(), null_runs: vec![null_run()] },
         contenders: [
@@ -309,6 +314,10 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
         ]
         .into(),
         given_up: vec![],
+        pilots: vec![],
+        warmups: vec![],
+        doublings: vec![],
+        twins: vec![],
     }
 }
 

@@ -29,6 +29,8 @@ pub fn describe(work: &Path) -> HostRecord {
             .map_or_else(|_| unseen(), |text| text.trim().to_owned()),
         storage: storage_under(work).unwrap_or_else(unseen),
         virtualisation: virtualisation(),
+        facts: Default::default(),
+        not_visible: Vec::new(),
     }
 }
 

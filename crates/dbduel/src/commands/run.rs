@@ -197,6 +197,10 @@ fn run_record(sitting: &Sitting, cache: &Cache, seat: &crate::trial::ClientSeat)
         client: host::client_record(seat),
         contenders: std::collections::BTreeMap::new(),
         given_up: Vec::new(),
+        pilots: Vec::new(),
+        warmups: Vec::new(),
+        doublings: Vec::new(),
+        twins: Vec::new(),
     })
 }
 

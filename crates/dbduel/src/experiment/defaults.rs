@@ -42,6 +42,9 @@ pub struct MethodKeys {
     pub stop: Option<Stop>,
     pub noisy_host: Option<NoisyHost>,
     pub page_cache: Option<PageCache>,
+    pub steady_state: Option<bool>,
+    pub drain: Option<bool>,
+    pub repeats: Option<bool>,
 }
 
 const METHOD_KEYS_LATER: &[&str] = &["ablation", "shapley"];
@@ -67,6 +70,9 @@ impl MethodKeys {
             stop: reader.choice(section, "stop", STOP_WORDS),
             noisy_host: reader.choice(section, "noisy_host", NOISY_HOST_WORDS),
             page_cache: reader.choice(section, "page_cache", PAGE_CACHE_WORDS),
+            steady_state: reader.flag(section, "steady_state"),
+            drain: reader.flag(section, "drain"),
+            repeats: reader.flag(section, "repeats"),
         }
     }
 
@@ -84,6 +90,9 @@ impl MethodKeys {
             stop: self.stop.or(below.stop),
             noisy_host: self.noisy_host.or(below.noisy_host),
             page_cache: self.page_cache.or(below.page_cache),
+            steady_state: self.steady_state.or(below.steady_state),
+            drain: self.drain.or(below.drain),
+            repeats: self.repeats.or(below.repeats),
         }
     }
 }

@@ -206,11 +206,15 @@ fn in_force(keys: &MethodKeys, defaults: &Defaults, preset: String) -> Method {
         stop: keys.stop.expect(WHOLE),
         noisy_host: keys.noisy_host.expect(WHOLE),
         page_cache: keys.page_cache.expect(WHOLE),
+        pilot: keys.warmup == Some(Warmup::Auto),
+        steady_state: keys.steady_state.expect(WHOLE),
+        drain: keys.drain.expect(WHOLE),
+        repeats: keys.repeats.expect(WHOLE),
         changed: Vec::new(),
     }
 }
 
-/// Without a pilot, `auto` is the least time that a pilot could have chosen.
+/// With `auto`, the least time that a pilot may choose.
 fn warmup_time(warmup: Warmup, defaults: &Defaults) -> Duration {
     match warmup {
         Warmup::Auto => defaults.least_warmup,
@@ -254,7 +258,7 @@ fn changed_keys(
     let differs = [
         ("preset", overrides.preset.is_some() && from_file.preset != overrides.preset),
         ("duration", Some(method.duration) != base.duration),
-        ("warmup", Some(method.warmup) != preset_warmup),
+        ("warmup", Some(method.warmup) != preset_warmup || method.pilot != (base.warmup == Some(Warmup::Auto))),
         ("rule", Some(method.rule) != base.rule),
         ("blocks", Some(method.blocks) != base.blocks),
         ("margin", Some(method.margin) != base.margin),
@@ -265,6 +269,9 @@ fn changed_keys(
         ("stop", Some(method.stop) != base.stop),
         ("noisy_host", Some(method.noisy_host) != base.noisy_host),
         ("page_cache", Some(method.page_cache) != base.page_cache),
+        ("steady_state", Some(method.steady_state) != base.steady_state),
+        ("drain", Some(method.drain) != base.drain),
+        ("repeats", Some(method.repeats) != base.repeats),
     ];
     differs.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key.to_owned()).collect()
 }

@@ -47,6 +47,7 @@ pub fn trials(experiment: &Experiment) -> Vec<PlannedTrial> {
                 gap_ms: gaps.random_range(0..=gap_ms_max(contender, workload, &point, &experiment.method)),
                 point,
                 input_seed,
+                repeats: None,
             });
         }
     }

@@ -110,11 +110,32 @@ pub struct MethodRecord {
     pub noisy_host: String,
     pub page_cache: String,
     pub transport: String,
-    /// Steps of the full method that this run did not take (`pilot`, `steady-state check` …);
-    /// not empty means that its words carry the caveat `quick`.
+    /// Steps of the full method that this run does not take, by their names in [`step`]; not empty
+    /// means that its words carry the caveat `quick`.
     pub left_out: Vec<String>,
+    /// What flags a trial, by flag: all of it blind to the outcome.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub thresholds: BTreeMap<String, f64>,
     /// Keys that differ from the preset.
     pub changed: Vec<String>,
+}
+
+impl MethodRecord {
+    /// Whether this run takes a step of the full method.
+    pub fn takes(&self, step: &str) -> bool {
+        !self.left_out.iter().any(|one| one == step)
+    }
+}
+
+/// Steps of the full method that a run may leave out.
+pub mod step {
+    /// One long trial per contender before the first block, from which the warm-up follows; without
+    /// it, `warmup_s` is what every trial takes, and with it the least.
+    pub const PILOT: &str = "pilot";
+    pub const STEADY_STATE: &str = "steady-state check";
+    /// After the interval the server's deferred work is waited for, and the time counted.
+    pub const DRAIN: &str = "drain of server debt";
+    pub const REPEATS: &str = "repeats of flagged blocks";
 }
 
 /// The rule that words come from.
@@ -152,6 +173,10 @@ pub struct PlannedTrial {
     pub gap_ms: u64,
     /// Seed of the clients' inputs: the same for all contenders in a block, new in each block.
     pub input_seed: u64,
+    /// The trial whose place this one takes, because the host disturbed its pair; never in a plan:
+    /// what is repeated follows from flags, and how from the plan's seed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,6 +196,9 @@ pub struct TrialRecord {
     pub contender: String,
     pub point: Point,
     pub status: Status,
+    /// The trial whose place this one takes, because the host disturbed its pair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u32>,
     /// Why it failed; absent where it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
@@ -211,6 +239,85 @@ pub struct RunRecord {
     pub contenders: BTreeMap<String, ContenderFacts>,
     /// Workload/contender/point that were given up after three failures in a row.
     pub given_up: Vec<GivenUp>,
+    /// What the pilots saw, one for each contender and workload.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pilots: Vec<PilotRecord>,
+    /// What trials warmed up for, where that is not the plan's `warmup_s`; ascending by block.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warmups: Vec<WarmupRecord>,
+    /// The peak point with twice the generator's threads and cores.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doublings: Vec<DoublingRecord>,
+    /// What contenders and their twins have shown on this host before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub twins: Vec<TwinsRecord>,
+}
+
+/// One long trial before the first block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PilotRecord {
+    pub workload: String,
+    pub contender: String,
+    pub point: Point,
+    /// How long it ran.
+    pub seconds: f64,
+    /// The least warm-up after which it was steady; absent where it never was.
+    pub warmup_s: Option<f64>,
+}
+
+/// From this block on, trials of a workload warm up this long.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WarmupRecord {
+    pub workload: String,
+    pub from_block: u32,
+    pub seconds: f64,
+    /// `pilot` or `unsteady`.
+    pub because: String,
+}
+
+/// The same connections over twice the generator's threads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DoublingRecord {
+    pub workload: String,
+    pub contender: String,
+    pub point: Point,
+    /// Primary metric of each block: as everywhere, and with twice the threads.
+    pub as_usual: Vec<f64>,
+    pub doubled: Vec<f64>,
+}
+
+/// A contender against its twin, under the full protocol: what this host can see.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TwinsRecord {
+    /// RFC 3339.
+    pub at: String,
+    /// Of the run that it comes from.
+    pub plan_hash: String,
+    /// Identifies the host: CPU, cores, memory, kernel, storage.
+    pub host: String,
+    pub engine: String,
+    pub version: String,
+    /// The workload with its options, in one line.
+    pub workload: String,
+    pub point: Point,
+    pub blocks: u32,
+    pub word: String,
+    pub ratio: f64,
+    pub low: f64,
+    pub high: f64,
+    /// Standard deviation of the log ratio between blocks.
+    pub sd: f64,
+    /// Seconds a block took.
+    pub block_s: f64,
+    /// Log of first in the block over second, with its interval.
+    pub order_effect: [f64; 3],
+    /// Share of trials that carry a flag of the host.
+    pub flagged_share: f64,
+    /// Standard deviation between trials, and of one second within them, as fractions.
+    pub sd_between_trials: f64,
+    pub sd_of_a_second: f64,
+    /// Correlation of one second with the next.
+    pub autocorrelation: f64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -223,6 +330,12 @@ pub struct HostRecord {
     pub storage: String,
     /// `kvm`, `container` …, or `none seen`.
     pub virtualisation: String,
+    /// What else may matter and does not change: governor, transparent huge pages, NUMA nodes, mitigations …
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, String>,
+    /// What cannot be seen here, by name; it is never told as zero.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_visible: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
