@@ -13,6 +13,7 @@ mod client_programs;
 mod conform;
 mod conform_sqlbench;
 mod conform_tpcc;
+mod core_counters;
 mod engines;
 mod floor;
 mod held;

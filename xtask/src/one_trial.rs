@@ -2,7 +2,7 @@
 //! through `dbduel run` itself.
 //!
 //! It measures nothing anybody should read: the point is that each server is provisioned, started,
-//! loaded, put under load, checked and stopped. A server that fails is named with its reason.
+//! loaded, put under load, asked for its counters, checked and stopped. A server that fails is named with its reason.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,10 +10,12 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
+use crate::core_counters::lacking;
+
 /// Ends as soon as each contender had its turn; SQLite goes first, because a baseline must not fail.
 const METHOD: &str = "name = \"one trial each\"\nworkload = { name = \"oltp_read_write\", rows = 2000 }\n\
     sweep.clients = [4]\n\
-    method = { preset = \"quick\", duration = \"1s\", warmup = \"0s\", blocks = 1 }\n";
+    method = { preset = \"quick\", duration = \"1s\", warmup = \"0s\", blocks = 1, drain = true }\n";
 const BASELINE: &str = "sqlite";
 
 /// Tries the servers whose `kind@version` begins with `wanted`; prints a line for each.
@@ -65,15 +67,23 @@ fn is_wanted(row: &Value, wanted: &str) -> bool {
 /// Prints one trial, and whether it was one.
 fn tell(trial: &Value) -> bool {
     let contender = trial["contender"].as_str().unwrap_or("?");
-    if trial["status"] == "ok" {
-        println!(
-            "ok       trial on {contender}: {} transactions, stopped clean",
-            trial["metrics"]["transactions.committed"]
-        );
-        return true;
+    if trial["status"] != "ok" {
+        println!("FAILED   trial on {contender}");
+        return false;
     }
-    println!("FAILED   trial on {contender}");
-    false
+    let metrics = &trial["metrics"];
+    let lacking = lacking(contender, metrics);
+    if !lacking.is_empty() {
+        println!("FAILED   trial on {contender}: without {}", lacking.join(", "));
+        return false;
+    }
+    let told = metrics.as_object().into_iter().flatten();
+    println!(
+        "ok       trial on {contender}: {} transactions, {} counters, stopped clean",
+        metrics["transactions.committed"],
+        told.filter(|(name, _)| name.starts_with("counter.")).count()
+    );
+    true
 }
 
 #[cfg(test)]

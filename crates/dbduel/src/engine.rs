@@ -7,11 +7,13 @@
 
 mod apt;
 mod cache;
+pub mod counters;
 pub mod hidden;
 mod hosted;
 pub mod keeper;
 mod libraries;
 mod mariadb;
+mod monitor;
 mod mysql;
 mod mysql_family;
 mod postgres;
@@ -30,6 +32,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use counters::{Counters, Deferral};
 use driver::{Admin, Dialect, Endpoint, Login, Secret};
 
 use crate::experiment::{Contender, Origin, VersionRequest};
@@ -37,6 +40,7 @@ use crate::experiment::{Contender, Origin, VersionRequest};
 pub use cache::{Cache, CacheEntry, WorkFolder};
 pub use hosted::Hosted;
 pub use keeper::{Account, end_all};
+pub use monitor::Monitor;
 use provision::Knowledge;
 pub use provision::{Client, Layout, Package};
 pub use selfcheck::selfcheck;
@@ -95,6 +99,21 @@ pub trait Engine: Sync {
     fn settle(&self, admin: &mut Admin) -> Result<()>;
     /// What a commit promises (`D3` survives an OS crash … `D0` may corrupt), from the settings.
     fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str;
+    /// What the server has counted and how it stands; what it does not show, or not to this account, is absent.
+    fn counters(&self, admin: &mut Admin) -> Result<Counters>;
+    /// What of it tells of work that is put off.
+    fn deferral(&self) -> &'static Deferral;
+    /// How much of that work is left, by the names of [`Deferral::debts`].
+    fn owed(&self, admin: &mut Admin) -> Result<BTreeMap<&'static str, f64>> {
+        let mut state = self.counters(admin)?.state;
+        state.retain(|name, _| self.deferral().debts.iter().any(|debt| debt.state == *name));
+        Ok(state)
+    }
+    /// Whether a session beside the load leaves it alone, with these settings.
+    fn can_be_watched(&self, effective: &BTreeMap<String, String>) -> bool {
+        let _ = effective;
+        true
+    }
 }
 
 /// One row of an engine's catalogue.

@@ -5,16 +5,27 @@
 //! cannot be seen here leaves no reading, never a zero.
 
 mod host;
+mod server_counters;
 mod server_cpu;
 
 use std::collections::BTreeMap;
 
 use load::Gauge;
 
+use crate::engine::Monitor;
+
 pub use host::foreign_cpu;
+pub use server_counters::{CHECKPOINT_CYCLE, at_begin};
 
 /// Every observer there is, in the order `dbduel list observers` shows them.
+/// The first begins first and ends last: what it does at the edges, the others do not see.
 pub static OBSERVERS: &[ObserverKind] = &[
+    ObserverKind {
+        name: "server_counters",
+        description: "what the server counts about itself, and its state at both edges",
+        example: "metrics counter.innodb.redo_bytes, state.dirty_share_end",
+        build: || Box::<server_counters::ServerCounters>::default(),
+    },
     ObserverKind {
         name: "server_cpu",
         description: "CPU time of the server's processes, per transaction and by user and system",
@@ -45,12 +56,14 @@ pub trait Observer {
 }
 
 /// What is being measured.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Subject {
     /// The server's process; none when it lives inside dbduel.
     pub server_pid: Option<u32>,
     /// The server runs on this host, but not below dbduel: its work looks like anybody's.
     pub among_others: bool,
+    /// Where the server can be asked; none before a load, and where asking would hinder it.
+    pub monitor: Option<Monitor>,
 }
 
 /// The server's CPU time, for whoever measures operations one by one; none where no process can be seen.
@@ -83,7 +96,7 @@ impl Observers {
 
     pub fn end(&mut self, subject: &Subject) -> Readings {
         let mut all = Readings::default();
-        for seen in self.all.iter_mut().map(|observer| observer.end(subject)) {
+        for seen in self.all.iter_mut().rev().map(|observer| observer.end(subject)) {
             all.values.extend(seen.values);
             all.flags.extend(seen.flags);
         }

@@ -7,6 +7,7 @@
 
 mod crash;
 pub mod dataset;
+mod debt;
 mod ground;
 pub mod hosted_tables;
 mod interval;
@@ -25,7 +26,7 @@ use jiff::Timestamp;
 use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Tally, Workload};
 
 use crate::experiment::{Method, Transport};
-use crate::observe::{Observers, Readings, server_gauge};
+use crate::observe::{Observers, Readings, Subject, server_gauge};
 use crate::store::format::{Failure, PlannedTrial, Series, Status, TrialRecord};
 
 pub use ground::{Ground, Running};
@@ -117,10 +118,11 @@ fn measure(
     let resident = steps.take("restore", || trial.ground.restore(trial))?;
     let server = steps.take("start", || trial.ground.start(trial))?;
     settings.clone_from(server.effective_settings());
-    let subject = server.subject();
-    let mut load = steps.take("connect", || {
+    let (mut load, subject) = steps.take("connect", || {
         make_ready(trial, &server)?;
-        Ok(Load::prepare(trial.workload, &server.target(), load_options(trial, &server), trial.interrupted)?)
+        let subject = Subject { monitor: server.monitor()?, ..server.subject() };
+        let options = load_options(trial, &server);
+        Ok((Load::prepare(trial.workload, &server.target(), options, trial.interrupted)?, subject))
     })?;
     if let Err(failure) = steps.take("warm_up", || Ok(trial.interval.warm_up(&mut load, live)))? {
         return Err(crash::explain(trial, server, failure, &load.give_up()));
@@ -133,6 +135,7 @@ fn measure(
     if let Some(failure) = failure {
         return Err(crash::explain(trial, server, failure, &tally));
     }
+    drain_debt(trial, steps, subject, &tally, &mut readings)?;
     readings.values.extend(resident.map(|share| ("data_resident_share".to_owned(), share)));
     steps.take("check", || check(trial, &server, Some(&tally)))?;
     steps.take("stop", || server.stop())?;
@@ -168,6 +171,23 @@ fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
         gauge: server_gauge(&server.subject()),
         ..LoadOptions::default()
     }
+}
+
+/// The load has stopped; a server that only put work off is not done. Ends the session that watched it.
+fn drain_debt(
+    trial: &Trial,
+    steps: &mut Steps,
+    subject: Subject,
+    tally: &Tally,
+    readings: &mut Readings,
+) -> Result<()> {
+    let owes = trial.method.drain && trial.workload.writes() && !trial.workload.is_one_pass();
+    let Some(monitor) = subject.monitor.filter(|_| owes) else { return Ok(()) };
+    let interval = Duration::from_nanos(tally.interval_ns);
+    let drained = steps.take("drain_debt", || debt::drain(&monitor, readings, interval, trial.interrupted))?;
+    readings.values.extend(drained.values);
+    readings.flags.extend(drained.flags);
+    Ok(())
 }
 
 /// A fast wrong answer is not a result.
@@ -243,7 +263,10 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     if !in_process && (is_generator_bound(tally, rests) || trial.ceiling.is_some_and(near_ceiling)) {
         flags.push("generator-bound".to_owned());
     }
-    let remarks = pass::remarks(&tally.programs);
+    let mut remarks = pass::remarks(&tally.programs);
+    if trial.workload.writes() && !trial.workload.is_one_pass() {
+        remarks.extend(debt::short(&readings, tally.interval_ns as f64 / 1e9));
+    }
     flags.extend(remarks.keys().cloned());
     let metrics = metrics(tally, &readings, in_process, trial.workload.as_ref());
     let record = TrialRecord { flags, remarks, metrics, ..record(trial.planned, Status::Ok) };

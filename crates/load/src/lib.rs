@@ -17,6 +17,7 @@ mod pass;
 mod policy;
 mod recorder;
 mod rng;
+mod stall;
 mod timeline;
 mod worker;
 pub mod workload;
@@ -33,6 +34,7 @@ pub use pass::{Gauge, OperationTally, ProgramTally, SHORT_NS};
 pub use policy::{ErrorPolicy, Ignored};
 pub use recorder::{ErrorCounts, KindTally, Recorder, Second, Tally, Timing};
 pub use rng::Rng;
+pub use stall::Commits;
 pub use timeline::{Timeline, Window};
 pub use worker::drive;
 pub use workload::{

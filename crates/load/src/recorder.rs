@@ -7,6 +7,7 @@ use driver::Code;
 use crate::board::Board;
 use crate::histogram::Histogram;
 use crate::pass::ProgramTally;
+use crate::stall::Commits;
 use crate::timeline::Window;
 use crate::workload::{Attempt, Outcome};
 
@@ -113,6 +114,8 @@ pub struct Tally {
     /// Sum over clients of the time a transaction was running inside the interval.
     pub in_flight_ns: u64,
     pub seconds: Vec<Second>,
+    /// When transactions were committed inside the interval.
+    pub commits: Commits,
     /// Length of the measured interval.
     pub interval_ns: u64,
     /// From the end of the interval to the last answer.
@@ -196,7 +199,8 @@ impl KindTally {
 impl Recorder {
     pub fn new(seconds_max: usize, open_loop: bool) -> Recorder {
         let seconds = vec![Second::default(); seconds_max];
-        let tally = Tally { seconds, errors: ErrorCounts::with_room(), ..Tally::default() };
+        let commits = Commits::with_room(seconds_max);
+        let tally = Tally { seconds, commits, errors: ErrorCounts::with_room(), ..Tally::default() };
         Recorder { tally, open_loop, board: None }
     }
 
@@ -323,7 +327,11 @@ impl Recorder {
         if !window.contains(timing.end_ns) || outcome == Outcome::Skipped {
             return;
         }
-        let index = ((timing.end_ns - window.start_ns) / 1_000_000_000) as usize;
+        let at_ns = timing.end_ns - window.start_ns;
+        if outcome == Outcome::Committed {
+            self.tally.commits.mark(at_ns);
+        }
+        let index = (at_ns / 1_000_000_000) as usize;
         if let Some(second) = self.tally.seconds.get_mut(index) {
             second.committed += u64::from(outcome == Outcome::Committed);
             second.failed += u64::from(outcome == Outcome::Failed);
@@ -360,6 +368,7 @@ impl Tally {
         self.kinds.iter_mut().zip(&other.kinds).for_each(|(mine, theirs)| mine.add(theirs));
         add_each(&mut self.counts, &other.counts);
         add_each(&mut self.counts_ever, &other.counts_ever);
+        self.commits.add(&other.commits);
         if self.seconds.len() < other.seconds.len() {
             self.seconds.resize(other.seconds.len(), Second::default());
         }

@@ -49,6 +49,10 @@ impl Hosted {
         Ok(hosted)
     }
 
+    pub fn engine(&self) -> &'static dyn Engine {
+        self.engine
+    }
+
     /// Where the load connects.
     pub fn target(&self) -> load::Target {
         self.url.target()

@@ -4,6 +4,8 @@
 //! What differs between the two is asked of a [`Flavour`]; what differs between versions is asked
 //! of the version. `--no-defaults` always comes first, so no option file of the machine is read.
 
+mod counters;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -15,6 +17,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use driver::{Admin, Dialect, Endpoint, Login};
 
+use super::counters::{Counters, Deferral};
 use super::keeper::{Account, Exit, Program};
 use super::server::server_environment;
 use super::settings::{Agreement, Effective, parse_size, parse_switch};
@@ -306,6 +309,14 @@ impl Engine for MysqlFamily {
             "1" | "3" if !binary_log_lags => "D3",
             _ => "D2",
         }
+    }
+
+    fn counters(&self, admin: &mut Admin) -> Result<Counters> {
+        counters::read(admin)
+    }
+
+    fn deferral(&self) -> &'static Deferral {
+        &counters::DEFERRAL
     }
 }
 

@@ -3,6 +3,8 @@
 //! PostgreSQL refuses to run as root, so dbduel running as root starts it as `nobody`. Local
 //! connections are trusted, because only dbduel can enter the folder of the socket.
 
+mod counters;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -12,6 +14,7 @@ use anyhow::{Context, Result, ensure};
 use driver::{Admin, Dialect, Endpoint, Login};
 
 use super::cache::read_folder;
+use super::counters::{Counters, Deferral};
 use super::keeper::Account;
 use super::mysql_family::run_step;
 use super::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_size};
@@ -253,6 +256,14 @@ impl Engine for Postgres {
         } else {
             "D3"
         }
+    }
+
+    fn counters(&self, admin: &mut Admin) -> Result<Counters> {
+        counters::read(admin)
+    }
+
+    fn deferral(&self) -> &'static Deferral {
+        &counters::DEFERRAL
     }
 }
 

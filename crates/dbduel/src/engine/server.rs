@@ -20,7 +20,7 @@ use rand_chacha::ChaCha8Rng;
 use super::cache::{WorkFolder, remove_tree};
 use super::keeper::{Exit, Kept, Program};
 use super::settings::{Effective, verify};
-use super::{Installation, Launch, Places, log_tail};
+use super::{Engine, Installation, Launch, Places, log_tail};
 use crate::experiment::Transport;
 
 /// The database a workload's tables live in.
@@ -133,7 +133,11 @@ impl Server {
     }
 
     pub fn dialect(&self) -> Dialect {
-        self.installation.engine().dialect()
+        self.engine().dialect()
+    }
+
+    pub fn engine(&self) -> &'static dyn Engine {
+        self.installation.engine()
     }
 
     /// Where the load connects.

@@ -3,12 +3,15 @@
 //! Its "data directory" is a folder with one file. Its settings are pragmas, which belong to a
 //! connection: they are set on every new one and read back on one of them.
 
+mod counters;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use driver::{Admin, Dialect, Endpoint, Login};
 
+use super::counters::{Counters, Deferral};
 use super::keeper::Account;
 use super::settings::{Agreement, Effective, parse_switch};
 use super::{Engine, Found, Installation, Launch, Places, Purpose, Release, Site, StartOptions};
@@ -214,6 +217,23 @@ impl Engine for Sqlite {
             "1" => "D2",
             _ => "D3",
         }
+    }
+
+    fn counters(&self, admin: &mut Admin) -> Result<Counters> {
+        counters::read(admin)
+    }
+
+    fn deferral(&self) -> &'static Deferral {
+        &counters::DEFERRAL
+    }
+
+    fn owed(&self, admin: &mut Admin) -> Result<BTreeMap<&'static str, f64>> {
+        counters::pay(admin)
+    }
+
+    fn can_be_watched(&self, effective: &BTreeMap<String, String>) -> bool {
+        // Whoever comes first would keep the file to itself.
+        effective.get("locking_mode").is_none_or(|mode| !mode.eq_ignore_ascii_case("exclusive"))
     }
 }
 

@@ -11,7 +11,8 @@ use load::Target;
 
 use super::{Trial, dataset, hosted_tables};
 use crate::engine::{
-    Hosted, Installation, Purpose, Server, Snapshot, StartOptions, WorkFolder, apply_page_cache, resident_fraction,
+    Hosted, Installation, Monitor, Purpose, Server, Snapshot, StartOptions, WorkFolder, apply_page_cache,
+    resident_fraction,
 };
 use crate::observe::Subject;
 
@@ -133,9 +134,23 @@ impl Running<'_> {
     /// What observers look at.
     pub fn subject(&self) -> Subject {
         match self {
-            Running::Managed(server) => Subject { server_pid: server.pid(), among_others: false },
-            Running::Hosted(hosted) => Subject { server_pid: None, among_others: hosted.is_on_this_host() },
+            Running::Managed(server) => Subject { server_pid: server.pid(), among_others: false, monitor: None },
+            Running::Hosted(hosted) => {
+                Subject { server_pid: None, among_others: hosted.is_on_this_host(), monitor: None }
+            }
         }
+    }
+
+    /// A session in which the server can be asked about itself while others load it; none where it would
+    /// hinder them.
+    pub(super) fn monitor(&self) -> Result<Option<Monitor>> {
+        let engine = match self {
+            Running::Managed(server) => server.engine(),
+            Running::Hosted(hosted) => hosted.engine(),
+        };
+        let Target { endpoint, login, .. } = self.target();
+        let can = engine.can_be_watched(self.effective_settings());
+        can.then(|| Monitor::open(engine, &endpoint, &login)).transpose()
     }
 
     /// A blocking session in the workload's database.

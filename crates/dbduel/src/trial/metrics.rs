@@ -7,11 +7,13 @@ use std::collections::BTreeMap;
 
 use load::{Histogram, KindTally, Tally, Workload};
 
-use super::pass;
+use super::{debt, pass};
 use crate::observe::Readings;
 
 /// A quantile is shown when at least this many transactions lie above it.
 const BEYOND_QUANTILE_MIN: f64 = 30.0;
+/// With fewer, one second more or less would be a tenth of the interval.
+const STALL_SECONDS_MIN: usize = 10;
 const QUANTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 
 /// Named as in the JSON report.
@@ -55,7 +57,31 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
         metrics.extend(latencies(prefix, histogram));
     }
     metrics.extend(of_workload(tally, workload));
+    metrics.extend(stalls(tally));
+    let primary = workload.rates(tally).first().copied().unwrap_or(("tps", tally.tps()));
+    metrics.extend(debt::adjusted(primary.0, primary.1, seconds, readings));
     metrics
+}
+
+/// Seconds below half of the median, and the longest time without a commit (method, section 3).
+fn stalls(tally: &Tally) -> Vec<(String, f64)> {
+    let longest =
+        tally.commits.longest_gap_ns(tally.interval_ns).map(|ns| ("longest_stall_ms".to_owned(), ns as f64 / 1e6));
+    let share = stalled_share(tally).map(|share| ("stalled_seconds_share".to_owned(), share));
+    longest.into_iter().chain(share).collect()
+}
+
+fn stalled_share(tally: &Tally) -> Option<f64> {
+    // The last second of an interval may be cut off.
+    let whole = (tally.interval_ns / 1_000_000_000) as usize;
+    let mut counts: Vec<u64> = tally.seconds.iter().take(whole).map(|second| second.committed).collect();
+    if counts.len() < STALL_SECONDS_MIN {
+        return None;
+    }
+    counts.sort_unstable();
+    let median = (counts[(counts.len() - 1) / 2] + counts[counts.len() / 2]) as f64 / 2.0;
+    let stalled = counts.iter().filter(|count| (**count as f64) < median / 2.0).count();
+    Some(stalled as f64 / counts.len() as f64)
 }
 
 /// What the workload counts apart, and the rates that it is measured by.
@@ -120,5 +146,46 @@ mod tests {
         assert!(told.contains_key("new_order.latency_ms_avg") && !told.contains_key("new_order.latency_ms_p99"));
         assert!(told.contains_key("skipped_districts"));
         assert!(told.contains_key("delivery.committed") && !told.contains_key("delivery.latency_ms_avg"));
+    }
+
+    fn with_seconds(counts: &[u64]) -> Tally {
+        let second = |committed: &u64| load::Second { committed: *committed, ..load::Second::default() };
+        let seconds: Vec<load::Second> = counts.iter().map(second).collect();
+        Tally { interval_ns: seconds.len() as u64 * 1_000_000_000, seconds, ..Tally::default() }
+    }
+
+    #[test]
+    fn a_second_is_stalled_below_half_of_the_median() {
+        let check = |counts: &[u64], expected: Option<f64>| {
+            assert_eq!(stalled_share(&with_seconds(counts)), expected, "{counts:?}");
+        };
+        check(&[100, 110, 90, 49, 100, 100, 50, 0, 120, 100], Some(0.2));
+        check(&[100; 10], Some(0.0));
+        check(&[100; 9], None);
+        // What is cut off is no stall.
+        let cut = Tally {
+            interval_ns: 10_200_000_000,
+            ..with_seconds(&[100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 20])
+        };
+        assert_eq!(stalled_share(&cut), Some(0.0));
+    }
+
+    #[test]
+    fn deferred_work_is_charged_to_the_metric_that_a_workload_is_judged_by() {
+        let build = |name: &str| {
+            let kind = load::workload_kind(name).unwrap();
+            (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap()
+        };
+        let readings = Readings { values: BTreeMap::from([(debt::DRAIN.to_owned(), 30.0)]), ..Readings::default() };
+        let kinds = vec![KindTally { committed_inside: 90, ..KindTally::default() }];
+        let tally = Tally { committed: 120, kinds, interval_ns: 60_000_000_000, ..Tally::default() };
+        let told = metrics(&tally, &readings, false, build("tpcc").as_ref());
+        assert_eq!((told["nopm"], told["debt_adjusted_nopm"], told["debt_drain_s"]), (90.0, 60.0, 30.0));
+        assert!(!told.contains_key("debt_adjusted_tps"));
+        let told = metrics(&tally, &readings, false, build("oltp_read_write").as_ref());
+        assert_eq!((told["debt_adjusted_tps"], told.contains_key("debt_adjusted_nopm")), (120.0 / 90.0, false));
+        assert!(
+            !metrics(&tally, &Readings::default(), false, build("tpcc").as_ref()).contains_key("debt_adjusted_nopm")
+        );
     }
 }

@@ -1,0 +1,104 @@
+//! One session beside the load, in which a server is asked about itself.
+//!
+//! It has a thread of its own, because a session of an embedded engine may not change threads and whoever
+//! asks may. It sends nothing unless it is asked.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use driver::{Admin, Endpoint, Login};
+
+use super::Engine;
+use super::counters::{Counters, Deferral};
+
+/// Whoever answers so late cannot be read at an edge of an interval.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+
+/// Clones share the session; it ends with the last of them.
+#[derive(Clone)]
+pub struct Monitor {
+    engine: &'static dyn Engine,
+    session: Arc<Session>,
+}
+
+struct Session {
+    /// None once it ends.
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+type Job = Box<dyn FnOnce(&mut Admin) + Send>;
+
+impl Monitor {
+    /// Logs in and waits until that has succeeded.
+    pub fn open(engine: &'static dyn Engine, endpoint: &Endpoint, login: &Login) -> Result<Monitor> {
+        let (jobs, given) = mpsc::channel();
+        let (opened, opening) = mpsc::channel();
+        let (endpoint, login) = (endpoint.clone(), login.clone());
+        let serve = move || match Admin::connect(engine.dialect(), &endpoint, &login, ANSWER_LIMIT) {
+            Ok(admin) => {
+                let _ = opened.send(Ok(()));
+                answer(admin, &given);
+            }
+            Err(error) => drop(opened.send(Err(error))),
+        };
+        let thread = std::thread::Builder::new().name("monitor".to_owned()).spawn(serve)?;
+        let session = Session { jobs: Some(jobs), thread: Some(thread) };
+        let opened = opening.recv().context("the monitoring session ended before it began")?;
+        opened.context("cannot open a monitoring session")?;
+        Ok(Monitor { engine, session: Arc::new(session) })
+    }
+
+    pub fn counters(&self) -> Result<Counters> {
+        self.ask(|engine, admin| engine.counters(admin))
+    }
+
+    /// What is left of the work that was put off, by the names of [`Deferral::debts`]; empty where nothing of
+    /// it can be seen.
+    pub fn owed(&self) -> Result<BTreeMap<&'static str, f64>> {
+        self.ask(|engine, admin| engine.owed(admin))
+    }
+
+    pub fn deferral(&self) -> &'static Deferral {
+        self.engine.deferral()
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&dyn Engine, &mut Admin) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let engine = self.engine;
+        let (reply, answer) = mpsc::channel();
+        // Nobody waits for the reply only when whoever asked has panicked.
+        let job: Job = Box::new(move |admin| drop(reply.send(question(engine, admin))));
+        let lost = || anyhow!("the monitoring session is lost");
+        self.session.jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or_else(lost)?;
+        answer.recv().map_err(|_| lost())?
+    }
+}
+
+fn answer(mut admin: Admin, jobs: &mpsc::Receiver<Job>) {
+    for job in jobs {
+        job(&mut admin);
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.jobs = None;
+        // An embedded engine tidies its files when its last session ends: that is over when this returns.
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for Monitor {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "a monitoring session of {}", self.engine.kind())
+    }
+}
