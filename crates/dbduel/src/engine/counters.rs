@@ -48,6 +48,8 @@ pub const REDO_CAPACITY: &str = "redo_capacity_bytes";
 /// At the latest after this time a checkpoint begins, whatever was written.
 pub const CHECKPOINT_INTERVAL: &str = "checkpoint_interval_s";
 pub const CHECKPOINT_AGE: &str = "checkpoint_age_bytes";
+/// At work for a client, the session that asks not counted.
+pub const THREADS_RUNNING: &str = "threads_running";
 pub const DATABASE_BYTES: &str = "database_bytes";
 
 impl Counters {

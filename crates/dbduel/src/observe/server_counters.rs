@@ -100,4 +100,9 @@ mod tests {
         check(&both[..1], Some(0.0), None);
         check(&[], Some(10.0), None);
     }
+
+    #[test]
+    fn what_it_asks_of_the_server_falls_into_nobodys_reading() {
+        assert_eq!(super::super::OBSERVERS[0].name, "server_counters");
+    }
 }

@@ -125,4 +125,30 @@ mod tests {
         assert_eq!(why, "at this rate a checkpoint comes every 300 s, and the interval is 60 s");
         assert_eq!(short(&readings(&[]), 60.0), None);
     }
+
+    #[test]
+    fn a_debt_is_waited_for_until_it_is_paid_or_the_time_is_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = driver::Endpoint::File(folder.path().join("t.db"));
+        let session = || {
+            let limit = Duration::from_secs(5);
+            driver::Admin::connect(driver::Dialect::Sqlite, &file, &driver::Login::default(), limit).unwrap()
+        };
+        let (mut writer, mut reader) = (session(), session());
+        writer.rows("PRAGMA journal_mode = WAL").unwrap();
+        writer.run("CREATE TABLE t (a INTEGER)").unwrap();
+        reader.run("BEGIN").unwrap();
+        reader.rows("SELECT * FROM t").unwrap();
+        writer.run("INSERT INTO t VALUES (1)").unwrap();
+        let monitor = Monitor::open(crate::engine::engine("sqlite").unwrap(), &file, &Default::default()).unwrap();
+        let wait = |ms, interrupted| {
+            drain(&monitor, &Readings::default(), Duration::from_millis(ms), &AtomicBool::new(interrupted))
+        };
+        let capped = wait(10, false).unwrap();
+        assert_eq!((capped.values[DRAIN], capped.flags), (0.02, vec![CAPPED.to_owned()]));
+        assert!(wait(60_000, true).unwrap_err().is::<Interrupted>());
+        reader.run("ROLLBACK").unwrap();
+        let paid = wait(60_000, false).unwrap();
+        assert!(paid.flags.is_empty() && paid.values[DRAIN] < 60.0, "{paid:?}");
+    }
 }

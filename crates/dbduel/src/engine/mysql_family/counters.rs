@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use driver::{Admin, Error};
 
-use crate::engine::counters::{CHECKPOINT_AGE, Counters, Debt, Deferral, Kind, Paid, REDO_CAPACITY};
+use crate::engine::counters::{CHECKPOINT_AGE, Counters, Debt, Deferral, Kind, Paid, REDO_CAPACITY, THREADS_RUNNING};
 
 /// Our name, the server's names (the first that a version has counts), and whether it only grows.
 const STATUS: &[(&str, &[&str], Kind)] = &[
@@ -47,8 +47,7 @@ const STATUS: &[(&str, &[&str], Kind)] = &[
     ("pending_fsyncs", &["Innodb_data_pending_fsyncs"], Kind::State),
     ("pending_reads", &["Innodb_data_pending_reads"], Kind::State),
     ("pending_writes", &["Innodb_data_pending_writes"], Kind::State),
-    ("threads_running", &["Threads_running"], Kind::State),
-    ("threads_connected", &["Threads_connected"], Kind::State),
+    (THREADS_RUNNING, &["Threads_running"], Kind::State),
 ];
 /// As above, of the last checkpoint's place in the log.
 const CHECKPOINT_LSN: &[&str] = &["Innodb_lsn_last_checkpoint", "Innodb_redo_log_checkpoint_lsn"];
@@ -94,6 +93,8 @@ fn counters(status: &BTreeMap<String, f64>, files: &BTreeMap<String, f64>, text:
             counters.put(*kind, ours, *value);
         }
     }
+    // One of them is the session that asks.
+    counters.state.entry(THREADS_RUNNING).and_modify(|threads| *threads = (*threads - 1.0).max(0.0));
     let checkpoint = CHECKPOINT_LSN.iter().find_map(|name| status.get(*name)).copied();
     if let (Some(checkpoint), Some(now)) = (checkpoint, counters.counted.get("innodb.redo_bytes")) {
         counters.state.insert(CHECKPOINT_AGE, now - checkpoint);
@@ -274,12 +275,14 @@ mod tests {
             ("Innodb_buffer_pool_pages_dirty", 10.0),
             ("Innodb_buffer_pool_pages_total", 40.0),
             ("Innodb_page_size", 16384.0),
+            ("Threads_running", 3.0),
         ];
         let files = map(&[("innodb_log_file_size", 5000.0), ("innodb_log_files_in_group", 2.0)]);
         let old = counters(&map(&pages), &files, &text);
         assert_eq!((old.state["dirty_bytes"], old.state["dirty_share"]), (163840.0, 0.25));
         assert_eq!((old.state["checkpoint_age_bytes"], old.state["checkpoint_age_share"]), (1000.0, 0.1));
         assert_eq!((old.counted["innodb.redo_bytes"], old.state["history_list_length"]), (5000.0, 9.0));
+        assert_eq!(old.state["threads_running"], 2.0);
         assert!(!old.counted.contains_key("innodb.os_log_fsyncs"));
 
         let resized =

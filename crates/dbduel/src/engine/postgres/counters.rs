@@ -8,6 +8,7 @@ use driver::{Admin, Error};
 
 use crate::engine::counters::{
     CHECKPOINT_AGE, CHECKPOINT_INTERVAL, Counters, DATABASE_BYTES, Debt, Deferral, Kind, Paid, REDO_CAPACITY,
+    THREADS_RUNNING,
 };
 use crate::engine::version_numbers;
 use Kind::{Counter, State};
@@ -179,7 +180,7 @@ const SOURCES: &[Source] = &[
         from: "FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()",
         since: OLDEST,
         before: LATER,
-        columns: &[("threads_running", "count(*)", State)],
+        columns: &[(THREADS_RUNNING, "count(*)", State)],
     },
     Source {
         from: "FROM pg_stat_progress_vacuum WHERE datname = current_database()",
