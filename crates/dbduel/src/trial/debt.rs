@@ -33,7 +33,7 @@ pub fn drain(monitor: &Monitor, readings: &Readings, interval: Duration, interru
         }
         let is_paid = is_paid(&owed, readings, monitor.deferral());
         if is_paid || waited >= limit {
-            return Ok(drained(waited.min(limit), is_paid));
+            return Ok(drained(waited.min(limit), is_paid, &owed));
         }
         if interrupted.load(Ordering::Relaxed) {
             return Err(Interrupted.into());
@@ -52,8 +52,10 @@ fn is_paid(owed: &BTreeMap<&'static str, f64>, readings: &Readings, deferral: &D
     })
 }
 
-fn drained(waited: Duration, is_paid: bool) -> Readings {
-    let values = BTreeMap::from([(DRAIN.to_owned(), waited.as_secs_f64())]);
+/// How long it took, and what was left then.
+fn drained(waited: Duration, is_paid: bool, owed: &BTreeMap<&'static str, f64>) -> Readings {
+    let mut values = BTreeMap::from([(DRAIN.to_owned(), waited.as_secs_f64())]);
+    values.extend(owed.iter().map(|(state, left)| (format!("state.{state}_drained"), *left)));
     Readings { values, flags: if is_paid { Vec::new() } else { vec![CAPPED.to_owned()] } }
 }
 
@@ -108,8 +110,10 @@ mod tests {
         let seen = readings(&[(DRAIN, 30.0)]);
         assert_eq!(adjusted("tps", 90.0, 60.0, &seen), Some(("debt_adjusted_tps".to_owned(), 60.0)));
         assert_eq!(adjusted("tps", 90.0, 60.0, &readings(&[])), None);
-        assert_eq!(drained(Duration::from_secs(3), true), readings(&[(DRAIN, 3.0)]));
-        assert_eq!(drained(Duration::from_secs(3), false).flags, [CAPPED]);
+        let left = BTreeMap::from([("dirty", 7.0)]);
+        let paid = drained(Duration::from_secs(3), true, &left);
+        assert_eq!(paid, readings(&[(DRAIN, 3.0), ("state.dirty_drained", 7.0)]));
+        assert_eq!(drained(Duration::from_secs(3), false, &left).flags, [CAPPED]);
     }
 
     #[test]
@@ -149,6 +153,7 @@ mod tests {
         assert!(wait(60_000, true).unwrap_err().is::<Interrupted>());
         reader.run("ROLLBACK").unwrap();
         let paid = wait(60_000, false).unwrap();
+        assert_eq!(capped.values["state.wal_pending_frames_drained"], 1.0);
         assert!(paid.flags.is_empty() && paid.values[DRAIN] < 60.0, "{paid:?}");
     }
 }
