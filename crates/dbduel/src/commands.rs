@@ -17,10 +17,11 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
+use driver::Dialect;
 
 use crate::cli::bench::Verb;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
-use crate::engine::{ENGINES, resolve};
+use crate::engine::{ENGINES, Engine, resolve};
 use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Needs, Vocabulary};
 use crate::plan::{Plan, ResolvedFacts};
 use crate::report::{self, Report};
@@ -145,12 +146,12 @@ fn facts(contender: &Contender, clients_max: u32) -> Result<ResolvedFacts> {
 
 /// The names that an experiment file may use.
 fn vocabulary() -> Vocabulary<'static> {
-    let words = |kind: &'static str| match kind {
-        "mysql" | "mariadb" => EngineWords { name: kind, on: "ON", off: "OFF" },
-        _ => EngineWords { name: kind, on: "on", off: "off" },
+    let words = |engine: &&'static dyn Engine| {
+        let (on, off) = if engine.dialect() == Dialect::MySql { ("ON", "OFF") } else { ("on", "off") };
+        EngineWords { name: engine.kind(), dialect: engine.dialect(), on, off }
     };
     Vocabulary {
-        engines: ENGINES.iter().map(|engine| words(engine.kind())).collect(),
+        engines: ENGINES.iter().map(words).collect(),
         workloads: load::WORKLOADS.iter().map(|kind| kind.name).collect(),
         options: &|name| load::workload_kind(name).map(|kind| kind.options),
         check: &|name, given| {

@@ -30,6 +30,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use driver::Isolation;
+
 use crate::store::format::{Point, RuleName};
 
 /// A whole experiment file, checked and with its defaults filled in.
@@ -145,6 +147,8 @@ pub struct WorkloadChoice {
     pub in_force: BTreeMap<String, load::OptionValue>,
     /// A trial is one pass, however long it takes.
     pub one_pass: bool,
+    /// The level of its transactions; none is each server's own.
+    pub isolation: Option<Isolation>,
     /// Clients where the sweep does not vary them.
     pub clients: u32,
     /// Clients at each value of the sweep, where they grow with what it varies.

@@ -159,6 +159,7 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         name: workload.name.clone(),
         options: fixed.map(|(key, value)| (key.clone(), option_json(value))).collect(),
         one_pass: workload.one_pass,
+        isolation: workload.isolation.map(|level| level.as_str().to_owned()),
         clients: workload.clients,
         clients_at: workload.clients_at.clone(),
     }
@@ -235,6 +236,7 @@ mod tests {
             options: BTreeMap::new(),
             in_force: BTreeMap::from([("rows".to_owned(), OptionValue::Number(100_000))]),
             one_pass: false,
+            isolation: None,
             clients: 16,
             clients_at: BTreeMap::new(),
         }
@@ -429,7 +431,7 @@ mod tests {
     #[test]
     fn the_stored_text_and_the_plan_make_the_same_plan_again() {
         let vocabulary = Vocabulary {
-            engines: vec![EngineWords { name: "mysql", on: "ON", off: "OFF" }],
+            engines: vec![EngineWords { name: "mysql", dialect: driver::Dialect::MySql, on: "ON", off: "OFF" }],
             workloads: vec!["oltp_read_write"],
             options: &|_| Some(&[]),
             check: &|_, _| Ok(Needs::default()),

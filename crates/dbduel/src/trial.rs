@@ -22,8 +22,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use driver::{Admin, Isolation};
 use jiff::Timestamp;
-use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Tally, Workload};
+use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Tally, Target, Workload};
 
 use crate::experiment::{Method, Transport};
 use crate::observe::{Observers, Readings, Subject, server_gauge};
@@ -47,6 +48,8 @@ pub struct Trial<'a> {
     pub method: &'a Method,
     pub interval: Interval,
     pub transport: Transport,
+    /// The level of all clients' transactions; none is the server's own.
+    pub isolation: Option<Isolation>,
     pub seat: &'a ClientSeat,
     /// The trial's folder in the run.
     pub folder: &'a Path,
@@ -78,6 +81,7 @@ pub struct Finished {
 #[error("interrupted")]
 pub struct Interrupted;
 
+const LOGIN_LIMIT: Duration = Duration::from_secs(30);
 /// Longest wait for answers that were under way when the interval ended.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
 /// A closed loop that had a statement under way for less of the time was held back by its generator.
@@ -120,9 +124,11 @@ fn measure(
     settings.clone_from(server.effective_settings());
     let (mut load, subject) = steps.take("connect", || {
         make_ready(trial, &server)?;
+        let target = clients_target(trial, &server)?;
+        isolation(trial, &target)?;
         let subject = Subject { monitor: server.monitor()?, ..server.subject() };
         let options = load_options(trial, &server);
-        Ok((Load::prepare(trial.workload, &server.target(), options, trial.interrupted)?, subject))
+        Ok((Load::prepare(trial.workload, &target, options, trial.interrupted)?, subject))
     })?;
     if let Err(failure) = steps.take("warm_up", || Ok(trial.interval.warm_up(&mut load, live)))? {
         return Err(crash::explain(trial, server, failure, &load.give_up()));
@@ -151,6 +157,24 @@ fn make_ready(trial: &Trial, server: &Running) -> Result<()> {
     }
     let mut session = server.session()?;
     statements.iter().try_for_each(|sql| session.run(sql).map(drop).with_context(|| format!("`{sql}` failed")))
+}
+
+/// Where the clients connect, and what each of their sessions says first.
+fn clients_target(trial: &Trial, server: &Running) -> Result<Target> {
+    let mut target = server.target();
+    if let Some(level) = trial.isolation {
+        target.login.on_connect.extend(target.dialect.isolation_sql(level).map_err(|why| anyhow!(why))?);
+    }
+    Ok(target)
+}
+
+/// The level that the clients' sessions have, as the server says; not the one that was asked for is an error.
+fn isolation(trial: &Trial, target: &Target) -> Result<Isolation> {
+    let session = Admin::connect(target.dialect, &target.endpoint, &target.login, LOGIN_LIMIT);
+    let level = session.context("cannot connect as a client")?.isolation()?;
+    let asked = trial.isolation.unwrap_or(level);
+    ensure!(level == asked, "isolation was asked to be `{}` and is `{}`", asked.as_str(), level.as_str());
+    Ok(level)
 }
 
 /// Tables of another seed, scale or version are not measured.
@@ -297,7 +321,7 @@ fn series(tally: &Tally) -> Series {
 
 /// Starts a contender once, without load, before the first block: what fails here would fail in
 /// every block, and what is learned here stands in the report.
-pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<Running<'a>> {
+pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<(Running<'a>, Isolation)> {
     trial.ground.lay_out(trial)?;
     let server = trial.ground.start(trial)?;
     recognise(trial, &server)?;
@@ -308,7 +332,8 @@ pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<Running<'a>> {
     if trial.interrupted.load(Ordering::Relaxed) {
         return Err(anyhow!(Interrupted));
     }
-    Ok(server)
+    let level = isolation(trial, &clients_target(trial, &server)?)?;
+    Ok((server, level))
 }
 
 #[cfg(test)]

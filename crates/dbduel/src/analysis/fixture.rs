@@ -106,6 +106,7 @@ fn plan(story: &Story, random: &mut ChaCha8Rng) -> PlanRecord {
         contenders: vec![contender(BASELINE, "5.5.9", "1G"), contender(CANDIDATE, "5.6.24", "2G")],
         workloads: vec![WorkloadRecord {
             one_pass: false,
+            isolation: None,
             label: "oltp_read_write".into(),
             name: "oltp_read_write".into(),
             options: [("rows".into(), 100_000.into()), ("tables".into(), 1.into())].into(),
@@ -284,6 +285,7 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
         ]
         .into(),
         durability_class: "D3".into(),
+        isolation: [("oltp_read_write".into(), "repeatable read".into())].into(),
         ddl: [(
             "oltp_read_write".into(),
             vec!["CREATE TABLE `sbtest1` (\n  `id` int NOT NULL,\n  PRIMARY KEY (`id`)\n) ENGINE=InnoDB".into()],

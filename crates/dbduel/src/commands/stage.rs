@@ -243,6 +243,7 @@ impl<'a> Stage<'a> {
             method: &self.experiment.method,
             interval: Interval::of(workload.as_ref(), &self.experiment.method),
             transport: self.experiment.transport,
+            isolation: choice.isolation,
             seat: &self.seat,
             folder,
             interrupted: self.interrupted,
@@ -317,15 +318,17 @@ impl<'a> Stage<'a> {
             let planned = plan.record.trials.iter().find(ours);
             let planned = planned.ok_or_else(|| anyhow!("the plan has no trial of `{}`", filling.title()))?;
             let trial = self.trial(planned, logs);
-            let server = rehearse(&trial)?;
+            let (server, isolation) = rehearse(&trial)?;
             let ddl = ddl(&server, &filling.workload)?;
             let facts = learned.get_or_insert_with(|| ContenderFacts {
                 version: server.version().to_owned(),
                 effective_settings: server.effective_settings().clone(),
                 durability_class: server.durability_class().to_owned(),
+                isolation: BTreeMap::new(),
                 ddl: BTreeMap::new(),
                 data_bytes: BTreeMap::new(),
             });
+            facts.isolation.insert(filling.choice.label.clone(), isolation.as_str().to_owned());
             facts.ddl.insert(filling.choice.label.clone(), ddl);
             if let Ground::Managed { snapshot, .. } = &trial.ground {
                 facts.data_bytes.insert(filling.title(), snapshot.bytes);

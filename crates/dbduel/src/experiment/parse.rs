@@ -280,6 +280,7 @@ fn changed_keys(
 mod tests {
     use std::collections::BTreeMap;
 
+    use driver::{Dialect, Isolation};
     use load::{OptionSpec, OptionValue};
 
     use super::super::vocabulary::{EngineWords, Needs};
@@ -299,9 +300,12 @@ mod tests {
         &[OptionSpec::new("programs", "[]", "programs to run"), OptionSpec::new("small", "false", "shorter loops")];
 
     fn vocabulary() -> Vocabulary<'static> {
-        let engine = |name, on, off| EngineWords { name, on, off };
+        let engine = |name, dialect, on, off| EngineWords { name, dialect, on, off };
         Vocabulary {
-            engines: vec![engine("mysql", "ON", "OFF"), engine("postgres", "on", "off")],
+            engines: vec![
+                engine("mysql", Dialect::MySql, "ON", "OFF"),
+                engine("postgres", Dialect::Postgres, "on", "off"),
+            ],
             workloads: vec!["oltp_read_write", "sql-bench"],
             options: &|name| match name {
                 "oltp_read_write" => Some(OPTIONS),
@@ -352,6 +356,24 @@ mod tests {
         assert_eq!((rule("t").rule, rule("t").changed), (RuleName::T, vec!["duration".to_owned(), "rule".to_owned()]));
         assert_eq!(rule("watch").rule, RuleName::Watch);
         assert_eq!((rule("exact").rule, rule("exact").changed), (RuleName::Exact, vec!["duration".to_owned()]));
+    }
+
+    #[test]
+    fn an_isolation_level_is_for_all_contenders_or_for_none() {
+        let file = |engine: &str, level: &str| {
+            format!(
+                "contender = [{{ engine = \"mysql\" }}, {{ engine = \"{engine}\" }}]\n\
+                 [workload]\nname = \"oltp_read_write\"\nisolation = \"{level}\"\n"
+            )
+        };
+        assert_eq!(parsed(SHORT).workloads[0].isolation, None);
+        assert_eq!(parsed(&file("postgres", "read committed")).workloads[0].isolation, Some(Isolation::ReadCommitted));
+        let refused = |engine: &str, level: &str, what: &str| {
+            let mistakes = parse(&file(engine, level)).unwrap_err();
+            assert!(mistakes.list.len() == 1 && mistakes.to_string().contains(what), "{mistakes}");
+        };
+        refused("postgres", "read uncommitted", "contender `postgres` has no isolation level `read uncommitted`");
+        refused("postgres", "snapshot", "\"repeatable read\"");
     }
 
     #[test]

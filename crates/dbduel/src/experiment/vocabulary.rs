@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use driver::Dialect;
 use load::{OptionError, OptionSpec, OptionValue};
 
 /// The names that a file may use: the engines and the workloads that there are.
@@ -33,6 +34,8 @@ pub struct Needs {
 #[derive(Debug, Clone, Copy)]
 pub struct EngineWords {
     pub name: &'static str,
+    /// What its servers understand.
+    pub dialect: Dialect,
     pub on: &'static str,
     pub off: &'static str,
 }

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use driver::Isolation;
 use load::{OptionError, OptionSpec, OptionValue};
 use toml::de::DeValue;
 
@@ -14,9 +15,9 @@ use super::vocabulary::{Needs, Vocabulary};
 use super::{CLIENTS, Contender, Sweep, WorkloadChoice};
 
 /// Keys of every workload; the rest are the workload's own options.
-const KEYS: &[&str] = &["name", "label", CLIENTS];
+const KEYS: &[&str] = &["name", "label", "isolation", CLIENTS];
 /// Documented keys that this version honours only where a workload has an option of that name.
-const KEYS_LATER: &[&str] = &["rate", "isolation", "data_seed", "files"];
+const KEYS_LATER: &[&str] = &["rate", "data_seed", "files"];
 const WORKLOADS_LATER: &[&str] = &["script"];
 /// What a sweep may vary, and what it may one day.
 const SWEEPS: &[&str] = &[CLIENTS, "warehouses"];
@@ -85,6 +86,7 @@ fn read_short_form(
         options: BTreeMap::new(),
         in_force: in_force(specs, &BTreeMap::new()),
         one_pass: needs.one_pass,
+        isolation: None,
         clients: needs.clients.unwrap_or(clients),
         clients_at: BTreeMap::new(),
     })
@@ -124,10 +126,29 @@ fn read_workload<'a>(
         in_force: in_force(specs, &options),
         options,
         one_pass: needs.one_pass,
+        isolation: read_isolation(reader, section, vocabulary, contenders),
         clients: given.or(needs.clients).unwrap_or(clients),
         clients_at: BTreeMap::new(),
         name,
     })
+}
+
+/// The key `isolation`: one level for all contenders, which each of them must have.
+fn read_isolation<'a>(
+    reader: &mut Reader<'a>,
+    section: &Section<'a>,
+    vocabulary: &Vocabulary,
+    contenders: &[Contender],
+) -> Option<Isolation> {
+    let level = reader.choice(section, "isolation", &Isolation::ALL.map(|level| (level.as_str(), Some(level))))?;
+    for contender in contenders {
+        let words = vocabulary.engines.iter().find(|engine| engine.name == contender.kind);
+        if let Some(Err(why)) = words.map(|words| words.dialect.isolation_sql(level)) {
+            let what = format!("contender `{}` has no isolation level `{}`", contender.name, level.as_str());
+            reader.reject(&section.span, what, why);
+        }
+    }
+    Some(level)
 }
 
 /// The key `clients`, which a workload may know by another name too.

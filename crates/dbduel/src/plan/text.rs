@@ -59,7 +59,8 @@ fn workload_text(workload: &WorkloadRecord, swept: bool) -> String {
         (false, true) => format!("{} clients", workload.clients),
         (false, false) => format!("clients grow with the points: {}", grown.collect::<Vec<_>>().join(", ")),
     };
-    let mut text = format!("  {}{name}: {clients}\n", workload.label);
+    let isolation = workload.isolation.as_ref().map_or(String::new(), |level| format!("; isolation {level}"));
+    let mut text = format!("  {}{name}: {clients}{isolation}\n", workload.label);
     if !workload.options.is_empty() {
         let _ = writeln!(text, "    options: {}", pairs(&workload.options));
     }

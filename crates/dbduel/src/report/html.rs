@@ -249,7 +249,7 @@ fn contender_context(evidence: &Evidence, contender: &ContenderRecord, index: us
     context! {
         name => contender.name, color => index % 6, engine => contender.engine, source => contender.source, storage => contender.storage,
         version => facts.map_or(&contender.version, |facts| &facts.version),
-        durability => facts.map_or("not known", |facts| &facts.durability_class),
+        durability => facts.map_or("not known", |facts| &facts.durability_class), isolation => wording::isolation(facts),
         cores => contender.cores, is_baseline => contender.name == evidence.plan.baseline,
         memory => contender.memory_bytes.map(|bytes| format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)),
     }

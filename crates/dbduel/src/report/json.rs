@@ -87,6 +87,7 @@ struct JsonContender<'a> {
     /// Null where its server never answered.
     effective_settings: Option<&'a BTreeMap<String, String>>,
     durability_class: Option<&'a str>,
+    isolation: Option<&'a BTreeMap<String, String>>,
     storage: &'a str,
     cores: Option<&'a str>,
     memory_bytes: Option<u64>,
@@ -199,6 +200,7 @@ fn contender<'a>(contender: &'a ContenderRecord, run: &'a RunRecord) -> JsonCont
         own_settings: &contender.own_settings,
         effective_settings: facts.map(|facts| &facts.effective_settings),
         durability_class: facts.map(|facts| facts.durability_class.as_str()),
+        isolation: facts.map(|facts| &facts.isolation),
         storage: &contender.storage,
         cores: contender.cores.as_deref(),
         memory_bytes: contender.memory_bytes,

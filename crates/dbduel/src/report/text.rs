@@ -283,8 +283,11 @@ fn footer(evidence: &Evidence) -> Vec<String> {
         let version = facts.map_or(&contender.version, |facts| &facts.version);
         let durability = facts.map_or("not known", |facts| &facts.durability_class);
         lines.push(format!(
-            "contender `{}`: {} {version}, durability {durability}, from {}",
-            contender.name, contender.kind, contender.source
+            "contender `{}`: {} {version}, durability {durability}, isolation {}, from {}",
+            contender.name,
+            contender.kind,
+            wording::isolation(facts),
+            contender.source
         ));
     }
     lines.push(format!("full report: {}/report.html", evidence.folder));

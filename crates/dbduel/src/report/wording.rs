@@ -2,10 +2,14 @@
 //!
 //! Pure formatting: nothing is computed here that the analysis does not hold.
 
+use std::collections::BTreeSet;
+
 use stats::Basis;
 
 use crate::analysis::{Comparison, Conclusions, Duel, Word, WorkloadConclusions, less_is_better};
-use crate::store::format::{ContenderRecord, NullRecord, PlanRecord, Point, WorkloadRecord, point_text};
+use crate::store::format::{
+    ContenderFacts, ContenderRecord, NullRecord, PlanRecord, Point, WorkloadRecord, point_text,
+};
 
 use super::Evidence;
 
@@ -156,6 +160,17 @@ pub fn sharpness(duel: &Duel) -> Option<String> {
         text += &format!("; audit: ratio by means {mean:.3}x, sign-flip p {p:.4}");
     }
     Some(text)
+}
+
+/// The level of the clients' transactions, by workload only where it is not the same for all.
+pub fn isolation(facts: Option<&ContenderFacts>) -> String {
+    let levels = facts.map(|facts| &facts.isolation).into_iter().flatten();
+    let distinct: BTreeSet<&String> = levels.clone().map(|(_, level)| level).collect();
+    match distinct.into_iter().collect::<Vec<_>>().as_slice() {
+        [] => "not known".to_owned(),
+        [level] => (*level).clone(),
+        _ => levels.map(|(label, level)| format!("{level} ({label})")).collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// An option of a workload as its word: `procedures`, `5`.

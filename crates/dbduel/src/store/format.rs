@@ -70,6 +70,9 @@ pub struct WorkloadRecord {
     /// A trial is one pass, however long it takes; the method's times are not for this workload.
     #[serde(default, skip_serializing_if = "is_false")]
     pub one_pass: bool,
+    /// The level that was asked for; absent where each server has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<String>,
     pub clients: u32,
     /// Clients at each value of the sweep, where they grow with what it varies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -371,6 +374,9 @@ pub struct ContenderFacts {
     pub effective_settings: BTreeMap<String, String>,
     /// `D3` … `D0` of the method's section on durability, from the settings.
     pub durability_class: String,
+    /// Isolation level of the clients' sessions as read back, by workload label.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub isolation: BTreeMap<String, String>,
     /// CREATE statements as the server shows them, by workload label.
     pub ddl: BTreeMap<String, Vec<String>>,
     /// Bytes of the restored data directory, by workload label.

@@ -16,24 +16,38 @@ use crate::observe::{CHECKPOINT_CYCLE, Readings, at_begin};
 const SHORT: &str = "short";
 /// The flag of a server that was still in debt when nobody waited any longer.
 const CAPPED: &str = "debt-capped";
+/// The flag of a server that lets its debt lie while it is idle (MariaDB does, from 10.5 on): it has no end
+/// to wait for, so there is no rate that would include it.
+const LEFT: &str = "debt-left";
 pub const DRAIN: &str = "debt_drain_s";
 /// Checkpoints that an interval must hold, and intervals that a debt is waited for (method, section 1).
 const CYCLES_MIN: f64 = 2.0;
 const INTERVALS_MAX: u32 = 2;
 const POLL: Duration = Duration::from_millis(250);
+/// A debt that has not become smaller for this long is being let lie: servers look after theirs each second.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Waits until the debt is what it was when the interval began; nothing comes back where no debt can be seen.
 pub fn drain(monitor: &Monitor, readings: &Readings, interval: Duration, interrupted: &AtomicBool) -> Result<Readings> {
     let (begun, limit) = (Instant::now(), interval * INTERVALS_MAX);
+    let (mut least, mut fell) = (BTreeMap::new(), begun);
     loop {
         let owed = monitor.owed().context("cannot read what the server still has to do")?;
         let waited = begun.elapsed();
         if owed.is_empty() {
             return Ok(Readings::default());
         }
-        let is_paid = is_paid(&owed, readings, monitor.deferral());
-        if is_paid || waited >= limit {
-            return Ok(drained(waited.min(limit), is_paid, &owed));
+        if is_paid(&owed, readings, monitor.deferral()) {
+            return Ok(drained(waited.min(limit), None, &owed));
+        }
+        if waited >= limit {
+            return Ok(drained(limit, Some(CAPPED), &owed));
+        }
+        if falls(&mut least, &owed) {
+            fell = Instant::now();
+        }
+        if fell.elapsed() >= PATIENCE {
+            return Ok(drained(waited, Some(LEFT), &owed));
         }
         if interrupted.load(Ordering::Relaxed) {
             return Err(Interrupted.into());
@@ -52,11 +66,22 @@ fn is_paid(owed: &BTreeMap<&'static str, f64>, readings: &Readings, deferral: &D
     })
 }
 
-/// How long it took, and what was left then.
-fn drained(waited: Duration, is_paid: bool, owed: &BTreeMap<&'static str, f64>) -> Readings {
-    let mut values = BTreeMap::from([(DRAIN.to_owned(), waited.as_secs_f64())]);
-    values.extend(owed.iter().map(|(state, left)| (format!("state.{state}_drained"), *left)));
-    Readings { values, flags: if is_paid { Vec::new() } else { vec![CAPPED.to_owned()] } }
+/// Is any debt smaller than it has ever been? A first look counts.
+fn falls(least: &mut BTreeMap<&'static str, f64>, owed: &BTreeMap<&'static str, f64>) -> bool {
+    let mut falls = false;
+    for (state, left) in owed {
+        let lowest = least.entry(state).or_insert(f64::INFINITY);
+        falls |= left < lowest;
+        *lowest = lowest.min(*left);
+    }
+    falls
+}
+
+/// How long it took, and what was left then; no time of a debt that was never going to be paid.
+fn drained(waited: Duration, flag: Option<&str>, owed: &BTreeMap<&'static str, f64>) -> Readings {
+    let taken = (flag != Some(LEFT)).then(|| (DRAIN.to_owned(), waited.as_secs_f64()));
+    let left = owed.iter().map(|(state, left)| (format!("state.{state}_drained"), *left));
+    Readings { values: taken.into_iter().chain(left).collect(), flags: flag.map(str::to_owned).into_iter().collect() }
 }
 
 /// Committed work over the time that it took, what was put off included: `debt_adjusted_tps` of `tps`.
@@ -111,9 +136,24 @@ mod tests {
         assert_eq!(adjusted("tps", 90.0, 60.0, &seen), Some(("debt_adjusted_tps".to_owned(), 60.0)));
         assert_eq!(adjusted("tps", 90.0, 60.0, &readings(&[])), None);
         let left = BTreeMap::from([("dirty", 7.0)]);
-        let paid = drained(Duration::from_secs(3), true, &left);
+        let paid = drained(Duration::from_secs(3), None, &left);
         assert_eq!(paid, readings(&[(DRAIN, 3.0), ("state.dirty_drained", 7.0)]));
-        assert_eq!(drained(Duration::from_secs(3), false, &left).flags, [CAPPED]);
+        assert_eq!(drained(Duration::from_secs(3), Some(CAPPED), &left).flags, [CAPPED]);
+        let lies = drained(Duration::from_secs(3), Some(LEFT), &left);
+        assert_eq!((lies.values.get(DRAIN), lies.flags), (None, vec![LEFT.to_owned()]));
+    }
+
+    #[test]
+    fn a_debt_falls_when_any_of_it_is_smaller_than_ever() {
+        let mut least = BTreeMap::new();
+        let mut check = |dirty, age, expected| {
+            assert_eq!(falls(&mut least, &BTreeMap::from([("dirty", dirty), ("age", age)])), expected, "{dirty} {age}");
+        };
+        check(10.0, 5.0, true);
+        check(10.0, 5.0, false);
+        check(11.0, 4.0, true);
+        check(10.0, 5.0, false);
+        check(9.0, 5.0, true);
     }
 
     #[test]
