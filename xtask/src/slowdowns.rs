@@ -4,7 +4,7 @@
 //! dbduel is told neither that nor which: names and places are drawn for each run. One client
 //! works in a closed loop, so that all time is the client's, the server's or the brake's, and what the
 //! brake does to throughput is arithmetic. How much it was is measured apart from the duel, with an error
-//! of its own: by the proxy itself, or by calibrations before and after the run.
+//! of its own: by calibrations before and after the run, and in the run by the proxy itself.
 //! `--pinned` starves the generator instead, which must be noticed (V7).
 
 mod busy;
@@ -125,10 +125,11 @@ fn duels(
             let title = format!("{} {effect} % run {run}", rig.way.name());
             let before = rig.calibrate(calibration, rng)?.truth;
             let said = rig.on_empty(|| duel(rig, form, dbduel, rng, &start))?;
-            // The proxy saw the very trials; what a calibration says is how the other ways are known.
+            // The proxy saw the very trials; the other ways are known by calibrations alone.
             let seen = rig.passed_truth();
             let after = rig.calibrate(calibration, rng)?.truth;
-            let truth = seen.unwrap_or_else(|| Truth::around(before, after));
+            let calibrated = Truth::around(before, after);
+            let truth = seen.map_or(calibrated, |seen| seen.confirmed_by(calibrated));
             eprintln!("{title}: calibrated {} before, {} after", rig::percent(before), rig::percent(after));
             let one = Judged { title, truth, said };
             println!("{}", one.line());

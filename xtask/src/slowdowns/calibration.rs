@@ -37,6 +37,12 @@ impl Truth {
         Some(Truth { log_ratio: mean, error: (squares / (count - 1.0) / count).sqrt() })
     }
 
+    /// What a brake says of itself, held against a calibration: where they differ, it did more than it counted
+    /// (a delay that spins takes CPU too), and by how much is uncertain.
+    pub fn confirmed_by(self, calibrated: Truth) -> Truth {
+        Truth { error: self.error.hypot(self.log_ratio - calibrated.log_ratio), ..self }
+    }
+
     /// Of two calibrations around a run. What changed between them makes what held during the run uncertain.
     pub fn around(before: Truth, after: Truth) -> Truth {
         let drift = (before.log_ratio - after.log_ratio).abs() / 2.0;
@@ -113,6 +119,13 @@ mod tests {
         assert!((truth.log_ratio - 0.03).abs() < 1e-12);
         assert!((truth.error - 0.02 / 3.0_f64.sqrt()).abs() < 1e-12);
         assert_eq!(Truth::of(&[0.01]), None);
+    }
+
+    #[test]
+    fn what_a_calibration_does_not_confirm_is_not_known_well() {
+        let seen = Truth { log_ratio: -0.03, error: 0.003 };
+        let confirmed = seen.confirmed_by(Truth { log_ratio: -0.034, error: 0.01 });
+        assert!((confirmed.error - 0.005).abs() < 1e-12 && confirmed.log_ratio == -0.03, "{confirmed:?}");
     }
 
     #[test]
