@@ -1,0 +1,177 @@
+//! A load generator without the CPU it needs must be noticed (method, section 8, V7).
+//!
+//! One of two contenders is really slower, and dbduel is starved: what differs then is how often the
+//! generator comes to ask. The word must be `inconclusive` and the reason must be named. That dbduel
+//! would see the difference with CPU enough is shown first, or the test would prove nothing.
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use load::Rng;
+
+use super::calibration::calibrate;
+use super::duel::{Form, Said, duel};
+use super::quota::Group;
+use super::rig::{Rig, Side, Way, percent};
+
+const CLIENTS: u32 = 16;
+/// Of a core: about a fifth of what the generator would use.
+const CORES_LEFT: f64 = 0.15;
+/// Each answer of the slower contender comes so much later. Not by more: a contender that is slower than
+/// the starved generator may rightly be called slower (method, section 4).
+const DELAY: Duration = Duration::from_micros(250);
+/// Without starvation, the slower contender reaches less than this share of the other.
+const SLOWER_BY_FAR: f64 = 0.9;
+const LOOK: Duration = Duration::from_secs(4);
+/// With it, a process of ordinary priority on the same CPU is left about a seventh.
+const NEIGHBOUR_NICE: libc::c_int = -8;
+const CPU: usize = 0;
+
+/// How dbduel is kept from its CPU.
+#[derive(Debug, Clone, Copy)]
+enum Starvation {
+    /// By a quota: throttled, and nobody to be seen who has its CPU.
+    Quota,
+    /// On one CPU with a process of higher priority that never rests.
+    Neighbour,
+}
+
+pub fn run(form: &Form, dbduel: &Path, engine: &str, rng: &mut Rng) -> Result<()> {
+    let rig = Rig::build(Way::Delay, dbduel, engine)?;
+    let tried = try_all(&rig, &Form { clients: CLIENTS, ..*form }, dbduel, rng);
+    rig.stop()?;
+    tried
+}
+
+fn try_all(rig: &Rig, form: &Form, dbduel: &Path, rng: &mut Rng) -> Result<()> {
+    rig.delay(DELAY)?;
+    let (untouched, slowed) = (rig.target(Side::Untouched)?, rig.target(Side::Slowed)?);
+    let control = calibrate(&untouched, &slowed, CLIENTS, LOOK, rng)?;
+    println!(
+        "with CPU enough, {:.0} transactions/s, and the slower contender is slower {}",
+        control.untouched_tps,
+        percent(control.truth)
+    );
+    ensure!(control.truth.log_ratio.exp() < SLOWER_BY_FAR, "nobody is slower by far, so nothing can be shown");
+    let mut unnoticed = Vec::new();
+    for starvation in [Starvation::Quota, Starvation::Neighbour] {
+        let said = starved(rig, form, dbduel, rng, starvation)?;
+        let noticed = is_noticed(&said);
+        println!(
+            "{}: {} blocks in {:.1} min, ratio {:.4} ({:.4} to {:.4}), {} [{}], {} trials flagged generator-bound, findings: {}: {}",
+            starvation.title(),
+            said.blocks,
+            said.minutes,
+            said.ratio,
+            said.low,
+            said.high,
+            said.word,
+            said.caveats.join(", "),
+            said.trials_generator_bound,
+            said.findings.join(", "),
+            if noticed { "noticed" } else { "NOT NOTICED" }
+        );
+        if !noticed {
+            unnoticed.push(starvation.title());
+        }
+    }
+    ensure!(unnoticed.is_empty(), "a starved generator was not noticed: {}", unnoticed.join("; "));
+    Ok(())
+}
+
+/// No winner, and the reason.
+fn is_noticed(said: &Said) -> bool {
+    let is_named = |names: &[String]| names.iter().any(|name| name == "generator-bound");
+    said.word == "inconclusive" && (is_named(&said.caveats) || is_named(&said.findings))
+}
+
+impl Starvation {
+    fn title(self) -> String {
+        match self {
+            Starvation::Quota => format!("a quota of {:.0} % of a core", CORES_LEFT * 100.0),
+            Starvation::Neighbour => format!("one CPU shared with a neighbour of nice {NEIGHBOUR_NICE}"),
+        }
+    }
+}
+
+fn starved(rig: &Rig, form: &Form, dbduel: &Path, rng: &mut Rng, starvation: Starvation) -> Result<Said> {
+    let named = || format!("with {}", starvation.title());
+    match starvation {
+        Starvation::Quota => {
+            let group = Group::create()?;
+            group.set_quota(Some(CORES_LEFT))?;
+            let start = |command: &mut Command| -> Result<Child> {
+                let child = command.spawn().context("cannot start dbduel")?;
+                group.admit(child.id() as i32)?;
+                Ok(child)
+            };
+            rig.on_empty(|| duel(rig, form, dbduel, rng, &start)).with_context(named)
+        }
+        Starvation::Neighbour => {
+            let _neighbour = Neighbour::start();
+            let start = |command: &mut Command| -> Result<Child> {
+                // SAFETY: between fork and exec, one system call on a value of its own.
+                unsafe { command.pre_exec(|| confine_to(CPU)) };
+                command.spawn().context("cannot start dbduel")
+            };
+            rig.on_empty(|| duel(rig, form, dbduel, rng, &start)).with_context(named)
+        }
+    }
+}
+
+/// A thread that keeps one CPU busy until it is dropped.
+struct Neighbour {
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Neighbour {
+    fn start() -> Neighbour {
+        let ended = Arc::new(AtomicBool::new(false));
+        let thread = std::thread::spawn({
+            let ended = Arc::clone(&ended);
+            move || {
+                if confine_to(CPU).is_err() || be_preferred().is_err() {
+                    eprintln!("the neighbour has no priority here: it leaves half of the CPU");
+                }
+                while !ended.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            }
+        });
+        Neighbour { ended, thread: Some(thread) }
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The calling thread, and what it starts.
+fn confine_to(cpu: usize) -> std::io::Result<()> {
+    // SAFETY: a set of CPUs is plain bits; the pointer is live, and the call concerns the calling thread only.
+    let done = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
+    };
+    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// The calling thread alone: on Linux each has its own niceness.
+fn be_preferred() -> std::io::Result<()> {
+    // SAFETY: no memory is involved.
+    let done = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NEIGHBOUR_NICE) };
+    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
