@@ -61,6 +61,7 @@ impl Plan {
             plan_hash: String::new(),
             seed: experiment.method.seed,
             baseline: experiment.baseline.clone(),
+            twins: experiment.twins,
             contenders: experiment
                 .contenders
                 .iter()
@@ -201,6 +202,7 @@ fn left_out(method: &Method) -> Vec<String> {
         (step::STEADY_STATE, method.steady_state),
         (step::DRAIN, method.drain),
         (step::REPEATS, method.repeats),
+        (step::DOUBLING, method.doubling),
     ];
     steps.into_iter().filter(|(_, taken)| !taken).map(|(name, _)| name.to_owned()).collect()
 }
@@ -257,6 +259,7 @@ mod tests {
             steady_state: false,
             drain: false,
             repeats: false,
+            doubling: false,
             changed: Vec::new(),
         };
         Experiment {
@@ -268,6 +271,7 @@ mod tests {
             sweep: (!points.is_empty()).then(|| Sweep { variable: "clients".to_owned(), values: points.to_vec() }),
             method,
             transport: Transport::Socket,
+            twins: false,
             text: String::new(),
         }
     }

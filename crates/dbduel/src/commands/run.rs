@@ -82,7 +82,7 @@ impl Sitting {
 
     fn fresh(args: &RunArgs) -> Result<Sitting, Failure> {
         let file = args.file.as_deref().expect("clap asks for FILE unless --resume is given");
-        let (experiment, plan) = planned(file, &args.method.overrides())?;
+        let (experiment, plan) = planned(file, &args.overrides())?;
         let run_dir = RunDir::create(&args.runs, &experiment.name, Timestamp::now())
             .context("cannot keep a run here; give a folder that you may write to with --runs")?;
         run_dir.write_experiment(&experiment.text)?;
@@ -114,7 +114,7 @@ impl Sitting {
 /// A file and flags beside `--resume` may only say again what the stored plan says; to pass over
 /// what they change would leave the user with an answer to another question.
 fn refuse_another_plan(args: &RunArgs, run_dir: &RunDir, stored: &PlanRecord) -> Result<(), Failure> {
-    let (overrides, name) = (args.method.overrides(), run_dir.name());
+    let (overrides, name) = (args.overrides(), run_dir.name());
     let next = format!("next: `dbduel run --resume {name}` goes on with the stored experiment");
     let Some(file) = &args.file else {
         if overrides.is_empty() {

@@ -33,6 +33,9 @@ pub struct PlanRecord {
     pub plan_hash: String,
     pub seed: u64,
     pub baseline: String,
+    /// The second contender is the first one's twin (`dbduel aa`).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub twins: bool,
     pub contenders: Vec<ContenderRecord>,
     pub workloads: Vec<WorkloadRecord>,
     pub method: MethodRecord,
@@ -136,6 +139,8 @@ pub mod step {
     /// After the interval the server's deferred work is waited for, and the time counted.
     pub const DRAIN: &str = "drain of server debt";
     pub const REPEATS: &str = "repeats of flagged blocks";
+    /// Behind the last block the peak point runs with twice the generator's threads.
+    pub const DOUBLING: &str = "generator doubling";
 }
 
 /// The rule that words come from.
