@@ -9,11 +9,13 @@
 //! away, and enough of those take the word away.
 
 mod comparison;
+pub mod doubling;
 mod findings;
 mod kinds;
 mod pass;
 mod records;
 mod spread;
+pub mod twins;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +26,7 @@ use crate::plan::point_rule;
 use crate::store::format::{GivenUp, PlanRecord, Point, RuleName, RunRecord, Series, Status, TrialRecord};
 use comparison::Scope;
 pub use comparison::less_is_better;
+use doubling::Doubled;
 pub use kinds::{Kind, kinds};
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use records::Records;
@@ -277,6 +280,7 @@ impl EndReason {
 }
 
 /// What is known beside the trials and may weaken a word.
+#[derive(Default)]
 struct Circumstances {
     /// No block will follow, for a reason that is not in the data.
     ended: bool,
@@ -284,6 +288,10 @@ struct Circumstances {
     shared_cores: bool,
     given_up: Vec<GivenUp>,
     durability: BTreeMap<String, String>,
+    /// Verdicts that told twins apart on this host, where they are too many for chance.
+    twins_told_apart: Vec<String>,
+    /// What twice the generator's threads brought.
+    doublings: Vec<Doubled>,
 }
 
 /// Says what a stored run means, however much of it is there.
@@ -308,13 +316,15 @@ pub fn conclude_with_seconds(
         shared_cores: run.client.shared_cores,
         given_up: with_given_up(run.given_up.clone(), given_up(trials)),
         durability: run.contenders.iter().map(|(name, facts)| (name.clone(), facts.durability_class.clone())).collect(),
+        twins_told_apart: twins::too_many_told_apart(&run.twins),
+        doublings: run.doublings.iter().filter_map(doubling::doubled).collect(),
     };
     let workloads: Vec<WorkloadConclusions> = plan
         .workloads
         .iter()
         .map(|workload| conclude_workload(plan, &records, &circumstances, series, &workload.label))
         .collect();
-    let findings = findings::findings(plan, trials, &circumstances, &workloads);
+    let findings = findings::findings(plan, run, trials, &circumstances, &workloads);
     Conclusions { workloads, findings, tally: tally(plan, &records, &circumstances.given_up, trials) }
 }
 
@@ -334,8 +344,7 @@ pub fn should_stop(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<EndReaso
     if plan.method.stop == "never" || inside_a_block || !looks.contains(&(finished as usize)) {
         return None;
     }
-    let circumstances =
-        Circumstances { ended: false, budget_ended: false, shared_cores: false, given_up, durability: BTreeMap::new() };
+    let circumstances = Circumstances { given_up, ..Circumstances::default() };
     let decided = |workload: &str| workload_decided(plan, &records, &circumstances, workload, finished as usize);
     plan.workloads.iter().all(|workload| decided(&workload.label)).then_some(EndReason::Decided)
 }

@@ -97,7 +97,8 @@ pub fn parse(arguments: Vec<OsString>) -> Cli {
 
 /// The whole command line, with the help of the commands that read their own words.
 fn command() -> clap::Command {
-    let command = Cli::command().mut_subcommand("aa", |sub| sub.mut_arg("blocks", |blocks| blocks.help(AA_BLOCKS_HELP)));
+    let command =
+        Cli::command().mut_subcommand("aa", |sub| sub.mut_arg("blocks", |blocks| blocks.help(AA_BLOCKS_HELP)));
     bench::Verb::ALL.iter().fold(command, |command, verb| {
         command.mut_subcommand(verb.name(), |sub| sub.override_help(bench::command_help(*verb)))
     })

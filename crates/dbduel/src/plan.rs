@@ -5,6 +5,7 @@
 //! [`ResolvedFacts`]. What must stay true: the same file, seed and facts make the same plan, to the
 //! byte, on any machine.
 
+pub mod doubling;
 mod estimate;
 mod order;
 mod text;
@@ -208,7 +209,7 @@ fn left_out(method: &Method) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::time::Duration;
 
     use super::*;
@@ -242,7 +243,7 @@ mod tests {
         }
     }
 
-    fn experiment(contenders: &[&str], points: &[u64], blocks: u32, seed: u64) -> Experiment {
+    pub fn experiment(contenders: &[&str], points: &[u64], blocks: u32, seed: u64) -> Experiment {
         let method = Method {
             preset: "standard".to_owned(),
             duration: Duration::from_secs(60),
@@ -276,7 +277,7 @@ mod tests {
         }
     }
 
-    fn plan_of(experiment: &Experiment) -> Plan {
+    pub fn plan_of(experiment: &Experiment) -> Plan {
         let facts = ResolvedFacts { version: "5.6.24".into(), source: "a test".into(), own_settings: BTreeMap::new() };
         Plan::new(experiment, &vec![facts; experiment.contenders.len()])
     }
