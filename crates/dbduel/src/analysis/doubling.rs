@@ -3,10 +3,12 @@
 //! The same connections over twice the threads can do more only where threads were what lacked.
 
 use super::records::{Records, primary_metric};
-use crate::store::format::{DoublingRecord, PlanRecord, Point, RunRecord, TrialRecord, WorkloadRecord, step};
+pub use crate::plan::doubling::BLOCKS;
+use crate::store::format::{
+    DoublingRecord, PlanRecord, Point, RunRecord, TrialRecord, WorkloadRecord, point_text, step,
+};
 
-/// Blocks of a doubling, and the rise that tells (method, section 4).
-pub const BLOCKS: usize = 4;
+/// The rise that tells (method, section 4).
 const RISE_MAX: f64 = 0.03;
 
 /// One-sided at 5 %: only a rise is a sign.
@@ -78,14 +80,14 @@ pub fn due(plan: &PlanRecord) -> impl Iterator<Item = &WorkloadRecord> {
     plan.workloads.iter().filter(move |workload| wanted && !workload.one_pass)
 }
 
-/// Of a run that ended by itself, the workloads whose doubling did not come about. Embedded engines run on
-/// the generator's own threads; a run of them alone met no server that does nothing either.
-pub fn missing(plan: &PlanRecord, run: &RunRecord) -> Vec<String> {
-    let behind_a_connection = !run.client.null_runs.is_empty();
-    let ended = run.ended_by.as_deref().is_some_and(|why| why != super::EndReason::Interrupted.as_str());
-    let whole = |label: &str| run.doublings.iter().any(|one| one.workload == label && doubled(one).is_some());
-    let missing = due(plan).filter(|workload| ended && behind_a_connection && !whole(&workload.label));
-    missing.map(|workload| format!("run.json: no doubling of {} with {BLOCKS} blocks", workload.label)).collect()
+/// Doublings that were begun and have not all their blocks.
+pub fn unfinished(run: &RunRecord) -> Vec<String> {
+    let open = run.doublings.iter().filter(|record| record.doubled.len() < BLOCKS);
+    let line = |record: &DoublingRecord| {
+        let (done, point) = (record.doubled.len(), point_text(&record.point));
+        format!("{} at {point}, {}: {done} of {BLOCKS} blocks", record.contender, record.workload)
+    };
+    open.map(line).collect()
 }
 
 #[cfg(test)]

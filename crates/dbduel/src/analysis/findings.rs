@@ -27,7 +27,7 @@ pub fn findings(
         given_up(circumstances),
         generator_bound(trials),
         doubled(circumstances),
-        not_doubled(plan, run),
+        not_doubled(run),
         twins_told_apart(circumstances),
         noisy_host(trials),
         resumed(trials),
@@ -87,9 +87,9 @@ fn doubled(circumstances: &Circumstances) -> Option<Finding> {
 }
 
 /// What was planned and did not come about.
-fn not_doubled(plan: &PlanRecord, run: &RunRecord) -> Option<Finding> {
+fn not_doubled(run: &RunRecord) -> Option<Finding> {
     let text = "whether the load generator was the limit was not tried out with twice its threads".to_owned();
-    finding("generator not doubled", text, doubling::missing(plan, run))
+    finding("generator not doubled", text, doubling::unfinished(run))
 }
 
 fn twins_told_apart(circumstances: &Circumstances) -> Option<Finding> {

@@ -20,13 +20,16 @@ pub const TOLD_APART_MAX: usize = 3;
 /// What a record of twins allows to see.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sight {
-    /// Blocks for 1, 3 and 5 % at 90 % power, at a number fixed beforehand, and the time they take.
+    /// Blocks for 1, 3 and 5 % at 90 % power, at a number fixed beforehand, but never fewer than a word needs;
+    /// and the time they take.
     pub blocks_needed: [usize; 3],
     pub minutes_needed: [f64; 3],
 }
 
-pub fn sight(record: &TwinsRecord, confidence: f64) -> Sight {
-    let blocks_needed = EFFECTS.map(|effect| stats::blocks_needed(record.sd, effect, 1.0 - confidence));
+/// `level` is the share of false words that a word about this point may have.
+pub fn sight(record: &TwinsRecord, level: f64) -> Sight {
+    let needed = |effect| stats::blocks_needed(record.sd, effect, level).max(stats::FIRST_LOOK);
+    let blocks_needed = EFFECTS.map(needed);
     Sight { blocks_needed, minutes_needed: blocks_needed.map(|blocks| blocks as f64 * record.block_s / 60.0) }
 }
 
@@ -206,4 +209,116 @@ pub fn last_verdicts(known: &[TwinsRecord]) -> Vec<Vec<&TwinsRecord>> {
         }
     }
     verdicts.split_off(verdicts.len().saturating_sub(VERDICTS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::conclude;
+    use crate::analysis::fixture::{StoredRun, Story, tell};
+
+    /// The story's two contenders, taken for twins.
+    fn twins() -> StoredRun {
+        let mut stored = tell(&Story { ratios: [1.0; 4], ..Story::default() });
+        stored.plan.twins = true;
+        stored.plan.contenders[1].version = stored.plan.contenders[0].version.clone();
+        stored
+    }
+
+    fn shown(stored: &StoredRun) -> Vec<TwinsRecord> {
+        let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+        records(&stored.plan, &stored.run, &stored.trials, &BTreeMap::new(), &conclusions)
+    }
+
+    /// So many verdicts, of which the first tell twins apart.
+    fn verdicts(all: usize, apart: usize) -> Vec<TwinsRecord> {
+        let record = shown(&twins()).swap_remove(0);
+        let verdict = |index: usize| TwinsRecord {
+            at: format!("2031-05-{:02}T10:15:00Z", index + 1),
+            word: if index < apart { "slower" } else { "no difference shown" }.to_owned(),
+            ..record.clone()
+        };
+        (0..all).map(verdict).collect()
+    }
+
+    #[test]
+    fn a_run_of_twins_shows_one_record_for_each_point_and_any_other_run_none() {
+        let mut stored = twins();
+        let records = shown(&stored);
+        assert_eq!(records.len(), 4);
+        let first = &records[0];
+        assert_eq!((first.engine.as_str(), first.version.as_str(), first.blocks), ("mysql", "5.5.9", 8));
+        assert_eq!(first.workload, "oltp_read_write; rows=100000, tables=1, clients=1");
+        assert_eq!((first.trial_s, first.sd_of_a_second), (Some(stored.plan.method.duration_s), None));
+        assert!(records.iter().all(is_worth_keeping) && first.sd > 0.0 && first.order_effect.is_some());
+        stored.plan.twins = false;
+        assert_eq!(shown(&stored), []);
+    }
+
+    #[test]
+    fn four_false_verdicts_of_the_last_twenty_are_too_many() {
+        assert_eq!(too_many_told_apart(&verdicts(20, 3)).len(), 0);
+        assert_eq!(too_many_told_apart(&verdicts(20, 4)).len(), 4);
+        assert_eq!(too_many_told_apart(&verdicts(23, 4)).len(), 0, "the first one is forgotten");
+    }
+
+    #[test]
+    fn the_points_of_a_run_make_one_verdict() {
+        let mut records = shown(&twins());
+        records.iter_mut().for_each(|record| record.word = "faster".to_owned());
+        assert_eq!((last_verdicts(&records).len(), too_many_told_apart(&records).len()), (1, 0));
+    }
+
+    #[test]
+    fn a_quote_is_of_the_same_host_server_workload_and_point_and_the_newest() {
+        let stored = twins();
+        let (records, host) = (shown(&stored), host_text(&stored.run.host));
+        let newer: Vec<TwinsRecord> =
+            records.iter().map(|one| TwinsRecord { at: "2031-06-01T00:00:00Z".into(), ..one.clone() }).collect();
+        let known = [records, newer.clone()].concat();
+        assert_eq!(quotes(&stored.plan, &known, &host), newer);
+        assert_eq!(quotes(&stored.plan, &known, "another host"), []);
+        let mut other = stored.plan.clone();
+        other.workloads[0].options.insert("rows".into(), 1.into());
+        assert_eq!(quotes(&other, &known, &host), []);
+        let mut other = stored.plan.clone();
+        other.contenders.iter_mut().for_each(|one| one.version = "5.7.29".into());
+        assert_eq!(quotes(&other, &known, &host), []);
+    }
+
+    #[test]
+    fn a_strict_run_misses_what_was_not_measured_or_told_twins_apart_or_ran_shorter() {
+        let stored = twins();
+        let all = shown(&stored);
+        let check = |quotes: &[TwinsRecord], expected: &[&str]| {
+            let missing = missing(&stored.plan, quotes);
+            assert_eq!(missing.len(), expected.len(), "{missing:?}");
+            for (line, word) in missing.iter().zip(expected) {
+                assert!(line.contains(word), "{line}");
+            }
+        };
+        let all: Vec<TwinsRecord> =
+            all.into_iter().map(|one| TwinsRecord { word: "inconclusive".into(), ..one }).collect();
+        check(&all, &[]);
+        check(&all[1..], &["at 1 client: never measured"]);
+        let mut apart = all.clone();
+        apart[1].word = "faster".into();
+        check(&apart, &["at 4 clients: `faster`"]);
+        let mut short = all;
+        short[3].trial_s = Some(0.5);
+        check(&short, &["at 64 clients: measured here in shorter trials only"]);
+    }
+
+    #[test]
+    fn the_caveat_of_an_unfit_host_stands_behind_every_word() {
+        let mut stored = tell(&Story::default());
+        let caveats = |stored: &StoredRun| {
+            let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+            let told = conclusions.findings.iter().any(|finding| finding.text.contains("twins"));
+            (conclusions.workloads[0].duels[0].overall.caveats.contains(&crate::analysis::Caveat::NoisyHost), told)
+        };
+        assert_eq!(caveats(&stored), (false, false));
+        stored.run.twins = verdicts(20, 4);
+        assert_eq!(caveats(&stored), (true, true));
+    }
 }

@@ -40,8 +40,6 @@ pub fn double(
         let first_folder = index * BLOCKS * 2;
         Doubling { plan, run_dir, stage, workload, first_folder, progress }.run(run, at, &trials)?;
     }
-    // What has no block at all was not tried.
-    run.doublings.retain(|record| !record.doubled.is_empty());
     Ok(())
 }
 
@@ -65,7 +63,7 @@ impl Doubling<'_> {
             self.progress.say(&format!("the budget leaves no time to double the generator's threads at {place}"));
             return Ok(());
         }
-        let all = blocks(self.plan, &self.workload.label, &contender, &point, BLOCKS as u32);
+        let all = blocks(self.plan, &self.workload.label, &contender, &point);
         for block in &all[done.min(BLOCKS)..] {
             let Some([as_usual, doubled]) = self.block(block)? else { return Ok(()) };
             let record = &mut run.doublings[at];

@@ -1,7 +1,9 @@
 //! What a run of twins says in plain words: is this host fit to judge, and what can it see?
 
-use crate::analysis::twins::{EFFECTS, Sight, sight, told_apart};
-use crate::store::format::{TwinsRecord, point_text};
+use std::collections::BTreeSet;
+
+use crate::analysis::twins::{EFFECTS, Sight, is_worth_keeping, sight, told_apart};
+use crate::store::format::{Point, TwinsRecord, point_text};
 
 use super::Evidence;
 use super::wording::{duration, percent};
@@ -15,13 +17,19 @@ pub fn section(evidence: &Evidence) -> Vec<String> {
         let workload = if several { format!("{}, ", record.workload) } else { String::new() };
         lines.push(String::new());
         lines.push(format!("twins at {workload}{}", point_text(&record.point)));
-        lines.extend(one(record, evidence.plan.method.confidence).into_iter().map(|line| format!("  {line}")));
+        lines.extend(one(record, level(evidence, &records)).into_iter().map(|line| format!("  {line}")));
     }
     lines
 }
 
-fn one(record: &TwinsRecord, confidence: f64) -> Vec<String> {
-    let sight = sight(record, confidence);
+/// The points of a sweep share the error.
+fn level(evidence: &Evidence, records: &[TwinsRecord]) -> f64 {
+    let points: BTreeSet<&Point> = records.iter().map(|record| &record.point).collect();
+    (1.0 - evidence.plan.method.confidence) / points.len().max(1) as f64
+}
+
+fn one(record: &TwinsRecord, level: f64) -> Vec<String> {
+    let sight = sight(record, level);
     let mut lines = vec![
         format!(
             "{}: ratio {:.4} ({:.4} to {:.4}), {} blocks",
@@ -91,18 +99,20 @@ fn verdict(record: &TwinsRecord, sight: &Sight) -> Vec<String> {
             "order above, free space and age of the disk, and whether a neighbour shares this machine.".to_owned(),
         ];
     }
-    let seen = EFFECTS.iter().zip(sight.blocks_needed).find(|(_, blocks)| *blocks <= record.blocks as usize);
-    let said = match seen {
-        Some((effect, _)) => format!(
-            "This host tells twins alike, and {} blocks of this kind would show a difference of {} nine times in ten.",
-            record.blocks,
+    if !is_worth_keeping(record) {
+        return vec!["Too few blocks for a verdict: nothing is said about this host.".to_owned()];
+    }
+    let alike = "Twins came out alike";
+    let blocks = record.blocks;
+    let seen = EFFECTS.iter().zip(sight.blocks_needed).find(|(_, needed)| *needed <= blocks as usize);
+    match seen {
+        Some((effect, _)) => vec![format!(
+            "{alike}; {blocks} blocks like these show a difference of {} nine times in ten.",
             percent(*effect)
-        ),
-        None => format!(
-            "This host tells twins alike, but {} blocks of this kind would often miss a difference of 5 %: take longer \
-             trials, more blocks, or a quieter host.",
-            record.blocks
-        ),
-    };
-    vec![said]
+        )],
+        None => vec![
+            format!("{alike}, but {blocks} blocks like these often miss a difference of 5 %: take longer trials, more"),
+            "blocks, or a quieter host.".to_owned(),
+        ],
+    }
 }
