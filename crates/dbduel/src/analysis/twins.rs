@@ -191,7 +191,7 @@ pub fn too_many_told_apart(known: &[TwinsRecord]) -> Vec<String> {
             one.blocks
         )
     };
-    let lines: Vec<String> = apart.map(|one| line(&one)).collect();
+    let lines: Vec<String> = apart.map(line).collect();
     if lines.len() > TOLD_APART_MAX { lines } else { Vec::new() }
 }
 
