@@ -9,10 +9,13 @@
 //! away, and enough of those take the word away.
 
 mod comparison;
+pub mod doubling;
 mod findings;
 mod kinds;
 mod pass;
 mod records;
+mod spread;
+pub mod twins;
 
 use std::collections::BTreeMap;
 
@@ -20,13 +23,16 @@ use jiff::Timestamp;
 use stats::Basis;
 
 use crate::plan::point_rule;
-use crate::store::format::{GivenUp, PlanRecord, Point, RuleName, RunRecord, Status, TrialRecord};
+use crate::store::format::{GivenUp, PlanRecord, Point, RuleName, RunRecord, Series, Status, TrialRecord};
 use comparison::Scope;
 pub use comparison::less_is_better;
+use doubling::Doubled;
 pub use kinds::{Kind, kinds};
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use records::Records;
 pub use records::primary_metric;
+use spread::Pairs;
+pub use spread::{OrderEffect, SERIES_COLUMN, Spread, spread};
 
 /// Failures in a row after which a contender's point is given up.
 pub const FAILURES_UNTIL_GIVEN_UP: usize = 3;
@@ -115,6 +121,8 @@ pub struct Duel {
     pub durability: Option<(String, String)>,
     /// Blocks a run of this spread needs for 1, 3 and 5 % at 90 % power.
     pub blocks_needed: Option<[usize; 3]>,
+    /// Of the whole sweep.
+    pub spread: Spread,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -272,6 +280,7 @@ impl EndReason {
 }
 
 /// What is known beside the trials and may weaken a word.
+#[derive(Default)]
 struct Circumstances {
     /// No block will follow, for a reason that is not in the data.
     ended: bool,
@@ -279,10 +288,25 @@ struct Circumstances {
     shared_cores: bool,
     given_up: Vec<GivenUp>,
     durability: BTreeMap<String, String>,
+    /// Verdicts that told twins apart on this host, where they are too many for chance.
+    twins_told_apart: Vec<String>,
+    /// What twice the generator's threads brought.
+    doublings: Vec<Doubled>,
 }
 
 /// Says what a stored run means, however much of it is there.
 pub fn conclude(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> Conclusions {
+    conclude_with_seconds(plan, run, trials, &BTreeMap::new())
+}
+
+/// The same, with the per-second series by number of trial: words do not depend on them, but the
+/// advice how long to measure does.
+pub fn conclude_with_seconds(
+    plan: &PlanRecord,
+    run: &RunRecord,
+    trials: &[TrialRecord],
+    series: &BTreeMap<u32, Series>,
+) -> Conclusions {
     let aligned = pass::aligned(plan, trials);
     let records = Records::new(plan, &aligned);
     let ended_by = run.ended_by.as_deref();
@@ -292,13 +316,15 @@ pub fn conclude(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> C
         shared_cores: run.client.shared_cores,
         given_up: with_given_up(run.given_up.clone(), given_up(trials)),
         durability: run.contenders.iter().map(|(name, facts)| (name.clone(), facts.durability_class.clone())).collect(),
+        twins_told_apart: twins::too_many_told_apart(&run.twins),
+        doublings: run.doublings.iter().filter_map(doubling::doubled).collect(),
     };
     let workloads: Vec<WorkloadConclusions> = plan
         .workloads
         .iter()
-        .map(|workload| conclude_workload(plan, &records, &circumstances, &workload.label))
+        .map(|workload| conclude_workload(plan, &records, &circumstances, series, &workload.label))
         .collect();
-    let findings = findings::findings(plan, trials, &circumstances, &workloads);
+    let findings = findings::findings(plan, run, trials, &circumstances, &workloads);
     Conclusions { workloads, findings, tally: tally(plan, &records, &circumstances.given_up, trials) }
 }
 
@@ -318,8 +344,7 @@ pub fn should_stop(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<EndReaso
     if plan.method.stop == "never" || inside_a_block || !looks.contains(&(finished as usize)) {
         return None;
     }
-    let circumstances =
-        Circumstances { ended: false, budget_ended: false, shared_cores: false, given_up, durability: BTreeMap::new() };
+    let circumstances = Circumstances { given_up, ..Circumstances::default() };
     let decided = |workload: &str| workload_decided(plan, &records, &circumstances, workload, finished as usize);
     plan.workloads.iter().all(|workload| decided(&workload.label)).then_some(EndReason::Decided)
 }
@@ -389,12 +414,13 @@ fn conclude_workload(
     plan: &PlanRecord,
     records: &Records,
     circumstances: &Circumstances,
+    series: &BTreeMap<u32, Series>,
     workload: &str,
 ) -> WorkloadConclusions {
     let points = records.points(workload);
     let metric = records.primary_metric(workload);
     let duels = candidates(plan)
-        .map(|candidate| duel(&Scope { plan, records, circumstances, workload, candidate }, &metric, &points))
+        .map(|candidate| duel(&Scope { plan, records, circumstances, workload, candidate }, &metric, &points, series))
         .collect();
     let cells = plan
         .contenders
@@ -404,7 +430,7 @@ fn conclude_workload(
     WorkloadConclusions { workload: workload.to_owned(), metric, points, cells, duels }
 }
 
-fn duel(scope: &Scope, metric: &str, points: &[Point]) -> Duel {
+fn duel(scope: &Scope, metric: &str, points: &[Point], series: &BTreeMap<u32, Series>) -> Duel {
     let of_points = scope.of_points(metric, points);
     let overall = scope.overall(metric, points, &of_points);
     let others = OTHER_METRICS.iter().filter(|other| scope.records.has_metric(scope.workload, other));
@@ -430,6 +456,15 @@ fn duel(scope: &Scope, metric: &str, points: &[Point]) -> Duel {
             .sd
             .filter(|_| scope.plan.method.rule != RuleName::Watch)
             .map(|sd| [0.01, 0.03, 0.05].map(|effect| stats::blocks_needed(sd, effect, 1.0 - overall.confidence))),
+        spread: Pairs {
+            plan: scope.plan,
+            records: scope.records,
+            series,
+            workload: scope.workload,
+            candidate: scope.candidate,
+            points,
+        }
+        .spread(),
         overall,
         points: of_points,
     }

@@ -57,6 +57,8 @@ pub enum Command {
     Run(RunArgs),
     /// Print every trial in order, the expected time, disk and memory; touch nothing
     Plan(PlanArgs),
+    /// Run the first contender against its twin: is this host fit to judge, and what can it see
+    Aa(AaArgs),
     /// Say a stored run again
     Report(ReportArgs),
     /// Set stored runs, or RUN files of the classic sql-bench, side by side: ratios, never a word
@@ -95,7 +97,9 @@ pub fn parse(arguments: Vec<OsString>) -> Cli {
 
 /// The whole command line, with the help of the commands that read their own words.
 fn command() -> clap::Command {
-    bench::Verb::ALL.iter().fold(Cli::command(), |command, verb| {
+    let command =
+        Cli::command().mut_subcommand("aa", |sub| sub.mut_arg("blocks", |blocks| blocks.help(AA_BLOCKS_HELP)));
+    bench::Verb::ALL.iter().fold(command, |command, verb| {
         command.mut_subcommand(verb.name(), |sub| sub.override_help(bench::command_help(*verb)))
     })
 }
@@ -119,6 +123,37 @@ pub struct RunArgs {
     /// Print the JSON report on stdout instead of the text
     #[arg(long)]
     pub json: bool,
+    /// The file's first contender meets its twin; no flag, but what `dbduel aa` means
+    #[arg(skip)]
+    pub twins: bool,
+}
+
+impl RunArgs {
+    pub fn overrides(&self) -> Overrides {
+        Overrides { twins: self.twins, ..self.method.overrides() }
+    }
+}
+
+/// `aa` always runs all its blocks: it asks how far blocks differ, not which contender is faster.
+const AA_BLOCKS_HELP: &str = "Run this many blocks [default: 20]; fewer than 8 say nothing that is kept";
+
+/// A run of twins: its flags are those of `run` that mean something there.
+#[derive(Debug, Args)]
+pub struct AaArgs {
+    /// Take the first contender, the workloads, the sweep and the method from this TOML file
+    #[arg(value_name = "FILE", required_unless_present = "resume")]
+    pub file: Option<PathBuf>,
+    /// Keep the run under this folder
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    /// Go on with an interrupted run of twins: a folder, a name under --runs, or `last`
+    #[arg(long, value_name = "RUN")]
+    pub resume: Option<String>,
+    #[command(flatten)]
+    pub method: MethodArgs,
+    /// Print the JSON report on stdout instead of the text
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -137,7 +172,7 @@ pub struct PlanArgs {
 }
 
 /// What the command line may say about the method; it wins over the file and is written down.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct MethodArgs {
     /// Take what the file leaves open from this preset [default: the file's, else standard]; quick
     /// for a first look, strict for publication
@@ -173,6 +208,7 @@ impl MethodArgs {
             blocks: self.blocks,
             seed: self.seed,
             accept_noisy: self.accept_noisy,
+            twins: false,
             fallback_name: None,
         }
     }
@@ -263,7 +299,8 @@ pub struct CacheArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
 pub enum CacheAction {
-    /// Remove all cached servers, templates and snapshots; they come back when a run needs them
+    /// Remove all cached servers, templates and snapshots; they come back when a run needs them. What
+    /// twins have shown (`dbduel aa`) stays: it is small, and took hours
     Clear,
 }
 

@@ -3,8 +3,10 @@
 //! Results go to stdout, everything else to stderr. It holds no knowledge of its own: it puts the
 //! modules together in the order in which they are numbered.
 
+mod aa;
 mod bench;
 mod compare;
+mod doubling;
 mod host;
 mod lists;
 mod progress;
@@ -52,6 +54,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
     match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Plan(args) => plan(args),
+        Command::Aa(args) => aa::aa(args),
         Command::Report(args) => tell(args),
         Command::Compare(args) => compare::compare(args),
         Command::Prepare(args) => bench::command(Verb::Prepare, args),

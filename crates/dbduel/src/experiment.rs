@@ -16,6 +16,7 @@ pub mod quantity;
 mod secrets;
 mod section;
 pub mod target_url;
+mod twins;
 mod vocabulary;
 mod workloads;
 
@@ -47,6 +48,8 @@ pub struct Experiment {
     pub sweep: Option<Sweep>,
     pub method: Method,
     pub transport: Transport,
+    /// The first contender of the file against itself (`dbduel aa`).
+    pub twins: bool,
     /// The file as it was given, passwords masked.
     pub text: String,
 }
@@ -203,6 +206,8 @@ pub struct Method {
     pub drain: bool,
     /// Pairs that the host disturbed are measured again at the end.
     pub repeats: bool,
+    /// Behind the last block the peak point runs with twice the generator's threads.
+    pub doubling: bool,
     pub rule: RuleName,
     /// Blocks at most (N_max of the stopping rule; rule `watch` needs none, there it is the run's end).
     pub blocks: u32,

@@ -5,6 +5,7 @@
 //! [`ResolvedFacts`]. What must stay true: the same file, seed and facts make the same plan, to the
 //! byte, on any machine.
 
+pub mod doubling;
 mod estimate;
 mod order;
 mod text;
@@ -61,6 +62,7 @@ impl Plan {
             plan_hash: String::new(),
             seed: experiment.method.seed,
             baseline: experiment.baseline.clone(),
+            twins: experiment.twins,
             contenders: experiment
                 .contenders
                 .iter()
@@ -202,12 +204,13 @@ fn left_out(method: &Method) -> Vec<String> {
         (step::STEADY_STATE, method.steady_state),
         (step::DRAIN, method.drain),
         (step::REPEATS, method.repeats),
+        (step::DOUBLING, method.doubling),
     ];
     steps.into_iter().filter(|(_, taken)| !taken).map(|(name, _)| name.to_owned()).collect()
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::time::Duration;
 
     use super::*;
@@ -242,7 +245,7 @@ mod tests {
         }
     }
 
-    fn experiment(contenders: &[&str], points: &[u64], blocks: u32, seed: u64) -> Experiment {
+    pub fn experiment(contenders: &[&str], points: &[u64], blocks: u32, seed: u64) -> Experiment {
         let method = Method {
             preset: "standard".to_owned(),
             duration: Duration::from_secs(60),
@@ -259,6 +262,7 @@ mod tests {
             steady_state: false,
             drain: false,
             repeats: false,
+            doubling: false,
             changed: Vec::new(),
         };
         Experiment {
@@ -270,11 +274,12 @@ mod tests {
             sweep: (!points.is_empty()).then(|| Sweep { variable: "clients".to_owned(), values: points.to_vec() }),
             method,
             transport: Transport::Socket,
+            twins: false,
             text: String::new(),
         }
     }
 
-    fn plan_of(experiment: &Experiment) -> Plan {
+    pub fn plan_of(experiment: &Experiment) -> Plan {
         let facts = ResolvedFacts { version: "5.6.24".into(), source: "a test".into(), own_settings: BTreeMap::new() };
         Plan::new(experiment, &vec![facts; experiment.contenders.len()])
     }

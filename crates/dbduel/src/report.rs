@@ -15,6 +15,7 @@ pub mod sqlbench;
 pub mod sysbench;
 mod text;
 pub mod tpcc;
+mod twins;
 mod wording;
 
 use std::collections::BTreeMap;
@@ -22,9 +23,10 @@ use std::collections::BTreeMap;
 use anyhow::{Result, anyhow};
 pub use wording::unit;
 
-use crate::analysis::{Conclusions, conclude};
+use crate::analysis::twins::records;
+use crate::analysis::{Conclusions, conclude_with_seconds};
 use crate::store::RunDir;
-use crate::store::format::{PlanRecord, RunRecord, Series, TrialRecord};
+use crate::store::format::{PlanRecord, RunRecord, Series, TrialRecord, TwinsRecord};
 
 /// One form in which a run can be told. Lives beside the list that holds all of them.
 pub trait Report: Sync {
@@ -76,6 +78,11 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// What a run of twins has shown, by workload and point; nothing for any other run.
+    pub fn twins(&self) -> Vec<TwinsRecord> {
+        records(&self.plan, &self.run, &self.trials, &self.series, &self.conclusions)
+    }
+
     /// Reads a stored run and judges it.
     pub fn gather(run: &RunDir) -> Result<Evidence> {
         let (plan, record, trials) = (run.plan()?, run.run_record()?, run.trials()?);
@@ -87,7 +94,7 @@ impl Evidence {
         }
         Ok(Evidence {
             folder: run.path().display().to_string(),
-            conclusions: conclude(&plan, &record, &trials.records),
+            conclusions: conclude_with_seconds(&plan, &record, &trials.records, &series),
             plan,
             run: record,
             trials: trials.records,

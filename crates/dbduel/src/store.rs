@@ -6,6 +6,7 @@
 //! a newer dbduel wrote is refused, never guessed at. Data directories never lie in here.
 
 pub mod format;
+mod twins;
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -19,6 +20,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::format::{FORMAT_VERSION, PlanRecord, RunRecord, Series, TrialRecord};
+pub use self::twins::Twins;
 
 const PLAN: &str = "plan.json";
 const RUN: &str = "run.json";
@@ -131,43 +133,13 @@ impl RunDir {
     /// hours one and two.
     pub fn append(&self, record: &TrialRecord) -> Result<()> {
         let path = self.path.join(TRIALS);
-        self.append_to(&path, record)
-            .with_context(|| format!("cannot add trial {} to `{}`", record.trial, path.display()))
-    }
-
-    fn append_to(&self, path: &Path, record: &TrialRecord) -> Result<()> {
-        let is_new = !path.exists();
-        let mut file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path)?;
-        cut_torn_line(&mut file)?;
-        let mut line = serde_json::to_vec(record)?;
-        line.push(b'\n');
-        file.write_all(&line)?;
-        file.sync_data()?;
-        if is_new {
-            sync_folder(&self.path)?;
-        }
-        Ok(())
+        append_line(&path, record).with_context(|| format!("cannot add trial {} to `{}`", record.trial, path.display()))
     }
 
     /// All finished trials, in the order in which they ran.
     pub fn trials(&self) -> Result<StoredTrials> {
         let path = self.path.join(TRIALS);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(StoredTrials::default());
-            }
-            Err(error) => return Err(error).context(format!("cannot read `{}`", path.display())),
-        };
-        let whole = whole_lines(&bytes);
-        let mut records = Vec::new();
-        for (index, line) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
-            let record = serde_json::from_slice(line).with_context(|| {
-                format!("`{}`, line {}: not a trial record of format {FORMAT_VERSION}", path.display(), index + 1)
-            })?;
-            records.push(record);
-        }
-        let torn = whole < bytes.len();
+        let (records, torn) = read_lines(&path, "trial record")?;
         let note = torn.then(|| {
             format!("`{TRIALS}` ends in half a line, written when dbduel was killed; its trial counts as not done")
         });
@@ -182,6 +154,17 @@ impl RunDir {
             .mode(0o700)
             .create(&path)
             .with_context(|| format!("cannot make the folder of trial {trial}, `{}`", path.display()))?;
+        Ok(path)
+    }
+
+    /// `doublings/<number>/`: the log of a server that met twice the generator's threads.
+    pub fn doubling_folder(&self, number: usize) -> Result<PathBuf> {
+        let path = self.path.join("doublings").join(number.to_string());
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&path)
+            .with_context(|| format!("cannot make the folder `{}`", path.display()))?;
         Ok(path)
     }
 
@@ -214,6 +197,40 @@ impl RunDir {
     pub fn write_histogram(&self, trial: u32, bytes: &[u8]) -> Result<()> {
         replace(&self.trial_folder(trial)?.join(HISTOGRAM), bytes)
     }
+}
+
+/// Adds a line to a file of JSON lines; it is on the disk when this returns.
+fn append_line(path: &Path, record: &impl Serialize) -> Result<()> {
+    let is_new = !path.exists();
+    let mut file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path)?;
+    cut_torn_line(&mut file)?;
+    let mut line = serde_json::to_vec(record)?;
+    line.push(b'\n');
+    file.write_all(&line)?;
+    file.sync_data()?;
+    if is_new {
+        sync_folder(path.parent().expect("a file we write lies in a folder"))?;
+    }
+    Ok(())
+}
+
+/// All whole lines of a file of JSON lines, and whether half a line stands behind them; none where there is
+/// no file. `what` names a line in messages.
+fn read_lines<T: DeserializeOwned>(path: &Path, what: &str) -> Result<(Vec<T>, bool)> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((Vec::new(), false)),
+        Err(error) => return Err(error).context(format!("cannot read `{}`", path.display())),
+    };
+    let whole = whole_lines(&bytes);
+    let mut records = Vec::new();
+    for (index, line) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let record = serde_json::from_slice(line).with_context(|| {
+            format!("`{}`, line {}: not a {what} of format {FORMAT_VERSION}", path.display(), index + 1)
+        })?;
+        records.push(record);
+    }
+    Ok((records, whole < bytes.len()))
 }
 
 /// A run's name as part of a folder's name: lower case, everything but letters and digits `-`.

@@ -30,7 +30,7 @@ use crate::experiment::{Method, Transport};
 use crate::observe::{Observers, Readings, Subject, server_gauge};
 use crate::store::format::{Failure, PlannedTrial, Series, Status, TrialRecord};
 
-pub use ground::{Ground, Running};
+pub use ground::{DataFolder, Ground, Running};
 pub use interval::Interval;
 pub use metrics::metrics;
 pub use pass::remarks;
@@ -64,6 +64,17 @@ pub struct ClientSeat {
     pub cpus: Vec<usize>,
     /// The server's CPUs; empty as above.
     pub server_cpus: Vec<usize>,
+}
+
+impl ClientSeat {
+    /// Twice the threads, and twice the cores where the seat has cores of its own. The cores that are added
+    /// are the server's: one that waits for its generator leaves them idle, and one that does not can only
+    /// lose by sharing them, so that a rise still means that the generator was the limit.
+    pub fn doubled(&self) -> ClientSeat {
+        let lent = self.server_cpus.iter().rev().take(self.cpus.len());
+        let cpus = self.cpus.iter().chain(lent).copied().collect();
+        ClientSeat { workers: self.workers * 2, cpus, server_cpus: self.server_cpus.clone() }
+    }
 }
 
 /// What a trial leaves behind.
@@ -339,6 +350,14 @@ pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<(Running<'a>, Isolation)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_doubled_seat_takes_its_cores_from_the_server() {
+        let own = ClientSeat { workers: 1, cpus: vec![3], server_cpus: vec![0, 1, 2] };
+        assert_eq!(own.doubled(), ClientSeat { workers: 2, cpus: vec![3, 2], server_cpus: vec![0, 1, 2] });
+        let shared = ClientSeat { workers: 1, cpus: Vec::new(), server_cpus: Vec::new() };
+        assert_eq!(shared.doubled(), ClientSeat { workers: 2, ..shared });
+    }
 
     #[test]
     fn clients_that_rest_are_no_sign_of_a_slow_generator() {

@@ -279,6 +279,25 @@ fn a_killed_dbduel_leaves_no_postgres_and_goes_on() {
     a_killed_dbduel_leaves_no_server("postgres", "postgres");
 }
 
+#[test]
+fn behind_the_last_block_a_server_meets_twice_the_generator_s_threads() {
+    let place = Place::new();
+    let Some(postgres) = installed(&place, "postgres") else { return };
+    let text = experiment(r#"engine = "sqlite""#, &postgres, "oltp_point_select", "[1, 4]", 1);
+    place.write("try.toml", &text.replace("blocks = 1", "blocks = 1, doubling = true"));
+    let (_, said) = place.expect(0, &["run", "try.toml"]);
+    assert!(said.contains("[doubling 4/4] two"), "the embedded engine is the faster one, and not doubled: {said}");
+    place.assert_every_trial_ran_once();
+    let doublings = place.json("run.json")["doublings"].clone();
+    let values = |side: &str| doublings[0][side].as_array().unwrap().len();
+    assert_eq!((doublings.as_array().unwrap().len(), values("as_usual"), values("doubled")), (1, 4, 4));
+    assert!(fs::metadata(place.run().unwrap().join("doublings/8/server.log")).unwrap().is_file());
+    let (_, said) = place.expect(0, &["run", "--resume", "last"]);
+    assert!(!said.contains("[doubling"), "{said}");
+    assert_eq!(place.json("run.json")["doublings"], doublings);
+    place.assert_nothing_is_left();
+}
+
 /// The candidate's settings do not work: the message names it and all of these words.
 fn check_bad_settings(kind: &str, cases: &[(&str, &[&str])]) {
     let place = Place::new();

@@ -9,7 +9,7 @@ use crate::plan::point_rule;
 use crate::store::format::{PlanRecord, Point, RuleName, Status, TrialRecord};
 
 use super::records::Records;
-use super::{Caveat, Circumstances, Comparison, Difference, Word};
+use super::{Caveat, Circumstances, Comparison, Difference, Word, doubling};
 use crate::store::format::pass::SECONDS;
 
 /// Flags that say something about the host, not about a contender.
@@ -191,8 +191,9 @@ impl Scope<'_> {
                 take_word(&mut word, &mut caveats, Caveat::FlagDependent);
             }
         }
-        self.generator(blocks, share, &mut word, &mut caveats);
+        self.generator(blocks, share, point, &mut word, &mut caveats);
         caveats.sort();
+        caveats.dedup();
         (word, caveats)
     }
 
@@ -201,6 +202,7 @@ impl Scope<'_> {
             (self.is_quick(), Caveat::Quick),
             (self.plan.method.rule == RuleName::T, Caveat::T),
             (self.plan.method.rule == RuleName::Watch, Caveat::Watch),
+            (!self.circumstances.twins_told_apart.is_empty(), Caveat::NoisyHost),
             (self.circumstances.shared_cores, Caveat::SharedCores),
             (self.durability().is_some(), Caveat::DurabilityDiffers),
             (self.circumstances.budget_ended, Caveat::BudgetEnded),
@@ -226,15 +228,25 @@ impl Scope<'_> {
 
     /// A generator at its limit hides how fast a server is. The slower side may still be called
     /// slower when only the faster one was held back: it is at least that much slower.
-    fn generator(&self, blocks: &[Block], share: impl Fn(usize) -> f64, word: &mut Word, caveats: &mut Vec<Caveat>) {
+    fn generator(
+        &self,
+        blocks: &[Block],
+        share: impl Fn(usize) -> f64,
+        point: Option<&Point>,
+        word: &mut Word,
+        caveats: &mut Vec<Caveat>,
+    ) {
         let baseline: usize = blocks.iter().map(|block| block.bound.0).sum();
         let candidate: usize = blocks.iter().map(|block| block.bound.1).sum();
-        if baseline + candidate == 0 {
+        let doubled =
+            |contender: &str| doubling::is_bound(&self.circumstances.doublings, self.workload, contender, point);
+        let (baseline_doubled, candidate_doubled) = (doubled(&self.plan.baseline), doubled(self.candidate));
+        if baseline + candidate == 0 && !baseline_doubled && !candidate_doubled {
             return;
         }
         caveats.push(Caveat::GeneratorBound);
-        let (baseline_bound, candidate_bound) =
-            (share(baseline) > FLAGGED_SHARE_MAX, share(candidate) > FLAGGED_SHARE_MAX);
+        let baseline_bound = baseline_doubled || share(baseline) > FLAGGED_SHARE_MAX;
+        let candidate_bound = candidate_doubled || share(candidate) > FLAGGED_SHARE_MAX;
         let hidden = match *word {
             Word::Faster => baseline_bound,
             Word::Slower => candidate_bound,
@@ -279,7 +291,7 @@ fn log_ratios(blocks: &[Block], wanted: impl Fn(&Block) -> bool) -> Vec<f64> {
 }
 
 /// Positive where the candidate is better. Absent where a trial failed or measured nothing.
-fn log_ratio(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) -> Option<f64> {
+pub fn log_ratio(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) -> Option<f64> {
     let value = |trial: &TrialRecord| trial.metrics.get(metric).copied().filter(|value| *value > 0.0);
     let ratio = (value(candidate)? / value(baseline)?).ln();
     Some(if less_is_better(metric) { -ratio } else { ratio })
@@ -295,7 +307,7 @@ pub fn less_is_better(metric: &str) -> bool {
         || metric == "lost_commits"
 }
 
-fn is_noisy(trial: &TrialRecord) -> bool {
+pub fn is_noisy(trial: &TrialRecord) -> bool {
     trial.flags.iter().any(|flag| HOST_FLAGS.contains(&flag.as_str()))
 }
 

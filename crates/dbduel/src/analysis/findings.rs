@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 
 use crate::store::format::pass::PARTIAL;
-use crate::store::format::{PlanRecord, Status, TrialRecord, point_text};
+use crate::store::format::{PlanRecord, RunRecord, Status, TrialRecord, point_text};
 
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS};
+use super::doubling::{self, Doubled};
 use super::{Circumstances, Finding, WorkloadConclusions};
 
 /// Evidence lines that a reader can take in; the rest is counted.
@@ -16,6 +17,7 @@ const EVIDENCE_LINES_MAX: usize = 8;
 
 pub fn findings(
     plan: &PlanRecord,
+    run: &RunRecord,
     trials: &[TrialRecord],
     circumstances: &Circumstances,
     workloads: &[WorkloadConclusions],
@@ -24,6 +26,9 @@ pub fn findings(
         failed_trials(trials),
         given_up(circumstances),
         generator_bound(trials),
+        doubled(circumstances),
+        not_doubled(run),
+        twins_told_apart(circumstances),
         noisy_host(trials),
         resumed(trials),
         shared_cores(circumstances),
@@ -67,6 +72,31 @@ fn generator_bound(trials: &[TrialRecord]) -> Option<Finding> {
         trials.len()
     );
     finding(GENERATOR_BOUND, text, bound)
+}
+
+fn doubled(circumstances: &Circumstances) -> Option<Finding> {
+    let bound = circumstances.doublings.iter().filter(|one| one.is_bound());
+    let line = |one: &Doubled| {
+        format!("{} at {}, {}: {:+.1} %", one.contender, point_text(&one.point), one.workload, one.rise * 100.0)
+    };
+    let text =
+        "with twice the load generator's threads more was done: the generator was the limit, and the server's own \
+                lies higher"
+            .to_owned();
+    finding(GENERATOR_BOUND, text, bound.map(line).collect())
+}
+
+/// What was planned and did not come about.
+fn not_doubled(run: &RunRecord) -> Option<Finding> {
+    let text = "whether the load generator was the limit was not tried out with twice its threads".to_owned();
+    finding("generator not doubled", text, doubling::unfinished(run))
+}
+
+fn twins_told_apart(circumstances: &Circumstances) -> Option<Finding> {
+    let text =
+        "on this host contenders were told apart from their twins too often for chance; `dbduel aa` shows by what"
+            .to_owned();
+    finding("noisy host", text, circumstances.twins_told_apart.clone())
 }
 
 fn noisy_host(trials: &[TrialRecord]) -> Option<Finding> {

@@ -103,6 +103,7 @@ fn plan(story: &Story, random: &mut ChaCha8Rng) -> PlanRecord {
         plan_hash: "9f2c51d07be34a8861c0d3fe5a7712b49f2c51d07be34a8861c0d3fe5a7712b4".into(),
         seed: 1,
         baseline: BASELINE.into(),
+        twins: false,
         contenders: vec![contender(BASELINE, "5.5.9", "1G"), contender(CANDIDATE, "5.6.24", "2G")],
         workloads: vec![WorkloadRecord {
             one_pass: false,

@@ -1,6 +1,6 @@
 //! `dbduel run`: plan, provision, load, measure, report.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::progress::Progress;
 use super::stage::Stage;
-use super::{Failure, cannot_plan, host, note, plan_experiment, say, vocabulary};
+use super::{Failure, aa, cannot_plan, doubling, host, note, plan_experiment, say, vocabulary};
 use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up, should_stop};
 use crate::cli::{RunArgs, exit};
 use crate::engine::{Cache, end_all};
@@ -67,6 +67,8 @@ struct Sitting {
     experiment: Experiment,
     plan: Plan,
     run_dir: RunDir,
+    /// What the experiment can be read from again.
+    file: PathBuf,
     /// Trials that earlier sittings finished.
     done: Vec<TrialRecord>,
     resumed: bool,
@@ -82,12 +84,13 @@ impl Sitting {
 
     fn fresh(args: &RunArgs) -> Result<Sitting, Failure> {
         let file = args.file.as_deref().expect("clap asks for FILE unless --resume is given");
-        let (experiment, plan) = planned(file, &args.method.overrides())?;
+        let (experiment, plan) = planned(file, &args.overrides())?;
         let run_dir = RunDir::create(&args.runs, &experiment.name, Timestamp::now())
             .context("cannot keep a run here; give a folder that you may write to with --runs")?;
         run_dir.write_experiment(&experiment.text)?;
         run_dir.write_plan(&plan.record)?;
-        Ok(Sitting { experiment, plan, run_dir, done: Vec::new(), resumed: false })
+        let file = file.to_owned();
+        Ok(Sitting { experiment, plan, run_dir, file, done: Vec::new(), resumed: false })
     }
 
     /// The stored experiment again, with what the command line changed then.
@@ -95,6 +98,13 @@ impl Sitting {
         let run_dir = RunDir::open(&args.runs, run)?;
         let stored = run_dir.plan()?;
         let overrides = Overrides::of_plan(&stored);
+        if args.twins && !stored.twins {
+            return Err(Failure::usage(anyhow!(
+                "{} is no run of twins\n  next: go on with `dbduel run --resume {}`",
+                run_dir.name(),
+                run_dir.path().display()
+            )));
+        }
         refuse_another_plan(args, &run_dir, &stored)?;
         let experiment = Experiment::parse(&run_dir.experiment()?, "experiment.toml", &vocabulary(), &overrides);
         let experiment = experiment.map_err(Failure::usage)?;
@@ -107,14 +117,15 @@ impl Sitting {
             .into());
         }
         let done = run_dir.trials()?.records;
-        Ok(Sitting { experiment, plan, run_dir, done, resumed: true })
+        let file = run_dir.path().join("experiment.toml");
+        Ok(Sitting { experiment, plan, run_dir, file, done, resumed: true })
     }
 }
 
 /// A file and flags beside `--resume` may only say again what the stored plan says; to pass over
 /// what they change would leave the user with an answer to another question.
 fn refuse_another_plan(args: &RunArgs, run_dir: &RunDir, stored: &PlanRecord) -> Result<(), Failure> {
-    let (overrides, name) = (args.method.overrides(), run_dir.name());
+    let (overrides, name) = (args.overrides(), run_dir.name());
     let next = format!("next: `dbduel run --resume {name}` goes on with the stored experiment");
     let Some(file) = &args.file else {
         if overrides.is_empty() {
@@ -162,6 +173,9 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     std::fs::create_dir_all(&logs)?;
     let seat = host::seat();
     let mut run = run_record(sitting, &cache, &seat)?;
+    if sitting.done.is_empty() {
+        run.twins = aa::known(&sitting.plan.record, &run, &cache, &sitting.file)?;
+    }
     run_dir.write_run(&run)?;
     let (mut stage, absent) = Stage::set(experiment, &cache, seat, interrupted, &logs, &progress)?;
     let failed = rehearse(&stage, absent, sitting, &mut run, &logs, &progress)?;
@@ -172,6 +186,9 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     run_dir.write_run(&run)?;
     refuse_noise(experiment, interrupted, &progress)?;
     let (reason, given_up) = run_blocks(sitting, &stage, interrupted, &mut progress)?;
+    if reason != EndReason::Interrupted {
+        doubling::double(&sitting.plan.record, run_dir, &stage, &mut run, &progress)?;
+    }
     progress.finish();
     let incomplete = failed || !given_up.is_empty();
     run.given_up = given_up;
@@ -386,6 +403,7 @@ fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, 
         return interrupted_end(args, run_dir);
     }
     let conclusions = tell(args, run_dir)?;
+    aa::remember(run_dir, &run_dir.plan()?)?;
     if ended.incomplete {
         return Ok(exit::NOT_MEASURED);
     }

@@ -16,7 +16,9 @@ use crate::experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
 use crate::plan::{self, Plan};
 use crate::store::format::{ContenderFacts, NullRecord, PlannedTrial, Point, point_text};
 use crate::trial::dataset::Dataset;
-use crate::trial::{ClientSeat, Ground, Interrupted, Interval, Running, Trial, hosted_tables, nothing, rehearse};
+use crate::trial::{
+    ClientSeat, DataFolder, Ground, Interrupted, Interval, Running, Trial, hosted_tables, nothing, rehearse,
+};
 
 pub struct Stage<'a> {
     experiment: &'a Experiment,
@@ -143,7 +145,12 @@ impl<'a> Stage<'a> {
             self.works.push((contender.storage.clone(), cache.work_on(&contender.storage)?));
         }
         progress.status(&format!("provisioning {}", contender.name));
-        Ok(Provided::Managed(provision(&resolve(contender)?, cache, &|line| progress.say(line))?))
+        let installation = provision(&resolve(contender)?, cache, &|line| progress.say(line))?;
+        if self.experiment.is_twin(&contender.name) {
+            let work = self.work_of(&contender.storage).path();
+            return Ok(Provided::Managed(installation.by_another_path(work)?));
+        }
+        Ok(Provided::Managed(installation))
     }
 
     /// Refuses a plan whose data the disks cannot hold, before any of them is made.
@@ -214,6 +221,20 @@ impl<'a> Stage<'a> {
         self.contenders.iter().any(|staged| staged.contender.name == contender)
     }
 
+    /// Whether the load reaches this contender by connections, and not on the generator's own threads.
+    pub fn is_behind_a_connection(&self, contender: &str) -> bool {
+        let staged = self.contenders.iter().find(|staged| staged.contender.name == contender);
+        staged.is_some_and(|staged| match &staged.server {
+            Prepared::Managed { installation, .. } => !installation.is_embedded(),
+            Prepared::Hosted(hosted) => !hosted.is_embedded(),
+        })
+    }
+
+    /// Where the load generator sits.
+    pub fn seat(&self) -> &ClientSeat {
+        &self.seat
+    }
+
     /// Everything `run_trial` wants to know about one planned trial of a contender that is here.
     pub fn trial<'b>(&'b self, planned: &'b PlannedTrial, folder: &'b Path) -> Trial<'b> {
         let staged = self.contenders.iter().find(|staged| staged.contender.name == planned.contender);
@@ -229,6 +250,10 @@ impl<'a> Stage<'a> {
                 settings: &staged.contender.settings,
                 snapshot: &snapshots[at],
                 work: self.work_of(&staged.contender.storage),
+                data_folder: match self.experiment.is_twin(&staged.contender.name) {
+                    true => DataFolder::OfTheTwin,
+                    false => DataFolder::Usual,
+                },
             },
             Prepared::Hosted(hosted) => Ground::Hosted(hosted),
         };

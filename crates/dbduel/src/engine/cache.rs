@@ -28,7 +28,7 @@ pub struct Cache {
 /// One line of `dbduel cache`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheEntry {
-    /// `server`, `template`, `snapshot` or `package client`.
+    /// `server`, `template`, `snapshot`, `package client` or `twins`.
     pub kind: &'static str,
     pub name: String,
     pub bytes: u64,
@@ -75,6 +75,11 @@ impl Cache {
 
     pub fn snapshots(&self) -> PathBuf {
         self.root.join("snapshots")
+    }
+
+    /// The file in which twins are remembered; it is not freed with the rest.
+    pub fn twins(&self) -> PathBuf {
+        self.root.join("twins.ndjson")
     }
 
     /// A folder of its own for this process, below the place the environment names.
@@ -134,12 +139,17 @@ impl Cache {
             // Maven's own plugins; what it fetched for us went after use.
             entries.push(CacheEntry { kind: "package client", name: "maven".into(), bytes: tree_bytes(&maven)? });
         }
+        if self.twins().is_file() {
+            let name = "what `dbduel aa` has seen on this host".to_owned();
+            entries.push(CacheEntry { kind: "twins", name, bytes: tree_bytes(&self.twins())? });
+        }
         Ok(entries)
     }
 
     /// Removes servers, templates and snapshots; says how many bytes that freed.
     ///
-    /// A dbduel that is running keeps its work folder, and is waited for while it fetches.
+    /// A dbduel that is running keeps its work folder, and is waited for while it fetches. What twins have
+    /// shown stays: it takes hours to learn, and no room.
     pub fn clear(&self) -> Result<u64> {
         let _lock = self.lock("servers", &|_| {})?;
         let mut freed = 0;
@@ -359,9 +369,11 @@ mod tests {
         let cache = Cache::at(base.path(), &base.path().join("work")).unwrap();
         fs::create_dir(cache.servers().join("mysql-5.5.9")).unwrap();
         fs::write(cache.servers().join("mysql-5.5.9/mysqld"), [0; 1000]).unwrap();
+        fs::write(cache.twins(), "{}\n").unwrap();
         let expected = CacheEntry { kind: "server", name: "mysql-5.5.9".into(), bytes: 1000 };
-        assert_eq!(cache.contents().unwrap(), [expected]);
+        let [server, twins] = &cache.contents().unwrap()[..] else { panic!("two things lie there") };
+        assert_eq!((server, twins.kind, twins.bytes), (&expected, "twins", 3));
         assert_eq!(cache.clear().unwrap(), 1000);
-        assert_eq!(cache.contents().unwrap(), []);
+        assert_eq!(cache.contents().unwrap().len(), 1, "what twins have shown is kept");
     }
 }

@@ -45,6 +45,7 @@ pub struct MethodKeys {
     pub steady_state: Option<bool>,
     pub drain: Option<bool>,
     pub repeats: Option<bool>,
+    pub doubling: Option<bool>,
 }
 
 const METHOD_KEYS_LATER: &[&str] = &["ablation", "shapley"];
@@ -73,6 +74,7 @@ impl MethodKeys {
             steady_state: reader.flag(section, "steady_state"),
             drain: reader.flag(section, "drain"),
             repeats: reader.flag(section, "repeats"),
+            doubling: reader.flag(section, "doubling"),
         }
     }
 
@@ -93,6 +95,7 @@ impl MethodKeys {
             steady_state: self.steady_state.or(below.steady_state),
             drain: self.drain.or(below.drain),
             repeats: self.repeats.or(below.repeats),
+            doubling: self.doubling.or(below.doubling),
         }
     }
 }

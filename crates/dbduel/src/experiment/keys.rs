@@ -17,6 +17,7 @@ pub const METHOD_KEYS: &[&str] = &[
     "steady_state",
     "drain",
     "repeats",
+    "doubling",
     "rule",
     "clone",
     "duet",

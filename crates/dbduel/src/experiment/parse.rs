@@ -15,9 +15,10 @@ use super::keys::TOP_KEYS;
 use super::mistakes::{Mistake, Mistakes, suggestion};
 use super::secrets;
 use super::section::{Reader, Section};
+use super::twins;
 use super::vocabulary::Vocabulary;
 use super::workloads::{read_sweep, read_workloads};
-use super::{Contender, Experiment, Method, NoisyHost};
+use super::{Contender, Experiment, Method, NoisyHost, Stop};
 use crate::store::format::PlanRecord;
 
 const TOP_KEYS_LATER: &[&str] = &["ladder", "recovery"];
@@ -31,6 +32,8 @@ pub struct Overrides {
     pub blocks: Option<u32>,
     pub seed: Option<u64>,
     pub accept_noisy: bool,
+    /// The file's first contender meets its twin, whoever else stands in the file.
+    pub twins: bool,
     /// The name of an experiment whose file gives none; without it, that is the name of the file.
     pub fallback_name: Option<String>,
 }
@@ -38,7 +41,7 @@ pub struct Overrides {
 impl Overrides {
     /// Whether the command line says nothing about the method.
     pub fn is_empty(&self) -> bool {
-        let Overrides { preset, budget, blocks, seed, accept_noisy, fallback_name: _ } = self;
+        let Overrides { preset, budget, blocks, seed, accept_noisy, twins: _, fallback_name: _ } = self;
         preset.is_none() && budget.is_none() && blocks.is_none() && seed.is_none() && !accept_noisy
     }
 
@@ -51,7 +54,8 @@ impl Overrides {
             blocks: Some(method.blocks),
             seed: Some(plan.seed),
             accept_noisy: method.noisy_host == NoisyHost::Stamp.word(),
-            fallback_name: Some(plan.name.clone()),
+            twins: plan.twins,
+            fallback_name: Some(twins::name_of_the_file(plan).to_owned()),
         }
     }
 }
@@ -110,7 +114,7 @@ fn read_experiment<'a>(
     if !workloads.is_empty() && workloads.iter().all(|workload| workload.one_pass) {
         refuse_times(reader, top);
     }
-    Experiment {
+    let experiment = Experiment {
         name: (reader.text(top, "name")).or_else(|| overrides.fallback_name.clone()).unwrap_or_else(|| file_stem(file)),
         question: reader.prose(top, "question"),
         baseline: read_baseline(reader, top, &contenders),
@@ -118,9 +122,11 @@ fn read_experiment<'a>(
         sweep,
         method: read_method(reader, top, &defaults, overrides),
         transport: read_transport(reader, top, &defaults),
+        twins: false,
         text: String::new(),
         contenders,
-    }
+    };
+    if overrides.twins { twins::of(experiment) } else { experiment }
 }
 
 /// Times that no trial would keep.
@@ -185,7 +191,8 @@ fn read_method<'a>(reader: &mut Reader<'a>, top: &Section<'a>, defaults: &Defaul
 fn override_keys(overrides: &Overrides) -> MethodKeys {
     MethodKeys {
         budget: overrides.budget,
-        blocks: overrides.blocks,
+        blocks: overrides.blocks.or(overrides.twins.then_some(twins::BLOCKS)),
+        stop: overrides.twins.then_some(Stop::Never),
         seed: overrides.seed,
         noisy_host: overrides.accept_noisy.then_some(NoisyHost::Stamp),
         ..MethodKeys::default()
@@ -210,6 +217,7 @@ fn in_force(keys: &MethodKeys, defaults: &Defaults, preset: String) -> Method {
         steady_state: keys.steady_state.expect(WHOLE),
         drain: keys.drain.expect(WHOLE),
         repeats: keys.repeats.expect(WHOLE),
+        doubling: keys.doubling.expect(WHOLE),
         changed: Vec::new(),
     }
 }
@@ -272,6 +280,7 @@ fn changed_keys(
         ("steady_state", Some(method.steady_state) != base.steady_state),
         ("drain", Some(method.drain) != base.drain),
         ("repeats", Some(method.repeats) != base.repeats),
+        ("doubling", Some(method.doubling) != base.doubling),
     ];
     differs.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key.to_owned()).collect()
 }
@@ -284,7 +293,7 @@ mod tests {
     use load::{OptionSpec, OptionValue};
 
     use super::super::vocabulary::{EngineWords, Needs};
-    use super::super::{Origin, PageCache, Stop, Storage, Sweep, Transport, VersionRequest};
+    use super::super::{Origin, PageCache, Storage, Sweep, Transport, VersionRequest};
     use super::*;
     use crate::store::format::RuleName;
 
@@ -452,6 +461,7 @@ mod tests {
             blocks: Some(12),
             seed: Some(7),
             accept_noisy: true,
+            twins: false,
             fallback_name: None,
         };
         let experiment = Experiment::parse(SHORT, "x.toml", &vocabulary(), &overrides).unwrap();

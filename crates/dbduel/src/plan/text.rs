@@ -110,6 +110,9 @@ fn expected_text(plan: &Plan) -> String {
     let (estimate, record) = (&plan.estimate, &plan.record);
     let mut text = format!("  time: {} for all {} trials", duration_text(estimate.run), record.trials.len());
     let _ = writeln!(text, ", and {} to load the data once", duration_text(estimate.first_load));
+    if let Some(time) = super::doubling::expected(plan) {
+        let _ = writeln!(text, "  behind the last block: {} with the generator's threads doubled", duration_text(time));
+    }
     if record.workloads.iter().any(|workload| workload.one_pass) {
         text +=
             "  how long a pass takes is not known before the first: three times less or ten times more is possible\n";

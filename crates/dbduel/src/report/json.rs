@@ -12,7 +12,7 @@ use stats::{Basis, RuleKind};
 use crate::analysis::{Comparison, Duel, Finding};
 use crate::store::format::{
     ContenderRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord, NullRecord, Point, RunRecord, Status,
-    TrialRecord, WorkloadRecord,
+    TrialRecord, TwinsRecord, WorkloadRecord,
 };
 
 use super::{Evidence, Options, Report};
@@ -56,6 +56,9 @@ struct Document<'a> {
     trials: Vec<JsonTrial<'a>>,
     comparisons: Vec<JsonComparison<'a>>,
     findings: Vec<JsonFinding<'a>>,
+    /// What this run of twins has shown; absent in any other run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    twins: Vec<TwinsRecord>,
     notes: Vec<&'a str>,
 }
 
@@ -169,6 +172,7 @@ impl<'a> Document<'a> {
             trials: trials.iter().map(trial).collect(),
             comparisons: duels.flat_map(comparisons).map(comparison).collect(),
             findings: conclusions.findings.iter().map(finding).collect(),
+            twins: evidence.twins(),
             notes: note.iter().map(String::as_str).collect(),
         }
     }

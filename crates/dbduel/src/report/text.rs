@@ -7,7 +7,7 @@ use crate::analysis::{Cell, Comparison, Duel, Part, Parts, Word, WorkloadConclus
 use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
-use super::{Evidence, Options, Report, parts, tpcc};
+use super::{Evidence, Options, Report, parts, tpcc, twins};
 
 /// Tables fit a terminal of this width.
 const WIDTH: u16 = 100;
@@ -48,6 +48,7 @@ impl Report for Text {
             }
             lines.extend(types_section(evidence, workload));
         }
+        lines.extend(twins::section(evidence));
         lines.extend(findings(evidence));
         lines.push(String::new());
         lines.extend(footer(evidence));

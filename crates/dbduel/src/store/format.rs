@@ -33,6 +33,9 @@ pub struct PlanRecord {
     pub plan_hash: String,
     pub seed: u64,
     pub baseline: String,
+    /// The second contender is the first one's twin (`dbduel aa`).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub twins: bool,
     pub contenders: Vec<ContenderRecord>,
     pub workloads: Vec<WorkloadRecord>,
     pub method: MethodRecord,
@@ -139,6 +142,8 @@ pub mod step {
     /// After the interval the server's deferred work is waited for, and the time counted.
     pub const DRAIN: &str = "drain of server debt";
     pub const REPEATS: &str = "repeats of flagged blocks";
+    /// Behind the last block the peak point runs with twice the generator's threads.
+    pub const DOUBLING: &str = "generator doubling";
 }
 
 /// The rule that words come from.
@@ -312,15 +317,26 @@ pub struct TwinsRecord {
     pub sd: f64,
     /// Seconds a block took.
     pub block_s: f64,
+    /// Seconds that a trial measured; absent for passes, which take as long as they take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial_s: Option<f64>,
+    /// Seconds to measure so that the time spent tells most; absent where it cannot be known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best_trial_s: Option<f64>,
     /// Log of first in the block over second, with its interval.
-    pub order_effect: [f64; 3],
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order_effect: Option<[f64; 3]>,
     /// Share of trials that carry a flag of the host.
     pub flagged_share: f64,
-    /// Standard deviation between trials, and of one second within them, as fractions.
-    pub sd_between_trials: f64,
-    pub sd_of_a_second: f64,
+    /// Standard deviation between trials, and of one second within them, as fractions; absent where trials
+    /// are too short to tell the two apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sd_between_trials: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sd_of_a_second: Option<f64>,
     /// Correlation of one second with the next.
-    pub autocorrelation: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autocorrelation: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -24,8 +24,33 @@ pub enum Ground<'a> {
         settings: &'a BTreeMap<String, String>,
         snapshot: &'a Snapshot,
         work: &'a WorkFolder,
+        data_folder: DataFolder,
     },
     Hosted(&'a Hosted),
+}
+
+/// Where in the work folder a data directory lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DataFolder {
+    Usual,
+    /// A twin's: as deep, with a longer name. The length of a path moves what lies behind it in memory, and
+    /// that alone can make a program faster or slower (method, section 1).
+    OfTheTwin,
+}
+
+impl DataFolder {
+    const ALL: [DataFolder; 2] = [DataFolder::Usual, DataFolder::OfTheTwin];
+
+    fn name(self) -> &'static str {
+        match self {
+            DataFolder::Usual => "data",
+            DataFolder::OfTheTwin => "data-of-the-twin",
+        }
+    }
+
+    fn path(self, work: &WorkFolder) -> PathBuf {
+        work.path().join(self.name())
+    }
 }
 
 /// A server that answers.
@@ -54,10 +79,8 @@ impl<'a> Ground<'a> {
     /// share that is comes back.
     pub(super) fn restore(&self, trial: &Trial) -> Result<Option<f64>> {
         match self {
-            Ground::Managed { snapshot, work, .. } => {
-                let data = data_folder(work);
-                dataset::remove(&data)?;
-                snapshot.restore(&data)?;
+            Ground::Managed { snapshot, work, data_folder, .. } => {
+                let data = fresh_data(snapshot, work, *data_folder)?;
                 apply_page_cache(trial.method.page_cache, &data)?;
                 resident_fraction(&data).map(Some)
             }
@@ -74,25 +97,22 @@ impl<'a> Ground<'a> {
     /// As [`Ground::restore`], for a look that measures nothing.
     pub(super) fn lay_out(&self, trial: &Trial) -> Result<()> {
         match self {
-            Ground::Managed { snapshot, work, .. } => {
-                let data = data_folder(work);
-                dataset::remove(&data)?;
-                snapshot.restore(&data)?;
-                Ok(())
-            }
+            Ground::Managed { snapshot, work, data_folder, .. } => fresh_data(snapshot, work, *data_folder).map(drop),
             Ground::Hosted(hosted) => freshen(hosted, trial),
         }
     }
 
     pub(super) fn start(&self, trial: &Trial) -> Result<Running<'a>> {
-        let (installation, settings, work) = match self {
-            Ground::Managed { installation, settings, work, .. } => (installation, settings, work),
+        let (installation, settings, work, data) = match self {
+            Ground::Managed { installation, settings, work, data_folder, .. } => {
+                (installation, settings, work, data_folder.path(work))
+            }
             Ground::Hosted(hosted) => return Ok(Running::Hosted(hosted)),
         };
         let options = StartOptions {
             settings,
             max_clients: trial.clients_max,
-            data: &data_folder(work),
+            data: &data,
             log: &trial.folder.join("server.log"),
             transport: trial.transport,
             nuisance_seed: trial.planned.input_seed ^ u64::from(trial.planned.trial),
@@ -108,8 +128,14 @@ pub(super) fn target(server: &Server) -> Target {
     Target { dialect: server.dialect(), endpoint: server.endpoint().clone(), login: server.login().clone() }
 }
 
-fn data_folder(work: &WorkFolder) -> PathBuf {
-    work.path().join("data")
+/// A copy of the snapshot, and no other data directory beside it.
+fn fresh_data(snapshot: &Snapshot, work: &WorkFolder, folder: DataFolder) -> Result<PathBuf> {
+    for folder in DataFolder::ALL {
+        dataset::remove(&folder.path(work))?;
+    }
+    let data = folder.path(work);
+    snapshot.restore(&data)?;
+    Ok(data)
 }
 
 fn freshen(hosted: &Hosted, trial: &Trial) -> Result<()> {

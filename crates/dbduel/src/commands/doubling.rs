@@ -1,0 +1,122 @@
+//! Behind the last block: the peak point once more, with twice the generator's threads.
+//!
+//! What a server can do shows only where the generator could ask for more. It runs on the same stage as
+//! the trials of the plan and is none of them: it says nothing about contenders, but whether what was
+//! measured was the generator.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use jiff::Timestamp;
+
+use super::progress::Progress;
+use super::stage::Stage;
+use crate::analysis::doubling::{BLOCKS, due, peak};
+use crate::analysis::primary_metric;
+use crate::observe::Observers;
+use crate::plan::doubling::{DoublingTrial, blocks};
+use crate::store::RunDir;
+use crate::store::format::{DoublingRecord, PlanRecord, RunRecord, TrialRecord, WorkloadRecord, point_text};
+use crate::trial::run_trial;
+
+/// Doubles for each workload that it is due for; an earlier sitting's blocks are not run again.
+pub fn double(
+    plan: &PlanRecord,
+    run_dir: &RunDir,
+    stage: &Stage,
+    run: &mut RunRecord,
+    progress: &Progress,
+) -> Result<()> {
+    let trials = run_dir.trials()?.records;
+    for (index, workload) in due(plan).enumerate() {
+        let found = peak(plan, &trials, workload, |name| stage.has(name) && stage.is_behind_a_connection(name));
+        let Some((contender, point)) = found else { continue };
+        let at = run.doublings.iter().position(|known| known.workload == workload.label).unwrap_or_else(|| {
+            let (as_usual, doubled) = (Vec::new(), Vec::new());
+            let workload = workload.label.clone();
+            run.doublings.push(DoublingRecord { workload, contender, point, as_usual, doubled });
+            run.doublings.len() - 1
+        });
+        let first_folder = index * BLOCKS * 2;
+        Doubling { plan, run_dir, stage, workload, first_folder, progress }.run(run, at, &trials)?;
+    }
+    Ok(())
+}
+
+struct Doubling<'a> {
+    plan: &'a PlanRecord,
+    run_dir: &'a RunDir,
+    stage: &'a Stage<'a>,
+    workload: &'a WorkloadRecord,
+    first_folder: usize,
+    progress: &'a Progress,
+}
+
+impl Doubling<'_> {
+    /// Runs the blocks that record `at` lacks, and keeps each when it is over.
+    fn run(&self, run: &mut RunRecord, at: usize, trials: &[TrialRecord]) -> Result<()> {
+        let record = &run.doublings[at];
+        let (done, contender, point) = (record.doubled.len(), record.contender.clone(), record.point.clone());
+        let place = format!("{contender}, {}", point_text(&point));
+        let left = BLOCKS.saturating_sub(done);
+        if left > 0 && !fits(self.plan, trials, &contender, left) {
+            self.progress.say(&format!("the budget leaves no time to double the generator's threads at {place}"));
+            return Ok(());
+        }
+        let all = blocks(self.plan, &self.workload.label, &contender, &point);
+        for block in &all[done.min(BLOCKS)..] {
+            let Some([as_usual, doubled]) = self.block(block)? else { return Ok(()) };
+            let record = &mut run.doublings[at];
+            record.as_usual.push(as_usual);
+            record.doubled.push(doubled);
+            self.run_dir.write_run(run)?;
+            let rise = (doubled / as_usual - 1.0) * 100.0;
+            let number = run.doublings[at].doubled.len();
+            self.progress
+                .say(&format!("[doubling {number}/{BLOCKS}] {place}: twice the generator's threads: {rise:+.1} %"));
+        }
+        Ok(())
+    }
+
+    /// As usual and doubled, in this order, whichever ran first; none when a trial failed.
+    fn block(&self, block: &[DoublingTrial; 2]) -> Result<Option<[f64; 2]>> {
+        let mut values = [None; 2];
+        for one in block {
+            values[usize::from(one.doubled)] = self.trial(one)?;
+        }
+        Ok(values[0].zip(values[1]).map(|(as_usual, doubled)| [as_usual, doubled]))
+    }
+
+    fn trial(&self, one: &DoublingTrial) -> Result<Option<f64>> {
+        let planned = &one.planned;
+        self.progress.status(&format!("doubling the generator's threads, block {} of {BLOCKS}", planned.block));
+        std::thread::sleep(Duration::from_millis(planned.gap_ms));
+        let folder = self.run_dir.doubling_folder(self.first_folder + planned.trial as usize)?;
+        let doubled = self.stage.seat().doubled();
+        let mut trial = self.stage.trial(planned, &folder);
+        if one.doubled {
+            trial.seat = &doubled;
+        }
+        let finished = run_trial(&trial, &mut Observers::new(), &mut |_| ())?;
+        let value = finished.record.metrics.get(primary_metric(&self.workload.name)).copied();
+        if let Some(failure) = &finished.record.failure {
+            let what = "warning: whether the generator is the limit stays open: a trial failed";
+            self.progress.say(&format!("{what} at `{}`: {}", failure.step, failure.message));
+        }
+        Ok(value.filter(|value| *value > 0.0))
+    }
+}
+
+/// Whether a budget has time for so many more blocks. The user's clock is for all of the run.
+fn fits(plan: &PlanRecord, trials: &[TrialRecord], contender: &str, blocks: usize) -> bool {
+    let Some(budget_s) = plan.method.budget_s else { return true };
+    let spent_s: f64 = trials.iter().map(seconds).sum();
+    let longest_s = trials.iter().filter(|trial| trial.contender == contender).map(seconds).fold(0.0, f64::max);
+    spent_s + longest_s * 2.0 * blocks as f64 <= budget_s
+}
+
+/// A record whose times cannot be read counts as none.
+fn seconds(trial: &TrialRecord) -> f64 {
+    let ends = (trial.started_at.parse::<Timestamp>(), trial.finished_at.parse::<Timestamp>());
+    if let (Ok(from), Ok(to)) = ends { to.duration_since(from).as_secs_f64() } else { 0.0 }
+}

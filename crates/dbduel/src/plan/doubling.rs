@@ -1,0 +1,102 @@
+//! The trials behind the last block that show whether the generator was the limit.
+//!
+//! They are no trials of the plan, since which point they run at follows from its results; how they
+//! run follows from its seed.
+
+use std::time::Duration;
+
+use driver::Dialect;
+use rand::seq::SliceRandom;
+use rand::{Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::Plan;
+use crate::engine::engine;
+use crate::store::format::{PlanRecord, PlannedTrial, Point, step};
+
+/// Streams of the plan's seed below this one belong to its order.
+const STREAM: u64 = 8;
+
+/// Blocks of a doubling (method, section 4).
+pub const BLOCKS: usize = 4;
+
+/// The time that doubling adds to a plan; none where nothing is doubled: an embedded engine runs on the
+/// generator's own threads, and a pass has one client.
+pub fn expected(plan: &Plan) -> Option<Duration> {
+    let record = &plan.record;
+    let behind_a_connection = |kind: &str| engine(kind).is_ok_and(|engine| engine.dialect() != Dialect::Sqlite);
+    let any = record.contenders.iter().any(|contender| behind_a_connection(&contender.kind));
+    let timed = record.workloads.iter().filter(|workload| !workload.one_pass).count();
+    let trials = if any && record.method.takes(step::DOUBLING) { timed * 2 * BLOCKS } else { 0 };
+    (trials > 0).then(|| Duration::from_millis(plan.estimate.slot_ms_max) * trials as u32)
+}
+
+/// A trial, and whether it runs with twice the generator's threads.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DoublingTrial {
+    pub planned: PlannedTrial,
+    pub doubled: bool,
+}
+
+/// Pairs in the order of fair coins: one trial as everywhere, one with twice the threads.
+pub fn blocks(plan: &PlanRecord, workload: &str, contender: &str, point: &Point) -> Vec<[DoublingTrial; 2]> {
+    let ours = |trial: &&PlannedTrial| (trial.workload.as_str(), &trial.point) == (workload, point);
+    let gap_ms_max = plan.trials.iter().filter(ours).map(|trial| trial.gap_ms).max().unwrap_or(0);
+    let mut random = ChaCha8Rng::seed_from_u64(plan.seed);
+    random.set_stream(STREAM);
+    let block = |block: u32| {
+        let mut sides = [false, true];
+        sides.shuffle(&mut random);
+        let input_seed = random.next_u64() >> 11;
+        let mut order = 0;
+        sides.map(|doubled| {
+            order += 1;
+            let planned = PlannedTrial {
+                trial: (block - 1) * 2 + order,
+                block,
+                order,
+                workload: workload.to_owned(),
+                contender: contender.to_owned(),
+                point: point.clone(),
+                gap_ms: random.random_range(0..=gap_ms_max),
+                input_seed,
+                repeats: None,
+            };
+            DoublingTrial { planned, doubled }
+        })
+    };
+    (1..=BLOCKS as u32).map(block).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{experiment, plan_of};
+    use super::*;
+
+    #[test]
+    fn a_block_holds_both_sides_in_the_order_of_a_coin() {
+        let point = Point::from([("clients".to_owned(), 16)]);
+        let of_seed =
+            |seed: u64| blocks(&plan_of(&experiment(&["a", "b"], &[1, 16], 8, seed)).record, "first", "b", &point);
+        assert_eq!(of_seed(3), of_seed(3), "the seed alone decides");
+        let all: Vec<[DoublingTrial; 2]> = (0..250).flat_map(of_seed).collect();
+        let doubled_first = all.iter().filter(|[one, other]| {
+            assert!(one.doubled != other.doubled && one.planned.input_seed == other.planned.input_seed);
+            one.doubled
+        });
+        // A thousand fair coins: four standard deviations are 6.4 %.
+        assert!((doubled_first.count() as f64 / 1000.0 - 0.5).abs() < 0.064);
+    }
+
+    #[test]
+    fn doubling_takes_its_time_where_it_is_due() {
+        let mut experiment = experiment(&["a", "b"], &[1, 16], 8, 3);
+        assert_eq!(expected(&plan_of(&experiment)), None, "the step is left out");
+        experiment.method.doubling = true;
+        let plan = plan_of(&experiment);
+        let trials = (expected(&plan).unwrap().as_millis() as u64) / plan.estimate.slot_ms_max;
+        assert_eq!(trials, 2 * 8, "two workloads, four blocks of two");
+        experiment.contenders.iter_mut().for_each(|one| one.kind = "sqlite".to_owned());
+        assert_eq!(expected(&plan_of(&experiment)), None);
+    }
+}
