@@ -13,8 +13,10 @@ mod random;
 mod rule;
 mod several;
 pub mod simulation;
+mod steady;
 
 pub use describe::{Interval, hodges_lehmann, mean, sd, t_interval, t_quantile, walsh_averages};
 pub use power::{blocks_needed, minimum_detectable_effect, sign_flip_p};
 pub use rule::{Basis, FIRST_LOOK, Judge, Rule, RuleKind, Verdict, Word};
 pub use several::{PeakComparison, max_t, peak_against_peak, screening};
+pub use steady::{Drift, half_log_ratio, warm_up_needed};
