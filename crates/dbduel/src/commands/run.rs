@@ -1,13 +1,21 @@
 //! `dbduel run`: plan, provision, load, measure, report.
 
+mod budget;
+mod pilot;
+mod repeats;
+mod warmups;
+
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use jiff::Timestamp;
 
+use self::budget::Budget;
+use self::pilot::run_pilots;
 use super::progress::Progress;
 use super::stage::Stage;
 use super::{Failure, cannot_plan, host, note, plan_experiment, say, vocabulary};
@@ -16,10 +24,10 @@ use crate::cli::{RunArgs, exit};
 use crate::engine::{Cache, end_all};
 use crate::experiment::{Experiment, NoisyHost, Overrides};
 use crate::observe::{Observers, foreign_cpu};
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 use crate::report;
 use crate::store::RunDir;
-use crate::store::format::{FORMAT_VERSION, GivenUp, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
+use crate::store::format::{FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord, point_text};
 use crate::trial::{Interrupted, absent, run_trial};
 
 /// How long the idle host is watched before the first block, and what others may take of it.
@@ -164,16 +172,41 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     let mut run = run_record(sitting, &cache, &seat)?;
     run_dir.write_run(&run)?;
     let (mut stage, absent) = Stage::set(experiment, &cache, seat, interrupted, &logs, &progress)?;
-    let failed = rehearse(&stage, absent, sitting, &mut run, &logs, &progress)?;
+    let mut failures = absent;
+    failures.extend(rehearse(&stage, sitting, &mut run, &logs, &progress)?);
+    tell_failures(sitting, &mut failures, 0, &progress)?;
     if run.client.null_runs.is_empty() {
         run.client.null_runs = stage.measure_nothing(&cache, &progress)?;
     }
     stage.know_ceilings(&run.client.null_runs);
     run_dir.write_run(&run)?;
     refuse_noise(experiment, interrupted, &progress)?;
-    let (reason, given_up) = run_blocks(sitting, &stage, interrupted, &mut progress)?;
+    let entries = sitting.plan.record.entries_in_a_block();
+    let budget = Budget::new(experiment.method.budget, &sitting.done, &run.pilots, entries);
+    let mut observers = Observers::new();
+    let told = failures.len();
+    failures.extend(run_pilots(sitting, &stage, &mut observers, &mut run, &progress)?);
+    tell_failures(sitting, &mut failures, told, &progress)?;
+    let trials = sitting.done.clone();
+    let mut measuring = Measuring {
+        sitting,
+        stage: &stage,
+        interrupted,
+        progress: &mut progress,
+        observers,
+        run: &mut run,
+        trials,
+        budget,
+        walked: 0,
+    };
+    let ended = measuring.run_all();
+    let given_up = given_up(&measuring.trials);
+    let reason = match ended {
+        Err(_) if interrupted.load(Ordering::Relaxed) => EndReason::Interrupted,
+        ended => ended?,
+    };
     progress.finish();
-    let incomplete = failed || !given_up.is_empty();
+    let incomplete = !failures.is_empty() || !given_up.is_empty();
     run.given_up = given_up;
     run.ended_by = Some(reason.as_str().to_owned());
     run.finished_at = Some(Timestamp::now().to_string());
@@ -204,16 +237,15 @@ fn run_record(sitting: &Sitting, cache: &Cache, seat: &crate::trial::ClientSeat)
     })
 }
 
-/// Returns whether a contender failed; stops here when too few are left to compare.
+/// Starts each contender once; those that fail are named with their reason.
 fn rehearse(
     stage: &Stage,
-    absent: Vec<(String, Error)>,
     sitting: &Sitting,
     run: &mut RunRecord,
     logs: &Path,
     progress: &Progress,
-) -> Result<bool> {
-    let mut failures = absent;
+) -> Result<Vec<(String, Error)>> {
+    let mut failures = Vec::new();
     for (name, facts) in stage.rehearse(&sitting.plan, logs, progress) {
         match facts {
             Ok(facts) => drop(run.contenders.insert(name, facts)),
@@ -221,16 +253,26 @@ fn rehearse(
             Err(error) => failures.push((name, error)),
         }
     }
-    let left = sitting.experiment.contenders.len() - failures.len();
-    let baseline_failed = failures.iter().any(|(name, _)| *name == sitting.experiment.baseline);
-    if left < sitting.experiment.contenders.len().min(2) || baseline_failed {
-        let (_, error) = failures.swap_remove(0);
+    Ok(failures)
+}
+
+/// Says which contenders failed, but for those `told` before; stops here when too few are left to compare.
+fn tell_failures(
+    sitting: &Sitting,
+    failures: &mut Vec<(String, Error)>,
+    told: usize,
+    progress: &Progress,
+) -> Result<()> {
+    let failed: BTreeSet<&String> = failures.iter().map(|(name, _)| name).collect();
+    let contenders = sitting.experiment.contenders.len();
+    if contenders - failed.len() < contenders.min(2) || failed.contains(&sitting.experiment.baseline) {
+        let (_, error) = failures.swap_remove(told.min(failures.len() - 1));
         return Err(error);
     }
-    for (_, error) in &failures {
+    for (_, error) in &failures[told..] {
         progress.say(&format!("warning: {error:#}"));
     }
-    Ok(!failures.is_empty())
+    Ok(())
 }
 
 fn refuse_noise(experiment: &Experiment, interrupted: &AtomicBool, progress: &Progress) -> Result<()> {
@@ -250,133 +292,158 @@ fn refuse_noise(experiment: &Experiment, interrupted: &AtomicBool, progress: &Pr
     )
 }
 
-/// Runs what is left of the plan, block by block, until the words are there or the blocks are used up.
-fn run_blocks(
-    sitting: &Sitting,
-    stage: &Stage,
-    interrupted: &AtomicBool,
-    progress: &mut Progress,
-) -> Result<(EndReason, Vec<GivenUp>)> {
-    let mut trials = sitting.done.clone();
-    let mut observers = Observers::new();
-    let mut budget = Budget::new(sitting.experiment.method.budget, &trials);
-    progress.begin(trials.len());
-    if let Some(reason) = should_stop(&sitting.plan.record, &trials) {
-        return Ok((reason, given_up(&trials)));
-    }
-    for block in sitting.plan.blocks() {
-        let left: Vec<&PlannedTrial> = block.iter().filter(|planned| !is_done(planned, &trials)).collect();
-        if left.is_empty() {
-            continue;
-        }
-        if left.len() == block.len() && !budget.holds_another() {
-            return Ok((EndReason::Budget, given_up(&trials)));
-        }
-        budget.block_begins();
-        for (index, planned) in left.iter().enumerate() {
-            let resumed = sitting.resumed && index == 0 && left.len() < block.len();
-            let done = run_planned(sitting, stage, planned, resumed, &mut trials, &mut observers, progress);
-            if interrupted.load(Ordering::Relaxed) {
-                return Ok((EndReason::Interrupted, given_up(&trials)));
+/// The run under way: what is recorded so far, and what the clock still allows.
+struct Measuring<'a> {
+    sitting: &'a Sitting,
+    stage: &'a Stage<'a>,
+    interrupted: &'a AtomicBool,
+    progress: &'a mut Progress,
+    observers: Observers,
+    run: &'a mut RunRecord,
+    trials: Vec<TrialRecord>,
+    budget: Budget,
+    /// The last block that this sitting has gone through.
+    walked: u32,
+}
+
+impl Measuring<'_> {
+    /// Runs what is left of the plan until the words are there or the blocks are used up, and then
+    /// measures again what the host disturbed. Where a word hung on a disturbed pair, blocks go on.
+    fn run_all(&mut self) -> Result<EndReason> {
+        let of_the_plan = self.trials.iter().filter(|record| record.repeats.is_none()).count();
+        self.progress.begin(of_the_plan);
+        self.finish_repeat()?;
+        loop {
+            let reason = self.run_blocks()?;
+            if !self.run_repeats()? || reason != EndReason::Decided {
+                return Ok(reason);
             }
-            done?;
-        }
-        budget.block_ends();
-        if let Some(reason) = should_stop(&sitting.plan.record, &trials) {
-            return Ok((reason, given_up(&trials)));
         }
     }
-    Ok((EndReason::Blocks, given_up(&trials)))
+
+    fn run_blocks(&mut self) -> Result<EndReason> {
+        let plan = &self.sitting.plan;
+        if let Some(reason) = should_stop(&plan.record, &self.trials) {
+            return Ok(reason);
+        }
+        for block in plan.blocks().filter(|block| block[0].block > self.walked).collect::<Vec<_>>() {
+            let left: Vec<&PlannedTrial> = block.iter().filter(|planned| !is_done(planned, &self.trials)).collect();
+            if left.is_empty() {
+                continue;
+            }
+            if left.len() == block.len() && !self.budget.holds_another_block() {
+                return Ok(EndReason::Budget);
+            }
+            self.budget.block_begins();
+            self.run_trials(&left, left.len() < block.len())?;
+            self.budget.block_ends();
+            self.walked = block[0].block;
+            if let Some(reason) = should_stop(&plan.record, &self.trials) {
+                return Ok(reason);
+            }
+            self.lengthen_warmups()?;
+        }
+        Ok(EndReason::Blocks)
+    }
+
+    /// Runs trials one after the other; `rest` of what an earlier sitting began.
+    fn run_trials(&mut self, trials: &[&PlannedTrial], rest: bool) -> Result<()> {
+        for (index, planned) in trials.iter().enumerate() {
+            self.run_planned(planned, self.sitting.resumed && rest && index == 0)?;
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Err(Interrupted.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Trials that still rise or fall warm up longer from the next block on.
+    fn lengthen_warmups(&mut self) -> Result<()> {
+        for found in warmups::lengthened(&self.sitting.plan.record, &self.run.warmups, &self.trials, self.walked) {
+            let warmup = &found.warmup;
+            self.progress.say(&format!(
+                "{} is unsteady ({} changes by {:+.1} % from the first half of a trial to the second): from block {} on trials warm up {} s, twice as long",
+                warmup.workload,
+                found.who,
+                found.drift.mean.exp_m1() * 100.0,
+                warmup.from_block,
+                warmup.seconds
+            ));
+            self.run.warmups.push(found.warmup);
+            self.sitting.run_dir.write_run(self.run)?;
+        }
+        Ok(())
+    }
+
+    /// Measures again what the host disturbed, as far as that may be; says whether anything was.
+    fn run_repeats(&mut self) -> Result<bool> {
+        let (experiment, plan) = (&self.sitting.experiment, &self.sitting.plan.record);
+        let mut any = false;
+        while let Some(entry) = repeats::next(plan, &self.trials).filter(|_| self.budget.holds_another_repeat()) {
+            let place = format!("block {}, {}, {}", entry.block, entry.workload, point_text(&entry.point));
+            self.progress.say(&format!("{place}: the host was disturbed, so all contenders run again"));
+            let again = plan::repeat(experiment, plan, &entry, repeats::begun(plan, &self.trials) + 1);
+            self.run_trials(&again.iter().collect::<Vec<_>>(), false)?;
+            any = true;
+        }
+        Ok(any)
+    }
+
+    /// A repeat that an earlier sitting began is made whole before anything is judged.
+    fn finish_repeat(&mut self) -> Result<()> {
+        let (experiment, plan) = (&self.sitting.experiment, &self.sitting.plan.record);
+        let Some((entry, number)) = repeats::last_begun(plan, &self.trials) else { return Ok(()) };
+        let again = plan::repeat(experiment, plan, &entry, number);
+        let left: Vec<&PlannedTrial> = again.iter().filter(|planned| !is_done(planned, &self.trials)).collect();
+        self.run_trials(&left, true)
+    }
+
+    /// Runs one trial and keeps it: after this returns, no crash takes it away.
+    fn run_planned(&mut self, planned: &PlannedTrial, resumed: bool) -> Result<()> {
+        let is_given_up = given_up(&self.trials).iter().any(|point| {
+            (&point.workload, &point.contender, &point.point) == (&planned.workload, &planned.contender, &planned.point)
+        });
+        if is_given_up {
+            self.progress.trial_done(planned, None);
+            return Ok(());
+        }
+        let record =
+            if self.stage.has(&planned.contender) { self.measure(planned, resumed)? } else { absent(planned) };
+        self.sitting.run_dir.append(&record)?;
+        self.progress.trial_done(planned, Some(&record));
+        self.trials.push(record);
+        Ok(())
+    }
+
+    /// One trial, with everything but its record kept.
+    fn measure(&mut self, planned: &PlannedTrial, resumed: bool) -> Result<TrialRecord> {
+        let (run_dir, progress) = (&self.sitting.run_dir, &self.progress);
+        let title = progress.trial(planned);
+        progress.status(&title);
+        std::thread::sleep(Duration::from_millis(planned.gap_ms));
+        let folder = run_dir.trial_folder(planned.trial)?;
+        let warmup_s =
+            warmups::warmup_s(&self.sitting.plan.record, &self.run.warmups, &planned.workload, planned.block);
+        let trial = self.stage.trial(planned, &folder, Duration::from_secs_f64(warmup_s));
+        let parts = trial.workload.parts();
+        let mut live = |live: load::Live| match parts.get(live.part) {
+            Some(part) => progress.status(&format!("{title}: {part}, {:.0} s", live.elapsed.as_secs_f64())),
+            None => progress.status(&format!("{title}: {:.0} tps", live.tps)),
+        };
+        let mut finished = run_trial(&trial, &mut self.observers, &mut live)?;
+        if resumed {
+            // Its pair spans the interruption; it counts, and says so.
+            finished.record.flags.push("resumed".to_owned());
+        }
+        run_dir.write_settings(planned.trial, &finished.settings)?;
+        run_dir.write_series(planned.trial, &finished.series)?;
+        run_dir.write_histogram(planned.trial, &finished.histogram)?;
+        Ok(finished.record)
+    }
 }
 
 fn is_done(planned: &PlannedTrial, trials: &[TrialRecord]) -> bool {
     trials.iter().any(|record| record.trial == planned.trial)
-}
-
-/// Runs one trial and keeps it: after this returns, no crash takes it away.
-fn run_planned(
-    sitting: &Sitting,
-    stage: &Stage,
-    planned: &PlannedTrial,
-    resumed: bool,
-    trials: &mut Vec<TrialRecord>,
-    observers: &mut Observers,
-    progress: &mut Progress,
-) -> Result<()> {
-    let is_given_up = given_up(trials).iter().any(|point| {
-        (&point.workload, &point.contender, &point.point) == (&planned.workload, &planned.contender, &planned.point)
-    });
-    if is_given_up {
-        progress.trial_done(planned, None);
-        return Ok(());
-    }
-    if !stage.has(&planned.contender) {
-        let record = absent(planned);
-        sitting.run_dir.append(&record)?;
-        progress.trial_done(planned, Some(&record));
-        trials.push(record);
-        return Ok(());
-    }
-    let title = progress.trial(planned);
-    progress.status(&title);
-    std::thread::sleep(Duration::from_millis(planned.gap_ms));
-    let folder = sitting.run_dir.trial_folder(planned.trial)?;
-    let trial = stage.trial(planned, &folder);
-    let parts = trial.workload.parts();
-    let mut live = |live: load::Live| match parts.get(live.part) {
-        Some(part) => progress.status(&format!("{title}: {part}, {:.0} s", live.elapsed.as_secs_f64())),
-        None => progress.status(&format!("{title}: {:.0} tps", live.tps)),
-    };
-    let mut finished = run_trial(&trial, observers, &mut live)?;
-    if resumed {
-        // Its pair spans the interruption; it counts, and says so.
-        finished.record.flags.push("resumed".to_owned());
-    }
-    sitting.run_dir.write_settings(planned.trial, &finished.settings)?;
-    sitting.run_dir.write_series(planned.trial, &finished.series)?;
-    sitting.run_dir.write_histogram(planned.trial, &finished.histogram)?;
-    sitting.run_dir.append(&finished.record)?;
-    progress.trial_done(planned, Some(&finished.record));
-    trials.push(finished.record);
-    Ok(())
-}
-
-/// Whether another whole block fits the time that the user gave.
-struct Budget {
-    budget: Option<Duration>,
-    spent_before: Duration,
-    begun: Instant,
-    block_begun: Instant,
-    longest_block: Duration,
-}
-
-impl Budget {
-    fn new(budget: Option<Duration>, done: &[TrialRecord]) -> Budget {
-        let spent = |record: &TrialRecord| {
-            let ends = (record.started_at.parse::<Timestamp>(), record.finished_at.parse::<Timestamp>());
-            if let (Ok(from), Ok(to)) = ends { to.duration_since(from).unsigned_abs() } else { Duration::ZERO }
-        };
-        Budget {
-            budget,
-            spent_before: done.iter().map(spent).sum(),
-            begun: Instant::now(),
-            block_begun: Instant::now(),
-            longest_block: Duration::ZERO,
-        }
-    }
-
-    /// The first block is always tried.
-    fn holds_another(&self) -> bool {
-        self.budget.is_none_or(|budget| self.spent_before + self.begun.elapsed() + self.longest_block <= budget)
-    }
-
-    fn block_begins(&mut self) {
-        self.block_begun = Instant::now();
-    }
-
-    fn block_ends(&mut self) {
-        self.longest_block = self.longest_block.max(self.block_begun.elapsed());
-    }
 }
 
 /// Says the run, as `dbduel report` would, and turns what happened into the exit status.

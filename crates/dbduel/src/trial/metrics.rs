@@ -40,6 +40,9 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
     }
     put("occupancy", tally.occupancy());
     put("drain_s", tally.drain_ns as f64 / 1e9);
+    if let Some(drift) = stats::half_log_ratio(&committed_per_second(tally)) {
+        put("half_log_ratio", drift);
+    }
     let client_cpu_us = tally.worker_cpu_ns.iter().sum::<u64>() as f64 / 1e3;
     let server_cpu_us =
         ["server_cpu_user_s", "server_cpu_system_s"].iter().filter_map(|name| readings.values.get(*name));
@@ -56,6 +59,12 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
     }
     metrics.extend(of_workload(tally, workload));
     metrics
+}
+
+/// Of whole seconds only: the last one of an interval may be cut off.
+fn committed_per_second(tally: &Tally) -> Vec<f64> {
+    let whole = (tally.interval_ns / 1_000_000_000) as usize;
+    tally.seconds.iter().take(whole).map(|second| second.committed as f64).collect()
 }
 
 /// What the workload counts apart, and the rates that it is measured by.
@@ -102,6 +111,22 @@ fn latencies(prefix: &str, histogram: &Histogram) -> Vec<(String, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_rises_or_falls_within_ten_seconds_or_more_is_told() {
+        let kind = load::workload_kind("oltp_point_select").unwrap();
+        let workload = (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap();
+        let told = |seconds: u64, rows: u64| {
+            let second = |at: u64| load::Second { committed: if at < seconds / 2 { 100 } else { 110 }, ..Default::default() };
+            let seconds_seen = (0..rows).map(second).collect();
+            let tally = Tally { seconds: seconds_seen, interval_ns: seconds * 1_000_000_000, ..Tally::default() };
+            metrics(&tally, &Readings::default(), false, workload.as_ref()).get("half_log_ratio").copied()
+        };
+        assert!((told(10, 10).unwrap() - 1.1f64.ln()).abs() < 1e-12);
+        // A row for a second that is not whole counts for nothing.
+        assert_eq!(told(10, 11), told(10, 10));
+        assert_eq!(told(9, 9), None);
+    }
 
     #[test]
     fn a_workload_with_kinds_is_told_by_kind_and_by_its_own_rates() {
