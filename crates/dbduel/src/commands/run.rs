@@ -1,6 +1,7 @@
 //! `dbduel run`: plan, provision, load, measure, report.
 
 mod budget;
+mod course;
 mod pilot;
 mod repeats;
 mod warmups;
@@ -15,19 +16,20 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use jiff::Timestamp;
 
 use self::budget::Budget;
+use self::course::Course;
 use self::pilot::run_pilots;
 use super::progress::Progress;
 use super::stage::Stage;
 use super::{Failure, cannot_plan, host, note, plan_experiment, say, vocabulary};
-use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up, should_stop};
+use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up};
 use crate::cli::{RunArgs, exit};
 use crate::engine::{Cache, end_all};
 use crate::experiment::{Experiment, NoisyHost, Overrides};
 use crate::observe::{Observers, foreign_cpu};
-use crate::plan::{self, Plan};
+use crate::plan::Plan;
 use crate::report;
 use crate::store::RunDir;
-use crate::store::format::{FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord, point_text};
+use crate::store::format::{FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
 use crate::trial::{Interrupted, absent, run_trial};
 
 /// How long the idle host is watched before the first block, and what others may take of it.
@@ -187,20 +189,12 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     let told = failures.len();
     failures.extend(run_pilots(sitting, &stage, &mut observers, &mut run, &progress)?);
     tell_failures(sitting, &mut failures, told, &progress)?;
-    let trials = sitting.done.clone();
-    let mut measuring = Measuring {
-        sitting,
-        stage: &stage,
-        interrupted,
-        progress: &mut progress,
-        observers,
-        run: &mut run,
-        trials,
-        budget,
-        walked: 0,
+    let mut run_trial = |planned: &PlannedTrial, warmup: Duration, progress: &Progress| {
+        run_planned(sitting, &stage, &mut observers, planned, warmup, progress)
     };
-    let ended = measuring.run_all();
-    let given_up = given_up(&measuring.trials);
+    let mut course = Course::new(sitting, interrupted, &mut progress, &mut run, budget, &mut run_trial);
+    let ended = course.run_all();
+    let given_up = given_up(&course.trials);
     let reason = match ended {
         Err(_) if interrupted.load(Ordering::Relaxed) => EndReason::Interrupted,
         ended => ended?,
@@ -292,158 +286,33 @@ fn refuse_noise(experiment: &Experiment, interrupted: &AtomicBool, progress: &Pr
     )
 }
 
-/// The run under way: what is recorded so far, and what the clock still allows.
-struct Measuring<'a> {
-    sitting: &'a Sitting,
-    stage: &'a Stage<'a>,
-    interrupted: &'a AtomicBool,
-    progress: &'a mut Progress,
-    observers: Observers,
-    run: &'a mut RunRecord,
-    trials: Vec<TrialRecord>,
-    budget: Budget,
-    /// The last block that this sitting has gone through.
-    walked: u32,
-}
-
-impl Measuring<'_> {
-    /// Runs what is left of the plan until the words are there or the blocks are used up, and then
-    /// measures again what the host disturbed. Where a word hung on a disturbed pair, blocks go on.
-    fn run_all(&mut self) -> Result<EndReason> {
-        let of_the_plan = self.trials.iter().filter(|record| record.repeats.is_none()).count();
-        self.progress.begin(of_the_plan);
-        self.finish_repeat()?;
-        loop {
-            let reason = self.run_blocks()?;
-            if !self.run_repeats()? || reason != EndReason::Decided {
-                return Ok(reason);
-            }
-        }
+/// Runs one trial of the plan, or a repeat of one, and keeps everything but its record.
+fn run_planned(
+    sitting: &Sitting,
+    stage: &Stage,
+    observers: &mut Observers,
+    planned: &PlannedTrial,
+    warmup: Duration,
+    progress: &Progress,
+) -> Result<TrialRecord> {
+    if !stage.has(&planned.contender) {
+        return Ok(absent(planned));
     }
-
-    fn run_blocks(&mut self) -> Result<EndReason> {
-        let plan = &self.sitting.plan;
-        if let Some(reason) = should_stop(&plan.record, &self.trials) {
-            return Ok(reason);
-        }
-        for block in plan.blocks().filter(|block| block[0].block > self.walked).collect::<Vec<_>>() {
-            let left: Vec<&PlannedTrial> = block.iter().filter(|planned| !is_done(planned, &self.trials)).collect();
-            if left.is_empty() {
-                continue;
-            }
-            if left.len() == block.len() && !self.budget.holds_another_block() {
-                return Ok(EndReason::Budget);
-            }
-            self.budget.block_begins();
-            self.run_trials(&left, left.len() < block.len())?;
-            self.budget.block_ends();
-            self.walked = block[0].block;
-            if let Some(reason) = should_stop(&plan.record, &self.trials) {
-                return Ok(reason);
-            }
-            self.lengthen_warmups()?;
-        }
-        Ok(EndReason::Blocks)
-    }
-
-    /// Runs trials one after the other; `rest` of what an earlier sitting began.
-    fn run_trials(&mut self, trials: &[&PlannedTrial], rest: bool) -> Result<()> {
-        for (index, planned) in trials.iter().enumerate() {
-            self.run_planned(planned, self.sitting.resumed && rest && index == 0)?;
-            if self.interrupted.load(Ordering::Relaxed) {
-                return Err(Interrupted.into());
-            }
-        }
-        Ok(())
-    }
-
-    /// Trials that still rise or fall warm up longer from the next block on.
-    fn lengthen_warmups(&mut self) -> Result<()> {
-        for found in warmups::lengthened(&self.sitting.plan.record, &self.run.warmups, &self.trials, self.walked) {
-            let warmup = &found.warmup;
-            self.progress.say(&format!(
-                "{} is unsteady ({} changes by {:+.1} % from the first half of a trial to the second): from block {} on trials warm up {} s, twice as long",
-                warmup.workload,
-                found.who,
-                found.drift.mean.exp_m1() * 100.0,
-                warmup.from_block,
-                warmup.seconds
-            ));
-            self.run.warmups.push(found.warmup);
-            self.sitting.run_dir.write_run(self.run)?;
-        }
-        Ok(())
-    }
-
-    /// Measures again what the host disturbed, as far as that may be; says whether anything was.
-    fn run_repeats(&mut self) -> Result<bool> {
-        let (experiment, plan) = (&self.sitting.experiment, &self.sitting.plan.record);
-        let mut any = false;
-        while let Some(entry) = repeats::next(plan, &self.trials).filter(|_| self.budget.holds_another_repeat()) {
-            let place = format!("block {}, {}, {}", entry.block, entry.workload, point_text(&entry.point));
-            self.progress.say(&format!("{place}: the host was disturbed, so all contenders run again"));
-            let again = plan::repeat(experiment, plan, &entry, repeats::begun(plan, &self.trials) + 1);
-            self.run_trials(&again.iter().collect::<Vec<_>>(), false)?;
-            any = true;
-        }
-        Ok(any)
-    }
-
-    /// A repeat that an earlier sitting began is made whole before anything is judged.
-    fn finish_repeat(&mut self) -> Result<()> {
-        let (experiment, plan) = (&self.sitting.experiment, &self.sitting.plan.record);
-        let Some((entry, number)) = repeats::last_begun(plan, &self.trials) else { return Ok(()) };
-        let again = plan::repeat(experiment, plan, &entry, number);
-        let left: Vec<&PlannedTrial> = again.iter().filter(|planned| !is_done(planned, &self.trials)).collect();
-        self.run_trials(&left, true)
-    }
-
-    /// Runs one trial and keeps it: after this returns, no crash takes it away.
-    fn run_planned(&mut self, planned: &PlannedTrial, resumed: bool) -> Result<()> {
-        let is_given_up = given_up(&self.trials).iter().any(|point| {
-            (&point.workload, &point.contender, &point.point) == (&planned.workload, &planned.contender, &planned.point)
-        });
-        if is_given_up {
-            self.progress.trial_done(planned, None);
-            return Ok(());
-        }
-        let record =
-            if self.stage.has(&planned.contender) { self.measure(planned, resumed)? } else { absent(planned) };
-        self.sitting.run_dir.append(&record)?;
-        self.progress.trial_done(planned, Some(&record));
-        self.trials.push(record);
-        Ok(())
-    }
-
-    /// One trial, with everything but its record kept.
-    fn measure(&mut self, planned: &PlannedTrial, resumed: bool) -> Result<TrialRecord> {
-        let (run_dir, progress) = (&self.sitting.run_dir, &self.progress);
-        let title = progress.trial(planned);
-        progress.status(&title);
-        std::thread::sleep(Duration::from_millis(planned.gap_ms));
-        let folder = run_dir.trial_folder(planned.trial)?;
-        let warmup_s =
-            warmups::warmup_s(&self.sitting.plan.record, &self.run.warmups, &planned.workload, planned.block);
-        let trial = self.stage.trial(planned, &folder, Duration::from_secs_f64(warmup_s));
-        let parts = trial.workload.parts();
-        let mut live = |live: load::Live| match parts.get(live.part) {
-            Some(part) => progress.status(&format!("{title}: {part}, {:.0} s", live.elapsed.as_secs_f64())),
-            None => progress.status(&format!("{title}: {:.0} tps", live.tps)),
-        };
-        let mut finished = run_trial(&trial, &mut self.observers, &mut live)?;
-        if resumed {
-            // Its pair spans the interruption; it counts, and says so.
-            finished.record.flags.push("resumed".to_owned());
-        }
-        run_dir.write_settings(planned.trial, &finished.settings)?;
-        run_dir.write_series(planned.trial, &finished.series)?;
-        run_dir.write_histogram(planned.trial, &finished.histogram)?;
-        Ok(finished.record)
-    }
-}
-
-fn is_done(planned: &PlannedTrial, trials: &[TrialRecord]) -> bool {
-    trials.iter().any(|record| record.trial == planned.trial)
+    let title = progress.trial(planned);
+    progress.status(&title);
+    std::thread::sleep(Duration::from_millis(planned.gap_ms));
+    let folder = sitting.run_dir.trial_folder(planned.trial)?;
+    let trial = stage.trial(planned, &folder, warmup);
+    let parts = trial.workload.parts();
+    let mut live = |live: load::Live| match parts.get(live.part) {
+        Some(part) => progress.status(&format!("{title}: {part}, {:.0} s", live.elapsed.as_secs_f64())),
+        None => progress.status(&format!("{title}: {:.0} tps", live.tps)),
+    };
+    let finished = run_trial(&trial, observers, &mut live)?;
+    sitting.run_dir.write_settings(planned.trial, &finished.settings)?;
+    sitting.run_dir.write_series(planned.trial, &finished.series)?;
+    sitting.run_dir.write_histogram(planned.trial, &finished.histogram)?;
+    Ok(finished.record)
 }
 
 /// Says the run, as `dbduel report` would, and turns what happened into the exit status.

@@ -117,7 +117,8 @@ mod tests {
         let kind = load::workload_kind("oltp_point_select").unwrap();
         let workload = (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap();
         let told = |seconds: u64, rows: u64| {
-            let second = |at: u64| load::Second { committed: if at < seconds / 2 { 100 } else { 110 }, ..Default::default() };
+            let second =
+                |at: u64| load::Second { committed: if at < seconds / 2 { 100 } else { 110 }, ..Default::default() };
             let seconds_seen = (0..rows).map(second).collect();
             let tally = Tally { seconds: seconds_seen, interval_ns: seconds * 1_000_000_000, ..Tally::default() };
             metrics(&tally, &Readings::default(), false, workload.as_ref()).get("half_log_ratio").copied()

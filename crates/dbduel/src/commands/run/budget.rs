@@ -76,9 +76,8 @@ mod tests {
             seconds,
             warmup_s: None,
         };
-        let holds = |pilots: &[PilotRecord]| {
-            Budget::new(Some(Duration::from_secs(100)), &[], pilots, 1).holds_another_block()
-        };
+        let holds =
+            |pilots: &[PilotRecord]| Budget::new(Some(Duration::from_secs(100)), &[], pilots, 1).holds_another_block();
         assert!(holds(&[pilot(60.0)]) && !holds(&[pilot(60.0), pilot(60.0)]));
         assert!(Budget::new(None, &[], &[pilot(1e6)], 1).holds_another_block());
     }

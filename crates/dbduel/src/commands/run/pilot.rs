@@ -63,7 +63,8 @@ fn run_pilot(
     observers: &mut Observers,
     progress: &Progress,
 ) -> Result<Result<PilotRecord>> {
-    let duration = sitting.experiment.method.pilot.expect("pilots are planned only where the method has a time for them");
+    let duration =
+        sitting.experiment.method.pilot.expect("pilots are planned only where the method has a time for them");
     let title = format!("pilot of {}, {}, {}", pilot.contender, pilot.workload, point_text(&pilot.point));
     progress.say(&format!("{title}: {} s", duration.as_secs_f64()));
     let folder = sitting.run_dir.pilot_folder(pilot.trial)?;

@@ -65,9 +65,8 @@ pub fn next(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<Entry> {
         here.map(|(_, seen)| seen.repeated.len()).sum()
     };
     let given_up = given_up(trials);
-    let is_given_up = |entry: &Entry| {
-        given_up.iter().any(|point| (&point.workload, &point.point) == (&entry.workload, &entry.point))
-    };
+    let is_given_up =
+        |entry: &Entry| given_up.iter().any(|point| (&point.workload, &point.point) == (&entry.workload, &entry.point));
     let flagged = seen.iter().filter(|(_, seen)| seen.is_flagged()).map(|(entry, seen)| (seen.repeated.len(), entry));
     let allowed = flagged.filter(|(_, entry)| !is_given_up(entry) && repeated_at(entry) < most);
     let in_the_plan = |entry: &Entry| plan.trials.iter().position(|planned| Entry::of(planned) == *entry);
@@ -77,7 +76,7 @@ pub fn next(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture::{BASELINE, CANDIDATE, Story, StoredRun, tell};
+    use crate::analysis::fixture::{BASELINE, CANDIDATE, StoredRun, Story, tell};
     use crate::store::format::{Point, Status};
 
     fn run() -> StoredRun {
