@@ -392,6 +392,7 @@ mod tests {
         refused("[sweep]\nclients = [1, 2]\n", 7, "is one pass");
         refused("[method]\nduration = \"60s\"\n", 7, "`duration` in [method] has no use");
         refused("[method]\nblocks = 8\nwarmup = \"5s\"\n", 8, "`warmup` in [method] has no use");
+        refused("[method]\npilot = \"100s\"\n", 7, "`pilot` in [method] has no use");
         // Beside a workload that is measured for a time, the times are its own.
         let both = format!(
             "{contenders}method.duration = \"90s\"\n[[workload]]\nname = \"sql-bench\"\n[[workload]]\nname = \"oltp_read_write\"\n"
@@ -469,6 +470,28 @@ mod tests {
         let overrides = Overrides { accept_noisy: true, ..Overrides::default() };
         let noisy = Experiment::parse(&strict, "x.toml", &vocabulary(), &overrides).unwrap_err();
         assert_eq!((noisy.list.len(), noisy.list[0].line), (1, None));
+    }
+
+    #[test]
+    fn a_pilot_is_ten_times_the_least_warm_up_and_a_shorter_one_lowers_it() {
+        let plain = SHORT.replace("method.duration = \"90s\"\n", "");
+        let check = |method: &str, pilot: Option<u64>, warmup: u64, changed: &[&str]| {
+            let found = parsed(&format!("{plain}method = {{ {method} }}\n")).method;
+            let seconds = (found.pilot.map(|pilot| pilot.as_secs()), found.warmup.as_secs());
+            assert_eq!(
+                (seconds, found.changed.iter().map(String::as_str).collect::<Vec<_>>()),
+                ((pilot, warmup), changed.to_vec()),
+                "{method}"
+            );
+        };
+        check("", Some(300), 30, &[]);
+        check("pilot = \"150s\"", Some(150), 30, &["pilot"]);
+        check("pilot = \"20s\"", Some(20), 4, &["pilot"]);
+        check("warmup = \"30s\"", None, 30, &["warmup"]);
+        check("preset = \"quick\"", None, 2, &[]);
+        check("preset = \"quick\", warmup = \"auto\"", Some(300), 30, &["warmup"]);
+        let beside = parse(&format!("{plain}method = {{ warmup = \"30s\", pilot = \"100s\" }}\n")).unwrap_err();
+        assert!(beside.to_string().contains("`pilot` in [method] has no use beside"), "{beside}");
     }
 
     #[test]
