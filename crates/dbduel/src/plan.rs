@@ -15,7 +15,7 @@ use std::sync::Arc;
 use load::{OptionError, OptionValue, Options, Workload, workload_kind};
 use sha2::{Digest, Sha256};
 
-use crate::experiment::{Contender, Experiment, MASK, Method, Origin, Transport, WorkloadChoice, is_secret_key};
+use crate::experiment::{Contender, Experiment, MASK, Method, Origin, WorkloadChoice, is_secret_key};
 use crate::store::format::{
     ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, Point, RuleName, WorkloadRecord, step,
 };
@@ -218,7 +218,8 @@ mod tests {
 
     use super::*;
     use crate::experiment::{
-        EngineWords, Needs, NoisyHost, Overrides, PageCache, Stop, Storage, Sweep, VersionRequest, Vocabulary,
+        EngineWords, Needs, NoisyHost, Overrides, PageCache, Stop, Storage, Sweep, Transport, VersionRequest,
+        Vocabulary,
     };
 
     pub fn contender(name: &str) -> Contender {

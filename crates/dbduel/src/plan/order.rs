@@ -20,7 +20,7 @@ enum Stream {
     Inputs = 2,
     Pilots = 3,
     /// The first of many: each repeat has its own.
-    Repeats = 1 << 32,
+    Repeats = 1 << 10,
 }
 
 /// ChaCha8, because its numbers are the same on every machine and in every version of the library.
