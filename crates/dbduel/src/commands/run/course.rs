@@ -310,7 +310,8 @@ mod tests {
         assert!(walked.ended.unwrap_err().is::<Interrupted>());
         assert_eq!(walked.trials.len(), 17);
         interrupted.store(false, Ordering::Relaxed);
-        let second = walk(&sitting(&folder, walked.trials), &interrupted, &|planned| record(planned, 1000.0, 0.0, &[]));
+        let quiet = |planned: &PlannedTrial| record(planned, clear(planned), 0.0, &[]);
+        let second = walk(&sitting(&folder, walked.trials), &interrupted, &quiet);
         assert_eq!((second.ended.unwrap(), second.trials.len()), (EndReason::Decided, 18));
         assert_eq!((second.trials[17].trial, second.trials[17].flags[0].as_str()), (42, "resumed"));
         assert_ne!(second.trials[16].contender, second.trials[17].contender);
