@@ -25,7 +25,7 @@ use stats::Basis;
 use crate::plan::point_rule;
 use crate::store::format::{GivenUp, PlanRecord, Point, RuleName, RunRecord, Series, Status, TrialRecord};
 use comparison::Scope;
-pub use comparison::less_is_better;
+pub use comparison::{HOST_FLAGS, less_is_better};
 use doubling::Doubled;
 pub use kinds::{Kind, kinds};
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
@@ -53,7 +53,10 @@ pub struct Conclusions {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tally {
     pub trials_planned: usize,
+    /// Trials of the plan; repeats are counted beside them.
     pub trials_finished: usize,
+    /// Trials that took the place of others, because the host was disturbed.
+    pub trials_repeated: usize,
     pub trials_failed: usize,
     pub blocks_planned: usize,
     /// Blocks of which every trial is finished, or given up.
@@ -473,9 +476,11 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], series: &BTreeMap<u32, Se
 fn tally(plan: &PlanRecord, records: &Records, given_up: &[GivenUp], trials: &[TrialRecord]) -> Tally {
     let values =
         |metric: &str| -> Vec<f64> { trials.iter().filter_map(|trial| trial.metrics.get(metric).copied()).collect() };
+    let repeated = trials.iter().filter(|trial| trial.repeats.is_some()).count();
     Tally {
         trials_planned: plan.trials.len(),
-        trials_finished: trials.len(),
+        trials_finished: trials.len() - repeated,
+        trials_repeated: repeated,
         trials_failed: trials.iter().filter(|trial| trial.status == Status::Failed).count(),
         blocks_planned: plan.method.blocks as usize,
         blocks_finished: records.blocks_finished(given_up) as usize,

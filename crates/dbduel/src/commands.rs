@@ -25,6 +25,7 @@ use crate::cli::bench::Verb;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
 use crate::engine::{ENGINES, Engine, resolve};
 use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Needs, Vocabulary};
+use crate::observe;
 use crate::plan::{Plan, ResolvedFacts};
 use crate::report::{self, Report};
 use crate::store::RunDir;
@@ -115,7 +116,7 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
 /// Resolves every contender and plans all trials; fetches and starts nothing.
 fn plan_experiment(experiment: &Experiment) -> Result<Plan> {
     let facts = experiment.contenders.iter().map(|contender| facts(contender, experiment.clients_max()));
-    Ok(Plan::new(experiment, &facts.collect::<Result<Vec<_>>>()?))
+    Ok(Plan::new(experiment, &facts.collect::<Result<Vec<_>>>()?, observe::THRESHOLDS))
 }
 
 fn cannot_plan(file: &Path) -> String {

@@ -62,6 +62,13 @@ impl Experiment {
         clients.max().unwrap_or(1)
     }
 
+    /// A contender and a workload by the names that a plan calls them.
+    pub fn parts_of(&self, contender: &str, workload: &str) -> (&Contender, &WorkloadChoice) {
+        let contender = self.contenders.iter().find(|who| who.name == contender);
+        let workload = self.workloads.iter().find(|choice| choice.label == workload);
+        contender.zip(workload).expect("a plan names contenders and workloads of its experiment only")
+    }
+
     /// What the sweep varies, value by value; one empty point where nothing varies.
     pub fn points(&self) -> Vec<Point> {
         match &self.sweep {
@@ -198,8 +205,8 @@ pub struct Method {
     pub duration: Duration,
     /// What a trial warms up; with a pilot, the least that it may choose.
     pub warmup: Duration,
-    /// A long trial of each contender chooses the warm-up (`warmup = "auto"`).
-    pub pilot: bool,
+    /// How long the trial of each contender is that chooses the warm-up (`warmup = "auto"`).
+    pub pilot: Option<Duration>,
     /// Trials that still rise or fall take the word away.
     pub steady_state: bool,
     /// After the interval the server's deferred work is waited for.

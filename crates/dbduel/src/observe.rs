@@ -40,6 +40,20 @@ pub static OBSERVERS: &[ObserverKind] = &[
     },
 ];
 
+/// What flags a trial, by flag: a share above it, or a count. Blind to every result, and part of the
+/// plan, so that nobody moves one afterwards (method, section 1, "Host noise record, flags, repeats").
+pub const THRESHOLDS: &[(&str, f64)] =
+    &[(STEAL, 0.01), (FOREIGN_CPU, 0.02), ("foreign-disk", 0.05), ("frequency", 0.03)];
+
+const STEAL: &str = "steal";
+const FOREIGN_CPU: &str = "foreign-cpu";
+
+/// The threshold of a flag.
+fn threshold(flag: &str) -> f64 {
+    let found = THRESHOLDS.iter().find(|(name, _)| *name == flag);
+    found.expect("every flag that is raised has its threshold").1
+}
+
 /// An observer before it has anything to look at.
 pub struct ObserverKind {
     pub name: &'static str,

@@ -16,12 +16,13 @@ use std::sync::Arc;
 use load::{OptionError, OptionValue, Options, Workload, workload_kind};
 use sha2::{Digest, Sha256};
 
-use crate::experiment::{Contender, Experiment, MASK, Method, Origin, Transport, WorkloadChoice, is_secret_key};
+use crate::experiment::{Contender, Experiment, MASK, Method, Origin, WorkloadChoice, is_secret_key};
 use crate::store::format::{
     ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, Point, RuleName, WorkloadRecord, step,
 };
 
 pub use estimate::{Estimate, data_directory_bytes};
+pub use order::{Entry, pilots, repeat, repeat_number};
 
 /// Confidence of every word, after all looks: at most 5 % of them are false.
 pub const CONFIDENCE: f64 = 0.95;
@@ -52,8 +53,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans every trial of the experiment; `resolved` holds one entry per contender, in order.
-    pub fn new(experiment: &Experiment, resolved: &[ResolvedFacts]) -> Plan {
+    /// Plans every trial of the experiment; `resolved` holds one entry per contender, in order, and
+    /// `thresholds` what flags a trial.
+    pub fn new(experiment: &Experiment, resolved: &[ResolvedFacts], thresholds: &[(&str, f64)]) -> Plan {
         assert_eq!(experiment.contenders.len(), resolved.len(), "every contender was resolved");
         let mut record = PlanRecord {
             format_version: FORMAT_VERSION,
@@ -70,7 +72,7 @@ impl Plan {
                 .map(|(who, facts)| contender_record(who, facts))
                 .collect(),
             workloads: experiment.workloads.iter().map(|choice| workload_record(choice, experiment)).collect(),
-            method: method_record(&experiment.method, experiment.transport),
+            method: method_record(experiment, thresholds),
             trials: order::trials(experiment),
         };
         record.plan_hash = plan_hash(&record);
@@ -177,36 +179,41 @@ fn option_json(value: &OptionValue) -> serde_json::Value {
     }
 }
 
-fn method_record(method: &Method, transport: Transport) -> MethodRecord {
+fn method_record(experiment: &Experiment, thresholds: &[(&str, f64)]) -> MethodRecord {
+    let method = &experiment.method;
+    let all_passes = experiment.workloads.iter().all(|workload| workload.one_pass);
     MethodRecord {
         preset: method.preset.clone(),
         rule: method.rule,
         stop: method.stop.word().to_owned(),
         duration_s: method.duration.as_secs_f64(),
         warmup_s: method.warmup.as_secs_f64(),
+        pilot_s: method.pilot.filter(|_| !all_passes).map(|pilot| pilot.as_secs_f64()),
         blocks: method.blocks,
         margin: method.margin,
         confidence: CONFIDENCE,
         budget_s: method.budget.map(|budget| budget.as_secs_f64()),
         noisy_host: method.noisy_host.word().to_owned(),
         page_cache: method.page_cache.word().to_owned(),
-        transport: transport.word().to_owned(),
-        left_out: left_out(method),
-        thresholds: BTreeMap::new(),
+        transport: experiment.transport.word().to_owned(),
+        left_out: left_out(method, all_passes),
+        thresholds: thresholds.iter().map(|(flag, most)| ((*flag).to_owned(), *most)).collect(),
         changed: method.changed.clone(),
     }
 }
 
-/// Steps of the full method that this run does not take.
-fn left_out(method: &Method) -> Vec<String> {
+/// Steps of the full method that this run does not take. A pass has no part to warm up with, none to
+/// compare with another, and its own end: where all trials are passes, those steps are no loss.
+fn left_out(method: &Method, all_passes: bool) -> Vec<String> {
     let steps = [
-        (step::PILOT, method.pilot),
+        (step::PILOT, method.pilot.is_some()),
         (step::STEADY_STATE, method.steady_state),
         (step::DRAIN, method.drain),
         (step::REPEATS, method.repeats),
         (step::DOUBLING, method.doubling),
     ];
-    steps.into_iter().filter(|(_, taken)| !taken).map(|(name, _)| name.to_owned()).collect()
+    let applies = |name: &str| !all_passes || name == step::REPEATS;
+    steps.into_iter().filter(|(name, taken)| !taken && applies(name)).map(|(name, _)| name.to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -215,7 +222,8 @@ pub mod tests {
 
     use super::*;
     use crate::experiment::{
-        EngineWords, Needs, NoisyHost, Overrides, PageCache, Stop, Storage, Sweep, VersionRequest, Vocabulary,
+        EngineWords, Needs, NoisyHost, Overrides, PageCache, Stop, Storage, Sweep, Transport, VersionRequest,
+        Vocabulary,
     };
 
     pub fn contender(name: &str) -> Contender {
@@ -258,7 +266,7 @@ pub mod tests {
             stop: Stop::Overall,
             noisy_host: NoisyHost::Refuse,
             page_cache: PageCache::Warm,
-            pilot: false,
+            pilot: None,
             steady_state: false,
             drain: false,
             repeats: false,
@@ -281,7 +289,7 @@ pub mod tests {
 
     pub fn plan_of(experiment: &Experiment) -> Plan {
         let facts = ResolvedFacts { version: "5.6.24".into(), source: "a test".into(), own_settings: BTreeMap::new() };
-        Plan::new(experiment, &vec![facts; experiment.contenders.len()])
+        Plan::new(experiment, &vec![facts; experiment.contenders.len()], &[("steal", 0.01)])
     }
 
     #[test]
@@ -393,6 +401,73 @@ pub mod tests {
     }
 
     #[test]
+    fn a_repeat_is_the_whole_entry_with_a_coin_inputs_and_gaps_of_its_own() {
+        let experiment = experiment(&["a", "b", "c"], &[1, 16], 8, 1);
+        let plan = plan_of(&experiment).record;
+        let entry = Entry::of(&plan.trials[20]);
+        let again = repeat(&experiment, &plan, &entry, 1);
+        let planned = |number: u32| &plan.trials[number as usize - 1];
+        let mut seen: Vec<&str> = again.iter().map(|trial| trial.contender.as_str()).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, ["a", "b", "c"]);
+        for (trial, place) in again.iter().zip(1..) {
+            let old = planned(trial.repeats.unwrap());
+            assert_eq!((&trial.contender, Entry::of(trial)), (&old.contender, Entry::of(old)));
+            assert_eq!((trial.order, trial.trial), (place, 96 + place));
+            assert_eq!((trial.input_seed, repeat_number(&plan, trial.trial)), (again[0].input_seed, Some(1)));
+            assert_ne!(trial.input_seed, old.input_seed);
+        }
+        assert_eq!((plan.trials.len(), repeat_number(&plan, 96)), (96, None));
+        let second = repeat(&experiment, &plan, &entry, 2);
+        assert_eq!((second[0].trial, repeat_number(&plan, second[0].trial)), (100, Some(2)));
+        assert_ne!(second[0].input_seed, again[0].input_seed);
+        assert_eq!(repeat(&experiment, &plan, &entry, 2), second, "the seed says everything");
+    }
+
+    #[test]
+    fn the_coins_of_repeats_are_fair() {
+        let experiment = experiment(&["a", "b"], &[1], 8, 5);
+        let plan = plan_of(&experiment).record;
+        let entry = Entry::of(&plan.trials[0]);
+        let a_first = (1..=2000).filter(|number| repeat(&experiment, &plan, &entry, *number)[0].contender == "a");
+        // Four standard deviations of 2000 fair coins are 90.
+        assert!((a_first.count() as i32 - 1000).abs() < 90);
+    }
+
+    #[test]
+    fn pilots_run_every_contender_once_at_the_heaviest_point_of_what_runs_for_a_time() {
+        let mut experiment = experiment(&["a", "b"], &[64, 1, 16], 8, 1);
+        assert_eq!(pilots(&experiment), []);
+        let without = plan_of(&experiment);
+        experiment.method.pilot = Some(Duration::from_secs(300));
+        experiment.workloads[1].one_pass = true;
+        let planned = pilots(&experiment);
+        let mut seen: Vec<&str> = planned.iter().map(|pilot| pilot.contender.as_str()).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, ["a", "b"]);
+        assert!(planned.iter().all(|pilot| pilot.workload == "first" && pilot.point["clients"] == 64));
+        let plan = plan_of(&experiment);
+        assert_eq!(plan.record.trials.iter().filter(|trial| trial.block == 0).count(), 0);
+        assert!(plan.estimate.pilots > Duration::from_secs(600));
+        assert_eq!(plan.estimate.trial_starts[0], without.estimate.trial_starts[0] + plan.estimate.pilots);
+        assert!(plan.text().contains("pilots: "), "{}", plan.text());
+    }
+
+    #[test]
+    fn a_plan_of_passes_leaves_no_step_out_that_a_pass_does_not_have() {
+        let left_out = |change: fn(&mut Experiment)| {
+            let mut experiment = experiment(&["a", "b"], &[], 8, 1);
+            change(&mut experiment);
+            plan_of(&experiment).record.method.left_out
+        };
+        let timed = ["pilot", "steady-state check", "drain of server debt", "repeats of flagged blocks"];
+        assert_eq!(left_out(|_| ()), timed);
+        assert_eq!(left_out(|one| one.workloads[0].one_pass = true), timed);
+        let passes = |one: &mut Experiment| one.workloads.iter_mut().for_each(|choice| choice.one_pass = true);
+        assert_eq!(left_out(passes), ["repeats of flagged blocks"]);
+    }
+
+    #[test]
     fn the_hash_covers_everything_and_is_the_same_for_the_same_plan() {
         let base = plan_of(&experiment(&["a", "b"], &[1, 16], 8, 1)).record;
         assert_eq!(base.plan_hash, plan_hash(&base));
@@ -410,6 +485,8 @@ pub mod tests {
         check("version", |plan| plan.contenders[0].version.push('0'));
         check("option", |plan| drop(plan.workloads[0].options.insert("rows".into(), 1.into())));
         check("margin", |plan| plan.method.margin = 0.02);
+        check("threshold", |plan| plan.method.thresholds = BTreeMap::from([("steal".into(), 0.02)]));
+        check("pilot", |plan| plan.method.pilot_s = Some(300.0));
         check("rule", |plan| plan.method.rule = RuleName::T);
         check("gap", |plan| plan.trials[0].gap_ms += 1);
         check("order", |plan| plan.trials.swap(0, 1));

@@ -148,13 +148,12 @@ impl RunDir {
 
     /// `trials/<number>/`, made where it is missing: logs, settings, series and histograms of one trial.
     pub fn trial_folder(&self, trial: u32) -> Result<PathBuf> {
-        let path = self.path.join("trials").join(trial.to_string());
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&path)
-            .with_context(|| format!("cannot make the folder of trial {trial}, `{}`", path.display()))?;
-        Ok(path)
+        make_private(self.path.join("trials").join(trial.to_string()))
+    }
+
+    /// `pilots/<number>/`, made where it is missing: the same of a pilot, which is no trial of the plan.
+    pub fn pilot_folder(&self, pilot: u32) -> Result<PathBuf> {
+        make_private(self.path.join("pilots").join(pilot.to_string()))
     }
 
     /// `doublings/<number>/`: the log of a server that met twice the generator's threads.
@@ -169,12 +168,11 @@ impl RunDir {
     }
 
     pub fn write_series(&self, trial: u32, series: &Series) -> Result<()> {
-        let mut csv = csv::Writer::from_writer(Vec::new());
-        csv.write_record(&series.columns)?;
-        for row in &series.rows {
-            csv.write_record(row.iter().map(f64::to_string))?;
-        }
-        replace(&self.trial_folder(trial)?.join(SERIES), &csv.into_inner()?)
+        replace(&self.trial_folder(trial)?.join(SERIES), &csv_of(series)?)
+    }
+
+    pub fn write_pilot_series(&self, pilot: u32, series: &Series) -> Result<()> {
+        replace(&self.pilot_folder(pilot)?.join(SERIES), &csv_of(series)?)
     }
 
     /// The per-second series of a trial, where it left one.
@@ -331,6 +329,21 @@ fn check_version(path: &Path) -> Result<()> {
         Some(_) => Ok(()),
         None => bail!("`{}` has no format_version: it is not a record of dbduel", path.display()),
     }
+}
+
+fn make_private(folder: PathBuf) -> Result<PathBuf> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+    made.with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
+    Ok(folder)
+}
+
+fn csv_of(series: &Series) -> Result<Vec<u8>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    csv.write_record(&series.columns)?;
+    for row in &series.rows {
+        csv.write_record(row.iter().map(f64::to_string))?;
+    }
+    Ok(csv.into_inner()?)
 }
 
 fn read_series(path: &Path) -> Result<Series> {

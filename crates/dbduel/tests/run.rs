@@ -166,6 +166,47 @@ fn an_interrupted_run_keeps_its_trials_and_goes_on() {
 }
 
 #[test]
+fn pilots_choose_the_warm_up_once_and_are_no_trials() {
+    let place = Place::new();
+    let auto = sqlite(1).replace(r#"warmup = "0s""#, r#"warmup = "auto", pilot = "10s""#);
+    place.write("try.toml", &auto.replace("[1, 2]", "[2, 1]"));
+    let plan = place.expect(0, &["plan", "try.toml"]).0;
+    assert!(plan.contains("as long as pilots of 10 s show, at least 2 s,") && plan.contains("  pilots: 2"), "{plan}");
+    let running = place.start(&["run", "try.toml"]);
+    let pilots = |run: &Path| -> Vec<Value> {
+        let record: Value =
+            serde_json::from_slice(&fs::read(run.join("run.json")).unwrap_or_default()).unwrap_or_default();
+        record["pilots"].as_array().cloned().unwrap_or_default()
+    };
+    wait_for("the first pilot", LIMIT, || place.run().is_some_and(|run| pilots(&run).len() == 1));
+    running.signal(libc::SIGINT);
+    assert_eq!(running.end().status.code(), Some(130));
+    let (run, kept) = (place.run().unwrap(), pilots(&place.run().unwrap()));
+    assert_eq!((kept.len(), place.records().len()), (1, 0));
+    let (said, _) = place.expect(0, &["run", "--resume", "last"]);
+    assert!(said.contains("4 of 4 trials"), "{said}");
+    let all = pilots(&run);
+    assert_eq!((all.len(), &all[0]), (2, &kept[0]));
+    assert!(all.iter().all(|pilot| pilot["point"]["clients"] == 2 && pilot["seconds"] == 10.0), "{all:?}");
+    assert_ne!(all[0]["contender"], all[1]["contender"]);
+    for pilot in ["pilots/1", "pilots/2"] {
+        assert_eq!(fs::read_to_string(run.join(pilot).join("series.csv")).unwrap().lines().count(), 1 + 10);
+    }
+    place.assert_every_trial_ran_once();
+    let warmups = &place.json("run.json")["warmups"];
+    assert_eq!((warmups.as_array().unwrap().len(), &warmups[0]["because"]), (1, &"pilot".into()));
+    let chosen = warmups[0]["seconds"].as_f64().unwrap();
+    assert!((2.0..=5.0).contains(&chosen), "{warmups}");
+    for line in place.records() {
+        let record: Value = serde_json::from_str(&line).unwrap();
+        let steps = record["steps"].as_array().unwrap();
+        let warm_up = steps.iter().find(|step| step[0] == "warm_up").unwrap()[1].as_f64().unwrap();
+        assert!((chosen..chosen + 1.0).contains(&warm_up), "{warm_up} s in place of {chosen} s");
+    }
+    place.assert_nothing_is_left();
+}
+
+#[test]
 fn a_killed_run_goes_on_although_its_last_line_is_torn() {
     let place = Place::new();
     place.write("try.toml", &sqlite(2));

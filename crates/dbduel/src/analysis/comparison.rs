@@ -213,7 +213,8 @@ impl Scope<'_> {
     /// Is this run too short or too bare for more than a first look?
     fn is_quick(&self) -> bool {
         let method = &self.plan.method;
-        method.preset == "quick" || self.measured_s() < QUICK_BELOW_S || !method.left_out.is_empty()
+        let short_pilot = method.pilot_s.is_some() && method.warmup_s < QUICK_BELOW_S;
+        method.preset == "quick" || self.measured_s() < QUICK_BELOW_S || short_pilot || !method.left_out.is_empty()
     }
 
     /// How long a trial measures; of passes, how long the baseline's take.

@@ -126,6 +126,7 @@ fn method(story: &Story) -> MethodRecord {
         stop: "overall".into(),
         duration_s: 5.0,
         warmup_s: 2.0,
+        pilot_s: None,
         blocks: story.blocks,
         margin: 0.01,
         confidence: 0.95,

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::plan::repeat_number;
 use crate::store::format::{GivenUp, PlanRecord, Point, Status, TrialRecord};
 
 use super::{Cell, Summary, kinds};
@@ -19,8 +20,10 @@ impl<'a> Records<'a> {
     pub fn new(plan: &'a PlanRecord, trials: &'a [TrialRecord]) -> Records<'a> {
         let place =
             |trial: &'a TrialRecord| (trial.workload.as_str(), &trial.point, trial.contender.as_str(), trial.block);
-        // A block that was repeated because the host was noisy replaces the first try.
-        let by_place = trials.iter().map(|trial| (place(trial), trial)).collect();
+        // An entry that was repeated because the host was noisy replaces the first try; never a part of
+        // it, or a contender's quiet trial would stand beside the other's disturbed one.
+        let counts = |trial: &&TrialRecord| is_whole(plan, trials, trial);
+        let by_place = trials.iter().filter(counts).map(|trial| (place(trial), trial)).collect();
         Records { plan, trials, by_place }
     }
 
@@ -100,6 +103,13 @@ impl<'a> Records<'a> {
             kinds: kinds(&ok.iter().map(|trial| &trial.metrics).collect::<Vec<_>>()),
         }
     }
+}
+
+/// Of a repeat: has every contender's trial been made?
+fn is_whole(plan: &PlanRecord, trials: &[TrialRecord], trial: &TrialRecord) -> bool {
+    let number = |trial: &TrialRecord| trial.repeats.and_then(|_| repeat_number(plan, trial.trial));
+    let together = |this: u32| trials.iter().filter(|other| number(other) == Some(this)).count();
+    number(trial).is_none_or(|this| together(this) == plan.contenders.len())
 }
 
 /// What words about a workload of this name come from.

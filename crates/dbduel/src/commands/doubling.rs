@@ -10,6 +10,7 @@ use anyhow::Result;
 use jiff::Timestamp;
 
 use super::progress::Progress;
+use super::run::warmup_s;
 use super::stage::Stage;
 use crate::analysis::doubling::{BLOCKS, due, peak};
 use crate::analysis::primary_metric;
@@ -38,7 +39,8 @@ pub fn double(
             run.doublings.len() - 1
         });
         let first_folder = index * BLOCKS * 2;
-        Doubling { plan, run_dir, stage, workload, first_folder, progress }.run(run, at, &trials)?;
+        let warmup = Duration::from_secs_f64(warmup_s(plan, &run.warmups, &workload.label, plan.method.blocks));
+        Doubling { plan, run_dir, stage, workload, warmup, first_folder, progress }.run(run, at, &trials)?;
     }
     Ok(())
 }
@@ -48,6 +50,8 @@ struct Doubling<'a> {
     run_dir: &'a RunDir,
     stage: &'a Stage<'a>,
     workload: &'a WorkloadRecord,
+    /// What the last trials of the plan warmed up for.
+    warmup: Duration,
     first_folder: usize,
     progress: &'a Progress,
 }
@@ -93,7 +97,7 @@ impl Doubling<'_> {
         std::thread::sleep(Duration::from_millis(planned.gap_ms));
         let folder = self.run_dir.doubling_folder(self.first_folder + planned.trial as usize)?;
         let doubled = self.stage.seat().doubled();
-        let mut trial = self.stage.trial(planned, &folder);
+        let mut trial = self.stage.trial(planned, &folder, self.warmup);
         if one.doubled {
             trial.seat = &doubled;
         }

@@ -72,7 +72,8 @@ impl Progress {
     }
 
     pub fn trial_done(&mut self, planned: &PlannedTrial, record: Option<&TrialRecord>) {
-        self.done += 1;
+        // A repeat takes the place of a trial that is counted already.
+        self.done += usize::from(planned.repeats.is_none());
         if let Some(bar) = &self.bar {
             bar.set_position(self.done as u64);
         }
@@ -83,7 +84,8 @@ impl Progress {
         let failed = record.is_none_or(|record| record.status == Status::Failed);
         if self.bar.is_none() || failed {
             let width = self.trials.to_string().len();
-            let line = format!("[{:>width$}/{}] {}: {outcome}", self.done, self.trials, self.trial(planned));
+            let again = if planned.repeats.is_some() { ", again" } else { "" };
+            let line = format!("[{:>width$}/{}] {}{again}: {outcome}", self.done, self.trials, self.trial(planned));
             self.say(&format!("{line}{}", self.left().map_or(String::new(), |left| format!("; {left} left at most"))));
         }
     }

@@ -1,17 +1,28 @@
 //! `dbduel run`: plan, provision, load, measure, report.
 
+mod budget;
+mod course;
+mod pilot;
+mod repeats;
+mod warmups;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use jiff::Timestamp;
 
+use self::budget::Budget;
+use self::course::Course;
+use self::pilot::run_pilots;
+pub use self::warmups::warmup_s;
 use super::progress::Progress;
 use super::stage::Stage;
 use super::{Failure, aa, cannot_plan, doubling, host, note, plan_experiment, say, vocabulary};
-use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up, should_stop};
+use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up};
 use crate::cli::{RunArgs, exit};
 use crate::engine::{Cache, end_all};
 use crate::experiment::{Experiment, NoisyHost, Overrides};
@@ -19,7 +30,7 @@ use crate::observe::{Observers, foreign_cpu};
 use crate::plan::Plan;
 use crate::report;
 use crate::store::RunDir;
-use crate::store::format::{FORMAT_VERSION, GivenUp, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
+use crate::store::format::{FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
 use crate::trial::{Interrupted, absent, run_trial};
 
 /// How long the idle host is watched before the first block, and what others may take of it.
@@ -178,19 +189,36 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     }
     run_dir.write_run(&run)?;
     let (mut stage, absent) = Stage::set(experiment, &cache, seat, interrupted, &logs, &progress)?;
-    let failed = rehearse(&stage, absent, sitting, &mut run, &logs, &progress)?;
+    let mut failures = absent;
+    failures.extend(rehearse(&stage, sitting, &mut run, &logs, &progress)?);
+    tell_failures(sitting, &mut failures, 0, &progress)?;
     if run.client.null_runs.is_empty() {
         run.client.null_runs = stage.measure_nothing(&cache, &progress)?;
     }
     stage.know_ceilings(&run.client.null_runs);
     run_dir.write_run(&run)?;
     refuse_noise(experiment, interrupted, &progress)?;
-    let (reason, given_up) = run_blocks(sitting, &stage, interrupted, &mut progress)?;
+    let entries = sitting.plan.record.entries_in_a_block();
+    let budget = Budget::new(experiment.method.budget, &sitting.done, &run.pilots, entries);
+    let mut observers = Observers::new();
+    let told = failures.len();
+    failures.extend(run_pilots(sitting, &stage, &mut observers, &mut run, &progress)?);
+    tell_failures(sitting, &mut failures, told, &progress)?;
+    let mut run_trial = |planned: &PlannedTrial, warmup: Duration, progress: &Progress| {
+        run_planned(sitting, &stage, &mut observers, planned, warmup, progress)
+    };
+    let mut course = Course::new(sitting, interrupted, &mut progress, &mut run, budget, &mut run_trial);
+    let ended = course.run_all();
+    let given_up = given_up(&course.trials);
+    let reason = match ended {
+        Err(_) if interrupted.load(Ordering::Relaxed) => EndReason::Interrupted,
+        ended => ended?,
+    };
     if reason != EndReason::Interrupted {
         doubling::double(&sitting.plan.record, run_dir, &stage, &mut run, &progress)?;
     }
     progress.finish();
-    let incomplete = failed || !given_up.is_empty();
+    let incomplete = !failures.is_empty() || !given_up.is_empty();
     run.given_up = given_up;
     run.ended_by = Some(reason.as_str().to_owned());
     run.finished_at = Some(Timestamp::now().to_string());
@@ -221,16 +249,15 @@ fn run_record(sitting: &Sitting, cache: &Cache, seat: &crate::trial::ClientSeat)
     })
 }
 
-/// Returns whether a contender failed; stops here when too few are left to compare.
+/// Starts each contender once; those that fail are named with their reason.
 fn rehearse(
     stage: &Stage,
-    absent: Vec<(String, Error)>,
     sitting: &Sitting,
     run: &mut RunRecord,
     logs: &Path,
     progress: &Progress,
-) -> Result<bool> {
-    let mut failures = absent;
+) -> Result<Vec<(String, Error)>> {
+    let mut failures = Vec::new();
     for (name, facts) in stage.rehearse(&sitting.plan, logs, progress) {
         match facts {
             Ok(facts) => drop(run.contenders.insert(name, facts)),
@@ -238,16 +265,26 @@ fn rehearse(
             Err(error) => failures.push((name, error)),
         }
     }
-    let left = sitting.experiment.contenders.len() - failures.len();
-    let baseline_failed = failures.iter().any(|(name, _)| *name == sitting.experiment.baseline);
-    if left < sitting.experiment.contenders.len().min(2) || baseline_failed {
-        let (_, error) = failures.swap_remove(0);
+    Ok(failures)
+}
+
+/// Says which contenders failed, but for those `told` before; stops here when too few are left to compare.
+fn tell_failures(
+    sitting: &Sitting,
+    failures: &mut Vec<(String, Error)>,
+    told: usize,
+    progress: &Progress,
+) -> Result<()> {
+    let failed: BTreeSet<&String> = failures.iter().map(|(name, _)| name).collect();
+    let contenders = sitting.experiment.contenders.len();
+    if contenders - failed.len() < contenders.min(2) || failed.contains(&sitting.experiment.baseline) {
+        let (_, error) = failures.swap_remove(told.min(failures.len() - 1));
         return Err(error);
     }
-    for (_, error) in &failures {
+    for (_, error) in &failures[told..] {
         progress.say(&format!("warning: {error:#}"));
     }
-    Ok(!failures.is_empty())
+    Ok(())
 }
 
 fn refuse_noise(experiment: &Experiment, interrupted: &AtomicBool, progress: &Progress) -> Result<()> {
@@ -267,133 +304,33 @@ fn refuse_noise(experiment: &Experiment, interrupted: &AtomicBool, progress: &Pr
     )
 }
 
-/// Runs what is left of the plan, block by block, until the words are there or the blocks are used up.
-fn run_blocks(
-    sitting: &Sitting,
-    stage: &Stage,
-    interrupted: &AtomicBool,
-    progress: &mut Progress,
-) -> Result<(EndReason, Vec<GivenUp>)> {
-    let mut trials = sitting.done.clone();
-    let mut observers = Observers::new();
-    let mut budget = Budget::new(sitting.experiment.method.budget, &trials);
-    progress.begin(trials.len());
-    if let Some(reason) = should_stop(&sitting.plan.record, &trials) {
-        return Ok((reason, given_up(&trials)));
-    }
-    for block in sitting.plan.blocks() {
-        let left: Vec<&PlannedTrial> = block.iter().filter(|planned| !is_done(planned, &trials)).collect();
-        if left.is_empty() {
-            continue;
-        }
-        if left.len() == block.len() && !budget.holds_another() {
-            return Ok((EndReason::Budget, given_up(&trials)));
-        }
-        budget.block_begins();
-        for (index, planned) in left.iter().enumerate() {
-            let resumed = sitting.resumed && index == 0 && left.len() < block.len();
-            let done = run_planned(sitting, stage, planned, resumed, &mut trials, &mut observers, progress);
-            if interrupted.load(Ordering::Relaxed) {
-                return Ok((EndReason::Interrupted, given_up(&trials)));
-            }
-            done?;
-        }
-        budget.block_ends();
-        if let Some(reason) = should_stop(&sitting.plan.record, &trials) {
-            return Ok((reason, given_up(&trials)));
-        }
-    }
-    Ok((EndReason::Blocks, given_up(&trials)))
-}
-
-fn is_done(planned: &PlannedTrial, trials: &[TrialRecord]) -> bool {
-    trials.iter().any(|record| record.trial == planned.trial)
-}
-
-/// Runs one trial and keeps it: after this returns, no crash takes it away.
+/// Runs one trial of the plan, or a repeat of one, and keeps everything but its record.
 fn run_planned(
     sitting: &Sitting,
     stage: &Stage,
-    planned: &PlannedTrial,
-    resumed: bool,
-    trials: &mut Vec<TrialRecord>,
     observers: &mut Observers,
-    progress: &mut Progress,
-) -> Result<()> {
-    let is_given_up = given_up(trials).iter().any(|point| {
-        (&point.workload, &point.contender, &point.point) == (&planned.workload, &planned.contender, &planned.point)
-    });
-    if is_given_up {
-        progress.trial_done(planned, None);
-        return Ok(());
-    }
+    planned: &PlannedTrial,
+    warmup: Duration,
+    progress: &Progress,
+) -> Result<TrialRecord> {
     if !stage.has(&planned.contender) {
-        let record = absent(planned);
-        sitting.run_dir.append(&record)?;
-        progress.trial_done(planned, Some(&record));
-        trials.push(record);
-        return Ok(());
+        return Ok(absent(planned));
     }
     let title = progress.trial(planned);
     progress.status(&title);
     std::thread::sleep(Duration::from_millis(planned.gap_ms));
     let folder = sitting.run_dir.trial_folder(planned.trial)?;
-    let trial = stage.trial(planned, &folder);
+    let trial = stage.trial(planned, &folder, warmup);
     let parts = trial.workload.parts();
     let mut live = |live: load::Live| match parts.get(live.part) {
         Some(part) => progress.status(&format!("{title}: {part}, {:.0} s", live.elapsed.as_secs_f64())),
         None => progress.status(&format!("{title}: {:.0} tps", live.tps)),
     };
-    let mut finished = run_trial(&trial, observers, &mut live)?;
-    if resumed {
-        // Its pair spans the interruption; it counts, and says so.
-        finished.record.flags.push("resumed".to_owned());
-    }
+    let finished = run_trial(&trial, observers, &mut live)?;
     sitting.run_dir.write_settings(planned.trial, &finished.settings)?;
     sitting.run_dir.write_series(planned.trial, &finished.series)?;
     sitting.run_dir.write_histogram(planned.trial, &finished.histogram)?;
-    sitting.run_dir.append(&finished.record)?;
-    progress.trial_done(planned, Some(&finished.record));
-    trials.push(finished.record);
-    Ok(())
-}
-
-/// Whether another whole block fits the time that the user gave.
-struct Budget {
-    budget: Option<Duration>,
-    spent_before: Duration,
-    begun: Instant,
-    block_begun: Instant,
-    longest_block: Duration,
-}
-
-impl Budget {
-    fn new(budget: Option<Duration>, done: &[TrialRecord]) -> Budget {
-        let spent = |record: &TrialRecord| {
-            let ends = (record.started_at.parse::<Timestamp>(), record.finished_at.parse::<Timestamp>());
-            if let (Ok(from), Ok(to)) = ends { to.duration_since(from).unsigned_abs() } else { Duration::ZERO }
-        };
-        Budget {
-            budget,
-            spent_before: done.iter().map(spent).sum(),
-            begun: Instant::now(),
-            block_begun: Instant::now(),
-            longest_block: Duration::ZERO,
-        }
-    }
-
-    /// The first block is always tried.
-    fn holds_another(&self) -> bool {
-        self.budget.is_none_or(|budget| self.spent_before + self.begun.elapsed() + self.longest_block <= budget)
-    }
-
-    fn block_begins(&mut self) {
-        self.block_begun = Instant::now();
-    }
-
-    fn block_ends(&mut self) {
-        self.longest_block = self.longest_block.max(self.block_begun.elapsed());
-    }
+    Ok(finished.record)
 }
 
 /// Says the run, as `dbduel report` would, and turns what happened into the exit status.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow};
 use driver::Dialect;
@@ -236,7 +237,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Everything `run_trial` wants to know about one planned trial of a contender that is here.
-    pub fn trial<'b>(&'b self, planned: &'b PlannedTrial, folder: &'b Path) -> Trial<'b> {
+    pub fn trial<'b>(&'b self, planned: &'b PlannedTrial, folder: &'b Path, warmup: Duration) -> Trial<'b> {
         let staged = self.contenders.iter().find(|staged| staged.contender.name == planned.contender);
         let staged = staged.expect("nobody asks for the trial of a contender that is absent");
         let at = self.datasets.iter().position(|filling| {
@@ -266,7 +267,7 @@ impl<'a> Stage<'a> {
             clients: choice.clients_at(&planned.point),
             clients_max: self.experiment.clients_max(),
             method: &self.experiment.method,
-            interval: Interval::of(workload.as_ref(), &self.experiment.method),
+            interval: Interval::of(workload.as_ref(), &self.experiment.method, warmup),
             transport: self.experiment.transport,
             isolation: choice.isolation,
             seat: &self.seat,
@@ -342,7 +343,7 @@ impl<'a> Stage<'a> {
             };
             let planned = plan.record.trials.iter().find(ours);
             let planned = planned.ok_or_else(|| anyhow!("the plan has no trial of `{}`", filling.title()))?;
-            let trial = self.trial(planned, logs);
+            let trial = self.trial(planned, logs, Duration::ZERO);
             let (server, isolation) = rehearse(&trial)?;
             let ddl = ddl(&server, &filling.workload)?;
             let facts = learned.get_or_insert_with(|| ContenderFacts {

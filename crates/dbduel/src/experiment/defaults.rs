@@ -18,6 +18,8 @@ pub const DEFAULT_EXPERIMENT: &str = include_str!("default-experiment.toml");
 
 /// Least time that a trial can measure: below it a single flush decides the number.
 const LEAST_DURATION: Duration = Duration::from_millis(500);
+/// Least time that a pilot can run: below it there is nothing to tell a level from.
+const LEAST_PILOT: Duration = Duration::from_secs(10);
 /// More blocks than anybody has time for; past this a number is a slip of the finger.
 const MOST_BLOCKS: u64 = 1000;
 
@@ -34,6 +36,7 @@ pub struct MethodKeys {
     pub preset: Option<String>,
     pub duration: Option<Duration>,
     pub warmup: Option<Warmup>,
+    pub pilot: Option<Duration>,
     pub rule: Option<RuleName>,
     pub blocks: Option<u32>,
     pub margin: Option<f64>,
@@ -63,6 +66,7 @@ impl MethodKeys {
             preset: reader.text(section, "preset"),
             duration: reader.duration(section, "duration", LEAST_DURATION),
             warmup: read_warmup(reader, section),
+            pilot: reader.duration(section, "pilot", LEAST_PILOT),
             rule: reader.choice(section, "rule", &RULES.map(|rule| (rule.as_str(), Some(rule)))),
             blocks: reader.whole(section, "blocks", 1..=MOST_BLOCKS).map(|blocks| blocks as u32),
             margin: reader.percent(section, "margin"),
@@ -84,6 +88,7 @@ impl MethodKeys {
             preset: self.preset.or_else(|| below.preset.clone()),
             duration: self.duration.or(below.duration),
             warmup: self.warmup.or(below.warmup),
+            pilot: self.pilot.or(below.pilot),
             rule: self.rule.or(below.rule),
             blocks: self.blocks.or(below.blocks),
             margin: self.margin.or(below.margin),
@@ -235,6 +240,7 @@ mod tests {
             let whole =
                 keys.duration.is_some() && keys.warmup.is_some() && keys.blocks.is_some() && keys.margin.is_some();
             assert!(whole && keys.seed.is_some() && keys.stop.is_some() && keys.rule.is_some(), "{name}");
+            assert!(keys.pilot.is_some(), "{name}");
             assert!(keys.noisy_host.is_some() && keys.page_cache.is_some() && keys.preset.is_some(), "{name}");
         }
     }

@@ -7,6 +7,7 @@ pub const METHOD_KEYS: &[&str] = &[
     "preset",
     "duration",
     "warmup",
+    "pilot",
     "blocks",
     "margin",
     "budget",

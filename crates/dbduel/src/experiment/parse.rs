@@ -132,7 +132,7 @@ fn read_experiment<'a>(
 /// Times that no trial would keep.
 fn refuse_times<'a>(reader: &mut Reader<'a>, top: &Section<'a>) {
     let Some(section) = top.value("method").and_then(|method| method.get_ref().as_table()) else { return };
-    for key in ["duration", "warmup"] {
+    for key in ["duration", "warmup", "pilot"] {
         if let Some(value) = section.get(key) {
             let what = format!("`{key}` in [method] has no use: a trial of these workloads is one pass, however long");
             reader.reject(&value.span(), what, "take it out; `small = true` in [workload] makes a pass shorter");
@@ -185,6 +185,7 @@ fn read_method<'a>(reader: &mut Reader<'a>, top: &Section<'a>, defaults: &Defaul
     let from_file = given.clone().over(&base);
     let method = in_force(&override_keys(overrides).over(&from_file), defaults, name);
     refuse_noise_under_strict(reader, section.as_ref(), &method, overrides);
+    refuse_pilot_without_use(reader, section.as_ref(), &method);
     Method { changed: changed_keys(&method, &base, overrides, &from_file, defaults), ..method }
 }
 
@@ -204,7 +205,7 @@ fn in_force(keys: &MethodKeys, defaults: &Defaults, preset: String) -> Method {
     Method {
         preset,
         duration: keys.duration.expect(WHOLE),
-        warmup: warmup_time(keys.warmup.expect(WHOLE), defaults),
+        warmup: warmup_time(keys, defaults).expect(WHOLE),
         rule: keys.rule.expect(WHOLE),
         blocks: keys.blocks.expect(WHOLE),
         margin: keys.margin.expect(WHOLE),
@@ -213,7 +214,7 @@ fn in_force(keys: &MethodKeys, defaults: &Defaults, preset: String) -> Method {
         stop: keys.stop.expect(WHOLE),
         noisy_host: keys.noisy_host.expect(WHOLE),
         page_cache: keys.page_cache.expect(WHOLE),
-        pilot: keys.warmup == Some(Warmup::Auto),
+        pilot: pilot_time(keys),
         steady_state: keys.steady_state.expect(WHOLE),
         drain: keys.drain.expect(WHOLE),
         repeats: keys.repeats.expect(WHOLE),
@@ -222,11 +223,27 @@ fn in_force(keys: &MethodKeys, defaults: &Defaults, preset: String) -> Method {
     }
 }
 
+/// How much longer than the warm-up that it may choose a pilot is at least (method, section 1, "Warm-up").
+const PILOT_OVER_WARMUP: u32 = 5;
+
 /// With `auto`, the least time that a pilot may choose.
-fn warmup_time(warmup: Warmup, defaults: &Defaults) -> Duration {
-    match warmup {
-        Warmup::Auto => defaults.least_warmup,
-        Warmup::Time(time) => time,
+fn warmup_time(keys: &MethodKeys, defaults: &Defaults) -> Option<Duration> {
+    match keys.warmup? {
+        Warmup::Auto => Some(defaults.least_warmup.min(keys.pilot? / PILOT_OVER_WARMUP)),
+        Warmup::Time(time) => Some(time),
+    }
+}
+
+fn pilot_time(keys: &MethodKeys) -> Option<Duration> {
+    keys.pilot.filter(|_| keys.warmup == Some(Warmup::Auto))
+}
+
+/// A pilot's length beside a warm-up that no pilot chooses.
+fn refuse_pilot_without_use(reader: &mut Reader, section: Option<&Section>, method: &Method) {
+    let Some(value) = section.and_then(|section| section.value("pilot")) else { return };
+    if method.pilot.is_none() {
+        let what = "`pilot` in [method] has no use beside a `warmup` that is a time";
+        reader.reject(&value.span(), what, "take it out, or write warmup = \"auto\"");
     }
 }
 
@@ -262,11 +279,14 @@ fn changed_keys(
     from_file: &MethodKeys,
     defaults: &Defaults,
 ) -> Vec<String> {
-    let preset_warmup = base.warmup.map(|warmup| warmup_time(warmup, defaults));
+    let (preset_warmup, preset_pilot) = (warmup_time(base, defaults), pilot_time(base));
+    let preset_is_auto = preset_pilot.is_some();
     let differs = [
         ("preset", overrides.preset.is_some() && from_file.preset != overrides.preset),
         ("duration", Some(method.duration) != base.duration),
-        ("warmup", Some(method.warmup) != preset_warmup || method.pilot != (base.warmup == Some(Warmup::Auto))),
+        // The least warm-up follows from a short pilot, which is named itself.
+        ("warmup", method.pilot.is_some() != preset_is_auto || !preset_is_auto && Some(method.warmup) != preset_warmup),
+        ("pilot", method.pilot.is_some() && method.pilot != base.pilot),
         ("rule", Some(method.rule) != base.rule),
         ("blocks", Some(method.blocks) != base.blocks),
         ("margin", Some(method.margin) != base.margin),
@@ -403,6 +423,7 @@ mod tests {
         refused("[sweep]\nclients = [1, 2]\n", 7, "is one pass");
         refused("[method]\nduration = \"60s\"\n", 7, "`duration` in [method] has no use");
         refused("[method]\nblocks = 8\nwarmup = \"5s\"\n", 8, "`warmup` in [method] has no use");
+        refused("[method]\npilot = \"100s\"\n", 7, "`pilot` in [method] has no use");
         // Beside a workload that is measured for a time, the times are its own.
         let both = format!(
             "{contenders}method.duration = \"90s\"\n[[workload]]\nname = \"sql-bench\"\n[[workload]]\nname = \"oltp_read_write\"\n"
@@ -481,6 +502,28 @@ mod tests {
         let overrides = Overrides { accept_noisy: true, ..Overrides::default() };
         let noisy = Experiment::parse(&strict, "x.toml", &vocabulary(), &overrides).unwrap_err();
         assert_eq!((noisy.list.len(), noisy.list[0].line), (1, None));
+    }
+
+    #[test]
+    fn a_pilot_is_ten_times_the_least_warm_up_and_a_shorter_one_lowers_it() {
+        let plain = SHORT.replace("method.duration = \"90s\"\n", "");
+        let check = |method: &str, pilot: Option<u64>, warmup: u64, changed: &[&str]| {
+            let found = parsed(&format!("{plain}method = {{ {method} }}\n")).method;
+            let seconds = (found.pilot.map(|pilot| pilot.as_secs()), found.warmup.as_secs());
+            assert_eq!(
+                (seconds, found.changed.iter().map(String::as_str).collect::<Vec<_>>()),
+                ((pilot, warmup), changed.to_vec()),
+                "{method}"
+            );
+        };
+        check("", Some(300), 30, &[]);
+        check("pilot = \"150s\"", Some(150), 30, &["pilot"]);
+        check("pilot = \"20s\"", Some(20), 4, &["pilot"]);
+        check("warmup = \"30s\"", None, 30, &["warmup"]);
+        check("preset = \"quick\"", None, 2, &[]);
+        check("preset = \"quick\", warmup = \"auto\"", Some(300), 30, &["warmup"]);
+        let beside = parse(&format!("{plain}method = {{ warmup = \"30s\", pilot = \"100s\" }}\n")).unwrap_err();
+        assert!(beside.to_string().contains("`pilot` in [method] has no use beside"), "{beside}");
     }
 
     #[test]

@@ -6,11 +6,7 @@ use std::time::{Duration, Instant};
 use procfs::CurrentSI;
 
 use super::server_cpu::{descendants, stats};
-use super::{Observer, Readings, Subject};
-
-/// Shares of the machine's CPU above which a trial is flagged (method, section "Host noise record").
-const STEAL_MAX: f64 = 0.01;
-const FOREIGN_MAX: f64 = 0.02;
+use super::{FOREIGN_CPU, Observer, Readings, STEAL, Subject, threshold};
 
 /// PF_KTHREAD: the kernel's own threads work for whoever writes, mostly for the server.
 const KERNEL_THREAD: u32 = 0x0020_0000;
@@ -40,15 +36,15 @@ impl Observer for Host {
         let mut readings = Readings::default();
         let (Some(before), Some(after)) = (self.before.take(), Sample::take()) else { return readings };
         let total = after.total.saturating_sub(before.total).max(1) as f64;
-        let mut note = |name: &str, share: f64, most: Option<(&str, f64)>| {
+        let mut note = |name: &str, share: f64, flag: Option<&str>| {
             readings.values.insert(name.to_owned(), share);
-            if let Some((flag, _)) = most.filter(|(_, most)| share > *most) {
+            if let Some(flag) = flag.filter(|flag| share > threshold(flag)) {
                 readings.flags.push(flag.to_owned());
             }
         };
         let share = |after: Option<u64>, before: Option<u64>| Some(after?.saturating_sub(before?) as f64 / total);
         if let Some(steal) = share(after.steal, before.steal) {
-            note("host_steal_share", steal, Some(("steal", STEAL_MAX)));
+            note("host_steal_share", steal, Some(STEAL));
         }
         if let Some(iowait) = share(after.iowait, before.iowait) {
             note("host_iowait_share", iowait, None);
@@ -57,7 +53,7 @@ impl Observer for Host {
             return readings;
         }
         let foreign: u64 = foreign_ticks(&before, &after, subject.server_pid).iter().map(|(_, ticks)| ticks).sum();
-        note("host_foreign_cpu_share", foreign as f64 / total, Some(("foreign-cpu", FOREIGN_MAX)));
+        note("host_foreign_cpu_share", foreign as f64 / total, Some(FOREIGN_CPU));
         readings
     }
 }

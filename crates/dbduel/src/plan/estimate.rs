@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::point_rule;
+use super::{order, point_rule};
 use crate::engine::engine;
 use crate::experiment::{Contender, Experiment, Method, Origin, WorkloadChoice, quantity};
 use crate::store::format::{PlanRecord, PlannedTrial, Point};
@@ -87,8 +87,10 @@ const PASS_GAP_MS_MAX: u64 = 60_000;
 /// What a plan is expected to take.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
-    /// All trials with their gaps, if nothing ends the run early.
+    /// All pilots and trials with their gaps, if nothing ends the run early.
     pub run: Duration,
+    /// The long trials before the first block.
+    pub pilots: Duration,
     /// Start of each trial after the start of the run.
     pub trial_starts: Vec<Duration>,
     /// Initialising and loading each server once; nothing of it is needed when the cache holds it.
@@ -109,7 +111,8 @@ impl Estimate {
     pub fn of(experiment: &Experiment, plan: &PlanRecord) -> Estimate {
         let trials = &plan.trials;
         let slots: Vec<u64> = trials.iter().map(|trial| slot_of(experiment, trial)).collect();
-        let ends = trials.iter().zip(&slots).scan(0, |end_ms, (trial, slot)| {
+        let pilots_ms = order::pilots(experiment).iter().map(|pilot| pilot_ms(experiment, pilot)).sum();
+        let ends = trials.iter().zip(&slots).scan(pilots_ms, |end_ms, (trial, slot)| {
             *end_ms += trial.gap_ms + slot;
             Some(*end_ms)
         });
@@ -118,7 +121,8 @@ impl Estimate {
         let rivals = experiment.contenders.len() > 1;
         let earliest_word = |points| point_rule(plan, points).earliest_word().filter(|_| rivals);
         Estimate {
-            run: Duration::from_millis(ends.last().copied().unwrap_or(0)),
+            run: Duration::from_millis(ends.last().copied().unwrap_or(pilots_ms)),
+            pilots: Duration::from_millis(pilots_ms),
             trial_starts: ends.iter().zip(&slots).map(|(end, slot)| Duration::from_millis(end - slot)).collect(),
             first_load: Duration::from_millis(first_load_ms(experiment)),
             disk_bytes: disk_bytes(experiment),
@@ -134,6 +138,7 @@ impl Estimate {
     pub fn json(&self) -> serde_json::Value {
         json!({
             "run_s": self.run.as_secs_f64(),
+            "pilots_s": self.pilots.as_secs_f64(),
             "first_load_s": self.first_load.as_secs_f64(),
             "disk_bytes": self.disk_bytes,
             "memory_bytes": self.memory_bytes,
@@ -146,8 +151,12 @@ impl Estimate {
 
 /// Milliseconds of one trial without its gap: restore, start, warm up, measure, stop.
 fn slot_ms(contender: &Contender, workload: &WorkloadChoice, point: &Point, method: &Method) -> u64 {
+    slot_of_load_ms(contender, workload, point, pass_guess(workload, point).unwrap_or(method.warmup + method.duration))
+}
+
+fn slot_of_load_ms(contender: &Contender, workload: &WorkloadChoice, point: &Point, load: Duration) -> u64 {
     let data_bytes = dataset_bytes(contender, workload, point);
-    let load_ms = pass_guess(workload, point).unwrap_or(method.warmup + method.duration).as_millis() as u64;
+    let load_ms = load.as_millis() as u64;
     if is_target(contender) {
         // Its tables are loaded again, at worst before each trial; nothing is started.
         return data_bytes / LOAD_BYTES_PER_MS + load_ms;
@@ -179,14 +188,13 @@ fn managed(experiment: &Experiment) -> impl Iterator<Item = &Contender> {
 }
 
 fn slot_of(experiment: &Experiment, trial: &PlannedTrial) -> u64 {
-    let contender = experiment.contenders.iter().find(|who| who.name == trial.contender);
-    let workload = experiment.workloads.iter().find(|workload| workload.label == trial.workload);
-    slot_ms(
-        contender.expect("a planned trial has its contender"),
-        workload.expect("a planned trial has its workload"),
-        &trial.point,
-        &experiment.method,
-    )
+    let (contender, workload) = experiment.parts_of(&trial.contender, &trial.workload);
+    slot_ms(contender, workload, &trial.point, &experiment.method)
+}
+
+fn pilot_ms(experiment: &Experiment, pilot: &PlannedTrial) -> u64 {
+    let (contender, workload) = experiment.parts_of(&pilot.contender, &pilot.workload);
+    slot_of_load_ms(contender, workload, &pilot.point, experiment.method.pilot.unwrap_or_default())
 }
 
 /// Bytes of a workload's tables on a contender; nothing for what the experiment would have refused.

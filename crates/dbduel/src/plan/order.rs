@@ -2,7 +2,7 @@
 //!
 //! For each block: the workloads in file order, their points shuffled; at each point all contenders
 //! shuffled, back to back. Order, gaps and inputs draw from streams of their own, so that a change
-//! to one of them leaves the others as they were.
+//! to one of them leaves the others as they were; so do pilots, and every repeat of an entry.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, RngCore, SeedableRng};
@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::estimate::gap_ms_max;
 use crate::experiment::{Contender, Experiment, WorkloadChoice};
-use crate::store::format::{PlannedTrial, Point};
+use crate::store::format::{PlanRecord, PlannedTrial, Point, TrialRecord};
 
 /// One stream of random numbers per purpose.
 #[derive(Clone, Copy)]
@@ -18,13 +18,25 @@ enum Stream {
     Order = 0,
     Gaps = 1,
     Inputs = 2,
+    Pilots = 3,
+    /// The first of many: each repeat has its own.
+    Repeats = 1 << 10,
 }
 
 /// ChaCha8, because its numbers are the same on every machine and in every version of the library.
 fn stream(seed: u64, stream: Stream) -> ChaCha8Rng {
+    numbered_stream(seed, stream, 0)
+}
+
+fn numbered_stream(seed: u64, stream: Stream, number: u32) -> ChaCha8Rng {
     let mut numbers = ChaCha8Rng::seed_from_u64(seed);
-    numbers.set_stream(stream as u64);
+    numbers.set_stream(stream as u64 + u64::from(number));
     numbers
+}
+
+/// 53 bits: what every reader of JSON holds exactly.
+fn input_seed(inputs: &mut ChaCha8Rng) -> u64 {
+    inputs.next_u64() >> 11
 }
 
 /// Every trial of every block, in the order in which they will run.
@@ -35,8 +47,7 @@ pub fn trials(experiment: &Experiment) -> Vec<PlannedTrial> {
     let mut inputs = stream(seed, Stream::Inputs);
     let mut trials = Vec::new();
     for block in 1..=experiment.method.blocks {
-        // 53 bits: what every reader of JSON holds exactly.
-        let input_seed = inputs.next_u64() >> 11;
+        let input_seed = input_seed(&mut inputs);
         for (workload, point, contender, place) in shuffled_block(experiment, &mut order) {
             trials.push(PlannedTrial {
                 trial: trials.len() as u32 + 1,
@@ -70,4 +81,91 @@ fn shuffled_block<'a>(
         }
     }
     block
+}
+
+/// All contenders at one point of a workload in a block: what is measured again as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    pub block: u32,
+    pub workload: String,
+    pub point: Point,
+}
+
+impl Entry {
+    pub fn of(planned: &PlannedTrial) -> Entry {
+        Entry { block: planned.block, workload: planned.workload.clone(), point: planned.point.clone() }
+    }
+
+    pub fn of_record(record: &TrialRecord) -> Entry {
+        Entry { block: record.block, workload: record.workload.clone(), point: record.point.clone() }
+    }
+
+    fn holds(&self, planned: &PlannedTrial) -> bool {
+        (self.block, &self.workload, &self.point) == (planned.block, &planned.workload, &planned.point)
+    }
+}
+
+/// An entry once more, with a new coin, new inputs and new gaps; `number` counts the repeats of the
+/// run from 1. Their trials go on where the plan's numbers end.
+pub fn repeat(experiment: &Experiment, plan: &PlanRecord, entry: &Entry, number: u32) -> Vec<PlannedTrial> {
+    let mut numbers = numbered_stream(plan.seed, Stream::Repeats, number);
+    let mut trials: Vec<PlannedTrial> = plan.trials.iter().filter(|planned| entry.holds(planned)).cloned().collect();
+    trials.shuffle(&mut numbers);
+    let input_seed = input_seed(&mut numbers);
+    let before = plan.trials.len() as u32 + (number - 1) * trials.len() as u32;
+    for (trial, place) in trials.iter_mut().zip(1..) {
+        trial.repeats = Some(trial.trial);
+        trial.trial = before + place;
+        trial.order = place;
+        trial.input_seed = input_seed;
+        trial.gap_ms = numbers.random_range(0..=longest_gap_ms(experiment, trial));
+    }
+    trials
+}
+
+fn longest_gap_ms(experiment: &Experiment, trial: &PlannedTrial) -> u64 {
+    let (contender, workload) = experiment.parts_of(&trial.contender, &trial.workload);
+    gap_ms_max(contender, workload, &trial.point, &experiment.method)
+}
+
+/// Which repeat of the run a trial belongs to, counted from 1; none for a trial of the plan.
+pub fn repeat_number(plan: &PlanRecord, trial: u32) -> Option<u32> {
+    let beyond = trial.checked_sub(plan.trials.len() as u32 + 1)?;
+    Some(beyond / plan.contenders.len().max(1) as u32 + 1)
+}
+
+/// The long trials before the first block: every contender once at the heaviest point of each
+/// workload that runs for a time. They have numbers of their own and belong to no block.
+pub fn pilots(experiment: &Experiment) -> Vec<PlannedTrial> {
+    let mut numbers = stream(experiment.method.seed, Stream::Pilots);
+    let mut pilots = Vec::new();
+    if experiment.method.pilot.is_none() {
+        return pilots;
+    }
+    for workload in experiment.workloads.iter().filter(|workload| !workload.one_pass) {
+        let point = heaviest_point(experiment, workload);
+        let input_seed = input_seed(&mut numbers);
+        let mut contenders: Vec<&Contender> = experiment.contenders.iter().collect();
+        contenders.shuffle(&mut numbers);
+        for (contender, place) in contenders.into_iter().zip(1..) {
+            pilots.push(PlannedTrial {
+                trial: pilots.len() as u32 + 1,
+                block: 0,
+                order: place,
+                workload: workload.label.clone(),
+                contender: contender.name.clone(),
+                point: point.clone(),
+                gap_ms: 0,
+                input_seed,
+                repeats: None,
+            });
+        }
+    }
+    pilots
+}
+
+/// Where most clients are at work, and of several such points the one with most of what varies.
+fn heaviest_point(experiment: &Experiment, workload: &WorkloadChoice) -> Point {
+    let weight = |point: &Point| (workload.clients_at(point), point.values().max().copied());
+    experiment.points().into_iter().max_by_key(weight).unwrap_or_default()
 }

@@ -89,14 +89,20 @@ fn method_text(plan: &PlanRecord) -> String {
         method.confidence * 100.0,
         method.noisy_host
     );
-    let _ = writeln!(text, "  left out: {}", method.left_out.join(", "));
+    if !method.left_out.is_empty() {
+        let _ = writeln!(text, "  left out: {}", method.left_out.join(", "));
+    }
     text
 }
 
 /// What one trial does with its time.
 fn trial_text(plan: &PlanRecord) -> String {
     let method = &plan.method;
-    let timed = format!("each trial warms up {} s and measures {} s", method.warmup_s, method.duration_s);
+    let warm_up = match method.pilot_s {
+        Some(pilot_s) => format!("as long as pilots of {pilot_s} s show, at least {} s,", method.warmup_s),
+        None => format!("{} s", method.warmup_s),
+    };
+    let timed = format!("each trial warms up {warm_up} and measures {} s", method.duration_s);
     let passes: Vec<&str> =
         plan.workloads.iter().filter(|workload| workload.one_pass).map(|workload| workload.label.as_str()).collect();
     match passes.as_slice() {
@@ -112,6 +118,10 @@ fn expected_text(plan: &Plan) -> String {
     let _ = writeln!(text, ", and {} to load the data once", duration_text(estimate.first_load));
     if let Some(time) = super::doubling::expected(plan) {
         let _ = writeln!(text, "  behind the last block: {} with the generator's threads doubled", duration_text(time));
+    }
+    if !estimate.pilots.is_zero() {
+        let _ = writeln!(text, "  pilots: {} of that, before the first block", duration_text(estimate.pilots));
+        text += "  a warm-up longer than the least, or repeats of disturbed pairs, come on top\n";
     }
     if record.workloads.iter().any(|workload| workload.one_pass) {
         text +=

@@ -272,7 +272,11 @@ fn client(evidence: &Evidence) -> String {
     if let Some(nothing) = wording::against_nothing(&client.null_runs) {
         text += &format!("; {nothing}");
     }
-    text + &format!("; generator-bound in {} of {} trials", tally.trials_generator_bound, tally.trials_finished)
+    text + &format!(
+        "; generator-bound in {} of {} trials",
+        tally.trials_generator_bound,
+        tally.trials_finished + tally.trials_repeated
+    )
 }
 
 type Settings = std::collections::BTreeMap<String, String>;

@@ -217,8 +217,10 @@ pub fn short_hash(plan: &PlanRecord) -> &str {
 /// `64 of 64 trials, 8 of 8 blocks, 12 min; ended: blocks`.
 pub fn extent(conclusions: &Conclusions, ended_by: Option<&str>) -> String {
     let tally = &conclusions.tally;
+    let repeated =
+        if tally.trials_repeated == 0 { String::new() } else { format!(", {} repeated", tally.trials_repeated) };
     format!(
-        "{} of {} trials ({} failed), {} of {} blocks, {} inside trials; ended by: {}",
+        "{} of {} trials ({} failed{repeated}), {} of {} blocks, {} inside trials; ended by: {}",
         tally.trials_finished,
         tally.trials_planned,
         tally.trials_failed,

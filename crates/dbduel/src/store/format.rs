@@ -96,6 +96,12 @@ impl WorkloadRecord {
 }
 
 impl PlanRecord {
+    /// Workloads and points of a block, each with all contenders.
+    pub fn entries_in_a_block(&self) -> u32 {
+        let first = self.trials.iter().take_while(|trial| trial.block == 1).count();
+        (first / self.contenders.len().max(1)) as u32
+    }
+
     /// No trial has a time of its own: all are passes.
     pub fn is_all_passes(&self) -> bool {
         self.workloads.iter().all(|workload| workload.one_pass)
@@ -108,7 +114,11 @@ pub struct MethodRecord {
     pub rule: RuleName,
     pub stop: String,
     pub duration_s: f64,
+    /// With a pilot the least that it may choose; what it chose stands in the run's record.
     pub warmup_s: f64,
+    /// How long each pilot runs; absent without pilots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pilot_s: Option<f64>,
     pub blocks: u32,
     pub margin: f64,
     pub confidence: f64,
@@ -281,6 +291,12 @@ pub struct WarmupRecord {
     pub seconds: f64,
     /// `pilot` or `unsteady`.
     pub because: String,
+}
+
+impl WarmupRecord {
+    /// Why there is one: the pilots showed it, or trials were unsteady.
+    pub const PILOT: &str = "pilot";
+    pub const UNSTEADY: &str = "unsteady";
 }
 
 /// The same connections over twice the generator's threads.

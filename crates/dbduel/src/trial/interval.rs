@@ -15,12 +15,18 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// As the method says; a pass has no part that is not measured.
-    pub fn of(workload: &dyn Workload, method: &Method) -> Interval {
+    /// As the method says, behind a warm-up that a pilot may have chosen; a pass has no part that is
+    /// not measured.
+    pub fn of(workload: &dyn Workload, method: &Method, warmup: Duration) -> Interval {
         match workload.is_one_pass() {
             true => Interval { warmup: None, measured: None },
-            false => Interval { warmup: Some(method.warmup), measured: Some(method.duration) },
+            false => Interval { warmup: Some(warmup), measured: Some(method.duration) },
         }
+    }
+
+    /// Of a pilot every second is wanted: how long a server warms up is what it is for.
+    pub fn of_pilot(duration: Duration) -> Interval {
+        Interval { warmup: None, measured: Some(duration) }
     }
 
     pub(super) fn warm_up(&self, load: &mut Load, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {

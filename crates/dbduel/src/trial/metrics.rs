@@ -42,6 +42,9 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
     }
     put("occupancy", tally.occupancy());
     put("drain_s", tally.drain_ns as f64 / 1e9);
+    if let Some(drift) = stats::half_log_ratio(&committed_per_second(tally)) {
+        put("half_log_ratio", drift);
+    }
     let client_cpu_us = tally.worker_cpu_ns.iter().sum::<u64>() as f64 / 1e3;
     let server_cpu_us =
         ["server_cpu_user_s", "server_cpu_system_s"].iter().filter_map(|name| readings.values.get(*name));
@@ -72,16 +75,20 @@ fn stalls(tally: &Tally) -> Vec<(String, f64)> {
 }
 
 fn stalled_share(tally: &Tally) -> Option<f64> {
-    // The last second of an interval may be cut off.
-    let whole = (tally.interval_ns / 1_000_000_000) as usize;
-    let mut counts: Vec<u64> = tally.seconds.iter().take(whole).map(|second| second.committed).collect();
+    let mut counts = committed_per_second(tally);
     if counts.len() < STALL_SECONDS_MIN {
         return None;
     }
-    counts.sort_unstable();
-    let median = (counts[(counts.len() - 1) / 2] + counts[counts.len() / 2]) as f64 / 2.0;
-    let stalled = counts.iter().filter(|count| (**count as f64) < median / 2.0).count();
+    counts.sort_unstable_by(f64::total_cmp);
+    let median = (counts[(counts.len() - 1) / 2] + counts[counts.len() / 2]) / 2.0;
+    let stalled = counts.iter().filter(|count| **count < median / 2.0).count();
     Some(stalled as f64 / counts.len() as f64)
+}
+
+/// Of whole seconds only: the last one of an interval may be cut off.
+fn committed_per_second(tally: &Tally) -> Vec<f64> {
+    let whole = (tally.interval_ns / 1_000_000_000) as usize;
+    tally.seconds.iter().take(whole).map(|second| second.committed as f64).collect()
 }
 
 /// What the workload counts apart, and the rates that it is measured by.
@@ -128,6 +135,23 @@ fn latencies(prefix: &str, histogram: &Histogram) -> Vec<(String, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_rises_or_falls_within_ten_seconds_or_more_is_told() {
+        let kind = load::workload_kind("oltp_point_select").unwrap();
+        let workload = (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap();
+        let told = |seconds: u64, rows: u64| {
+            let second =
+                |at: u64| load::Second { committed: if at < seconds / 2 { 100 } else { 110 }, ..Default::default() };
+            let seconds_seen = (0..rows).map(second).collect();
+            let tally = Tally { seconds: seconds_seen, interval_ns: seconds * 1_000_000_000, ..Tally::default() };
+            metrics(&tally, &Readings::default(), false, workload.as_ref()).get("half_log_ratio").copied()
+        };
+        assert!((told(10, 10).unwrap() - 1.1f64.ln()).abs() < 1e-12);
+        // A row for a second that is not whole counts for nothing.
+        assert_eq!(told(10, 11), told(10, 10));
+        assert_eq!(told(9, 9), None);
+    }
 
     #[test]
     fn a_workload_with_kinds_is_told_by_kind_and_by_its_own_rates() {

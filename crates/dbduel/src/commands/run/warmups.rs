@@ -1,0 +1,222 @@
+//! How long trials warm up: what the pilots showed, and twice as much where trials are still unsteady.
+//!
+//! Nothing here runs or reads anything: records in, a time out. All contenders of a workload share one
+//! warm-up, always; a longer one for the slower to settle would be a kindness to it.
+
+use stats::Drift;
+
+use crate::store::format::{PilotRecord, PlanRecord, PlannedTrial, TrialRecord, WarmupRecord, step};
+
+/// Blocks after which trials are first asked whether they hold their level.
+const UNSTEADY_FROM_BLOCK: u32 = 4;
+
+/// What a pilot that never settled counts as, of its time.
+const NEVER_SETTLED_SHARE: f64 = 0.5;
+
+/// What trials of a workload warm up for in a block.
+pub fn warmup_s(plan: &PlanRecord, warmups: &[WarmupRecord], workload: &str, block: u32) -> f64 {
+    last_until(warmups, workload, block).map_or(plan.method.warmup_s, |record| record.seconds)
+}
+
+fn last_until<'a>(warmups: &'a [WarmupRecord], workload: &str, block: u32) -> Option<&'a WarmupRecord> {
+    warmups.iter().rfind(|record| record.workload == workload && record.from_block <= block)
+}
+
+/// The warm-up of a workload by its pilots: the longest that a contender needs, and no less than the plan's.
+pub fn by_pilots(plan: &PlanRecord, pilots: &[PilotRecord], workload: &str) -> WarmupRecord {
+    let ours = pilots.iter().filter(|pilot| pilot.workload == workload);
+    let needed = ours.map(|pilot| pilot.warmup_s.unwrap_or(NEVER_SETTLED_SHARE * pilot.seconds));
+    WarmupRecord {
+        workload: workload.to_owned(),
+        from_block: 1,
+        seconds: needed.fold(plan.method.warmup_s, f64::max),
+        because: WarmupRecord::PILOT.to_owned(),
+    }
+}
+
+/// Who was unsteady, and the warm-up that follows from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lengthened {
+    pub warmup: WarmupRecord,
+    /// A contender, or two of them whose difference drifts.
+    pub who: String,
+    pub drift: Drift,
+}
+
+/// After a whole block: the workloads whose warm-up doubles, which each does once at most.
+pub fn lengthened(
+    plan: &PlanRecord,
+    warmups: &[WarmupRecord],
+    trials: &[TrialRecord],
+    finished: u32,
+) -> Vec<Lengthened> {
+    if !plan.method.takes(step::STEADY_STATE) || finished < UNSTEADY_FROM_BLOCK || finished >= plan.method.blocks {
+        return Vec::new();
+    }
+    let doubled = |workload: &str| {
+        warmups.iter().any(|record| record.workload == workload && record.because == WarmupRecord::UNSTEADY)
+    };
+    let timed = plan.workloads.iter().filter(|workload| !workload.one_pass);
+    let labels = timed.map(|workload| workload.label.as_str()).filter(|label| !doubled(label));
+    labels.filter_map(|label| lengthened_of(plan, warmups, trials, label, finished)).collect()
+}
+
+fn lengthened_of(
+    plan: &PlanRecord,
+    warmups: &[WarmupRecord],
+    trials: &[TrialRecord],
+    workload: &str,
+    finished: u32,
+) -> Option<Lengthened> {
+    let seconds = warmup_s(plan, warmups, workload, finished);
+    // Who asked for no warm-up at all wants to see the start.
+    if seconds <= 0.0 {
+        return None;
+    }
+    let from_block = last_until(warmups, workload, finished).map_or(1, |record| record.from_block);
+    let drifts = |contender: &str| -> Vec<Option<f64>> {
+        (from_block..=finished).map(|block| drift_of_block(plan, trials, workload, contender, block)).collect()
+    };
+    let baseline = drifts(&plan.baseline);
+    let mut asked = vec![(format!("`{}`", plan.baseline), baseline.clone())];
+    for contender in plan.contenders.iter().map(|contender| &contender.name).filter(|name| **name != plan.baseline) {
+        let own = drifts(contender);
+        let apart = own.iter().zip(&baseline).map(|(own, baseline)| Some((*own)? - (*baseline)?)).collect();
+        asked.push((format!("`{contender}`"), own));
+        asked.push((format!("`{contender}` beside `{}`", plan.baseline), apart));
+    }
+    let unsteady = asked.into_iter().find_map(|(who, values)| {
+        let drift = Drift::of(&values.into_iter().flatten().collect::<Vec<_>>())?;
+        drift.is_unsteady().then_some((who, drift))
+    });
+    let (who, drift) = unsteady?;
+    let warmup = WarmupRecord {
+        workload: workload.to_owned(),
+        from_block: finished + 1,
+        seconds: 2.0 * seconds,
+        because: WarmupRecord::UNSTEADY.to_owned(),
+    };
+    Some(Lengthened { warmup, who, drift })
+}
+
+/// How far a contender's trials of a block rise from half to half, as a mean over the points; none
+/// unless every point tells. Of a pair that was repeated the last try counts.
+fn drift_of_block(
+    plan: &PlanRecord,
+    trials: &[TrialRecord],
+    workload: &str,
+    contender: &str,
+    block: u32,
+) -> Option<f64> {
+    let ours = |trial: &&TrialRecord| {
+        (trial.workload.as_str(), trial.contender.as_str(), trial.block) == (workload, contender, block)
+    };
+    let planned = plan.trials.iter().filter(|planned| {
+        (planned.workload.as_str(), planned.contender.as_str(), planned.block) == (workload, contender, block)
+    });
+    let of_point = |planned: &PlannedTrial| {
+        let last = trials.iter().rfind(|trial| ours(trial) && trial.point == planned.point)?;
+        last.metrics.get("half_log_ratio").copied()
+    };
+    let values: Vec<f64> = planned.map(of_point).collect::<Option<_>>()?;
+    stats::mean(&values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture::{BASELINE, CANDIDATE, StoredRun, Story, tell};
+
+    const WORKLOAD: &str = "oltp_read_write";
+
+    /// A run whose trials rise or fall, one number per block for each contender.
+    fn drifting(baseline: f64, candidate: f64) -> StoredRun {
+        let mut stored = tell(&Story { blocks: 12, ..Story::default() });
+        stored.plan.method.left_out.clear();
+        stored.plan.method.warmup_s = 30.0;
+        for trial in &mut stored.trials {
+            let drift = if trial.contender == BASELINE { baseline } else { candidate };
+            let noise = [0.004, -0.004, 0.002][trial.trial as usize % 3];
+            trial.metrics.insert("half_log_ratio".into(), drift + noise);
+        }
+        stored
+    }
+
+    fn until(stored: &StoredRun, block: u32) -> Vec<TrialRecord> {
+        stored.trials.iter().filter(|trial| trial.block <= block).cloned().collect()
+    }
+
+    fn asked(stored: &StoredRun, warmups: &[WarmupRecord], block: u32) -> Vec<Lengthened> {
+        lengthened(&stored.plan, warmups, &until(stored, block), block)
+    }
+
+    #[test]
+    fn a_contender_that_still_rises_doubles_the_warm_up_of_all_once() {
+        let stored = drifting(0.0, 0.08);
+        assert_eq!(asked(&stored, &[], 3), []);
+        let first = asked(&stored, &[], 4);
+        assert_eq!((first.len(), first[0].who.clone()), (1, format!("`{CANDIDATE}`")));
+        let warmup = &first[0].warmup;
+        assert_eq!((warmup.from_block, warmup.seconds, warmup.because.as_str()), (5, 60.0, "unsteady"));
+        let warmups = [warmup.clone()];
+        assert_eq!(asked(&stored, &warmups, 10), []);
+        let at = |block| warmup_s(&stored.plan, &warmups, WORKLOAD, block);
+        assert_eq!((at(4), at(5), at(12)), (30.0, 60.0, 60.0));
+        assert_eq!(warmup_s(&stored.plan, &warmups, "another", 12), 30.0);
+    }
+
+    #[test]
+    fn steady_trials_unchecked_ones_and_the_last_block_lengthen_nothing() {
+        assert_eq!(asked(&drifting(0.001, -0.001), &[], 8), []);
+        let stored = drifting(0.08, 0.08);
+        assert_eq!(asked(&stored, &[], 12), []);
+        let mut unchecked = drifting(0.08, 0.08);
+        unchecked.plan.method.left_out = vec![step::STEADY_STATE.into()];
+        assert_eq!(asked(&unchecked, &[], 8), []);
+        let mut cold = drifting(0.08, 0.08);
+        cold.plan.method.warmup_s = 0.0;
+        assert_eq!(asked(&cold, &[], 8), []);
+    }
+
+    #[test]
+    fn two_that_drift_apart_are_unsteady_although_neither_does_by_much() {
+        let found = asked(&drifting(0.015, -0.015), &[], 8);
+        assert_eq!(found[0].who, format!("`{CANDIDATE}` beside `{BASELINE}`"));
+    }
+
+    #[test]
+    fn only_blocks_of_the_warm_up_in_force_are_asked() {
+        let mut stored = drifting(0.08, 0.08);
+        stored.trials.iter_mut().filter(|trial| trial.block > 4).for_each(|trial| {
+            trial.metrics.insert("half_log_ratio".into(), [0.001, -0.001][trial.trial as usize % 2]);
+        });
+        let pilot = |from_block| WarmupRecord {
+            workload: WORKLOAD.into(),
+            from_block,
+            seconds: 40.0,
+            because: WarmupRecord::PILOT.into(),
+        };
+        assert_eq!(asked(&stored, &[pilot(5)], 10), []);
+        assert_eq!(asked(&stored, &[pilot(1)], 6)[0].warmup.seconds, 80.0);
+    }
+
+    #[test]
+    fn the_slowest_to_settle_sets_the_warm_up_and_one_that_never_does_half_its_pilot() {
+        let mut stored = tell(&Story::default());
+        stored.plan.method.warmup_s = 30.0;
+        let check = |needed: [Option<f64>; 2], expected| {
+            let pilot = |warmup_s| PilotRecord {
+                workload: WORKLOAD.into(),
+                contender: "any".into(),
+                point: Default::default(),
+                seconds: 300.0,
+                warmup_s,
+            };
+            let warmup = by_pilots(&stored.plan, &needed.map(pilot), WORKLOAD);
+            assert_eq!((warmup.seconds, warmup.from_block), (expected, 1), "{needed:?}");
+        };
+        check([Some(0.0), Some(12.0)], 30.0);
+        check([Some(46.0), Some(12.0)], 46.0);
+        check([Some(46.0), None], 150.0);
+    }
+}
