@@ -20,6 +20,7 @@ fn evidence_of(stored: StoredRun) -> Evidence {
         run,
         trials,
         series: story_series(),
+        observed: BTreeMap::new(),
         note: None,
         conclusions,
     }

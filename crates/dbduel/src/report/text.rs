@@ -277,6 +277,9 @@ fn footer(evidence: &Evidence) -> Vec<String> {
             host.virtualisation
         ),
     ];
+    if !host.not_visible.is_empty() {
+        lines.push(format!("not visible here: {}", host.not_visible.join(", ")));
+    }
     lines.extend(wording::against_nothing(&evidence.run.client.null_runs).map(|text| format!("generator: {text}")));
     for contender in &evidence.plan.contenders {
         let facts = evidence.run.contenders.get(&contender.name);
