@@ -10,6 +10,7 @@
 
 mod comparison;
 mod findings;
+mod host;
 mod kinds;
 mod pass;
 mod records;
@@ -23,6 +24,7 @@ use crate::plan::point_rule;
 use crate::store::format::{GivenUp, PlanRecord, Point, RuleName, RunRecord, Status, TrialRecord};
 use comparison::Scope;
 pub use comparison::less_is_better;
+pub use host::{Watched, watched};
 pub use kinds::{Kind, kinds};
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use records::Records;

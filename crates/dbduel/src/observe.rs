@@ -78,7 +78,7 @@ const IDLE_MIN: Duration = Duration::from_millis(500);
 pub fn not_visible() -> Vec<String> {
     let sources = machine::SOURCES.iter().filter(|kind| (kind.open)().is_none()).map(|kind| kind.name);
     let hardware = (!hardware::counters_are_visible()).then_some("hardware counters");
-    let others = (!others::disk_bytes_are_visible()).then_some("other users' disk traffic");
+    let others = (!others::disk_bytes_are_visible()).then_some("disk traffic of some other processes");
     sources.chain(hardware).chain(others).map(str::to_owned).collect()
 }
 
@@ -155,12 +155,17 @@ impl Observers {
     /// The interval begins when this returns.
     pub fn begin(&mut self, subject: &Subject) {
         self.all.iter_mut().rev().for_each(|observer| observer.begin(subject));
-        self.watch_seconds(subject);
+        self.watch(self.sources(subject));
     }
 
-    /// Only the thread, without the edges.
-    pub fn watch_seconds(&mut self, subject: &Subject) {
-        self.watch = Watch::begin(self.all.iter().flat_map(|observer| observer.sources(subject)).collect());
+    /// What the thread looks at.
+    pub fn sources(&self, subject: &Subject) -> Vec<Box<dyn Source>> {
+        self.all.iter().flat_map(|observer| observer.sources(subject)).collect()
+    }
+
+    /// Starts only the thread, without a look at the edge.
+    pub fn watch(&mut self, sources: Vec<Box<dyn Source>>) {
+        self.watch = Watch::begin(sources);
     }
 
     /// The interval ends when this is called.
@@ -178,8 +183,12 @@ impl Observers {
         all
     }
 
-    /// What the thread saw, which ends here.
-    pub fn add_seconds(&mut self, readings: &mut Readings) {
+    /// Ends the thread without a look at the edge, and says what it cost.
+    pub fn end_watch(&mut self) -> Option<f64> {
+        self.watch.take().map(|watch| watch.end().cpu_us_per_s)
+    }
+
+    fn add_seconds(&mut self, readings: &mut Readings) {
         let Some(watched) = self.watch.take().map(Watch::end) else { return };
         readings.values.extend(watched.levels);
         readings.values.insert("observer_cpu_us_per_s".to_owned(), watched.cpu_us_per_s);

@@ -21,8 +21,10 @@ pub struct Scan {
     /// Ticks of all CPUs in all states.
     ticks: u64,
     stats: BTreeMap<i32, Stat>,
-    /// Bytes read from and written to disks by each; none where we may not see those of others.
-    disk_bytes: Option<BTreeMap<i32, u64>>,
+    /// Bytes read from and written to disks by each that we may look at.
+    disk_bytes: BTreeMap<i32, u64>,
+    /// Some that we may not.
+    hides_some: bool,
 }
 
 /// What others took between two scans.
@@ -32,7 +34,8 @@ pub struct Taken {
     pub share: f64,
     /// Name and share of the busiest.
     pub busiest: Vec<(String, f64)>,
-    /// Of all bytes that processes moved to and from disks; none where not visible, 0 where nobody moved any.
+    /// Of all bytes that processes were seen to move to and from disks, so at least this; none where no other
+    /// process can be seen.
     pub disk_bytes_share: Option<f64>,
 }
 
@@ -40,21 +43,21 @@ impl Scan {
     pub fn take() -> Option<Scan> {
         let ticks = cpu_ticks(&procfs::KernelStats::current().ok()?);
         let mut stats = BTreeMap::new();
-        let mut disk_bytes = Some(BTreeMap::new());
+        let (mut disk_bytes, mut hides_some) = (BTreeMap::new(), false);
         for process in all_processes().ok()?.flatten() {
             // What ends while we look is left out.
             let Ok(stat) = process.stat() else { continue };
             if stat.flags & KERNEL_THREAD != 0 {
                 continue;
             }
-            match (disk_bytes_of(&process), &mut disk_bytes) {
-                (Ok(bytes), Some(all)) => _ = all.insert(stat.pid, bytes),
-                (Ok(_) | Err(ProcError::NotFound(_)), _) => {}
-                (Err(_), _) => disk_bytes = None,
+            match disk_bytes_of(&process) {
+                Ok(bytes) => _ = disk_bytes.insert(stat.pid, bytes),
+                Err(ProcError::NotFound(_)) => {}
+                Err(_) => hides_some = true,
             }
             stats.insert(stat.pid, stat);
         }
-        Some(Scan { at: Instant::now(), ticks, stats, disk_bytes })
+        Some(Scan { at: Instant::now(), ticks, stats, disk_bytes, hides_some })
     }
 
     /// What processes outside our own tree and the server's took since an earlier scan.
@@ -70,11 +73,10 @@ impl Scan {
             .map(|(pid, ticks)| (self.stats[pid].comm.clone(), *ticks as f64 / all_ticks))
             .collect();
         busiest.sort_by(|one, other| other.1.total_cmp(&one.1));
-        let disk_bytes_share = self.disk_bytes.as_ref().zip(before.disk_bytes.as_ref()).map(|(after, before_bytes)| {
-            let moved = self.grown(before, after, before_bytes);
-            let foreign: u64 = moved.iter().filter(|(pid, _)| !ours.contains(pid)).map(|(_, bytes)| bytes).sum();
-            foreign as f64 / moved.values().sum::<u64>().max(1) as f64
-        });
+        let moved = self.grown(before, &self.disk_bytes, &before.disk_bytes);
+        let foreign = moved.iter().filter(|(pid, _)| !ours.contains(pid)).map(|(_, bytes)| *bytes);
+        let foreign = foreign.reduce(|sum, bytes| sum + bytes);
+        let disk_bytes_share = foreign.map(|foreign| foreign as f64 / moved.values().sum::<u64>().max(1) as f64);
         Taken { share: busiest.iter().map(|(_, share)| share).sum(), busiest, disk_bytes_share }
     }
 
@@ -102,9 +104,9 @@ fn disk_bytes_of(process: &Process) -> Result<u64, ProcError> {
     process.io().map(|io| io.read_bytes + io.write_bytes)
 }
 
-/// Whether this process may see what others move to and from disks.
+/// Whether we may see what all others move to and from disks.
 pub fn disk_bytes_are_visible() -> bool {
-    Scan::take().is_some_and(|scan| scan.disk_bytes.is_some())
+    Scan::take().is_some_and(|scan| !scan.hides_some)
 }
 
 /// Watches the idle host for a while; `None` where it cannot be seen.
@@ -130,9 +132,9 @@ mod tests {
         procfs::prelude::FromRead::from_read(line.as_bytes()).unwrap()
     }
 
-    fn scan(ticks: u64, stats: Vec<Stat>, bytes: Option<&[(i32, u64)]>) -> Scan {
+    fn scan(ticks: u64, stats: Vec<Stat>, bytes: &[(i32, u64)]) -> Scan {
         let stats = stats.into_iter().map(|stat| (stat.pid, stat)).collect();
-        Scan { at: Instant::now(), ticks, stats, disk_bytes: bytes.map(|bytes| bytes.iter().copied().collect()) }
+        Scan { at: Instant::now(), ticks, stats, disk_bytes: bytes.iter().copied().collect(), hides_some: false }
     }
 
     #[test]
@@ -147,7 +149,7 @@ mod tests {
                 stat(long, 1, 1, 30, 0),
                 stat(short, shell, 2, 40, 0),
             ],
-            Some(&[(me, 0), (shell, 100), (long, 0), (short, 700)]),
+            &[(me, 0), (shell, 100), (long, 0), (short, 700)],
         );
         // `short` did 15 more ticks and ended; its number is taken by a process of the duel's own.
         let after = scan(
@@ -160,7 +162,7 @@ mod tests {
                 stat(keeper, me, 9, 100, 0),
                 stat(short, keeper, 9, 300, 0),
             ],
-            Some(&[(me, 200), (shell, 900), (long, 0), (fresh, 0), (keeper, 0), (short, 100)]),
+            &[(me, 200), (shell, 900), (long, 0), (fresh, 0), (keeper, 0), (short, 100)],
         );
         let taken = after.since(&before, None);
         let expected = [("p900002", 0.06), ("p900001", 0.015), ("p900004", 0.005)];
@@ -168,7 +170,7 @@ mod tests {
         assert!((taken.share - 0.08).abs() < 1e-9, "{taken:?}");
         // The shell's 100 bytes beside 200 + 100 of ours.
         assert_eq!(taken.disk_bytes_share, Some(0.25));
-        let unseen = scan(2000, vec![stat(me, 1, 1, 250, 0)], None);
+        let unseen = scan(2000, vec![stat(me, 1, 1, 250, 0), stat(shell, 1, 1, 10, 60)], &[(me, 200)]);
         assert_eq!(unseen.since(&before, None).disk_bytes_share, None);
     }
 

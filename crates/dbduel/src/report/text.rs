@@ -3,7 +3,7 @@
 use anyhow::Result;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-use crate::analysis::{Cell, Comparison, Duel, Part, Parts, Word, WorkloadConclusions};
+use crate::analysis::{Cell, Comparison, Duel, Part, Parts, Watched, Word, WorkloadConclusions, watched};
 use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
@@ -48,6 +48,7 @@ impl Report for Text {
             }
             lines.extend(types_section(evidence, workload));
         }
+        lines.extend(host(evidence).map(|table| format!("\n{table}")));
         lines.extend(findings(evidence));
         lines.push(String::new());
         lines.extend(footer(evidence));
@@ -182,6 +183,20 @@ fn cell_rows(record: &WorkloadRecord, cell: &Cell) -> Vec<Vec<String>> {
     let title = if named { title } else { format!("{title}, {clients}") };
     let types = tpcc::rows(&cell.kinds).into_iter().map(|row| row.to_vec());
     std::iter::once(vec![title]).chain(types).collect()
+}
+
+/// What the host did meanwhile; nothing where nobody watched it second by second.
+fn host(evidence: &Evidence) -> Option<String> {
+    let share = |value: f64| if value < 0.0005 { "0 %".to_owned() } else { wording::percent(value) };
+    let row = |seen: Watched| {
+        let said = wording::watched(seen.metric)?;
+        let figure = |value: f64| if seen.metric.ends_with("_share") { share(value) } else { wording::number(value) };
+        let second = seen.worst_second.map_or("not known".to_owned(), figure);
+        Some(vec![said.to_owned(), figure(seen.mean), figure(seen.worst_trial), second, seen.trials.to_string()])
+    };
+    let rows: Vec<Vec<String>> = watched(&evidence.trials, &evidence.observed).into_iter().filter_map(row).collect();
+    let heading = ["host during the trials", "mean", "worst trial", "worst second", "n"].map(str::to_owned);
+    (!evidence.observed.is_empty()).then(|| plain_table(heading.into(), rows, 1))
 }
 
 /// A table whose columns from `numbers` on are numbers.
