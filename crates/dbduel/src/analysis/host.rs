@@ -57,8 +57,15 @@ fn of_metric(metric: &'static str, trials: &[TrialRecord], seconds: &BTreeMap<u3
 
 #[cfg(test)]
 mod tests {
+    use super::super::comparison::HOST_FLAGS;
     use super::super::fixture::{Story, tell};
     use super::*;
+    use crate::observe::THRESHOLDS;
+
+    #[test]
+    fn every_flag_that_observers_raise_is_known_as_one_of_the_host() {
+        assert_eq!(THRESHOLDS.iter().map(|(flag, _)| *flag).collect::<Vec<_>>(), HOST_FLAGS);
+    }
 
     #[test]
     fn the_worst_second_is_found_and_what_could_not_be_seen_is_passed_over() {

@@ -126,6 +126,12 @@ mod tests {
     }
 
     #[test]
+    fn every_flag_has_a_threshold() {
+        let has_threshold = |flag: &str| super::super::THRESHOLDS.iter().any(|(known, _)| *known == flag);
+        assert!(FLAGGED.iter().all(|(_, flag)| has_threshold(flag)) && has_threshold("frequency"));
+    }
+
+    #[test]
     fn a_frequency_is_held_against_the_median_of_the_run() {
         let mut seen = Frequencies::default();
         let off: Vec<bool> = [3000.0, 3010.0, 2990.0, 2800.0, 3050.0].map(|mhz| seen.is_off(mhz)).into();

@@ -187,10 +187,10 @@ fn cell_rows(record: &WorkloadRecord, cell: &Cell) -> Vec<Vec<String>> {
 
 /// What the host did meanwhile; nothing where nobody watched it second by second.
 fn host(evidence: &Evidence) -> Option<String> {
-    let share = |value: f64| if value < 0.0005 { "0 %".to_owned() } else { wording::percent(value) };
     let row = |seen: Watched| {
         let said = wording::watched(seen.metric)?;
-        let figure = |value: f64| if seen.metric.ends_with("_share") { share(value) } else { wording::number(value) };
+        let is_share = seen.metric.ends_with("_share");
+        let figure = |value| if is_share { wording::percent(value) } else { wording::number(value) };
         let second = seen.worst_second.map_or("not known".to_owned(), figure);
         Some(vec![said.to_owned(), figure(seen.mean), figure(seen.worst_trial), second, seen.trials.to_string()])
     };
