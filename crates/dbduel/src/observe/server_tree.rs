@@ -104,7 +104,7 @@ fn io_of(pid: i32) -> Option<Io> {
     Io::from_buf_read(&fs::read(format!("/proc/{pid}/io")).ok()?[..]).ok()
 }
 
-/// `voluntary_ctxt_switches:	12` and `nonvoluntary_ctxt_switches:	3`, the last lines of a status.
+/// `voluntary_ctxt_switches: 12` and `nonvoluntary_ctxt_switches: 3`, the last lines of a status.
 fn switches(status: &str) -> Option<Switches> {
     let value = |wanted: &str| {
         let mut lines = status.lines().rev();
