@@ -170,7 +170,7 @@ fn tell_seconds(pids: &[i32], look: &mut Look) -> usize {
         look.per_second("server_read_bytes_per_s", moved.iter().map(|io| io.read_bytes).sum::<u64>() as f64);
         look.per_second("server_write_bytes_per_s", moved.iter().map(|io| io.write_bytes).sum::<u64>() as f64);
     }
-    let states = stats.iter().flat_map(|stat| states_of(stat));
+    let states = stats.iter().flat_map(states_of);
     let (mut threads, mut running, mut blocked) = (0, 0, 0);
     for state in states {
         threads += 1;
