@@ -11,6 +11,7 @@
 mod comparison;
 pub mod doubling;
 mod findings;
+mod host;
 mod kinds;
 mod pass;
 mod records;
@@ -27,6 +28,7 @@ use crate::store::format::{GivenUp, PlanRecord, Point, RuleName, RunRecord, Seri
 use comparison::Scope;
 pub use comparison::{HOST_FLAGS, less_is_better};
 use doubling::Doubled;
+pub use host::{Watched, watched};
 pub use kinds::{Kind, kinds};
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use records::Records;

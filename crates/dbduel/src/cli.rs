@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::experiment::{Overrides, preset_names, quantity};
 
@@ -77,7 +77,7 @@ pub enum Command {
     Fetch(FetchArgs),
     /// Show what lies in the cache, with sizes, or free it
     Cache(CacheArgs),
-    /// Hold the statistics to simulated truth
+    /// Hold the statistics to simulated truth, or the observers to what they may cost
     Selftest(SelftestArgs),
 }
 
@@ -305,12 +305,22 @@ pub enum CacheAction {
 }
 
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("what").required(true)))]
 pub struct SelftestArgs {
     /// Judge made-up servers on made-up hosts, whose difference is known, by the code that judges
     /// runs; see that broken designs are caught
-    #[arg(long, required = true)]
+    #[arg(long, group = "what")]
     pub sim: bool,
-    /// Simulate this many runs for each kind of noise and each difference [default: 4000]; fewer
+    /// Measure what watching costs: a load against a server that does nothing, with the observers'
+    /// thread and without it in turn, by coin; they may not cost more than 0.5 % of throughput
+    #[arg(long, group = "what")]
+    pub observers: bool,
+    /// With --observers: measure so many blocks of 2 s with and 2 s without [default: 40]; more see
+    /// smaller costs
+    #[arg(long, value_name = "N", default_value_t = 40, hide_default_value = true,
+          value_parser = clap::value_parser!(u32).range(8..=10_000))]
+    pub blocks: u32,
+    /// With --sim: simulate this many runs for each kind of noise and each difference [default: 4000]; fewer
     /// are quicker, and what luck may do is allowed for
     #[arg(long, value_name = "N", default_value_t = 4000, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(20..=1_000_000))]

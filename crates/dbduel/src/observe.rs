@@ -1,31 +1,38 @@
-//! What we watch meanwhile: the host and the server, between the two edges of a measured interval.
+//! What we watch meanwhile: the host and the server, at both edges of a measured interval and in each of
+//! its seconds.
 //!
-//! An observer is read at the beginning and at the end; it never acts. Flags depend on the host
-//! alone and never on a result, so a trial that carries one may be repeated without bias. What
-//! cannot be seen here leaves no reading, never a zero.
+//! An observer only looks; it never acts. Flags depend on the host alone and never on a result, so a
+//! trial that carries one may be repeated without bias. What cannot be seen here leaves no reading,
+//! never a zero.
 
+mod hardware;
 mod host;
+mod look;
+mod machine;
+mod others;
 mod server_counters;
 mod server_cpu;
+mod server_tree;
+mod watch;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use load::Gauge;
 
+use self::host::Frequencies;
+use self::look::Source;
+use self::others::Scan;
+use self::watch::Watch;
 use crate::engine::Monitor;
+use crate::store::format::Series;
 
-pub use host::foreign_cpu;
+pub use others::{Taken, foreign_cpu};
 pub use server_counters::{CHECKPOINT_CYCLE, at_begin};
 
-/// Every observer there is, in the order `dbduel list observers` shows them.
-/// The first begins first and ends last: what it does at the edges, the others do not see.
+/// Every observer there is, in the order `dbduel list observers` shows them. The first are read nearest to
+/// the interval: what the last do at its edges, the others do not see.
 pub static OBSERVERS: &[ObserverKind] = &[
-    ObserverKind {
-        name: "server_counters",
-        description: "what the server counts about itself, and its state at both edges",
-        example: "metrics counter.innodb.redo_bytes, state.dirty_share_end",
-        build: || Box::<server_counters::ServerCounters>::default(),
-    },
     ObserverKind {
         name: "server_cpu",
         description: "CPU time of the server's processes, per transaction and by user and system",
@@ -34,24 +41,54 @@ pub static OBSERVERS: &[ObserverKind] = &[
     },
     ObserverKind {
         name: "host",
-        description: "CPU that others took: steal by the hypervisor, and processes that are not the duel's",
-        example: "flags steal, foreign-cpu",
+        description: "the whole machine: CPU by state, pressure, disks, network, swapping, throttling, and what processes that are not the duel's took",
+        example: "flags steal, foreign-cpu, foreign-disk; column host_iowait_share of observed.csv",
         build: || Box::<host::Host>::default(),
+    },
+    ObserverKind {
+        name: "server_processes",
+        description: "the server's processes: context switches (without those of threads that ended meanwhile), page faults, bytes and system calls, memory, threads by state",
+        example: "metric ctx_voluntary_per_tx; column server_threads_running of observed.csv",
+        build: || Box::<server_tree::ServerTree>::default(),
+    },
+    ObserverKind {
+        name: "server_counters",
+        description: "what the server counts about itself, and its state at both edges",
+        example: "metrics counter.innodb.redo_bytes, state.dirty_share_end",
+        build: || Box::<server_counters::ServerCounters>::default(),
     },
 ];
 
-/// What flags a trial, by flag: a share above it, or a count. Blind to every result, and part of the
-/// plan, so that nobody moves one afterwards (method, section 1, "Host noise record, flags, repeats").
-pub const THRESHOLDS: &[(&str, f64)] =
-    &[(STEAL, 0.01), (FOREIGN_CPU, 0.02), ("foreign-disk", 0.05), ("frequency", 0.03)];
+/// Above these a trial is flagged (method, section 1). Shares are of CPU time (steal, foreign CPU), of the
+/// interval (disks busy for others) and of the run's median (frequency); a clock step is in seconds; of
+/// swapped pages, processes killed for memory and throttled periods a single one is too many.
+pub const THRESHOLDS: &[(&str, f64)] = &[
+    ("steal", 0.01),
+    ("foreign-cpu", 0.02),
+    ("foreign-disk", 0.05),
+    ("frequency", 0.03),
+    ("swap", 0.0),
+    ("oom", 0.0),
+    ("throttle", 0.0),
+    ("clock-step", 0.05),
+];
 
-const STEAL: &str = "steal";
-const FOREIGN_CPU: &str = "foreign-cpu";
+fn exceeds(flag: &str, value: f64) -> bool {
+    THRESHOLDS.iter().any(|(known, most)| *known == flag && value > *most)
+}
 
-/// The threshold of a flag.
-fn threshold(flag: &str) -> f64 {
-    let found = THRESHOLDS.iter().find(|(name, _)| *name == flag);
-    found.expect("every flag that is raised has its threshold").1
+/// Mean frequency of the CPUs.
+const MHZ: &str = "host_cpu_mhz";
+
+/// Idle times shorter than this say nothing: the kernel counts CPU time in hundredths of a second.
+const IDLE_MIN: Duration = Duration::from_millis(500);
+
+/// What would be watched and cannot be seen here, by name.
+pub fn not_visible() -> Vec<String> {
+    let sources = machine::SOURCES.iter().filter(|kind| (kind.open)().is_none()).map(|kind| kind.name);
+    let hardware = (!hardware::counters_are_visible()).then_some("hardware counters");
+    let others = (!others::disk_bytes_are_visible()).then_some("disk traffic of some other processes");
+    sources.chain(hardware).chain(others).map(str::to_owned).collect()
 }
 
 /// An observer before it has anything to look at.
@@ -66,6 +103,13 @@ pub struct ObserverKind {
 /// Watches one measured interval.
 pub trait Observer {
     fn begin(&mut self, subject: &Subject);
+
+    /// What there is to look at in each second of the interval, by a thread that does only this. It must be
+    /// cheap; most observers have nothing.
+    fn sources(&self, _: &Subject) -> Vec<Box<dyn Source>> {
+        Vec::new()
+    }
+
     fn end(&mut self, subject: &Subject) -> Readings;
 }
 
@@ -86,34 +130,87 @@ pub fn server_gauge(subject: &Subject) -> Option<Gauge> {
     Some(Gauge::new(move || server_cpu::tree_ns(pid)))
 }
 
-/// What an observer saw.
+/// What observers saw.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Readings {
     /// Named with their unit.
     pub values: BTreeMap<String, f64>,
     pub flags: Vec<String>,
+    /// A row for each second of the interval; left by the thread that looks once a second.
+    pub seconds: Series,
 }
 
-/// All observers, at work for one trial after the other.
+/// All observers, at work for one trial of a run after the other.
 pub struct Observers {
     all: Vec<Box<dyn Observer>>,
+    watch: Option<Watch>,
+    frequencies: Frequencies,
+    /// What the host did in the idle time before the trial.
+    idle: BTreeMap<String, f64>,
 }
 
 impl Observers {
     pub fn new() -> Observers {
-        Observers { all: OBSERVERS.iter().map(|kind| (kind.build)()).collect() }
+        let all = OBSERVERS.iter().map(|kind| (kind.build)()).collect();
+        Observers { all, watch: None, frequencies: Frequencies::default(), idle: BTreeMap::new() }
     }
 
+    /// Spends the plan's idle time before a trial with watching what the host does when we do nothing.
+    pub fn idle(&mut self, gap: Duration) {
+        let before = (gap >= IDLE_MIN).then(Scan::take).flatten();
+        std::thread::sleep(gap);
+        self.idle =
+            before.and_then(|before| Some(idle_values(&Scan::take()?.since(&before, None)))).unwrap_or_default();
+    }
+
+    /// The interval begins when this returns.
     pub fn begin(&mut self, subject: &Subject) {
-        self.all.iter_mut().for_each(|observer| observer.begin(subject));
+        self.all.iter_mut().rev().for_each(|observer| observer.begin(subject));
+        self.watch(self.sources(subject));
     }
 
+    /// What the thread looks at.
+    pub fn sources(&self, subject: &Subject) -> Vec<Box<dyn Source>> {
+        self.all.iter().flat_map(|observer| observer.sources(subject)).collect()
+    }
+
+    /// Starts only the thread, without a look at the edge.
+    pub fn watch(&mut self, sources: Vec<Box<dyn Source>>) {
+        self.watch = Watch::begin(sources);
+    }
+
+    /// The interval ends when this is called.
     pub fn end(&mut self, subject: &Subject) -> Readings {
+        self.watch.iter().for_each(Watch::stop);
         let mut all = Readings::default();
-        for seen in self.all.iter_mut().rev().map(|observer| observer.end(subject)) {
+        for seen in self.all.iter_mut().map(|observer| observer.end(subject)) {
             all.values.extend(seen.values);
             all.flags.extend(seen.flags);
         }
+        let idle = std::mem::take(&mut self.idle);
+        // A server that looks like anybody's makes idle time look busy.
+        all.values.extend(idle.into_iter().filter(|_| !subject.among_others));
+        self.add_seconds(&mut all);
         all
     }
+
+    /// Ends the thread without a look at the edge, and says what it cost.
+    pub fn end_watch(&mut self) -> Option<f64> {
+        self.watch.take().map(|watch| watch.end().cpu_us_per_s)
+    }
+
+    fn add_seconds(&mut self, readings: &mut Readings) {
+        let Some(watched) = self.watch.take().map(Watch::end) else { return };
+        readings.values.extend(watched.levels);
+        readings.values.insert("observer_cpu_us_per_s".to_owned(), watched.cpu_us_per_s);
+        readings.seconds = watched.seconds;
+        if readings.values.get(MHZ).is_some_and(|mhz| self.frequencies.is_off(*mhz)) {
+            readings.flags.push("frequency".to_owned());
+        }
+    }
+}
+
+fn idle_values(taken: &Taken) -> BTreeMap<String, f64> {
+    let bytes = taken.disk_bytes_share.map(|share| ("idle_foreign_disk_bytes_share".to_owned(), share));
+    BTreeMap::from_iter([("idle_foreign_cpu_share".to_owned(), taken.share)].into_iter().chain(bytes))
 }

@@ -72,6 +72,8 @@ pub struct Evidence {
     pub trials: Vec<TrialRecord>,
     /// By number of trial; empty where none were kept.
     pub series: BTreeMap<u32, Series>,
+    /// What observers saw in each second, likewise.
+    pub observed: BTreeMap<u32, Series>,
     /// What was odd about the records themselves.
     pub note: Option<String>,
     pub conclusions: Conclusions,
@@ -86,11 +88,10 @@ impl Evidence {
     /// Reads a stored run and judges it.
     pub fn gather(run: &RunDir) -> Result<Evidence> {
         let (plan, record, trials) = (run.plan()?, run.run_record()?, run.trials()?);
-        let mut series = BTreeMap::new();
+        let (mut series, mut observed) = (BTreeMap::new(), BTreeMap::new());
         for trial in &trials.records {
-            if let Some(seconds) = run.series(trial.trial)? {
-                series.insert(trial.trial, seconds);
-            }
+            series.extend(run.series(trial.trial)?.map(|seconds| (trial.trial, seconds)));
+            observed.extend(run.observed(trial.trial)?.map(|seconds| (trial.trial, seconds)));
         }
         Ok(Evidence {
             folder: run.path().display().to_string(),
@@ -99,6 +100,7 @@ impl Evidence {
             run: record,
             trials: trials.records,
             series,
+            observed,
             note: trials.note,
         })
     }

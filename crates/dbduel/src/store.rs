@@ -27,6 +27,7 @@ const RUN: &str = "run.json";
 const TRIALS: &str = "trials.ndjson";
 const EXPERIMENT: &str = "experiment.toml";
 const SERIES: &str = "series.csv";
+const OBSERVED: &str = "observed.csv";
 const SETTINGS: &str = "settings.json";
 const HISTOGRAM: &str = "latency.hdr";
 
@@ -177,7 +178,24 @@ impl RunDir {
 
     /// The per-second series of a trial, where it left one.
     pub fn series(&self, trial: u32) -> Result<Option<Series>> {
-        let path = self.path.join("trials").join(trial.to_string()).join(SERIES);
+        self.seconds(trial, SERIES)
+    }
+
+    /// Keeps what was observed in each second; nothing where nobody watched.
+    pub fn write_observed(&self, trial: u32, observed: &Series) -> Result<()> {
+        if observed.columns.is_empty() {
+            return Ok(());
+        }
+        replace(&self.trial_folder(trial)?.join(OBSERVED), &csv_of(observed)?)
+    }
+
+    /// What was observed in each second of a trial, where somebody watched.
+    pub fn observed(&self, trial: u32) -> Result<Option<Series>> {
+        self.seconds(trial, OBSERVED)
+    }
+
+    fn seconds(&self, trial: u32, file: &str) -> Result<Option<Series>> {
+        let path = self.path.join("trials").join(trial.to_string()).join(file);
         if !path.is_file() {
             return Ok(None);
         }
@@ -341,9 +359,18 @@ fn csv_of(series: &Series) -> Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
     csv.write_record(&series.columns)?;
     for row in &series.rows {
-        csv.write_record(row.iter().map(f64::to_string))?;
+        csv.write_record(row.iter().map(cell))?;
     }
     Ok(csv.into_inner()?)
+}
+
+/// An empty cell is a second in which nothing could be seen.
+fn cell(value: &f64) -> String {
+    if value.is_nan() { String::new() } else { value.to_string() }
+}
+
+fn value(cell: &str) -> Result<f64, std::num::ParseFloatError> {
+    if cell.is_empty() { Ok(f64::NAN) } else { cell.parse() }
 }
 
 fn read_series(path: &Path) -> Result<Series> {
@@ -351,7 +378,7 @@ fn read_series(path: &Path) -> Result<Series> {
     let columns = csv.headers()?.iter().map(str::to_owned).collect();
     let mut rows = Vec::new();
     for record in csv.records() {
-        rows.push(record?.iter().map(|cell| cell.parse::<f64>()).collect::<Result<Vec<f64>, _>>()?);
+        rows.push(record?.iter().map(value).collect::<Result<Vec<f64>, _>>()?);
     }
     Ok(Series { columns, rows })
 }

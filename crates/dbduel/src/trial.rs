@@ -8,6 +8,7 @@
 mod crash;
 pub mod dataset;
 mod debt;
+mod generator;
 mod ground;
 pub mod hosted_tables;
 mod interval;
@@ -81,6 +82,8 @@ impl ClientSeat {
 pub struct Finished {
     pub record: TrialRecord,
     pub series: Series,
+    /// What observers saw in each second of the interval.
+    pub observed: Series,
     /// HdrHistogram V2; empty for a failed trial.
     pub histogram: Vec<u8>,
     /// What the server had in force; empty when it did not start.
@@ -95,10 +98,6 @@ pub struct Interrupted;
 const LOGIN_LIMIT: Duration = Duration::from_secs(30);
 /// Longest wait for answers that were under way when the interval ended.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
-/// A closed loop that had a statement under way for less of the time was held back by its generator.
-const OCCUPANCY_MIN: f64 = 0.90;
-/// A load thread that used more of its core had no room left.
-const THREAD_CPU_MAX: f64 = 0.85;
 
 /// Runs one trial. Only an interruption gives no record.
 pub fn run_trial(
@@ -286,16 +285,19 @@ fn record(planned: &PlannedTrial, status: Status) -> TrialRecord {
 fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
     let failure = Failure { step: step.to_owned(), message: format!("{error:#}") };
     let record = TrialRecord { failure: Some(failure), ..record(trial.planned, Status::Failed) };
-    Finished { record, series: Series::default(), histogram: Vec::new(), settings: BTreeMap::new() }
+    Finished {
+        record,
+        series: Series::default(),
+        observed: Series::default(),
+        histogram: Vec::new(),
+        settings: BTreeMap::new(),
+    }
 }
 
 fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     let in_process = trial.ground.is_embedded();
     let mut flags = readings.flags.clone();
-    // A pass works between its statements too: only its thread's CPU says whether the generator was the limit.
-    let rests = trial.workload.rests() || trial.workload.is_one_pass();
-    let near_ceiling = |ceiling: f64| tally.qps() > nothing::SHARE_MAX * ceiling;
-    if !in_process && (is_generator_bound(tally, rests) || trial.ceiling.is_some_and(near_ceiling)) {
+    if !in_process && generator::is_the_limit(tally, trial) {
         flags.push("generator-bound".to_owned());
     }
     let mut remarks = pass::remarks(&tally.programs);
@@ -303,17 +305,18 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         remarks.extend(debt::short(&readings, tally.interval_ns as f64 / 1e9));
     }
     flags.extend(remarks.keys().cloned());
-    let metrics = metrics(tally, &readings, in_process, trial.workload.as_ref());
+    let mut metrics = metrics(tally, &readings, in_process, trial.workload.as_ref());
+    if !in_process {
+        metrics.extend(generator::metrics(tally));
+    }
     let record = TrialRecord { flags, remarks, metrics, ..record(trial.planned, Status::Ok) };
-    Finished { record, series: series(tally), histogram: tally.response.encoded(), settings: BTreeMap::new() }
-}
-
-/// The generator's threads are the server's own where the engine is embedded; then this says nothing.
-/// Nor does the time without a transaction where clients rest between them.
-fn is_generator_bound(tally: &Tally, rests: bool) -> bool {
-    let busiest = tally.worker_cpu_ns.iter().copied().max().unwrap_or(0) as f64;
-    let held_back = !rests && tally.occupancy() < OCCUPANCY_MIN;
-    held_back || busiest / tally.interval_ns as f64 > THREAD_CPU_MAX
+    Finished {
+        record,
+        series: series(tally),
+        observed: readings.seconds,
+        histogram: tally.response.encoded(),
+        settings: BTreeMap::new(),
+    }
 }
 
 fn series(tally: &Tally) -> Series {
@@ -357,20 +360,5 @@ mod tests {
         assert_eq!(own.doubled(), ClientSeat { workers: 2, cpus: vec![3, 2], server_cpus: vec![0, 1, 2] });
         let shared = ClientSeat { workers: 1, cpus: Vec::new(), server_cpus: Vec::new() };
         assert_eq!(shared.doubled(), ClientSeat { workers: 2, ..shared });
-    }
-
-    #[test]
-    fn clients_that_rest_are_no_sign_of_a_slow_generator() {
-        let second = 1_000_000_000;
-        let idle = Tally {
-            clients: 10,
-            interval_ns: second,
-            in_flight_ns: second,
-            worker_cpu_ns: vec![1000],
-            ..Tally::default()
-        };
-        assert!(is_generator_bound(&idle, false) && !is_generator_bound(&idle, true));
-        let out_of_cpu = Tally { worker_cpu_ns: vec![second / 10 * 9], ..idle };
-        assert!(is_generator_bound(&out_of_cpu, true));
     }
 }

@@ -277,24 +277,9 @@ fn the_gate_tells_slower_from_faster_and_from_unknown() {
     place.expect(3, &["run", "try.toml", "--gate"]);
 }
 
-/// The system's server of a kind, as an engine of the experiment file; says so when there is none.
-fn installed(place: &Place, kind: &str) -> Option<String> {
-    let engines: Vec<Value> = serde_json::from_str(&place.expect(0, &["list", "engines", "--json"]).0).unwrap();
-    let is_installed = |row: &&Value| {
-        row["engine"].as_str().unwrap().starts_with(kind) && row["source"].as_str().unwrap().starts_with("installed")
-    };
-    if !engines.iter().any(|row| is_installed(&row)) {
-        // Not by `eprintln!`, which the test harness swallows.
-        let skipped = format!("skipped: no {kind} is installed on this machine\n");
-        std::io::stderr().write_all(skipped.as_bytes()).unwrap();
-        return None;
-    }
-    Some(format!("engine = \"{kind}@system\""))
-}
-
 fn a_killed_dbduel_leaves_no_server(kind: &str, word: &str) {
     let place = Place::new();
-    let Some(engine) = installed(&place, kind) else { return };
+    let Some(engine) = place.installed(kind) else { return };
     place.write("try.toml", &experiment(&engine, &engine, "oltp_point_select", "[2]", 1));
     let running = place.start(&["run", "try.toml"]);
     wait_for("the first trial", LIMIT, || place.records().len() == 1);
@@ -323,7 +308,7 @@ fn a_killed_dbduel_leaves_no_postgres_and_goes_on() {
 #[test]
 fn behind_the_last_block_a_server_meets_twice_the_generator_s_threads() {
     let place = Place::new();
-    let Some(postgres) = installed(&place, "postgres") else { return };
+    let Some(postgres) = place.installed("postgres") else { return };
     let text = experiment(r#"engine = "sqlite""#, &postgres, "oltp_point_select", "[1, 4]", 1);
     place.write("try.toml", &text.replace("blocks = 1", "blocks = 1, doubling = true"));
     let (_, said) = place.expect(0, &["run", "try.toml"]);
@@ -342,7 +327,7 @@ fn behind_the_last_block_a_server_meets_twice_the_generator_s_threads() {
 /// The candidate's settings do not work: the message names it and all of these words.
 fn check_bad_settings(kind: &str, cases: &[(&str, &[&str])]) {
     let place = Place::new();
-    let Some(engine) = installed(&place, kind) else { return };
+    let Some(engine) = place.installed(kind) else { return };
     for (settings, words) in cases {
         let candidate = format!("{engine}, settings = {{ {settings} }}");
         place.write("try.toml", &experiment(&engine, &candidate, "oltp_point_select", "[1]", 1));

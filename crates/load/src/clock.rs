@@ -25,6 +25,23 @@ pub fn thread_cpu_ns() -> u64 {
     cpu_clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
 }
 
+/// How long a thread of this process has been ready to run and waited for a CPU; `None` where the kernel does
+/// not count it, or the thread has ended.
+pub fn run_queue_wait_ns(thread: libc::pid_t) -> Option<u64> {
+    waited_ns(&std::fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).ok()?)
+}
+
+/// Layout: ns on a CPU, ns waiting for one, number of time slices.
+fn waited_ns(schedstat: &str) -> Option<u64> {
+    schedstat.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// The calling thread, as the kernel numbers it.
+pub fn thread_number() -> libc::pid_t {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::gettid() }
+}
+
 /// `None` when there is no such clock, because its thread has ended.
 pub fn cpu_clock_ns(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -103,5 +120,20 @@ impl Clock for MonotonicClock {
             Poll::Pending
         })
         .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_for_a_cpu_is_the_second_field() {
+        for (schedstat, expected) in
+            [("310 41512 1\n", Some(41512)), ("0 0 0", Some(0)), ("", None), ("12", None), ("12 x 3", None)]
+        {
+            assert_eq!(waited_ns(schedstat), expected, "{schedstat:?}");
+        }
+        assert_eq!(run_queue_wait_ns(-1), None);
     }
 }

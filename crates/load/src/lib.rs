@@ -25,7 +25,7 @@ pub mod workload;
 pub use backlog::{Backlog, Deferred, Giver};
 pub use board::{Board, Reading};
 pub use checksum::Checksum;
-pub use clock::{Clock, MonotonicClock};
+pub use clock::{Clock, MonotonicClock, thread_cpu_ns};
 pub use histogram::Histogram;
 pub use load::{Failure, Live, Load, LoadOptions, Measured, Target};
 pub use loader::{LOADER_VERSION, Loader, show_table};

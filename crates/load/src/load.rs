@@ -7,8 +7,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::os::unix::thread::JoinHandleExt;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -16,7 +16,9 @@ use driver::{AnyConnection, Closer, Dialect, Endpoint, Login, Reactor};
 
 use crate::backlog::Backlog;
 use crate::board::Board;
-use crate::clock::{Alarm, MonotonicClock, cpu_clock_ns, monotonic_ns, thread_cpu_ns};
+use crate::clock::{
+    Alarm, MonotonicClock, cpu_clock_ns, monotonic_ns, run_queue_wait_ns, thread_cpu_ns, thread_number,
+};
 use crate::pacer::{Arrivals, Pacer, Rate};
 use crate::pass::Gauge;
 use crate::policy::ErrorPolicy;
@@ -124,8 +126,33 @@ pub struct Live<'a> {
 struct Running {
     /// None once it was joined.
     thread: Option<JoinHandle<Ended>>,
-    /// Its CPU time when it ended, since an ended thread can no longer be asked.
-    cpu_ns_at_end: Arc<AtomicU64>,
+    own: Arc<OwnTimes>,
+}
+
+/// What a load thread tells of itself.
+#[derive(Default)]
+struct OwnTimes {
+    /// Its number, as the kernel counts threads.
+    number: AtomicI32,
+    /// Its times when it ended, since an ended thread can no longer be asked.
+    at_end: OnceLock<Times>,
+}
+
+impl OwnTimes {
+    /// Called by the thread itself, behind its last transaction.
+    fn tell_the_end(&self) {
+        let wait_ns = run_queue_wait_ns(self.number.load(Ordering::Relaxed));
+        // It ends once.
+        let _ = self.at_end.set(Times { cpu_ns: thread_cpu_ns(), wait_ns });
+    }
+}
+
+/// What a thread has had of the CPUs so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Times {
+    cpu_ns: u64,
+    /// Ready to run, and waiting for a CPU.
+    wait_ns: Option<u64>,
 }
 
 /// What a worker leaves: its tally, and why it ended before its time.
@@ -187,10 +214,10 @@ impl<'a> Load<'a> {
         let (ready, readiness) = mpsc::channel();
         let mut workers = Vec::new();
         for (number, crew) in crews.into_iter().enumerate() {
-            let cpu_ns_at_end = Arc::new(AtomicU64::new(0));
+            let own = Arc::new(OwnTimes::default());
             let worker = Worker {
                 number,
-                cpu_ns_at_end: Arc::clone(&cpu_ns_at_end),
+                own: Arc::clone(&own),
                 workload: Arc::clone(workload),
                 target: target.clone(),
                 options: options.clone(),
@@ -204,7 +231,7 @@ impl<'a> Load<'a> {
             let ready = ready.clone();
             let spawned = std::thread::Builder::new().name("load".to_owned()).spawn(move || worker.run(&ready));
             let thread = spawned.map_err(|e| Failure::Start(format!("no thread: {e}")))?;
-            workers.push(Running { thread: Some(thread), cpu_ns_at_end });
+            workers.push(Running { thread: Some(thread), own });
         }
         drop(ready);
         let mut load = Load {
@@ -268,7 +295,7 @@ impl<'a> Load<'a> {
         live: &mut dyn FnMut(Live),
         at_end: &mut dyn FnMut(),
     ) -> Measured {
-        let cpu_before = self.worker_cpu_ns();
+        let times_before = self.worker_times();
         if let Some(transactions) = self.options.transactions_max {
             self.timeline.limit(transactions);
         }
@@ -283,7 +310,7 @@ impl<'a> Load<'a> {
             _ => monotonic_ns(),
         });
         let end_ns = self.timeline.window().end_ns;
-        let cpu_after = self.worker_cpu_ns();
+        let times_after = self.worker_times();
         at_end();
         let drained = self.drain(end_ns, watched.is_err());
         let mut tally = std::mem::take(&mut self.tally);
@@ -298,8 +325,11 @@ impl<'a> Load<'a> {
         tally.clients = self.options.clients;
         tally.ended = self.timeline.ended.load(Ordering::Relaxed);
         tally.seconds.truncate((tally.interval_ns as f64 / 1e9).ceil() as usize);
-        tally.worker_cpu_ns =
-            cpu_after.iter().zip(&cpu_before).map(|(after, before)| after.saturating_sub(*before)).collect();
+        let spans = || times_before.iter().zip(&times_after);
+        tally.worker_cpu_ns = spans().map(|(before, after)| after.cpu_ns.saturating_sub(before.cpu_ns)).collect();
+        // One thread that cannot be seen would make the others look like all.
+        let waited = spans().map(|(before, after)| Some(after.wait_ns?.saturating_sub(before.wait_ns?)));
+        tally.worker_wait_ns = waited.collect::<Option<Vec<u64>>>().unwrap_or_default();
         let ends = tally.committed + tally.rolled_back + tally.failed + tally.skipped;
         assert_eq!(tally.due, ends, "every transaction that was due has ended in one of four ways");
         Measured { tally, failure: watched.err().or(drained.err()).or(self.fatal.take().map(Failure::Client)) }
@@ -428,11 +458,15 @@ impl<'a> Load<'a> {
         (0..self.workers.len()).for_each(|index| self.join(index));
     }
 
-    /// CPU time of each load thread so far.
-    fn worker_cpu_ns(&self) -> Vec<u64> {
+    /// What each load thread has had of the CPUs so far.
+    fn worker_times(&self) -> Vec<Times> {
         let asked = |worker: &Running| {
-            let running = worker.thread.as_ref().and_then(|thread| cpu_ns_of(thread.as_pthread_t()));
-            running.unwrap_or_else(|| worker.cpu_ns_at_end.load(Ordering::Acquire))
+            let running = worker.thread.as_ref().and_then(|thread| {
+                let cpu_ns = cpu_ns_of(thread.as_pthread_t())?;
+                Some(Times { cpu_ns, wait_ns: run_queue_wait_ns(worker.own.number.load(Ordering::Acquire)) })
+            });
+            // An ended thread has left its times; one that had just ended when we asked has too.
+            worker.own.at_end.get().copied().or(running).unwrap_or_default()
         };
         self.workers.iter().map(asked).collect()
     }
@@ -491,7 +525,7 @@ fn crews(dialect: Dialect, options: &LoadOptions, background: u32) -> Vec<Vec<u3
 /// One load-generating thread before it starts.
 struct Worker {
     number: usize,
-    cpu_ns_at_end: Arc<AtomicU64>,
+    own: Arc<OwnTimes>,
     workload: Arc<dyn Workload>,
     target: Target,
     options: LoadOptions,
@@ -514,6 +548,7 @@ struct Seated {
 impl Worker {
     fn run(self, ready: &mpsc::Sender<Result<Vec<Closer>, String>>) -> Ended {
         confine_to(&self.options.cpus);
+        self.own.number.store(thread_number(), Ordering::Release);
         let recorder = Rc::new(RefCell::new(self.recorder()));
         let earliest_ns = Rc::new(Cell::new(u64::MAX));
         let Seated { tasks, closers, reactor } = match self.seat_all(&recorder, &earliest_ns) {
@@ -530,7 +565,7 @@ impl Worker {
         }
         let worked = self.work(tasks, reactor, earliest_ns);
         let at_ns = monotonic_ns();
-        self.cpu_ns_at_end.store(thread_cpu_ns(), Ordering::Release);
+        self.own.tell_the_end();
         Ended { tally: recorder.take().finish(), fatal: worked.err(), at_ns }
     }
 

@@ -122,6 +122,8 @@ pub struct Tally {
     pub drain_ns: u64,
     /// CPU time of each load-generating thread during the interval.
     pub worker_cpu_ns: Vec<u64>,
+    /// How long each of them was ready to run and waited for a CPU; empty where the kernel does not count it.
+    pub worker_wait_ns: Vec<u64>,
     pub clients: u32,
     /// By kind, where the workload has kinds.
     pub kinds: Vec<KindTally>,

@@ -1,5 +1,7 @@
 //! This machine: what it is, where the load generator sits on it, and who may measure now.
 
+mod facts;
+
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -11,6 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use procfs::Current;
 
+use crate::observe;
 use crate::store::format::{ClientRecord, HostRecord};
 use crate::trial::{ClientSeat, Interrupted};
 
@@ -29,8 +32,8 @@ pub fn describe(work: &Path) -> HostRecord {
             .map_or_else(|_| unseen(), |text| text.trim().to_owned()),
         storage: storage_under(work).unwrap_or_else(unseen),
         virtualisation: virtualisation(),
-        facts: Default::default(),
-        not_visible: Vec::new(),
+        facts: facts::facts(work),
+        not_visible: observe::not_visible(),
     }
 }
 

@@ -318,7 +318,7 @@ fn run_planned(
     }
     let title = progress.trial(planned);
     progress.status(&title);
-    std::thread::sleep(Duration::from_millis(planned.gap_ms));
+    observers.idle(Duration::from_millis(planned.gap_ms));
     let folder = sitting.run_dir.trial_folder(planned.trial)?;
     let trial = stage.trial(planned, &folder, warmup);
     let parts = trial.workload.parts();
@@ -329,6 +329,7 @@ fn run_planned(
     let finished = run_trial(&trial, observers, &mut live)?;
     sitting.run_dir.write_settings(planned.trial, &finished.settings)?;
     sitting.run_dir.write_series(planned.trial, &finished.series)?;
+    sitting.run_dir.write_observed(planned.trial, &finished.observed)?;
     sitting.run_dir.write_histogram(planned.trial, &finished.histogram)?;
     Ok(finished.record)
 }

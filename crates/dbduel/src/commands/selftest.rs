@@ -1,6 +1,9 @@
-//! `dbduel selftest --sim`: the statistics against simulated truth, told as tables or as JSON.
+//! `dbduel selftest`: what dbduel asks of itself. `--sim` is here: the statistics against simulated truth, told
+//! as tables or as JSON. `--observers` is in a file of its own.
 //!
 //! The simulation itself and its targets are in the `stats` crate; here they are only run and told.
+
+mod observers;
 
 use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
@@ -25,6 +28,9 @@ struct Outcome {
 
 /// Simulates, tells, and fails with the status of a violation when a target was missed.
 pub fn selftest(args: &SelftestArgs) -> Result<u8, Failure> {
+    if args.observers {
+        return observers::selftest(args);
+    }
     let outcome = simulated(args);
     if args.json {
         let json = serde_json::to_string_pretty(&json(args, &outcome)).context("cannot write the figures as JSON")?;
@@ -183,7 +189,7 @@ mod tests {
     use super::*;
 
     /// As small as the command allows.
-    const SMALL: SelftestArgs = SelftestArgs { sim: true, runs: 20, seed: 1, json: false };
+    const SMALL: SelftestArgs = SelftestArgs { sim: true, observers: false, blocks: 8, runs: 20, seed: 1, json: false };
 
     #[test]
     fn every_line_of_the_simulation_is_told_and_every_miss_is_loud() {

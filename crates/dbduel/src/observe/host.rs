@@ -1,116 +1,159 @@
-//! What the host did beside the duel.
+//! What the host did beside the duel, and when that is too much.
+//!
+//! Flags look at the host alone and never at a result: a trial that carries one may be repeated
+//! without bias.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
-use procfs::CurrentSI;
+use nix::time::{ClockId, clock_gettime};
 
-use super::server_cpu::{descendants, stats};
-use super::{FOREIGN_CPU, Observer, Readings, STEAL, Subject, threshold};
+use super::look::{Look, Source};
+use super::others::Scan;
+use super::{Observer, Readings, Subject, exceeds, machine};
 
-/// PF_KTHREAD: the kernel's own threads work for whoever writes, mostly for the server.
-const KERNEL_THREAD: u32 = 0x0020_0000;
+/// Which metric raises which flag.
+const FLAGGED: &[(&str, &str)] = &[
+    ("host_steal_share", "steal"),
+    ("host_foreign_cpu_share", "foreign-cpu"),
+    ("host_foreign_disk_share", "foreign-disk"),
+    ("host_swapped_pages", "swap"),
+    ("host_oom_kills", "oom"),
+    ("host_throttled_periods", "throttle"),
+    ("host_thermal_throttles", "throttle"),
+    ("host_clock_step_s", "clock-step"),
+];
 
 #[derive(Default)]
 pub struct Host {
-    before: Option<Sample>,
+    /// Opened at the first trial.
+    sources: Option<Vec<Box<dyn Source>>>,
+    before: Option<Edge>,
 }
 
-/// One look at the whole machine.
-struct Sample {
-    at: Instant,
-    /// Ticks of all CPUs in all states.
-    total: u64,
-    steal: Option<u64>,
-    iowait: Option<u64>,
-    /// Ticks of each process, with its name.
-    processes: BTreeMap<i32, (String, u64)>,
+struct Edge {
+    look: Look,
+    scan: Option<Scan>,
+    /// Wall clock over monotonic clock: it changes only when somebody sets the time.
+    clock_offset_s: Option<f64>,
 }
 
 impl Observer for Host {
     fn begin(&mut self, _: &Subject) {
-        self.before = Sample::take();
+        let sources = self.sources.get_or_insert_with(machine::open_all);
+        // The scan takes longest; what is exact is read nearest to the interval, here and at its end.
+        let scan = Scan::take();
+        self.before = Some(Edge { clock_offset_s: clock_offset_s(), look: Look::at(sources), scan });
+    }
+
+    fn sources(&self, _: &Subject) -> Vec<Box<dyn Source>> {
+        machine::open_all()
     }
 
     fn end(&mut self, subject: &Subject) -> Readings {
-        let mut readings = Readings::default();
-        let (Some(before), Some(after)) = (self.before.take(), Sample::take()) else { return readings };
-        let total = after.total.saturating_sub(before.total).max(1) as f64;
-        let mut note = |name: &str, share: f64, flag: Option<&str>| {
-            readings.values.insert(name.to_owned(), share);
-            if let Some(flag) = flag.filter(|flag| share > threshold(flag)) {
-                readings.flags.push(flag.to_owned());
+        let (Some(before), Some(sources)) = (self.before.take(), &mut self.sources) else { return Readings::default() };
+        let after = Edge { look: Look::at(sources), clock_offset_s: clock_offset_s(), scan: Scan::take() };
+        let mut values = after.look.since(&before.look);
+        if let (Some(after), Some(before)) = (after.clock_offset_s, before.clock_offset_s) {
+            values.insert("host_clock_step_s".to_owned(), (after - before).abs());
+        }
+        if let (false, Some(after), Some(before)) = (subject.among_others, &after.scan, &before.scan) {
+            let taken = after.since(before, subject.server_pid);
+            values.insert("host_foreign_cpu_share".to_owned(), taken.share);
+            if let (Some(share), Some(busy)) = (taken.disk_bytes_share, busiest_disk(&values)) {
+                values.insert("host_foreign_disk_share".to_owned(), share * busy);
             }
-        };
-        let share = |after: Option<u64>, before: Option<u64>| Some(after?.saturating_sub(before?) as f64 / total);
-        if let Some(steal) = share(after.steal, before.steal) {
-            note("host_steal_share", steal, Some(STEAL));
         }
-        if let Some(iowait) = share(after.iowait, before.iowait) {
-            note("host_iowait_share", iowait, None);
-        }
-        if subject.among_others {
-            return readings;
-        }
-        let foreign: u64 = foreign_ticks(&before, &after, subject.server_pid).iter().map(|(_, ticks)| ticks).sum();
-        note("host_foreign_cpu_share", foreign as f64 / total, Some(FOREIGN_CPU));
-        readings
+        Readings { flags: flags(&values), values, ..Readings::default() }
     }
 }
 
-impl Sample {
-    fn take() -> Option<Sample> {
-        let cpu = procfs::KernelStats::current().ok()?.total;
-        let known = [cpu.iowait, cpu.irq, cpu.softirq, cpu.steal].into_iter().flatten().sum::<u64>();
-        let processes = stats().into_values().filter(|stat| stat.flags & KERNEL_THREAD == 0);
-        Some(Sample {
-            at: Instant::now(),
-            total: cpu.user + cpu.nice + cpu.system + cpu.idle + known,
-            steal: cpu.steal,
-            iowait: cpu.iowait,
-            processes: processes.map(|stat| (stat.pid, (stat.comm, stat.utime + stat.stime))).collect(),
-        })
+/// Share of the time in which the busiest disk was busy.
+fn busiest_disk(values: &BTreeMap<String, f64>) -> Option<f64> {
+    let busy = values.iter().filter(|(name, _)| name.starts_with("host_disk.") && name.ends_with(".busy_share"));
+    busy.map(|(_, share)| *share).max_by(f64::total_cmp)
+}
+
+fn flags(values: &BTreeMap<String, f64>) -> Vec<String> {
+    let is_raised = |(metric, flag): &&(&str, &str)| values.get(*metric).is_some_and(|value| exceeds(flag, *value));
+    let mut flags: Vec<String> = FLAGGED.iter().filter(is_raised).map(|(_, flag)| (*flag).to_owned()).collect();
+    flags.dedup();
+    flags
+}
+
+fn clock_offset_s() -> Option<f64> {
+    let seconds = |clock| clock_gettime(clock).ok().map(|time| time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9);
+    Some(seconds(ClockId::CLOCK_REALTIME)? - seconds(ClockId::CLOCK_MONOTONIC)?)
+}
+
+/// The CPU frequencies of a run so far: a trial is held against the median of all.
+#[derive(Default)]
+pub struct Frequencies(Vec<f64>);
+
+impl Frequencies {
+    /// Takes a trial's mean and says whether it lies off.
+    pub fn is_off(&mut self, mhz: f64) -> bool {
+        self.0.push(mhz);
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let median = (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) / 2.0;
+        exceeds("frequency", (mhz / median - 1.0).abs())
     }
 }
 
-/// Ticks that processes other than the duel's own took between two samples, the busiest first.
-fn foreign_ticks(before: &Sample, after: &Sample, server_pid: Option<u32>) -> Vec<(String, u64)> {
-    let all = stats();
-    // The server hangs below its keeper, and that below this process; asking for it too costs nothing.
-    let mut ours = descendants(std::process::id() as i32, &all);
-    ours.extend(server_pid.into_iter().flat_map(|pid| descendants(pid as i32, &all)));
-    let mut foreign: Vec<(String, u64)> = after
-        .processes
-        .iter()
-        .filter(|(pid, _)| !ours.contains(pid))
-        .map(|(pid, (name, ticks))| {
-            (name.clone(), ticks - before.processes.get(pid).map_or(0, |(_, ticks)| *ticks).min(*ticks))
-        })
-        .filter(|(_, ticks)| *ticks > 0)
-        .collect();
-    foreign.sort_by_key(|(_, ticks)| std::cmp::Reverse(*ticks));
-    foreign
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// What other processes take of the machine's CPU.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ForeignCpu {
-    /// Of the whole machine.
-    pub share: f64,
-    /// Name and share of the busiest.
-    pub busiest: Vec<(String, f64)>,
-}
-
-/// Watches the idle host for a while; `None` where it cannot be seen.
-pub fn foreign_cpu(watch: Duration, interrupted: &dyn Fn() -> bool) -> Option<ForeignCpu> {
-    let before = Sample::take()?;
-    while before.at.elapsed() < watch && !interrupted() {
-        std::thread::sleep(Duration::from_millis(100));
+    fn check(metric: &str, value: f64, expected: &[&str]) {
+        assert_eq!(flags(&BTreeMap::from([(metric.to_owned(), value)])), expected, "{metric} {value}");
     }
-    let after = Sample::take()?;
-    let total = after.total.saturating_sub(before.total).max(1) as f64;
-    let foreign = foreign_ticks(&before, &after, None);
-    let share = foreign.iter().map(|(_, ticks)| *ticks as f64).sum::<f64>() / total;
-    let busiest = foreign.into_iter().take(5).map(|(name, ticks)| (name, ticks as f64 / total)).collect();
-    Some(ForeignCpu { share, busiest })
+
+    #[test]
+    fn flags_are_raised_above_their_thresholds_only() {
+        check("host_steal_share", 0.01, &[]);
+        check("host_steal_share", 0.011, &["steal"]);
+        check("host_foreign_cpu_share", 0.021, &["foreign-cpu"]);
+        check("host_foreign_disk_share", 0.049, &[]);
+        check("host_foreign_disk_share", 0.051, &["foreign-disk"]);
+        check("host_swapped_pages", 0.0, &[]);
+        check("host_swapped_pages", 1.0, &["swap"]);
+        check("host_oom_kills", 1.0, &["oom"]);
+        check("host_throttled_periods", 1.0, &["throttle"]);
+        check("host_thermal_throttles", 2.0, &["throttle"]);
+        check("host_clock_step_s", 0.04, &[]);
+        check("host_clock_step_s", 0.06, &["clock-step"]);
+        check("host_iowait_share", 0.9, &[]);
+    }
+
+    #[test]
+    fn every_flag_has_a_threshold() {
+        let has_threshold = |flag: &str| super::super::THRESHOLDS.iter().any(|(known, _)| *known == flag);
+        assert!(FLAGGED.iter().all(|(_, flag)| has_threshold(flag)) && has_threshold("frequency"));
+    }
+
+    #[test]
+    fn a_frequency_is_held_against_the_median_of_the_run() {
+        let mut seen = Frequencies::default();
+        let off: Vec<bool> = [3000.0, 3010.0, 2990.0, 2800.0, 3050.0].map(|mhz| seen.is_off(mhz)).into();
+        assert_eq!(off, [false, false, false, true, false]);
+    }
+
+    #[test]
+    fn two_edges_on_this_machine_leave_shares_between_none_and_all() {
+        let subject = Subject { server_pid: None, among_others: false, monitor: None };
+        let mut host = Host::default();
+        host.begin(&subject);
+        // Ticks of the CPUs pass at a hundred a second.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let seen = host.end(&subject).values;
+        let shares: Vec<_> = seen.iter().filter(|(name, _)| name.ends_with("_share")).collect();
+        // Disks and pressure count in steps of their own, which may stand out a little in so short a time.
+        assert!(shares.iter().all(|(_, share)| (0.0..=1.5).contains(*share)), "{seen:?}");
+        assert!(seen.contains_key("host_user_share") && seen.contains_key("host_foreign_cpu_share"), "{seen:?}");
+        assert!(seen["host_clock_step_s"] < 0.05, "{seen:?}");
+        let mut hosted = Host::default();
+        let among_others = Subject { among_others: true, ..subject };
+        hosted.begin(&among_others);
+        assert!(!hosted.end(&among_others).values.contains_key("host_foreign_cpu_share"));
+    }
 }

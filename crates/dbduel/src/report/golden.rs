@@ -21,6 +21,7 @@ fn evidence_of(stored: StoredRun) -> Evidence {
         run,
         trials,
         series,
+        observed: BTreeMap::new(),
         note: None,
         conclusions,
     }

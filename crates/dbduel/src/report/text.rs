@@ -3,7 +3,7 @@
 use anyhow::Result;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-use crate::analysis::{Cell, Comparison, Duel, Part, Parts, Word, WorkloadConclusions};
+use crate::analysis::{Cell, Comparison, Duel, Part, Parts, Watched, Word, WorkloadConclusions, watched};
 use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
@@ -49,6 +49,7 @@ impl Report for Text {
             lines.extend(types_section(evidence, workload));
         }
         lines.extend(twins::section(evidence));
+        lines.extend(host(evidence).map(|table| format!("\n{table}")));
         lines.extend(findings(evidence));
         lines.push(String::new());
         lines.extend(footer(evidence));
@@ -185,6 +186,20 @@ fn cell_rows(record: &WorkloadRecord, cell: &Cell) -> Vec<Vec<String>> {
     std::iter::once(vec![title]).chain(types).collect()
 }
 
+/// What the host did meanwhile; nothing where nobody watched it second by second.
+fn host(evidence: &Evidence) -> Option<String> {
+    let row = |seen: Watched| {
+        let said = wording::watched(seen.metric)?;
+        let is_share = seen.metric.ends_with("_share");
+        let figure = |value| if is_share { wording::percent(value) } else { wording::number(value) };
+        let second = seen.worst_second.map_or("not known".to_owned(), figure);
+        Some(vec![said.to_owned(), figure(seen.mean), figure(seen.worst_trial), second, seen.trials.to_string()])
+    };
+    let rows: Vec<Vec<String>> = watched(&evidence.trials, &evidence.observed).into_iter().filter_map(row).collect();
+    let heading = ["host during the trials", "mean", "worst trial", "worst second", "n"].map(str::to_owned);
+    (!evidence.observed.is_empty()).then(|| plain_table(heading.into(), rows, 1))
+}
+
 /// A table whose columns from `numbers` on are numbers.
 fn plain_table(heading: Vec<String>, rows: Vec<Vec<String>>, numbers: usize) -> String {
     let mut table = Table::new();
@@ -278,6 +293,9 @@ fn footer(evidence: &Evidence) -> Vec<String> {
             host.virtualisation
         ),
     ];
+    if !host.not_visible.is_empty() {
+        lines.push(format!("not visible here: {}", host.not_visible.join(", ")));
+    }
     lines.extend(wording::against_nothing(&evidence.run.client.null_runs).map(|text| format!("generator: {text}")));
     for contender in &evidence.plan.contenders {
         let facts = evidence.run.contenders.get(&contender.name);

@@ -384,6 +384,22 @@ pub fn unit(metric: &str) -> &'static str {
     named.iter().find(|(part, _)| metric.contains(part)).map_or("", |(_, unit)| unit)
 }
 
+/// What observers saw, for a reader; none of what reports do not tell.
+pub fn watched(metric: &str) -> Option<&'static str> {
+    let title = match metric {
+        "host_foreign_cpu_share" => "CPU taken by other processes",
+        "host_foreign_disk_share" => "disks busy for other processes",
+        "host_steal_share" => "CPU taken by the hypervisor (steal)",
+        "host_iowait_share" => "CPU idle while waiting for disks",
+        "host_pressure_cpu_some_share" => "time in which something waited for a CPU",
+        "host_pressure_io_some_share" => "time in which something waited for a disk",
+        "host_pressure_memory_some_share" => "time in which something waited for memory",
+        "server_threads_blocked" => "threads of the server that waited for a disk",
+        _ => return None,
+    };
+    Some(title)
+}
+
 /// A metric for a reader: `p95 response time (ms)`.
 ///
 /// Every load is a closed loop so far: a client waits for its answer before it sends again, and so a

@@ -423,7 +423,8 @@ pub struct GivenUp {
     pub reason: String,
 }
 
-/// `trials/<number>/series.csv`: one row per second of the measured interval.
+/// `trials/<number>/series.csv` and `observed.csv`: one row per second of the measured interval. A value
+/// that could not be seen in a second is NaN, and an empty cell in the file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
     /// Named as the metrics are, `second` first.

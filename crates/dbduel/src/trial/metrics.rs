@@ -16,6 +16,18 @@ const BEYOND_QUANTILE_MIN: f64 = 30.0;
 const STALL_SECONDS_MIN: usize = 10;
 const QUANTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 
+/// What the server's processes did, told for each committed transaction (method, section 5).
+const PER_TRANSACTION: &[(&str, &str)] = &[
+    ("ctx_voluntary_per_tx", "server_ctx_voluntary"),
+    ("ctx_involuntary_per_tx", "server_ctx_involuntary"),
+    ("page_faults_minor_per_tx", "server_faults_minor"),
+    ("page_faults_major_per_tx", "server_faults_major"),
+    ("read_bytes_per_tx", "server_read_bytes"),
+    ("write_bytes_per_tx", "server_write_bytes"),
+    ("read_calls_per_tx", "server_read_calls"),
+    ("write_calls_per_tx", "server_write_calls"),
+];
+
 /// Named as in the JSON report.
 pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &dyn Workload) -> BTreeMap<String, f64> {
     if workload.is_one_pass() {
@@ -41,6 +53,11 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
         put(name, count as f64);
     }
     put("occupancy", tally.occupancy());
+    for (per_transaction, count) in PER_TRANSACTION {
+        if let Some(count) = readings.values.get(*count).filter(|_| tally.committed > 0) {
+            put(per_transaction, count / tally.committed as f64);
+        }
+    }
     put("drain_s", tally.drain_ns as f64 / 1e9);
     if let Some(drift) = stats::half_log_ratio(&committed_per_second(tally)) {
         put("half_log_ratio", drift);

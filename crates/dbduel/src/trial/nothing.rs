@@ -50,18 +50,10 @@ pub fn measure(
     folder: &Path,
     interrupted: &AtomicBool,
 ) -> Result<NullRecord> {
-    let server = NullServer::start(dialect, &folder.join("null.sock")).context("cannot start the null server")?;
-    let login = Login { user: "dbduel".to_owned(), ..Login::default() };
-    let target = Target { dialect, endpoint: server.endpoint(), login };
-    let options = LoadOptions {
-        clients,
-        workers: seat.workers,
-        cpus: seat.cpus.clone(),
-        interval_max: INTERVAL,
-        ..LoadOptions::default()
-    };
+    let server = start(dialect, folder)?;
     let sent = if one_pass { statements_of_a_pass()? } else { point_selects()? };
-    let mut load = Load::prepare(&sent, &target, options, interrupted)?;
+    let options = options(clients, seat, INTERVAL);
+    let mut load = Load::prepare(&sent, &target(dialect, &server), options, interrupted)?;
     let interval = if one_pass {
         None
     } else {
@@ -70,6 +62,37 @@ pub fn measure(
     };
     let tally = load.measure(interval, &mut |_| (), &mut || ()).whole()?;
     Ok(record(&tally, dialect, clients))
+}
+
+/// Point selects by `BUSY_CLIENTS` for so long, told second by second; whoever changes something meanwhile
+/// learns from `live` how far it is.
+pub fn seconds(
+    interval: Duration,
+    seat: &ClientSeat,
+    folder: &Path,
+    interrupted: &AtomicBool,
+    live: &mut dyn FnMut(Duration),
+) -> Result<Vec<u64>> {
+    let server = start(Dialect::MySql, folder)?;
+    let options = options(BUSY_CLIENTS, seat, interval);
+    let mut load = Load::prepare(&point_selects()?, &target(Dialect::MySql, &server), options, interrupted)?;
+    load.warm_up(WARM_UP, &mut |_| ())?;
+    live(Duration::ZERO);
+    let tally = load.measure(Some(interval), &mut |now| live(now.elapsed), &mut || ()).whole()?;
+    Ok(tally.seconds.iter().map(|second| second.committed).collect())
+}
+
+fn start(dialect: Dialect, folder: &Path) -> Result<NullServer> {
+    NullServer::start(dialect, &folder.join("null.sock")).context("cannot start the null server")
+}
+
+fn target(dialect: Dialect, server: &NullServer) -> Target {
+    let login = Login { user: "dbduel".to_owned(), ..Login::default() };
+    Target { dialect, endpoint: server.endpoint(), login }
+}
+
+fn options(clients: u32, seat: &ClientSeat, interval_max: Duration) -> LoadOptions {
+    LoadOptions { clients, workers: seat.workers, cpus: seat.cpus.clone(), interval_max, ..LoadOptions::default() }
 }
 
 fn record(tally: &Tally, dialect: Dialect, clients: u32) -> NullRecord {

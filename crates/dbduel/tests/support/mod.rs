@@ -4,7 +4,7 @@
 //! Nothing in here decides whether dbduel is right; that is what the tests do.
 
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -69,6 +69,22 @@ impl Place {
     pub fn start(&self, arguments: &[&str]) -> Running {
         let mut command = self.command(arguments);
         Running { child: command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap() }
+    }
+
+    /// The system's server of a kind, as an engine of the experiment file; says so when there is none.
+    pub fn installed(&self, kind: &str) -> Option<String> {
+        let engines: Vec<Value> = serde_json::from_str(&self.expect(0, &["list", "engines", "--json"]).0).unwrap();
+        let is_installed = |row: &&Value| {
+            row["engine"].as_str().unwrap().starts_with(kind)
+                && row["source"].as_str().unwrap().starts_with("installed")
+        };
+        if !engines.iter().any(|row| is_installed(&row)) {
+            // Not by `eprintln!`, which the test harness swallows.
+            let skipped = format!("skipped: no {kind} is installed on this machine\n");
+            std::io::stderr().write_all(skipped.as_bytes()).unwrap();
+            return None;
+        }
+        Some(format!("engine = \"{kind}@system\""))
     }
 
     pub fn write(&self, name: &str, experiment: &str) {

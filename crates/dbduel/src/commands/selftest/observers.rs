@@ -1,0 +1,254 @@
+//! `dbduel selftest --observers`: what the thread costs that looks at host and server once a second.
+//!
+//! One load runs against a server that does nothing, which leaves no core idle. Its time is cut into
+//! slots; of each pair of neighbours a fair coin decides which one is watched. So the pairs are blocks,
+//! and the exact rule judges them as it judges those of a run. The looks at the edges of an interval
+//! are outside of it and cost nothing there.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use load::Failure as LoadFailure;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::json;
+use stats::{Interval, Judge, Rule, RuleKind};
+
+use crate::cli::{SelftestArgs, exit};
+use crate::commands::{Failure, host, note, run, say};
+use crate::observe::{Observers, Subject};
+use crate::trial::nothing;
+
+const SLOT_SECS: u32 = 2;
+/// Share of throughput that watching may cost (method, section 5).
+const COST_MAX: f64 = 0.005;
+const ALPHA: f64 = 0.05;
+
+/// What was measured.
+struct Outcome {
+    blocks: usize,
+    /// Throughput watched over unwatched.
+    ratio: f64,
+    low: f64,
+    high: f64,
+    /// Of the thread itself, by its own clock.
+    cpu_us_per_s: f64,
+    cpus: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// The whole interval is dearer than allowed.
+    Missed,
+    /// The whole interval is cheap enough.
+    Met,
+    Open,
+}
+
+impl Outcome {
+    fn answer(&self) -> Answer {
+        match () {
+            () if 1.0 - self.high > COST_MAX => Answer::Missed,
+            () if 1.0 - self.low <= COST_MAX => Answer::Met,
+            () => Answer::Open,
+        }
+    }
+}
+
+pub fn selftest(args: &SelftestArgs) -> Result<u8, Failure> {
+    let outcome = match measure(args) {
+        Err(error) if error.downcast_ref() == Some(&LoadFailure::Interrupted) => return Ok(exit::INTERRUPTED),
+        measured => measured?,
+    };
+    if args.json {
+        let json = serde_json::to_string_pretty(&json(args, &outcome)).context("cannot write the figures as JSON")?;
+        say(&(json + "\n"))?;
+    } else {
+        say(&text(args, &outcome))?;
+    }
+    Ok(if outcome.answer() == Answer::Missed { exit::VIOLATION } else { exit::DONE })
+}
+
+fn measure(args: &SelftestArgs) -> anyhow::Result<Outcome> {
+    let interrupted = run::interruption().context("cannot catch signals")?;
+    let _lock = host::lock("selftest", &interrupted, &note)?;
+    let interval = Duration::from_secs(u64::from(2 * SLOT_SECS * args.blocks));
+    note(&format!("selftest: a load against a server that does nothing, for {} s", interval.as_secs()));
+    let folder = PrivateFolder::make()?;
+    let mut slots = Slots::new(coins(args.seed, args.blocks));
+    let seconds = nothing::seconds(interval, &host::seat(), &folder.0, &interrupted, &mut |now| slots.reach(now))?;
+    slots.end();
+    let log_ratios = log_ratios(&seconds, &slots.watched_first);
+    let blocks_max = log_ratios.len();
+    let rule = Rule { kind: RuleKind::Exact, blocks_max, alpha: ALPHA, margin: (1.0 + COST_MAX).ln(), seed: args.seed };
+    let verdict = Judge::new(rule).judge(&log_ratios, true).context("there is no block to judge")?;
+    let Interval { low, high } = verdict.interval.context("a single block has no interval")?;
+    Ok(Outcome {
+        blocks: verdict.blocks,
+        ratio: verdict.estimate.exp(),
+        low: low.exp(),
+        high: high.exp(),
+        cpu_us_per_s: stats::mean(&slots.cpu_us_per_s).context("the thread was never started")?,
+        cpus: std::thread::available_parallelism().map_or(1, usize::from),
+    })
+}
+
+/// Whether the first slot of each block is the watched one.
+fn coins(seed: u64, blocks: u32) -> Vec<bool> {
+    let mut numbers = ChaCha8Rng::seed_from_u64(seed);
+    (0..blocks).map(|_| numbers.random()).collect()
+}
+
+/// Starts and ends the thread at the borders of slots.
+struct Slots {
+    watched_first: Vec<bool>,
+    observers: Observers,
+    /// Stands for a server: it has threads, and does what is watched.
+    subject: Subject,
+    /// The slot that is under way.
+    slot: Option<usize>,
+    cpu_us_per_s: Vec<f64>,
+}
+
+impl Slots {
+    fn new(watched_first: Vec<bool>) -> Slots {
+        let subject = Subject { server_pid: Some(std::process::id()), among_others: false, monitor: None };
+        Slots { watched_first, observers: Observers::new(), subject, slot: None, cpu_us_per_s: Vec::new() }
+    }
+
+    fn reach(&mut self, now: Duration) {
+        let slot = (now.as_secs() / u64::from(SLOT_SECS)) as usize;
+        if self.slot.replace(slot) == Some(slot) {
+            return;
+        }
+        self.end();
+        // Opening the sources belongs to the edge of an interval; done in every slot, it is in no difference.
+        // The last look of a slot falls on its border; the first one, which a trial has at its edge, stands for it.
+        let sources = self.observers.sources(&self.subject);
+        let is_watched = |first: &bool| *first == slot.is_multiple_of(2);
+        if self.watched_first.get(slot / 2).is_some_and(is_watched) {
+            self.observers.watch(sources);
+        }
+    }
+
+    fn end(&mut self) {
+        self.cpu_us_per_s.extend(self.observers.end_watch());
+    }
+}
+
+/// Watched over unwatched, of each whole block.
+fn log_ratios(seconds: &[u64], watched_first: &[bool]) -> Vec<f64> {
+    let slot = SLOT_SECS as usize;
+    let blocks = seconds.chunks_exact(2 * slot).zip(watched_first);
+    let log_ratio = |(seconds, watched_first): (&[u64], &bool)| {
+        let sum = |seconds: &[u64]| seconds.iter().sum::<u64>().max(1) as f64;
+        let (first, second) = (sum(&seconds[..slot]), sum(&seconds[slot..]));
+        let log_ratio = (first / second).ln();
+        if *watched_first { log_ratio } else { -log_ratio }
+    };
+    blocks.map(log_ratio).collect()
+}
+
+/// Where the server's socket lies; goes when it is dropped.
+struct PrivateFolder(std::path::PathBuf);
+
+impl PrivateFolder {
+    fn make() -> anyhow::Result<PrivateFolder> {
+        use std::os::unix::fs::DirBuilderExt;
+        let path = std::env::temp_dir().join(format!("dbduel-selftest-{}", std::process::id()));
+        let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
+        made.with_context(|| format!("cannot make the folder `{}`", path.display()))?;
+        Ok(PrivateFolder(path))
+    }
+}
+
+impl Drop for PrivateFolder {
+    fn drop(&mut self) {
+        // It holds nothing but a socket.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(args: &SelftestArgs, outcome: &Outcome) -> String {
+    let percent = |share: f64| format!("{:.2} %", share * 100.0);
+    let cost = format!("{} to {}", percent(1.0 - outcome.high), percent(1.0 - outcome.low));
+    let most = percent(COST_MAX);
+    let answer = match outcome.answer() {
+        Answer::Missed => format!("MISSED: watching costs {cost} of throughput, and may cost {most}"),
+        Answer::Met => format!("met: watching costs {cost} of throughput, and may cost {most}"),
+        Answer::Open => format!(
+            "not missed, but not shown either: watching costs {cost} of throughput, and may cost {most}; more blocks see smaller costs"
+        ),
+    };
+    format!(
+        "what the observers cost: {} blocks of {SLOT_SECS} s with them and {SLOT_SECS} s without, in an order drawn by coin,\n\
+         of point selects against a server that does nothing; seed {}\n\n\
+         throughput with over without: {:.4}x ({:.4}..{:.4}, exact rule, {} % sure, {} blocks)\n\
+         the thread that looks once a second: {:.0} us of CPU a second, {:.3} % of {} CPUs\n\n{answer}\n",
+        outcome.blocks,
+        args.seed,
+        outcome.ratio,
+        outcome.low,
+        outcome.high,
+        (1.0 - ALPHA) * 100.0,
+        outcome.blocks,
+        outcome.cpu_us_per_s,
+        outcome.cpu_us_per_s / 1e4 / outcome.cpus as f64,
+        outcome.cpus,
+    )
+}
+
+fn json(args: &SelftestArgs, outcome: &Outcome) -> serde_json::Value {
+    json!({
+        "blocks": outcome.blocks, "slot_s": SLOT_SECS, "seed": args.seed, "confidence": 1.0 - ALPHA,
+        "ratio": outcome.ratio, "low": outcome.low, "high": outcome.high, "cost_max": COST_MAX,
+        "observer_cpu_us_per_s": outcome.cpu_us_per_s, "cpus": outcome.cpus,
+        "met": outcome.answer() != Answer::Missed, "shown": outcome.answer() == Answer::Met,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(low: f64, high: f64) -> Outcome {
+        Outcome { blocks: 40, ratio: (low * high).sqrt(), low, high, cpu_us_per_s: 400.0, cpus: 2 }
+    }
+
+    #[test]
+    fn only_an_interval_beyond_the_bound_is_a_miss_and_only_one_within_is_proof() {
+        for (low, high, expected) in [
+            (0.990, 0.994, Answer::Missed),
+            (0.990, 0.996, Answer::Open),
+            (0.996, 0.999, Answer::Met),
+            (0.996, 1.004, Answer::Met),
+            (0.980, 1.010, Answer::Open),
+        ] {
+            assert_eq!(outcome(low, high).answer(), expected, "{low}..{high}");
+        }
+        let args = SelftestArgs { sim: false, observers: true, blocks: 40, runs: 20, seed: 1, json: false };
+        assert!(text(&args, &outcome(0.990, 0.994)).contains("MISSED: watching costs 0.60 % to 1.00 %"));
+        assert!(text(&args, &outcome(0.996, 1.0)).contains("400 us of CPU a second, 0.020 % of 2 CPUs"));
+    }
+
+    #[test]
+    fn a_block_is_told_as_watched_over_unwatched_whichever_came_first() {
+        let seconds = [90, 90, 100, 100, 100, 100, 90, 90, 7];
+        let told = log_ratios(&seconds, &[true, false]);
+        assert_eq!(told.len(), 2, "what is left of a block is none");
+        assert!(told.iter().all(|log_ratio| (log_ratio - 0.9f64.ln()).abs() < 1e-12), "{told:?}");
+    }
+
+    #[test]
+    fn the_thread_runs_in_the_slots_that_the_coins_name() {
+        let mut slots = Slots::new(vec![false, true]);
+        let mut watched = Vec::new();
+        for second in [0, 1, 2, 4, 6, 8] {
+            let before = slots.cpu_us_per_s.len();
+            slots.reach(Duration::from_secs(second));
+            watched.push(slots.cpu_us_per_s.len() > before);
+        }
+        // A thread ends where the next slot begins: the second of the first block, the first of the second.
+        assert_eq!(watched, [false, false, false, true, true, false]);
+    }
+}

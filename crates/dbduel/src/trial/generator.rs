@@ -1,0 +1,95 @@
+//! Whether the load generator was the limit of a trial, instead of the server (method, section 4).
+//!
+//! It says nothing where the engine is embedded: the generator's threads are the engine's own then.
+
+use load::Tally;
+
+use super::{Trial, nothing};
+
+/// A closed loop that had a statement under way for less of the time was held back by its generator.
+const OCCUPANCY_MIN: f64 = 0.90;
+/// A load thread that used more of its core had no room left.
+const THREAD_CPU_MAX: f64 = 0.85;
+/// Of all its cores together, where they are its own.
+const CORES_CPU_MAX: f64 = 0.70;
+/// A load thread that waited longer for its core had to share it.
+const RUN_QUEUE_MAX: f64 = 0.05;
+
+pub fn is_the_limit(tally: &Tally, trial: &Trial) -> bool {
+    // A pass works between its statements too: only its thread's CPU says whether the generator was the limit.
+    let rests = trial.workload.rests() || trial.workload.is_one_pass();
+    let is_near_ceiling = trial.ceiling.is_some_and(|ceiling| tally.qps() > nothing::SHARE_MAX * ceiling);
+    is_near_ceiling || is_held_back(tally, rests, trial.seat.cpus.len())
+}
+
+/// `own_cores` is 0 where client and server share all cores. There the generator waits for a core whenever
+/// the server is quick, which is the point of the trial and not its flaw.
+fn is_held_back(tally: &Tally, rests: bool, own_cores: usize) -> bool {
+    let interval_ns = tally.interval_ns.max(1) as f64;
+    let share = |ns: Option<&u64>| ns.map_or(0.0, |ns| *ns as f64 / interval_ns);
+    let is_short_of_cores = own_cores > 0
+        && (cores_used(tally) / own_cores as f64 > CORES_CPU_MAX
+            || share(tally.worker_wait_ns.iter().max()) > RUN_QUEUE_MAX);
+    let is_idle = !rests && tally.occupancy() < OCCUPANCY_MIN;
+    is_idle || is_short_of_cores || share(tally.worker_cpu_ns.iter().max()) > THREAD_CPU_MAX
+}
+
+fn cores_used(tally: &Tally) -> f64 {
+    tally.worker_cpu_ns.iter().sum::<u64>() as f64 / tally.interval_ns.max(1) as f64
+}
+
+/// How much of the machine the generator used, and how long its worst-off thread waited for a core, as a
+/// share of the interval; the latter only where the kernel tells.
+pub fn metrics(tally: &Tally) -> Vec<(String, f64)> {
+    let waited_ns = tally.worker_wait_ns.iter().max();
+    let waited = waited_ns.map(|ns| ("client_run_queue_share", *ns as f64 / tally.interval_ns.max(1) as f64));
+    let used = ("client_cores_used", cores_used(tally));
+    waited.into_iter().chain([used]).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Ten clients with a statement under way all the time.
+    fn busy(cpu_percent: [u64; 2], wait_percent: [u64; 2]) -> Tally {
+        Tally {
+            clients: 10,
+            interval_ns: SECOND,
+            in_flight_ns: 10 * SECOND,
+            worker_cpu_ns: cpu_percent.map(|percent| percent * SECOND / 100).into(),
+            worker_wait_ns: wait_percent.map(|percent| percent * SECOND / 100).into(),
+            ..Tally::default()
+        }
+    }
+
+    #[test]
+    fn clients_that_rest_are_no_sign_of_a_slow_generator() {
+        let idle = Tally { in_flight_ns: SECOND, ..busy([1, 1], [0, 0]) };
+        assert!(is_held_back(&idle, false, 0) && !is_held_back(&idle, true, 0));
+        assert!(is_held_back(&busy([90, 1], [0, 0]), true, 0), "a thread without room is one for all");
+    }
+
+    #[test]
+    fn a_generator_with_cores_of_its_own_may_neither_fill_them_nor_wait_for_them() {
+        for (cpu, wait, own_cores, expected) in [
+            ([60, 60], [1, 1], 2, false),
+            ([80, 70], [1, 1], 2, true),
+            ([80, 70], [1, 1], 0, false),
+            ([60, 60], [1, 8], 2, true),
+            ([60, 60], [1, 8], 0, false),
+        ] {
+            assert_eq!(is_held_back(&busy(cpu, wait), false, own_cores), expected, "{cpu:?} {wait:?} {own_cores}");
+        }
+    }
+
+    #[test]
+    fn a_wait_that_the_kernel_does_not_count_is_not_told_as_none() {
+        let told = metrics(&busy([50, 25], [2, 4]));
+        assert_eq!(told, [("client_run_queue_share".to_owned(), 0.04), ("client_cores_used".to_owned(), 0.75)]);
+        let unseen = Tally { worker_wait_ns: Vec::new(), ..busy([50, 25], [0, 0]) };
+        assert_eq!(metrics(&unseen), [("client_cores_used".to_owned(), 0.75)]);
+    }
+}
