@@ -13,6 +13,7 @@ mod findings;
 mod kinds;
 mod pass;
 mod records;
+mod spread;
 
 use std::collections::BTreeMap;
 
@@ -20,13 +21,15 @@ use jiff::Timestamp;
 use stats::Basis;
 
 use crate::plan::point_rule;
-use crate::store::format::{GivenUp, PlanRecord, Point, RuleName, RunRecord, Status, TrialRecord};
+use crate::store::format::{GivenUp, PlanRecord, Point, RuleName, RunRecord, Series, Status, TrialRecord};
 use comparison::Scope;
 pub use comparison::less_is_better;
 pub use kinds::{Kind, kinds};
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use records::Records;
 pub use records::primary_metric;
+use spread::Pairs;
+pub use spread::{OrderEffect, SERIES_COLUMN, Spread, spread};
 
 /// Failures in a row after which a contender's point is given up.
 pub const FAILURES_UNTIL_GIVEN_UP: usize = 3;
@@ -115,6 +118,8 @@ pub struct Duel {
     pub durability: Option<(String, String)>,
     /// Blocks a run of this spread needs for 1, 3 and 5 % at 90 % power.
     pub blocks_needed: Option<[usize; 3]>,
+    /// Of the whole sweep.
+    pub spread: Spread,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -283,6 +288,17 @@ struct Circumstances {
 
 /// Says what a stored run means, however much of it is there.
 pub fn conclude(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> Conclusions {
+    conclude_with_seconds(plan, run, trials, &BTreeMap::new())
+}
+
+/// The same, with the per-second series by number of trial: words do not depend on them, but the
+/// advice how long to measure does.
+pub fn conclude_with_seconds(
+    plan: &PlanRecord,
+    run: &RunRecord,
+    trials: &[TrialRecord],
+    series: &BTreeMap<u32, Series>,
+) -> Conclusions {
     let aligned = pass::aligned(plan, trials);
     let records = Records::new(plan, &aligned);
     let ended_by = run.ended_by.as_deref();
@@ -296,7 +312,7 @@ pub fn conclude(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> C
     let workloads: Vec<WorkloadConclusions> = plan
         .workloads
         .iter()
-        .map(|workload| conclude_workload(plan, &records, &circumstances, &workload.label))
+        .map(|workload| conclude_workload(plan, &records, &circumstances, series, &workload.label))
         .collect();
     let findings = findings::findings(plan, trials, &circumstances, &workloads);
     Conclusions { workloads, findings, tally: tally(plan, &records, &circumstances.given_up, trials) }
@@ -389,12 +405,13 @@ fn conclude_workload(
     plan: &PlanRecord,
     records: &Records,
     circumstances: &Circumstances,
+    series: &BTreeMap<u32, Series>,
     workload: &str,
 ) -> WorkloadConclusions {
     let points = records.points(workload);
     let metric = records.primary_metric(workload);
     let duels = candidates(plan)
-        .map(|candidate| duel(&Scope { plan, records, circumstances, workload, candidate }, &metric, &points))
+        .map(|candidate| duel(&Scope { plan, records, circumstances, workload, candidate }, &metric, &points, series))
         .collect();
     let cells = plan
         .contenders
@@ -404,7 +421,7 @@ fn conclude_workload(
     WorkloadConclusions { workload: workload.to_owned(), metric, points, cells, duels }
 }
 
-fn duel(scope: &Scope, metric: &str, points: &[Point]) -> Duel {
+fn duel(scope: &Scope, metric: &str, points: &[Point], series: &BTreeMap<u32, Series>) -> Duel {
     let of_points = scope.of_points(metric, points);
     let overall = scope.overall(metric, points, &of_points);
     let others = OTHER_METRICS.iter().filter(|other| scope.records.has_metric(scope.workload, other));
@@ -430,6 +447,15 @@ fn duel(scope: &Scope, metric: &str, points: &[Point]) -> Duel {
             .sd
             .filter(|_| scope.plan.method.rule != RuleName::Watch)
             .map(|sd| [0.01, 0.03, 0.05].map(|effect| stats::blocks_needed(sd, effect, 1.0 - overall.confidence))),
+        spread: Pairs {
+            plan: scope.plan,
+            records: scope.records,
+            series,
+            workload: scope.workload,
+            candidate: scope.candidate,
+            points,
+        }
+        .spread(),
         overall,
         points: of_points,
     }

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, anyhow};
 pub use wording::unit;
 
-use crate::analysis::{Conclusions, conclude};
+use crate::analysis::{Conclusions, conclude_with_seconds};
 use crate::store::RunDir;
 use crate::store::format::{PlanRecord, RunRecord, Series, TrialRecord};
 
@@ -87,7 +87,7 @@ impl Evidence {
         }
         Ok(Evidence {
             folder: run.path().display().to_string(),
-            conclusions: conclude(&plan, &record, &trials.records),
+            conclusions: conclude_with_seconds(&plan, &record, &trials.records, &series),
             plan,
             run: record,
             trials: trials.records,

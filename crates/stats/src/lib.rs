@@ -11,10 +11,12 @@ mod describe;
 mod power;
 mod random;
 mod rule;
+mod seconds;
 mod several;
 pub mod simulation;
 
 pub use describe::{Interval, hodges_lehmann, mean, sd, t_interval, t_quantile, walsh_averages};
 pub use power::{blocks_needed, minimum_detectable_effect, sign_flip_p};
 pub use rule::{Basis, FIRST_LOOK, Judge, Rule, RuleKind, Verdict, Word};
+pub use seconds::{autocorrelation, best_duration_s, sd_between_trials, sd_of_a_second};
 pub use several::{PeakComparison, max_t, peak_against_peak, screening};

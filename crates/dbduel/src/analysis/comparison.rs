@@ -279,7 +279,7 @@ fn log_ratios(blocks: &[Block], wanted: impl Fn(&Block) -> bool) -> Vec<f64> {
 }
 
 /// Positive where the candidate is better. Absent where a trial failed or measured nothing.
-fn log_ratio(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) -> Option<f64> {
+pub fn log_ratio(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) -> Option<f64> {
     let value = |trial: &TrialRecord| trial.metrics.get(metric).copied().filter(|value| *value > 0.0);
     let ratio = (value(candidate)? / value(baseline)?).ln();
     Some(if less_is_better(metric) { -ratio } else { ratio })
@@ -295,7 +295,7 @@ pub fn less_is_better(metric: &str) -> bool {
         || metric == "lost_commits"
 }
 
-fn is_noisy(trial: &TrialRecord) -> bool {
+pub fn is_noisy(trial: &TrialRecord) -> bool {
     trial.flags.iter().any(|flag| HOST_FLAGS.contains(&flag.as_str()))
 }
 

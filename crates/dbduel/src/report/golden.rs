@@ -13,13 +13,14 @@ fn evidence(story: &Story) -> Evidence {
 
 fn evidence_of(stored: StoredRun) -> Evidence {
     let StoredRun { plan, run, trials } = stored;
-    let conclusions = conclude(&plan, &run, &trials);
+    let series = story_series();
+    let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
     Evidence {
         folder: "runs/mysql-5-5-vs-5-6-20310504T101500Z".into(),
         plan,
         run,
         trials,
-        series: story_series(),
+        series,
         note: None,
         conclusions,
     }
@@ -119,7 +120,7 @@ fn a_run_that_has_just_begun_can_be_told_in_every_form() {
     for trials in [0, 1, 3] {
         evidence.trials.truncate(trials);
         evidence.trials = tell(&Story::default()).trials.into_iter().take(trials).collect();
-        evidence.conclusions = conclude(&evidence.plan, &evidence.run, &evidence.trials);
+        evidence.conclusions = conclude_with_seconds(&evidence.plan, &evidence.run, &evidence.trials, &evidence.series);
         for report in REPORTS {
             let text = report.write(&evidence, &Options::default()).unwrap();
             assert!(!text.contains("NaN") && !text.contains("inf,"), "{} after {trials} trials", report.name());
@@ -161,6 +162,7 @@ fn the_page_needs_nothing_from_outside_and_escapes_what_it_is_given() {
 fn a_run_of_passes_is_told_by_program_and_operation() {
     let mut evidence = evidence_of(tell_passes(&Story::default()));
     evidence.series.clear();
+    evidence.conclusions = conclude_with_seconds(&evidence.plan, &evidence.run, &evidence.trials, &evidence.series);
     for name in ["text", "html", "sqlbench", "csv", "json"] {
         let extension = if name == "text" { "txt" } else { name };
         check(&format!("passes.{extension}"), &find(name).unwrap().write(&evidence, &Options::default()).unwrap());
@@ -231,7 +233,7 @@ fn three_contenders() -> Evidence {
     let added: Vec<TrialRecord> = evidence.trials.iter().filter(ours).map(copy).collect();
     evidence.trials.extend(added);
     evidence.plan.contenders.push(third);
-    evidence.conclusions = conclude(&evidence.plan, &evidence.run, &evidence.trials);
+    evidence.conclusions = conclude_with_seconds(&evidence.plan, &evidence.run, &evidence.trials, &evidence.series);
     evidence
 }
 

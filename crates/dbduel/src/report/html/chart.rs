@@ -5,7 +5,7 @@
 
 use minijinja::{Value, context};
 
-use crate::analysis::{Cell, Comparison, Duel, Part, WorkloadConclusions};
+use crate::analysis::{Cell, Comparison, Duel, Part, SERIES_COLUMN, WorkloadConclusions};
 use crate::report::{Evidence, wording};
 use crate::store::format::{ContenderRecord, PlanRecord, Point, point_text};
 
@@ -127,9 +127,6 @@ pub fn seconds(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Va
         lines => lines.collect::<Vec<Value>>(), block, point => point_text(point),
     })
 }
-
-/// What is drawn of a series, over its first column.
-const SERIES_COLUMN: &str = "committed";
 
 /// Seconds and values of every contender, in the plan's order; `None` unless all are there.
 fn series_of(
