@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::store::format::{PlanRecord, Point, Series, TrialRecord};
+use crate::store::format::{PlanRecord, Point, RuleName, Series, TrialRecord};
 
 use super::comparison::{is_noisy, log_ratio};
 use super::records::Records;
@@ -122,7 +122,10 @@ impl Pairs<'_> {
             duration_s,
             best_duration_s,
             block_s: self.block_s(),
-            blocks_needed: sd.map(|sd| EFFECTS.map(|effect| stats::blocks_needed(sd, effect, self.level()))),
+            // A guide for a fixed number of blocks; rule `watch` has none and needs more.
+            blocks_needed: sd
+                .filter(|_| self.plan.method.rule != RuleName::Watch)
+                .map(|sd| EFFECTS.map(|effect| stats::blocks_needed(sd, effect, self.level()))),
         }
     }
 

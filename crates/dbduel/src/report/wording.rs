@@ -149,7 +149,7 @@ pub fn sharpness(duel: &Duel) -> Option<String> {
     let overall = &duel.overall;
     let mut text = format!("Spread between blocks {} (sd of the log ratio, {})", percent(overall.sd?), blocks(overall));
     text += &format!("; detectable {}", detectable(overall.mde?));
-    if let Some([one, three, five]) = duel.blocks_needed {
+    if let Some([one, three, five]) = duel.spread.blocks_needed {
         text += &format!("; 1/3/5 % would need {one}/{three}/{five} blocks");
     }
     if let (Some(mean), Some(p)) = (overall.mean_ratio, overall.sign_flip_p) {
