@@ -30,7 +30,6 @@ pub use kinds::{Kind, kinds};
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use records::Records;
 pub use records::primary_metric;
-use spread::Pairs;
 pub use spread::{OrderEffect, SERIES_COLUMN, Spread, spread};
 pub use steadiness::{Drift, Growth};
 use steadiness::{drifts, growths};
@@ -498,7 +497,7 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], series: &BTreeMap<u32, Se
         losing: comparison::losing(&of_points),
         crossings: comparison::crossings(&of_points),
         durability: scope.durability(),
-        spread: Pairs { plan, records, series, workload, candidate, points: &scope.active(points) }.spread(),
+        spread: spread(plan, records.trials(), series, workload, candidate, &scope.active(points)),
         peak: together::peak(scope, metric, points),
         p_together: None,
         drifts: all_drifts(scope, points),

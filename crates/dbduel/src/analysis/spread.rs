@@ -82,17 +82,17 @@ pub fn spread(
 }
 
 /// The trials of two contenders, block by block.
-pub(super) struct Pairs<'a> {
-    pub plan: &'a PlanRecord,
-    pub records: &'a Records<'a>,
-    pub series: &'a BTreeMap<u32, Series>,
-    pub workload: &'a str,
-    pub candidate: &'a str,
-    pub points: &'a [Point],
+struct Pairs<'a> {
+    plan: &'a PlanRecord,
+    records: &'a Records<'a>,
+    series: &'a BTreeMap<u32, Series>,
+    workload: &'a str,
+    candidate: &'a str,
+    points: &'a [Point],
 }
 
 impl Pairs<'_> {
-    pub fn spread(&self) -> Spread {
+    fn spread(&self) -> Spread {
         let by_point: Vec<Vec<(u32, f64)>> = self.points.iter().map(|point| self.log_ratios(point)).collect();
         let whole = over_points(&by_point, |pair| pair.1);
         let trials = self.trials();

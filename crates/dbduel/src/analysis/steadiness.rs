@@ -1,11 +1,12 @@
 //! Did trials measure a state that lasts? Judged over blocks, because one trial is too noisy for it.
 //!
 //! Two things may be wrong: throughput still rises or falls inside the interval (*unsteady*), or the
-//! server puts off work, and more of it in every trial (*accumulating*).
+//! server puts off work, and more of it in every trial (*accumulating*). A run that leaves the steady-state
+//! check out asks neither: in its first seconds every server does both.
 
 use std::collections::BTreeSet;
 
-use crate::store::format::{Point, Status, TrialRecord};
+use crate::store::format::{Point, Status, TrialRecord, step};
 
 use super::comparison::Scope;
 
@@ -55,7 +56,8 @@ pub struct Growth {
 /// What drifts at these points: each contender, and one against the other. Blocks before the last
 /// change of the warm-up do not count.
 pub fn drifts(scope: &Scope, points: &[Point]) -> Vec<Drift> {
-    let Some(steady_from) = &scope.circumstances.steady_from else { return Vec::new() };
+    let asked = scope.circumstances.steady_from.as_ref().filter(|_| scope.plan.method.takes(step::STEADY_STATE));
+    let Some(steady_from) = asked else { return Vec::new() };
     let first = steady_from.get(scope.workload).copied().unwrap_or(1);
     let contenders = [scope.plan.baseline.as_str(), scope.candidate];
     let halves = contenders.map(|contender| -> Vec<(u32, f64)> {
@@ -100,6 +102,9 @@ fn mean_over(scope: &Scope, points: &[Point], contender: &str, block: u32) -> Op
 
 /// Gauges that drift the same way in all blocks of a contender at a point, and by enough to matter.
 pub fn growths(scope: &Scope, point: &Point) -> Vec<Growth> {
+    if !scope.plan.method.takes(step::STEADY_STATE) {
+        return Vec::new();
+    }
     let of_contender = |contender: &str| -> Vec<Growth> {
         let blocks = 1..=scope.plan.method.blocks;
         let trials = blocks.filter_map(|block| scope.records.find(scope.workload, point, contender, block));
