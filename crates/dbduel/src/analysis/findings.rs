@@ -82,8 +82,7 @@ fn noisy_host(trials: &[TrialRecord]) -> Option<Finding> {
     let repeated = trials.iter().filter(|trial| trial.repeats.is_some()).count();
     let mut text = format!("something else used the host during {} of {} trials", noisy.len(), trials.len());
     if repeated > 0 {
-        let trials = if repeated == 1 { "1 trial".to_owned() } else { format!("{repeated} trials") };
-        text += &format!("; their pairs were run again ({trials}), and what was repeated counts in their place");
+        text += &format!("; {repeated} trials were run again, and count in place of the first try");
     }
     finding("noisy host", text, noisy)
 }

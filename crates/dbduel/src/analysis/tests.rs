@@ -516,7 +516,7 @@ fn a_repeated_pair_counts_in_place_of_the_first_try() {
     assert!(!point.caveats.contains(&Caveat::NoisyHost) && point.ratio.unwrap() > before);
     assert_eq!((conclusions.tally.trials_finished, conclusions.tally.trials_repeated), (64, 2));
     let noisy = conclusions.findings.iter().find(|finding| finding.kind == "noisy host").unwrap();
-    assert!(noisy.text.contains("were run again (2 trials)") && noisy.evidence.len() == 1);
+    assert!(noisy.text.contains("2 trials were run again") && noisy.evidence.len() == 1);
 }
 
 #[test]

@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::*;
 use crate::analysis::fixture::{StoredRun, Story, tell, tell_passes, tell_tpcc};
 use crate::store::format::{DoublingRecord, PilotRecord, Status, TwinsRecord, WarmupRecord};
@@ -198,8 +200,9 @@ fn full_method() -> Evidence {
     repeat_pair(&mut stored, 4, 2);
     tell_circumstances(&mut stored);
     let seconds = |trial: &TrialRecord| {
-        let wave =
-            |second: u32| vec![f64::from(second), (1000.0 + 90.0 * f64::from((second * 7 + trial.block) % 5)).floor()];
+        let wave = |second: u32| {
+            vec![f64::from(second), (1000.0 + 90.0 * f64::from((second * second * 7 + trial.block) % 11)).floor()]
+        };
         (trial.trial, Series { columns: vec!["second".into(), "committed".into()], rows: (0..30).map(wave).collect() })
     };
     let series: BTreeMap<u32, Series> = stored.trials.iter().map(seconds).collect();
@@ -213,14 +216,17 @@ fn repeat_pair(stored: &mut StoredRun, clients: u64, block: u32) {
     let ours = |trial: &&TrialRecord| (trial.point["clients"], trial.block) == (clients, block);
     let pair: Vec<TrialRecord> = stored.trials.iter().filter(ours).cloned().collect();
     let last = stored.trials.len() as u32;
+    let mut now: Timestamp = stored.run.finished_at.as_ref().unwrap().parse().unwrap();
     for (first, number) in pair.into_iter().rev().zip(last + 1..) {
+        let begun = now;
+        now += SignedDuration::from_secs(11);
         stored.trials.push(TrialRecord {
             trial: number,
             repeats: Some(first.trial),
             order: 3 - first.order,
             flags: vec![],
-            started_at: stored.run.finished_at.clone().unwrap(),
-            finished_at: "2031-05-04T10:45:00Z".into(),
+            started_at: begun.to_string(),
+            finished_at: now.to_string(),
             ..first
         });
     }

@@ -117,7 +117,9 @@ fn a_repeat_stands_for_its_own_contender_only() {
         stored(runs.path(), move |told| {
             let first = told.trials.iter().find(|trial| trial.contender == CANDIDATE).unwrap().clone();
             let contender = if contender.is_empty() { first.contender.clone() } else { contender.to_owned() };
-            told.trials.push(TrialRecord { trial: 65, repeats: Some(first.trial), contender, ..first });
+            let again = TrialRecord { trial: 65, repeats: Some(first.trial), contender, ..first };
+            told.trials.push(TrialRecord { trial: 66, repeats: Some(65), ..again.clone() });
+            told.trials.insert(64, again);
         })
     };
     assert_eq!(differences(&with_repeat("")), Vec::<String>::new());
