@@ -23,7 +23,7 @@ use jiff::Timestamp;
 use stats::{Basis, MedianInterval};
 
 use crate::plan::point_rule;
-use crate::store::format::{GivenUp, PlanRecord, Point, RuleName, RunRecord, Series, Status, TrialRecord};
+use crate::store::format::{GivenUp, PlanRecord, Point, RunRecord, Series, Status, TrialRecord};
 use comparison::Scope;
 pub use comparison::less_is_better;
 pub use kinds::{Kind, kinds};

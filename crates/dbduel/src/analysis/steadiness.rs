@@ -109,13 +109,14 @@ pub fn growths(scope: &Scope, point: &Point) -> Vec<Growth> {
         let blocks = 1..=scope.plan.method.blocks;
         let trials = blocks.filter_map(|block| scope.records.find(scope.workload, point, contender, block));
         let trials: Vec<&TrialRecord> = trials.filter(|trial| trial.status == Status::Ok).collect();
-        let names: BTreeSet<&str> = trials.iter().flat_map(|trial| trial.metrics.keys()).filter_map(gauge_of).collect();
+        let names: BTreeSet<&str> =
+            trials.iter().flat_map(|trial| trial.metrics.keys()).filter_map(|name| gauge_of(name)).collect();
         names.into_iter().filter_map(|gauge| growth(contender, gauge, &trials)).collect()
     };
     [scope.plan.baseline.as_str(), scope.candidate].into_iter().flat_map(of_contender).collect()
 }
 
-fn gauge_of(metric: &String) -> Option<&str> {
+fn gauge_of(metric: &str) -> Option<&str> {
     let gauge = metric.strip_prefix(GAUGE_PREFIX)?.strip_suffix("_begin")?;
     (!NO_DEBT.contains(&gauge)).then_some(gauge)
 }

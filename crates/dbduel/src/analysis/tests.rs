@@ -2,7 +2,7 @@
 
 use super::fixture::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_passes};
 use super::*;
-use crate::store::format::WarmupRecord;
+use crate::store::format::{RuleName, WarmupRecord};
 
 fn duel_of(stored: &StoredRun) -> Duel {
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
