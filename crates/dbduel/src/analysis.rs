@@ -16,15 +16,17 @@ mod kinds;
 mod pass;
 mod records;
 mod spread;
+mod steadiness;
+mod together;
 pub mod twins;
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use stats::Basis;
+use stats::{Basis, MedianInterval};
 
 use crate::plan::point_rule;
-use crate::store::format::{GivenUp, PlanRecord, Point, RuleName, RunRecord, Series, Status, TrialRecord};
+use crate::store::format::{GivenUp, PlanRecord, Point, RunRecord, Series, Status, TrialRecord};
 use comparison::Scope;
 pub use comparison::{HOST_FLAGS, less_is_better};
 use doubling::Doubled;
@@ -33,15 +35,30 @@ pub use kinds::{Kind, kinds};
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use records::Records;
 pub use records::primary_metric;
-use spread::Pairs;
 pub use spread::{OrderEffect, SERIES_COLUMN, Spread, spread};
+pub use steadiness::{Drift, Growth};
+use steadiness::{drifts, growths};
+pub use together::{Best, Deferring, Peak};
 
 /// Failures in a row after which a contender's point is given up.
 pub const FAILURES_UNTIL_GIVEN_UP: usize = 3;
 
 /// Metrics that are compared beside the primary one, where trials have them.
-const OTHER_METRICS: [&str; 6] =
-    ["tpm", pass::GEOMEAN_SECONDS, "latency_ms_p95", "latency_ms_p99", "new_order.latency_ms_p90", "cpu_us_per_tx"];
+const OTHER_METRICS: [&str; 10] = [
+    "tpm",
+    pass::GEOMEAN_SECONDS,
+    "debt_adjusted_tps",
+    "debt_adjusted_nopm",
+    "latency_ms_p50",
+    "latency_ms_p95",
+    "latency_ms_p99",
+    "latency_ms_p999",
+    "new_order.latency_ms_p90",
+    "cpu_us_per_tx",
+];
+
+/// Behind it stands the primary metric of which it counts the server's deferred work.
+const DEBT_ADJUSTED: &str = "debt_adjusted_";
 
 /// Everything that a run's records allow us to say.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,6 +110,9 @@ pub struct Cell {
     pub trials_ok: usize,
     pub trials_failed: usize,
     pub metrics: BTreeMap<String, Summary>,
+    /// Of each quantile of latency: the median over trials, with the interval that their order gives.
+    /// Never from pooled requests, which stalls make depend on each other.
+    pub quantiles: BTreeMap<String, MedianInterval>,
     /// Where the workload counts kinds of transactions apart.
     pub kinds: Vec<Kind>,
 }
@@ -124,10 +144,18 @@ pub struct Duel {
     pub crossings: Vec<(Point, Point)>,
     /// Durability classes of baseline and candidate, where they differ.
     pub durability: Option<(String, String)>,
-    /// Blocks a run of this spread needs for 1, 3 and 5 % at 90 % power.
-    pub blocks_needed: Option<[usize; 3]>,
     /// Of the whole sweep.
     pub spread: Spread,
+    /// Each side at its best point, over a sweep of clients.
+    pub peak: Option<Peak>,
+    /// The p value of "no candidate differs", for all candidates together; absent with a single one.
+    pub p_together: Option<f64>,
+    /// Where one is faster only while it defers work: the whole sweep first.
+    pub deferring: Vec<Deferring>,
+    /// What rose or fell inside trials, by point; absent for the whole sweep.
+    pub drifts: Vec<(Option<Point>, Drift)>,
+    /// Work that was put off, at each point.
+    pub growths: Vec<(Point, Growth)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -180,6 +208,25 @@ pub struct Comparison {
     pub sign_flip_p: Option<f64>,
     /// Ratio in each block, by block number.
     pub pairs: Vec<(u32, f64)>,
+    /// The same without the blocks in which the host disturbed a trial, where there are any.
+    pub unflagged: Option<Unflagged>,
+}
+
+/// A second opinion from the blocks that nothing disturbed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Unflagged {
+    pub blocks: usize,
+    pub ratio: f64,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    /// Absent with fewer than eight such blocks.
+    pub word: Option<Word>,
+}
+
+impl Unflagged {
+    fn contradicts(&self, word: Word) -> bool {
+        self.word.is_some_and(|second| second != word)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -297,6 +344,9 @@ struct Circumstances {
     twins_told_apart: Vec<String>,
     /// What twice the generator's threads brought.
     doublings: Vec<Doubled>,
+    /// The block from which on trials of a workload have their last warm-up, where that is not the first.
+    /// Absent while the run goes on: more blocks make no trial steadier, so that nobody waits for it.
+    steady_from: Option<BTreeMap<String, u32>>,
 }
 
 /// Says what a stored run means, however much of it is there.
@@ -323,6 +373,7 @@ pub fn conclude_with_seconds(
         durability: run.contenders.iter().map(|(name, facts)| (name.clone(), facts.durability_class.clone())).collect(),
         twins_told_apart: twins::too_many_told_apart(&run.twins),
         doublings: run.doublings.iter().filter_map(doubling::doubled).collect(),
+        steady_from: Some(run.warmups.iter().map(|one| (one.workload.clone(), one.from_block)).collect()),
     };
     let workloads: Vec<WorkloadConclusions> = plan
         .workloads
@@ -424,9 +475,10 @@ fn conclude_workload(
 ) -> WorkloadConclusions {
     let points = records.points(workload);
     let metric = records.primary_metric(workload);
-    let duels = candidates(plan)
+    let mut duels: Vec<Duel> = candidates(plan)
         .map(|candidate| duel(&Scope { plan, records, circumstances, workload, candidate }, &metric, &points, series))
         .collect();
+    together::judge_together(&mut duels, plan.seed);
     let cells = plan
         .contenders
         .iter()
@@ -439,40 +491,58 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], series: &BTreeMap<u32, Se
     let of_points = scope.of_points(metric, points);
     let overall = scope.overall(metric, points, &of_points);
     let others = OTHER_METRICS.iter().filter(|other| scope.records.has_metric(scope.workload, other));
-    let others = others.map(|other| {
-        let points_of_other = scope.of_points(other, points);
-        MetricComparison {
-            metric: (*other).to_owned(),
-            overall: scope.overall(other, points, &points_of_other),
-            points: points_of_other,
-        }
-    });
+    let others: Vec<MetricComparison> = others.map(|other| other_metric(scope, other, points)).collect();
+    let Scope { plan, records, workload, candidate, .. } = *scope;
     Duel {
-        baseline: scope.plan.baseline.clone(),
-        candidate: scope.candidate.to_owned(),
-        others: others.collect(),
+        baseline: plan.baseline.clone(),
+        candidate: candidate.to_owned(),
+        deferring: deferring(metric, &overall, &of_points, &others),
+        others,
         parts: pass::parts(scope, points),
         difference: comparison::difference(&of_points),
         losing: comparison::losing(&of_points),
         crossings: comparison::crossings(&of_points),
         durability: scope.durability(),
-        // A guide for a fixed number of blocks; rule `watch` has none and needs more.
-        blocks_needed: overall
-            .sd
-            .filter(|_| scope.plan.method.rule != RuleName::Watch)
-            .map(|sd| [0.01, 0.03, 0.05].map(|effect| stats::blocks_needed(sd, effect, 1.0 - overall.confidence))),
-        spread: Pairs {
-            plan: scope.plan,
-            records: scope.records,
-            series,
-            workload: scope.workload,
-            candidate: scope.candidate,
-            points,
-        }
-        .spread(),
+        spread: spread(plan, records.trials(), series, workload, candidate, &scope.active(points)),
+        peak: together::peak(scope, metric, points),
+        p_together: None,
+        drifts: all_drifts(scope, points),
+        growths: points
+            .iter()
+            .flat_map(|point| growths(scope, point).into_iter().map(|one| (point.clone(), one)))
+            .collect(),
         overall,
         points: of_points,
     }
+}
+
+fn all_drifts(scope: &Scope, points: &[Point]) -> Vec<(Option<Point>, Drift)> {
+    let sweep = if points.len() > 1 { drifts(scope, &scope.active(points)) } else { Vec::new() };
+    let of_point = |point: &Point| {
+        let found = drifts(scope, std::slice::from_ref(point));
+        found.into_iter().map(|one| (Some(point.clone()), one)).collect::<Vec<_>>()
+    };
+    sweep.into_iter().map(|one| (None, one)).chain(points.iter().flat_map(of_point)).collect()
+}
+
+fn other_metric(scope: &Scope, metric: &str, points: &[Point]) -> MetricComparison {
+    let of_points = scope.of_points(metric, points);
+    let overall = scope.overall(metric, points, &of_points);
+    MetricComparison { metric: metric.to_owned(), overall, points: of_points }
+}
+
+fn deferring(
+    metric: &str,
+    overall: &Comparison,
+    of_points: &[Comparison],
+    others: &[MetricComparison],
+) -> Vec<Deferring> {
+    let Some(adjusted) = others.iter().find(|other| other.metric == format!("{DEBT_ADJUSTED}{metric}")) else {
+        return Vec::new();
+    };
+    let sweep = (of_points.len() > 1).then(|| together::deferring(overall, &adjusted.overall)).flatten();
+    let points = of_points.iter().zip(&adjusted.points).filter_map(|(one, other)| together::deferring(one, other));
+    sweep.into_iter().chain(points).collect()
 }
 
 fn tally(plan: &PlanRecord, records: &Records, given_up: &[GivenUp], trials: &[TrialRecord]) -> Tally {

@@ -27,7 +27,7 @@ pub mod exit {
     pub const GATE_INCONCLUSIVE: u8 = 3;
     /// A contender did not start, a point was given up, or something needed is not there.
     pub const NOT_MEASURED: u8 = 4;
-    /// `check` found data that are not as they should be, or `selftest` missed a target.
+    /// `check` found data that are not as they should be, `verify` a difference, or `selftest` missed a target.
     pub const VIOLATION: u8 = 5;
     /// Interrupted; what was measured is kept.
     pub const INTERRUPTED: u8 = 130;
@@ -40,7 +40,8 @@ Exit status:
     2  bad usage or a bad experiment file
     3  --gate: a word is inconclusive
     4  a contender did not start, a point was given up, or something needed is not there
-    5  check: the data are not as they should be; selftest: a target was missed
+    5  check: the data are not as they should be; verify: something differs; selftest: a target was
+       missed
   130  interrupted; what was measured is kept, `run --resume` goes on";
 
 /// Which of these database servers is faster for this work, by how much, and how sure are we?
@@ -77,6 +78,8 @@ pub enum Command {
     Fetch(FetchArgs),
     /// Show what lies in the cache, with sizes, or free it
     Cache(CacheArgs),
+    /// Recompute every number of a stored run or of an HTML report from the raw data
+    Verify(VerifyArgs),
     /// Hold the statistics to simulated truth, or the observers to what they may cost
     Selftest(SelftestArgs),
 }
@@ -302,6 +305,16 @@ pub enum CacheAction {
     /// Remove all cached servers, templates and snapshots; they come back when a run needs them. What
     /// twins have shown (`dbduel aa`) stays: it is small, and took hours
     Clear,
+}
+
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// Verify this: a run's folder, its name under --runs, `last`, or an HTML report that somebody sent
+    #[arg(value_name = "RUN|REPORT.html")]
+    pub subject: String,
+    /// Find runs by name under this folder
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
 }
 
 #[derive(Debug, Args)]

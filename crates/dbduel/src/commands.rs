@@ -14,6 +14,7 @@ mod room;
 mod run;
 mod selftest;
 mod stage;
+mod verify;
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -65,6 +66,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::List(args) => lists::list(args),
         Command::Fetch(args) => lists::fetch(args),
         Command::Cache(args) => lists::cache(args),
+        Command::Verify(args) => verify::verify(args),
         Command::Selftest(args) => selftest::selftest(args),
     }
 }

@@ -495,6 +495,56 @@ pub mod tests {
         assert_eq!(plan_hash(&same), base.plan_hash);
     }
 
+    /// Paths of all leaves of a JSON value.
+    fn leaves(value: &serde_json::Value, path: &str, found: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Object(fields) if !fields.is_empty() => {
+                fields.iter().for_each(|(key, value)| leaves(value, &format!("{path}/{key}"), found));
+            }
+            serde_json::Value::Array(list) if !list.is_empty() => {
+                list.iter().enumerate().for_each(|(index, value)| leaves(value, &format!("{path}/{index}"), found));
+            }
+            _ => found.push(path.to_owned()),
+        }
+    }
+
+    /// Other values for a leaf; the first that a plan can hold is taken.
+    fn others(value: &serde_json::Value) -> Vec<serde_json::Value> {
+        match value {
+            serde_json::Value::Number(number) => vec![
+                number.as_u64().map_or_else(|| (number.as_f64().unwrap() + 0.5).into(), |whole| (whole + 1).into()),
+            ],
+            serde_json::Value::String(text) => vec![format!("{text}x").into(), "t".into()],
+            serde_json::Value::Bool(flag) => vec![(!flag).into()],
+            serde_json::Value::Array(_) => vec![vec!["x"].into()],
+            _ => vec!["x".into(), 1.into(), serde_json::json!({ "x": "1" }), serde_json::json!({ "x": 1 })],
+        }
+    }
+
+    #[test]
+    fn no_field_of_a_plan_can_change_without_its_hash() {
+        let mut base = plan_of(&experiment(&["a", "b"], &[1, 16], 1, 1)).record;
+        base.method.thresholds.insert("steal".into(), 0.01);
+        base.contenders[0].settings.insert("x".into(), "y".into());
+        let written = serde_json::to_value(&base).unwrap();
+        let mut paths = Vec::new();
+        leaves(&written, "", &mut paths);
+        paths.retain(|path| path != "/plan_hash");
+        assert!(paths.len() > 100, "{paths:?}");
+        for path in paths {
+            let changed = others(written.pointer(&path).unwrap()).into_iter().find_map(|other| {
+                let mut changed = written.clone();
+                *changed.pointer_mut(&path).unwrap() = other;
+                serde_json::from_value::<PlanRecord>(changed).ok()
+            });
+            let changed = changed.unwrap_or_else(|| panic!("no other value fits {path}"));
+            assert_ne!(plan_hash(&changed), base.plan_hash, "{path}");
+        }
+        let mut shorter = base.clone();
+        shorter.trials.pop();
+        assert_ne!(plan_hash(&shorter), base.plan_hash);
+    }
+
     #[test]
     fn a_plan_survives_being_written_and_read() {
         let record = plan_of(&experiment(&["a", "b"], &[1, 16], 8, 1)).record;

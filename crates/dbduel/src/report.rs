@@ -5,12 +5,14 @@
 //! unit, its sample size or its interval.
 
 pub mod bench;
+mod circumstances;
 pub mod compare;
 mod csv;
 pub mod dbt2;
 mod html;
 mod json;
 mod parts;
+mod sharpness;
 pub mod sqlbench;
 pub mod sysbench;
 mod text;
@@ -26,7 +28,7 @@ pub use wording::unit;
 use crate::analysis::twins::records;
 use crate::analysis::{Conclusions, conclude_with_seconds};
 use crate::store::RunDir;
-use crate::store::format::{PlanRecord, RunRecord, Series, TrialRecord, TwinsRecord};
+use crate::store::format::{EmbeddedRecords, PlanRecord, RunRecord, Series, TrialRecord, TwinsRecord};
 
 /// One form in which a run can be told. Lives beside the list that holds all of them.
 pub trait Report: Sync {
@@ -103,6 +105,14 @@ impl Evidence {
             observed,
             note: trials.note,
         })
+    }
+
+    /// Judges what a page carries with it.
+    pub fn of_page(page: &str) -> Result<Evidence> {
+        let EmbeddedRecords { plan, run, trials, series, note } = html::records_of(page)?;
+        let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
+        // A page does not say where its run lies.
+        Ok(Evidence { folder: String::new(), plan, run, trials, series, observed: BTreeMap::new(), note, conclusions })
     }
 }
 

@@ -130,6 +130,15 @@ impl RunDir {
         replace(&self.path.join(file_name), text.as_bytes())
     }
 
+    /// A report as it lies beside the records; `None` where none was written.
+    pub fn report(&self, file_name: &str) -> Result<Option<String>> {
+        let path = self.path.join(file_name);
+        if !path.is_file() {
+            return Ok(None);
+        }
+        fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display())).map(Some)
+    }
+
     /// Adds a finished trial. It is on the disk when this returns, so a crash in hour three keeps
     /// hours one and two.
     pub fn append(&self, record: &TrialRecord) -> Result<()> {
@@ -212,6 +221,16 @@ impl RunDir {
     /// Keeps a trial's latency histogram: the bytes are HdrHistogram V2.
     pub fn write_histogram(&self, trial: u32, bytes: &[u8]) -> Result<()> {
         replace(&self.trial_folder(trial)?.join(HISTOGRAM), bytes)
+    }
+
+    /// What [`RunDir::write_histogram`] kept; `None` where a trial left nothing.
+    pub fn histogram(&self, trial: u32) -> Result<Option<Vec<u8>>> {
+        let path = self.path.join("trials").join(trial.to_string()).join(HISTOGRAM);
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let bytes = fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        Ok((!bytes.is_empty()).then_some(bytes))
     }
 }
 

@@ -60,7 +60,9 @@ fn every_faulty_experiment_is_refused_with_its_transcript_and_status_2() {
 #[test]
 fn help_is_as_it_was_reviewed() {
     let folder = manifest_dir().join("tests/cli");
-    let names = ["run", "plan", "report", "list", "fetch", "cache", "prepare", "bench", "check", "cleanup", "selftest"];
+    let names = [
+        "run", "plan", "report", "list", "fetch", "cache", "prepare", "bench", "check", "cleanup", "verify", "selftest",
+    ];
     let commands = std::iter::once(Vec::new()).chain(names.map(|name| vec![name]));
     let mut differences = Vec::new();
     for command in commands {

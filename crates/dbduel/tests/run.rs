@@ -83,6 +83,26 @@ fn a_run_leaves_its_folder_and_can_be_reported_in_every_form() {
     check_json(&serde_json::from_slice(&json).unwrap());
     assert_eq!(json, place.expect(0, &["report", "last", "--format", "json"]).0.into_bytes());
     assert!(place.expect(2, &["report", "last", "--format", "pdf"]).1.contains("text, html, json, csv"));
+    assert_verifiable(&place);
+}
+
+/// The run and its page come out again; a number that was touched does not.
+fn assert_verifiable(place: &Place) {
+    let page = place.run().unwrap().join("report.html");
+    let (told, _) = place.expect(0, &["verify", "last"]);
+    for checked in
+        ["the plan has its hash", "8 trials stand", "throughput of 8 trials", "report.txt: ", "report.html: "]
+    {
+        assert!(told.contains(checked), "{checked}: {told}");
+    }
+    assert!(!told.contains("checked: 0 quantiles"), "{told}");
+    place.expect(0, &["verify", page.to_str().unwrap()]);
+    let trials = place.run().unwrap().join("trials.ndjson");
+    let text = fs::read_to_string(&trials).unwrap();
+    fs::write(&trials, text.replacen("\"tps\":", "\"tps\":9", 1)).unwrap();
+    let (told, _) = place.expect(5, &["verify", "last"]);
+    assert!(told.contains("differs: trial 1: ") && told.contains("differs: report.txt, line "), "{told}");
+    fs::write(&trials, text).unwrap();
 }
 
 fn check_json(report: &Value) {

@@ -1,7 +1,7 @@
 //! Latencies in fixed memory.
 
 use hdrhistogram::serialization::Serializer as _;
-use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 
 /// Nanoseconds between 1 us and an hour with three significant digits; what lies outside is counted
 /// apart and never clipped silently.
@@ -82,10 +82,34 @@ impl Histogram {
         inside.chain(outside).collect()
     }
 
+    /// Reads back what [`Histogram::encoded`] wrote: its buckets, which know three digits. `None` of
+    /// anything else.
+    pub fn decoded(mut bytes: &[u8]) -> Option<Histogram> {
+        let inside = Deserializer::new().deserialize(&mut bytes).ok()?;
+        Some(Histogram { inside, ..Histogram::default() })
+    }
+
     /// HdrHistogram V2, compressed: readable by any HdrHistogram library, and mergeable.
     pub fn encoded(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         V2DeflateSerializer::new().serialize(&self.inside, &mut bytes).expect("writing to memory cannot fail");
         bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_histogram_comes_back_with_its_quantiles() {
+        let mut histogram = Histogram::default();
+        (1..=5000).for_each(|step| histogram.record(step * 7_919));
+        let read = Histogram::decoded(&histogram.encoded()).unwrap();
+        for quantile in [0.5, 0.95, 0.999] {
+            assert_eq!(read.quantile_ms(quantile), histogram.quantile_ms(quantile));
+        }
+        assert_eq!(read.count(), 5000);
+        assert!(Histogram::decoded(b"no histogram").is_none());
     }
 }

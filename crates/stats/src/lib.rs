@@ -17,7 +17,9 @@ pub mod simulation;
 mod steady;
 mod usl;
 
-pub use describe::{Interval, hodges_lehmann, mean, sd, t_interval, t_quantile, walsh_averages};
+pub use describe::{
+    Interval, MedianInterval, hodges_lehmann, mean, median_interval, sd, t_interval, t_quantile, walsh_averages,
+};
 pub use power::{blocks_needed, minimum_detectable_effect, sign_flip_p};
 pub use rule::{Basis, FIRST_LOOK, Judge, Rule, RuleKind, Verdict, Word};
 pub use seconds::{autocorrelation, best_duration_s, sd_between_trials, sd_of_a_second};

@@ -46,9 +46,10 @@ pub fn sd_between_trials(sd_of_log_ratio: f64, sd_of_a_second: f64, duration_s: 
 }
 
 /// Seconds to measure in each trial so that a given time tells most (Kalibera & Jones 2013, two
-/// levels). `None` where trials do not differ beyond their seconds: then the longer the better.
+/// levels). `None` where trials do not differ beyond their seconds (then the longer the better), and where
+/// seconds do not differ at all.
 pub fn best_duration_s(overhead_s: f64, sd_of_a_second: f64, sd_between_trials: f64) -> Option<f64> {
-    (sd_between_trials > 0.0).then(|| overhead_s.sqrt() * sd_of_a_second / sd_between_trials)
+    (sd_between_trials > 0.0 && sd_of_a_second > 0.0).then(|| overhead_s.sqrt() * sd_of_a_second / sd_between_trials)
 }
 
 #[cfg(test)]

@@ -9,12 +9,16 @@ use crate::plan::point_rule;
 use crate::store::format::{PlanRecord, Point, RuleName, Status, TrialRecord};
 
 use super::records::Records;
-use super::{Caveat, Circumstances, Comparison, Difference, Word, doubling};
+use super::steadiness::{drifts, growths};
+use super::{Caveat, Circumstances, Comparison, Difference, Unflagged, Word, doubling};
 use crate::store::format::pass::SECONDS;
 
 /// Flags that say something about the host, not about a contender.
 pub const HOST_FLAGS: [&str; 8] =
     ["steal", "foreign-cpu", "foreign-disk", "frequency", "swap", "oom", "throttle", "clock-step"];
+
+/// The interval holds fewer than two cycles of flushing or checkpoints.
+pub const SHORT: &str = "short";
 
 /// The load generator was the limit.
 pub const GENERATOR_BOUND: &str = "generator-bound";
@@ -61,12 +65,13 @@ impl Scope<'_> {
 
     /// The whole sweep; `of_points` decides whether its curves cross.
     pub fn overall(&self, metric: &str, points: &[Point], of_points: &[Comparison]) -> Comparison {
-        let active: Vec<Point> = points.iter().filter(|point| !self.is_given_up(Some(point))).cloned().collect();
+        let active = self.active(points);
         let mut overall = self.compare(metric, &active, None, 1);
         if active.len() < points.len() {
             take_word(&mut overall.word, &mut overall.caveats, Caveat::FailedTrials);
         }
-        let capped = [Caveat::FailedTrials, Caveat::GeneratorBound, Caveat::NoisyHost, Caveat::FlagDependent];
+        let capped =
+            [Caveat::FailedTrials, Caveat::GeneratorBound, Caveat::NoisyHost, Caveat::FlagDependent, Caveat::Unsteady];
         let was_capped =
             overall.word == Word::Inconclusive && overall.caveats.iter().any(|caveat| capped.contains(caveat));
         if !crossings(of_points).is_empty() && !was_capped {
@@ -74,6 +79,11 @@ impl Scope<'_> {
         }
         overall.caveats.sort();
         overall
+    }
+
+    /// The points that nobody has given up.
+    pub fn active(&self, points: &[Point]) -> Vec<Point> {
+        points.iter().filter(|point| !self.is_given_up(Some(point))).cloned().collect()
     }
 
     /// Has either side of this point been given up?
@@ -98,7 +108,10 @@ impl Scope<'_> {
             (1..=self.plan.method.blocks).map(|number| self.block(metric, points, number)).collect();
         let judge = Judge::new(point_rule(self.plan, share));
         let verdict = judge.judge(&log_ratios(&blocks, |_| true), self.circumstances.ended);
-        let (word, caveats) = self.word(&blocks, point, verdict.as_ref(), &judge);
+        let unflagged = unflagged(&blocks, &judge);
+        let (mut word, mut caveats) = self.word(&blocks, point, verdict.as_ref(), unflagged.as_ref());
+        self.behaviour(points, &mut word, &mut caveats);
+        caveats.sort();
         let value = |contender: &str| self.records.mean(self.workload, points, contender, metric);
         let interval = verdict.as_ref().and_then(|verdict| verdict.interval).map(|bounds| bounds.map(f64::exp));
         let pairs = blocks.iter().filter_map(|block| Some((block.number, block.log_ratio?.exp())));
@@ -128,6 +141,7 @@ impl Scope<'_> {
             mean_ratio: verdict.as_ref().map(|verdict| verdict.mean.exp()),
             sign_flip_p: verdict.as_ref().and_then(|verdict| verdict.sign_flip_p),
             pairs: pairs.collect(),
+            unflagged,
         }
     }
 
@@ -162,7 +176,7 @@ impl Scope<'_> {
         blocks: &[Block],
         point: Option<&Point>,
         verdict: Option<&Verdict>,
-        judge: &Judge,
+        unflagged: Option<&Unflagged>,
     ) -> (Word, Vec<Caveat>) {
         let mut caveats = self.standing_caveats();
         let mut word = match verdict.and_then(|verdict| verdict.word) {
@@ -187,7 +201,7 @@ impl Scope<'_> {
             if self.plan.method.noisy_host == "refuse" && share(noisy) > FLAGGED_SHARE_MAX {
                 word = Word::Inconclusive;
             }
-            if flags_change_the_word(blocks, judge, of_the_numbers) {
+            if unflagged.is_some_and(|second| second.contradicts(of_the_numbers)) {
                 take_word(&mut word, &mut caveats, Caveat::FlagDependent);
             }
         }
@@ -195,6 +209,26 @@ impl Scope<'_> {
         caveats.sort();
         caveats.dedup();
         (word, caveats)
+    }
+
+    /// What the servers did inside the trials: whether what was measured lasts.
+    fn behaviour(&self, points: &[Point], word: &mut Word, caveats: &mut Vec<Caveat>) {
+        if !drifts(self, points).is_empty() {
+            take_word(word, caveats, Caveat::Unsteady);
+        }
+        if points.iter().any(|point| !growths(self, point).is_empty()) {
+            caveats.push(Caveat::Accumulating);
+        }
+        if points.iter().any(|point| self.is_short(point)) {
+            caveats.push(Caveat::Short);
+        }
+    }
+
+    fn is_short(&self, point: &Point) -> bool {
+        let both = [self.plan.baseline.as_str(), self.candidate];
+        let flagged = |trial: &TrialRecord| trial.flags.iter().any(|flag| flag == SHORT);
+        let trial = |contender, block| self.records.find(self.workload, point, contender, block);
+        (1..=self.plan.method.blocks).any(|block| both.iter().any(|one| trial(*one, block).is_some_and(flagged)))
     }
 
     fn standing_caveats(&self) -> Vec<Caveat> {
@@ -277,14 +311,20 @@ fn take_word(word: &mut Word, caveats: &mut Vec<Caveat>, because: Caveat) {
     }
 }
 
-/// Would the word be another one without the blocks that the host disturbed?
-fn flags_change_the_word(blocks: &[Block], judge: &Judge, word: Word) -> bool {
-    let quiet = log_ratios(blocks, |block| block.pairs_noisy == 0);
-    if quiet.len() < UNFLAGGED_BLOCKS_MIN {
-        return false;
+/// The same judged without the blocks that the host disturbed; `None` where there are none, or nothing else.
+fn unflagged(blocks: &[Block], judge: &Judge) -> Option<Unflagged> {
+    let is_quiet = |block: &Block| block.pairs_noisy == 0;
+    if blocks.iter().all(is_quiet) {
+        return None;
     }
-    let second = judge.word(&quiet, true).map(|(word, _)| word);
-    second.map(Word::from) != Some(word)
+    let verdict = judge.judge(&log_ratios(blocks, is_quiet), true)?;
+    Some(Unflagged {
+        blocks: verdict.blocks,
+        ratio: verdict.estimate.exp(),
+        low: verdict.interval.map(|bounds| bounds.low.exp()),
+        high: verdict.interval.map(|bounds| bounds.high.exp()),
+        word: verdict.word.filter(|_| verdict.blocks >= UNFLAGGED_BLOCKS_MIN).map(Word::from),
+    })
 }
 
 fn log_ratios(blocks: &[Block], wanted: impl Fn(&Block) -> bool) -> Vec<f64> {

@@ -6,11 +6,14 @@
 use std::collections::BTreeSet;
 
 use crate::store::format::pass::PARTIAL;
-use crate::store::format::{PlanRecord, RunRecord, Status, TrialRecord, point_text};
+use crate::store::format::{PlanRecord, Point, RunRecord, Status, TrialRecord, point_text};
 
-use super::comparison::{GENERATOR_BOUND, HOST_FLAGS};
+use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT};
 use super::doubling::{self, Doubled};
-use super::{Circumstances, Finding, WorkloadConclusions};
+use super::{Circumstances, Deferring, Drift, Duel, Finding, Growth, WorkloadConclusions};
+
+/// The wait for background work came to its end before the work did.
+const DEBT_CAPPED: &str = "debt-capped";
 
 /// Evidence lines that a reader can take in; the rest is counted.
 const EVIDENCE_LINES_MAX: usize = 8;
@@ -30,6 +33,11 @@ pub fn findings(
         not_doubled(run),
         twins_told_apart(circumstances),
         noisy_host(trials),
+        unsteady(plan, workloads),
+        deferring(workloads),
+        accumulating(workloads),
+        short(trials),
+        debt_capped(trials),
         resumed(trials),
         shared_cores(circumstances),
         not_managed(plan),
@@ -101,8 +109,116 @@ fn twins_told_apart(circumstances: &Circumstances) -> Option<Finding> {
 
 fn noisy_host(trials: &[TrialRecord]) -> Option<Finding> {
     let noisy = flagged(trials, &HOST_FLAGS);
-    let text = format!("something else used the host during {} of {} trials", noisy.len(), trials.len());
+    let repeated = trials.iter().filter(|trial| trial.repeats.is_some()).count();
+    let mut text = format!("something else used the host during {} of {} trials", noisy.len(), trials.len());
+    if repeated > 0 {
+        text += &format!("; {repeated} trials were run again, and count in place of the first try");
+    }
     finding("noisy host", text, noisy)
+}
+
+/// The ratio holds for the time that was measured, and for no longer.
+fn unsteady(plan: &PlanRecord, workloads: &[WorkloadConclusions]) -> Option<Finding> {
+    let text = format!(
+        "throughput still rose or fell inside the trials, so ratios hold for their first {} s and for nothing longer",
+        plan.method.duration_s
+    );
+    supported(finding("unsteady", text, lines_of(workloads, |duel| duel.drifts.iter().map(drift_line).collect())))
+}
+
+fn drift_line((point, drift): &(Option<Point>, Drift)) -> String {
+    let place = point.as_ref().map_or("whole sweep".to_owned(), point_text);
+    let who = drift.contender.as_deref().unwrap_or("candidate over baseline");
+    let percent = |log_ratio: f64| format!("{:+.1} %", log_ratio.exp_m1() * 100.0);
+    format!(
+        "{who}, {place}: second half {} against the first (95 % t interval {} to {}, {} blocks)",
+        percent(drift.mean),
+        percent(drift.low),
+        percent(drift.high),
+        drift.blocks
+    )
+}
+
+/// A lead that is paid back later.
+fn deferring(workloads: &[WorkloadConclusions]) -> Option<Finding> {
+    let text = "faster only while deferring work: with the time that background work takes behind the interval, the \
+                other one is ahead"
+        .to_owned();
+    let of_duel = |duel: &Duel| -> Vec<String> {
+        let line = |one: &Deferring| {
+            let place = one.point.as_ref().map_or("whole sweep".to_owned(), point_text);
+            let lead = if one.is_shown { "" } else { ", not shown beyond chance" };
+            format!("{}, {place}: ratio {:.3}, with its debt {:.3}{lead}", duel.candidate, one.ratio, one.adjusted)
+        };
+        duel.deferring.iter().map(line).collect()
+    };
+    supported(finding("deferring work", text, lines_of(workloads, of_duel)))
+}
+
+fn accumulating(workloads: &[WorkloadConclusions]) -> Option<Finding> {
+    let text =
+        "what a server puts off stood higher, or lower, at the end of every trial than at its beginning: longer \
+                trials may see another throughput"
+            .to_owned();
+    let line = |(point, growth): &(Point, Growth)| {
+        format!(
+            "{}, {}: {} from {} to {} in a trial, mean of {} blocks",
+            growth.contender,
+            point_text(point),
+            growth.gauge,
+            rounded(growth.begin),
+            rounded(growth.end),
+            growth.blocks
+        )
+    };
+    finding("accumulating", text, lines_of(workloads, |duel| duel.growths.iter().map(line).collect()))
+}
+
+fn short(trials: &[TrialRecord]) -> Option<Finding> {
+    let short: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.flags.iter().any(|flag| flag == SHORT)).collect();
+    let text = format!(
+        "{} of {} trials held fewer than two cycles of flushing or checkpoints; give `duration` more time",
+        short.len(),
+        trials.len()
+    );
+    finding(SHORT, text, short.iter().map(|trial| with_remark(trial, SHORT)).collect())
+}
+
+fn debt_capped(trials: &[TrialRecord]) -> Option<Finding> {
+    let capped = trials.iter().filter(|trial| trial.flags.iter().any(|flag| flag == DEBT_CAPPED));
+    let text = "background work was not done when the wait for it ended, so the debt is larger than told".to_owned();
+    finding(DEBT_CAPPED, text, capped.map(|trial| with_remark(trial, DEBT_CAPPED)).collect())
+}
+
+fn with_remark(trial: &TrialRecord, flag: &str) -> String {
+    match trial.remarks.get(flag) {
+        Some(remark) => format!("{}: {remark}", place(trial)),
+        None => place(trial),
+    }
+}
+
+/// Each line once: duels share their baseline.
+fn lines_of(workloads: &[WorkloadConclusions], of_duel: impl Fn(&Duel) -> Vec<String>) -> Vec<String> {
+    let several = workloads.len() > 1;
+    let mut lines: Vec<String> = Vec::new();
+    for workload in workloads {
+        for line in workload.duels.iter().flat_map(&of_duel) {
+            let line = if several { format!("{}: {line}", workload.workload) } else { line };
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
+fn rounded(value: f64) -> String {
+    if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.3}") }
+}
+
+/// A conclusion of statistics, not a recorded fact.
+fn supported(finding: Option<Finding>) -> Option<Finding> {
+    finding.map(|finding| Finding { grade: "supported", ..finding })
 }
 
 fn resumed(trials: &[TrialRecord]) -> Option<Finding> {

@@ -4,10 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stats::MedianInterval;
+
 use crate::plan::repeat_number;
 use crate::store::format::{GivenUp, PlanRecord, Point, Status, TrialRecord};
 
 use super::{Cell, Summary, kinds};
+
+/// `latency_ms_p95` and its like.
+const QUANTILE_PREFIX: &str = "latency_ms_p";
 
 /// All trials by workload, point, contender and block.
 pub struct Records<'a> {
@@ -100,6 +105,7 @@ impl<'a> Records<'a> {
             trials_ok: ok.len(),
             trials_failed: failed.len(),
             metrics: metrics.collect(),
+            quantiles: quantiles(&ok, self.plan.method.confidence),
             kinds: kinds(&ok.iter().map(|trial| &trial.metrics).collect::<Vec<_>>()),
         }
     }
@@ -119,6 +125,17 @@ pub fn primary_metric(workload: &str) -> &'static str {
         "sql-bench" => "seconds",
         _ => "tps",
     }
+}
+
+/// The quantiles of latency that these trials have, of all transactions together.
+fn quantiles(trials: &[&TrialRecord], confidence: f64) -> BTreeMap<String, MedianInterval> {
+    let of_trials = trials.iter().flat_map(|trial| trial.metrics.keys());
+    let names: BTreeSet<&String> = of_trials.filter(|name| name.starts_with(QUANTILE_PREFIX)).collect();
+    let quantile = |name: &String| {
+        let values: Vec<f64> = trials.iter().filter_map(|trial| trial.metrics.get(name).copied()).collect();
+        Some((name.clone(), stats::median_interval(&values, confidence)?))
+    };
+    names.into_iter().filter_map(quantile).collect()
 }
 
 fn summary(values: &[f64], confidence: f64) -> Option<Summary> {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::store::format::{PlanRecord, Point, Series, TrialRecord};
+use crate::store::format::{PlanRecord, Point, RuleName, Series, TrialRecord};
 
 use super::comparison::{is_noisy, log_ratio};
 use super::records::Records;
@@ -82,17 +82,17 @@ pub fn spread(
 }
 
 /// The trials of two contenders, block by block.
-pub(super) struct Pairs<'a> {
-    pub plan: &'a PlanRecord,
-    pub records: &'a Records<'a>,
-    pub series: &'a BTreeMap<u32, Series>,
-    pub workload: &'a str,
-    pub candidate: &'a str,
-    pub points: &'a [Point],
+struct Pairs<'a> {
+    plan: &'a PlanRecord,
+    records: &'a Records<'a>,
+    series: &'a BTreeMap<u32, Series>,
+    workload: &'a str,
+    candidate: &'a str,
+    points: &'a [Point],
 }
 
 impl Pairs<'_> {
-    pub fn spread(&self) -> Spread {
+    fn spread(&self) -> Spread {
         let by_point: Vec<Vec<(u32, f64)>> = self.points.iter().map(|point| self.log_ratios(point)).collect();
         let whole = over_points(&by_point, |pair| pair.1);
         let trials = self.trials();
@@ -122,7 +122,10 @@ impl Pairs<'_> {
             duration_s,
             best_duration_s,
             block_s: self.block_s(),
-            blocks_needed: sd.map(|sd| EFFECTS.map(|effect| stats::blocks_needed(sd, effect, self.level()))),
+            // A guide for a fixed number of blocks; rule `watch` has none and needs more.
+            blocks_needed: sd
+                .filter(|_| self.plan.method.rule != RuleName::Watch)
+                .map(|sd| EFFECTS.map(|effect| stats::blocks_needed(sd, effect, self.level()))),
         }
     }
 

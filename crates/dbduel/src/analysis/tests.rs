@@ -2,6 +2,7 @@
 
 use super::fixture::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_passes};
 use super::*;
+use crate::store::format::{RuleName, WarmupRecord};
 
 fn duel_of(stored: &StoredRun) -> Duel {
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
@@ -43,7 +44,7 @@ fn more_latency_or_cpu_is_a_ratio_below_one() {
         assert!(overall.candidate_value > overall.baseline_value, "{}: values stay as measured", other.metric);
     }
     let names: Vec<&str> = duel.others.iter().map(|other| other.metric.as_str()).collect();
-    assert_eq!(names, ["latency_ms_p95", "latency_ms_p99", "cpu_us_per_tx"]);
+    assert_eq!(names, ["latency_ms_p50", "latency_ms_p95", "latency_ms_p99", "cpu_us_per_tx"]);
 }
 
 #[test]
@@ -242,7 +243,7 @@ fn rule_watch_looks_after_every_block_from_the_eighth() {
     assert_eq!(ends_at, Some(10), "four points share the error: the first block at which one may have a word");
     let duel = duel_of(&stored);
     assert!(duel.overall.word == Word::Slower && duel.overall.caveats.contains(&Caveat::Watch));
-    assert_eq!(duel.blocks_needed, None, "the guide for a fixed number of blocks does not fit");
+    assert_eq!(duel.spread.blocks_needed, None, "the guide for a fixed number of blocks does not fit");
     assert!(duel.overall.mde.is_some());
 }
 
@@ -344,4 +345,228 @@ fn a_pass_of_half_a_minute_is_no_quick_one() {
     };
     // The method's own duration of 5 s is not what a pass takes.
     assert!(!caveat(100.0) && caveat(10.0));
+}
+
+fn clients(clients: u64) -> Point {
+    Point::from([("clients".to_owned(), clients)])
+}
+
+/// Gives every trial of a contender a metric that depends on its block.
+fn put(stored: &mut StoredRun, contender: &str, metric: &str, value: impl Fn(u32) -> f64) {
+    for trial in stored.trials.iter_mut().filter(|trial| trial.contender == contender) {
+        trial.metrics.insert(metric.to_owned(), value(trial.block));
+    }
+}
+
+/// Eight blocks in which the candidate's second halves differ by this much on average.
+fn with_halves(candidate_half: f64) -> StoredRun {
+    let mut stored = tell(&Story::default());
+    stored.plan.method.left_out.clear();
+    let noise = |block: u32| 0.004 * f64::from(block % 3) - 0.004;
+    put(&mut stored, BASELINE, "half_log_ratio", noise);
+    put(&mut stored, CANDIDATE, "half_log_ratio", |block| candidate_half + noise(block + 1));
+    stored
+}
+
+#[test]
+fn throughput_that_falls_inside_trials_takes_the_word() {
+    let steady = duel_of(&with_halves(-0.01));
+    assert_eq!(steady.overall.word, Word::Slower, "a drift of 1 % is below what matters");
+    assert!(steady.drifts.is_empty());
+
+    let stored = with_halves(-0.05);
+    let duel = duel_of(&stored);
+    assert_eq!(duel.overall.word, Word::Inconclusive);
+    assert!(
+        duel.overall.caveats.contains(&Caveat::Unsteady)
+            && duel.points.iter().all(|one| one.word == Word::Inconclusive)
+    );
+    let sweep: Vec<_> = duel.drifts.iter().filter(|(point, _)| point.is_none()).map(|(_, drift)| drift).collect();
+    let who: Vec<_> = sweep.iter().map(|drift| drift.contender.as_deref()).collect();
+    assert_eq!(who, [Some(CANDIDATE), None], "the candidate drifts, and so does its lead; the baseline does not");
+    let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+    let finding = conclusions.findings.iter().find(|finding| finding.kind == "unsteady").unwrap();
+    assert!(
+        finding.grade == "supported" && finding.evidence[0].contains("whole sweep: second half -4.9 %"),
+        "{finding:?}"
+    );
+    assert_eq!(should_stop(&stored.plan, &stored.trials), Some(EndReason::Blocks));
+}
+
+#[test]
+fn only_blocks_with_the_last_warm_up_tell_whether_it_was_enough() {
+    let mut stored = with_halves(0.0);
+    put(&mut stored, CANDIDATE, "half_log_ratio", |block| if block < 5 { -0.08 } else { 0.001 * f64::from(block % 2) });
+    assert!(duel_of(&stored).overall.caveats.contains(&Caveat::Unsteady));
+    let doubled = |from_block| WarmupRecord {
+        workload: "oltp_read_write".into(),
+        from_block,
+        seconds: 60.0,
+        because: "unsteady".into(),
+    };
+    stored.run.warmups = vec![doubled(1), doubled(5)];
+    assert_eq!(duel_of(&stored).overall.word, Word::Slower);
+}
+
+#[test]
+fn work_that_piles_up_in_every_block_is_a_caveat_with_figures() {
+    let mut stored = tell(&Story::default());
+    stored.plan.method.left_out.clear();
+    put(&mut stored, CANDIDATE, "state.dirty_bytes_begin", |block| 1000.0 + f64::from(block));
+    put(&mut stored, CANDIDATE, "state.dirty_bytes_end", |block| 2000.0 - f64::from(block));
+    put(&mut stored, CANDIDATE, "state.database_bytes_begin", |_| 1000.0);
+    put(&mut stored, CANDIDATE, "state.database_bytes_end", |_| 1010.0);
+    put(&mut stored, BASELINE, "state.dirty_bytes_begin", |_| 1000.0);
+    put(&mut stored, BASELINE, "state.dirty_bytes_end", |block| if block == 3 { 900.0 } else { 2000.0 });
+    let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+    let duel = &conclusions.workloads[0].duels[0];
+    assert_eq!(duel.overall.word, Word::Slower, "it caps no word");
+    assert!(
+        duel.overall.caveats.contains(&Caveat::Accumulating) && duel.points[0].caveats.contains(&Caveat::Accumulating)
+    );
+    let gauges: Vec<_> = duel.growths.iter().map(|(_, one)| (one.contender.as_str(), one.gauge.as_str())).collect();
+    assert_eq!(
+        gauges,
+        [(CANDIDATE, "dirty_bytes"); 4],
+        "1 % of a database is no debt, and seven blocks of eight are not all"
+    );
+    let finding = conclusions.findings.iter().find(|finding| finding.kind == "accumulating").unwrap();
+    assert!(finding.evidence[0].ends_with("dirty_bytes from 1004 to 1996 in a trial, mean of 8 blocks"), "{finding:?}");
+
+    let mut quick = tell(&Story::default());
+    quick.trials.clone_from(&stored.trials);
+    assert!(duel_of(&quick).growths.is_empty(), "a run that leaves the check out does not ask");
+    stored.trials.retain(|trial| trial.block < 8);
+    assert!(duel_of(&stored).growths.is_empty(), "seven blocks may agree by chance");
+}
+
+#[test]
+fn one_short_trial_is_said_where_it_belongs() {
+    let mut stored = tell(&Story::default());
+    let trial = stored.trial(CANDIDATE, 16, 2);
+    trial.flags.push("short".into());
+    trial.remarks.insert("short".into(), "a checkpoint cycle takes 312 s".into());
+    let duel = duel_of(&stored);
+    let short: Vec<bool> = duel.points.iter().map(|point| point.caveats.contains(&Caveat::Short)).collect();
+    assert_eq!((short, duel.overall.caveats.contains(&Caveat::Short)), (vec![false, false, true, false], true));
+    let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+    let finding = conclusions.findings.iter().find(|finding| finding.kind == "short").unwrap();
+    assert!(finding.evidence[0].contains("takes 312 s"));
+}
+
+#[test]
+fn a_lead_that_is_owed_back_is_named() {
+    let mut stored = tell_of([1.1; 4], 8);
+    let tps: Vec<f64> = stored.trials.iter().map(|trial| trial.metrics["tps"]).collect();
+    for (trial, tps) in stored.trials.iter_mut().zip(tps) {
+        let owed = if trial.contender == CANDIDATE { 0.7 } else { 0.95 };
+        trial.metrics.insert("debt_adjusted_tps".into(), tps * owed);
+    }
+    let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+    let duel = &conclusions.workloads[0].duels[0];
+    assert_eq!((duel.overall.word, duel.deferring.len(), duel.deferring[0].point.clone()), (Word::Faster, 5, None));
+    assert!(duel.deferring[0].adjusted < 0.85 && duel.deferring[0].is_shown);
+    assert!(duel.others.iter().any(|other| other.metric == "debt_adjusted_tps" && other.overall.word == Word::Slower));
+    assert!(conclusions.findings.iter().any(|one| one.text.starts_with("faster only while deferring work")));
+    for trial in stored.trials.iter_mut().filter(|trial| trial.contender == CANDIDATE) {
+        trial.metrics.entry("debt_adjusted_tps".into()).and_modify(|tps| *tps *= 0.95 / 0.7);
+    }
+    assert!(duel_of(&stored).deferring.is_empty());
+}
+
+#[test]
+fn the_verdict_without_flagged_blocks_stands_beside_the_one_with_them() {
+    let mut stored = tell_of([0.9; 4], 10);
+    assert_eq!(duel_of(&stored).overall.unflagged, None);
+    stored.trial(BASELINE, 16, 3).flags.push("steal".into());
+    let duel = duel_of(&stored);
+    let without = duel.overall.unflagged.unwrap();
+    assert_eq!((without.blocks, without.word), (9, Some(Word::Slower)));
+    assert!((without.ratio - 0.9).abs() < 0.02 && without.low.unwrap() < without.ratio);
+    assert_eq!(duel.points[0].unflagged, None, "nothing was flagged there");
+    for block in 1..=4 {
+        stored.trial(BASELINE, 16, block).flags.push("steal".into());
+    }
+    let few = duel_of(&stored).overall.unflagged.unwrap();
+    assert_eq!((few.blocks, few.word), (6, None), "six blocks give figures and no word");
+}
+
+#[test]
+fn a_repeated_pair_counts_in_place_of_the_first_try() {
+    let mut stored = tell_of([0.9; 4], 8);
+    let before = duel_of(&stored).points[2].ratio.unwrap();
+    stored.trial(BASELINE, 16, 3).flags.push("foreign-cpu".into());
+    let again = |contender: &str, number: u32, tps: f64| {
+        let mut trial = stored
+            .trials
+            .iter()
+            .find(|one| one.contender == contender && one.block == 3 && one.point == clients(16))
+            .unwrap()
+            .clone();
+        (trial.repeats, trial.trial) = (Some(trial.trial), number);
+        trial.flags.clear();
+        trial.metrics.insert("tps".into(), tps);
+        trial
+    };
+    let repeats = [again(BASELINE, 65, 1000.0), again(CANDIDATE, 66, 1000.0)];
+    stored.trials.extend(repeats);
+    let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+    let point = &conclusions.workloads[0].duels[0].points[2];
+    assert_eq!(point.pairs.iter().find(|(block, _)| *block == 3).unwrap().1, 1.0);
+    assert!(!point.caveats.contains(&Caveat::NoisyHost) && point.ratio.unwrap() > before);
+    assert_eq!((conclusions.tally.trials_finished, conclusions.tally.trials_repeated), (64, 2));
+    let noisy = conclusions.findings.iter().find(|finding| finding.kind == "noisy host").unwrap();
+    assert!(noisy.text.contains("2 trials were run again") && noisy.evidence.len() == 1);
+}
+
+#[test]
+fn each_at_its_best_is_compared_without_the_luck_of_the_choice() {
+    let duel = duel_of(&tell(&Story::default()));
+    let peak = duel.peak.unwrap();
+    assert_eq!(
+        (&peak.baseline.points, &peak.candidate.points, peak.blocks),
+        (&vec![clients(16)], &vec![clients(16)], 8)
+    );
+    assert!(
+        peak.low.unwrap() < 0.87 && 0.87 < peak.high.unwrap() && (peak.baseline.value - 1480.0).abs() < 20.0,
+        "{peak:?}"
+    );
+    let shifted = duel_of(&tell_of([1.0, 1.6, 0.7, 0.5], 8)).peak.unwrap();
+    assert_eq!((shifted.baseline.points, shifted.candidate.points), (vec![clients(16)], vec![clients(4)]));
+    assert!((shifted.ratio - 940.0 * 1.6 / 1480.0).abs() < 0.03);
+    let mut seven = tell(&Story::default());
+    seven.trials = first_blocks(&seven, 7);
+    assert_eq!(duel_of(&seven).peak, None);
+    assert_eq!(duel_of(&tell_passes(&Story::default())).peak, None, "a pass has no sweep");
+}
+
+#[test]
+fn several_candidates_have_a_p_value_together_and_keep_their_shares_of_the_error() {
+    let mut stored = tell_of([0.97; 4], 12);
+    assert_eq!(duel_of(&stored).p_together, None);
+    let mut third = stored.plan.contenders[1].clone();
+    third.name = "5.7".into();
+    let copy =
+        |trial: &TrialRecord| TrialRecord { contender: "5.7".into(), trial: trial.trial + 1000, ..trial.clone() };
+    let copies: Vec<TrialRecord> =
+        stored.trials.iter().filter(|trial| trial.contender == CANDIDATE).map(copy).collect();
+    stored.trials.extend(copies);
+    stored.plan.contenders.push(third);
+    let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+    let p: Vec<f64> = conclusions.workloads[0].duels.iter().map(|duel| duel.p_together.unwrap()).collect();
+    let alone = conclusions.workloads[0].duels[0].overall.sign_flip_p.unwrap();
+    assert!(p[0] == p[1] && (p[0] - alone).abs() < 1e-9, "a copy is no second chance: {p:?}, {alone}");
+}
+
+#[test]
+fn a_contender_on_its_own_has_the_median_of_its_quantiles() {
+    let stored = tell(&Story::default());
+    let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+    let cell = conclusions.workloads[0].cells.iter().find(|cell| cell.contender == BASELINE).unwrap();
+    let p99 = cell.quantiles["latency_ms_p99"];
+    let ours = stored.trials.iter().filter(|trial| trial.contender == BASELINE && trial.point == cell.point);
+    let values: Vec<f64> = ours.map(|trial| trial.metrics["latency_ms_p99"]).collect();
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    assert_eq!((p99.bounds.unwrap().low, values.len()), (least, 8));
+    assert!(p99.confidence > 0.99 && cell.quantiles.contains_key("latency_ms_p50"));
 }

@@ -4,8 +4,11 @@
 
 use std::path::Path;
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::*;
 use crate::analysis::fixture::{StoredRun, Story, tell, tell_passes, tell_tpcc};
+use crate::store::format::{DoublingRecord, PilotRecord, Status, TwinsRecord, WarmupRecord};
 
 fn evidence(story: &Story) -> Evidence {
     evidence_of(tell(story))
@@ -157,6 +160,168 @@ fn the_page_needs_nothing_from_outside_and_escapes_what_it_is_given() {
     let records: serde_json::Value = serde_json::from_str(records).unwrap();
     let trials: Vec<TrialRecord> = serde_json::from_value(records["trials"].clone()).unwrap();
     assert!(trials == troubled().trials, "the raw records inside the page are whole");
+}
+
+#[test]
+fn the_same_records_make_the_same_bytes_in_every_form_and_out_of_the_page_again() {
+    let (first, second) = (full_method(), full_method());
+    for report in REPORTS {
+        let tell = |evidence| report.write(evidence, &Options::default()).unwrap();
+        assert!(tell(&first) == tell(&second), "{}", report.name());
+    }
+    let page = html::Html.write(&first, &Options::default()).unwrap();
+    let again = Evidence::of_page(&page).unwrap();
+    assert_eq!((&again.plan, &again.run, &again.trials), (&first.plan, &first.run, &first.trials));
+    assert!(page == html::Html.write(&again, &Options::default()).unwrap(), "the page carries what it was made from");
+    assert!(Evidence::of_page("<html></html>").unwrap_err().to_string().contains("no report of dbduel"));
+}
+
+/// Trials of half a minute under all steps of the method, with everything that a report may have to tell.
+fn full_method() -> Evidence {
+    let mut stored = tell(&Story { blocks: 10, trouble: true, spread: 0.02, ..Story::default() });
+    stored.plan.method.preset = "standard".into();
+    stored.plan.method.left_out.clear();
+    (stored.plan.method.duration_s, stored.plan.method.warmup_s) = (30.0, 30.0);
+    let candidate = stored.plan.contenders[1].name.clone();
+    for trial in stored.trials.iter_mut().filter(|trial| trial.status == Status::Ok) {
+        let ours = trial.contender == candidate;
+        let tps = trial.metrics["tps"];
+        trial.steps.last_mut().unwrap().1 = 30.0;
+        trial.metrics.extend([
+            ("debt_drain_s".to_owned(), if ours { 3.0 } else { 12.0 }),
+            ("debt_adjusted_tps".to_owned(), if ours { tps * 0.9 } else { tps * 0.6 }),
+            ("state.dirty_bytes_begin".to_owned(), 1e6),
+            ("state.dirty_bytes_end".to_owned(), if ours { 9e5 } else { 4e7 }),
+            ("half_log_ratio".to_owned(), 0.001 * f64::from(trial.block % 4)),
+            ("latency_ms_p999".to_owned(), trial.metrics["latency_ms_p99"] * 3.0),
+            ("longest_stall_ms".to_owned(), 412.0),
+            ("stalled_seconds_share".to_owned(), 0.066),
+        ]);
+    }
+    repeat_pair(&mut stored, 4, 2);
+    tell_circumstances(&mut stored);
+    let seconds = |trial: &TrialRecord| {
+        let wave = |second: u32| {
+            vec![f64::from(second), (1000.0 + 90.0 * f64::from((second * second * 7 + trial.block) % 11)).floor()]
+        };
+        (trial.trial, Series { columns: vec!["second".into(), "committed".into()], rows: (0..30).map(wave).collect() })
+    };
+    let series: BTreeMap<u32, Series> = stored.trials.iter().map(seconds).collect();
+    let StoredRun { plan, run, trials } = stored;
+    let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
+    Evidence { folder: "runs/full".into(), plan, run, trials, series, observed: BTreeMap::new(), note: None, conclusions }
+}
+
+/// Runs a disturbed pair once more, in the other order.
+fn repeat_pair(stored: &mut StoredRun, clients: u64, block: u32) {
+    let ours = |trial: &&TrialRecord| (trial.point["clients"], trial.block) == (clients, block);
+    let pair: Vec<TrialRecord> = stored.trials.iter().filter(ours).cloned().collect();
+    let last = stored.trials.len() as u32;
+    let mut now: Timestamp = stored.run.finished_at.as_ref().unwrap().parse().unwrap();
+    for (first, number) in pair.into_iter().rev().zip(last + 1..) {
+        let begun = now;
+        now += SignedDuration::from_secs(11);
+        stored.trials.push(TrialRecord {
+            trial: number,
+            repeats: Some(first.trial),
+            order: 3 - first.order,
+            flags: vec![],
+            started_at: begun.to_string(),
+            finished_at: now.to_string(),
+            ..first
+        });
+    }
+}
+
+fn tell_circumstances(stored: &mut StoredRun) {
+    let point = stored.plan.trials[0].point.clone();
+    let (workload, contender) = ("oltp_read_write".to_owned(), stored.plan.baseline.clone());
+    stored.run.host.facts = [("governor".into(), "performance".into()), ("numa".into(), "1 node".into())].into();
+    stored.run.host.not_visible = vec!["frequency".into(), "thermal throttling".into()];
+    stored.run.pilots = vec![
+        PilotRecord {
+            workload: workload.clone(),
+            contender: contender.clone(),
+            point: point.clone(),
+            seconds: 300.0,
+            warmup_s: Some(45.0),
+        },
+        PilotRecord {
+            workload: workload.clone(),
+            contender: stored.plan.contenders[1].name.clone(),
+            point: point.clone(),
+            seconds: 300.0,
+            warmup_s: None,
+        },
+    ];
+    stored.run.warmups =
+        vec![WarmupRecord { workload: workload.clone(), from_block: 1, seconds: 150.0, because: "pilot".into() }];
+    stored.run.doublings = vec![DoublingRecord {
+        workload: workload.clone(),
+        contender,
+        point: point.clone(),
+        as_usual: vec![1480.0, 1475.0, 1490.0, 1470.0],
+        doubled: vec![1482.0, 1471.0, 1493.0, 1468.0],
+    }];
+    stored.run.twins = vec![TwinsRecord {
+        at: "2031-04-30T08:00:00Z".into(),
+        plan_hash: "ab".repeat(32),
+        host: "this one".into(),
+        engine: "mysql".into(),
+        version: "5.5.9".into(),
+        workload,
+        point,
+        blocks: 20,
+        word: "no difference shown".into(),
+        ratio: 1.001,
+        low: 0.996,
+        high: 1.006,
+        sd: 0.012,
+        block_s: 170.0,
+        order_effect: Some([0.002, -0.004, 0.008]),
+        flagged_share: 0.05,
+        sd_between_trials: Some(0.008),
+        sd_of_a_second: Some(0.15),
+        autocorrelation: Some(0.4),
+        trial_s: Some(60.0),
+        best_trial_s: Some(94.0),
+    }];
+}
+
+#[test]
+fn a_run_of_the_full_method_is_told_as_stored() {
+    let evidence = full_method();
+    for (name, extension) in [("text", "txt"), ("html", "html")] {
+        check(&format!("full.{extension}"), &find(name).unwrap().write(&evidence, &Options::default()).unwrap());
+    }
+    let text = text::Text.write(&evidence, &Options::default()).unwrap();
+    for told in [
+        "2 repeated",
+        "Without the blocks that carry a flag",
+        "Peak against peak",
+        "Trials of ",
+        "is faster only while deferring work",
+        "not visible here: frequency",
+        "never steady of 300 s",
+        "on this host, twins of mysql 5.5.9 differed by s_d 1.2 %",
+        "with twice the generator's threads",
+        "accumulating (confirmed)",
+    ] {
+        assert!(text.contains(told), "{told} is not in\n{text}");
+    }
+}
+
+#[test]
+fn an_unsteady_run_claims_its_first_seconds_only() {
+    let mut stored = tell(&Story::default());
+    stored.plan.method.left_out.clear();
+    for trial in &mut stored.trials {
+        trial.metrics.insert("half_log_ratio".into(), -0.06 - 0.001 * f64::from(trial.block));
+    }
+    let text = text::Text.write(&evidence_of(stored), &Options::default()).unwrap();
+    let headline = text.lines().nth(3).unwrap();
+    assert!(headline.starts_with("inconclusive: ") && headline.contains("nothing lasting is claimed"), "{headline}");
+    assert!(headline.contains("for the first 5 s: 0.8"), "{headline}");
 }
 
 #[test]

@@ -5,16 +5,19 @@
 //! recompute every number from the report alone.
 
 mod chart;
+mod strip;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 use minijinja::{Environment, Value, context};
 
-use crate::analysis::{COLLECTED_SECONDS, Cell, Comparison, Duel, Part, Parts, WorkloadConclusions};
-use crate::store::format::{ContenderFacts, ContenderRecord, Status, TrialRecord, WorkloadRecord, point_text};
+use crate::analysis::{COLLECTED_SECONDS, Cell, Comparison, Duel, Part, Parts, SERIES_COLUMN, WorkloadConclusions};
+use crate::store::format::{
+    ContenderFacts, ContenderRecord, EmbeddedRecords, Series, Status, TrialRecord, WorkloadRecord, point_text,
+};
 
-use super::{Evidence, Options, Report, parts, tpcc, wording};
+use super::{Evidence, Options, Report, circumstances, parts, sharpness, tpcc, wording};
 
 const TEMPLATE: &str = include_str!("html/report.html");
 const STYLE: &str = include_str!("html/style.css");
@@ -22,18 +25,35 @@ const STYLE: &str = include_str!("html/style.css");
 const SORT_SCRIPT: &str = include_str!("html/sort.js");
 
 /// What a reader wants beside throughput, in the order of the table.
-const CELL_METRICS: [(&str, &str); 7] = [
+const CELL_METRICS: [(&str, &str); 6] = [
     (COLLECTED_SECONDS, "all it did s"),
+    ("cpu_us_per_tx", "server CPU us/tx"),
+    ("errors_per_s", "errors/s"),
+    ("debt_drain_s", "deferred work done after s"),
+    ("debt_adjusted_tps", "debt-adjusted tps"),
+    ("debt_adjusted_nopm", "debt-adjusted NOPM"),
+];
+
+/// Quantiles of latency that are told as the median of the trials' own.
+const QUANTILES: [(&str, &str); 4] = [
     ("latency_ms_p50", "p50 ms"),
     ("latency_ms_p95", "p95 ms"),
     ("latency_ms_p99", "p99 ms"),
+    ("latency_ms_p999", "p99.9 ms"),
+];
+
+/// What stands beside them, as means over trials.
+const STALLS: [(&str, &str); 3] = [
     ("latency_ms_max", "max ms"),
-    ("cpu_us_per_tx", "server CPU us/tx"),
-    ("errors_per_s", "errors/s"),
+    ("longest_stall_ms", "longest stall ms"),
+    ("stalled_seconds_share", "seconds below half the median"),
 ];
 
 /// The latency that gets a drawing of its own.
 const LATENCY_METRIC: &str = "latency_ms_p95";
+
+/// What stands before the raw records, in the template as well.
+const RECORDS_BEGIN: &str = "id=\"dbduel-records\">";
 
 pub struct Html;
 
@@ -64,6 +84,7 @@ impl Report for Html {
 fn page_context(evidence: &Evidence) -> Result<Value> {
     let Evidence { plan, run, conclusions, .. } = evidence;
     let host = &run.host;
+    let repeated_as = circumstances::repeated_as(&evidence.trials);
     Ok(context! {
         style => Value::from_safe_string(STYLE.to_owned()),
         script => Value::from_safe_string(SORT_SCRIPT.to_owned()),
@@ -84,18 +105,62 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
             cpu_model => host.cpu_model, cores => host.cores, memory => format!("{:.1} GiB", host.memory_bytes as f64 / (1u64 << 30) as f64),
             kernel => host.kernel, storage => host.storage, virtualisation => host.virtualisation,
         },
-        client => client(evidence),
+        client => circumstances::generator(&run.client, &conclusions.tally),
+        doublings => circumstances::doublings(run), warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
+        facts => circumstances::facts(host), not_visible => circumstances::not_visible(host),
+        flagged => flagged(evidence),
         extent => wording::extent(conclusions, run.ended_by.as_deref()),
         method => wording::method(plan), plan_hash => plan.plan_hash,
         started_at => run.started_at, finished_at => run.finished_at, dbduel_version => run.dbduel_version,
-        trials => evidence.trials.iter().map(trial_context).collect::<Vec<Value>>(),
+        trials => evidence.trials.iter().map(|trial| trial_context(trial, &repeated_as)).collect::<Vec<Value>>(),
+        strip => strip::strip(evidence), strip_summary => strip::summary(evidence),
     })
 }
 
-/// Enough to judge the run again: the plan, what was learned while it went on, and the trials.
+/// Trials that are not as the others: disturbed, failed, repeated.
+fn flagged(evidence: &Evidence) -> Vec<Value> {
+    let repeated_as = circumstances::repeated_as(&evidence.trials);
+    let odd = |trial: &&TrialRecord| {
+        !trial.flags.is_empty() || trial.repeats.is_some() || repeated_as.contains_key(&trial.trial)
+    };
+    let row = |trial: &TrialRecord| {
+        let remarks = trial.flags.iter().filter_map(|flag| trial.remarks.get(flag)).cloned();
+        context! {
+            trial => trial.trial, block => trial.block, contender => trial.contender, point => point_text(&trial.point),
+            flags => trial.flags.join(", "), remarks => remarks.chain(circumstances::repetition(trial, &repeated_as)).collect::<Vec<_>>().join("; "),
+        }
+    };
+    evidence.trials.iter().filter(odd).map(row).collect()
+}
+
+/// Enough to judge the run again: the plan, what was learned while it went on, the trials, and what reports
+/// look at of their seconds.
 fn raw_records(evidence: &Evidence) -> Result<String> {
-    let records = serde_json::json!({ "plan": evidence.plan, "run": evidence.run, "trials": evidence.trials });
+    let Evidence { plan, run, trials, series, note, .. } = evidence;
+    let told = series.iter().filter_map(|(trial, series)| Some((*trial, of_reports(series)?)));
+    let records = EmbeddedRecords {
+        plan: plan.clone(),
+        run: run.clone(),
+        trials: trials.clone(),
+        series: told.collect(),
+        note: note.clone(),
+    };
     Ok(serde_json::to_string(&records)?.replace('<', "\\u003c"))
+}
+
+/// The time and the one column that reports look at.
+fn of_reports(series: &Series) -> Option<Series> {
+    let column = series.columns.iter().position(|name| name == SERIES_COLUMN)?;
+    let row = |row: &Vec<f64>| Some(vec![*row.first()?, *row.get(column)?]);
+    let columns = vec![series.columns.first()?.clone(), SERIES_COLUMN.to_owned()];
+    Some(Series { columns, rows: series.rows.iter().map(row).collect::<Option<_>>()? })
+}
+
+/// The raw records inside a page that this report has written.
+pub fn records_of(page: &str) -> Result<EmbeddedRecords> {
+    let inside = page.split_once(RECORDS_BEGIN).and_then(|(_, rest)| rest.split_once("</script>"));
+    let (records, _) = inside.context("there are no raw records in this page: it is no report of dbduel")?;
+    serde_json::from_str(records).context("the raw records in this page are damaged")
 }
 
 fn verdicts(evidence: &Evidence) -> Vec<Value> {
@@ -104,7 +169,7 @@ fn verdicts(evidence: &Evidence) -> Vec<Value> {
     let verdict = |(workload, duel): (&WorkloadConclusions, &Duel)| {
         let headline = wording::headline(evidence, workload, duel);
         let word = headline.word.as_str();
-        context! { class => word.replace(' ', "-"), word, claim => headline.claim, numbers => headline.numbers }
+        context! { class => word.replace(' ', "-"), word, claim => headline.claim, numbers => headline.numbers, aside => headline.aside }
     };
     duels.map(verdict).collect()
 }
@@ -122,6 +187,7 @@ fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Valu
         duels => workload.duels.iter().map(|duel| duel_context(evidence, workload, duel)).collect::<Vec<Value>>(),
         cell_columns => cell_columns(workload).iter().map(|(_, title)| *title).collect::<Vec<&str>>(),
         cells => workload.cells.iter().map(|cell| cell_context(workload, cell)).collect::<Vec<Value>>(),
+        latencies => latencies(workload),
         schemas => schemas(evidence, &workload.workload),
         types => record.filter(|record| record.name == tpcc::NAME).map(|record| types_context(workload, record)),
     }
@@ -152,7 +218,7 @@ fn duel_context(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
     context! {
         baseline => duel.baseline, candidate => duel.candidate, rows => rows(&duel.points, &duel.overall),
         rule => evidence.plan.method.rule.as_str(), forest => chart::forest(&evidence.plan, duel), pairs => chart::pairs(&evidence.plan, duel),
-        difference => wording::difference(workload, duel), losses => wording::losses(duel), sharpness => wording::sharpness(duel),
+        difference => wording::difference(workload, duel), losses => wording::losses(duel), sharpness => sharpness::sentences(&evidence.plan.method, &workload.metric, duel),
         others => others.collect::<Vec<Value>>(),
         parts => duel.parts.as_ref().map(|parts| parts_context(workload, duel, parts)),
     }
@@ -224,6 +290,23 @@ fn cell_context(workload: &WorkloadConclusions, cell: &Cell) -> Value {
     }
 }
 
+/// Latency of each contender on its own; `None` where nothing was timed one by one.
+fn latencies(workload: &WorkloadConclusions) -> Option<Value> {
+    let told = |metric: &str| workload.cells.iter().any(|cell| cell.metrics.contains_key(metric));
+    let quantiles: Vec<(&str, &str)> = QUANTILES.into_iter().filter(|(metric, _)| told(metric)).collect();
+    let stalls: Vec<(&str, &str)> = STALLS.into_iter().filter(|(metric, _)| told(metric)).collect();
+    let row = |cell: &Cell| {
+        let of_quantile = quantiles.iter().map(|(metric, _)| wording::quantile(cell, metric));
+        let of_stall = stalls.iter().map(|(metric, _)| wording::stall(cell, metric));
+        context! { contender => cell.contender, point => point_text(&cell.point), values => of_quantile.chain(of_stall).collect::<Vec<String>>() }
+    };
+    let columns: Vec<&str> = quantiles.iter().chain(&stalls).map(|(_, title)| *title).collect();
+    let confidence = workload.cells.iter().flat_map(|cell| cell.quantiles.values()).find(|one| one.bounds.is_some());
+    let rows: Vec<Value> = workload.cells.iter().map(row).collect();
+    let has_any = !quantiles.is_empty();
+    has_any.then(|| context! { columns, rows, confidence => confidence.map(|one| wording::percent(one.confidence)) })
+}
+
 fn schemas(evidence: &Evidence, workload: &str) -> Vec<Value> {
     let with_ddl =
         evidence.run.contenders.iter().filter_map(|(name, facts)| Some((name, facts.ddl.get(workload)?, facts)));
@@ -253,30 +336,6 @@ fn contender_context(evidence: &Evidence, contender: &ContenderRecord, index: us
         cores => contender.cores, is_baseline => contender.name == evidence.plan.baseline,
         memory => contender.memory_bytes.map(|bytes| format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)),
     }
-}
-
-fn client(evidence: &Evidence) -> String {
-    let (client, tally) = (&evidence.run.client, &evidence.conclusions.tally);
-    let mut text = format!(
-        "{}, cores {}{}",
-        wording::count(client.workers as usize, "worker"),
-        client.cores,
-        if client.shared_cores { " (shared with the server)" } else { "" }
-    );
-    if let Some(cpu) = tally.client_cpu_us_per_query {
-        text += &format!("; {} us of CPU per query", wording::number(cpu));
-    }
-    if let Some(occupancy) = tally.occupancy_min {
-        text += &format!("; lowest occupancy {}", wording::percent(occupancy));
-    }
-    if let Some(nothing) = wording::against_nothing(&client.null_runs) {
-        text += &format!("; {nothing}");
-    }
-    text + &format!(
-        "; generator-bound in {} of {} trials",
-        tally.trials_generator_bound,
-        tally.trials_finished + tally.trials_repeated
-    )
 }
 
 type Settings = std::collections::BTreeMap<String, String>;
@@ -312,11 +371,12 @@ fn settings_rows(all: &[&Settings], only_different: bool) -> Vec<Value> {
     rows.collect()
 }
 
-fn trial_context(trial: &TrialRecord) -> Value {
+fn trial_context(trial: &TrialRecord, repeated_as: &BTreeMap<u32, u32>) -> Value {
+    let notes = trial.flags.iter().cloned().chain(circumstances::repetition(trial, repeated_as));
     let primary = ["nopm", "seconds", "tps"].iter().find_map(|metric| Some((metric, trial.metrics.get(*metric)?)));
     context! {
         trial => trial.trial, block => trial.block, order => trial.order, workload => trial.workload, contender => trial.contender,
-        point => point_text(&trial.point), failed => trial.status == Status::Failed, flags => trial.flags.join(", "),
+        point => point_text(&trial.point), failed => trial.status == Status::Failed, flags => notes.collect::<Vec<_>>().join(", "),
         value => primary.map(|(metric, value)| format!("{} {}", wording::number(*value), wording::unit(metric))),
         failure => trial.failure.as_ref().map(|failure| format!("{}: {}", failure.step, failure.message)), started_at => trial.started_at,
     }

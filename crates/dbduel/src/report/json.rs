@@ -9,13 +9,13 @@ use anyhow::Result;
 use serde::Serialize;
 use stats::{Basis, RuleKind};
 
-use crate::analysis::{Comparison, Duel, Finding};
+use crate::analysis::{Comparison, Duel, Finding, Peak, Spread, Unflagged, Word};
 use crate::store::format::{
-    ContenderRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord, NullRecord, Point, RunRecord, Status,
-    TrialRecord, TwinsRecord, WorkloadRecord,
+    ContenderRecord, DoublingRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord, NullRecord, PilotRecord, Point,
+    RunRecord, Status, TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
 };
 
-use super::{Evidence, Options, Report};
+use super::{Evidence, Options, Report, circumstances};
 
 pub struct Json;
 
@@ -55,6 +55,11 @@ struct Document<'a> {
     workloads: &'a [WorkloadRecord],
     trials: Vec<JsonTrial<'a>>,
     comparisons: Vec<JsonComparison<'a>>,
+    duels: Vec<JsonDuel<'a>>,
+    pilots: &'a [PilotRecord],
+    warmups: &'a [WarmupRecord],
+    /// What contenders and their twins had shown on this host before.
+    twins_known: &'a [TwinsRecord],
     findings: Vec<JsonFinding<'a>>,
     /// What this run of twins has shown; absent in any other run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -75,6 +80,8 @@ struct JsonClient<'a> {
 struct SelfCheck<'a> {
     /// The generator against a server that does nothing.
     null_runs: &'a [NullRecord],
+    /// The peak point with twice the generator.
+    doublings: &'a [DoublingRecord],
     occupancy_min: Option<f64>,
     trials_generator_bound: usize,
 }
@@ -105,6 +112,12 @@ struct JsonTrial<'a> {
     block: u32,
     order: u32,
     status: Status,
+    /// The trial whose place this one takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeats: Option<u32>,
+    /// The trial that counts in place of this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeated_as: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'a Failure>,
     flags: &'a [String],
@@ -140,6 +153,62 @@ struct JsonComparison<'a> {
     sd_log_ratio: Option<f64>,
     mean_ratio: Option<f64>,
     sign_flip_p: Option<f64>,
+    /// The same without the blocks that carry a flag of the host; null where there are none.
+    unflagged: Option<JsonUnflagged>,
+}
+
+#[derive(Serialize)]
+struct JsonUnflagged {
+    blocks: usize,
+    ratio: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    word: Option<&'static str>,
+}
+
+/// What is said of a candidate beside its comparisons.
+#[derive(Serialize)]
+struct JsonDuel<'a> {
+    workload: &'a str,
+    baseline: &'a str,
+    candidate: &'a str,
+    losing: &'a [Point],
+    /// Neighbouring points between which the curves cross.
+    crossings: &'a [(Point, Point)],
+    peak: Option<JsonPeak<'a>>,
+    /// Max-t over sign flips of whole blocks; null with a single candidate.
+    p_together: Option<f64>,
+    spread: JsonSpread,
+}
+
+#[derive(Serialize)]
+struct JsonPeak<'a> {
+    baseline_points: &'a [Point],
+    baseline_value: f64,
+    candidate_points: &'a [Point],
+    candidate_value: f64,
+    ratio: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    interval: &'static str,
+    blocks: usize,
+}
+
+#[derive(Serialize)]
+struct JsonSpread {
+    sd_log_ratio: Option<f64>,
+    sd_between_trials: Option<f64>,
+    sd_of_a_second: Option<f64>,
+    autocorrelation: Option<f64>,
+    /// Log of first in the block over second, low and high.
+    order_effect: Option<[f64; 3]>,
+    flagged_share: Option<f64>,
+    overhead_s: Option<f64>,
+    best_duration_s: Option<f64>,
+    block_s: Option<f64>,
+    /// For 1, 3 and 5 %.
+    blocks_needed: Option<[usize; 3]>,
+    minutes_needed: Option<[f64; 3]>,
 }
 
 #[derive(Serialize)]
@@ -153,7 +222,8 @@ struct JsonFinding<'a> {
 impl<'a> Document<'a> {
     fn of(evidence: &'a Evidence) -> Document<'a> {
         let Evidence { plan, run, trials, conclusions, note, .. } = evidence;
-        let duels = conclusions.workloads.iter().flat_map(|workload| &workload.duels);
+        let duels = || conclusions.workloads.iter().flat_map(|workload| &workload.duels);
+        let repeated_as = circumstances::repeated_as(trials);
         Document {
             format_version: FORMAT_VERSION,
             name: &plan.name,
@@ -169,8 +239,12 @@ impl<'a> Document<'a> {
             client: client(evidence),
             contenders: plan.contenders.iter().map(|contender| self::contender(contender, run)).collect(),
             workloads: &plan.workloads,
-            trials: trials.iter().map(trial).collect(),
-            comparisons: duels.flat_map(comparisons).map(comparison).collect(),
+            trials: trials.iter().map(|one| trial(one, repeated_as.get(&one.trial).copied())).collect(),
+            comparisons: duels().flat_map(comparisons).map(comparison).collect(),
+            duels: duels().map(duel).collect(),
+            pilots: &run.pilots,
+            warmups: &run.warmups,
+            twins_known: &run.twins,
             findings: conclusions.findings.iter().map(finding).collect(),
             twins: evidence.twins(),
             notes: note.iter().map(String::as_str).collect(),
@@ -187,6 +261,7 @@ fn client(evidence: &Evidence) -> JsonClient<'_> {
         client_cpu_us_per_query: tally.client_cpu_us_per_query,
         self_check: SelfCheck {
             null_runs: &client.null_runs,
+            doublings: &evidence.run.doublings,
             occupancy_min: tally.occupancy_min,
             trials_generator_bound: tally.trials_generator_bound,
         },
@@ -211,7 +286,7 @@ fn contender<'a>(contender: &'a ContenderRecord, run: &'a RunRecord) -> JsonCont
     }
 }
 
-fn trial(trial: &TrialRecord) -> JsonTrial<'_> {
+fn trial(trial: &TrialRecord, repeated_as: Option<u32>) -> JsonTrial<'_> {
     JsonTrial {
         trial: trial.trial,
         workload: &trial.workload,
@@ -220,6 +295,8 @@ fn trial(trial: &TrialRecord) -> JsonTrial<'_> {
         block: trial.block,
         order: trial.order,
         status: trial.status,
+        repeats: trial.repeats,
+        repeated_as,
         failure: trial.failure.as_ref(),
         flags: &trial.flags,
         remarks: &trial.remarks,
@@ -259,6 +336,55 @@ fn comparison(comparison: &Comparison) -> JsonComparison<'_> {
         sd_log_ratio: comparison.sd,
         mean_ratio: comparison.mean_ratio,
         sign_flip_p: comparison.sign_flip_p,
+        unflagged: comparison.unflagged.as_ref().map(unflagged),
+    }
+}
+
+fn unflagged(unflagged: &Unflagged) -> JsonUnflagged {
+    let Unflagged { blocks, ratio, low, high, word } = *unflagged;
+    JsonUnflagged { blocks, ratio, low, high, word: word.map(Word::as_str) }
+}
+
+fn duel(duel: &Duel) -> JsonDuel<'_> {
+    JsonDuel {
+        workload: &duel.overall.workload,
+        baseline: &duel.baseline,
+        candidate: &duel.candidate,
+        losing: &duel.losing,
+        crossings: &duel.crossings,
+        peak: duel.peak.as_ref().map(peak),
+        p_together: duel.p_together,
+        spread: spread(&duel.spread),
+    }
+}
+
+fn peak(peak: &Peak) -> JsonPeak<'_> {
+    JsonPeak {
+        baseline_points: &peak.baseline.points,
+        baseline_value: peak.baseline.value,
+        candidate_points: &peak.candidate.points,
+        candidate_value: peak.candidate.value,
+        ratio: peak.ratio,
+        low: peak.low,
+        high: peak.high,
+        interval: interval(peak.basis),
+        blocks: peak.blocks,
+    }
+}
+
+fn spread(spread: &Spread) -> JsonSpread {
+    JsonSpread {
+        sd_log_ratio: spread.sd,
+        sd_between_trials: spread.sd_between_trials,
+        sd_of_a_second: spread.sd_of_a_second,
+        autocorrelation: spread.autocorrelation,
+        order_effect: spread.order_effect.map(|effect| [effect.mean, effect.low, effect.high]),
+        flagged_share: spread.flagged_share,
+        overhead_s: spread.overhead_s,
+        best_duration_s: spread.best_duration_s,
+        block_s: spread.block_s,
+        blocks_needed: spread.blocks_needed,
+        minutes_needed: spread.minutes_needed(),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::analysis::{Cell, Comparison, Duel, Part, Parts, Watched, Word, Worklo
 use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
-use super::{Evidence, Options, Report, parts, tpcc, twins};
+use super::{Evidence, Options, Report, circumstances, parts, sharpness, tpcc, twins};
 
 /// Tables fit a terminal of this width.
 const WIDTH: u16 = 100;
@@ -37,14 +37,16 @@ impl Report for Text {
         let mut lines = heading(evidence);
         for workload in &evidence.conclusions.workloads {
             for duel in &workload.duels {
-                lines.push(headline(&wording::headline(evidence, workload, duel), options));
+                let headline = wording::headline(evidence, workload, duel);
+                lines.push(self::headline(&headline, options));
+                lines.extend(headline.aside);
             }
         }
         lines.extend(summary(evidence));
         for workload in &evidence.conclusions.workloads {
             for duel in &workload.duels {
                 lines.push(String::new());
-                lines.extend(duel_section(workload, duel));
+                lines.extend(duel_section(evidence, workload, duel));
             }
             lines.extend(types_section(evidence, workload));
         }
@@ -73,7 +75,7 @@ fn headline(headline: &Headline, options: &Options) -> String {
     format!("{claim}: {}", headline.numbers)
 }
 
-fn duel_section(workload: &WorkloadConclusions, duel: &Duel) -> Vec<String> {
+fn duel_section(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel) -> Vec<String> {
     let title = format!(
         "{}: `{}` against `{}`, {}",
         workload.workload,
@@ -89,7 +91,7 @@ fn duel_section(workload: &WorkloadConclusions, duel: &Duel) -> Vec<String> {
     lines.push("a plain t interval, which supports no word. Values are means over the trials that are ok.".to_owned());
     lines.extend(wording::difference(workload, duel));
     lines.push(wording::losses(duel));
-    lines.extend(wording::sharpness(duel));
+    lines.extend(sharpness::sentences(&evidence.plan.method, &workload.metric, duel));
     for other in &duel.others {
         lines.push(String::new());
         lines.push(wording::metric_title(&other.metric));
@@ -278,6 +280,10 @@ fn findings(evidence: &Evidence) -> Vec<String> {
     lines
 }
 
+fn titled(title: &str, lines: Vec<String>) -> impl Iterator<Item = String> {
+    lines.into_iter().map(move |line| format!("{title}: {line}"))
+}
+
 fn footer(evidence: &Evidence) -> Vec<String> {
     let host = &evidence.run.host;
     let mut lines = vec![
@@ -293,10 +299,12 @@ fn footer(evidence: &Evidence) -> Vec<String> {
             host.virtualisation
         ),
     ];
-    if !host.not_visible.is_empty() {
-        lines.push(format!("not visible here: {}", host.not_visible.join(", ")));
-    }
-    lines.extend(wording::against_nothing(&evidence.run.client.null_runs).map(|text| format!("generator: {text}")));
+    lines.extend(titled("host", circumstances::facts(host)));
+    lines.extend(circumstances::not_visible(host).map(|names| format!("not visible here: {names}")));
+    lines.push(format!("generator: {}", circumstances::generator(&evidence.run.client, &evidence.conclusions.tally)));
+    lines.extend(titled("generator doubled", circumstances::doublings(&evidence.run)));
+    lines.extend(titled("warm-up", circumstances::warm_up(&evidence.run)));
+    lines.extend(titled("twins", circumstances::twins(&evidence.run)));
     for contender in &evidence.plan.contenders {
         let facts = evidence.run.contenders.get(&contender.name);
         let version = facts.map_or(&contender.version, |facts| &facts.version);

@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 
 use stats::Basis;
 
-use crate::analysis::{Comparison, Conclusions, Duel, Word, WorkloadConclusions, less_is_better};
+use crate::analysis::{Caveat, Cell, Comparison, Conclusions, Duel, Word, WorkloadConclusions, less_is_better};
 use crate::store::format::{
     ContenderFacts, ContenderRecord, NullRecord, PlanRecord, Point, WorkloadRecord, point_text,
 };
 
-use super::Evidence;
+use super::{Evidence, sharpness};
 
 /// A headline in two parts, because the first is set in bold or colour.
 pub struct Headline {
@@ -20,6 +20,8 @@ pub struct Headline {
     pub claim: String,
     /// `0.87x (-13 %), 95 % interval 0.85..0.89, 8 blocks, 21 min (quick; shared cores)`
     pub numbers: String,
+    /// What turns the claim round, where something does.
+    pub aside: Option<String>,
 }
 
 /// What is said first about a candidate.
@@ -28,13 +30,19 @@ pub fn headline(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
     let several = evidence.conclusions.workloads.len() > 1;
     let prefix = if several { format!("{}: ", workload.workload) } else { String::new() };
     let numbers = format!(
-        "{}, {}, {}{}",
+        "{}{}, {}, {}{}",
+        sharpness::time_span(&evidence.plan.method, overall),
         ratio_with_interval(overall),
         blocks(overall),
         duration(evidence.conclusions.tally.minutes),
         caveats(overall, &[])
     );
-    Headline { word: overall.word, claim: prefix + &claim(&evidence.plan, workload, duel), numbers }
+    Headline {
+        word: overall.word,
+        claim: prefix + &claim(&evidence.plan, workload, duel),
+        numbers,
+        aside: sharpness::deferring(duel),
+    }
 }
 
 fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> String {
@@ -54,24 +62,34 @@ fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Stri
             )
         }
         Word::Inconclusive => {
-            let seen = |mde| format!(", less than {} could not have been seen", detectable(mde));
-            let seen = duel.overall.mde.map(seen).unwrap_or_default();
             // Its own comma is the one that what follows begins with.
-            let durability = durability.trim_end_matches(',');
-            format!("inconclusive: {candidate} against {baseline}{durability}{place}{seen}")
+            let pair = format!("{candidate} against {baseline}{}{place}", durability.trim_end_matches(','));
+            match duel.overall.mde {
+                _ if duel.overall.caveats.contains(&Caveat::Unsteady) => {
+                    format!("inconclusive: {pair}, throughput had not settled, so nothing lasting is claimed")
+                }
+                Some(mde) => format!("inconclusive: could not have seen less than {}, {pair}", detectable(mde)),
+                None => format!("inconclusive: {pair}"),
+            }
         }
         Word::Mixed => format!(
-            "mixed: {candidate} is faster than {baseline}{durability} at {} and slower at {}; over the sweep",
+            "mixed: {candidate} is faster at {}, {baseline} is faster at {}{durability} geometric mean of the sweep",
             points_with(duel, Word::Faster),
-            points_with(duel, Word::Slower)
+            points_with(duel, Word::Slower),
+            durability = if durability.is_empty() { ";".to_owned() } else { durability },
         ),
     }
 }
 
-/// `1, 4 and 16 clients`.
+/// `1-16 and 64 clients`: neighbours with the same word are one stretch.
 fn points_with(duel: &Duel, word: Word) -> String {
-    let points = duel.points.iter().filter(|comparison| comparison.word == word);
-    let mut texts: Vec<String> = points.filter_map(|comparison| comparison.point.as_ref()).map(point_text).collect();
+    let stretches = duel.points.chunk_by(|one, next| one.word == next.word).filter(|chunk| chunk[0].word == word);
+    let ends = stretches.filter_map(|chunk| Some((chunk.first()?.point.as_ref()?, chunk.last()?.point.as_ref()?)));
+    let number = |point: &Point| point_text(point).split(' ').next().unwrap_or_default().to_owned();
+    let text = |(first, last): (&Point, &Point)| {
+        if first == last { point_text(last) } else { format!("{}-{}", number(first), point_text(last)) }
+    };
+    let mut texts: Vec<String> = ends.map(text).collect();
     let last = texts.pop().unwrap_or_default();
     // The noun stands once, behind the last number.
     let numbers: Vec<&str> = texts.iter().filter_map(|text| text.split(' ').next()).collect();
@@ -146,20 +164,6 @@ pub fn losses(duel: &Duel) -> String {
 fn lost_point(comparison: &Comparison) -> String {
     let place = comparison.point.as_ref().map(point_text).unwrap_or_default();
     format!("{place} ({})", ratio_only(comparison))
-}
-
-/// How sharp the run was, and what an auditor asks for.
-pub fn sharpness(duel: &Duel) -> Option<String> {
-    let overall = &duel.overall;
-    let mut text = format!("Spread between blocks {} (sd of the log ratio, {})", percent(overall.sd?), blocks(overall));
-    text += &format!("; detectable {}", detectable(overall.mde?));
-    if let Some([one, three, five]) = duel.blocks_needed {
-        text += &format!("; 1/3/5 % would need {one}/{three}/{five} blocks");
-    }
-    if let (Some(mean), Some(p)) = (overall.mean_ratio, overall.sign_flip_p) {
-        text += &format!("; audit: ratio by means {mean:.3}x, sign-flip p {p:.4}");
-    }
-    Some(text)
 }
 
 /// The level of the clients' transactions, by workload only where it is not the same for all.
@@ -334,6 +338,29 @@ pub fn number(value: f64) -> String {
     format!("{}{grouped}{fraction}", if value < 0.0 { "-" } else { "" })
 }
 
+/// The median of the trials' own quantiles with its interval: `12.3 (11.9..12.8)`, at least that where
+/// arrivals found no place.
+pub fn quantile(cell: &Cell, metric: &str) -> String {
+    let Some(of_trials) = cell.quantiles.get(metric) else { return "-".to_owned() };
+    let bounds = of_trials.bounds.map(|bounds| format!(" ({}..{})", number(bounds.low), number(bounds.high)));
+    format!("{}{}{}", at_least(cell), number(of_trials.median), bounds.unwrap_or_default())
+}
+
+/// What was skipped would have waited longest.
+fn at_least(cell: &Cell) -> &'static str {
+    let is_saturated = cell.metrics.get("transactions.skipped").is_some_and(|skipped| skipped.mean > 0.0);
+    if is_saturated { ">=" } else { "" }
+}
+
+/// A mean over trials; shares as percentages.
+pub fn stall(cell: &Cell, metric: &str) -> String {
+    let mean = cell.metrics.get(metric).map(|summary| summary.mean);
+    match mean {
+        Some(share) if metric.ends_with("_share") => percent(share),
+        mean => optional_number(mean),
+    }
+}
+
 pub fn optional_number(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), number)
 }
@@ -353,7 +380,7 @@ pub fn percent(fraction: f64) -> String {
 }
 
 /// From two or three blocks the spread is hardly known, and the figure runs away.
-fn detectable(mde: f64) -> String {
+pub fn detectable(mde: f64) -> String {
     if mde > 10.0 { "a tenfold difference".to_owned() } else { percent(mde) }
 }
 
@@ -410,10 +437,13 @@ pub fn metric_title(metric: &str) -> String {
         "nopm" => "committed New-Orders per minute (NOPM)".to_owned(),
         "tpm" => "transactions of all types per minute, intended rollbacks included (TPM)".to_owned(),
         "new_order.latency_ms_p90" => "p90 response time of New-Order (ms; closed loop: hides queueing)".to_owned(),
+        "debt_adjusted_tps" => "tps with the time counted that deferred work takes (debt-adjusted)".to_owned(),
+        "debt_adjusted_nopm" => "NOPM with the time counted that deferred work takes (debt-adjusted)".to_owned(),
         "cpu_us_per_tx" => "server CPU per transaction (us)".to_owned(),
         "seconds" => "time of all operations (s)".to_owned(),
         "geomean_seconds" => "geometric mean of the operations' times (s): each weighs the same".to_owned(),
         _ => match metric.strip_prefix("latency_ms_") {
+            Some("p999") => "p99.9 response time (ms; closed loop: hides queueing)".to_owned(),
             Some(quantile) => format!("{quantile} response time (ms; closed loop: hides queueing)"),
             None => metric.to_owned(),
         },

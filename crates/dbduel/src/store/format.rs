@@ -423,9 +423,23 @@ pub struct GivenUp {
     pub reason: String,
 }
 
+/// What an HTML report carries with it, so that whoever has the page can judge the run again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EmbeddedRecords {
+    pub plan: PlanRecord,
+    pub run: RunRecord,
+    pub trials: Vec<TrialRecord>,
+    /// By number of trial: the time and what was committed.
+    #[serde(default)]
+    pub series: BTreeMap<u32, Series>,
+    /// What was odd about the records themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
 /// `trials/<number>/series.csv` and `observed.csv`: one row per second of the measured interval. A value
 /// that could not be seen in a second is NaN, and an empty cell in the file.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Named as the metrics are, `second` first.
     pub columns: Vec<String>,

@@ -1,7 +1,7 @@
 //! Every rule through the same frame. What only one rule knows is tested beside it.
 
 use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, proptest};
-use rand::SeedableRng;
+use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
@@ -151,6 +151,54 @@ fn false_words_stay_within_five_percent_however_often_we_look() {
     for blocks_max in [4, 9, 20] {
         let rate = false_words(rule(RuleKind::T, blocks_max), 4000, |_, normals| normals.draw());
         assert_five_percent(rate, 4000, &format!("t, {blocks_max} blocks"));
+    }
+}
+
+/// Ways to end a run: what they know of it, and the blocks after which they end it.
+type Stopping = (&'static str, fn(&Judge, &[f64], usize) -> usize);
+
+/// Each sees the run as it goes on. The clock's block is drawn beforehand, so it may fall between looks.
+const STOPPINGS: [Stopping; 4] = [
+    ("at the first word of a winner", |judge, blocks, _| {
+        let looks = judge.rule().looks();
+        let pleases = |look: &usize| named(judge, &blocks[..*look], false);
+        looks.iter().copied().find(pleases).unwrap_or(blocks.len())
+    }),
+    ("at the look that favours the candidate most", |judge, blocks, _| {
+        let estimate = |look: &usize| hodges_lehmann(&blocks[..*look]).unwrap();
+        judge.rule().looks().into_iter().max_by(|a, b| estimate(a).total_cmp(&estimate(b))).unwrap()
+    }),
+    ("once all signs of two blocks are the same", |judge, blocks, _| {
+        let looks = judge.rule().looks();
+        looks.into_iter().find(|look| blocks[look - 2] * blocks[look - 1] > 0.0).unwrap_or(blocks.len())
+    }),
+    ("when the clock says so", |_, blocks, clock| FIRST_LOOK + clock % (blocks.len() - FIRST_LOOK + 1)),
+];
+
+fn named(judge: &Judge, blocks: &[f64], ended: bool) -> bool {
+    matches!(judge.word(blocks, ended), Some((Word::Faster | Word::Slower, _)))
+}
+
+#[test]
+fn any_reason_to_stop_keeps_the_rate_of_false_words() {
+    const RUNS: usize = 600;
+    for (what, stop) in STOPPINGS {
+        for blocks_max in [12, 16] {
+            let judge = Judge::new(exact(blocks_max));
+            let mut normals = Normals::new(ChaCha8Rng::seed_from_u64(11));
+            let mut clock = ChaCha8Rng::seed_from_u64(12);
+            let wrong = (0..RUNS).filter(|_| {
+                // Heavy tails that grow: nothing but the signs is fair.
+                let block =
+                    |block: usize, normals: &mut Normals<_>| (1 + block) as f64 * normals.draw().powi(3) / 100.0;
+                let blocks: Vec<f64> = (0..blocks_max).map(|index| block(index, &mut normals)).collect();
+                let end = stop(&judge, &blocks, clock.next_u32() as usize);
+                named(&judge, &blocks[..end], true)
+            });
+            let rate = wrong.count() as f64 / RUNS as f64;
+            let allowed = 0.05 + 3.0 * (0.05f64 * 0.95 / RUNS as f64).sqrt();
+            assert!(rate <= allowed, "stopped {what}, {blocks_max} blocks: {rate}");
+        }
     }
 }
 

@@ -10,10 +10,10 @@ use crate::report::{Evidence, wording};
 use crate::store::format::{ContenderRecord, PlanRecord, Point, point_text};
 
 /// Paper in user units. The page scales it, so this only fixes proportions.
-const WIDTH: f64 = 560.0;
-const LEFT: f64 = 86.0;
-const RIGHT: f64 = 544.0;
-const TOP: f64 = 16.0;
+pub const WIDTH: f64 = 560.0;
+pub const LEFT: f64 = 86.0;
+pub const RIGHT: f64 = 544.0;
+pub const TOP: f64 = 16.0;
 const BOTTOM: f64 = 270.0;
 const HEIGHT: f64 = 320.0;
 
@@ -21,16 +21,16 @@ const HEIGHT: f64 = 320.0;
 const TICKS: f64 = 5.0;
 
 /// Maps values onto a stretch of the paper.
-struct Scale {
-    low: f64,
-    high: f64,
-    start: f64,
-    end: f64,
-    logarithmic: bool,
+pub struct Scale {
+    pub low: f64,
+    pub high: f64,
+    pub start: f64,
+    pub end: f64,
+    pub logarithmic: bool,
 }
 
 impl Scale {
-    fn place(&self, value: f64) -> f64 {
+    pub fn place(&self, value: f64) -> f64 {
         let position = |value: f64| if self.logarithmic { value.ln() } else { value };
         let width = position(self.high) - position(self.low);
         let share = if width == 0.0 { 0.5 } else { (position(value) - position(self.low)) / width };
@@ -38,7 +38,7 @@ impl Scale {
     }
 
     /// Round values within the scale, about [`TICKS`] of them.
-    fn ticks(&self) -> Vec<f64> {
+    pub fn ticks(&self) -> Vec<f64> {
         let rough = (self.high - self.low) / TICKS;
         if rough <= 0.0 {
             return vec![self.low];
@@ -258,7 +258,7 @@ fn ratio_ticks(scale: &Scale) -> Vec<Value> {
     values.iter().map(|value| context! { place => scale.place(*value), text => format!("{value:.digits$}") }).collect()
 }
 
-fn ticks(scale: &Scale, values: &[f64]) -> Vec<Value> {
+pub fn ticks(scale: &Scale, values: &[f64]) -> Vec<Value> {
     let text = |value: f64| {
         if value.fract() == 0.0 && value < 1000.0 { format!("{value}") } else { wording::number(value) }
     };

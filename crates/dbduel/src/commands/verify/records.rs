@@ -1,0 +1,152 @@
+//! Records against the plan they follow, and against the files that trials left.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+use load::Histogram;
+
+use super::Findings;
+use crate::analysis::{SERIES_COLUMN, given_up};
+use crate::report::Evidence;
+use crate::store::RunDir;
+use crate::store::format::{GivenUp, PlanRecord, PlannedTrial, Status, TrialRecord};
+
+/// Quantiles that a trial's histogram gives, as [`crate::trial::metrics`] names them.
+const QUANTILES: [(&str, f64); 5] = [
+    ("latency_ms_p50", 0.5),
+    ("latency_ms_p90", 0.9),
+    ("latency_ms_p95", 0.95),
+    ("latency_ms_p99", 0.99),
+    ("latency_ms_p999", 0.999),
+];
+
+/// A rate and its count are rounded differently.
+const ROUNDING: f64 = 1e-6;
+
+/// Every record is a trial of the plan, at its place, once; and none is missing.
+pub fn against_plan(evidence: &Evidence, findings: &mut Findings) {
+    let before = findings.differences.len();
+    let planned: BTreeMap<u32, &PlannedTrial> = evidence.plan.trials.iter().map(|trial| (trial.trial, trial)).collect();
+    let mut seen = BTreeSet::new();
+    for record in &evidence.trials {
+        if !seen.insert(record.trial) {
+            findings.differs(format!("trial {} is stored twice", record.trial));
+        }
+        match (planned.get(&record.trial), record.repeats) {
+            (Some(planned), None) if is_at_its_place(record, planned) => {}
+            (None, Some(first)) if evidence.trials.iter().any(|one| one.trial == first && is_a_repeat(record, one)) => {
+            }
+            (Some(_), _) => {
+                findings.differs(format!("trial {} is not what the plan has under this number", record.trial))
+            }
+            (None, _) => {
+                findings.differs(format!("trial {} is neither planned nor a repeat of its contender", record.trial))
+            }
+        }
+    }
+    // Repeats may come before the rest of the plan: a run that was decided goes on when they change its mind.
+    let of_the_plan: Vec<u32> =
+        evidence.trials.iter().filter(|trial| trial.repeats.is_none()).map(|trial| trial.trial).collect();
+    if !of_the_plan.is_sorted() {
+        findings.differs("the trials are not stored in the order of the plan".to_owned());
+    }
+    let missing = missing(evidence, &seen);
+    if !missing.is_empty() {
+        let numbers: Vec<String> = missing.iter().take(10).map(u32::to_string).collect();
+        findings.differs(format!("{} trials of finished blocks are missing: {} …", missing.len(), numbers.join(", ")));
+    }
+    if findings.differences.len() == before {
+        findings.checked(format!(
+            "{} trials stand where the plan has them, none twice, none missing",
+            evidence.trials.len()
+        ));
+    }
+}
+
+fn is_at_its_place(record: &TrialRecord, planned: &PlannedTrial) -> bool {
+    (record.block, record.order, &record.workload, &record.contender, &record.point)
+        == (planned.block, planned.order, &planned.workload, &planned.contender, &planned.point)
+}
+
+/// A repeat has a place of its own, since its coin was tossed again, but it measures what the first try did.
+fn is_a_repeat(record: &TrialRecord, first: &TrialRecord) -> bool {
+    first.trial < record.trial
+        && (record.block, &record.workload, &record.contender, &record.point)
+            == (first.block, &first.workload, &first.contender, &first.point)
+}
+
+/// Planned trials before the last block that began, and those of the last one where the run came to its end.
+fn missing(evidence: &Evidence, seen: &BTreeSet<u32>) -> Vec<u32> {
+    let PlanRecord { trials: planned, .. } = &evidence.plan;
+    let Some(last) = evidence.trials.iter().map(|trial| trial.block).max() else { return Vec::new() };
+    let is_whole = evidence.run.ended_by.as_deref().is_some_and(|why| why != "interrupted");
+    let given_up: Vec<GivenUp> = given_up(&evidence.trials).into_iter().chain(evidence.run.given_up.clone()).collect();
+    let never = |trial: &PlannedTrial| {
+        given_up
+            .iter()
+            .any(|one| (&one.workload, &one.contender, &one.point) == (&trial.workload, &trial.contender, &trial.point))
+    };
+    let due = planned.iter().filter(|trial| trial.block < last || is_whole && trial.block == last);
+    due.filter(|trial| !seen.contains(&trial.trial) && !never(trial)).map(|trial| trial.trial).collect()
+}
+
+/// What can be computed again from the files of each trial.
+pub fn against_files(run: &RunDir, evidence: &Evidence, findings: &mut Findings) -> Result<()> {
+    let (mut rates, mut quantiles, mut histograms) = (0, 0, 0);
+    for trial in evidence.trials.iter().filter(|trial| trial.status == Status::Ok) {
+        rates += usize::from(rate(evidence, trial, findings));
+        let Some(bytes) = run.histogram(trial.trial)? else { continue };
+        let Some(histogram) = Histogram::decoded(&bytes) else {
+            findings.differs(format!("trial {}: its histogram cannot be read", trial.trial));
+            continue;
+        };
+        histograms += usize::from(histogram.count() > 0);
+        quantiles += self::quantiles(trial, &histogram, findings);
+    }
+    findings.checked(format!("throughput of {rates} trials, from their counts and from their seconds"));
+    findings.checked(format!("{quantiles} quantiles of {histograms} trials, from their histograms"));
+    Ok(())
+}
+
+/// Transactions a second are the committed ones over the interval; and what was committed second by
+/// second is as much, but for what each client had under way at either edge.
+fn rate(evidence: &Evidence, trial: &TrialRecord, findings: &mut Findings) -> bool {
+    let (Some(tps), Some(committed)) = (trial.metrics.get("tps"), trial.metrics.get("transactions.committed")) else {
+        return false;
+    };
+    // The interval ends at the first look at the clock after its time, and before its step does.
+    let measured_s = committed / tps;
+    let step_s = trial.steps.iter().find(|(name, _)| name == "measure").map_or(f64::INFINITY, |(_, seconds)| *seconds);
+    let least_s = evidence.plan.method.duration_s;
+    if *tps > 0.0 && !(least_s * (1.0 - ROUNDING)..=step_s * (1.0 + ROUNDING)).contains(&measured_s) {
+        findings.differs(format!(
+            "trial {}: {committed} committed at {tps} a second are {measured_s} s, not between {least_s} and {step_s}",
+            trial.trial
+        ));
+    }
+    let Some(series) = evidence.series.get(&trial.trial) else { return true };
+    let Some(column) = series.columns.iter().position(|name| name == SERIES_COLUMN) else { return true };
+    let by_second: f64 = series.rows.iter().filter_map(|row| row.get(column)).sum();
+    let clients = evidence.plan.workloads.iter().find(|workload| workload.label == trial.workload);
+    let under_way = clients.map_or(0, |workload| workload.clients_at(&trial.point));
+    if (by_second - committed).abs() > f64::from(under_way) {
+        findings.differs(format!(
+            "trial {}: its seconds hold {by_second} transactions, its record {committed}, and {under_way} clients explain no more",
+            trial.trial
+        ));
+    }
+    true
+}
+
+fn quantiles(trial: &TrialRecord, histogram: &Histogram, findings: &mut Findings) -> usize {
+    let stored = QUANTILES.iter().filter_map(|(name, quantile)| Some((name, quantile, trial.metrics.get(*name)?)));
+    let mut count = 0;
+    for (name, quantile, stored) in stored {
+        count += 1;
+        let again = histogram.quantile_ms(*quantile);
+        if again != *stored {
+            findings.differs(format!("trial {}: {name} is {stored}, its histogram says {again}", trial.trial));
+        }
+    }
+    count
+}

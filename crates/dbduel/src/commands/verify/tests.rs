@@ -1,0 +1,139 @@
+//! A stored run is verified, then spoilt in one place after the other.
+
+use super::*;
+use crate::analysis::fixture::{CANDIDATE, StoredRun, Story, tell};
+use crate::plan::plan_hash;
+use crate::store::format::TrialRecord;
+
+/// A run as its folder holds it, with the reports that `run` writes at its end.
+fn stored(runs: &Path, change: impl Fn(&mut StoredRun)) -> RunDir {
+    let mut told = tell(&Story::default());
+    for trial in &mut told.trials {
+        let committed = (trial.metrics["tps"] * 5.0).floor();
+        trial.metrics.insert("tps".into(), committed / 5.0);
+        trial.metrics.insert("transactions.committed".into(), committed);
+    }
+    change(&mut told);
+    told.plan.plan_hash = plan_hash(&told.plan);
+    let run = RunDir::create(runs, &told.plan.name, "2031-05-04T10:15:00Z".parse().unwrap()).unwrap();
+    run.write_plan(&told.plan).unwrap();
+    run.write_run(&told.run).unwrap();
+    told.trials.iter().for_each(|trial| run.append(trial).unwrap());
+    for (format, file) in KEPT_REPORTS {
+        run.write_report(file, &report::write(&run, format, &Options::default()).unwrap()).unwrap();
+    }
+    run
+}
+
+fn differences(run: &RunDir) -> Vec<String> {
+    of_run(run).unwrap().differences
+}
+
+/// Changes a file of the run as an editor would.
+fn edit(run: &RunDir, file: &str, change: impl Fn(&str) -> String) {
+    let path = run.path().join(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let changed = change(&text);
+    assert_ne!(text, changed, "nothing was changed in {file}");
+    std::fs::write(path, changed).unwrap();
+}
+
+fn one_difference(run: &RunDir, about: &str) {
+    let found = differences(run);
+    assert!(found.iter().any(|line| line.contains(about)), "{about}: {found:?}");
+}
+
+#[test]
+fn a_run_as_it_was_written_comes_out_the_same() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = stored(runs.path(), |_| {});
+    let findings = of_run(&run).unwrap();
+    assert_eq!(findings.differences, Vec::<String>::new());
+    let text = findings.text("last");
+    for told in ["the plan has its hash", "64 trials stand", "throughput of 64 trials", "report.txt: ", "byte for byte"]
+    {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    let page = of_page(&run.path().join("report.html")).unwrap();
+    assert_eq!(page.differences, Vec::<String>::new(), "the page carries all that it was made from");
+}
+
+#[test]
+fn a_plan_changed_after_the_fact_is_noticed() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = stored(runs.path(), |_| {});
+    edit(&run, "plan.json", |text| text.replacen("\"margin\": 0.01", "\"margin\": 0.02", 1));
+    one_difference(&run, "the plan was changed after it was hashed");
+}
+
+#[test]
+fn a_record_that_was_touched_is_noticed() {
+    let runs = tempfile::tempdir().unwrap();
+    let spoil = |change: &dyn Fn(&str) -> String, about: &str| {
+        let run = stored(runs.path(), |_| {});
+        edit(&run, "trials.ndjson", change);
+        one_difference(&run, about);
+    };
+    let without_third = |text: &str| {
+        let lines = text.lines().enumerate().filter(|(index, _)| *index != 2).map(|(_, line)| format!("{line}\n"));
+        lines.collect::<String>()
+    };
+    spoil(&without_third, "1 trials of finished blocks are missing: 3");
+    spoil(&|text| text.to_owned() + text.lines().next().unwrap() + "\n", "trial 1 is stored twice");
+    spoil(&|text| text.replacen("\"order\":2", "\"order\":1", 1), "is not what the plan has under this number");
+    spoil(&|text| text.replacen("\"tps\":", "\"tps\":1", 1), "trial 1: ");
+    spoil(&|text| text.replacen("\"tps\":", "\"tps\":1", 1), "report.txt, line ");
+}
+
+#[test]
+fn a_report_that_was_touched_is_noticed_and_where_it_lies_is_no_difference() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = stored(runs.path(), |_| {});
+    edit(&run, "report.txt", |text| text.replacen("full report: ", "full report: elsewhere/", 1));
+    assert_eq!(differences(&run), Vec::<String>::new());
+    edit(&run, "report.txt", |text| text.replacen("is slower than", "is faster than", 1));
+    one_difference(&run, "report.txt, line 4: stored ");
+    edit(&run, "report.html", |text| text.replacen("is slower than", "is faster than", 1));
+    let page = of_page(&run.path().join("report.html")).unwrap();
+    assert!(page.differences.iter().any(|line| line.starts_with("the page, line ")), "{page:?}");
+}
+
+#[test]
+fn the_report_of_another_dbduel_is_held_to_its_numbers() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = stored(runs.path(), |told| told.run.dbduel_version = "0.0.9".into());
+    edit(&run, "report.txt", |text| text.replacen("Values are means", "Figures are means", 1));
+    let findings = of_run(&run).unwrap();
+    assert_eq!(findings.differences, Vec::<String>::new());
+    assert!(findings.text("last").contains("dbduel 0.0.9 wrote it"));
+    edit(&run, "report.txt", |text| text.replacen("x (-", "7x (-", 1));
+    one_difference(&run, "these numbers do not come out");
+}
+
+#[test]
+fn a_repeat_stands_for_its_own_contender_only() {
+    let runs = tempfile::tempdir().unwrap();
+    let with_repeat = |contender: &'static str| {
+        stored(runs.path(), move |told| {
+            let first = told.trials.iter().find(|trial| trial.contender == CANDIDATE).unwrap().clone();
+            let contender = if contender.is_empty() { first.contender.clone() } else { contender.to_owned() };
+            let again = TrialRecord { trial: 65, repeats: Some(first.trial), contender, ..first };
+            told.trials.push(TrialRecord { trial: 66, repeats: Some(65), ..again.clone() });
+            told.trials.insert(64, again);
+        })
+    };
+    assert_eq!(differences(&with_repeat("")), Vec::<String>::new());
+    one_difference(&with_repeat("5.5"), "trial 65 is neither planned nor a repeat");
+}
+
+#[test]
+fn quantiles_are_those_of_the_histogram() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = stored(runs.path(), |_| {});
+    let mut histogram = load::Histogram::default();
+    (1..=1000).for_each(|step| histogram.record(step * 1_000_000));
+    run.write_histogram(1, &histogram.encoded()).unwrap();
+    one_difference(&run, "trial 1: latency_ms_p50 is ");
+    run.write_histogram(1, b"spoilt").unwrap();
+    one_difference(&run, "trial 1: its histogram cannot be read");
+}

@@ -1,0 +1,123 @@
+//! What a run took place in: its generator, its warm-up, its host and what that host has shown before.
+//!
+//! Lines for every report, from stored records alone.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::Tally;
+use crate::store::format::{
+    ClientRecord, DoublingRecord, HostRecord, PilotRecord, RunRecord, TrialRecord, TwinsRecord, WarmupRecord,
+    point_text,
+};
+
+use super::wording::{against_nothing, count, duration, number, percent};
+
+/// The generator and what was checked of it.
+pub fn generator(client: &ClientRecord, tally: &Tally) -> String {
+    let mut text = format!(
+        "{}, cores {}{}",
+        count(client.workers as usize, "worker"),
+        client.cores,
+        if client.shared_cores { " (shared with the server)" } else { "" }
+    );
+    if let Some(cpu) = tally.client_cpu_us_per_query {
+        text += &format!("; {} us of CPU per query", number(cpu));
+    }
+    if let Some(occupancy) = tally.occupancy_min {
+        text += &format!("; lowest occupancy {}", percent(occupancy));
+    }
+    if let Some(nothing) = against_nothing(&client.null_runs) {
+        text += &format!("; {nothing}");
+    }
+    let all = tally.trials_finished + tally.trials_repeated;
+    text + &format!("; generator-bound in {} of {all} trials", tally.trials_generator_bound)
+}
+
+/// Twice the generator at the peak point: a line for each contender that was tried.
+pub fn doublings(run: &RunRecord) -> Vec<String> {
+    let line = |one: &DoublingRecord| {
+        let values = |values: &[f64]| values.iter().map(|value| number(*value)).collect::<Vec<_>>().join(", ");
+        format!(
+            "`{}` at {}, {}: {} as usual, {} with twice the generator's threads",
+            one.contender,
+            point_text(&one.point),
+            one.workload,
+            values(&one.as_usual),
+            values(&one.doubled)
+        )
+    };
+    run.doublings.iter().map(line).collect()
+}
+
+/// How warm-ups came about: pilots first, then what trials took.
+pub fn warm_up(run: &RunRecord) -> Vec<String> {
+    let pilot = |one: &PilotRecord| {
+        let settled = match one.warmup_s {
+            Some(seconds) => format!("steady after {seconds:.0} s"),
+            None => "never steady".to_owned(),
+        };
+        let place = point_text(&one.point);
+        format!("pilot of `{}`, {} at {place}: {settled} of {:.0} s", one.contender, one.workload, one.seconds)
+    };
+    let warmup = |one: &WarmupRecord| {
+        let why = match one.because.as_str() {
+            "unsteady" => "because throughput still changed inside the trials",
+            "pilot" => "as the pilots asked",
+            other => other,
+        };
+        format!("{}: {:.0} s of warm-up from block {} on, {why}", one.workload, one.seconds, one.from_block)
+    };
+    run.pilots.iter().map(pilot).chain(run.warmups.iter().map(warmup)).collect()
+}
+
+/// What a contender and its twin have shown on this host.
+pub fn twins(run: &RunRecord) -> Vec<String> {
+    let line = |one: &TwinsRecord| {
+        let shown = |log_ratio: f64| format!("{:+.1} %", log_ratio.exp_m1() * 100.0);
+        let order = one.order_effect.map(|effect| {
+            let [effect, low, high] = effect.map(shown);
+            format!("; first of the two {effect} ({low} to {high})")
+        });
+        format!(
+            "on this host, twins of {} {} differed by s_d {} ({}, {}; {}): {}, {:.3}x, interval {:.3}..{:.3}, {} of {}{}; \
+             {} of trials flagged",
+            one.engine,
+            one.version,
+            percent(one.sd),
+            one.workload,
+            point_text(&one.point),
+            one.at.get(..10).unwrap_or(&one.at),
+            one.word,
+            one.ratio,
+            one.low,
+            one.high,
+            count(one.blocks as usize, "block"),
+            duration(one.block_s / 60.0),
+            order.unwrap_or_default(),
+            percent(one.flagged_share)
+        )
+    };
+    run.twins.iter().map(line).collect()
+}
+
+/// What else may matter of the host and does not change: `governor: performance`.
+pub fn facts(host: &HostRecord) -> Vec<String> {
+    host.facts.iter().map(|(name, value)| format!("{name}: {value}")).collect()
+}
+
+/// What nobody could see here; it is never told as zero.
+pub fn not_visible(host: &HostRecord) -> Option<String> {
+    (!host.not_visible.is_empty()).then(|| host.not_visible.join(", "))
+}
+
+/// By number of a trial: that of the one that took its place.
+pub fn repeated_as(trials: &[TrialRecord]) -> BTreeMap<u32, u32> {
+    trials.iter().filter_map(|trial| Some((trial.repeats?, trial.trial))).collect()
+}
+
+/// `repeated as trial 65`, `repeats trial 12`.
+pub fn repetition(trial: &TrialRecord, repeated_as: &BTreeMap<u32, u32>) -> Vec<String> {
+    let repeats = trial.repeats.map(|number| format!("repeats trial {number}"));
+    let repeated = repeated_as.get(&trial.trial).map(|number| format!("repeated as trial {number}"));
+    repeats.into_iter().chain(repeated).collect()
+}
