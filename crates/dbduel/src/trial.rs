@@ -297,7 +297,7 @@ fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
 fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     let in_process = trial.ground.is_embedded();
     let mut flags = readings.flags.clone();
-    if !in_process && generator::is_the_limit(tally, trial) {
+    if !in_process && generator::is_the_limit(tally, &readings, trial) {
         flags.push("generator-bound".to_owned());
     }
     let mut remarks = pass::remarks(&tally.programs);

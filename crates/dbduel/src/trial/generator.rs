@@ -5,6 +5,7 @@
 use load::Tally;
 
 use super::{Trial, nothing};
+use crate::observe::Readings;
 
 /// A closed loop that had a statement under way for less of the time was held back by its generator.
 const OCCUPANCY_MIN: f64 = 0.90;
@@ -14,12 +15,31 @@ const THREAD_CPU_MAX: f64 = 0.85;
 const CORES_CPU_MAX: f64 = 0.70;
 /// A load thread that waited longer for its core had to share it.
 const RUN_QUEUE_MAX: f64 = 0.05;
+/// Where client and server share all cores, waiting for one is no flaw as long as all are busy. A thread that
+/// waited for so much of the interval, while so much of the machine was free, was kept from what was free.
+const WAITED_BESIDE_FREE_CORES_MAX: f64 = 0.20;
+const FREE_CORES_MIN: f64 = 0.10;
+/// Shares of the machine's CPU time in which a core did something for anybody.
+const BUSY: [&str; 5] =
+    ["host_user_share", "host_system_share", "host_irq_share", "host_softirq_share", "host_steal_share"];
 
-pub fn is_the_limit(tally: &Tally, trial: &Trial) -> bool {
+pub fn is_the_limit(tally: &Tally, readings: &Readings, trial: &Trial) -> bool {
     // A pass works between its statements too: only its thread's CPU says whether the generator was the limit.
     let rests = trial.workload.rests() || trial.workload.is_one_pass();
     let is_near_ceiling = trial.ceiling.is_some_and(|ceiling| tally.qps() > nothing::SHARE_MAX * ceiling);
-    is_near_ceiling || is_held_back(tally, rests, trial.seat.cpus.len())
+    let is_confined = free_cores(readings).is_some_and(|free| waits_beside(tally, free));
+    is_near_ceiling || is_confined || is_held_back(tally, rests, trial.seat.cpus.len())
+}
+
+/// The part of the machine that nobody used; nothing where the host's states cannot be seen.
+fn free_cores(readings: &Readings) -> Option<f64> {
+    let seen = BUSY.iter().filter_map(|name| readings.values.get(*name));
+    readings.values.contains_key(BUSY[0]).then(|| 1.0 - seen.sum::<f64>())
+}
+
+fn waits_beside(tally: &Tally, free: f64) -> bool {
+    let waited_ns = tally.worker_wait_ns.iter().max().copied().unwrap_or(0) as f64;
+    waited_ns / tally.interval_ns.max(1) as f64 > WAITED_BESIDE_FREE_CORES_MAX && free > FREE_CORES_MIN
 }
 
 /// `own_cores` is 0 where client and server share all cores. There the generator waits for a core whenever
@@ -83,6 +103,18 @@ mod tests {
         ] {
             assert_eq!(is_held_back(&busy(cpu, wait), false, own_cores), expected, "{cpu:?} {wait:?} {own_cores}");
         }
+    }
+
+    #[test]
+    fn a_generator_that_waits_while_cores_are_free_is_confined() {
+        for (wait, free, expected) in [(90, 0.3, true), (90, 0.05, false), (10, 0.5, false)] {
+            assert_eq!(waits_beside(&busy([10, 10], [1, wait]), free), expected, "{wait} {free}");
+        }
+        let values = [("host_user_share", 0.5), ("host_system_share", 0.2), ("host_iowait_share", 0.2)];
+        let values = values.map(|(name, value)| (name.to_owned(), value)).into();
+        let free = free_cores(&Readings { values, ..Readings::default() });
+        assert!((free.unwrap() - 0.3).abs() < 1e-9, "a core that waits for a disk is free");
+        assert_eq!(free_cores(&Readings::default()), None);
     }
 
     #[test]
