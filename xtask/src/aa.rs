@@ -161,10 +161,11 @@ fn verdict(place: &Place, series: &Series, pairing: Pairing, index: u32) -> Resu
 fn told(pairing: Pairing, seed: u32, seen: &Value) -> String {
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let percent = |value: &Value| format!("{:.2} %", number(value) * 100.0);
+    let effect = |log_ratio: f64| format!("{:+.2} %", log_ratio.exp_m1() * 100.0);
     let order = &seen["order_effect"];
     let first = match order[0].as_f64() {
         None => "one order only".to_owned(),
-        Some(mean) => format!("{:+.2} % ({} to {})", mean * 100.0, percent(&order[1]), percent(&order[2])),
+        Some(mean) => format!("{} ({} to {})", effect(mean), effect(number(&order[1])), effect(number(&order[2]))),
     };
     row([
         pairing.engine,
