@@ -7,7 +7,7 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::analysis::fixture::{StoredRun, Story, tell, tell_passes, tell_tpcc};
+use crate::analysis::fixture::{StoredRun, Story, tell, tell_cores, tell_passes, tell_tpcc};
 use crate::store::format::{DoublingRecord, PilotRecord, Status, TwinsRecord, WarmupRecord};
 
 fn evidence(story: &Story) -> Evidence {
@@ -209,7 +209,16 @@ fn full_method() -> Evidence {
     let series: BTreeMap<u32, Series> = stored.trials.iter().map(seconds).collect();
     let StoredRun { plan, run, trials } = stored;
     let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
-    Evidence { folder: "runs/full".into(), plan, run, trials, series, observed: BTreeMap::new(), note: None, conclusions }
+    Evidence {
+        folder: "runs/full".into(),
+        plan,
+        run,
+        trials,
+        series,
+        observed: BTreeMap::new(),
+        note: None,
+        conclusions,
+    }
 }
 
 /// Runs a disturbed pair once more, in the other order.
@@ -336,6 +345,21 @@ fn a_run_of_passes_is_told_by_program_and_operation() {
     let html = find("html").unwrap().write(&evidence, &Options::default()).unwrap();
     assert!(html.contains("data-key") && !html.contains("closed: a client waits"), "a pass has no response times");
     assert!(!html.contains("no such function <b>"), "reasons are escaped");
+}
+
+#[test]
+fn a_sweep_of_cores_is_told_at_the_best_clients_of_each() {
+    let evidence = evidence_of(tell_cores(&Story::default()));
+    for report in REPORTS.iter().filter(|report| ["text", "html"].contains(&report.name())) {
+        let extension = if report.name() == "text" { "txt" } else { report.name() };
+        check(&format!("cores.{extension}"), &report.write(&evidence, &Options::default()).unwrap());
+    }
+    let json = REPORTS.iter().find(|report| report.name() == "json").unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json.write(&evidence, &Options::default()).unwrap()).unwrap();
+    let row = &json["scaling"][1];
+    assert_eq!((&row["variable"], &row["n"], &row["best_clients"][0]), (&"cores".into(), &2.into(), &4.into()));
+    assert!(row["speed_up"]["low"].as_f64() > Some(1.4) && row["cpu_use"]["value"].is_f64(), "{row}");
+    assert!(json["laws"][0]["refused"].as_str().unwrap().contains("2 numbers of cores"), "{}", json["laws"]);
 }
 
 #[test]
