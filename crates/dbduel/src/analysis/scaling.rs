@@ -8,15 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::{Basis, Judge, UslFit, UslRefusal, fit_usl};
 
+use crate::experiment::{CLIENTS, CORES};
 use crate::plan::point_rule;
 use crate::store::format::{PlanRecord, Point, TrialRecord};
 
 use super::comparison::less_is_better;
 use super::records::Records;
 use super::{Duel, Summary};
-
-const CORES: &str = "cores";
-const CLIENTS: &str = "clients";
 
 /// What a step costs, beside what it reaches.
 const COSTS: [&str; 3] = ["cpu_us_per_tx", "cpu_use", "ctx_per_tx"];

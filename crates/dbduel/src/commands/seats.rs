@@ -36,34 +36,15 @@ impl Seats {
     }
 
     fn of(experiment: &Experiment, cpus: Vec<usize>) -> Result<Seats> {
-        let here = |list: &CpuList, whose: &str| -> Result<Vec<usize>> {
-            let asked: Vec<usize> = list.iter().collect();
-            ensure!(
-                asked.iter().all(|cpu| cpus.contains(cpu)),
-                "{whose} asks for cores = \"{list}\", and what there is for dbduel on this host is {}\n  next: name only these",
-                listed(&cpus)
-            );
-            Ok(asked)
-        };
+        let given = experiment.client_cores.as_ref().map(|list| present(list, "[clients]", &cpus)).transpose()?;
+        if let Some(most) = most_cores(experiment) {
+            return Seats::of_sweep(most, given, cpus);
+        }
         let mut own = BTreeMap::new();
         for contender in &experiment.contenders {
             if let Some(list) = &contender.cores {
-                own.insert(contender.name.clone(), here(list, &format!("contender `{}`", contender.name))?);
+                own.insert(contender.name.clone(), present(list, &format!("contender `{}`", contender.name), &cpus)?);
             }
-        }
-        let given = experiment.client_cores.as_ref().map(|list| here(list, "[clients]")).transpose()?;
-        let left: Vec<usize> = without(&cpus, given.as_deref().unwrap_or_default());
-        if let Some(most) = most_cores(experiment) {
-            ensure!(
-                most <= left.len(),
-                "[sweep] asks for cores = {most}, and what there is for servers on this host is {} ({})\n  next: take away what is more than {}",
-                count(left.len()),
-                listed(&left),
-                left.len()
-            );
-            let servers = left[..most].to_vec();
-            let client = given.unwrap_or_else(|| left[most..].to_vec());
-            return Ok(Seats { cpus, client, servers, own });
         }
         if let Some(client) = &given {
             refuse_overlap(client, &own)?;
@@ -74,6 +55,21 @@ impl Seats {
         });
         let servers = if client.is_empty() { Vec::new() } else { without(&cpus, &client) };
         Ok(Seats { cpus, client, servers, own })
+    }
+
+    /// The client has what the largest number of cores leaves, where it was not given its own.
+    fn of_sweep(most: usize, given: Option<Vec<usize>>, cpus: Vec<usize>) -> Result<Seats> {
+        let left = without(&cpus, given.as_deref().unwrap_or_default());
+        ensure!(
+            most <= left.len(),
+            "[sweep] asks for cores = {most}, and what there is for servers on this host is {} ({})\n  next: take away what is more than {}",
+            count(left.len()),
+            listed(&left),
+            left.len()
+        );
+        let (servers, rest) = left.split_at(most);
+        let client = given.unwrap_or_else(|| rest.to_vec());
+        Ok(Seats { client, servers: servers.to_vec(), own: BTreeMap::new(), cpus })
     }
 
     /// Of the generator where no contender is behind it.
@@ -111,6 +107,17 @@ impl Seats {
 /// The largest number of cores of the sweep, where it varies them.
 fn most_cores(experiment: &Experiment) -> Option<usize> {
     experiment.points().iter().filter_map(|point| point.get(CORES)).max().map(|most| *most as usize)
+}
+
+/// The CPUs of a list, all of which must be here.
+fn present(list: &CpuList, whose: &str, cpus: &[usize]) -> Result<Vec<usize>> {
+    let asked: Vec<usize> = list.iter().collect();
+    ensure!(
+        asked.iter().all(|cpu| cpus.contains(cpu)),
+        "{whose} asks for cores = \"{list}\", and what there is for dbduel on this host is {}\n  next: name only these",
+        listed(cpus)
+    );
+    Ok(asked)
 }
 
 fn without(cpus: &[usize], taken: &[usize]) -> Vec<usize> {
