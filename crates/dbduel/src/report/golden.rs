@@ -349,6 +349,11 @@ fn a_run_of_passes_is_told_by_program_and_operation() {
 
 #[test]
 fn a_sweep_of_cores_is_told_at_the_best_clients_of_each() {
+    let first = evidence_of(tell_cores(&Story { blocks: 1, ..Story::default() }));
+    for report in REPORTS.iter().filter(|report| ["text", "html"].contains(&report.name())) {
+        let said = report.write(&first, &Options::default()).unwrap();
+        assert!(said.contains("Nothing can be told before two whole blocks"), "{said}");
+    }
     let evidence = evidence_of(tell_cores(&Story::default()));
     for report in REPORTS.iter().filter(|report| ["text", "html"].contains(&report.name())) {
         let extension = if report.name() == "text" { "txt" } else { report.name() };

@@ -197,7 +197,7 @@ fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Valu
 
 /// The table of a sweep of cores or clients; `None` where nothing scales.
 fn scaling_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Value> {
-    let told = workload.scaling.as_ref().filter(|told| !told.steps.is_empty())?;
+    let told = workload.scaling.as_ref()?;
     let row = |step: &Step| context! { contender => step.contender, values => [scaling::row(told, step), scaling::cost_row(told, step)].concat() };
     Some(context! {
         title => scaling::title(told), variable => told.variable, searched => told.searched,

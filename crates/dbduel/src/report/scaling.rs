@@ -15,6 +15,11 @@ pub fn title(scaling: &Scaling) -> String {
 
 /// How to read the table, in sentences.
 pub fn about(scaling: &Scaling) -> Vec<&'static str> {
+    if scaling.steps.is_empty() {
+        return vec![
+            "Nothing can be told before two whole blocks: one half of them chooses the clients for the other.",
+        ];
+    }
     let searched =
         "Each number of cores with the clients that suit it best: odd blocks choose for even ones, and back.";
     let intervals =
@@ -83,6 +88,9 @@ fn with_bounds(estimate: &Estimate, text: impl Fn(f64) -> String) -> String {
 
 /// A sentence for each contender's law, or why there is none; then what candidates have of the baseline's.
 pub fn laws(scaling: &Scaling, metric: &str, baseline: &str) -> Vec<String> {
+    if scaling.steps.is_empty() {
+        return Vec::new();
+    }
     let about = format!("Universal scalability law over {}", scaling.variable);
     let refusals: Vec<&UslRefusal> = scaling.laws.iter().filter_map(|law| law.fit.as_ref().err()).collect();
     // What holds for all is said once.

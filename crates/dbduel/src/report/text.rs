@@ -143,10 +143,10 @@ fn parts_table(heading: Vec<String>, rows: Vec<Vec<String>>) -> String {
 
 /// Every contender over cores or clients, below its name: beside the columns it would make the table too wide.
 fn scaling_section(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<String> {
-    let Some(told) = workload.scaling.as_ref().filter(|told| !told.steps.is_empty()) else { return Vec::new() };
+    let Some(told) = &workload.scaling else { return Vec::new() };
     let mut lines = vec![String::new(), format!("{}: {}", workload.workload, scaling::title(told))];
     lines.extend(scaling::about(told).into_iter().map(str::to_owned));
-    for contender in &evidence.plan.contenders {
+    for contender in evidence.plan.contenders.iter().filter(|_| !told.steps.is_empty()) {
         let steps = told.steps.iter().filter(|step| step.contender == contender.name);
         let rows: Vec<Vec<String>> = steps.map(|step| scaling::row(told, step)).collect();
         lines.push(format!("`{}`", contender.name));
