@@ -15,6 +15,7 @@ mod host;
 mod kinds;
 mod pass;
 mod records;
+mod scaling;
 mod spread;
 mod steadiness;
 mod together;
@@ -35,6 +36,7 @@ pub use kinds::{Kind, kinds};
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use records::Records;
 pub use records::primary_metric;
+pub use scaling::{Contrast, Estimate, Law, Scaling, Step};
 pub use spread::{OrderEffect, SERIES_COLUMN, Spread, spread};
 pub use steadiness::{Drift, Growth};
 use steadiness::{drifts, growths};
@@ -100,6 +102,8 @@ pub struct WorkloadConclusions {
     pub cells: Vec<Cell>,
     /// One per candidate, in the order of the plan.
     pub duels: Vec<Duel>,
+    /// Over a sweep of cores or of clients.
+    pub scaling: Option<Scaling>,
 }
 
 /// One contender at one point: what its trials say on their own.
@@ -484,7 +488,8 @@ fn conclude_workload(
         .iter()
         .flat_map(|contender| points.iter().map(|point| records.cell(workload, point, &contender.name)))
         .collect();
-    WorkloadConclusions { workload: workload.to_owned(), metric, points, cells, duels }
+    let scaling = scaling::scaling(plan, records, workload, &metric, &points, &duels);
+    WorkloadConclusions { workload: workload.to_owned(), metric, points, cells, duels, scaling }
 }
 
 fn duel(scope: &Scope, metric: &str, points: &[Point], series: &BTreeMap<u32, Series>) -> Duel {

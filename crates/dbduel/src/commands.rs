@@ -12,6 +12,7 @@ mod lists;
 mod progress;
 mod room;
 mod run;
+mod seats;
 mod selftest;
 mod stage;
 mod verify;

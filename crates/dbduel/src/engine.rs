@@ -5,6 +5,7 @@
 //! contender is resolved without touching network or disk, a server never runs without a keeper,
 //! and no server is handed out whose settings are not the ones that were asked for.
 
+mod affinity;
 mod another_path;
 mod apt;
 mod cache;

@@ -8,6 +8,7 @@
 //! names its file and line; the defaults come from `default-experiment.toml` and from nowhere else.
 
 mod contenders;
+mod cpu_list;
 mod defaults;
 mod keys;
 mod mistakes;
@@ -20,6 +21,7 @@ mod twins;
 mod vocabulary;
 mod workloads;
 
+pub use cpu_list::CpuList;
 pub use defaults::{DEFAULT_EXPERIMENT, preset_names};
 pub use mistakes::Mistakes;
 pub use parse::Overrides;
@@ -48,6 +50,8 @@ pub struct Experiment {
     pub sweep: Option<Sweep>,
     pub method: Method,
     pub transport: Transport,
+    /// CPUs that the load generator was given; none where dbduel shares them out itself.
+    pub client_cores: Option<CpuList>,
     /// The first contender of the file against itself (`dbduel aa`).
     pub twins: bool,
     /// The file as it was given, passwords masked.
@@ -72,7 +76,7 @@ impl Experiment {
     /// What the sweep varies, value by value; one empty point where nothing varies.
     pub fn points(&self) -> Vec<Point> {
         match &self.sweep {
-            Some(sweep) => sweep.values.iter().map(|value| Point::from([(sweep.variable.clone(), *value)])).collect(),
+            Some(sweep) => sweep.points(),
             None => vec![Point::new()],
         }
     }
@@ -90,7 +94,8 @@ pub struct Contender {
     pub origin: Origin,
     pub settings: BTreeMap<String, String>,
     pub storage: Storage,
-    pub cores: Option<String>,
+    /// CPUs that its server was given.
+    pub cores: Option<CpuList>,
     pub memory_bytes: Option<u64>,
 }
 
@@ -188,14 +193,52 @@ impl WorkloadChoice {
 }
 
 /// The key of `[workload]` and `[sweep]` that belongs to no workload.
-const CLIENTS: &str = "clients";
+pub const CLIENTS: &str = "clients";
+/// The key of `[sweep]` for how many CPUs the servers have.
+pub const CORES: &str = "cores";
 
-/// The one number that varies.
+/// Clients for each core that are tried where a sweep of cores searches the best number of clients. A
+/// client without think time keeps up to one core busy, in the server or in itself; more are for servers
+/// that wait for something else meanwhile.
+const CLIENTS_PER_CORE: [u64; 4] = [1, 2, 4, 8];
+
+/// The one number that varies; of cores, with the clients that each number of them is tried with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sweep {
-    /// `clients`, or an option that every workload of the file has: `warehouses`.
+    /// `clients`, `cores`, or an option that every workload of the file has: `warehouses`.
     pub variable: String,
     pub values: Vec<u64>,
+    /// Beside cores only; without it, each workload has its own number of clients everywhere.
+    pub crowds: Option<Crowds>,
+}
+
+/// Which numbers of clients stand beside a number of cores.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Crowds {
+    /// `clients = "per-core"`: so many for each core.
+    PerCore,
+    Listed(Vec<u64>),
+}
+
+impl Sweep {
+    pub fn points(&self) -> Vec<Point> {
+        let of_value = |value: u64| {
+            let varied = (self.variable.clone(), value);
+            let beside = |clients| Point::from([varied.clone(), (CLIENTS.to_owned(), clients)]);
+            match self.clients_beside(value) {
+                None => vec![Point::from([varied])],
+                Some(clients) => clients.into_iter().map(beside).collect(),
+            }
+        };
+        self.values.iter().flat_map(|value| of_value(*value)).collect()
+    }
+
+    fn clients_beside(&self, cores: u64) -> Option<Vec<u64>> {
+        Some(match self.crowds.as_ref()? {
+            Crowds::PerCore => CLIENTS_PER_CORE.iter().map(|clients| clients * cores).collect(),
+            Crowds::Listed(clients) => clients.clone(),
+        })
+    }
 }
 
 /// `[method]`, with the preset's values where the file is silent.

@@ -148,7 +148,7 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
         settings: contender.settings.iter().map(shown).collect(),
         own_settings: facts.own_settings.clone(),
         storage: if target.is_some() { "its own".to_owned() } else { contender.storage.word() },
-        cores: contender.cores.clone(),
+        cores: contender.cores.as_ref().map(ToString::to_string),
         memory_bytes: contender.memory_bytes,
         target,
     }
@@ -196,6 +196,7 @@ fn method_record(experiment: &Experiment, thresholds: &[(&str, f64)]) -> MethodR
         noisy_host: method.noisy_host.word().to_owned(),
         page_cache: method.page_cache.word().to_owned(),
         transport: experiment.transport.word().to_owned(),
+        client_cores: experiment.client_cores.as_ref().map(ToString::to_string),
         left_out: left_out(method, all_passes),
         thresholds: thresholds.iter().map(|(flag, most)| ((*flag).to_owned(), *most)).collect(),
         changed: method.changed.clone(),
@@ -279,9 +280,14 @@ pub mod tests {
             baseline: contenders[0].to_owned(),
             contenders: contenders.iter().map(|name| contender(name)).collect(),
             workloads: vec![workload("first"), workload("second")],
-            sweep: (!points.is_empty()).then(|| Sweep { variable: "clients".to_owned(), values: points.to_vec() }),
+            sweep: (!points.is_empty()).then(|| Sweep {
+                variable: "clients".to_owned(),
+                values: points.to_vec(),
+                crowds: None,
+            }),
             method,
             transport: Transport::Socket,
+            client_cores: None,
             twins: false,
             text: String::new(),
         }

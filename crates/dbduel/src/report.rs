@@ -12,6 +12,7 @@ pub mod dbt2;
 mod html;
 mod json;
 mod parts;
+mod scaling;
 mod sharpness;
 pub mod sqlbench;
 pub mod sysbench;

@@ -8,6 +8,7 @@
 mod crash;
 pub mod dataset;
 mod debt;
+mod efficiency;
 mod generator;
 mod ground;
 pub mod hosted_tables;
@@ -51,7 +52,7 @@ pub struct Trial<'a> {
     pub transport: Transport,
     /// The level of all clients' transactions; none is the server's own.
     pub isolation: Option<Isolation>,
-    pub seat: &'a ClientSeat,
+    pub seat: ClientSeat,
     /// The trial's folder in the run.
     pub folder: &'a Path,
     pub interrupted: &'a AtomicBool,
@@ -63,18 +64,30 @@ pub struct ClientSeat {
     pub workers: u32,
     /// Empty where client and server share all CPUs.
     pub cpus: Vec<usize>,
-    /// The server's CPUs; empty as above.
+    /// The server's CPUs; empty where it may run on all.
     pub server_cpus: Vec<usize>,
+    /// How many CPUs the engine may run on, whoever's they are.
+    pub engine_cores: usize,
 }
 
 impl ClientSeat {
+    /// A worker for each CPU of its own, and one where it shares all `cpus` of this process.
+    pub fn new(client: &[usize], server: &[usize], cpus: usize) -> ClientSeat {
+        ClientSeat {
+            workers: client.len().max(1) as u32,
+            cpus: client.to_vec(),
+            server_cpus: server.to_vec(),
+            engine_cores: if server.is_empty() { cpus } else { server.len() },
+        }
+    }
+
     /// Twice the threads, and twice the cores where the seat has cores of its own. The cores that are added
     /// are the server's: one that waits for its generator leaves them idle, and one that does not can only
     /// lose by sharing them, so that a rise still means that the generator was the limit.
     pub fn doubled(&self) -> ClientSeat {
         let lent = self.server_cpus.iter().rev().take(self.cpus.len());
         let cpus = self.cpus.iter().chain(lent).copied().collect();
-        ClientSeat { workers: self.workers * 2, cpus, server_cpus: self.server_cpus.clone() }
+        ClientSeat { workers: self.workers * 2, cpus, ..self.clone() }
     }
 }
 
@@ -309,6 +322,10 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     if !in_process {
         metrics.extend(generator::metrics(tally));
     }
+    if matches!(trial.ground, Ground::Managed { .. }) {
+        let efficiency = efficiency::metrics(&metrics, tally.interval_ns as f64 / 1e9, trial.seat.engine_cores);
+        metrics.extend(efficiency);
+    }
     let record = TrialRecord { flags, remarks, metrics, ..record(trial.planned, Status::Ok) };
     Finished {
         record,
@@ -356,9 +373,10 @@ mod tests {
 
     #[test]
     fn a_doubled_seat_takes_its_cores_from_the_server() {
-        let own = ClientSeat { workers: 1, cpus: vec![3], server_cpus: vec![0, 1, 2] };
-        assert_eq!(own.doubled(), ClientSeat { workers: 2, cpus: vec![3, 2], server_cpus: vec![0, 1, 2] });
-        let shared = ClientSeat { workers: 1, cpus: Vec::new(), server_cpus: Vec::new() };
+        let own = ClientSeat::new(&[3], &[0, 1, 2], 4);
+        assert_eq!((own.workers, own.engine_cores), (1, 3));
+        assert_eq!(own.doubled(), ClientSeat { workers: 2, cpus: vec![3, 2], ..own });
+        let shared = ClientSeat::new(&[], &[], 2);
         assert_eq!(shared.doubled(), ClientSeat { workers: 2, ..shared });
     }
 }

@@ -61,6 +61,24 @@ pub struct UslFit {
     /// Absent where kappa may be nothing, or the peak would lie beyond twice the largest N.
     pub peak: Option<f64>,
     pub blocks: usize,
+    /// The law of blocks drawn again; with one seed and as many blocks, of the same ones in every fit.
+    resampled: Vec<Usl>,
+}
+
+impl UslFit {
+    /// A parameter over that of another law, fitted to the same blocks with the same seed. `None` where one
+    /// of them may be nothing: a ratio to nothing says nothing.
+    pub fn ratio_to(&self, other: &UslFit, parameter: fn(&Usl) -> f64) -> Option<(f64, Interval)> {
+        assert_eq!(self.blocks, other.blocks, "blocks must pair up");
+        let log_ratio = |ours: &Usl, theirs: &Usl| {
+            let (ours, theirs) = (parameter(ours), parameter(theirs));
+            (ours > 0.0 && theirs > 0.0).then(|| (ours / theirs).ln())
+        };
+        let log = log_ratio(&self.law, &other.law)?;
+        let drawn = self.resampled.iter().zip(&other.resampled).map(|(ours, theirs)| log_ratio(ours, theirs));
+        let half = half_width(&drawn.collect::<Option<Vec<f64>>>()?, self.blocks);
+        Some((log.exp(), Interval { low: (log - half).exp(), high: (log + half).exp() }))
+    }
 }
 
 /// Why there is no law.
@@ -97,9 +115,7 @@ pub fn fit_usl(ns: &[f64], blocks: &[Vec<f64>], seed: u64) -> Result<UslFit, Usl
     let resampled = resample(ns, &logs, seed);
     let interval = |value: f64, of: fn(&Usl) -> f64| {
         let values: Vec<f64> = resampled.iter().map(of).collect();
-        let n = blocks.len() as f64;
-        // Percentiles of so few blocks are too short (method, section 5: 80 to 84 % in place of 95 %).
-        let half = t_quantile(blocks.len() - 1, 0.975) * sd(&values).unwrap_or(0.0) * (n / (n - 1.0)).sqrt();
+        let half = half_width(&values, blocks.len());
         Interval { low: (value - half).max(0.0), high: value + half }
     };
     let kappa = interval(law.kappa, |law| law.kappa);
@@ -111,7 +127,15 @@ pub fn fit_usl(ns: &[f64], blocks: &[Vec<f64>], seed: u64) -> Result<UslFit, Usl
         kappa,
         law,
         blocks: blocks.len(),
+        resampled,
     })
+}
+
+/// Half of the 95 % interval of what was drawn again. Percentiles of so few blocks are too short (method,
+/// section 5: 80 to 84 % in place of 95 %).
+fn half_width(drawn: &[f64], blocks: usize) -> f64 {
+    let n = blocks as f64;
+    t_quantile(blocks - 1, 0.975) * sd(drawn).unwrap_or(0.0) * (n / (n - 1.0)).sqrt()
 }
 
 fn refuse_too_little(ns: &[f64], blocks: &[Vec<f64>]) -> Result<(), UslRefusal> {
@@ -286,6 +310,24 @@ mod tests {
         // At 1 % two of 200 honest curves are refused; six is what luck may do.
         assert!(fits >= 192, "{fits}");
         assert!(sigma >= 178 && kappa >= 178, "sigma {sigma}, kappa {kappa} of {fits}");
+    }
+
+    #[test]
+    fn a_ratio_of_parameters_holds_what_is_true_and_is_not_told_of_nothing() {
+        let (ours, theirs) =
+            (Usl { lambda: 800.0, sigma: 0.08, kappa: 0.0006 }, Usl { lambda: 900.0, sigma: 0.04, kappa: 0.0006 });
+        let mut held = 0;
+        for seed in 0..40 {
+            let fit = |law: &Usl, noise| fit_usl(&NS, &blocks(law, &NS, 8, 0.02, noise), 7);
+            let (Ok(ours), Ok(theirs)) = (fit(&ours, seed), fit(&theirs, 1000 + seed)) else { continue };
+            let (ratio, bounds) = ours.ratio_to(&theirs, |law| law.sigma).unwrap();
+            assert!(bounds.low < ratio && ratio < bounds.high);
+            held += u32::from(bounds.low <= 2.0 && 2.0 <= bounds.high);
+        }
+        assert!(held >= 33, "{held} of 40 intervals hold the truth");
+        let flat = Usl { sigma: 0.2, kappa: 0.0, ..theirs };
+        let fit = |law: &Usl| fit_usl(&NS, &blocks(law, &NS, 8, 0.01, 3), 7).unwrap();
+        assert_eq!(fit(&ours).ratio_to(&fit(&flat), |law| law.kappa), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::experiment::CORES;
 use crate::store::format::pass::PARTIAL;
 use crate::store::format::{PlanRecord, Point, RunRecord, Status, TrialRecord, point_text};
 
@@ -39,7 +40,7 @@ pub fn findings(
         short(trials),
         debt_capped(trials),
         resumed(trials),
-        shared_cores(circumstances),
+        shared_cores(plan, circumstances),
         not_managed(plan),
         durability_differs(plan, circumstances, workloads),
         left_out(workloads),
@@ -230,11 +231,14 @@ fn resumed(trials: &[TrialRecord]) -> Option<Finding> {
     )
 }
 
-fn shared_cores(circumstances: &Circumstances) -> Option<Finding> {
-    let text = "client and server share the cores: CPU numbers are fine, peak throughput holds for this arrangement"
-        .to_owned();
+fn shared_cores(plan: &PlanRecord, circumstances: &Circumstances) -> Option<Finding> {
+    let text = "client and server share the cores: CPU numbers are fine, peak throughput holds for this arrangement";
+    // A server on one of two cores leaves the other one to its clients, and a server on both does not.
+    let steps = "; a server on fewer cores than there are leaves the others to the client, so that speed-ups come \
+                 out smaller than they are";
+    let varies = plan.trials.iter().any(|trial| trial.point.contains_key(CORES));
     let evidence = if circumstances.shared_cores { vec!["run.json: client.shared_cores".to_owned()] } else { vec![] };
-    finding("shared cores", text, evidence)
+    finding("shared cores", format!("{text}{}", if varies { steps } else { "" }), evidence)
 }
 
 /// What a reader must know of targets: nothing about them was made alike by dbduel.

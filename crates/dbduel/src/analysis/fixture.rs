@@ -2,6 +2,7 @@
 //!
 //! Names carry `<b>&` so that a report that forgets to escape is caught.
 
+mod cores;
 mod passes;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::store::format::*;
 
+pub use cores::{tell_cores, tell_sweep};
 pub use passes::tell_passes;
 
 pub const BASELINE: &str = "5.5";
@@ -134,6 +136,7 @@ fn method(story: &Story) -> MethodRecord {
         noisy_host: "stamp".into(),
         page_cache: "warm".into(),
         transport: "socket".into(),
+        client_cores: None,
         left_out: vec!["pilot".into(), "steady-state check".into()],
         thresholds: BTreeMap::new(),
         changed: if story.blocks == 8 { vec![] } else { vec![format!("blocks = {}", story.blocks)] },
@@ -311,7 +314,13 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
             facts: BTreeMap::new(),
             not_visible: vec![],
         },
-        client: ClientRecord { workers: 1, shared_cores: true, cores: "0-1".into(), null_runs: vec![null_run()] },
+        client: ClientRecord {
+            workers: 1,
+            shared_cores: true,
+            cores: "0-1".into(),
+            server_cores: None,
+            null_runs: vec![null_run()],
+        },
         contenders: [
             (BASELINE.into(), facts("5.5.9", "1073741824", "ON")),
             (CANDIDATE.into(), facts("5.6.24", "2147483648", "OFF")),

@@ -36,6 +36,10 @@ impl<'a> Records<'a> {
         self.trials
     }
 
+    pub fn blocks_max(&self) -> u32 {
+        self.plan.method.blocks
+    }
+
     pub fn find(&self, workload: &str, point: &Point, contender: &str, block: u32) -> Option<&'a TrialRecord> {
         self.by_place.get(&(workload, point, contender, block)).copied()
     }
@@ -138,7 +142,7 @@ fn quantiles(trials: &[&TrialRecord], confidence: f64) -> BTreeMap<String, Media
     names.into_iter().filter_map(quantile).collect()
 }
 
-fn summary(values: &[f64], confidence: f64) -> Option<Summary> {
+pub fn summary(values: &[f64], confidence: f64) -> Option<Summary> {
     let interval = stats::t_interval(values, confidence);
     Some(Summary {
         mean: stats::mean(values)?,

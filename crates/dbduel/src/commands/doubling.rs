@@ -96,10 +96,9 @@ impl Doubling<'_> {
         self.progress.status(&format!("doubling the generator's threads, block {} of {BLOCKS}", planned.block));
         std::thread::sleep(Duration::from_millis(planned.gap_ms));
         let folder = self.run_dir.doubling_folder(self.first_folder + planned.trial as usize)?;
-        let doubled = self.stage.seat().doubled();
         let mut trial = self.stage.trial(planned, &folder, self.warmup);
         if one.doubled {
-            trial.seat = &doubled;
+            trial.seat = trial.seat.doubled();
         }
         let finished = run_trial(&trial, &mut Observers::new(), &mut |_| ())?;
         let value = finished.record.metrics.get(primary_metric(&self.workload.name)).copied();

@@ -2,7 +2,6 @@
 
 mod facts;
 
-use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -14,7 +13,7 @@ use anyhow::{Context, Result};
 use procfs::Current;
 
 use crate::observe;
-use crate::store::format::{ClientRecord, HostRecord};
+use crate::store::format::HostRecord;
 use crate::trial::{ClientSeat, Interrupted};
 
 /// With fewer CPUs than this, client and server share them all.
@@ -60,45 +59,25 @@ fn virtualisation() -> String {
     }
 }
 
-/// The CPUs this process may use.
-fn cpus() -> Vec<usize> {
+/// The CPUs this process may use, ascending.
+pub fn cpus() -> Vec<usize> {
     let set = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0));
     let allowed =
         set.map(|set| (0..nix::sched::CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect());
     allowed.unwrap_or_else(|_| vec![0])
 }
 
-/// The last quarter of the CPUs is the client's, the rest the server's; too few are shared.
+/// Where the generator sits when nobody says otherwise.
 pub fn seat() -> ClientSeat {
-    seat_on(&cpus())
+    let cpus = cpus();
+    let (server, client) = shared_out(&cpus);
+    ClientSeat::new(client, server, cpus.len())
 }
 
-fn seat_on(cpus: &[usize]) -> ClientSeat {
-    if cpus.len() < CPUS_TO_SHARE_OUT {
-        return ClientSeat { workers: 1, cpus: Vec::new(), server_cpus: Vec::new() };
-    }
-    let (server, client) = cpus.split_at(cpus.len() - cpus.len() / 4);
-    ClientSeat { workers: client.len() as u32, cpus: client.to_vec(), server_cpus: server.to_vec() }
-}
-
-pub fn client_record(seat: &ClientSeat) -> ClientRecord {
-    let shared = seat.cpus.is_empty();
-    let listed = if shared { cpus() } else { seat.cpus.clone() };
-    ClientRecord { workers: seat.workers, shared_cores: shared, cores: cpu_list(&listed), null_runs: Vec::new() }
-}
-
-/// The kernel's list syntax: `0-2,5`.
-fn cpu_list(cpus: &[usize]) -> String {
-    let cpus: BTreeSet<usize> = cpus.iter().copied().collect();
-    let mut parts: Vec<(usize, usize)> = Vec::new();
-    for cpu in cpus {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == cpu => *last = cpu,
-            _ => parts.push((cpu, cpu)),
-        }
-    }
-    let text = |(first, last)| if first == last { format!("{first}") } else { format!("{first}-{last}") };
-    parts.into_iter().map(text).collect::<Vec<_>>().join(",")
+/// The server's CPUs and the client's: the last quarter is the client's, the rest the server's. Too few are
+/// shared, and then both are empty.
+pub fn shared_out(cpus: &[usize]) -> (&[usize], &[usize]) {
+    if cpus.len() < CPUS_TO_SHARE_OUT { (&[], &[]) } else { cpus.split_at(cpus.len() - cpus.len() / 4) }
 }
 
 /// Held while this process measures: two measurements on one host would measure each other.
@@ -165,14 +144,9 @@ mod tests {
 
     #[test]
     fn the_last_quarter_of_the_cpus_is_the_client_s() {
-        let seat = seat_on(&[0, 1, 2, 3, 4, 5, 6, 7]);
-        assert_eq!((seat.server_cpus.len(), seat.cpus.as_slice(), seat.workers), (6, &[6, 7][..], 2));
-        assert_eq!(seat_on(&[0, 1, 2, 3, 4]).cpus, [4]);
-        assert!(seat_on(&[0, 1]).cpus.is_empty());
-    }
-
-    #[test]
-    fn cpus_are_listed_as_the_kernel_lists_them() {
-        assert_eq!(cpu_list(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+        let (server, client) = shared_out(&[0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!((server.len(), client), (6, &[6, 7][..]));
+        assert_eq!(shared_out(&[0, 1, 2, 3, 4]).1, [4]);
+        assert!(shared_out(&[0, 1]).1.is_empty());
     }
 }

@@ -20,6 +20,7 @@ use self::course::Course;
 use self::pilot::run_pilots;
 pub use self::warmups::warmup_s;
 use super::progress::Progress;
+use super::seats::Seats;
 use super::stage::Stage;
 use super::{Failure, aa, cannot_plan, doubling, host, note, plan_experiment, say, vocabulary};
 use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up};
@@ -77,6 +78,7 @@ fn ending_servers<T>(interrupted: &AtomicBool, work: impl FnOnce() -> T) -> T {
 struct Sitting {
     experiment: Experiment,
     plan: Plan,
+    seats: Seats,
     run_dir: RunDir,
     /// What the experiment can be read from again.
     file: PathBuf,
@@ -96,12 +98,13 @@ impl Sitting {
     fn fresh(args: &RunArgs) -> Result<Sitting, Failure> {
         let file = args.file.as_deref().expect("clap asks for FILE unless --resume is given");
         let (experiment, plan) = planned(file, &args.overrides())?;
+        let seats = seats(&experiment, file)?;
         let run_dir = RunDir::create(&args.runs, &experiment.name, Timestamp::now())
             .context("cannot keep a run here; give a folder that you may write to with --runs")?;
         run_dir.write_experiment(&experiment.text)?;
         run_dir.write_plan(&plan.record)?;
         let file = file.to_owned();
-        Ok(Sitting { experiment, plan, run_dir, file, done: Vec::new(), resumed: false })
+        Ok(Sitting { experiment, plan, seats, run_dir, file, done: Vec::new(), resumed: false })
     }
 
     /// The stored experiment again, with what the command line changed then.
@@ -129,7 +132,8 @@ impl Sitting {
         }
         let done = run_dir.trials()?.records;
         let file = run_dir.path().join("experiment.toml");
-        Ok(Sitting { experiment, plan, run_dir, file, done, resumed: true })
+        let seats = seats(&experiment, &file)?;
+        Ok(Sitting { experiment, plan, seats, run_dir, file, done, resumed: true })
     }
 }
 
@@ -158,6 +162,12 @@ fn planned(file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Fai
     Ok((experiment, plan))
 }
 
+/// What the file says of cores, as this host can have it.
+fn seats(experiment: &Experiment, file: &Path) -> Result<Seats, Failure> {
+    let seats = Seats::on_this_host(experiment).with_context(|| file.display().to_string());
+    seats.map_err(Failure::usage)
+}
+
 /// Set by the first SIGINT, SIGTERM or SIGHUP; the second one ends the process, and the keepers end
 /// its servers.
 pub fn interruption() -> Result<Arc<AtomicBool>> {
@@ -182,13 +192,12 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     let cache = Cache::open()?;
     let logs = run_dir.path().join("logs");
     std::fs::create_dir_all(&logs)?;
-    let seat = host::seat();
-    let mut run = run_record(sitting, &cache, &seat)?;
+    let mut run = run_record(sitting, &cache)?;
     if sitting.done.is_empty() {
         run.twins = aa::known(&sitting.plan.record, &run, &cache, &sitting.file)?;
     }
     run_dir.write_run(&run)?;
-    let (mut stage, absent) = Stage::set(experiment, &cache, seat, interrupted, &logs, &progress)?;
+    let (mut stage, absent) = Stage::set(experiment, &cache, &sitting.seats, interrupted, &logs, &progress)?;
     let mut failures = absent;
     failures.extend(rehearse(&stage, sitting, &mut run, &logs, &progress)?);
     tell_failures(sitting, &mut failures, 0, &progress)?;
@@ -226,7 +235,7 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     Ok(Ended { reason, incomplete })
 }
 
-fn run_record(sitting: &Sitting, cache: &Cache, seat: &crate::trial::ClientSeat) -> Result<RunRecord> {
+fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
     if sitting.resumed
         && let Ok(run) = sitting.run_dir.run_record()
     {
@@ -239,7 +248,7 @@ fn run_record(sitting: &Sitting, cache: &Cache, seat: &crate::trial::ClientSeat)
         finished_at: None,
         ended_by: None,
         host: host::describe(cache.root()),
-        client: host::client_record(seat),
+        client: sitting.seats.record(),
         contenders: std::collections::BTreeMap::new(),
         given_up: Vec::new(),
         pilots: Vec::new(),

@@ -12,21 +12,20 @@ use load::{Workload, show_table};
 
 use super::progress::Progress;
 use super::room::Room;
+use super::seats::Seats;
 use crate::engine::{Cache, Hosted, Installation, Snapshot, WorkFolder, provision, resolve};
 use crate::experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
 use crate::plan::{self, Plan};
 use crate::store::format::{ContenderFacts, NullRecord, PlannedTrial, Point, point_text};
 use crate::trial::dataset::Dataset;
-use crate::trial::{
-    ClientSeat, DataFolder, Ground, Interrupted, Interval, Running, Trial, hosted_tables, nothing, rehearse,
-};
+use crate::trial::{DataFolder, Ground, Interrupted, Interval, Running, Trial, hosted_tables, nothing, rehearse};
 
 pub struct Stage<'a> {
     experiment: &'a Experiment,
     contenders: Vec<Staged<'a>>,
     datasets: Vec<Filling<'a>>,
     works: Vec<(Storage, WorkFolder)>,
-    seat: ClientSeat,
+    seats: &'a Seats,
     interrupted: &'a AtomicBool,
     /// What the generator reached against nothing.
     ceilings: Vec<NullRecord>,
@@ -96,7 +95,7 @@ impl<'a> Stage<'a> {
     pub fn set(
         experiment: &'a Experiment,
         cache: &Cache,
-        seat: ClientSeat,
+        seats: &'a Seats,
         interrupted: &'a AtomicBool,
         logs: &Path,
         progress: &Progress,
@@ -107,7 +106,7 @@ impl<'a> Stage<'a> {
             contenders: Vec::new(),
             datasets,
             works: Vec::new(),
-            seat,
+            seats,
             interrupted,
             ceilings: Vec::new(),
         };
@@ -231,11 +230,6 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// Where the load generator sits.
-    pub fn seat(&self) -> &ClientSeat {
-        &self.seat
-    }
-
     /// Everything `run_trial` wants to know about one planned trial of a contender that is here.
     pub fn trial<'b>(&'b self, planned: &'b PlannedTrial, folder: &'b Path, warmup: Duration) -> Trial<'b> {
         let staged = self.contenders.iter().find(|staged| staged.contender.name == planned.contender);
@@ -258,6 +252,7 @@ impl<'a> Stage<'a> {
             },
             Prepared::Hosted(hosted) => Ground::Hosted(hosted),
         };
+        let seat = self.seats.at(&planned.contender, &planned.point, ground.is_embedded());
         let ceiling = nothing::ceiling(&self.ceilings, workload.as_ref(), ground.dialect());
         Trial {
             planned,
@@ -270,7 +265,7 @@ impl<'a> Stage<'a> {
             interval: Interval::of(workload.as_ref(), &self.experiment.method, warmup),
             transport: self.experiment.transport,
             isolation: choice.isolation,
-            seat: &self.seat,
+            seat,
             folder,
             interrupted: self.interrupted,
         }
@@ -299,7 +294,14 @@ impl<'a> Stage<'a> {
                 for clients in &clients {
                     progress.status(&format!("the generator against a server that does nothing, {clients} clients"));
                     let folder = work.for_sockets();
-                    seen.push(nothing::measure(one_pass, dialect, *clients, &self.seat, folder, self.interrupted)?);
+                    seen.push(nothing::measure(
+                        one_pass,
+                        dialect,
+                        *clients,
+                        &self.seats.client(),
+                        folder,
+                        self.interrupted,
+                    )?);
                     self.refuse_interruption()?;
                 }
             }

@@ -495,7 +495,7 @@ fn release(shared: BTreeSet<SharedMemory>) {
 }
 
 /// Every living process below `ancestor`.
-fn descendants(ancestor: i32) -> Vec<i32> {
+pub(super) fn descendants(ancestor: i32) -> Vec<i32> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let all: Vec<(i32, i32)> = entries
         .flatten()

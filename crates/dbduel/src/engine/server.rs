@@ -17,6 +17,7 @@ use rand::distr::{Alphanumeric, SampleString};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::affinity;
 use super::cache::{WorkFolder, remove_tree};
 use super::keeper::{Exit, Kept, Program};
 use super::settings::{Effective, verify};
@@ -128,6 +129,9 @@ impl Server {
         server.version = admin.server_version().to_owned();
         if let Err(error) = verify(engine, &server.effective, &server.launch.asked) {
             bail!("{error}\n{}", server.see_log());
+        }
+        if let Some(pid) = server.pid() {
+            affinity::confirm(pid, options.cores)?;
         }
         Ok(server)
     }

@@ -15,11 +15,12 @@ use super::section::{Reader, Section, Value, integer};
 use super::vocabulary::{EngineWords, Vocabulary};
 use super::{Contender, Origin, Storage, TargetChoice, TargetUrl, VersionRequest};
 
-const KEYS_LATER: &[&str] = &["cores", "memory", "on"];
+const KEYS_LATER: &[&str] = &["memory", "on"];
 /// Keys that mean something to a server that dbduel starts, and nothing to a target.
 const KEYS_OF_MANAGED: &[(&str, &str)] = &[
     ("settings", "dbduel sets nothing on a server that it does not manage; set it there"),
     ("storage", "the data of a server that dbduel does not manage stay where they are"),
+    ("cores", "dbduel cannot say on which CPUs a server runs that it does not start"),
     ("basedir", "name either a server to start or one that runs"),
 ];
 /// Engines of the file format that this version does not have.
@@ -99,7 +100,7 @@ fn read_contender<'a>(
         origin,
         settings: read_settings(reader, section, words),
         storage: own_storage.unwrap_or_else(|| storage.clone()),
-        cores: None,
+        cores: reader.cpu_list(section, "cores"),
         memory_bytes: None,
         engine,
     })

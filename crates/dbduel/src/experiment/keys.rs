@@ -2,7 +2,7 @@
 
 pub const TOP_KEYS: &[&str] = &["name", "question", "baseline", "contender", "workload", "sweep", "method", "clients"];
 pub const CONTENDER_KEYS: &[&str] =
-    &["name", "engine", "settings", "storage", "basedir", "target", "overwrite", "password_file"];
+    &["name", "engine", "settings", "storage", "cores", "basedir", "target", "overwrite", "password_file"];
 pub const METHOD_KEYS: &[&str] = &[
     "preset",
     "duration",

@@ -18,11 +18,12 @@ use super::section::{Reader, Section};
 use super::twins;
 use super::vocabulary::Vocabulary;
 use super::workloads::{read_sweep, read_workloads};
-use super::{Contender, Experiment, Method, NoisyHost, Stop};
+use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop};
 use crate::store::format::PlanRecord;
 
 const TOP_KEYS_LATER: &[&str] = &["ladder", "recovery"];
-const CLIENTS_KEYS_LATER: &[&str] = &["cores", "launcher", "workers"];
+const CLIENTS_KEYS: &[&str] = &["transport", CORES];
+const CLIENTS_KEYS_LATER: &[&str] = &["launcher", "workers"];
 
 /// What the command line says about the method; it wins over the file.
 #[derive(Debug, Clone, Default)]
@@ -110,10 +111,11 @@ fn read_experiment<'a>(
     reader.check_keys(top, TOP_KEYS, TOP_KEYS_LATER);
     let contenders = read_contenders(reader, top, vocabulary, &defaults.storage);
     let mut workloads = read_workloads(reader, top, vocabulary, &contenders, defaults.clients);
-    let sweep = read_sweep(reader, top, vocabulary, &mut workloads);
+    let sweep = read_sweep(reader, top, vocabulary, &contenders, &mut workloads);
     if !workloads.is_empty() && workloads.iter().all(|workload| workload.one_pass) {
         refuse_times(reader, top);
     }
+    let (transport, client_cores) = read_clients(reader, top, &defaults);
     let experiment = Experiment {
         name: (reader.text(top, "name")).or_else(|| overrides.fallback_name.clone()).unwrap_or_else(|| file_stem(file)),
         question: reader.prose(top, "question"),
@@ -121,7 +123,8 @@ fn read_experiment<'a>(
         workloads,
         sweep,
         method: read_method(reader, top, &defaults, overrides),
-        transport: read_transport(reader, top, &defaults),
+        transport,
+        client_cores,
         twins: false,
         text: String::new(),
         contenders,
@@ -157,12 +160,18 @@ fn read_baseline<'a>(reader: &mut Reader<'a>, top: &Section<'a>, contenders: &[C
     name
 }
 
-fn read_transport<'a>(reader: &mut Reader<'a>, top: &Section<'a>, defaults: &Defaults) -> super::Transport {
+/// `[clients]`: how the load reaches the servers, and which CPUs it has.
+fn read_clients<'a>(
+    reader: &mut Reader<'a>,
+    top: &Section<'a>,
+    defaults: &Defaults,
+) -> (super::Transport, Option<CpuList>) {
     let Some(section) = reader.table(top, "clients") else {
-        return defaults.transport;
+        return (defaults.transport, None);
     };
-    reader.check_keys(&section, &["transport"], CLIENTS_KEYS_LATER);
-    reader.choice(&section, "transport", TRANSPORT_WORDS).unwrap_or(defaults.transport)
+    reader.check_keys(&section, CLIENTS_KEYS, CLIENTS_KEYS_LATER);
+    let transport = reader.choice(&section, "transport", TRANSPORT_WORDS).unwrap_or(defaults.transport);
+    (transport, reader.cpu_list(&section, CORES))
 }
 
 /// `[method]`: the command line over the file over the preset over the defaults.
@@ -369,7 +378,10 @@ mod tests {
         assert_eq!((experiment.name.as_str(), experiment.baseline.as_str()), ("x", "mysql@5.7.29"));
         assert_eq!(experiment.contenders[1].version, VersionRequest::Series("8.0.31".into()));
         assert_eq!(experiment.contenders[0].storage, Storage::Disk);
-        assert_eq!(experiment.sweep, Some(Sweep { variable: "clients".into(), values: vec![1, 4, 16, 64] }));
+        assert_eq!(
+            experiment.sweep,
+            Some(Sweep { variable: "clients".into(), values: vec![1, 4, 16, 64], crowds: None })
+        );
         assert_eq!(experiment.workloads[0].clients, 16);
         assert_eq!(experiment.workloads[0].in_force["rows"], OptionValue::Number(100_000));
         let method = &experiment.method;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::cpu_list::CpuList;
 use super::keys::home_of;
 use super::mistakes::{Mistake, Mistakes, nearest, suggestion};
 use super::quantity;
@@ -211,6 +212,21 @@ impl<'a> Reader<'a> {
 
     pub fn percent(&mut self, section: &Section<'a>, key: &str) -> Option<f64> {
         self.quantity(section, key, "a percentage: \"1%\"", quantity::percent)
+    }
+
+    /// Numbers of CPUs: `"0-3"`.
+    pub fn cpu_list(&mut self, section: &Section<'a>, key: &str) -> Option<CpuList> {
+        let value = section.value(key)?;
+        let expected = format!("the numbers of CPUs in quotes: {key} = \"0-3\", {key} = \"0,2\"");
+        let Some(text) = value.get_ref().as_str() else {
+            self.wrong_type(section, key, value, &expected);
+            return None;
+        };
+        let list = text.parse();
+        let list = list.map_err(|cause: String| {
+            self.reject(&value.span(), format!("{}: {cause}", section.place(key)), format!("expected {expected}"));
+        });
+        list.ok()
     }
 
     /// A text that `read` understands; a bare number is answered with the units.

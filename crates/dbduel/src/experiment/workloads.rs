@@ -12,7 +12,7 @@ use toml::de::DeValue;
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer, real};
 use super::vocabulary::{Needs, Vocabulary};
-use super::{CLIENTS, Contender, Sweep, WorkloadChoice};
+use super::{CLIENTS, CORES, Contender, Crowds, Origin, Sweep, WorkloadChoice};
 
 /// Keys of every workload; the rest are the workload's own options.
 const KEYS: &[&str] = &["name", "label", "isolation", CLIENTS];
@@ -20,9 +20,12 @@ const KEYS: &[&str] = &["name", "label", "isolation", CLIENTS];
 const KEYS_LATER: &[&str] = &["rate", "data_seed", "files"];
 const WORKLOADS_LATER: &[&str] = &["script"];
 /// What a sweep may vary, and what it may one day.
-const SWEEPS: &[&str] = &[CLIENTS, "warehouses"];
-const SWEEPS_LATER: &[&str] = &["cores", "rate"];
+const SWEEPS: &[&str] = &[CORES, CLIENTS, "warehouses"];
+const SWEEPS_LATER: &[&str] = &["rate"];
+/// In place of a list of clients, beside cores.
+const PER_CORE: &str = "per-core";
 const MOST_CLIENTS: u64 = 10_000;
+const MOST_CORES: u64 = 4096;
 const MOST_POINTS: usize = 200;
 
 /// All workloads of the file, in its order; their labels are unique.
@@ -341,32 +344,76 @@ fn in_force(specs: &[OptionSpec], given: &BTreeMap<String, OptionValue>) -> BTre
         .collect()
 }
 
-/// `[sweep]`: at most one number varies.
+/// `[sweep]`: at most one number varies; beside cores, the clients that each number of them is tried with.
 pub fn read_sweep<'a>(
     reader: &mut Reader<'a>,
     top: &Section<'a>,
     vocabulary: &Vocabulary,
+    contenders: &[Contender],
     workloads: &mut [WorkloadChoice],
 ) -> Option<Sweep> {
     top.value("sweep")?;
     let section = reader.table(top, "sweep")?;
-    if section.table.len() > 1 {
+    let is_of_cores = section.value(CORES).is_some();
+    if section.table.len() > 1 && !(is_of_cores && section.table.len() == 2 && section.value(CLIENTS).is_some()) {
         let names: Vec<String> = section.table.keys().map(|key| format!("`{}`", key.get_ref())).collect();
         let what = format!("[sweep] varies more than one number: {}", names.join(" and "));
         reader.reject(
             &section.span,
             what,
-            "keep one and fix the other in [workload]: two at once would hide which of them matters",
+            "keep one and fix the other in [workload]: two at once would hide which of them matters (only clients may stand beside cores)",
         );
         return None;
     }
     reader.check_keys(&section, SWEEPS, SWEEPS_LATER);
     let variable = *SWEEPS.iter().find(|name| section.value(name).is_some())?;
     let values = read_sweep_values(reader, &section, variable)?;
-    for workload in workloads {
+    for workload in &mut *workloads {
         fit_sweep(reader, &section, vocabulary, workload, variable, &values)?;
     }
-    Some(Sweep { variable: variable.to_owned(), values })
+    let sweep = Sweep { variable: variable.to_owned(), values, crowds: None };
+    if !is_of_cores {
+        return Some(sweep);
+    }
+    refuse_cores_of_its_own(reader, &section, contenders);
+    let sweep = Sweep { crowds: read_crowds(reader, &section), ..sweep };
+    let crowds: BTreeSet<u64> = sweep.points().iter().filter_map(|point| point.get(CLIENTS).copied()).collect();
+    let crowds = Vec::from_iter(crowds);
+    if let (Some(most), Some(value)) = (crowds.last(), section.value(CLIENTS)) {
+        refuse_a_crowd(reader, &value.span(), u32::try_from(*most).ok());
+        for workload in workloads {
+            fit_sweep(reader, &section, vocabulary, workload, CLIENTS, &crowds)?;
+        }
+    }
+    Some(sweep)
+}
+
+/// What stands beside cores: a list of clients, or `"per-core"`.
+fn read_crowds<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Crowds> {
+    let value = section.value(CLIENTS)?;
+    let Some(word) = value.get_ref().as_str() else {
+        return read_sweep_values(reader, section, CLIENTS).map(Crowds::Listed);
+    };
+    if word != PER_CORE {
+        let what = format!("`{CLIENTS}` in [sweep] is \"{word}\"");
+        reader.reject(&value.span(), what, format!("expected \"{PER_CORE}\", or a list: [1, 4, 16]"));
+        return None;
+    }
+    Some(Crowds::PerCore)
+}
+
+/// A number of cores that the sweep says cannot be another one that a contender says, or that nobody can set.
+fn refuse_cores_of_its_own(reader: &mut Reader, section: &Section, contenders: &[Contender]) {
+    let span = section.value(CORES).map_or(section.span.clone(), Value::span);
+    for contender in contenders {
+        if matches!(contender.origin, Origin::Target(_)) {
+            let what = format!("[sweep] varies `{CORES}`, and contender `{}` is a target", contender.name);
+            reader.reject(&span, what, "dbduel cannot say on which CPUs a server runs that it does not start");
+        } else if contender.cores.is_some() {
+            let what = format!("[sweep] varies `{CORES}`, and contender `{}` has `{CORES}` of its own", contender.name);
+            reader.reject(&span, what, "keep one of them");
+        }
+    }
 }
 
 /// Asks a workload about every value of the sweep, and how many clients it wants there.
@@ -386,7 +433,7 @@ fn fit_sweep(
         reader.reject(&span, what, "take the [sweep] out, or give that workload an experiment of its own");
         return None;
     }
-    if variable != CLIENTS && !workload.in_force.contains_key(variable) {
+    if ![CLIENTS, CORES].contains(&variable) && !workload.in_force.contains_key(variable) {
         let what = format!("[sweep] varies `{variable}`, which workload `{label}` does not have");
         reader.reject(&span, what, "give that workload an experiment of its own");
         return None;
@@ -447,7 +494,11 @@ fn read_sweep_values<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &s
 
 /// The largest value of a sweep: a workload says for itself what its options may be.
 fn most(key: &str) -> u64 {
-    if key == CLIENTS { MOST_CLIENTS } else { u64::from(u32::MAX) }
+    match key {
+        CLIENTS => MOST_CLIENTS,
+        CORES => MOST_CORES,
+        _ => u64::from(u32::MAX),
+    }
 }
 
 fn read_range<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &str) -> Option<Vec<u64>> {

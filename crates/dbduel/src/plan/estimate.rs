@@ -117,7 +117,7 @@ impl Estimate {
             Some(*end_ms)
         });
         let ends: Vec<u64> = ends.collect();
-        let points = experiment.sweep.as_ref().map_or(1, |sweep| sweep.values.len());
+        let points = experiment.points().len();
         let rivals = experiment.contenders.len() > 1;
         let earliest_word = |points| point_rule(plan, points).earliest_word().filter(|_| rivals);
         Estimate {

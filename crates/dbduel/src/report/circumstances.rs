@@ -20,6 +20,9 @@ pub fn generator(client: &ClientRecord, tally: &Tally) -> String {
         client.cores,
         if client.shared_cores { " (shared with the server)" } else { "" }
     );
+    if let Some(cores) = &client.server_cores {
+        text += &format!("; servers kept on cores {cores}");
+    }
     if let Some(cpu) = tally.client_cpu_us_per_query {
         text += &format!("; {} us of CPU per query", number(cpu));
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::analysis::fixture::{StoredRun, Story, tell, tell_passes, tell_tpcc};
+use crate::analysis::fixture::{StoredRun, Story, tell, tell_cores, tell_passes, tell_tpcc};
 use crate::store::format::{DoublingRecord, PilotRecord, Status, TwinsRecord, WarmupRecord};
 
 fn evidence(story: &Story) -> Evidence {
@@ -345,6 +345,26 @@ fn a_run_of_passes_is_told_by_program_and_operation() {
     let html = find("html").unwrap().write(&evidence, &Options::default()).unwrap();
     assert!(html.contains("data-key") && !html.contains("closed: a client waits"), "a pass has no response times");
     assert!(!html.contains("no such function <b>"), "reasons are escaped");
+}
+
+#[test]
+fn a_sweep_of_cores_is_told_at_the_best_clients_of_each() {
+    let first = evidence_of(tell_cores(&Story { blocks: 1, ..Story::default() }));
+    for report in REPORTS.iter().filter(|report| ["text", "html"].contains(&report.name())) {
+        let said = report.write(&first, &Options::default()).unwrap();
+        assert!(said.contains("Nothing can be told before two whole blocks"), "{said}");
+    }
+    let evidence = evidence_of(tell_cores(&Story::default()));
+    for report in REPORTS.iter().filter(|report| ["text", "html"].contains(&report.name())) {
+        let extension = if report.name() == "text" { "txt" } else { report.name() };
+        check(&format!("cores.{extension}"), &report.write(&evidence, &Options::default()).unwrap());
+    }
+    let json = REPORTS.iter().find(|report| report.name() == "json").unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json.write(&evidence, &Options::default()).unwrap()).unwrap();
+    let row = &json["scaling"][1];
+    assert_eq!((&row["variable"], &row["n"], &row["best_clients"][0]), (&"cores".into(), &2.into(), &4.into()));
+    assert!(row["speed_up"]["low"].as_f64() > Some(1.4) && row["cpu_use"]["value"].is_f64(), "{row}");
+    assert!(json["laws"][0]["refused"].as_str().unwrap().contains("2 numbers of cores"), "{}", json["laws"]);
 }
 
 #[test]

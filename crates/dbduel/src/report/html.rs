@@ -12,12 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result};
 use minijinja::{Environment, Value, context};
 
-use crate::analysis::{COLLECTED_SECONDS, Cell, Comparison, Duel, Part, Parts, SERIES_COLUMN, WorkloadConclusions};
+use crate::analysis::{
+    COLLECTED_SECONDS, Cell, Comparison, Duel, Part, Parts, SERIES_COLUMN, Step, WorkloadConclusions,
+};
 use crate::store::format::{
     ContenderFacts, ContenderRecord, EmbeddedRecords, Series, Status, TrialRecord, WorkloadRecord, point_text,
 };
 
-use super::{Evidence, Options, Report, circumstances, parts, sharpness, tpcc, wording};
+use super::{Evidence, Options, Report, circumstances, parts, scaling, sharpness, tpcc, wording};
 
 const TEMPLATE: &str = include_str!("html/report.html");
 const STYLE: &str = include_str!("html/style.css");
@@ -181,7 +183,7 @@ fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Valu
     });
     context! {
         label => workload.workload, options, one_pass => record.is_some_and(|record| record.one_pass), unit => wording::unit(&workload.metric), title => wording::metric_title(&workload.metric),
-        curves => chart::curves(&evidence.plan, workload, &workload.metric),
+        curves => chart::throughput(&evidence.plan, workload), scaling => scaling_context(evidence, workload),
         seconds => chart::seconds(evidence, workload),
         latency => chart::curves(&evidence.plan, workload, LATENCY_METRIC), latency_title => wording::metric_title(LATENCY_METRIC),
         duels => workload.duels.iter().map(|duel| duel_context(evidence, workload, duel)).collect::<Vec<Value>>(),
@@ -191,6 +193,20 @@ fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Valu
         schemas => schemas(evidence, &workload.workload),
         types => record.filter(|record| record.name == tpcc::NAME).map(|record| types_context(workload, record)),
     }
+}
+
+/// The table of a sweep of cores or clients; `None` where nothing scales.
+fn scaling_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Value> {
+    let told = workload.scaling.as_ref()?;
+    let row = |step: &Step| context! { contender => step.contender, values => [scaling::row(told, step), scaling::cost_row(told, step)].concat() };
+    Some(context! {
+        title => scaling::title(told), variable => told.variable, searched => told.searched,
+        has_law => told.laws.iter().any(|law| law.fit.is_ok()), about => scaling::about(told).join(" "),
+        columns => [scaling::heading(told, &workload.metric), scaling::cost_heading(told)].concat(),
+        rows => told.steps.iter().map(row).collect::<Vec<Value>>(),
+        laws => scaling::laws(told, &workload.metric, &evidence.plan.baseline),
+        cpu_use => chart::cpu_use(&evidence.plan, workload),
+    })
 }
 
 /// What became of each type of transaction.

@@ -3,6 +3,8 @@
 //! `word` is one of the fixed words whatever the metric, and `ratio` above 1 always means that
 //! the candidate is better.
 
+mod scaling;
+
 use std::collections::BTreeMap;
 
 use anyhow::Result;
@@ -56,6 +58,8 @@ struct Document<'a> {
     trials: Vec<JsonTrial<'a>>,
     comparisons: Vec<JsonComparison<'a>>,
     duels: Vec<JsonDuel<'a>>,
+    scaling: Vec<scaling::JsonStep<'a>>,
+    laws: Vec<scaling::JsonLaw<'a>>,
     pilots: &'a [PilotRecord],
     warmups: &'a [WarmupRecord],
     /// What contenders and their twins had shown on this host before.
@@ -242,6 +246,8 @@ impl<'a> Document<'a> {
             trials: trials.iter().map(|one| trial(one, repeated_as.get(&one.trial).copied())).collect(),
             comparisons: duels().flat_map(comparisons).map(comparison).collect(),
             duels: duels().map(duel).collect(),
+            scaling: conclusions.workloads.iter().flat_map(scaling::steps).collect(),
+            laws: conclusions.workloads.iter().flat_map(scaling::laws).collect(),
             pilots: &run.pilots,
             warmups: &run.warmups,
             twins_known: &run.twins,

@@ -3,11 +3,11 @@
 use anyhow::Result;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-use crate::analysis::{Cell, Comparison, Duel, Part, Parts, Watched, Word, WorkloadConclusions, watched};
+use crate::analysis::{Cell, Comparison, Duel, Part, Parts, Step, Watched, Word, WorkloadConclusions, watched};
 use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
-use super::{Evidence, Options, Report, circumstances, parts, sharpness, tpcc, twins};
+use super::{Evidence, Options, Report, circumstances, parts, scaling, sharpness, tpcc, twins};
 
 /// Tables fit a terminal of this width.
 const WIDTH: u16 = 100;
@@ -48,6 +48,7 @@ impl Report for Text {
                 lines.push(String::new());
                 lines.extend(duel_section(evidence, workload, duel));
             }
+            lines.extend(scaling_section(evidence, workload));
             lines.extend(types_section(evidence, workload));
         }
         lines.extend(twins::section(evidence));
@@ -138,6 +139,27 @@ fn parts_table(heading: Vec<String>, rows: Vec<Vec<String>>) -> String {
         numbers.set_cell_alignment(CellAlignment::Right);
     }
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+/// Every contender over cores or clients, below its name: beside the columns it would make the table too wide.
+fn scaling_section(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<String> {
+    let Some(told) = &workload.scaling else { return Vec::new() };
+    let mut lines = vec![String::new(), format!("{}: {}", workload.workload, scaling::title(told))];
+    lines.extend(scaling::about(told).into_iter().map(str::to_owned));
+    for contender in evidence.plan.contenders.iter().filter(|_| !told.steps.is_empty()) {
+        let steps = told.steps.iter().filter(|step| step.contender == contender.name);
+        let rows: Vec<Vec<String>> = steps.map(|step| scaling::row(told, step)).collect();
+        lines.push(format!("`{}`", contender.name));
+        lines.push(plain_table(scaling::heading(told, &workload.metric), rows, 0));
+    }
+    if !scaling::cost_heading(told).is_empty() {
+        let heading = ["contender", told.variable].map(str::to_owned).into_iter().chain(scaling::cost_heading(told));
+        let names = |step: &Step| [step.contender.clone(), step.n.to_string()];
+        let rows = told.steps.iter().map(|step| names(step).into_iter().chain(scaling::cost_row(told, step)).collect());
+        lines.extend([String::new(), plain_table(heading.collect(), rows.collect(), 1)]);
+    }
+    lines.extend(scaling::laws(told, &workload.metric, &evidence.plan.baseline));
+    lines
 }
 
 /// One row per contender, one column per workload.

@@ -126,6 +126,9 @@ pub struct MethodRecord {
     pub noisy_host: String,
     pub page_cache: String,
     pub transport: String,
+    /// CPUs that the load generator was given; absent where dbduel shares them out itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_cores: Option<String>,
     /// Steps of the full method that this run does not take, by their names in [`step`]; not empty
     /// means that its words carry the caveat `quick`.
     pub left_out: Vec<String>,
@@ -380,6 +383,9 @@ pub struct ClientRecord {
     /// The load generator and the servers share cores (caveat `shared cores`).
     pub shared_cores: bool,
     pub cores: String,
+    /// All that servers are kept on; absent where a server may run everywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cores: Option<String>,
     /// The generator against a server that does nothing, for each protocol: with few clients, and with many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub null_runs: Vec<NullRecord>,

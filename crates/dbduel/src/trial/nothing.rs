@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_server_that_does_nothing_shows_what_the_generator_costs() {
         let folder = tempfile::tempdir().unwrap();
-        let seat = ClientSeat { workers: 1, cpus: Vec::new(), server_cpus: Vec::new() };
+        let seat = ClientSeat::new(&[], &[], 2);
         for as_text in [false, true] {
             for dialect in [Dialect::MySql, Dialect::Postgres] {
                 let clients = if as_text { 1 } else { 4 };

@@ -152,6 +152,10 @@ pub struct Running {
 }
 
 impl Running {
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn signal(&self, signal: i32) {
         // SAFETY: the child has not been waited for, so its pid is its own.
         assert_eq!(unsafe { libc::kill(self.child.id() as i32, signal) }, 0);

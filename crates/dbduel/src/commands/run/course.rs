@@ -171,6 +171,7 @@ mod tests {
 
     use super::*;
     use crate::analysis::fixture::{Story, tell};
+    use crate::commands::seats::Seats;
     use crate::commands::{plan_experiment, vocabulary};
     use crate::experiment::{Experiment, Overrides};
     use crate::store::RunDir;
@@ -189,7 +190,8 @@ mod tests {
         };
         run_dir.write_plan(&plan.record).unwrap();
         let resumed = !done.is_empty();
-        Sitting { experiment, plan, run_dir, done, resumed, file: "made-up.toml".into() }
+        let seats = Seats::on_this_host(&experiment).unwrap();
+        Sitting { experiment, plan, seats, run_dir, done, resumed, file: "made-up.toml".into() }
     }
 
     /// A trial that was never run: throughput, drift and flags as the story wants them.

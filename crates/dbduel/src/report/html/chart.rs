@@ -3,9 +3,12 @@
 //! The template turns these into SVG, so colours and fonts come from the page's style sheet and
 //! follow its light or dark theme. Nothing is computed here but places on the paper.
 
+use std::collections::BTreeSet;
+
 use minijinja::{Value, context};
 
-use crate::analysis::{Cell, Comparison, Duel, Part, SERIES_COLUMN, WorkloadConclusions};
+use crate::analysis::{Cell, Comparison, Duel, Part, SERIES_COLUMN, Scaling, Step, Summary, WorkloadConclusions};
+use crate::report::scaling::CPU_USE;
 use crate::report::{Evidence, wording};
 use crate::store::format::{ContenderRecord, PlanRecord, Point, point_text};
 
@@ -51,53 +54,135 @@ impl Scale {
     }
 }
 
-/// A metric of each contender over what varies, with the interval of each mean as a band.
+/// A mean at one place of a curve.
+struct Dot<'a> {
+    n: u64,
+    summary: &'a Summary,
+    place: String,
+}
+
+/// A metric of each contender over the one number that varies, with the interval of each mean as a band.
 pub fn curves(plan: &PlanRecord, workload: &WorkloadConclusions, metric: &str) -> Option<Value> {
     let variable = workload.points.first()?.keys().next()?.clone();
-    let positions: Vec<u64> = workload.points.iter().map(varied).collect();
-    let cells = || workload.cells.iter().filter_map(|cell| cell.metrics.get(metric));
-    let most = cells().map(|summary| summary.high.unwrap_or(summary.mean).max(summary.mean)).max_by(f64::total_cmp)?;
-    if positions.len() < 2 {
+    if workload.points.iter().any(|point| point.len() > 1) {
+        return None;
+    }
+    let dots = |contender: &str| -> Vec<Dot> {
+        let ours = workload.cells.iter().filter(|cell| cell.contender == contender);
+        let dot = |cell: &'_ Cell| (varied(&cell.point), point_text(&cell.point));
+        ours.filter_map(|cell| Some((dot(cell), cell.metrics.get(metric)?)))
+            .map(|((n, place), summary)| Dot { n, summary, place })
+            .collect()
+    };
+    let numbers: Vec<u64> = workload.points.iter().map(varied).collect();
+    let all: Vec<Vec<Dot>> = plan.contenders.iter().map(|contender| dots(&contender.name)).collect();
+    drawing(
+        plan,
+        &variable,
+        wording::unit(metric),
+        &numbers,
+        &all,
+        workload.scaling.as_ref().filter(|_| metric == workload.metric),
+    )
+}
+
+/// The primary metric over what varies; where each number of cores was tried with several numbers of clients,
+/// at the best of them.
+pub fn throughput(plan: &PlanRecord, workload: &WorkloadConclusions) -> Option<Value> {
+    match &workload.scaling {
+        Some(scaling) if scaling.searched => {
+            of_steps(plan, scaling, wording::unit(&workload.metric), |step| Some(&step.value), Some(scaling))
+        }
+        _ => curves(plan, workload, &workload.metric),
+    }
+}
+
+/// The share of the cores given that was used.
+pub fn cpu_use(plan: &PlanRecord, workload: &WorkloadConclusions) -> Option<Value> {
+    let scaling = workload.scaling.as_ref()?;
+    of_steps(plan, scaling, "share of the cores given", |step| step.costs.get(CPU_USE), None)
+}
+
+fn of_steps(
+    plan: &PlanRecord,
+    scaling: &Scaling,
+    unit: &str,
+    value: impl Fn(&Step) -> Option<&Summary>,
+    laws: Option<&Scaling>,
+) -> Option<Value> {
+    let numbers: BTreeSet<u64> = scaling.steps.iter().map(|step| step.n).collect();
+    let dot = |step: &'_ Step| format!("{} {}", step.n, scaling.variable);
+    let all: Vec<Vec<Dot>> = plan
+        .contenders
+        .iter()
+        .map(|contender| {
+            let ours = scaling.steps.iter().filter(|step| step.contender == contender.name);
+            ours.filter_map(|step| Some(Dot { n: step.n, summary: value(step)?, place: dot(step) })).collect()
+        })
+        .collect();
+    drawing(plan, scaling.variable, unit, &Vec::from_iter(numbers), &all, laws)
+}
+
+/// One curve for each contender of the plan, over ascending numbers.
+fn drawing(
+    plan: &PlanRecord,
+    variable: &str,
+    unit: &str,
+    numbers: &[u64],
+    all: &[Vec<Dot>],
+    laws: Option<&Scaling>,
+) -> Option<Value> {
+    let summaries = || all.iter().flatten().map(|dot| dot.summary);
+    let most = summaries().map(|one| one.high.unwrap_or(one.mean).max(one.mean)).max_by(f64::total_cmp)?;
+    let (first, last) = (*numbers.first()? as f64, *numbers.last()? as f64);
+    if numbers.len() < 2 {
         return None;
     }
     // Doubling client counts deserve equal steps.
-    let logarithmic = positions.iter().all(|value| value.is_power_of_two());
-    let (first, last) = (positions[0] as f64, *positions.last()? as f64);
+    let logarithmic = numbers.iter().all(|value| value.is_power_of_two());
     let x = Scale { low: first, high: last, start: LEFT + 14.0, end: RIGHT - 14.0, logarithmic };
     let y = Scale { low: 0.0, high: most * 1.05, start: BOTTOM, end: TOP, logarithmic: false };
     let x_ticks: Vec<f64> =
-        if positions.len() <= 8 { positions.iter().map(|value| *value as f64).collect() } else { x.ticks() };
-    let lines = plan
-        .contenders
-        .iter()
-        .enumerate()
-        .map(|(index, contender)| curve(workload, metric, &contender.name, index, &x, &y));
+        if numbers.len() <= 8 { numbers.iter().map(|value| *value as f64).collect() } else { x.ticks() };
+    let line = |(index, (contender, dots)): (usize, (&ContenderRecord, &Vec<Dot>))| {
+        let law = laws.and_then(|scaling| law(scaling, &contender.name, &x, &y));
+        curve(&contender.name, index, dots, unit, law, &x, &y)
+    };
+    let lines = plan.contenders.iter().zip(all).enumerate().map(line);
     Some(context! {
         width => WIDTH, height => HEIGHT, left => LEFT, right => RIGHT, top => TOP, bottom => BOTTOM,
         x_ticks => ticks(&x, &x_ticks), y_ticks => ticks(&y, &y.ticks()),
-        x_title => if logarithmic { format!("{variable} (log scale)") } else { variable },
-        y_title => wording::unit(metric),
+        x_title => if logarithmic { format!("{variable} (log scale)") } else { variable.to_owned() },
+        y_title => unit,
         lines => lines.collect::<Vec<Value>>(),
     })
 }
 
-fn curve(workload: &WorkloadConclusions, metric: &str, contender: &str, index: usize, x: &Scale, y: &Scale) -> Value {
-    let ours = workload.cells.iter().filter(|cell| cell.contender == contender);
-    let measured: Vec<(&Cell, _)> = ours.filter_map(|cell| Some((cell, cell.metrics.get(metric)?))).collect();
-    let at = |point: &Point| x.place(varied(point) as f64);
-    let line: Vec<String> =
-        measured.iter().map(|(cell, summary)| format!("{},{}", at(&cell.point), y.place(summary.mean))).collect();
-    let upper = measured.iter().filter_map(|(cell, summary)| Some((at(&cell.point), summary.high?)));
-    let lower = measured.iter().rev().filter_map(|(cell, summary)| Some((at(&cell.point), summary.low?.max(0.0))));
+fn curve(name: &str, index: usize, dots: &[Dot], unit: &str, law: Option<String>, x: &Scale, y: &Scale) -> Value {
+    let at = |dot: &Dot| x.place(dot.n as f64);
+    let line: Vec<String> = dots.iter().map(|dot| format!("{},{}", at(dot), y.place(dot.summary.mean))).collect();
+    let upper = dots.iter().filter_map(|dot| Some((at(dot), dot.summary.high?)));
+    let lower = dots.iter().rev().filter_map(|dot| Some((at(dot), dot.summary.low?.max(0.0))));
     let band: Vec<String> = upper.chain(lower).map(|(place, value)| format!("{place},{}", y.place(value))).collect();
-    let dots = measured.iter().map(|(cell, summary)| {
+    let marks = dots.iter().map(|dot| {
         context! {
-            x => at(&cell.point), y => y.place(summary.mean),
-            title => format!("{contender}, {}: {} {}, {}", point_text(&cell.point), wording::number(summary.mean),
-                wording::unit(metric), wording::count(summary.trials, "trial")),
+            x => at(dot), y => y.place(dot.summary.mean),
+            title => format!("{name}, {}: {} {unit}, {}", dot.place, wording::number(dot.summary.mean), wording::count(dot.summary.trials, "trial")),
         }
     });
-    context! { name => contender, color => index % 6, line => line.join(" "), band => band.join(" "), dots => dots.collect::<Vec<Value>>() }
+    context! { name, color => index % 6, line => line.join(" "), band => band.join(" "), law, dots => marks.collect::<Vec<Value>>() }
+}
+
+/// A contender's law between the numbers that were measured.
+fn law(scaling: &Scaling, contender: &str, x: &Scale, y: &Scale) -> Option<String> {
+    const PIECES: u32 = 48;
+    let fit = scaling.laws.iter().find(|law| law.contender == contender)?.fit.as_ref().ok()?;
+    let place = |piece: u32| {
+        let share = f64::from(piece) / f64::from(PIECES);
+        let n = if x.logarithmic { x.low * (x.high / x.low).powf(share) } else { x.low + share * (x.high - x.low) };
+        format!("{},{}", x.place(n), y.place(fit.law.throughput(n)))
+    };
+    Some((0..=PIECES).map(place).collect::<Vec<_>>().join(" "))
 }
 
 /// Throughput in each second of one trial per contender: the largest point in the first block of

@@ -1,0 +1,190 @@
+//! How contenders scale over cores or clients, in words and rows, for the text and the HTML report alike.
+//!
+//! Pure formatting: which clients are best, and whether there is a law, the analysis has decided.
+
+use stats::{UslFit, UslRefusal};
+
+use crate::analysis::{Contrast, Estimate, Law, Scaling, Step, Summary};
+
+use super::wording::{self, number, percent};
+
+/// `Scaling over cores`.
+pub fn title(scaling: &Scaling) -> String {
+    format!("Scaling over {}", scaling.variable)
+}
+
+/// How to read the table, in sentences.
+pub fn about(scaling: &Scaling) -> Vec<&'static str> {
+    if scaling.steps.is_empty() {
+        return vec![
+            "Nothing can be told before two whole blocks: one half of them chooses the clients for the other.",
+        ];
+    }
+    let searched =
+        "Each number of cores with the clients that suit it best: odd blocks choose for even ones, and back.";
+    let intervals =
+        "\u{b1} and speed-ups: 95 % t intervals over blocks; that of a ratio is by the run's rule, or marked t.";
+    let searched = scaling.searched.then_some(searched);
+    searched.into_iter().chain([intervals]).collect()
+}
+
+/// Headings of what each step reaches, behind the contender's name.
+pub fn heading(scaling: &Scaling, metric: &str) -> Vec<String> {
+    let clients = scaling.searched.then(|| "clients".to_owned());
+    let rest = [wording::unit(metric), "speed-up", "per one", "ratio to the baseline", "n"].map(str::to_owned);
+    std::iter::once(scaling.variable.to_owned()).chain(clients).chain(rest).collect()
+}
+
+/// What stands below these headings.
+pub fn row(scaling: &Scaling, step: &Step) -> Vec<String> {
+    let best = || step.clients.iter().map(u64::to_string).collect::<Vec<_>>().join(" or ");
+    let clients = scaling.searched.then(best);
+    let speed_up = step.speed_up.as_ref().map_or("-".to_owned(), |estimate| with_bounds(estimate, number));
+    let efficiency = step.efficiency.map_or("-".to_owned(), |estimate| percent(estimate.value));
+    let ratio = step.ratio.as_ref().map_or("-".to_owned(), |(estimate, basis)| {
+        let mark = if *basis == stats::Basis::Plain { " t" } else { "" };
+        with_bounds(estimate, |value| format!("{value:.3}")) + mark
+    });
+    let rest = [with_half_width(&step.value, number), speed_up, efficiency, ratio, step.value.trials.to_string()];
+    std::iter::once(step.n.to_string()).chain(clients).chain(rest).collect()
+}
+
+pub const CPU_USE: &str = "cpu_use";
+
+/// Headings of what each step costs; none where nobody could see a cost.
+pub fn cost_heading(scaling: &Scaling) -> Vec<String> {
+    costs(scaling).into_iter().map(|(_, title)| title.to_owned()).collect()
+}
+
+/// What stands below these headings.
+pub fn cost_row(scaling: &Scaling, step: &Step) -> Vec<String> {
+    let cost = |(name, _): (&str, &str)| match step.costs.get(name) {
+        Some(summary) if name == CPU_USE => with_half_width(summary, percent),
+        Some(summary) => with_half_width(summary, number),
+        None => "-".to_owned(),
+    };
+    costs(scaling).into_iter().map(cost).collect()
+}
+
+fn costs(scaling: &Scaling) -> Vec<(&'static str, &'static str)> {
+    let all = [("cpu_us_per_tx", "server CPU us/tx"), (CPU_USE, "CPU use"), ("ctx_per_tx", "context switches/tx")];
+    all.into_iter().filter(|(name, _)| scaling.steps.iter().any(|step| step.costs.contains_key(name))).collect()
+}
+
+/// A mean and half of its t interval, which is as long on either side.
+fn with_half_width(summary: &Summary, text: impl Fn(f64) -> String) -> String {
+    match summary.high {
+        Some(high) => format!("{} \u{b1}{}", text(summary.mean), text(high - summary.mean)),
+        None => text(summary.mean),
+    }
+}
+
+fn with_bounds(estimate: &Estimate, text: impl Fn(f64) -> String) -> String {
+    match estimate.bounds {
+        Some((low, high)) => format!("{} ({}..{})", text(estimate.value), text(low), text(high)),
+        None => text(estimate.value),
+    }
+}
+
+/// A sentence for each contender's law, or why there is none; then what candidates have of the baseline's.
+pub fn laws(scaling: &Scaling, metric: &str, baseline: &str) -> Vec<String> {
+    if scaling.steps.is_empty() {
+        return Vec::new();
+    }
+    let about = format!("Universal scalability law over {}", scaling.variable);
+    let refusals: Vec<&UslRefusal> = scaling.laws.iter().filter_map(|law| law.fit.as_ref().err()).collect();
+    // What holds for all is said once.
+    if let Some(first) = refusals.first()
+        && refusals.len() == scaling.laws.len()
+        && refusals.iter().all(|refusal| refusal == first)
+    {
+        return vec![format!("{about}: none, because {}", why(first, scaling))];
+    }
+    let law = |law: &Law| match &law.fit {
+        Ok(fit) => format!("{about}, `{}`: {}", law.contender, fitted(fit, scaling, metric)),
+        Err(refusal) => format!("{about}, `{}`: none, because {}", law.contender, why(refusal, scaling)),
+    };
+    let contrast = |one: &Contrast| {
+        let part = |name: &str, estimate: &Option<Estimate>| match estimate {
+            Some(estimate) => format!("{name} {}", with_bounds(estimate, number)),
+            None => format!("{name} not comparable, because one of them may be nothing"),
+        };
+        let parts = [part("sigma", &one.sigma), part("kappa", &one.kappa)].join(", ");
+        format!("`{}` has of the parameters of `{baseline}`, times: {parts}", one.candidate)
+    };
+    scaling.laws.iter().map(law).chain(scaling.contrasts.iter().map(contrast)).collect()
+}
+
+fn fitted(fit: &UslFit, scaling: &Scaling, metric: &str) -> String {
+    let parameter = |name: &str, value: f64, bounds: &stats::Interval| {
+        format!("{name} {} ({}..{})", small(value), small(bounds.low), small(bounds.high))
+    };
+    let peak = match fit.peak {
+        Some(peak) => format!("highest at {} {}", number(peak), scaling.variable),
+        None => "no peak is claimed: it lies too far beyond what was measured, or there may be none".to_owned(),
+    };
+    format!(
+        "{} of one {}; waiting for each other: {}; agreeing with each other: {}; {peak}; {}",
+        with_bounds(&Estimate { value: fit.law.lambda, bounds: Some((fit.lambda.low, fit.lambda.high)) }, |value| {
+            number(value)
+        }),
+        wording::unit(metric),
+        parameter("sigma", fit.law.sigma, &fit.sigma),
+        parameter("kappa", fit.law.kappa, &fit.kappa),
+        wording::count(fit.blocks, "block"),
+    )
+}
+
+/// Three digits of what may be a ten-thousandth.
+fn small(value: f64) -> String {
+    if value == 0.0 || value >= 0.001 { format!("{value:.3}") } else { format!("{value:.1e}") }
+}
+
+/// Why there is no law.
+pub fn why(refusal: &UslRefusal, scaling: &Scaling) -> String {
+    let one = scaling.variable.trim_end_matches('s');
+    match refusal {
+        UslRefusal::TooFewValues { have } => {
+            format!(
+                "it was measured at {} of {}, and six are the least",
+                wording::count(*have, "number"),
+                scaling.variable
+            )
+        }
+        UslRefusal::NoSingle => format!("nothing was measured with 1 {one}"),
+        UslRefusal::TooFewBlocks { have } => {
+            format!(
+                "three blocks are the least that can tell its spread, and there is {}",
+                wording::count(*have, "block")
+            )
+        }
+        UslRefusal::TooFewBeyondKnee { have } => format!(
+            "the curve has hardly bent: {} behind the knee, and two are the least",
+            wording::count(*have, "measured value")
+        ),
+        UslRefusal::DoesNotFit { n, off } => format!(
+            "the values do not follow it: at {n} {} they are off by {}, more than blocks differ",
+            scaling.variable,
+            percent(off.abs())
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_refusal_says_what_is_missing() {
+        let scaling = Scaling { variable: "cores", searched: true, steps: vec![], laws: vec![], contrasts: vec![] };
+        let check = |refusal: UslRefusal, expected: &str| {
+            let said = why(&refusal, &scaling);
+            assert!(said.contains(expected), "{said}");
+        };
+        check(UslRefusal::TooFewValues { have: 2 }, "measured at 2 numbers of cores, and six are the least");
+        check(UslRefusal::NoSingle, "with 1 core");
+        check(UslRefusal::TooFewBlocks { have: 1 }, "there is 1 block");
+        check(UslRefusal::TooFewBeyondKnee { have: 1 }, "1 measured value behind the knee");
+        check(UslRefusal::DoesNotFit { n: 8.0, off: -0.07 }, "at 8 cores they are off by 7 %");
+    }
+}
