@@ -209,7 +209,16 @@ fn full_method() -> Evidence {
     let series: BTreeMap<u32, Series> = stored.trials.iter().map(seconds).collect();
     let StoredRun { plan, run, trials } = stored;
     let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
-    Evidence { folder: "runs/full".into(), plan, run, trials, series, observed: BTreeMap::new(), note: None, conclusions }
+    Evidence {
+        folder: "runs/full".into(),
+        plan,
+        run,
+        trials,
+        series,
+        observed: BTreeMap::new(),
+        note: None,
+        conclusions,
+    }
 }
 
 /// Runs a disturbed pair once more, in the other order.
