@@ -8,6 +8,8 @@ mod costs;
 mod estimate;
 mod rules;
 
+use std::collections::BTreeMap;
+
 use stats::{Basis, Judge};
 
 use crate::plan::point_rule;
@@ -16,7 +18,7 @@ use crate::store::format::{Point, point_text};
 use super::Finding;
 use super::comparison::Scope;
 pub use costs::priced;
-use costs::{CPU, CPU_USE, DISTURBED};
+use costs::{CPU, CPU_USE, DISTURBED, LATENCY};
 use estimate::{Bounded, Estimate, Side};
 use rules::{FewClients, Move, RULES, Rule, Sign, Who};
 
@@ -26,7 +28,6 @@ const EXPLAINS: f64 = 0.5;
 const SAME_WITHIN: f64 = 0.10;
 /// More disturbed trials than this weaken every cause.
 const DISTURBED_MAX: f64 = 0.25;
-const LATENCY: &str = "latency_ms_avg";
 const CLIENTS: &str = "clients";
 
 /// Of a candidate against the baseline.
@@ -72,12 +73,15 @@ pub fn diagnose(scope: &Scope, metric: &str, points: &[Point]) -> Diagnosis {
         return Diagnosis::default();
     }
     let judge = Judge::new(point_rule(scope.plan, points.len()));
-    let sweep = (active.len() > 1).then(|| (None, active.as_slice()));
-    let each = active.iter().map(|point| (Some(point), std::slice::from_ref(point)));
-    let costs: Vec<Cost> = sweep.into_iter().chain(each).flat_map(|place| costs_at(scope, &judge, place)).collect();
+    let places: Vec<Place> = active.iter().filter_map(|point| Place::of(scope, &judge, metric, point)).collect();
+    let sweep = || {
+        let seen = |kind: &costs::Kind| Some((kind.metric, Estimate::of(scope, &judge, kind.metric, &active)?));
+        costs_of(None, &costs::KINDS.iter().filter_map(seen).collect())
+    };
+    let mut costs = if active.len() > 1 { sweep() } else { Vec::new() };
+    costs.extend(places.iter().flat_map(|place| costs_of(Some(place.point), &place.seen)));
     let is_hidden = |kind: &&costs::Kind| !costs.iter().any(|cost| cost.metric == kind.metric);
     let hidden: Vec<&'static str> = costs::KINDS.iter().filter(is_hidden).map(|kind| kind.title).collect();
-    let places: Vec<Place> = active.iter().filter_map(|point| Place::of(scope, &judge, metric, point)).collect();
     let held = places.iter().flat_map(|place| place.held(&places)).collect();
     Diagnosis {
         not_visible: if costs.is_empty() { vec![] } else { hidden },
@@ -86,10 +90,13 @@ pub fn diagnose(scope: &Scope, metric: &str, points: &[Point]) -> Diagnosis {
     }
 }
 
-fn costs_at(scope: &Scope, judge: &Judge, (point, points): (Option<&Point>, &[Point])) -> Vec<Cost> {
+/// By metric.
+type Seen = BTreeMap<&'static str, Estimate>;
+
+fn costs_of(point: Option<&Point>, seen: &Seen) -> Vec<Cost> {
+    let pair = |bounds: stats::Interval| (bounds.low, bounds.high);
     let cost = |kind: &costs::Kind| {
-        let seen = Estimate::of(scope, judge, kind.metric, points)?;
-        let pair = |bounds: stats::Interval| (bounds.low, bounds.high);
+        let seen = seen.get(kind.metric)?;
         let ratio = seen.log_ratio(Side::Baseline).map(|ratio| Ratio {
             value: ratio.value.exp(),
             bounds: ratio.bounds.map(|bounds| pair(bounds.map(f64::exp))),
@@ -113,12 +120,10 @@ fn costs_at(scope: &Scope, judge: &Judge, (point, points): (Option<&Point>, &[Po
 /// One point of a workload, as far as all rules share what they ask of it.
 struct Place<'a> {
     scope: &'a Scope<'a>,
-    judge: &'a Judge,
     metric: &'a str,
     point: &'a Point,
     tps: Estimate,
-    cpu_use: Option<Estimate>,
-    cpu_per_tx: Option<Estimate>,
+    seen: Seen,
 }
 
 /// A rule that holds, and of whom it speaks.
@@ -137,12 +142,9 @@ struct Held<'a> {
 impl<'a> Place<'a> {
     fn of(scope: &'a Scope, judge: &'a Judge, metric: &'a str, point: &'a Point) -> Option<Place<'a>> {
         let estimate = |metric: &str| Estimate::of(scope, judge, metric, std::slice::from_ref(point));
-        let (tps, cpu_use, cpu_per_tx) = (estimate(metric)?, estimate(CPU_USE), estimate(CPU));
-        Some(Place { scope, judge, metric, point, tps, cpu_use, cpu_per_tx })
-    }
-
-    fn see(&self, metric: &str) -> Option<Estimate> {
-        Estimate::of(self.scope, self.judge, metric, std::slice::from_ref(self.point))
+        let tps = estimate(metric)?;
+        let seen = costs::all().filter_map(|metric| Some((metric, estimate(metric)?))).collect();
+        Some(Place { scope, metric, point, tps, seen })
     }
 
     /// The rows that hold here, in the order of the table.
@@ -166,15 +168,15 @@ impl<'a> Place<'a> {
             |asked: &[Move], seen: Option<Move>| asked.is_empty() || seen.is_some_and(|seen| asked.contains(&seen));
         let few_clients = self.few_clients(rule.few_clients, side, places)?;
         if !as_asked(rule.tps, self.tps_moved(side))
-            || !as_asked(rule.cpu_use, self.cpu_moved(self.cpu_use.as_ref(), side))
-            || !as_asked(rule.cpu_per_tx, self.cpu_moved(self.cpu_per_tx.as_ref(), side))
+            || !as_asked(rule.cpu_use, self.cpu_moved(CPU_USE, side))
+            || !as_asked(rule.cpu_per_tx, self.cpu_moved(CPU, side))
         {
             return None;
         }
         let see = |sign: &Sign| {
             self.sign(*sign, side).map(|(what, seen, aside)| match rule.who {
-                Who::Run => self.told_of_both(what, &seen),
-                _ => told(what, &seen, side) + &aside,
+                Who::Run => self.told_of_both(what, seen),
+                _ => told(what, seen, side) + &aside,
             })
         };
         let all: Vec<String> = rule.all.iter().map(see).collect::<Option<_>>()?;
@@ -206,17 +208,17 @@ impl<'a> Place<'a> {
     }
 
     /// What it accounts for of the gap in throughput decides whether CPU has moved.
-    fn cpu_moved(&self, cpu: Option<&Estimate>, side: Side) -> Option<Move> {
+    fn cpu_moved(&self, cpu: &str, side: Side) -> Option<Move> {
         let gap = self.tps.log_ratio?.value.abs();
-        moved(cpu?.log_ratio(side)?, (EXPLAINS * gap).max(self.scope.plan.method.margin.ln_1p()))
+        moved(self.seen.get(cpu)?.log_ratio(side)?, (EXPLAINS * gap).max(self.scope.plan.method.margin.ln_1p()))
     }
 
     fn is_disturbed(&self) -> bool {
-        self.see(DISTURBED).is_some_and(|seen| seen.baseline.max(seen.candidate) > DISTURBED_MAX)
+        self.seen.get(DISTURBED).is_some_and(|seen| seen.baseline.max(seen.candidate) > DISTURBED_MAX)
     }
 
     /// What is seen where the sign holds, and what is to be said behind it.
-    fn sign(&self, sign: Sign, side: Side) -> Option<(&'static str, Estimate, String)> {
+    fn sign(&self, sign: Sign, side: Side) -> Option<(&'static str, &Estimate, String)> {
         let (what, holds): (&'static str, Box<dyn Fn(&Estimate) -> bool>) = match sign {
             Sign::More { what, by } => (what, Box::new(move |one| one.difference(side).is_above(by))),
             Sign::Less { what, by } => (what, Box::new(move |one| one.difference(other(side)).is_above(by))),
@@ -227,13 +229,14 @@ impl<'a> Place<'a> {
             Sign::Above { what, level } => (what, Box::new(move |one| one.values(side).0 > level)),
             Sign::HalfOfTheGap { what } => return self.half_of_the_gap(what, side),
         };
-        let seen = self.see(what).filter(|seen| holds(seen))?;
+        let seen = self.seen.get(what).filter(|seen| holds(seen))?;
         Some((what, seen, String::new()))
     }
 
-    fn half_of_the_gap(&self, what: &'static str, side: Side) -> Option<(&'static str, Estimate, String)> {
-        let gap_ms = self.see(LATENCY)?.difference(side).value;
-        let seen = self.see(what).filter(|one| gap_ms > 0.0 && one.difference(side).is_above(EXPLAINS * gap_ms))?;
+    fn half_of_the_gap(&self, what: &'static str, side: Side) -> Option<(&'static str, &Estimate, String)> {
+        let gap_ms = self.seen.get(LATENCY)?.difference(side).value;
+        let seen =
+            self.seen.get(what).filter(|one| gap_ms > 0.0 && one.difference(side).is_above(EXPLAINS * gap_ms))?;
         Some((what, seen, format!(", of {} ms more response time", figure(gap_ms))))
     }
 
@@ -250,7 +253,7 @@ impl<'a> Place<'a> {
         )
     }
 
-    /// None where the point with the fewest clients contradicts.
+    /// None where the point with the fewest clients contradicts; not known where it leaves that open.
     fn few_clients(&self, asked: FewClients, side: Side, places: &[Place]) -> Option<Known> {
         if asked == FewClients::NoMatter {
             return Some(Known::Yes);
@@ -269,17 +272,15 @@ impl<'a> Place<'a> {
         let Some(fewest) = fewest.min_by_key(|place| place.point[CLIENTS]) else { return Some(Known::No) };
         // What the only point would do with fewer clients nobody has seen, unless there are no fewer.
         let is_known = fewest.point[CLIENTS] == 1 || fewest.point != self.point;
-        let is_up = fewest.cpu_moved(fewest.cpu_per_tx.as_ref(), side) == Some(Move::Up);
-        match (is_known, is_up == (asked == FewClients::UpToo)) {
-            (false, _) => Some(Known::No),
-            (true, true) => Some(Known::Yes),
-            (true, false) => None,
+        match fewest.cpu_moved(CPU, side).filter(|_| is_known) {
+            None => Some(Known::No),
+            Some(moved) => ((moved == Move::Up) == (asked == FewClients::UpToo)).then_some(Known::Yes),
         }
     }
 
     fn moves(&self, side: Side) -> Vec<String> {
-        let named = [(self.metric, Some(&self.tps)), ("share of the cores used", self.cpu_use.as_ref())];
-        let cpu = self.cpu_per_tx.as_ref().map(|seen| told(CPU, seen, side));
+        let named = [(self.metric, Some(&self.tps)), ("share of the cores used", self.seen.get(CPU_USE))];
+        let cpu = self.seen.get(CPU).map(|seen| told(CPU, seen, side));
         named.into_iter().filter_map(|(name, seen)| Some(said(name, seen?, side))).chain(cpu).collect()
     }
 }

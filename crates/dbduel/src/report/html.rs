@@ -188,7 +188,7 @@ fn costs_context(duel: &Duel) -> Option<Value> {
     let is_sweep = duel.points.len() > 1;
     (!main.is_empty()).then(|| {
         context! {
-            title => why::COSTS_TITLE, note => why::COSTS_NOTE, rows => main, points => is_sweep.then_some(points),
+            note => why::COSTS_NOTE, rows => main, points => is_sweep.then_some(points),
             none_at_all => why::none_at_all(duel), not_visible => why::not_visible(duel),
         }
     })

@@ -61,11 +61,11 @@ pub fn none_at_all(duel: &Duel) -> Option<String> {
     let is_none = |cost: &&Cost| cost.baseline == 0.0 && cost.candidate == 0.0;
     let first = costs.first().map(|cost| &cost.point);
     let titles = costs.iter().filter(|cost| Some(&cost.point) == first).filter(is_none).map(|cost| cost.title);
-    listed("none on either side", titles.collect())
+    listed("None on either side", titles.collect())
 }
 
 pub fn not_visible(duel: &Duel) -> Option<String> {
-    listed("not visible here on both sides", duel.diagnosis.not_visible.clone())
+    listed("Not visible here on both sides", duel.diagnosis.not_visible.clone())
 }
 
 fn listed(what: &str, titles: Vec<&str>) -> Option<String> {

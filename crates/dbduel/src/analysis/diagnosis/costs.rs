@@ -50,8 +50,8 @@ pub const LATCH_WAITS: &str = "latch_waits_per_tx";
 /// In the order of the table.
 pub const KINDS: &[Kind] = &[
     told(CPU, "server CPU us"),
-    seconds(CPU_USER, "of it in user mode us", &["server_cpu_user_s"]),
-    seconds("cpu_system_us_per_tx", "of it in the kernel us", &["server_cpu_system_s"]),
+    seconds(CPU_USER, "server CPU in user mode us", &["server_cpu_user_s"]),
+    seconds("cpu_system_us_per_tx", "server CPU in the kernel us", &["server_cpu_system_s"]),
     told(SWITCHES, "voluntary context switches"),
     told("ctx_involuntary_per_tx", "involuntary context switches"),
     told("read_bytes_per_tx", "bytes read from disk"),
@@ -84,6 +84,8 @@ pub const HOST_TAKEN: &str = "host_taken_share";
 pub const DISTURBED: &str = "host_disturbed";
 pub const BOUND: &str = "generator_bound";
 
+pub const LATENCY: &str = "latency_ms_avg";
+
 /// Signs beside the costs, for a reader.
 const SIGNS: &[(&str, &str)] = &[
     (SYSTEM_SHARE, "share of the server's CPU time in the kernel"),
@@ -96,6 +98,12 @@ const SIGNS: &[(&str, &str)] = &[
     ("stalled_seconds_share", "share of seconds below half of the median"),
     ("state.checkpoint_age_share_end", "checkpoint age as a share of the log"),
 ];
+
+/// Everything that a rule may ask for.
+pub fn all() -> impl Iterator<Item = &'static str> {
+    let beside = [CPU_USE, DISTURBED, LATENCY];
+    KINDS.iter().map(|kind| kind.metric).chain(SIGNS.iter().map(|(metric, _)| *metric)).chain(beside)
+}
 
 pub fn title(metric: &str) -> String {
     let cost = KINDS.iter().find(|kind| kind.metric == metric).map(|kind| format!("{} per transaction", kind.title));

@@ -238,7 +238,7 @@ pub const RULES: &[Rule] = &[
         any: &[Sign::More { what: CPU_USER, by: 0.0 }, Sign::NotMore { what: SWITCHES, by: 0.5 }],
         unless: &[SYNCING, READS, KERNEL, SPINNING],
         who: Who::Candidate,
-        say: "{who} needs more CPU for a transaction than {other}: a longer code path",
+        say: "{who} needs more CPU for a transaction than {other} (a longer code path)",
         ..COMPUTING
     },
     Rule {
@@ -248,7 +248,7 @@ pub const RULES: &[Rule] = &[
         cpu_use: &[Move::Same, Move::Down],
         cpu_per_tx: &[Move::Down],
         unless: &[SYNCING, READS, KERNEL, SPINNING],
-        say: "{who} needs less CPU for a transaction than {other}: a shorter code path, or less waste",
+        say: "{who} needs less CPU for a transaction than {other} (a shorter code path, or less waste)",
         ..WHATEVER
     },
     Rule {
