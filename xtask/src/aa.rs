@@ -19,6 +19,9 @@ pub struct Twins {
     /// Verdicts over all engines and workloads, by turns; 60 are the full series
     #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..=1000))]
     verdicts: u32,
+    /// Go on with this verdict of the series, where an earlier command measured those before it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "short")]
+    from: u32,
     /// Measured seconds of a trial
     #[arg(long, default_value_t = 1.0, conflicts_with = "short")]
     seconds: f64,
@@ -68,7 +71,7 @@ pub fn run(options: &Twins, root: &Path) -> Result<()> {
         row(["engine", "workload", "seed", "word", "ratio", "interval", "s_d", "first in block", "flagged"])
     );
     let mut claims = 0;
-    for index in 0..series.verdicts {
+    for index in options.from - 1..options.from - 1 + series.verdicts {
         let pairing = series.pairings[index as usize % series.pairings.len()];
         let seen = verdict(&place, &series, pairing, index)?;
         claims += u32::from(CLAIMS.contains(&seen["word"].as_str().context("a record of twins has a word")?));

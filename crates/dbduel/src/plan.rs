@@ -460,7 +460,8 @@ pub mod tests {
             change(&mut experiment);
             plan_of(&experiment).record.method.left_out
         };
-        let timed = ["pilot", "steady-state check", "drain of server debt", "repeats of flagged blocks"];
+        let timed =
+            ["pilot", "steady-state check", "drain of server debt", "repeats of flagged blocks", "generator doubling"];
         assert_eq!(left_out(|_| ()), timed);
         assert_eq!(left_out(|one| one.workloads[0].one_pass = true), timed);
         let passes = |one: &mut Experiment| one.workloads.iter_mut().for_each(|choice| choice.one_pass = true);

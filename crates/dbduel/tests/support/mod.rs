@@ -3,8 +3,6 @@
 //!
 //! Nothing in here decides whether dbduel is right; that is what the tests do.
 
-#![allow(dead_code)] // Each test program uses a part of it.
-
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
