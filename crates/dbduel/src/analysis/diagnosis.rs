@@ -174,9 +174,9 @@ impl<'a> Place<'a> {
             return None;
         }
         let see = |sign: &Sign| {
-            self.sign(*sign, side).map(|(what, seen, aside)| match rule.who {
-                Who::Run => self.told_of_both(what, seen),
-                _ => told(what, seen, side) + &aside,
+            self.sign(*sign, side).map(|(seen, aside)| match rule.who {
+                Who::Run => self.told_of_both(sign.what(), seen),
+                _ => told(sign.what(), seen, side) + &aside,
             })
         };
         let all: Vec<String> = rule.all.iter().map(see).collect::<Option<_>>()?;
@@ -218,26 +218,22 @@ impl<'a> Place<'a> {
     }
 
     /// What is seen where the sign holds, and what is to be said behind it.
-    fn sign(&self, sign: Sign, side: Side) -> Option<(&'static str, &Estimate, String)> {
-        let (what, holds): (&'static str, Box<dyn Fn(&Estimate) -> bool>) = match sign {
-            Sign::More { what, by } => (what, Box::new(move |one| one.difference(side).is_above(by))),
-            Sign::Less { what, by } => (what, Box::new(move |one| one.difference(other(side)).is_above(by))),
-            Sign::Twice { what, by } => {
-                (what, Box::new(move |one| one.difference(side).is_above(by) && one.is_twice(side)))
+    fn sign(&self, sign: Sign, side: Side) -> Option<(&Estimate, String)> {
+        let seen = self.seen.get(sign.what())?;
+        let is_more = |by: f64| seen.difference(side).is_above(by);
+        let holds = match sign {
+            Sign::More { by, .. } => is_more(by),
+            Sign::Less { by, .. } => seen.difference(other(side)).is_above(by),
+            Sign::Twice { by, .. } => is_more(by) && seen.is_twice(side),
+            Sign::NotMore { by, .. } => !is_more(by),
+            Sign::Above { level, .. } => seen.values(side).0 > level,
+            Sign::HalfOfTheGap { .. } => {
+                let gap_ms = self.seen.get(LATENCY)?.difference(side).value;
+                let aside = format!(", of {} ms more response time", figure(gap_ms));
+                return (gap_ms > 0.0 && is_more(EXPLAINS * gap_ms)).then_some((seen, aside));
             }
-            Sign::NotMore { what, by } => (what, Box::new(move |one| !one.difference(side).is_above(by))),
-            Sign::Above { what, level } => (what, Box::new(move |one| one.values(side).0 > level)),
-            Sign::HalfOfTheGap { what } => return self.half_of_the_gap(what, side),
         };
-        let seen = self.seen.get(what).filter(|seen| holds(seen))?;
-        Some((what, seen, String::new()))
-    }
-
-    fn half_of_the_gap(&self, what: &'static str, side: Side) -> Option<(&'static str, &Estimate, String)> {
-        let gap_ms = self.seen.get(LATENCY)?.difference(side).value;
-        let seen =
-            self.seen.get(what).filter(|one| gap_ms > 0.0 && one.difference(side).is_above(EXPLAINS * gap_ms))?;
-        Some((what, seen, format!(", of {} ms more response time", figure(gap_ms))))
+        holds.then(|| (seen, String::new()))
     }
 
     /// `share of … 0.37 beside `5.5`, 0.75 beside `5.6` (means of 8 blocks)`.

@@ -54,6 +54,16 @@ pub enum Sign {
     },
 }
 
+impl Sign {
+    /// The quantity that is looked at.
+    pub fn what(self) -> &'static str {
+        match self {
+            Sign::More { what, .. } | Sign::Less { what, .. } | Sign::Twice { what, .. } => what,
+            Sign::NotMore { what, .. } | Sign::Above { what, .. } | Sign::HalfOfTheGap { what } => what,
+        }
+    }
+}
+
 /// Of whom a row may speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {

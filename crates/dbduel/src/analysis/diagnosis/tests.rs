@@ -201,11 +201,7 @@ fn every_rule_has_a_name_of_its_own_and_yields_only_to_rows_above() {
 
 #[test]
 fn what_a_rule_asks_for_is_looked_at_and_has_a_title() {
-    let what = |sign: &Sign| match *sign {
-        Sign::More { what, .. } | Sign::Less { what, .. } | Sign::Twice { what, .. } => what,
-        Sign::NotMore { what, .. } | Sign::Above { what, .. } | Sign::HalfOfTheGap { what } => what,
-    };
-    for what in RULES.iter().flat_map(|rule| rule.all.iter().chain(rule.any)).map(what) {
+    for what in RULES.iter().flat_map(|rule| rule.all.iter().chain(rule.any)).map(|sign| sign.what()) {
         assert!(costs::all().any(|known| known == what) && costs::title(what) != what, "{what}");
     }
 }
