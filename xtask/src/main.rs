@@ -20,6 +20,7 @@ mod held;
 mod load_speed;
 mod one_trial;
 mod place;
+mod planted;
 mod slowdowns;
 mod tidy;
 
@@ -57,6 +58,8 @@ enum Task {
     Aa(aa::Twins),
     /// Slow one side of a server's duel with itself, and hold dbduel to what it finds
     Slowdowns(slowdowns::Slowdowns),
+    /// Plant causes in one side of a server's duel with itself, and hold dbduel to what it names
+    Planted(planted::Planted),
     /// Compare the client CPU per query with sysbench's, pgbench's and the raw-socket floor's, by turns
     BenchClient(client_cost::ClientCost),
     /// Measure our own client code: against a null connection, and against the raw-socket floor
@@ -99,6 +102,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Engines(options) => engines::engines(&options, root),
         Task::Aa(options) => aa::run(&options, root),
         Task::Slowdowns(options) => slowdowns::run(&options, root),
+        Task::Planted(options) => planted::run(&options, root),
         Task::BenchClient(options) => client_cost::run(&options, root),
         Task::BenchLoad(options) => bench_load::run(&options, root),
         Task::BenchPrepare(options) => load_speed::run(&options, root),

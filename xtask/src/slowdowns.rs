@@ -86,6 +86,11 @@ pub fn run(options: &Slowdowns, root: &Path) -> Result<()> {
     tell(&judged, started.elapsed())
 }
 
+/// Kinds of the findings of a duel whose generator is starved.
+pub fn starved_generator(dbduel: &Path, engine: &str, blocks: u32, seconds: f64, rng: &mut Rng) -> Result<Vec<String>> {
+    Ok(pinned::starve(&Form { clients: 1, blocks, seconds }, dbduel, engine, rng)?.findings)
+}
+
 /// What a trial takes beside its interval, on a target, and with it the idle gaps of the plan.
 const BESIDE_TRIAL_SECS: f64 = 1.5;
 /// Starting servers, loading tables and turning the brake.

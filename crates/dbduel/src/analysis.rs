@@ -9,6 +9,7 @@
 //! away, and enough of those take the word away.
 
 mod comparison;
+mod diagnosis;
 pub mod doubling;
 mod findings;
 mod host;
@@ -30,6 +31,7 @@ use crate::plan::point_rule;
 use crate::store::format::{GivenUp, PlanRecord, Point, RunRecord, Series, Status, TrialRecord};
 use comparison::Scope;
 pub use comparison::{HOST_FLAGS, less_is_better};
+pub use diagnosis::{Cost, Diagnosis};
 use doubling::Doubled;
 pub use host::{Watched, watched};
 pub use kinds::{Kind, kinds};
@@ -68,6 +70,14 @@ pub struct Conclusions {
     pub workloads: Vec<WorkloadConclusions>,
     pub findings: Vec<Finding>,
     pub tally: Tally,
+}
+
+impl Conclusions {
+    /// Why the candidates' words came out so, in the order of the duels.
+    pub fn causes(&self) -> impl Iterator<Item = &Finding> {
+        let duels = self.workloads.iter().flat_map(|workload| &workload.duels);
+        duels.flat_map(|duel| &duel.diagnosis.causes)
+    }
 }
 
 /// How much was done.
@@ -160,6 +170,8 @@ pub struct Duel {
     pub drifts: Vec<(Option<Point>, Drift)>,
     /// Work that was put off, at each point.
     pub growths: Vec<(Point, Growth)>,
+    /// Why it came out so, as far as that can be seen.
+    pub diagnosis: Diagnosis,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -379,11 +391,11 @@ pub fn conclude_with_seconds(
         doublings: run.doublings.iter().filter_map(doubling::doubled).collect(),
         steady_from: Some(run.warmups.iter().map(|one| (one.workload.clone(), one.from_block)).collect()),
     };
-    let workloads: Vec<WorkloadConclusions> = plan
-        .workloads
-        .iter()
-        .map(|workload| conclude_workload(plan, &records, &circumstances, series, &workload.label))
-        .collect();
+    let priced = diagnosis::priced(aligned.clone(), &circumstances, plan.method.duration_s, run.host.cores);
+    let priced = Records::new(plan, &priced);
+    let told = Told { records: &records, priced: &priced, series };
+    let workloads: Vec<WorkloadConclusions> =
+        plan.workloads.iter().map(|workload| conclude_workload(plan, &told, &circumstances, &workload.label)).collect();
     let findings = findings::findings(plan, run, trials, &circumstances, &workloads);
     Conclusions { workloads, findings, tally: tally(plan, &records, &circumstances.given_up, trials) }
 }
@@ -470,17 +482,25 @@ fn candidates(plan: &PlanRecord) -> impl Iterator<Item = &str> {
     plan.contenders.iter().map(|contender| contender.name.as_str()).filter(|name| *name != plan.baseline)
 }
 
+/// All that trials have told.
+struct Told<'a> {
+    records: &'a Records<'a>,
+    /// The same trials, with what their transactions cost.
+    priced: &'a Records<'a>,
+    series: &'a BTreeMap<u32, Series>,
+}
+
 fn conclude_workload(
     plan: &PlanRecord,
-    records: &Records,
+    told: &Told,
     circumstances: &Circumstances,
-    series: &BTreeMap<u32, Series>,
     workload: &str,
 ) -> WorkloadConclusions {
+    let records = told.records;
     let points = records.points(workload);
     let metric = records.primary_metric(workload);
     let mut duels: Vec<Duel> = candidates(plan)
-        .map(|candidate| duel(&Scope { plan, records, circumstances, workload, candidate }, &metric, &points, series))
+        .map(|candidate| duel(&Scope { plan, records, circumstances, workload, candidate }, &metric, &points, told))
         .collect();
     together::judge_together(&mut duels, plan.seed);
     let cells = plan
@@ -492,7 +512,7 @@ fn conclude_workload(
     WorkloadConclusions { workload: workload.to_owned(), metric, points, cells, duels, scaling }
 }
 
-fn duel(scope: &Scope, metric: &str, points: &[Point], series: &BTreeMap<u32, Series>) -> Duel {
+fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {
     let of_points = scope.of_points(metric, points);
     let overall = scope.overall(metric, points, &of_points);
     let others = OTHER_METRICS.iter().filter(|other| scope.records.has_metric(scope.workload, other));
@@ -508,7 +528,7 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], series: &BTreeMap<u32, Se
         losing: comparison::losing(&of_points),
         crossings: comparison::crossings(&of_points),
         durability: scope.durability(),
-        spread: spread(plan, records.trials(), series, workload, candidate, &scope.active(points)),
+        spread: spread(plan, records.trials(), told.series, workload, candidate, &scope.active(points)),
         peak: together::peak(scope, metric, points),
         p_together: None,
         drifts: all_drifts(scope, points),
@@ -516,6 +536,7 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], series: &BTreeMap<u32, Se
             .iter()
             .flat_map(|point| growths(scope, point).into_iter().map(|one| (point.clone(), one)))
             .collect(),
+        diagnosis: diagnosis::diagnose(&Scope { records: told.priced, ..*scope }, metric, points),
         overall,
         points: of_points,
     }

@@ -19,6 +19,7 @@ pub mod sysbench;
 mod text;
 pub mod tpcc;
 mod twins;
+mod why;
 mod wording;
 
 use std::collections::BTreeMap;

@@ -49,6 +49,16 @@ pub fn run(form: &Form, dbduel: &Path, engine: &str, rng: &mut Rng) -> Result<()
     tried
 }
 
+/// A duel whose generator has a quota of CPU that is far too small, as somebody else may want to see it.
+pub fn starve(form: &Form, dbduel: &Path, engine: &str, rng: &mut Rng) -> Result<Said> {
+    let rig = Rig::build(Way::Delay, dbduel, engine)?;
+    let said = rig
+        .delay(DELAY)
+        .and_then(|()| starved(&rig, &Form { clients: CLIENTS, ..*form }, dbduel, rng, Starvation::Quota));
+    rig.stop()?;
+    said
+}
+
 fn try_all(rig: &Rig, form: &Form, dbduel: &Path, rng: &mut Rng) -> Result<()> {
     rig.delay(DELAY)?;
     let (untouched, slowed) = (rig.target(Side::Untouched)?, rig.target(Side::Slowed)?);

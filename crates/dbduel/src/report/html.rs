@@ -19,7 +19,7 @@ use crate::store::format::{
     ContenderFacts, ContenderRecord, EmbeddedRecords, Series, Status, TrialRecord, WorkloadRecord, point_text,
 };
 
-use super::{Evidence, Options, Report, circumstances, parts, scaling, sharpness, tpcc, wording};
+use super::{Evidence, Options, Report, circumstances, parts, scaling, sharpness, tpcc, why, wording};
 
 const TEMPLATE: &str = include_str!("html/report.html");
 const STYLE: &str = include_str!("html/style.css");
@@ -171,9 +171,29 @@ fn verdicts(evidence: &Evidence) -> Vec<Value> {
     let verdict = |(workload, duel): (&WorkloadConclusions, &Duel)| {
         let headline = wording::headline(evidence, workload, duel);
         let word = headline.word.as_str();
-        context! { class => word.replace(' ', "-"), word, claim => headline.claim, numbers => headline.numbers, aside => headline.aside }
+        context! { class => word.replace(' ', "-"), word, claim => headline.claim, numbers => headline.numbers, aside => headline.aside, causes => causes(duel) }
     };
     duels.map(verdict).collect()
+}
+
+/// Each with what was seen of it.
+fn causes(duel: &Duel) -> Vec<Value> {
+    let evidence = duel.diagnosis.causes.iter().map(|cause| cause.evidence.clone());
+    why::causes(duel).into_iter().zip(evidence).map(|(text, evidence)| context! { text, evidence }).collect()
+}
+
+/// What a transaction cost: the whole sweep or the only point, and single points of a sweep behind it.
+fn costs_context(duel: &Duel) -> Option<Value> {
+    let main: Vec<[String; 7]> = why::main_costs(duel).into_iter().map(why::cost_row).collect();
+    let of_points = duel.diagnosis.costs.iter().filter(|cost| cost.point.is_some());
+    let points: Vec<[String; 7]> = of_points.map(why::cost_row).collect();
+    let is_sweep = duel.points.len() > 1;
+    (!main.is_empty()).then(|| {
+        context! {
+            note => why::COSTS_NOTE, rows => main, points => is_sweep.then_some(points),
+            none_at_all => why::none_at_all(duel), not_visible => why::not_visible(duel),
+        }
+    })
 }
 
 fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Value {
@@ -235,7 +255,7 @@ fn duel_context(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
         baseline => duel.baseline, candidate => duel.candidate, rows => rows(&duel.points, &duel.overall),
         rule => evidence.plan.method.rule.as_str(), forest => chart::forest(&evidence.plan, duel), pairs => chart::pairs(&evidence.plan, duel),
         difference => wording::difference(workload, duel), losses => wording::losses(duel), sharpness => sharpness::sentences(&evidence.plan.method, &workload.metric, duel),
-        others => others.collect::<Vec<Value>>(),
+        others => others.collect::<Vec<Value>>(), costs => costs_context(duel),
         parts => duel.parts.as_ref().map(|parts| parts_context(workload, duel, parts)),
     }
 }

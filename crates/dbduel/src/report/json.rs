@@ -11,7 +11,7 @@ use anyhow::Result;
 use serde::Serialize;
 use stats::{Basis, RuleKind};
 
-use crate::analysis::{Comparison, Duel, Finding, Peak, Spread, Unflagged, Word};
+use crate::analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word};
 use crate::store::format::{
     ContenderRecord, DoublingRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord, NullRecord, PilotRecord, Point,
     RunRecord, Status, TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
@@ -183,6 +183,28 @@ struct JsonDuel<'a> {
     /// Max-t over sign flips of whole blocks; null with a single candidate.
     p_together: Option<f64>,
     spread: JsonSpread,
+    /// What a transaction cost, for the whole sweep and at each point.
+    costs: Vec<JsonCost<'a>>,
+    /// Costs that at least one side does not show.
+    costs_not_visible: &'a [&'static str],
+}
+
+#[derive(Serialize)]
+struct JsonCost<'a> {
+    metric: &'static str,
+    point: Option<&'a Point>,
+    baseline_value: f64,
+    candidate_value: f64,
+    /// Baseline over candidate; null where either was ever nothing, and then there is the difference.
+    ratio: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    interval: Option<&'static str>,
+    /// Candidate minus baseline, with its t interval.
+    difference: f64,
+    difference_low: Option<f64>,
+    difference_high: Option<f64>,
+    blocks: usize,
 }
 
 #[derive(Serialize)]
@@ -251,7 +273,7 @@ impl<'a> Document<'a> {
             pilots: &run.pilots,
             warmups: &run.warmups,
             twins_known: &run.twins,
-            findings: conclusions.findings.iter().map(finding).collect(),
+            findings: conclusions.causes().chain(&conclusions.findings).map(finding).collect(),
             twins: evidence.twins(),
             notes: note.iter().map(String::as_str).collect(),
         }
@@ -361,6 +383,26 @@ fn duel(duel: &Duel) -> JsonDuel<'_> {
         peak: duel.peak.as_ref().map(peak),
         p_together: duel.p_together,
         spread: spread(&duel.spread),
+        costs: duel.diagnosis.costs.iter().map(cost).collect(),
+        costs_not_visible: &duel.diagnosis.not_visible,
+    }
+}
+
+fn cost(cost: &Cost) -> JsonCost<'_> {
+    let bounds = cost.ratio.and_then(|ratio| ratio.bounds);
+    JsonCost {
+        metric: cost.metric,
+        point: cost.point.as_ref(),
+        baseline_value: cost.baseline,
+        candidate_value: cost.candidate,
+        ratio: cost.ratio.map(|ratio| ratio.value),
+        low: bounds.map(|(low, _)| low),
+        high: bounds.map(|(_, high)| high),
+        interval: cost.ratio.map(|ratio| interval(ratio.basis)),
+        difference: cost.difference,
+        difference_low: cost.difference_bounds.map(|(low, _)| low),
+        difference_high: cost.difference_bounds.map(|(_, high)| high),
+        blocks: cost.blocks,
     }
 }
 

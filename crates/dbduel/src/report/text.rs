@@ -7,7 +7,7 @@ use crate::analysis::{Cell, Comparison, Duel, Part, Parts, Step, Watched, Word, 
 use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
-use super::{Evidence, Options, Report, circumstances, parts, scaling, sharpness, tpcc, twins};
+use super::{Evidence, Options, Report, circumstances, parts, scaling, sharpness, tpcc, twins, why};
 
 /// Tables fit a terminal of this width.
 const WIDTH: u16 = 100;
@@ -40,6 +40,7 @@ impl Report for Text {
                 let headline = wording::headline(evidence, workload, duel);
                 lines.push(self::headline(&headline, options));
                 lines.extend(headline.aside);
+                lines.extend(why::causes(duel));
             }
         }
         lines.extend(summary(evidence));
@@ -93,12 +94,27 @@ fn duel_section(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
     lines.extend(wording::difference(workload, duel));
     lines.push(wording::losses(duel));
     lines.extend(sharpness::sentences(&evidence.plan.method, &workload.metric, duel));
+    lines.extend(costs_section(duel));
     for other in &duel.others {
         lines.push(String::new());
         lines.push(wording::metric_title(&other.metric));
         lines.push(table(workload, &other.metric, &other.points, &other.overall));
     }
     lines.extend(duel.parts.iter().flat_map(|parts| parts_section(workload, duel, parts)));
+    lines
+}
+
+/// What a transaction cost on either side, and what of it nobody could see.
+fn costs_section(duel: &Duel) -> Vec<String> {
+    let rows: Vec<Vec<String>> =
+        why::main_costs(duel).into_iter().map(|cost| why::cost_row(cost)[1..].to_vec()).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let heading = [why::COSTS_TITLE, &duel.baseline, &duel.candidate, "ratio", "interval", "n"].map(str::to_owned);
+    let mut lines = vec![String::new(), plain_table(heading.into(), rows, 1), why::COSTS_NOTE.to_owned()];
+    lines.extend(why::none_at_all(duel));
+    lines.extend(why::not_visible(duel));
     lines
 }
 
@@ -292,7 +308,7 @@ fn failures(workload: &WorkloadConclusions, comparison: &Comparison) -> String {
 
 fn findings(evidence: &Evidence) -> Vec<String> {
     let mut lines = Vec::new();
-    for finding in &evidence.conclusions.findings {
+    for finding in evidence.conclusions.causes().chain(&evidence.conclusions.findings) {
         lines.push(format!("\n{} ({}): {}", finding.kind, finding.grade, finding.text));
         lines.extend(finding.evidence.iter().take(EVIDENCE_LINES).map(|line| format!("  {line}")));
         if finding.evidence.len() > EVIDENCE_LINES {

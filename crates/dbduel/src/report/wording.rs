@@ -270,7 +270,7 @@ fn decimals(comparison: &Comparison) -> usize {
 
 /// A bound, with more digits where rounding would put it on the wrong side of 1; no digits of what two blocks
 /// that disagree leave open by orders of magnitude.
-fn bound(value: f64, digits: usize) -> String {
+pub fn bound(value: f64, digits: usize) -> String {
     if value > 1000.0 {
         return ">1000".to_owned();
     }

@@ -1,0 +1,315 @@
+//! `cargo xtask planted`: does dbduel name a cause that we planted?
+//!
+//! A server duels with itself, and one side has a fault whose nature is known: `planted`, the candidate,
+//! beside `sound`. dbduel is told what was set, as any experiment file tells it, and not what that does. The
+//! first cause that it names must be the planted one, of the planted side; where the host or the generator
+//! is at fault, it must name nothing else.
+
+mod sql;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, bail, ensure};
+use load::Rng;
+use serde_json::Value;
+
+use crate::held::dbduel;
+use crate::slowdowns::starved_generator;
+
+#[derive(clap::Args)]
+pub struct Planted {
+    /// Causes to plant; all of them by default
+    #[arg(value_enum)]
+    name: Vec<Cause>,
+    /// Measured seconds of a trial
+    #[arg(long, default_value_t = 2.0)]
+    seconds: f64,
+    /// Blocks of a duel
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(8..=1000))]
+    blocks: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Cause {
+    /// One row that every transaction updates, against one for each client (MariaDB)
+    HotRow,
+    /// The log is flushed at every commit, against once a second (MariaDB)
+    FlushMariadb,
+    /// The same on PostgreSQL: synchronous_commit
+    FlushPostgres,
+    /// A buffer pool smaller than the data, against one that holds them (MariaDB)
+    SmallPool,
+    /// A loop that burns CPU in each statement (MariaDB)
+    BusyLoop,
+    /// Processes beside twins that never rest (MariaDB)
+    Neighbour,
+    /// A load generator without CPU enough (MariaDB)
+    Generator,
+}
+
+const ALL: [Cause; 7] = [
+    Cause::HotRow,
+    Cause::FlushMariadb,
+    Cause::FlushPostgres,
+    Cause::SmallPool,
+    Cause::BusyLoop,
+    Cause::Neighbour,
+    Cause::Generator,
+];
+
+/// Every cause that dbduel can name; other findings are no causes.
+const NAMES: [&str; 17] = [
+    "host limits",
+    "generator limits",
+    "waiting on log writes",
+    "log syncs",
+    "buffer misses",
+    "waiting on double writes",
+    "waiting on row locks",
+    "waiting on disks",
+    "waiting on latches",
+    "waiting on locks or latches",
+    "checkpoint stalls",
+    "kernel time",
+    "spinning",
+    "longer code path",
+    "shorter code path",
+    "more concurrency",
+    "more efficient",
+];
+const MARIADB: &str = "mariadb@system";
+const POSTGRES: &str = "postgres@system";
+
+/// What one cause is planted with.
+struct Plot {
+    engine: &'static str,
+    workload: String,
+    clients: u32,
+    sound: String,
+    planted: String,
+}
+
+/// A cause as dbduel named it.
+#[derive(Debug, Clone, PartialEq)]
+struct Named {
+    kind: String,
+    grade: String,
+    text: String,
+}
+
+pub fn run(options: &Planted, root: &Path) -> Result<()> {
+    let dbduel = dbduel(root)?;
+    let causes: &[Cause] = if options.name.is_empty() { &ALL } else { &options.name };
+    let mut wrong = Vec::new();
+    for cause in causes {
+        let Some(named) = named(*cause, options, &dbduel)? else {
+            println!("{cause:?}: skipped, {} is not here", cause.engine());
+            continue;
+        };
+        let is_right = cause.is_named(&named);
+        let told: Vec<String> = named.iter().map(|one| format!("{} ({}): {}", one.kind, one.grade, one.text)).collect();
+        let told = if told.is_empty() { "nothing".to_owned() } else { told.join("\n    ") };
+        println!("{cause:?}: {}\n    {told}", if is_right { "right" } else { "WRONG" });
+        if !is_right {
+            wrong.push(format!("{cause:?}, which is `{}`", cause.expected().join("` or `")));
+        }
+    }
+    ensure!(wrong.is_empty(), "not named rightly: {}", wrong.join("; "));
+    Ok(())
+}
+
+impl Cause {
+    /// Where more are right, the host decides: a sync costs time on one whose CPU is idle meanwhile, and CPU
+    /// on one whose disk is quick.
+    fn expected(self) -> &'static [&'static str] {
+        match self {
+            Cause::HotRow => &["waiting on row locks"],
+            Cause::FlushMariadb | Cause::FlushPostgres => &["waiting on log writes", "log syncs"],
+            Cause::SmallPool => &["buffer misses"],
+            Cause::BusyLoop => &["longer code path"],
+            Cause::Neighbour => &["host limits"],
+            Cause::Generator => &["generator limits"],
+        }
+    }
+
+    fn engine(self) -> &'static str {
+        if self == Cause::FlushPostgres { POSTGRES } else { MARIADB }
+    }
+
+    fn is_named(self, named: &[Named]) -> bool {
+        let Some(first) = named.first().filter(|one| self.expected().contains(&one.kind.as_str())) else {
+            return false;
+        };
+        match self {
+            Cause::Neighbour | Cause::Generator => named.len() == 1,
+            // Who is named first in the sentence is the one of whom it speaks.
+            _ => first.text.split('`').nth(1) == Some("planted"),
+        }
+    }
+
+    /// None where nothing is planted in a server.
+    fn plot(self, folder: &Path) -> Result<Plot> {
+        let init_file = |name: &str, text: String| -> Result<String> {
+            let path = folder.join(name);
+            std::fs::write(&path, text)?;
+            // Under its own account the server must be able to read it.
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644))?;
+            Ok(format!("init_file = \"{}\", innodb_flush_log_at_trx_commit = 2", path.display()))
+        };
+        let plot = |workload: &str, rows: u32, clients, sound: String, planted: String| Plot {
+            engine: self.engine(),
+            workload: format!("{{ name = \"{workload}\", rows = {rows} }}"),
+            clients,
+            sound,
+            planted,
+        };
+        Ok(match self {
+            Cause::HotRow => plot(
+                "oltp_write_only",
+                20_000,
+                8,
+                init_file("own-rows.sql", sql::counting_rows("CONNECTION_ID() MOD 64"))?,
+                init_file("hot-row.sql", sql::counting_rows("0"))?,
+            ),
+            Cause::FlushMariadb => plot(
+                "oltp_write_only",
+                20_000,
+                4,
+                "innodb_flush_log_at_trx_commit = 2".to_owned(),
+                "innodb_flush_log_at_trx_commit = 1".to_owned(),
+            ),
+            Cause::FlushPostgres => plot(
+                "oltp_write_only",
+                20_000,
+                4,
+                "synchronous_commit = \"off\"".to_owned(),
+                "synchronous_commit = \"on\"".to_owned(),
+            ),
+            Cause::SmallPool => plot(
+                "oltp_read_only",
+                200_000,
+                8,
+                "innodb_buffer_pool_size = \"256M\"".to_owned(),
+                "innodb_buffer_pool_size = \"8M\"".to_owned(),
+            ),
+            Cause::BusyLoop => plot(
+                "oltp_update_non_index",
+                20_000,
+                1,
+                init_file("idle-loop.sql", sql::burning(1))?,
+                init_file("busy-loop.sql", sql::burning(BUSY_ROUNDS))?,
+            ),
+            Cause::Neighbour | Cause::Generator => plot("oltp_read_only", 20_000, 4, String::new(), String::new()),
+        })
+    }
+}
+
+/// Rounds of nothing in each statement: about as long as the statement itself takes.
+const BUSY_ROUNDS: u64 = 5_000;
+
+/// What dbduel says of it; none where the engine is not on this machine.
+fn named(cause: Cause, options: &Planted, dbduel: &Path) -> Result<Option<Vec<Named>>> {
+    let folder = tempfile::tempdir()?;
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o711))?;
+    let file = folder.path().join("planted.toml");
+    std::fs::write(&file, experiment(&cause.plot(folder.path())?, options))?;
+    let planned = Command::new(dbduel).arg("plan").arg(&file).output().context("cannot start dbduel")?;
+    let why = String::from_utf8_lossy(&planned.stderr);
+    if !planned.status.success() {
+        ensure!(why.contains("not installed") || why.contains("not here"), "dbduel plan failed\n{why}");
+        return Ok(None);
+    }
+    let report = match cause {
+        Cause::Generator => return starved(dbduel, options).map(Some),
+        Cause::Neighbour => beside_neighbours(|| report(dbduel, folder.path(), &file))?,
+        _ => report(dbduel, folder.path(), &file)?,
+    };
+    Ok(Some(read(&report)))
+}
+
+fn experiment(plot: &Plot, options: &Planted) -> String {
+    let Plot { engine, workload, clients, sound, planted } = plot;
+    let contender = |name: &str, settings: &str| {
+        format!("[[contender]]\nname = \"{name}\"\nengine = \"{engine}\"\nsettings = {{ {settings} }}\n\n")
+    };
+    format!(
+        "name = \"planted\"\nworkload = {workload}\nsweep.clients = [{clients}]\n\
+         method = {{ preset = \"quick\", blocks = {}, duration = \"{}ms\", warmup = \"500ms\" }}\n\n{}{}",
+        options.blocks,
+        (options.seconds * 1000.0).round(),
+        contender("sound", sound),
+        contender("planted", planted)
+    )
+}
+
+fn report(dbduel: &Path, folder: &Path, file: &Path) -> Result<Value> {
+    let mut command = Command::new(dbduel);
+    command.args(["run", "--json", "--accept-noisy", "--runs"]).arg(folder.join("runs")).arg(file);
+    let output = command.stdin(Stdio::null()).output().context("cannot start dbduel")?;
+    if !output.status.success() {
+        bail!("dbduel run failed ({})\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+    }
+    serde_json::from_slice(&output.stdout).context("dbduel run --json printed no JSON")
+}
+
+/// The causes among the findings, in their order.
+fn read(report: &Value) -> Vec<Named> {
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+    let findings = report["findings"].as_array().into_iter().flatten();
+    let named =
+        findings.map(|one| Named { kind: text(one, "kind"), grade: text(one, "grade"), text: text(one, "text") });
+    named.filter(|one| NAMES.contains(&one.kind.as_str())).collect()
+}
+
+/// While the work is done, each CPU has a thread of ours that never rests.
+fn beside_neighbours<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let ended = AtomicBool::new(false);
+    let cpus = std::thread::available_parallelism()?.get();
+    std::thread::scope(|scope| {
+        for _ in 0..cpus {
+            scope.spawn(|| {
+                while !ended.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let done = work();
+        ended.store(true, Ordering::Relaxed);
+        done
+    })
+}
+
+fn starved(dbduel: &Path, options: &Planted) -> Result<Vec<Named>> {
+    let mut rng = Rng::stream(7, 0, 0);
+    let findings = starved_generator(dbduel, MARIADB, options.blocks, options.seconds, &mut rng)?;
+    let named = findings.into_iter().filter(|kind| NAMES.contains(&kind.as_str()));
+    Ok(named.map(|kind| Named { kind, grade: "supported".to_owned(), text: String::new() }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(kinds: &[(&str, &str)]) -> Vec<Named> {
+        let one = |(kind, text): &(&str, &str)| serde_json::json!({ "kind": kind, "grade": "weak", "text": text });
+        read(&serde_json::json!({ "findings": kinds.iter().map(one).collect::<Vec<_>>() }))
+    }
+
+    #[test]
+    fn the_first_cause_must_be_the_planted_one_of_the_planted_side() {
+        let check = |cause: Cause, kinds: &[(&str, &str)], expected: bool| {
+            assert_eq!(cause.is_named(&named(kinds)), expected, "{cause:?} {kinds:?}");
+        };
+        let busy = ("longer code path", "`planted` needs more CPU for a transaction than `sound`");
+        check(Cause::BusyLoop, &[busy], true);
+        check(Cause::BusyLoop, &[busy, ("noisy host", "no cause")], true);
+        check(Cause::BusyLoop, &[("kernel time", "`planted` x"), busy], false);
+        check(Cause::BusyLoop, &[("longer code path", "`sound` needs more CPU than `planted`")], false);
+        check(Cause::BusyLoop, &[], false);
+        check(Cause::Neighbour, &[("noisy host", "x"), ("host limits", "y")], true);
+        check(Cause::Neighbour, &[("host limits", "y"), busy], false);
+    }
+}
