@@ -10,6 +10,7 @@
 
 mod comparison;
 pub mod doubling;
+pub mod drift;
 mod findings;
 mod host;
 mod kinds;
@@ -17,6 +18,7 @@ mod pass;
 mod records;
 mod spread;
 mod steadiness;
+pub mod timeline;
 mod together;
 pub mod twins;
 

@@ -81,7 +81,11 @@ fn falls(least: &mut BTreeMap<&'static str, f64>, owed: &BTreeMap<&'static str, 
 fn drained(waited: Duration, flag: Option<&str>, owed: &BTreeMap<&'static str, f64>) -> Readings {
     let taken = (flag != Some(LEFT)).then(|| (DRAIN.to_owned(), waited.as_secs_f64()));
     let left = owed.iter().map(|(state, left)| (format!("state.{state}_drained"), *left));
-    Readings { values: taken.into_iter().chain(left).collect(), flags: flag.map(str::to_owned).into_iter().collect(), ..Readings::default() }
+    Readings {
+        values: taken.into_iter().chain(left).collect(),
+        flags: flag.map(str::to_owned).into_iter().collect(),
+        ..Readings::default()
+    }
 }
 
 /// Committed work over the time that it took, what was put off included: `debt_adjusted_tps` of `tps`.
