@@ -29,14 +29,14 @@ pub const QUANTITIES: &[Quantity] = &[
         of_host: true,
     },
     Quantity {
-        title: "Operations of this host's disks",
+        title: "Disk operations on this host",
         unit: "operations/s",
         scale: 1.0,
         columns: &[&["host_disk.*.reads_per_s", "host_disk.*.writes_per_s"]],
         of_host: true,
     },
     Quantity {
-        title: "Bytes of this host's disks",
+        title: "Disk bytes on this host",
         unit: "MiB/s",
         scale: MEBIBYTES,
         columns: &[&["host_disk.*.read_bytes_per_s", "host_disk.*.write_bytes_per_s"]],
@@ -190,7 +190,7 @@ mod tests {
             &["host_disk.vda.reads_per_s", "host_disk.vdb.writes_per_s", "host_disk.vda.busy_share"],
             &[&[5.0, 10.0, 0.5], &[f64::NAN, 10.0, 0.5], &[7.0, 0.0, 0.5]],
         );
-        assert_eq!(quantity("Operations of this host's disks").seconds(&seen), [(0.0, 15.0), (2.0, 7.0)]);
+        assert_eq!(quantity("Disk operations on this host").seconds(&seen), [(0.0, 15.0), (2.0, 7.0)]);
         assert_eq!(quantity("CPU of the server").seconds(&seen), []);
     }
 

@@ -370,7 +370,7 @@ fn what_was_observed_is_drawn_by_the_second_and_lies_in_the_page() {
     let evidence = full_method();
     let page = html::Html.write(&evidence, &Options::default()).unwrap();
     for drawn in
-        ["CPU of the server, cores", "Operations of this host's disks", "checkpoint of 5.5", "class=\"checkpoint k0\""]
+        ["CPU of the server, cores", "Disk operations on this host", "checkpoint of 5.5", "class=\"checkpoint k0\""]
     {
         assert!(page.contains(drawn), "{drawn} is not in the page");
     }
@@ -383,7 +383,7 @@ fn what_was_observed_is_drawn_by_the_second_and_lies_in_the_page() {
     hosted.plan.contenders[0].target = Some("mysql://db/x".into());
     hosted.plan.contenders[1].target = Some("mysql://db/y".into());
     let page = html::Html.write(&hosted, &Options::default()).unwrap();
-    assert!(!page.contains("this host's disks") && page.contains("Reads and writes that the server counts"));
+    assert!(!page.contains("Disk operations on this host") && page.contains("Reads and writes that the server counts"));
 }
 
 #[test]
