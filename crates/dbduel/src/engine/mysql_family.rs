@@ -133,7 +133,7 @@ const SHAPING: &[&str] = &[
 /// Versions before 5.6 do not start when these differ from the files that are there.
 const LOG_FILES: &[&str] = &["innodb_log_file_size", "innodb_log_files_in_group"];
 /// Settings that decide how fast it is or what a commit promises. All are single values that every version
-/// takes which knows the name; lists of flags are not among them, because versions know different flags.
+/// takes which knows the name: no lists of flags, and not innodb_purge_threads, which was 0 once and may not be now.
 const NOTABLE: &[&str] = &[
     "innodb_buffer_pool_size",
     "innodb_buffer_pool_instances",
@@ -169,7 +169,6 @@ const NOTABLE: &[&str] = &[
     "innodb_page_cleaners",
     "innodb_page_size",
     "innodb_purge_batch_size",
-    "innodb_purge_threads",
     "innodb_random_read_ahead",
     "innodb_read_ahead_threshold",
     "innodb_read_io_threads",

@@ -44,7 +44,7 @@ pub fn notable_rows(drift: &Drift) -> (Vec<Vec<String>>, usize) {
 
 fn value(value: Option<&str>) -> String {
     match value {
-        None => "none".to_owned(),
+        None => "(no such setting)".to_owned(),
         Some("") => "(empty)".to_owned(),
         Some(value) => value.to_owned(),
     }

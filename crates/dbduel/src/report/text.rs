@@ -201,7 +201,7 @@ fn host(evidence: &Evidence) -> Option<String> {
     };
     let rows: Vec<Vec<String>> = watched(&evidence.trials, &evidence.observed).into_iter().filter_map(row).collect();
     let heading = ["host during the trials", "mean", "worst trial", "worst second", "n"].map(str::to_owned);
-    (!evidence.observed.is_empty()).then(|| plain_table(heading.into(), rows, 1))
+    (!evidence.observed.is_empty() && !rows.is_empty()).then(|| plain_table(heading.into(), rows, 1))
 }
 
 /// What differs without being asked for: nothing where nothing does.
