@@ -11,6 +11,7 @@
 mod comparison;
 mod diagnosis;
 pub mod doubling;
+pub mod drift;
 mod findings;
 mod host;
 mod kinds;
@@ -19,6 +20,7 @@ mod records;
 mod scaling;
 mod spread;
 mod steadiness;
+pub mod timeline;
 mod together;
 pub mod twins;
 

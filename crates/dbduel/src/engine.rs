@@ -47,7 +47,7 @@ use provision::Knowledge;
 pub use provision::{Client, Layout, Package};
 pub use selfcheck::selfcheck;
 pub use server::{DATABASE, Purpose, Server, StartOptions};
-pub use settings::{Agreement, Effective};
+pub use settings::{Agreement, Effective, parse_quantity, parse_switch};
 pub use snapshot::{
     Snapshot, apply_page_cache, find_snapshot, resident_fraction, save_snapshot, snapshot_key, template,
 };
@@ -103,6 +103,15 @@ pub trait Engine: Sync {
     fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str;
     /// What the server has counted and how it stands; what it does not show, or not to this account, is absent.
     fn counters(&self, admin: &mut Admin) -> Result<Counters>;
+    /// What of it may be asked once a second while a load runs; None where asking would hinder the load.
+    fn sample(&self) -> Option<Sample> {
+        None
+    }
+    /// How the server would run a statement, which is not run.
+    fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained>;
+    /// Settings that decide how fast it is or what a commit promises, what most people look at first in front; all
+    /// of them can be set.
+    fn notable_settings(&self) -> &'static [&'static str];
     /// What of it tells of work that is put off.
     fn deferral(&self) -> &'static Deferral;
     /// How much of that work is left, by the names of [`Deferral::debts`].
@@ -116,6 +125,18 @@ pub trait Engine: Sync {
         let _ = effective;
         true
     }
+}
+
+/// Reads the part of the counters that is asked for once a second.
+pub type Sample = fn(&mut Admin) -> Result<Counters>;
+
+/// How a server would run a statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Explained {
+    /// As the server says it.
+    pub lines: Vec<String>,
+    /// The same without what is estimated: two servers that do the same have the same shape.
+    pub shape: Vec<String>,
 }
 
 /// One row of an engine's catalogue.

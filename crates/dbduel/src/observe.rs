@@ -12,6 +12,7 @@ mod machine;
 mod others;
 mod server_counters;
 mod server_cpu;
+mod server_samples;
 mod server_tree;
 mod watch;
 
@@ -53,8 +54,8 @@ pub static OBSERVERS: &[ObserverKind] = &[
     },
     ObserverKind {
         name: "server_counters",
-        description: "what the server counts about itself, and its state at both edges",
-        example: "metrics counter.innodb.redo_bytes, state.dirty_share_end",
+        description: "what the server counts about itself, and its state: at both edges, and some of it in each second (not of SQLite); what asking takes is observer_sql_ms_per_s",
+        example: "metrics counter.innodb.redo_bytes, state.dirty_share_end; column state.checkpoint_age_share of observed.csv",
         build: || Box::<server_counters::ServerCounters>::default(),
     },
 ];

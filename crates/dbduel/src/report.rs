@@ -9,6 +9,7 @@ mod circumstances;
 pub mod compare;
 mod csv;
 pub mod dbt2;
+mod drift;
 mod html;
 mod json;
 mod parts;
@@ -111,10 +112,10 @@ impl Evidence {
 
     /// Judges what a page carries with it.
     pub fn of_page(page: &str) -> Result<Evidence> {
-        let EmbeddedRecords { plan, run, trials, series, note } = html::records_of(page)?;
+        let EmbeddedRecords { plan, run, trials, series, observed, note } = html::records_of(page)?;
         let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
         // A page does not say where its run lies.
-        Ok(Evidence { folder: String::new(), plan, run, trials, series, observed: BTreeMap::new(), note, conclusions })
+        Ok(Evidence { folder: String::new(), plan, run, trials, series, observed, note, conclusions })
     }
 }
 

@@ -1,7 +1,6 @@
 //! `dbduel prepare|bench|check|cleanup` as a user meets them, against a SQLite file: every command
 //! line here is one that somebody would type, sysbench's among them.
 
-#[allow(dead_code, reason = "the tests of runs use the rest")]
 mod support;
 
 use serde_json::Value;

@@ -38,6 +38,6 @@ pub use stall::Commits;
 pub use timeline::{Timeline, Window};
 pub use worker::drive;
 pub use workload::{
-    ARRIVALS, Attempt, Background, Client, Fatal, OptionError, OptionSpec, OptionValue, Options, Outcome, Scratch,
-    Seat, Table, Turn, WORKLOADS, Witness, Workload, WorkloadKind, workload_kind,
+    ARRIVALS, Attempt, Background, Client, Fatal, NamedStatement, OptionError, OptionSpec, OptionValue, Options,
+    Outcome, Scratch, Seat, Table, Turn, WORKLOADS, Witness, Workload, WorkloadKind, workload_kind,
 };

@@ -88,6 +88,14 @@ impl Table {
     }
 }
 
+/// A statement that a server can run as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedStatement {
+    /// The same in all dialects.
+    pub name: String,
+    pub sql: String,
+}
+
 /// Tables that clients make and drop as they go, none of which is loaded.
 #[derive(Debug, Clone, Copy)]
 pub struct Scratch {
@@ -113,6 +121,12 @@ pub trait Workload: Send + Sync {
     }
     /// SQL to run before the clients connect, each time: what a run expects beyond loaded tables.
     fn before_run(&self, dialect: Dialect) -> Vec<String> {
+        let _ = dialect;
+        Vec::new()
+    }
+    /// The statements of its transactions that leave a server a choice, each once and with values that its tables
+    /// have: for whoever asks how they would be run. None where they follow from what the clients do.
+    fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
         let _ = dialect;
         Vec::new()
     }

@@ -110,3 +110,31 @@ fn rows_that_a_client_holds_back_are_sent_at_its_end() {
     assert_eq!(tally.committed, 1000);
     assert!((1..=2).contains(&tally.writes), "one statement of each client, not {}", tally.writes);
 }
+
+#[test]
+fn what_is_explained_is_what_a_server_can_run() {
+    for (name, given, expected) in [
+        ("oltp_read_write", vec![], 8),
+        ("oltp_point_select", vec![], 1),
+        ("oltp_insert", vec![], 0),
+        ("select_random_points", vec![], 1),
+        ("select_random_ranges", vec![], 1),
+        ("oltp", vec![text("mode", "complex")], 8),
+        ("tpcc", vec![("warehouses".to_owned(), OptionValue::Number(1))], 27),
+        ("sql-bench", vec![], 0),
+    ] {
+        let workload = build(name, &given);
+        let statements = workload.explained_statements(Dialect::Sqlite);
+        assert_eq!(statements.len(), expected, "{name}: {statements:?}");
+        let folder = tempfile::tempdir().unwrap();
+        let file = Endpoint::File(folder.path().join("explained.db"));
+        let mut admin = Admin::connect(Dialect::Sqlite, &file, &Login::default(), Duration::from_secs(30)).unwrap();
+        for sql in workload.tables(Dialect::Sqlite).iter().flat_map(|table| table.ddl()) {
+            admin.run(sql).unwrap();
+        }
+        for one in statements {
+            let plan = admin.rows(&format!("EXPLAIN QUERY PLAN {}", one.sql));
+            assert!(plan.is_ok(), "{name}, {}: {} gives {plan:?}", one.name, one.sql);
+        }
+    }
+}

@@ -296,6 +296,7 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
             vec!["CREATE TABLE `sbtest1` (\n  `id` int NOT NULL,\n  PRIMARY KEY (`id`)\n) ENGINE=InnoDB".into()],
         )]
         .into(),
+        plans: BTreeMap::new(),
         data_bytes: [("oltp_read_write".into(), 31_457_280)].into(),
     };
     RunRecord {

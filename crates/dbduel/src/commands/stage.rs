@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow};
 use driver::Dialect;
-use load::{Workload, show_table};
+use load::{NamedStatement, Workload, show_table};
 
 use super::progress::Progress;
 use super::room::Room;
 use super::seats::Seats;
-use crate::engine::{Cache, Hosted, Installation, Snapshot, WorkFolder, provision, resolve};
+use crate::engine::{Cache, Explained, Hosted, Installation, Snapshot, WorkFolder, provision, resolve};
 use crate::experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
 use crate::plan::{self, Plan};
-use crate::store::format::{ContenderFacts, NullRecord, PlannedTrial, Point, point_text};
+use crate::store::format::{ContenderFacts, NullRecord, PlannedTrial, Point, StatementPlan, point_text};
 use crate::trial::dataset::Dataset;
 use crate::trial::{DataFolder, Ground, Interrupted, Interval, Running, Trial, hosted_tables, nothing, rehearse};
 
@@ -348,16 +348,19 @@ impl<'a> Stage<'a> {
             let trial = self.trial(planned, logs, Duration::ZERO);
             let (server, isolation) = rehearse(&trial)?;
             let ddl = ddl(&server, &filling.workload)?;
+            let plans = plans(&server, filling.workload.as_ref())?;
             let facts = learned.get_or_insert_with(|| ContenderFacts {
                 version: server.version().to_owned(),
                 effective_settings: server.effective_settings().clone(),
                 durability_class: server.durability_class().to_owned(),
                 isolation: BTreeMap::new(),
                 ddl: BTreeMap::new(),
+                plans: BTreeMap::new(),
                 data_bytes: BTreeMap::new(),
             });
             facts.isolation.insert(filling.choice.label.clone(), isolation.as_str().to_owned());
             facts.ddl.insert(filling.choice.label.clone(), ddl);
+            facts.plans.insert(filling.title(), plans);
             if let Ground::Managed { snapshot, .. } = &trial.ground {
                 facts.data_bytes.insert(filling.title(), snapshot.bytes);
             }
@@ -382,6 +385,18 @@ fn ddl(server: &Running, workload: &Arc<dyn Workload>) -> Result<Vec<String>> {
     let mut admin = server.session()?;
     let tables = workload.tables(server.dialect());
     tables.iter().map(|table| Ok(show_table(&mut admin, &table.name)?)).collect()
+}
+
+/// How the server would run each statement; one that it does not explain says why.
+fn plans(server: &Running, workload: &dyn Workload) -> Result<Vec<StatementPlan>> {
+    let mut admin = server.session()?;
+    let plan = |one: NamedStatement| {
+        let asked = server.engine().explain(&mut admin, &one.sql);
+        let refused = asked.as_ref().err().map(|error| format!("{error:#}"));
+        let Explained { lines, shape } = asked.unwrap_or_default();
+        StatementPlan { statement: one.name, sql: one.sql, lines, shape, refused }
+    };
+    Ok(workload.explained_statements(server.dialect()).into_iter().map(plan).collect())
 }
 
 fn cannot_prepare(contender: &Contender) -> String {

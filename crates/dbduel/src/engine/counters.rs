@@ -51,6 +51,10 @@ pub const CHECKPOINT_AGE: &str = "checkpoint_age_bytes";
 /// At work for a client, the session that asks not counted.
 pub const THREADS_RUNNING: &str = "threads_running";
 pub const DATABASE_BYTES: &str = "database_bytes";
+/// More than nothing while a checkpoint is under way, where a server says so.
+pub const CHECKPOINTS_RUNNING: &str = "checkpoints_running";
+/// How much of [`REDO_CAPACITY`] a crash would have to replay.
+pub const CHECKPOINT_AGE_SHARE: &str = "checkpoint_age_share";
 
 impl Counters {
     pub fn put(&mut self, kind: Kind, name: &'static str, value: f64) {
@@ -58,6 +62,13 @@ impl Counters {
             Kind::Counter => self.counted.insert(name, value),
             Kind::State => self.state.insert(name, value),
         };
+    }
+
+    /// Keeps what has one of these names.
+    pub fn only(mut self, names: &[&str]) -> Counters {
+        self.counted.retain(|name, _| names.contains(name));
+        self.state.retain(|name, _| names.contains(name));
+        self
     }
 
     /// A state that follows from two others; absent where one of them is.
@@ -70,7 +81,7 @@ impl Counters {
     /// The share of the log that a crash would have to replay.
     pub fn derive_checkpoint_age_share(&mut self) {
         if self.state.get(REDO_CAPACITY).is_some_and(|capacity| *capacity > 0.0) {
-            self.derive("checkpoint_age_share", [CHECKPOINT_AGE, REDO_CAPACITY], |age, capacity| age / capacity);
+            self.derive(CHECKPOINT_AGE_SHARE, [CHECKPOINT_AGE, REDO_CAPACITY], |age, capacity| age / capacity);
         }
     }
 }

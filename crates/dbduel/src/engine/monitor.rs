@@ -67,18 +67,39 @@ impl Monitor {
         self.engine.deferral()
     }
 
+    /// Whether the server may be asked once a second while a load runs.
+    pub fn can_sample(&self) -> bool {
+        self.engine.sample().is_some()
+    }
+
+    /// Asks for a sample; who cannot wait for the answer need not.
+    pub fn sample(&self) -> Result<mpsc::Receiver<Result<Counters>>> {
+        let sample = self.engine.sample().context("this engine is not sampled")?;
+        self.send(move |_, admin| sample(admin))
+    }
+
     fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&dyn Engine, &mut Admin) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.send(question)?.recv().map_err(|_| lost())?
+    }
+
+    fn send<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&dyn Engine, &mut Admin) -> Result<T> + Send + 'static,
+    ) -> Result<mpsc::Receiver<Result<T>>> {
         let engine = self.engine;
         let (reply, answer) = mpsc::channel();
-        // Nobody waits for the reply only when whoever asked has panicked.
+        // Nobody takes the reply when whoever asked has gone on without it.
         let job: Job = Box::new(move |admin| drop(reply.send(question(engine, admin))));
-        let lost = || anyhow!("the monitoring session is lost");
         self.session.jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or_else(lost)?;
-        answer.recv().map_err(|_| lost())?
+        Ok(answer)
     }
+}
+
+fn lost() -> anyhow::Error {
+    anyhow!("the monitoring session is lost")
 }
 
 fn answer(mut admin: Admin, jobs: &mpsc::Receiver<Job>) {

@@ -5,6 +5,7 @@
 //! of the version. `--no-defaults` always comes first, so no option file of the machine is read.
 
 mod counters;
+mod plans;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,8 +23,8 @@ use super::keeper::{Account, Exit, Program};
 use super::server::server_environment;
 use super::settings::{Agreement, Effective, parse_size, parse_switch};
 use super::{
-    DATABASE, Engine, Found, Installation, Launch, Places, Purpose, Release, Site, StartOptions, log_tail,
-    version_numbers, version_output,
+    DATABASE, Engine, Explained, Found, Installation, Launch, Places, Purpose, Release, Sample, Site, StartOptions,
+    log_tail, version_numbers, version_output,
 };
 
 const ADMINISTRATOR: &str = "root";
@@ -131,6 +132,65 @@ const SHAPING: &[&str] = &[
 ];
 /// Versions before 5.6 do not start when these differ from the files that are there.
 const LOG_FILES: &[&str] = &["innodb_log_file_size", "innodb_log_files_in_group"];
+/// Settings that decide how fast it is or what a commit promises. All are single values that every version
+/// takes which knows the name: no lists of flags, and not innodb_purge_threads, which was 0 once and may not be now.
+const NOTABLE: &[&str] = &[
+    "innodb_buffer_pool_size",
+    "innodb_buffer_pool_instances",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_flush_method",
+    "innodb_doublewrite",
+    "innodb_redo_log_capacity",
+    "innodb_log_file_size",
+    "innodb_log_files_in_group",
+    "innodb_log_buffer_size",
+    "sync_binlog",
+    "performance_schema",
+    "query_cache_type",
+    "query_cache_size",
+    "transaction_isolation",
+    "tx_isolation",
+    "innodb_adaptive_hash_index",
+    "innodb_adaptive_hash_index_parts",
+    "innodb_adaptive_flushing",
+    "innodb_adaptive_flushing_lwm",
+    "innodb_autoinc_lock_mode",
+    "innodb_change_buffering",
+    "innodb_checksum_algorithm",
+    "innodb_concurrency_tickets",
+    "innodb_file_per_table",
+    "innodb_flush_neighbors",
+    "innodb_io_capacity",
+    "innodb_io_capacity_max",
+    "innodb_lru_scan_depth",
+    "innodb_max_dirty_pages_pct",
+    "innodb_max_dirty_pages_pct_lwm",
+    "innodb_old_blocks_time",
+    "innodb_page_cleaners",
+    "innodb_page_size",
+    "innodb_purge_batch_size",
+    "innodb_random_read_ahead",
+    "innodb_read_ahead_threshold",
+    "innodb_read_io_threads",
+    "innodb_spin_wait_delay",
+    "innodb_stats_persistent",
+    "innodb_sync_spin_loops",
+    "innodb_thread_concurrency",
+    "innodb_undo_log_truncate",
+    "innodb_use_native_aio",
+    "innodb_write_io_threads",
+    "join_buffer_size",
+    "key_buffer_size",
+    "max_heap_table_size",
+    "read_buffer_size",
+    "read_rnd_buffer_size",
+    "sort_buffer_size",
+    "table_open_cache",
+    "table_open_cache_instances",
+    "thread_cache_size",
+    "thread_handling",
+    "tmp_table_size",
+];
 /// What a load relaxes; the data at rest are the same.
 const LOAD_SETTINGS: &[(&str, &str)] = &[("innodb_flush_log_at_trx_commit", "0")];
 
@@ -313,6 +373,18 @@ impl Engine for MysqlFamily {
 
     fn counters(&self, admin: &mut Admin) -> Result<Counters> {
         counters::read(admin)
+    }
+
+    fn sample(&self) -> Option<Sample> {
+        Some(counters::sample)
+    }
+
+    fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained> {
+        plans::explain(admin, sql)
+    }
+
+    fn notable_settings(&self) -> &'static [&'static str] {
+        NOTABLE
     }
 
     fn deferral(&self) -> &'static Deferral {

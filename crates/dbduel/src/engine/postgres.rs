@@ -19,8 +19,8 @@ use super::keeper::Account;
 use super::mysql_family::run_step;
 use super::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_size};
 use super::{
-    Client, DATABASE, Engine, Found, Installation, Launch, Layout, Package, Places, Purpose, Release, Site,
-    StartOptions, version_numbers, version_output,
+    Client, DATABASE, Engine, Explained, Found, Installation, Launch, Layout, Package, Places, Purpose, Release,
+    Sample, Site, StartOptions, version_numbers, version_output,
 };
 
 pub struct Postgres;
@@ -30,6 +30,54 @@ const ADMINISTRATOR: &str = "postgres";
 const SOCKET_PORT: u16 = 5432;
 /// Where Debian's packages put a version's programs.
 const DEBIAN_FOLDER: &str = "/usr/lib/postgresql";
+/// Settings that decide how fast it is or what a commit promises.
+const NOTABLE: &[&str] = &[
+    "shared_buffers",
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "wal_level",
+    "wal_buffers",
+    "wal_compression",
+    "wal_sync_method",
+    "wal_writer_delay",
+    "wal_writer_flush_after",
+    "max_wal_size",
+    "min_wal_size",
+    "checkpoint_timeout",
+    "checkpoint_completion_target",
+    "checkpoint_flush_after",
+    "commit_delay",
+    "commit_siblings",
+    "default_transaction_isolation",
+    "jit",
+    "max_parallel_workers",
+    "max_parallel_workers_per_gather",
+    "max_worker_processes",
+    "work_mem",
+    "hash_mem_multiplier",
+    "maintenance_work_mem",
+    "effective_cache_size",
+    "effective_io_concurrency",
+    "io_method",
+    "io_workers",
+    "random_page_cost",
+    "seq_page_cost",
+    "default_statistics_target",
+    "autovacuum",
+    "autovacuum_naptime",
+    "autovacuum_vacuum_cost_delay",
+    "autovacuum_vacuum_cost_limit",
+    "autovacuum_vacuum_scale_factor",
+    "bgwriter_delay",
+    "bgwriter_flush_after",
+    "bgwriter_lru_maxpages",
+    "bgwriter_lru_multiplier",
+    "backend_flush_after",
+    "huge_pages",
+    "temp_buffers",
+    "track_io_timing",
+];
 /// What initdb decides, once and for all.
 const BY_INITDB: &[&str] = &["data_checksums", "wal_segment_size"];
 /// Settings whose value at load time stays in the files.
@@ -260,6 +308,22 @@ impl Engine for Postgres {
 
     fn counters(&self, admin: &mut Admin) -> Result<Counters> {
         counters::read(admin)
+    }
+
+    fn sample(&self) -> Option<Sample> {
+        Some(counters::sample)
+    }
+
+    fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained> {
+        let mut lines = |options: &str| -> Result<Vec<String>> {
+            let rows = admin.rows(&format!("EXPLAIN {options} {sql}"))?;
+            Ok(rows.into_iter().flatten().flatten().collect())
+        };
+        Ok(Explained { lines: lines("")?, shape: lines("(COSTS OFF)")? })
+    }
+
+    fn notable_settings(&self) -> &'static [&'static str] {
+        NOTABLE
     }
 
     fn deferral(&self) -> &'static Deferral {

@@ -1,10 +1,13 @@
 //! What the server counts about itself, over the interval, and how it stood at both edges.
 //!
-//! Both readings are outside the interval: this observer begins first and ends last.
+//! Both readings are outside the interval: this observer begins first and ends last. What is asked in each
+//! second is in `server_samples.rs`.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use super::look::Source;
+use super::server_samples::ServerSamples;
 use super::{Observer, Readings, Subject};
 use crate::engine::counters::{CHECKPOINT_INTERVAL, Counters, Deferral, REDO_CAPACITY};
 
@@ -19,6 +22,11 @@ pub struct ServerCounters {
 impl Observer for ServerCounters {
     fn begin(&mut self, subject: &Subject) {
         self.before = read(subject).map(|counters| (Instant::now(), counters));
+    }
+
+    fn sources(&self, subject: &Subject) -> Vec<Box<dyn Source>> {
+        let samples = ServerSamples::of(subject.monitor.as_ref());
+        samples.into_iter().map(|samples| Box::new(samples) as Box<dyn Source>).collect()
     }
 
     fn end(&mut self, subject: &Subject) -> Readings {

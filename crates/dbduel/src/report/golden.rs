@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::analysis::fixture::{StoredRun, Story, tell, tell_cores, tell_passes, tell_tpcc};
-use crate::store::format::{DoublingRecord, PilotRecord, Status, TwinsRecord, WarmupRecord};
+use crate::store::format::{DoublingRecord, PilotRecord, StatementPlan, Status, TwinsRecord, WarmupRecord};
 
 fn evidence(story: &Story) -> Evidence {
     evidence_of(tell(story))
@@ -203,6 +203,7 @@ fn full_method() -> Evidence {
     }
     repeat_pair(&mut stored, 4, 2);
     tell_circumstances(&mut stored);
+    tell_plans(&mut stored);
     let seconds = |trial: &TrialRecord| {
         let wave = |second: u32| {
             vec![f64::from(second), (1000.0 + 90.0 * f64::from((second * second * 7 + trial.block) % 11)).floor()]
@@ -210,17 +211,58 @@ fn full_method() -> Evidence {
         (trial.trial, Series { columns: vec!["second".into(), "committed".into()], rows: (0..30).map(wave).collect() })
     };
     let series: BTreeMap<u32, Series> = stored.trials.iter().map(seconds).collect();
+    let observed = stored.trials.iter().map(|trial| (trial.trial, observed_of(trial))).collect();
     let StoredRun { plan, run, trials } = stored;
     let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
-    Evidence {
-        folder: "runs/full".into(),
-        plan,
-        run,
-        trials,
-        series,
-        observed: BTreeMap::new(),
-        note: None,
-        conclusions,
+    Evidence { folder: "runs/full".into(), plan, run, trials, series, observed, note: None, conclusions }
+}
+
+/// A checkpoint in the tenth second, and a second without an answer.
+fn observed_of(trial: &TrialRecord) -> Series {
+    let columns = [
+        "second",
+        "server_user_cores",
+        "server_system_cores",
+        "host_disk.vda.reads_per_s",
+        "host_disk.vda.writes_per_s",
+        "host_steal_share",
+        "counter.innodb.data_reads_per_s",
+        "counter.innodb.data_writes_per_s",
+        "state.checkpoint_age_bytes",
+    ];
+    let row = |second: u32| {
+        let age = if second < 10 { second } else { second - 10 };
+        let answered = |value: f64| if second == 20 { f64::NAN } else { value };
+        let disk = f64::from(100 + second % 7 + trial.block);
+        let (reads, writes) = (answered(disk / 2.0), answered(disk));
+        vec![f64::from(second), 0.75, 0.25, 10.0, disk, 0.0, reads, writes, answered(f64::from(age) * 1e6)]
+    };
+    Series { columns: columns.map(str::to_owned).into(), rows: (0..30).map(row).collect() }
+}
+
+fn tell_plans(stored: &mut StoredRun) {
+    let plan = |statement: &str, sql: &str, shape: &str| StatementPlan {
+        statement: statement.into(),
+        sql: sql.into(),
+        lines: vec!["id\tselect_type\ttable".into(), format!("1\tSIMPLE\t{shape}")],
+        shape: vec![shape.into()],
+        refused: None,
+    };
+    let refused = StatementPlan {
+        refused: Some("MySQL 5.5.9 explains only <SELECT>".into()),
+        lines: Vec::new(),
+        shape: Vec::new(),
+        ..plan("update-index", "UPDATE sbtest1 SET k=k+1 WHERE id=500", "")
+    };
+    let of_candidate = plan("update-index", &refused.sql, "sbtest1: range by PRIMARY");
+    let ranges = "SELECT c FROM sbtest1 WHERE id BETWEEN 500 AND 599 ORDER BY c";
+    let plans = [
+        vec![plan("order-range", ranges, "sbtest1: range by PRIMARY, Using filesort"), refused],
+        vec![plan("order-range", ranges, "sbtest1: ALL no key, Using filesort"), of_candidate],
+    ];
+    for (contender, plans) in stored.plan.contenders.iter().zip(plans) {
+        let facts = stored.run.contenders.get_mut(&contender.name).unwrap();
+        facts.plans.insert("oltp_read_write".into(), plans);
     }
 }
 
@@ -320,9 +362,33 @@ fn a_run_of_the_full_method_is_told_as_stored() {
         "accumulating (confirmed)",
         "why (supported): `5.6 <b>&tuned` brings its log to the disk far more often",
         "None on either side: deadlocks",
+        "1 of 2 statements is run differently; 1 of them not both servers explain",
+        "oltp_read_write, order-range: sbtest1: range by PRIMARY, Using filesort → sbtest1: ALL no key, Using filesort",
+        "settings = { innodb_buffer_pool_size = \"1073741824\"",
     ] {
         assert!(text.contains(told), "{told} is not in\n{text}");
     }
+}
+
+#[test]
+fn what_was_observed_is_drawn_by_the_second_and_lies_in_the_page() {
+    let evidence = full_method();
+    let page = html::Html.write(&evidence, &Options::default()).unwrap();
+    for drawn in
+        ["CPU of the server, cores", "Disk operations on this host", "checkpoint of 5.5", "class=\"checkpoint k0\""]
+    {
+        assert!(page.contains(drawn), "{drawn} is not in the page");
+    }
+    assert!(!page.contains("Changed pages not yet written"), "what nobody saw is not drawn");
+    assert!(!page.contains("<SELECT>"), "what servers say is escaped");
+    let carried = Evidence::of_page(&page).unwrap().observed;
+    assert_eq!(carried.len(), evidence.plan.contenders.len(), "of the trials that are drawn, and no others");
+    assert!(carried.values().all(|series| !series.columns.iter().any(|column| column == "host_steal_share")));
+    let mut hosted = full_method();
+    hosted.plan.contenders[0].target = Some("mysql://db/x".into());
+    hosted.plan.contenders[1].target = Some("mysql://db/y".into());
+    let page = html::Html.write(&hosted, &Options::default()).unwrap();
+    assert!(!page.contains("Disk operations on this host") && page.contains("Reads and writes that the server counts"));
 }
 
 #[test]

@@ -6,20 +6,26 @@
 
 mod chart;
 mod strip;
+mod timeline;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 use minijinja::{Environment, Value, context};
 
+use crate::analysis::drift::{Drift, PlanPair, Plans, drifts};
+use crate::analysis::timeline::told;
 use crate::analysis::{
     COLLECTED_SECONDS, Cell, Comparison, Duel, Part, Parts, SERIES_COLUMN, Step, WorkloadConclusions,
 };
 use crate::store::format::{
-    ContenderFacts, ContenderRecord, EmbeddedRecords, Series, Status, TrialRecord, WorkloadRecord, point_text,
+    ContenderFacts, ContenderRecord, EmbeddedRecords, Series, StatementPlan, Status, TrialRecord, WorkloadRecord,
+    point_text,
 };
 
-use super::{Evidence, Options, Report, circumstances, parts, scaling, sharpness, tpcc, why, wording};
+use super::{
+    Evidence, Options, Report, circumstances, drift, parts, scaling, sharpness, tpcc, why, wording,
+};
 
 const TEMPLATE: &str = include_str!("html/report.html");
 const STYLE: &str = include_str!("html/style.css");
@@ -85,6 +91,7 @@ impl Report for Html {
 
 fn page_context(evidence: &Evidence) -> Result<Value> {
     let Evidence { plan, run, conclusions, .. } = evidence;
+    let drifts = drifts(plan, run);
     let host = &run.host;
     let repeated_as = circumstances::repeated_as(&evidence.trials);
     Ok(context! {
@@ -102,7 +109,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
         contenders => plan.contenders.iter().enumerate().map(|(index, contender)| contender_context(evidence, contender, index)).collect::<Vec<Value>>(),
         own_settings => settings_table(evidence, |contender| &contender.settings, false),
         tool_settings => settings_table(evidence, |contender| &contender.own_settings, false),
-        effective_settings => effective_settings(evidence),
+        effective_settings => effective_settings(evidence, &drifts), drifts => drifts.iter().map(drift_context).collect::<Vec<Value>>(),
         host => context! {
             cpu_model => host.cpu_model, cores => host.cores, memory => format!("{:.1} GiB", host.memory_bytes as f64 / (1u64 << 30) as f64),
             kernel => host.kernel, storage => host.storage, virtualisation => host.virtualisation,
@@ -139,15 +146,24 @@ fn flagged(evidence: &Evidence) -> Vec<Value> {
 /// look at of their seconds.
 fn raw_records(evidence: &Evidence) -> Result<String> {
     let Evidence { plan, run, trials, series, note, .. } = evidence;
-    let told = series.iter().filter_map(|(trial, series)| Some((*trial, of_reports(series)?)));
+    let series = series.iter().filter_map(|(trial, series)| Some((*trial, of_reports(series)?)));
     let records = EmbeddedRecords {
         plan: plan.clone(),
         run: run.clone(),
         trials: trials.clone(),
-        series: told.collect(),
+        series: series.collect(),
+        observed: drawn_observed(evidence),
         note: note.clone(),
     };
     Ok(serde_json::to_string(&records)?.replace('<', "\\u003c"))
+}
+
+/// What observers saw of the trials that are drawn second by second.
+fn drawn_observed(evidence: &Evidence) -> BTreeMap<u32, Series> {
+    let drawn = evidence.conclusions.workloads.iter().filter_map(|workload| timeline::drawn(evidence, workload));
+    let observed =
+        drawn.flat_map(|drawn| drawn.trials).filter_map(|trial| evidence.observed.get_key_value(&trial.trial));
+    observed.map(|(trial, observed)| (*trial, told(observed))).collect()
 }
 
 /// The time and the one column that reports look at.
@@ -204,7 +220,7 @@ fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Valu
     context! {
         label => workload.workload, options, one_pass => record.is_some_and(|record| record.one_pass), unit => wording::unit(&workload.metric), title => wording::metric_title(&workload.metric),
         curves => chart::throughput(&evidence.plan, workload), scaling => scaling_context(evidence, workload),
-        seconds => chart::seconds(evidence, workload),
+        seconds => timeline::seconds(evidence, workload),
         latency => chart::curves(&evidence.plan, workload, LATENCY_METRIC), latency_title => wording::metric_title(LATENCY_METRIC),
         duels => workload.duels.iter().map(|duel| duel_context(evidence, workload, duel)).collect::<Vec<Value>>(),
         cell_columns => cell_columns(workload).iter().map(|(_, title)| *title).collect::<Vec<&str>>(),
@@ -386,9 +402,13 @@ fn settings_table(
     settings_rows(&all, only_different)
 }
 
-/// What the servers themselves said, where they said different things. A contender whose server
-/// never answered leaves its column empty.
-fn effective_settings(evidence: &Evidence) -> Vec<Value> {
+/// What the servers themselves said, where they said different things and no drift tells it. A contender whose
+/// server never answered leaves its column empty.
+fn effective_settings(evidence: &Evidence, drifts: &[Drift]) -> Vec<Value> {
+    let compared = drifts.iter().filter(|drift| drift.same_family).count();
+    if compared + 1 == evidence.plan.contenders.len() {
+        return Vec::new();
+    }
     let none = Settings::new();
     let of = |contender: &ContenderRecord| {
         evidence.run.contenders.get(&contender.name).map(|facts| &facts.effective_settings)
@@ -405,6 +425,35 @@ fn settings_rows(all: &[&Settings], only_different: bool) -> Vec<Value> {
         (different || !only_different).then(|| context! { key, values, different })
     });
     rows.collect()
+}
+
+fn drift_context(drift: &Drift) -> Value {
+    let settings = drift::in_order(drift).into_iter().map(|setting| {
+        context! {
+            name => setting.name, baseline => setting.baseline, candidate => setting.candidate,
+            why => setting.why.as_str(), notable => setting.notable.is_some(),
+        }
+    });
+    let same = drift.same_settings.as_ref();
+    context! {
+        baseline => drift.baseline, candidate => drift.candidate, same_family => drift.same_family,
+        counted => drift::settings_counted(drift), settings => settings.collect::<Vec<Value>>(),
+        plans_counted => drift::plans_counted(drift), plans => drift.plans.iter().map(plans_context).collect::<Vec<Value>>(),
+        offered => same.map(|same| drift::contender(drift.baseline, same)), changed => same.map(|same| same.changed),
+    }
+}
+
+fn plans_context(plans: &Plans) -> Value {
+    let side = |plan: Option<&StatementPlan>| {
+        plan.map(|plan| context! { lines => plan.lines.join("\n"), shape => plan.shape, refused => plan.refused })
+    };
+    let row = |pair: &PlanPair| {
+        context! {
+            statement => pair.statement, differs => pair.differs, sql => pair.baseline.or(pair.candidate).map(|plan| &plan.sql),
+            sides => [side(pair.baseline), side(pair.candidate)],
+        }
+    };
+    context! { title => plans.title, rows => plans.statements.iter().map(row).collect::<Vec<Value>>() }
 }
 
 fn trial_context(trial: &TrialRecord, repeated_as: &BTreeMap<u32, u32>) -> Value {

@@ -11,13 +11,14 @@ use anyhow::Result;
 use serde::Serialize;
 use stats::{Basis, RuleKind};
 
+use crate::analysis::drift::{Drift, PlanPair, Setting, drifts};
 use crate::analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word};
 use crate::store::format::{
     ContenderRecord, DoublingRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord, NullRecord, PilotRecord, Point,
-    RunRecord, Status, TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
+    RunRecord, StatementPlan, Status, TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
 };
 
-use super::{Evidence, Options, Report, circumstances};
+use super::{Evidence, Options, Report, circumstances, drift};
 
 pub struct Json;
 
@@ -64,6 +65,8 @@ struct Document<'a> {
     warmups: &'a [WarmupRecord],
     /// What contenders and their twins had shown on this host before.
     twins_known: &'a [TwinsRecord],
+    /// What each candidate does differently without being asked.
+    drifts: Vec<JsonDrift<'a>>,
     findings: Vec<JsonFinding<'a>>,
     /// What this run of twins has shown; absent in any other run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -238,6 +241,36 @@ struct JsonSpread {
 }
 
 #[derive(Serialize)]
+struct JsonDrift<'a> {
+    baseline: &'a str,
+    candidate: &'a str,
+    /// Settings and plans are compared only then.
+    same_family: bool,
+    settings: Vec<JsonSetting<'a>>,
+    plans: Vec<JsonPlan<'a>>,
+    /// A contender for the experiment file: the candidate with the baseline's settings.
+    same_settings: Option<String>,
+}
+
+#[derive(Serialize)]
+struct JsonSetting<'a> {
+    name: &'a str,
+    baseline: Option<&'a str>,
+    candidate: Option<&'a str>,
+    why: &'static str,
+    notable: bool,
+}
+
+#[derive(Serialize)]
+struct JsonPlan<'a> {
+    workload: &'a str,
+    statement: &'a str,
+    differs: bool,
+    baseline: Option<&'a StatementPlan>,
+    candidate: Option<&'a StatementPlan>,
+}
+
+#[derive(Serialize)]
 struct JsonFinding<'a> {
     kind: &'a str,
     grade: &'a str,
@@ -273,6 +306,7 @@ impl<'a> Document<'a> {
             pilots: &run.pilots,
             warmups: &run.warmups,
             twins_known: &run.twins,
+            drifts: drifts(plan, run).iter().map(self::drift).collect(),
             findings: conclusions.causes().chain(&conclusions.findings).map(finding).collect(),
             twins: evidence.twins(),
             notes: note.iter().map(String::as_str).collect(),
@@ -447,4 +481,30 @@ fn interval(basis: Basis) -> &'static str {
 
 fn finding(finding: &Finding) -> JsonFinding<'_> {
     JsonFinding { kind: finding.kind, grade: finding.grade, text: &finding.text, evidence: &finding.evidence }
+}
+
+fn drift<'a>(drift: &Drift<'a>) -> JsonDrift<'a> {
+    let setting = |one: &Setting<'a>| JsonSetting {
+        name: one.name,
+        baseline: one.baseline,
+        candidate: one.candidate,
+        why: one.why.as_str(),
+        notable: one.notable.is_some(),
+    };
+    let plan = |workload: &'a str, pair: &PlanPair<'a>| JsonPlan {
+        workload,
+        statement: pair.statement,
+        differs: pair.differs,
+        baseline: pair.baseline,
+        candidate: pair.candidate,
+    };
+    let plans = drift.plans.iter().flat_map(|plans| plans.statements.iter().map(|pair| plan(plans.title, pair)));
+    JsonDrift {
+        baseline: drift.baseline,
+        candidate: drift.candidate,
+        same_family: drift.same_family,
+        settings: drift.settings.iter().map(setting).collect(),
+        plans: plans.collect(),
+        same_settings: drift.same_settings.as_ref().map(|same| drift::contender(drift.baseline, same)),
+    }
 }

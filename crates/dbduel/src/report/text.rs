@@ -3,11 +3,12 @@
 use anyhow::Result;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
+use crate::analysis::drift::{Drift, drifts};
 use crate::analysis::{Cell, Comparison, Duel, Part, Parts, Step, Watched, Word, WorkloadConclusions, watched};
 use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
-use super::{Evidence, Options, Report, circumstances, parts, scaling, sharpness, tpcc, twins, why};
+use super::{Evidence, Options, Report, circumstances, drift, parts, scaling, sharpness, tpcc, twins, why};
 
 /// Tables fit a terminal of this width.
 const WIDTH: u16 = 100;
@@ -54,6 +55,7 @@ impl Report for Text {
         }
         lines.extend(twins::section(evidence));
         lines.extend(host(evidence).map(|table| format!("\n{table}")));
+        lines.extend(drifts(&evidence.plan, &evidence.run).iter().flat_map(drift_section));
         lines.extend(findings(evidence));
         lines.push(String::new());
         lines.extend(footer(evidence));
@@ -237,7 +239,31 @@ fn host(evidence: &Evidence) -> Option<String> {
     };
     let rows: Vec<Vec<String>> = watched(&evidence.trials, &evidence.observed).into_iter().filter_map(row).collect();
     let heading = ["host during the trials", "mean", "worst trial", "worst second", "n"].map(str::to_owned);
-    (!evidence.observed.is_empty()).then(|| plain_table(heading.into(), rows, 1))
+    (!evidence.observed.is_empty() && !rows.is_empty()).then(|| plain_table(heading.into(), rows, 1))
+}
+
+/// What differs without being asked for: nothing where nothing does.
+fn drift_section(drift: &Drift) -> Vec<String> {
+    let (rows, left) = drift::notable_rows(drift);
+    let mut lines = Vec::new();
+    if !drift.settings.is_empty() {
+        lines.push(format!("\n`{}` against `{}`: {}", drift.candidate, drift.baseline, drift::settings_counted(drift)));
+    }
+    if !rows.is_empty() {
+        let heading = ["setting", drift.baseline, drift.candidate, "why"].map(str::to_owned);
+        lines.push(plain_table(heading.into(), rows, 4));
+        lines.extend((left > 0).then(|| format!("and {left} more, in report.html")));
+    }
+    let differing = drift::plan_lines(drift);
+    if let Some(counted) = drift::plans_counted(drift).filter(|_| !differing.is_empty()) {
+        lines.push(format!("`{}` against `{}`: {counted}", drift.candidate, drift.baseline));
+        lines.extend(differing);
+    }
+    if let Some(same) = &drift.same_settings {
+        lines.push(format!("`{}` with the settings of `{}`, as a contender:", drift.candidate, drift.baseline));
+        lines.push(drift::contender(drift.baseline, same));
+    }
+    lines
 }
 
 /// A table whose columns from `numbers` on are numbers.

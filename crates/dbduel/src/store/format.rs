@@ -417,8 +417,29 @@ pub struct ContenderFacts {
     pub isolation: BTreeMap<String, String>,
     /// CREATE statements as the server shows them, by workload label.
     pub ddl: BTreeMap<String, Vec<String>>,
+    /// How the server would run the statements of a workload, by its label, with the point where points have
+    /// data of their own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub plans: BTreeMap<String, Vec<StatementPlan>>,
     /// Bytes of the restored data directory, by workload label.
     pub data_bytes: BTreeMap<String, u64>,
+}
+
+/// What a server said when it was asked how it would run a statement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatementPlan {
+    /// The same for all engines.
+    pub statement: String,
+    pub sql: String,
+    /// As the server says it; empty where it did not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<String>,
+    /// The same without estimates, for comparing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shape: Vec<String>,
+    /// Why there is no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -438,6 +459,9 @@ pub struct EmbeddedRecords {
     /// By number of trial: the time and what was committed.
     #[serde(default)]
     pub series: BTreeMap<u32, Series>,
+    /// What observers saw, of the trials and in the columns that are drawn.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub observed: BTreeMap<u32, Series>,
     /// What was odd about the records themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -449,5 +473,38 @@ pub struct EmbeddedRecords {
 pub struct Series {
     /// Named as the metrics are, `second` first.
     pub columns: Vec<String>,
+    #[serde(with = "seen")]
     pub rows: Vec<Vec<f64>>,
+}
+
+/// JSON knows no NaN: what could not be seen is null there.
+mod seen {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    type Cells = Vec<Option<f64>>;
+
+    pub fn serialize<S: Serializer>(rows: &[Vec<f64>], serializer: S) -> Result<S::Ok, S::Error> {
+        let cells = |row: &Vec<f64>| row.iter().map(|value| Some(*value).filter(|value| !value.is_nan())).collect();
+        rows.iter().map(cells).collect::<Vec<Cells>>().serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Vec<f64>>, D::Error> {
+        let rows = Vec::<Cells>::deserialize(deserializer)?;
+        let values = |row: Cells| row.into_iter().map(|cell| cell.unwrap_or(f64::NAN)).collect();
+        Ok(rows.into_iter().map(values).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_that_nobody_saw_survives_json() {
+        let series = Series { columns: vec!["second".into()], rows: vec![vec![0.0, f64::NAN], vec![1.5, 2.0]] };
+        let text = serde_json::to_string(&series).unwrap();
+        assert!(text.contains("[[0.0,null],[1.5,2.0]]"), "{text}");
+        let again: Series = serde_json::from_str(&text).unwrap();
+        assert!(again.rows[0][1].is_nan() && again.rows[1] == series.rows[1]);
+    }
 }

@@ -11,7 +11,7 @@ use load::Target;
 
 use super::{Trial, dataset, hosted_tables};
 use crate::engine::{
-    Hosted, Installation, Monitor, Purpose, Server, Snapshot, StartOptions, WorkFolder, apply_page_cache,
+    Engine, Hosted, Installation, Monitor, Purpose, Server, Snapshot, StartOptions, WorkFolder, apply_page_cache,
     resident_fraction,
 };
 use crate::observe::Subject;
@@ -167,13 +167,17 @@ impl Running<'_> {
         }
     }
 
+    pub fn engine(&self) -> &'static dyn Engine {
+        match self {
+            Running::Managed(server) => server.engine(),
+            Running::Hosted(hosted) => hosted.engine(),
+        }
+    }
+
     /// A session in which the server can be asked about itself while others load it; none where it would
     /// hinder them.
     pub(super) fn monitor(&self) -> Result<Option<Monitor>> {
-        let engine = match self {
-            Running::Managed(server) => server.engine(),
-            Running::Hosted(hosted) => hosted.engine(),
-        };
+        let engine = self.engine();
         let Target { endpoint, login, .. } = self.target();
         let can = engine.can_be_watched(self.effective_settings());
         can.then(|| Monitor::open(engine, &endpoint, &login)).transpose()

@@ -20,16 +20,18 @@ mod unique;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
+use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink, Value};
 
 use self::client::{OltpClient, Place};
 use self::distribution::Distribution;
 use self::rules::Rules;
 use self::schema::{Rows, Schema};
-use self::sql::Kind;
+use self::sql::{Kind, Statements};
 use crate::policy::Ignored;
 use crate::recorder::Tally;
-use crate::workload::{Client, ClientFuture, OptionValue, Options, Seat, Table, Workload, workload_kind};
+use crate::workload::{
+    Client, ClientFuture, NamedStatement, OptionValue, Options, Seat, Table, Workload, workload_kind,
+};
 
 /// How many statements of each kind a transaction has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -160,6 +162,30 @@ impl Oltp {
         self.kinds().into_iter().any(|kind| !kind.is_read())
     }
 
+    /// A statement about the row in the middle of the first table, where most distributions draw.
+    fn explained(&self, kind: Kind, dialect: Dialect) -> NamedStatement {
+        let id = (self.schema.rows / 2).max(1) as i64;
+        let end = id + self.range_size as i64 - 1;
+        let values = match kind {
+            Kind::SimpleRange | Kind::SumRange | Kind::OrderRange | Kind::DistinctRange => {
+                vec![Value::Int(id), Value::Int(end)]
+            }
+            Kind::UpdateNonIndex => vec![Value::Text(b"12-34"), Value::Int(id)],
+            Kind::RandomPoints => (0..self.list_values() as i64).map(|place| Value::Int(id + place)).collect(),
+            Kind::RandomRanges => {
+                let delta = if let Script::RandomRanges { delta, .. } = self.script { delta as i64 } else { 0 };
+                let range = |place: i64| [Value::Int(id + place), Value::Int(id + place + delta)];
+                (0..self.list_values() as i64 / 2).flat_map(range).collect()
+            }
+            _ => vec![Value::Int(id)],
+        };
+        let sql = Statements::of(self.schema.version);
+        let template = sql.template(kind, &self.schema.table_name(0), dialect, self.list_values());
+        let mut text = String::new();
+        template.fill(&values, &mut text);
+        NamedStatement { name: kind.section(dialect).to_owned(), sql: text }
+    }
+
     fn transaction(&self) -> bool {
         matches!(self.script, Script::Mix(mix) if mix.transaction)
     }
@@ -206,6 +232,11 @@ impl Workload for Oltp {
             .filter(|_| empties)
             .map(|table| format!("{verb} {}", self.schema.table_name(table)))
             .collect()
+    }
+
+    fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        let kinds = self.kinds().into_iter().filter(|kind| !kind.is_insert());
+        kinds.map(|kind| self.explained(kind, dialect)).collect()
     }
 
     fn ignored_errors(&self, dialect: Dialect) -> Ignored {

@@ -16,17 +16,19 @@ pub fn section(file: &'static str, name: &str, dialect: Dialect) -> &'static str
 
 /// The same, where a dialect may do without.
 pub fn find(file: &'static str, name: &str, dialect: Dialect) -> Option<&'static str> {
+    let fits = |header: &str| header.split_whitespace().next() == Some(name) && is_for(header, dialect);
+    sections(file).find(|(header, _)| fits(header)).map(|(_, body)| body)
+}
+
+/// Whether a section with this header is for a dialect.
+pub fn is_for(header: &str, dialect: Dialect) -> bool {
     let word = match dialect {
         Dialect::MySql => "mysql",
         Dialect::Postgres => "postgres",
         Dialect::Sqlite => "sqlite",
     };
-    let fits = |header: &str| {
-        let mut words = header.split_whitespace();
-        let (named, mut dialects) = (words.next() == Some(name), words.peekable());
-        named && (dialects.peek().is_none() || dialects.any(|known| known == word))
-    };
-    sections(file).find(|(header, _)| fits(header)).map(|(_, body)| body)
+    let mut dialects = header.split_whitespace().skip(1).peekable();
+    dialects.peek().is_none() || dialects.any(|known| known == word)
 }
 
 /// A section of a file whose names stand for all dialects.

@@ -17,6 +17,7 @@ mod population;
 mod procedures;
 mod random;
 mod rows;
+mod samples;
 mod scale;
 mod schema;
 mod stamp;
@@ -35,7 +36,9 @@ pub use self::null::NullEngine;
 use self::options::{Delivery, Form, Home, Mix, Pacing};
 use crate::policy::Ignored;
 use crate::recorder::Tally;
-use crate::workload::{Background, ClientFuture, OptionError, Options, Seat, Table, Witness, Workload, WorkloadKind};
+use crate::workload::{
+    Background, ClientFuture, NamedStatement, OptionError, Options, Seat, Table, Witness, Workload, WorkloadKind,
+};
 
 pub const TPCC: WorkloadKind = WorkloadKind {
     name: "tpcc",
@@ -130,6 +133,11 @@ impl Workload for Tpcc {
 
     fn before_run(&self, dialect: Dialect) -> Vec<String> {
         if self.form == Form::Procedures { procedures::definitions(self, dialect) } else { Vec::new() }
+    }
+
+    /// Lists of rows and procedures do the same by statements that depend on what is drawn.
+    fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        if self.form == Form::Rows { samples::statements(dialect) } else { Vec::new() }
     }
 
     fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use driver::{Admin, Error};
 
 use crate::engine::counters::{
-    CHECKPOINT_AGE, CHECKPOINT_INTERVAL, Counters, DATABASE_BYTES, Debt, Deferral, Kind, Paid, REDO_CAPACITY,
-    THREADS_RUNNING,
+    CHECKPOINT_AGE, CHECKPOINT_AGE_SHARE, CHECKPOINT_INTERVAL, CHECKPOINTS_RUNNING, Counters, DATABASE_BYTES, Debt,
+    Deferral, Kind, Paid, REDO_CAPACITY, THREADS_RUNNING,
 };
 use crate::engine::version_numbers;
 use Kind::{Counter, State};
@@ -18,9 +18,11 @@ struct Source {
     from: &'static str,
     since: u32,
     before: u32,
-    /// Our name, PostgreSQL's column or expression, and whether it only grows.
-    columns: &'static [(&'static str, &'static str, Kind)],
+    columns: &'static [Column],
 }
+
+/// Our name, PostgreSQL's column or expression, and whether it only grows.
+type Column = (&'static str, &'static str, Kind);
 
 const LATER: u32 = u32::MAX;
 /// The oldest is 9.6.
@@ -193,26 +195,66 @@ const SOURCES: &[Source] = &[
         from: "FROM pg_stat_activity WHERE backend_type = 'checkpointer'",
         since: 10,
         before: LATER,
-        columns: &[(CHECKPOINTS, "max(CASE WHEN wait_event = 'CheckpointerMain' THEN 0 ELSE 1 END)", State)],
+        columns: &[(CHECKPOINTS_RUNNING, "max(CASE WHEN wait_event = 'CheckpointerMain' THEN 0 ELSE 1 END)", State)],
     },
 ];
 
 const VACUUMS: &str = "vacuums_running";
-const CHECKPOINTS: &str = "checkpoints_running";
 
 /// A checkpoint begins by the clock or by bytes of log, not because a load has stopped: what can be waited for
 /// is one that runs.
 pub const DEFERRAL: Deferral = Deferral {
     redo_bytes: Some("postgres.wal_bytes"),
-    debts: &[Debt { state: CHECKPOINTS, paid: Paid::AtNothing }, Debt { state: VACUUMS, paid: Paid::AtNothing }],
+    debts: &[
+        Debt { state: CHECKPOINTS_RUNNING, paid: Paid::AtNothing },
+        Debt { state: VACUUMS, paid: Paid::AtNothing },
+    ],
 };
 
+/// What is looked at in each second (method, section 5), and what a server reads and writes whose disks nobody
+/// sees. The size of a database is not among it: that is a look at each of its files.
+const SAMPLED: &[&str] = &[
+    "postgres.blks_read",
+    "postgres.buffers_backend",
+    "postgres.buffers_checkpoint",
+    "postgres.buffers_clean",
+    "postgres.checkpoints_requested",
+    "postgres.checkpoints_timed",
+    "postgres.io_extends",
+    "postgres.io_fsyncs",
+    "postgres.io_reads",
+    "postgres.io_writes",
+    "postgres.wal_buffers_full",
+    "postgres.wal_bytes",
+    "postgres.wal_syncs",
+    "postgres.wal_writes",
+    CHECKPOINT_AGE,
+    CHECKPOINT_AGE_SHARE,
+    CHECKPOINTS_RUNNING,
+    REDO_CAPACITY,
+    THREADS_RUNNING,
+    VACUUMS,
+];
+
 pub fn read(admin: &mut Admin) -> Result<Counters> {
+    ask(admin, &|_| true)
+}
+
+pub fn sample(admin: &mut Admin) -> Result<Counters> {
+    Ok(ask(admin, &|name| SAMPLED.contains(&name))?.only(SAMPLED))
+}
+
+/// Every source that has a wanted column, by a statement for the wanted ones.
+fn ask(admin: &mut Admin, is_wanted: &dyn Fn(&str) -> bool) -> Result<Counters> {
     let version = version_numbers(admin.server_version()).first().copied().unwrap_or_default();
     let mut counters = Counters::default();
     for source in SOURCES.iter().filter(|source| (source.since..source.before).contains(&version)) {
-        match admin.rows(&source.sql()) {
-            Ok(rows) => rows.iter().take(1).for_each(|row| source.put(row, &mut counters)),
+        let columns: Vec<&Column> = source.columns.iter().filter(|(name, _, _)| is_wanted(name)).collect();
+        if columns.is_empty() {
+            continue;
+        }
+        match admin.rows(&source.sql(&columns)) {
+            Ok(rows) => rows.iter().take(1).for_each(|row| put(&columns, row, &mut counters)),
             // An account of a target may lack the right to see one of them.
             Err(Error::Refused { .. }) => {}
             Err(error) => return Err(error).context("cannot read the statistics"),
@@ -223,16 +265,16 @@ pub fn read(admin: &mut Admin) -> Result<Counters> {
 }
 
 impl Source {
-    fn sql(&self) -> String {
-        let columns: Vec<String> = self.columns.iter().map(|(_, column, _)| format!("({column})::float8")).collect();
+    fn sql(&self, columns: &[&Column]) -> String {
+        let columns: Vec<String> = columns.iter().map(|(_, column, _)| format!("({column})::float8")).collect();
         format!("SELECT {} {}", columns.join(", "), self.from)
     }
+}
 
-    fn put(&self, row: &[Option<String>], counters: &mut Counters) {
-        for ((name, _, kind), cell) in self.columns.iter().zip(row) {
-            if let Some(value) = cell.as_ref().and_then(|cell| cell.parse().ok()) {
-                counters.put(*kind, name, value);
-            }
+fn put(columns: &[&Column], row: &[Option<String>], counters: &mut Counters) {
+    for ((name, _, kind), cell) in columns.iter().zip(row) {
+        if let Some(value) = cell.as_ref().and_then(|cell| cell.parse().ok()) {
+            counters.put(*kind, name, value);
         }
     }
 }
@@ -270,8 +312,9 @@ mod tests {
     fn null_is_absent() {
         let source = SOURCES.iter().find(|source| source.columns.len() == 3).unwrap();
         let mut counters = Counters::default();
-        source.put(&[Some("3".to_owned()), None, Some("4.5".to_owned())], &mut counters);
+        let columns: Vec<&Column> = source.columns.iter().collect();
+        put(&columns, &[Some("3".to_owned()), None, Some("4.5".to_owned())], &mut counters);
         assert_eq!(counters.counted.into_values().collect::<Vec<_>>(), [4.5, 3.0]);
-        assert!(source.sql().starts_with("SELECT (buffers_clean)::float8, (maxwritten_clean)::float8"));
+        assert!(source.sql(&columns).starts_with("SELECT (buffers_clean)::float8, (maxwritten_clean)::float8"));
     }
 }

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use minijinja::{Value, context};
 
-use crate::analysis::{Cell, Comparison, Duel, Part, SERIES_COLUMN, Scaling, Step, Summary, WorkloadConclusions};
+use crate::analysis::{Cell, Comparison, Duel, Part, Scaling, Step, Summary, WorkloadConclusions};
 use crate::report::scaling::CPU_USE;
-use crate::report::{Evidence, wording};
+use crate::report::wording;
 use crate::store::format::{ContenderRecord, PlanRecord, Point, point_text};
 
 /// Paper in user units. The page scales it, so this only fixes proportions.
@@ -17,8 +17,8 @@ pub const WIDTH: f64 = 560.0;
 pub const LEFT: f64 = 86.0;
 pub const RIGHT: f64 = 544.0;
 pub const TOP: f64 = 16.0;
-const BOTTOM: f64 = 270.0;
-const HEIGHT: f64 = 320.0;
+pub const BOTTOM: f64 = 270.0;
+pub const HEIGHT: f64 = 320.0;
 
 /// Labels on an axis that do not crowd each other.
 const TICKS: f64 = 5.0;
@@ -183,53 +183,6 @@ fn law(scaling: &Scaling, contender: &str, x: &Scale, y: &Scale) -> Option<Strin
         format!("{},{}", x.place(n), y.place(fit.law.throughput(n)))
     };
     Some((0..=PIECES).map(place).collect::<Vec<_>>().join(" "))
-}
-
-/// Throughput in each second of one trial per contender: the largest point in the first block of
-/// which every contender left a series. Raw, so that a stall shows as a stall.
-pub fn seconds(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Value> {
-    let point = workload.points.last()?;
-    let (block, series) = (1..=evidence.plan.method.blocks)
-        .find_map(|block| Some((block, series_of(evidence, workload, point, block)?)))?;
-    let values = || series.iter().flatten();
-    let x = Scale {
-        low: values().map(|(second, _)| *second).min_by(f64::total_cmp)?,
-        high: values().map(|(second, _)| *second).max_by(f64::total_cmp)?,
-        start: LEFT + 14.0,
-        end: RIGHT - 14.0,
-        logarithmic: false,
-    };
-    let most = values().map(|(_, value)| *value).max_by(f64::total_cmp)?;
-    let y = Scale { low: 0.0, high: most.max(1.0) * 1.05, start: BOTTOM, end: TOP, logarithmic: false };
-    let names = evidence.plan.contenders.iter().enumerate();
-    let lines = names.zip(&series).map(|((index, contender), seconds)| {
-        let places = seconds.iter().map(|(second, value)| format!("{},{}", x.place(*second), y.place(*value)));
-        context! { name => contender.name, color => index % 6, line => places.collect::<Vec<_>>().join(" ") }
-    });
-    Some(context! {
-        width => WIDTH, height => HEIGHT, left => LEFT, right => RIGHT, top => TOP, bottom => BOTTOM,
-        x_ticks => ticks(&x, &x.ticks()), y_ticks => ticks(&y, &y.ticks()), x_title => "second", y_title => "committed per second",
-        lines => lines.collect::<Vec<Value>>(), block, point => point_text(point),
-    })
-}
-
-/// Seconds and values of every contender, in the plan's order; `None` unless all are there.
-fn series_of(
-    evidence: &Evidence,
-    workload: &WorkloadConclusions,
-    point: &Point,
-    block: u32,
-) -> Option<Vec<Vec<(f64, f64)>>> {
-    let of_contender = |contender: &ContenderRecord| {
-        let trial = evidence.trials.iter().find(|trial| {
-            (&trial.workload, &trial.contender, &trial.point, trial.block)
-                == (&workload.workload, &contender.name, point, block)
-        })?;
-        let series = evidence.series.get(&trial.trial).filter(|series| !series.rows.is_empty())?;
-        let column = series.columns.iter().position(|name| name == SERIES_COLUMN)?;
-        series.rows.iter().map(|row| Some((*row.first()?, *row.get(column)?))).collect::<Option<Vec<(f64, f64)>>>()
-    };
-    evidence.plan.contenders.iter().map(of_contender).collect()
 }
 
 /// Every point's ratio with its intervals, and the whole sweep below them.

@@ -33,8 +33,8 @@ pub enum Kind {
 pub const KINDS: usize = 13;
 
 impl Kind {
-    /// The section of the `.sql` file.
-    fn section(self, dialect: Dialect) -> &'static str {
+    /// The section of the `.sql` file; but for inserts the same in all dialects.
+    pub fn section(self, dialect: Dialect) -> &'static str {
         match self {
             Kind::PointSelect => "point-select",
             Kind::PadSelect => "pad-select",
@@ -54,6 +54,10 @@ impl Kind {
             Kind::RandomPoints => "random-points",
             Kind::RandomRanges => "random-ranges",
         }
+    }
+
+    pub fn is_insert(self) -> bool {
+        matches!(self, Kind::Insert | Kind::InsertNumbered)
     }
 
     pub fn is_read(self) -> bool {

@@ -1,0 +1,110 @@
+//! What the server says about itself once a second, over the monitoring session.
+//!
+//! These few statements are the only ones beside the workload's own inside an interval. What they take is a
+//! column of its own, and the server's part of it is in the server's CPU like anybody's.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::look::{Look, Source};
+use crate::engine::Monitor;
+use crate::engine::counters::Counters;
+
+/// What a second's statements took, by the clock of whoever asked.
+const TAKEN: &str = "observer_sql_ms_per_s";
+/// The first answer is awaited before the interval; it says which columns there are.
+const FIRST_LIMIT: Duration = Duration::from_secs(10);
+/// A server that stalls must not hide from those who look at the host meanwhile.
+const LIMIT: Duration = Duration::from_millis(200);
+
+pub struct ServerSamples {
+    monitor: Monitor,
+    limit: Duration,
+    /// An answer that was not there in time.
+    late: Option<Receiver<Result<Counters>>>,
+}
+
+impl ServerSamples {
+    /// None where a server cannot be asked while a load runs.
+    pub fn of(monitor: Option<&Monitor>) -> Option<ServerSamples> {
+        let monitor = monitor.filter(|monitor| monitor.can_sample())?.clone();
+        Some(ServerSamples { monitor, limit: FIRST_LIMIT, late: None })
+    }
+
+    /// Whether the server still owes an answer of an earlier second, which would tell nothing of this one.
+    fn is_waiting(&mut self) -> bool {
+        self.late.take_if(|late| !matches!(late.try_recv(), Err(TryRecvError::Empty)));
+        self.late.is_some()
+    }
+}
+
+impl Source for ServerSamples {
+    fn look(&mut self, look: &mut Look) {
+        if self.is_waiting() {
+            return;
+        }
+        let asked = Instant::now();
+        let Ok(answer) = self.monitor.sample() else { return };
+        match answer.recv_timeout(std::mem::replace(&mut self.limit, LIMIT)) {
+            Ok(Ok(counters)) => {
+                tell(&counters, look);
+                look.level(TAKEN, asked.elapsed().as_secs_f64() * 1e3);
+            }
+            Err(RecvTimeoutError::Timeout) => self.late = Some(answer),
+            // A server that does not answer is somebody else's finding.
+            Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => {}
+        }
+    }
+}
+
+fn tell(counters: &Counters, look: &mut Look) {
+    for (name, count) in &counters.counted {
+        look.per_second(format!("counter.{name}_per_s"), *count);
+    }
+    for (name, value) in &counters.state {
+        look.level(format!("state.{name}"), *value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use driver::{Endpoint, Login};
+
+    use super::*;
+    use crate::engine::engine;
+
+    fn monitor(folder: &tempfile::TempDir) -> Monitor {
+        let file = Endpoint::File(folder.path().join("t.db"));
+        Monitor::open(engine("sqlite").unwrap(), &file, &Login::default()).unwrap()
+    }
+
+    #[test]
+    fn counts_become_rates_and_states_stay_as_they_are() {
+        let counters = Counters { counted: [("redo_bytes", 9.0)].into(), state: [("dirty_bytes", 4.0)].into() };
+        let mut look = Look::default();
+        tell(&counters, &mut look);
+        let names: Vec<(&str, bool)> = look.names().map(|name| (name.as_str(), look.is_level(name))).collect();
+        assert_eq!(names, [("counter.redo_bytes_per_s", false), ("state.dirty_bytes", true)]);
+    }
+
+    #[test]
+    fn a_file_that_a_session_would_lock_is_not_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(ServerSamples::of(Some(&monitor(&folder))).is_none());
+        assert!(ServerSamples::of(None).is_none());
+    }
+
+    #[test]
+    fn while_an_answer_is_owed_nothing_is_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let (reply, late) = channel();
+        let mut samples = ServerSamples { monitor: monitor(&folder), limit: LIMIT, late: Some(late) };
+        assert!(samples.is_waiting());
+        reply.send(Ok(Counters::default())).unwrap();
+        assert!(!samples.is_waiting(), "a late answer is of another second");
+    }
+}
