@@ -1,7 +1,6 @@
 //! `dbduel prepare|bench|check|cleanup` on a real server, which `cargo xtask engines` starts and names
 //! in the environment. Without one these tests are ignored.
 
-#[allow(dead_code, reason = "the tests of runs use the rest")]
 mod support;
 
 use std::time::Duration;

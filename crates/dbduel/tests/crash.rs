@@ -1,6 +1,5 @@
 //! A server killed in the middle of a trial: the trial fails, what was acknowledged is there, the run goes on.
 
-#[allow(dead_code, reason = "each file of tests uses its part of it")]
 mod support;
 
 use std::fs;

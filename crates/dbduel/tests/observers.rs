@@ -1,7 +1,6 @@
 //! What a run keeps of its host and servers: a row for each second, and flags when others disturb it. The
 //! disturbers are real: a process that computes, and one that syncs a file again and again.
 
-#[allow(dead_code, reason = "each file of tests uses its part of it")]
 mod support;
 
 use std::fs;

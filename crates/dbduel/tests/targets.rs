@@ -4,7 +4,6 @@
 //! hidden `hold` of dbduel and reached by their URLs. One that is not on this machine is reported as
 //! skipped.
 
-#[allow(dead_code, reason = "each file of tests uses its part of it")]
 mod support;
 
 use std::io::{BufRead, BufReader, Write};
