@@ -23,9 +23,7 @@ use crate::store::format::{
     point_text,
 };
 
-use super::{
-    Evidence, Options, Report, circumstances, drift, parts, scaling, sharpness, tpcc, why, wording,
-};
+use super::{Evidence, Options, Report, circumstances, drift, parts, scaling, sharpness, tpcc, why, wording};
 
 const TEMPLATE: &str = include_str!("html/report.html");
 const STYLE: &str = include_str!("html/style.css");

@@ -4,7 +4,10 @@ use anyhow::Result;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use crate::analysis::drift::{Drift, drifts};
-use crate::analysis::{Cell, Comparison, Duel, Part, Parts, Step, Watched, Word, WorkloadConclusions, watched};
+use crate::analysis::{
+    Cell, Comparison, Duel, Part, Parts, Scaling, Step, Watched, Word, WorkloadConclusions, watched,
+};
+use crate::experiment::CORES;
 use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
@@ -161,7 +164,9 @@ fn parts_table(heading: Vec<String>, rows: Vec<Vec<String>>) -> String {
 
 /// Every contender over cores or clients, below its name: beside the columns it would make the table too wide.
 fn scaling_section(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<String> {
-    let Some(told) = &workload.scaling else { return Vec::new() };
+    // A sweep over clients stands in the tables above; the page has it as scaling too.
+    let is_news = |told: &&Scaling| told.variable == CORES || told.laws.iter().any(|law| law.fit.is_ok());
+    let Some(told) = workload.scaling.as_ref().filter(is_news) else { return Vec::new() };
     let mut lines = vec![String::new(), format!("{}: {}", workload.workload, scaling::title(told))];
     lines.extend(scaling::about(told).into_iter().map(str::to_owned));
     for contender in evidence.plan.contenders.iter().filter(|_| !told.steps.is_empty()) {
