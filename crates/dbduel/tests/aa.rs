@@ -1,6 +1,5 @@
 //! `dbduel aa` from outside, and what later runs make of it, with the real program on SQLite.
 
-#[allow(dead_code, reason = "each file of tests uses its part of it")]
 mod support;
 
 use std::fs;

@@ -1,6 +1,5 @@
 //! Servers on some of the CPUs: that they are there and nowhere else is read from the kernel, from outside.
 
-#[allow(dead_code, reason = "each file of tests uses its part of it")]
 mod support;
 
 use std::collections::BTreeSet;

@@ -4,7 +4,6 @@
 //! skipped. No test looks at how fast anything is, except the gate's, whose difference is a sync of
 //! the disk in each transaction.
 
-#[allow(dead_code, reason = "each file of tests uses its part of it")]
 mod support;
 
 use std::fs;

@@ -3,6 +3,8 @@
 //!
 //! Nothing in here decides whether dbduel is right; that is what the tests do.
 
+#![allow(dead_code, reason = "each file of tests uses its part of it")]
+
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
