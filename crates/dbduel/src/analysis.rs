@@ -109,6 +109,8 @@ pub struct WorkloadConclusions {
     pub workload: String,
     /// The metric that words come from.
     pub metric: String,
+    /// Throughput was set from outside, so that response times tell the contenders apart.
+    pub is_open_loop: bool,
     /// Ascending.
     pub points: Vec<Point>,
     pub cells: Vec<Cell>,
@@ -511,14 +513,18 @@ fn conclude_workload(
         .flat_map(|contender| points.iter().map(|point| records.cell(workload, point, &contender.name)))
         .collect();
     let scaling = scaling::scaling(plan, records, workload, &metric, &points, &duels);
-    WorkloadConclusions { workload: workload.to_owned(), metric, points, cells, duels, scaling }
+    let is_open_loop = plan.workloads.iter().any(|record| record.label == workload && record.is_open_loop());
+    WorkloadConclusions { workload: workload.to_owned(), metric, is_open_loop, points, cells, duels, scaling }
 }
 
 fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {
     let of_points = scope.of_points(metric, points);
     let overall = scope.overall(metric, points, &of_points);
     let others = OTHER_METRICS.iter().filter(|other| scope.records.has_metric(scope.workload, other));
-    let others: Vec<MetricComparison> = others.map(|other| other_metric(scope, other, points)).collect();
+    // Of few transactions only one side may have a rare quantile.
+    let is_of_both = |other: &MetricComparison| other.points.iter().any(|point| point.ratio.is_some());
+    let others: Vec<MetricComparison> =
+        others.map(|other| other_metric(scope, other, points)).filter(is_of_both).collect();
     let Scope { plan, records, workload, candidate, .. } = *scope;
     Duel {
         baseline: plan.baseline.clone(),

@@ -168,8 +168,8 @@ fn vocabulary() -> Vocabulary<'static> {
                 let refused = workload.runs_on(engine.dialect()).err();
                 refused.map(|why| (engine.kind(), why))
             });
-            let one_pass = workload.is_one_pass();
-            Ok(Needs { clients: workload.clients(), one_pass, not_on: not_on.collect() })
+            let (one_pass, rests) = (workload.is_one_pass(), workload.rests());
+            Ok(Needs { clients: workload.clients(), one_pass, rests, not_on: not_on.collect() })
         },
     }
 }

@@ -34,6 +34,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use driver::Isolation;
+use load::{Gaps, Rate};
 
 use crate::store::format::{Point, RuleName};
 
@@ -164,6 +165,13 @@ pub struct WorkloadChoice {
     pub one_pass: bool,
     /// The level of its transactions; none is each server's own.
     pub isolation: Option<Isolation>,
+    /// Arrivals a second where the sweep does not vary them; without, each client starts anew when it has its answer.
+    pub rate: Option<u64>,
+    /// How the gaps between arrivals are drawn.
+    pub arrivals: Gaps,
+    /// What the rows of its tables are drawn from. Another order of trials needs no other data, so it is not the
+    /// seed of the experiment.
+    pub data_seed: u64,
     /// Clients where the sweep does not vary them.
     pub clients: u32,
     /// Clients at each value of the sweep, where they grow with what it varies.
@@ -177,6 +185,12 @@ impl WorkloadChoice {
             return *clients as u32;
         }
         point.values().find_map(|value| self.clients_at.get(value)).copied().unwrap_or(self.clients)
+    }
+
+    /// How transactions arrive at a point; none is a closed loop.
+    pub fn rate_at(&self, point: &Point) -> Option<Rate> {
+        let per_sec = point.get(RATE).copied().or(self.rate)?;
+        Some(Rate { per_sec: per_sec as f64, gaps: self.arrivals, queue_max: per_sec * QUEUED_SECONDS })
     }
 
     /// The part of a point that the workload's options come from; points that share it share the data.
@@ -197,6 +211,12 @@ pub const CLIENTS: &str = "clients";
 /// The key of `[sweep]` for how many CPUs the servers have.
 pub const CORES: &str = "cores";
 
+/// The key of `[workload]` and `[sweep]` for arrivals a second.
+pub const RATE: &str = "rate";
+
+/// An open loop's queue holds the arrivals of so long; what finds it full is skipped (method, section 3).
+const QUEUED_SECONDS: u64 = 60;
+
 /// Clients for each core that are tried where a sweep of cores searches the best number of clients. A
 /// client without think time keeps up to one core busy, in the server or in itself; more are for servers
 /// that wait for something else meanwhile.
@@ -205,7 +225,7 @@ const CLIENTS_PER_CORE: [u64; 4] = [1, 2, 4, 8];
 /// The one number that varies; of cores, with the clients that each number of them is tried with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sweep {
-    /// `clients`, `cores`, or an option that every workload of the file has: `warehouses`.
+    /// `clients`, `cores`, `rate`, or an option that every workload of the file has: `warehouses`.
     pub variable: String,
     pub values: Vec<u64>,
     /// Beside cores only; without it, each workload has its own number of clients everywhere.

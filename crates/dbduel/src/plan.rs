@@ -13,10 +13,10 @@ mod text;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use load::{OptionError, OptionValue, Options, Workload, workload_kind};
+use load::{Gaps, OptionError, OptionValue, Options, Workload, workload_kind};
 use sha2::{Digest, Sha256};
 
-use crate::experiment::{Contender, Experiment, MASK, Method, Origin, WorkloadChoice, is_secret_key};
+use crate::experiment::{Contender, Experiment, MASK, Method, Origin, RATE, WorkloadChoice, is_secret_key};
 use crate::store::format::{
     ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, Point, RuleName, WorkloadRecord, step,
 };
@@ -164,8 +164,18 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         options: fixed.map(|(key, value)| (key.clone(), option_json(value))).collect(),
         one_pass: workload.one_pass,
         isolation: workload.isolation.map(|level| level.as_str().to_owned()),
+        rate: workload.rate,
+        arrivals: (workload.rate.is_some() || swept(RATE)).then(|| arrivals_word(workload.arrivals).to_owned()),
+        data_seed: Some(workload.data_seed),
         clients: workload.clients,
         clients_at: workload.clients_at.clone(),
+    }
+}
+
+fn arrivals_word(arrivals: Gaps) -> &'static str {
+    match arrivals {
+        Gaps::Poisson => "poisson",
+        Gaps::Constant => "constant",
     }
 }
 
@@ -249,6 +259,9 @@ pub mod tests {
             in_force: BTreeMap::from([("rows".to_owned(), OptionValue::Number(100_000))]),
             one_pass: false,
             isolation: None,
+            rate: None,
+            arrivals: Gaps::default(),
+            data_seed: 1,
             clients: 16,
             clients_at: BTreeMap::new(),
         }

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use driver::{Admin, Isolation};
 use jiff::Timestamp;
-use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Tally, Target, Workload};
+use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Tally, Target, Workload};
 
 use crate::experiment::{Method, Transport};
 use crate::observe::{Observers, Readings, Subject, server_gauge};
@@ -52,6 +52,9 @@ pub struct Trial<'a> {
     pub transport: Transport,
     /// The level of all clients' transactions; none is the server's own.
     pub isolation: Option<Isolation>,
+    /// How transactions arrive; none is a closed loop.
+    pub rate: Option<Rate>,
+    pub data_seed: u64,
     pub seat: ClientSeat,
     /// The trial's folder in the run.
     pub folder: &'a Path,
@@ -202,7 +205,7 @@ fn isolation(trial: &Trial, target: &Target) -> Result<Isolation> {
 
 /// Tables of another seed, scale or version are not measured.
 fn recognise(trial: &Trial, server: &Running) -> Result<()> {
-    trial.workload.recognise(&mut server.session()?, dataset::DATA_SEED)?.map_err(|why| anyhow!(why))
+    trial.workload.recognise(&mut server.session()?, trial.data_seed)?.map_err(|why| anyhow!(why))
 }
 
 fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
@@ -212,7 +215,8 @@ fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
         workers: trial.seat.workers,
         cpus: trial.seat.cpus.clone(),
         input_seed: trial.planned.input_seed,
-        data_seed: dataset::DATA_SEED,
+        data_seed: trial.data_seed,
+        rate: trial.rate,
         interval_max: trial.interval.measured.unwrap_or_default(),
         drain_max: DRAIN_MAX,
         gauge: server_gauge(&server.subject()),
@@ -318,6 +322,9 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         remarks.extend(debt::short(&readings, tally.interval_ns as f64 / 1e9));
     }
     flags.extend(remarks.keys().cloned());
+    if trial.rate.is_some() && tally.skipped > 0 {
+        flags.push("saturated".to_owned());
+    }
     let mut metrics = metrics(tally, &readings, in_process, trial.workload.as_ref());
     if !in_process {
         metrics.extend(generator::metrics(tally));

@@ -485,6 +485,49 @@ fn lists_cache_and_fetch_work_without_a_server() {
 }
 
 #[test]
+fn transactions_arrive_at_the_rate_that_the_file_sets() {
+    let place = Place::new();
+    let (engine, workload) = (r#"engine = "sqlite""#, "oltp_point_select");
+    let closed = experiment(engine, engine, workload, "[1, 2]", 2);
+    let open = closed.replace("sweep.clients = [1, 2]", "sweep.rate = [40, 200]").replace("500ms", "2s");
+    place.write("open.toml", &open.replace("rows = 1000", "rows = 1000, arrivals = \"constant\", data_seed = 7"));
+    let (said, _) = place.expect(0, &["run", "open.toml"]);
+    assert!(said.contains("Throughput is what arrived") && said.contains("200/s"), "{said}");
+    let report: Value = serde_json::from_str(&place.expect(0, &["report", "last", "--format", "json"]).0).unwrap();
+    for trial in report["trials"].as_array().unwrap() {
+        let (rate, metrics) = (trial["point"]["rate"].as_u64().unwrap(), &trial["metrics"]);
+        let due = metrics["transactions.due"].as_f64().unwrap();
+        assert!((due - 2.0 * rate as f64).abs() <= 1.0, "evenly spaced arrivals of two seconds: {trial}");
+        assert!(metrics["service_ms_p50"].as_f64() <= metrics["latency_ms_p50"].as_f64(), "{trial}");
+        assert_eq!(metrics["transactions.skipped"], 0.0, "{trial}");
+    }
+    assert_verifiable(&place);
+}
+
+#[test]
+fn what_an_overloaded_open_loop_leaves_is_told_as_saturated() {
+    let place = Place::new();
+    let engine = r#"engine = "sqlite""#;
+    let closed = experiment(engine, engine, "oltp_read_write", "[1, 2]", 1);
+    place.write(
+        "flood.toml",
+        &closed.replace("sweep.clients = [1, 2]", "workload.rate = 1_000_000").replace(
+            "workload = { name = \"oltp_read_write\", rows = 1000 }\n",
+            "workload.name = \"oltp_read_write\"\nworkload.rows = 1000\n",
+        ),
+    );
+    place.expect(0, &["run", "flood.toml"]);
+    let report: Value = serde_json::from_str(&place.expect(0, &["report", "last", "--format", "json"]).0).unwrap();
+    for trial in report["trials"].as_array().unwrap() {
+        let flags: Vec<&str> = trial["flags"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert!(
+            flags.contains(&"saturated") && trial["metrics"]["transactions.skipped"].as_f64() > Some(0.0),
+            "{trial}"
+        );
+    }
+}
+
+#[test]
 fn the_quickstart_of_the_readme_runs() {
     let place = Place::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -111,6 +111,8 @@ pub struct Tally {
     pub response: Histogram,
     /// Sent to answered.
     pub service: Histogram,
+    /// Due to sent, of those arrivals of an open loop that a free client was waiting for.
+    pub lateness: Histogram,
     /// Sum over clients of the time a transaction was running inside the interval.
     pub in_flight_ns: u64,
     pub seconds: Vec<Second>,
@@ -244,6 +246,13 @@ impl Recorder {
         }
     }
 
+    /// A free client has sent the arrival that it was waiting for.
+    pub fn sent(&mut self, due_ns: u64, start_ns: u64, window: Window) {
+        if window.contains(due_ns) {
+            self.tally.lateness.record(start_ns.saturating_sub(due_ns));
+        }
+    }
+
     /// And it is no more, whatever became of it.
     pub fn ended(&self, client: u32, timing: Timing) {
         if let Some((board, _)) = &self.board {
@@ -362,6 +371,7 @@ impl Tally {
         self.other += other.other;
         self.response.add(&other.response);
         self.service.add(&other.service);
+        self.lateness.add(&other.lateness);
         self.in_flight_ns += other.in_flight_ns;
         self.programs.extend_from_slice(&other.programs);
         if self.kinds.len() < other.kinds.len() {

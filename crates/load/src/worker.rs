@@ -46,6 +46,10 @@ pub async fn drive<K: Clock>(client: &mut impl Client, seat: &mut Seat<K>) -> Re
         if !in_background {
             seat.recorder.borrow().started(seat.client, start_ns);
         }
+        if matches!(seat.pacer, Pacer::Open(_)) && arrival.due_ns > now_ns {
+            // The client was free, so what it is late by is the generator's fault and no queue.
+            seat.recorder.borrow_mut().sent(arrival.due_ns, start_ns, seat.timeline.window());
+        }
         let (outcome, fatal) = transact(client, seat, arrival, &mut attempt).await;
         timing.end_ns = seat.clock.now_ns();
         ended_ns = Some(timing.end_ns);

@@ -16,6 +16,9 @@ use super::{Circumstances, Deferring, Drift, Duel, Finding, Growth, WorkloadConc
 /// The wait for background work came to its end before the work did.
 const DEBT_CAPPED: &str = "debt-capped";
 
+/// What arrived in an open loop found no client in time.
+const SATURATED: &str = "saturated";
+
 /// Evidence lines that a reader can take in; the rest is counted.
 const EVIDENCE_LINES_MAX: usize = 8;
 
@@ -30,6 +33,7 @@ pub fn findings(
         failed_trials(trials),
         given_up(circumstances),
         generator_bound(trials),
+        saturated(trials),
         doubled(circumstances),
         not_doubled(run),
         twins_told_apart(circumstances),
@@ -81,6 +85,23 @@ fn generator_bound(trials: &[TrialRecord]) -> Option<Finding> {
         trials.len()
     );
     finding(GENERATOR_BOUND, text, bound)
+}
+
+fn saturated(trials: &[TrialRecord]) -> Option<Finding> {
+    let overloaded: Vec<&TrialRecord> =
+        trials.iter().filter(|trial| trial.flags.iter().any(|flag| flag == SATURATED)).collect();
+    let count = |trial: &TrialRecord, name: &str| trial.metrics.get(name).copied().unwrap_or(0.0);
+    let line = |trial: &&TrialRecord| {
+        let [skipped, due] = ["transactions.skipped", "transactions.due"].map(|name| count(trial, name));
+        format!("{}: {skipped:.0} of {due:.0} arrivals had no turn", place(trial))
+    };
+    let text = format!(
+        "more arrived than the server took in {} of {} trials: response times of what had no turn are not in the \
+         quantiles, which are larger than told; give a lower `rate`",
+        overloaded.len(),
+        trials.len()
+    );
+    supported(finding(SATURATED, text, overloaded.iter().map(line).collect()))
 }
 
 fn doubled(circumstances: &Circumstances) -> Option<Finding> {

@@ -110,6 +110,9 @@ fn plan(story: &Story, random: &mut ChaCha8Rng) -> PlanRecord {
         workloads: vec![WorkloadRecord {
             one_pass: false,
             isolation: None,
+            rate: None,
+            arrivals: None,
+            data_seed: Some(1),
             label: "oltp_read_write".into(),
             name: "oltp_read_write".into(),
             options: [("rows".into(), 100_000.into()), ("tables".into(), 1.into())].into(),

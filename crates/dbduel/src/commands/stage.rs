@@ -180,8 +180,8 @@ impl<'a> Stage<'a> {
         contender: &'b Contender,
         installation: &'b Installation,
     ) -> Dataset<'b> {
-        let (settings, workload) = (&contender.settings, &filling.workload);
-        Dataset { installation, settings, workload, interrupted: self.interrupted }
+        let (settings, workload, seed) = (&contender.settings, &filling.workload, filling.choice.data_seed);
+        Dataset { installation, settings, workload, seed, interrupted: self.interrupted }
     }
 
     /// Loads what the cache lacks; of a target's tables each set once, so that what cannot be loaded
@@ -199,7 +199,8 @@ impl<'a> Stage<'a> {
             Provided::Hosted(hosted) => {
                 for filling in &self.datasets {
                     let mut loaded = loading(filling.title(), &contender.name, progress);
-                    hosted_tables::freshen(&hosted, filling.workload.as_ref(), self.interrupted, &mut loaded)?;
+                    let (workload, seed) = (filling.workload.as_ref(), filling.choice.data_seed);
+                    hosted_tables::freshen(&hosted, workload, seed, self.interrupted, &mut loaded)?;
                 }
                 return Ok(Prepared::Hosted(hosted));
             }
@@ -265,6 +266,8 @@ impl<'a> Stage<'a> {
             interval: Interval::of(workload.as_ref(), &self.experiment.method, warmup),
             transport: self.experiment.transport,
             isolation: choice.isolation,
+            rate: choice.rate_at(&planned.point),
+            data_seed: choice.data_seed,
             seat,
             folder,
             interrupted: self.interrupted,

@@ -5,11 +5,13 @@
 
 use std::time::Duration;
 
+use load::Gaps;
 use toml::de::DeTable;
 
 use super::contenders::read_storage;
 use super::keys::METHOD_KEYS;
 use super::section::{Reader, Section};
+use super::workloads::{read_arrivals, read_data_seed};
 use super::{NoisyHost, PageCache, Stop, Storage, Transport};
 use crate::store::format::RuleName;
 
@@ -174,9 +176,17 @@ pub struct Defaults {
     pub method: MethodKeys,
     pub presets: Vec<(String, MethodKeys)>,
     pub least_warmup: Duration,
-    pub clients: u32,
+    pub workload: WorkloadDefaults,
     pub transport: Transport,
     pub storage: Storage,
+}
+
+/// What `[workload]` means where it is silent.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkloadDefaults {
+    pub clients: u32,
+    pub arrivals: Gaps,
+    pub data_seed: u64,
 }
 
 impl Defaults {
@@ -221,7 +231,11 @@ fn read_defaults<'a>(reader: &mut Reader<'a>, top: &Section<'a>) -> Option<Defau
         method: MethodKeys::read(reader, &method),
         presets,
         least_warmup: reader.duration(&pilot, "least_warmup", LEAST_DURATION)?,
-        clients: reader.whole(&workload, "clients", 1..=u64::from(u16::MAX))? as u32,
+        workload: WorkloadDefaults {
+            clients: reader.whole(&workload, "clients", 1..=u64::from(u16::MAX))? as u32,
+            arrivals: read_arrivals(reader, &workload)?,
+            data_seed: read_data_seed(reader, &workload)?,
+        },
         transport: reader.choice(&clients, "transport", TRANSPORT_WORDS)?,
         storage: read_storage(reader, &contender)?,
     })

@@ -110,7 +110,7 @@ fn read_experiment<'a>(
     let defaults = defaults();
     reader.check_keys(top, TOP_KEYS, TOP_KEYS_LATER);
     let contenders = read_contenders(reader, top, vocabulary, &defaults.storage);
-    let mut workloads = read_workloads(reader, top, vocabulary, &contenders, defaults.clients);
+    let mut workloads = read_workloads(reader, top, vocabulary, &contenders, &defaults.workload);
     let sweep = read_sweep(reader, top, vocabulary, &contenders, &mut workloads);
     if !workloads.is_empty() && workloads.iter().all(|workload| workload.one_pass) {
         refuse_times(reader, top);

@@ -6,26 +6,33 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use driver::Isolation;
-use load::{OptionError, OptionSpec, OptionValue};
+use load::{Gaps, OptionError, OptionSpec, OptionValue};
 use toml::de::DeValue;
 
+use super::defaults::WorkloadDefaults;
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer, real};
 use super::vocabulary::{Needs, Vocabulary};
-use super::{CLIENTS, CORES, Contender, Crowds, Origin, Sweep, WorkloadChoice};
+use super::{CLIENTS, CORES, Contender, Crowds, Origin, RATE, Sweep, WorkloadChoice};
 
 /// Keys of every workload; the rest are the workload's own options.
-const KEYS: &[&str] = &["name", "label", "isolation", CLIENTS];
+const KEYS: &[&str] = &["name", "label", "isolation", RATE, ARRIVALS, DATA_SEED, CLIENTS];
+/// How the arrivals of `rate` are spaced.
+const ARRIVALS: &str = "arrivals";
+const DATA_SEED: &str = "data_seed";
 /// Documented keys that this version honours only where a workload has an option of that name.
-const KEYS_LATER: &[&str] = &["rate", "data_seed", "files"];
+const KEYS_LATER: &[&str] = &["files"];
 const WORKLOADS_LATER: &[&str] = &["script"];
 /// What a sweep may vary, and what it may one day.
-const SWEEPS: &[&str] = &[CORES, CLIENTS, "warehouses"];
-const SWEEPS_LATER: &[&str] = &["rate"];
+const SWEEPS: &[&str] = &[CORES, CLIENTS, RATE, "warehouses"];
 /// In place of a list of clients, beside cores.
 const PER_CORE: &str = "per-core";
+/// What every reader of JSON holds exactly.
+const MOST_SEED: u64 = 1 << 53;
 const MOST_CLIENTS: u64 = 10_000;
 const MOST_CORES: u64 = 4096;
+/// Arrivals a second.
+const MOST_RATE: u64 = 10_000_000;
 const MOST_POINTS: usize = 200;
 
 /// All workloads of the file, in its order; their labels are unique.
@@ -34,7 +41,7 @@ pub fn read_workloads<'a>(
     top: &Section<'a>,
     vocabulary: &Vocabulary,
     contenders: &[Contender],
-    clients: u32,
+    usual: &WorkloadDefaults,
 ) -> Vec<WorkloadChoice> {
     let Some(value) = top.value("workload") else {
         reader.reject(
@@ -45,7 +52,7 @@ pub fn read_workloads<'a>(
         return Vec::new();
     };
     if value.get_ref().is_str() {
-        return read_short_form(reader, value, vocabulary, contenders, clients).into_iter().collect();
+        return read_short_form(reader, value, vocabulary, contenders, usual).into_iter().collect();
     }
     let sections = if value.get_ref().is_array() {
         reader.tables(top, "workload")
@@ -55,9 +62,10 @@ pub fn read_workloads<'a>(
     let mut labels = BTreeSet::new();
     let mut workloads = Vec::new();
     for section in &sections {
-        let Some(workload) = read_workload(reader, section, vocabulary, contenders, clients) else {
+        let Some(workload) = read_workload(reader, section, vocabulary, contenders, usual) else {
             continue;
         };
+        refuse_arrivals_of_none(reader, section, workload.rate.is_some() || is_swept(top, RATE));
         if !labels.insert(workload.label.clone()) {
             let span = section.value("label").or(section.value("name")).map_or(section.span.clone(), Value::span);
             let what = format!("two workloads have the label `{}`", workload.label);
@@ -77,7 +85,7 @@ fn read_short_form(
     value: &Value,
     vocabulary: &Vocabulary,
     contenders: &[Contender],
-    clients: u32,
+    usual: &WorkloadDefaults,
 ) -> Option<WorkloadChoice> {
     let name = value.get_ref().as_str()?;
     let specs = known_options(reader, value, name, vocabulary)?;
@@ -90,7 +98,10 @@ fn read_short_form(
         in_force: in_force(specs, &BTreeMap::new()),
         one_pass: needs.one_pass,
         isolation: None,
-        clients: needs.clients.unwrap_or(clients),
+        rate: None,
+        arrivals: usual.arrivals,
+        data_seed: usual.data_seed,
+        clients: needs.clients.unwrap_or(usual.clients),
         clients_at: BTreeMap::new(),
     })
 }
@@ -100,7 +111,7 @@ fn read_workload<'a>(
     section: &Section<'a>,
     vocabulary: &Vocabulary,
     contenders: &[Contender],
-    clients: u32,
+    usual: &WorkloadDefaults,
 ) -> Option<WorkloadChoice> {
     let Some(name_value) = section.value("name") else {
         reader.reject(
@@ -124,16 +135,57 @@ fn read_workload<'a>(
     if needs.one_pass {
         refuse_clients(reader, section, &name);
     }
+    let rate = reader.whole(section, RATE, 1..=MOST_RATE);
+    refuse_rests(reader, section, RATE, &needs, rate.is_some());
     Some(WorkloadChoice {
         label: reader.text(section, "label").unwrap_or_else(|| name.clone()),
         in_force: in_force(specs, &options),
         options,
         one_pass: needs.one_pass,
         isolation: read_isolation(reader, section, vocabulary, contenders),
-        clients: given.or(needs.clients).unwrap_or(clients),
+        rate,
+        arrivals: read_arrivals(reader, section).unwrap_or(usual.arrivals),
+        data_seed: read_data_seed(reader, section).unwrap_or(usual.data_seed),
+        clients: given.or(needs.clients).unwrap_or(usual.clients),
         clients_at: BTreeMap::new(),
         name,
     })
+}
+
+/// The key `arrivals`; what it spaces is `rate`, here or in the sweep.
+pub fn read_arrivals<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Gaps> {
+    reader.choice(section, ARRIVALS, &[("poisson", Some(Gaps::Poisson)), ("constant", Some(Gaps::Constant))])
+}
+
+pub fn read_data_seed<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<u64> {
+    reader.whole(section, DATA_SEED, 0..=MOST_SEED)
+}
+
+fn is_swept(top: &Section, key: &str) -> bool {
+    let sweep = top.value("sweep").and_then(|value| value.get_ref().as_table());
+    sweep.is_some_and(|sweep| sweep.keys().any(|name| name.get_ref() == key))
+}
+
+fn refuse_arrivals_of_none(reader: &mut Reader, section: &Section, is_open: bool) {
+    if let Some(value) = section.value(ARRIVALS).filter(|_| !is_open) {
+        let what = format!("`{ARRIVALS}` in {} has no use without a rate", section.title);
+        reader.reject(&value.span(), what, "add rate = 500 beside it, or [sweep] rate = [500, 1000]");
+    }
+}
+
+/// Users who rest between transactions make a rate of their own; a pass has none.
+fn refuse_rests(reader: &mut Reader, section: &Section, key: &str, needs: &Needs, is_given: bool) {
+    let why = match (needs.one_pass, needs.rests) {
+        (true, _) => "its operations run one after the other, however long each takes",
+        (false, true) => {
+            "its clients rest between transactions, which makes their rate: take `rate` out, or the pacing"
+        }
+        (false, false) => return,
+    };
+    if is_given {
+        let span = section.value(key).map_or(section.span.clone(), Value::span);
+        reader.reject(&span, format!("`{key}` in {} has no use", section.title), why);
+    }
 }
 
 /// The key `isolation`: one level for all contenders, which each of them must have.
@@ -365,7 +417,7 @@ pub fn read_sweep<'a>(
         );
         return None;
     }
-    reader.check_keys(&section, SWEEPS, SWEEPS_LATER);
+    reader.check_keys(&section, SWEEPS, &[]);
     let variable = *SWEEPS.iter().find(|name| section.value(name).is_some())?;
     let values = read_sweep_values(reader, &section, variable)?;
     for workload in &mut *workloads {
@@ -433,6 +485,15 @@ fn fit_sweep(
         reader.reject(&span, what, "take the [sweep] out, or give that workload an experiment of its own");
         return None;
     }
+    if variable == RATE {
+        let needs = (vocabulary.check)(&workload.name, &workload.options).unwrap_or_default();
+        refuse_rests(reader, section, RATE, &needs, true);
+        if workload.rate.is_some() {
+            let what = format!("[sweep] varies `{RATE}`, and workload `{label}` has `{RATE}` of its own");
+            reader.reject(&span, what, "keep one of them");
+        }
+        return Some(());
+    }
     if ![CLIENTS, CORES].contains(&variable) && !workload.in_force.contains_key(variable) {
         let what = format!("[sweep] varies `{variable}`, which workload `{label}` does not have");
         reader.reject(&span, what, "give that workload an experiment of its own");
@@ -497,6 +558,7 @@ fn most(key: &str) -> u64 {
     match key {
         CLIENTS => MOST_CLIENTS,
         CORES => MOST_CORES,
+        RATE => MOST_RATE,
         _ => u64::from(u32::MAX),
     }
 }

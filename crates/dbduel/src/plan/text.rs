@@ -60,7 +60,8 @@ fn workload_text(workload: &WorkloadRecord, swept: bool) -> String {
         (false, false) => format!("clients grow with the points: {}", grown.collect::<Vec<_>>().join(", ")),
     };
     let isolation = workload.isolation.as_ref().map_or(String::new(), |level| format!("; isolation {level}"));
-    let mut text = format!("  {}{name}: {clients}{isolation}\n", workload.label);
+    let open_loop = workload.open_loop_text().map_or(String::new(), |how| format!("; {how}"));
+    let mut text = format!("  {}{name}: {clients}{open_loop}{isolation}\n", workload.label);
     if !workload.options.is_empty() {
         let _ = writeln!(text, "    options: {}", pairs(&workload.options));
     }

@@ -30,7 +30,7 @@ pub fn runs(names: [&str; 2], evidence: [&Evidence; 2]) -> String {
         let Some(second) = evidence[1].conclusions.workloads.iter().find(same) else { continue };
         shared = true;
         lines.push(String::new());
-        lines.push(format!("{}: {}", first.workload, wording::metric_title(&first.metric)));
+        lines.push(format!("{}: {}", first.workload, wording::metric_title(&first.metric, first.is_open_loop)));
         lines.push(workload_table(names, [first, second]));
     }
     if !shared {

@@ -213,13 +213,14 @@ fn costs_context(duel: &Duel) -> Option<Value> {
 fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Value {
     let record = evidence.plan.workloads.iter().find(|record| record.label == workload.workload);
     let options = record.map(|record| {
-        record.options.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
+        let options = record.options.iter().map(|(key, value)| format!("{key} = {value}"));
+        record.open_loop_text().into_iter().chain(options).collect::<Vec<_>>().join(", ")
     });
     context! {
-        label => workload.workload, options, one_pass => record.is_some_and(|record| record.one_pass), unit => wording::unit(&workload.metric), title => wording::metric_title(&workload.metric),
+        label => workload.workload, options, one_pass => record.is_some_and(|record| record.one_pass), unit => wording::unit(&workload.metric), title => wording::metric_title(&workload.metric, workload.is_open_loop),
         curves => chart::throughput(&evidence.plan, workload), scaling => scaling_context(evidence, workload),
         seconds => timeline::seconds(evidence, workload),
-        latency => chart::curves(&evidence.plan, workload, LATENCY_METRIC), latency_title => wording::metric_title(LATENCY_METRIC),
+        latency => chart::curves(&evidence.plan, workload, LATENCY_METRIC), latency_title => wording::metric_title(LATENCY_METRIC, workload.is_open_loop),
         duels => workload.duels.iter().map(|duel| duel_context(evidence, workload, duel)).collect::<Vec<Value>>(),
         cell_columns => cell_columns(workload).iter().map(|(_, title)| *title).collect::<Vec<&str>>(),
         cells => workload.cells.iter().map(|cell| cell_context(workload, cell)).collect::<Vec<Value>>(),
@@ -263,7 +264,7 @@ fn types_context(workload: &WorkloadConclusions, record: &WorkloadRecord) -> Val
 
 fn duel_context(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel) -> Value {
     let others = duel.others.iter().map(|other| {
-        context! { title => wording::metric_title(&other.metric), unit => wording::unit(&other.metric), rows => rows(&other.points, &other.overall) }
+        context! { title => wording::metric_title(&other.metric, workload.is_open_loop), unit => wording::unit(&other.metric), rows => rows(&other.points, &other.overall) }
     });
     context! {
         baseline => duel.baseline, candidate => duel.candidate, rows => rows(&duel.points, &duel.overall),

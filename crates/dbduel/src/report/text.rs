@@ -88,7 +88,7 @@ fn duel_section(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
         workload.workload,
         duel.candidate,
         duel.baseline,
-        wording::metric_title(&workload.metric)
+        wording::metric_title(&workload.metric, workload.is_open_loop)
     );
     let mut lines = vec![title, table(workload, &workload.metric, &duel.points, &duel.overall)];
     lines.push(
@@ -102,7 +102,7 @@ fn duel_section(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
     lines.extend(costs_section(duel));
     for other in &duel.others {
         lines.push(String::new());
-        lines.push(wording::metric_title(&other.metric));
+        lines.push(wording::metric_title(&other.metric, workload.is_open_loop));
         lines.push(table(workload, &other.metric, &other.points, &other.overall));
     }
     lines.extend(duel.parts.iter().flat_map(|parts| parts_section(workload, duel, parts)));

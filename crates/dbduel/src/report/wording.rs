@@ -20,7 +20,7 @@ pub struct Headline {
     pub claim: String,
     /// `0.87x (-13 %), 95 % interval 0.85..0.89, 8 blocks, 21 min (quick; shared cores)`
     pub numbers: String,
-    /// What turns the claim round, where something does.
+    /// What turns the claim round, or is the real news, where something does.
     pub aside: Option<String>,
 }
 
@@ -41,8 +41,26 @@ pub fn headline(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
         word: overall.word,
         claim: prefix + &claim(&evidence.plan, workload, duel),
         numbers,
-        aside: sharpness::deferring(duel),
+        aside: sharpness::deferring(duel).or_else(|| response_times(workload, duel)),
     }
+}
+
+/// In an open loop the throughput is what arrives, and the difference lies in how long it takes.
+fn response_times(workload: &WorkloadConclusions, duel: &Duel) -> Option<String> {
+    if !workload.is_open_loop {
+        return None;
+    }
+    let told =
+        |metric: &&str| duel.others.iter().find(|other| other.metric == *metric && other.overall.ratio.is_some());
+    let other = ["latency_ms_p99", "latency_ms_p95", "latency_ms_p50"].iter().find_map(told)?;
+    let quantile = other.metric.trim_start_matches("latency_ms_");
+    Some(format!(
+        "Throughput is what arrived, since `rate` set it; what tells them apart is response time: {quantile} {} ms against {} ms, {} ({})",
+        optional_number(other.overall.candidate_value),
+        optional_number(other.overall.baseline_value),
+        ratio_with_interval(&other.overall),
+        other.overall.word.as_str(),
+    ))
 }
 
 fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> String {
@@ -427,24 +445,26 @@ pub fn watched(metric: &str) -> Option<&'static str> {
     Some(title)
 }
 
-/// A metric for a reader: `p95 response time (ms)`.
+/// A metric for a reader: `p95 response time (ms; open loop: from due)`.
 ///
-/// Every load is a closed loop so far: a client waits for its answer before it sends again, and so a
-/// slow server keeps its own queue short (Schroeder et al. 2006). A reader must know.
-pub fn metric_title(metric: &str) -> String {
+/// In a closed loop a client waits for its answer before it sends again, and so a slow server keeps its own
+/// queue short (Schroeder et al. 2006). A reader must know.
+pub fn metric_title(metric: &str, is_open_loop: bool) -> String {
+    let kind = if is_open_loop { "open loop: from due" } else { "closed loop: hides queueing" };
     match metric {
+        "tps" if is_open_loop => "committed transactions per second (tps; open loop: what arrived)".to_owned(),
         "tps" => "committed transactions per second (tps)".to_owned(),
         "nopm" => "committed New-Orders per minute (NOPM)".to_owned(),
         "tpm" => "transactions of all types per minute, intended rollbacks included (TPM)".to_owned(),
-        "new_order.latency_ms_p90" => "p90 response time of New-Order (ms; closed loop: hides queueing)".to_owned(),
+        "new_order.latency_ms_p90" => format!("p90 response time of New-Order (ms; {kind})"),
         "debt_adjusted_tps" => "tps with the time counted that deferred work takes (debt-adjusted)".to_owned(),
         "debt_adjusted_nopm" => "NOPM with the time counted that deferred work takes (debt-adjusted)".to_owned(),
         "cpu_us_per_tx" => "server CPU per transaction (us)".to_owned(),
         "seconds" => "time of all operations (s)".to_owned(),
         "geomean_seconds" => "geometric mean of the operations' times (s): each weighs the same".to_owned(),
         _ => match metric.strip_prefix("latency_ms_") {
-            Some("p999") => "p99.9 response time (ms; closed loop: hides queueing)".to_owned(),
-            Some(quantile) => format!("{quantile} response time (ms; closed loop: hides queueing)"),
+            Some("p999") => format!("p99.9 response time (ms; {kind})"),
+            Some(quantile) => format!("{quantile} response time (ms; {kind})"),
             None => metric.to_owned(),
         },
     }

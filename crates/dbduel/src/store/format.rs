@@ -13,10 +13,11 @@ pub const FORMAT_VERSION: u32 = 1;
 /// What varies, with its value: `{"clients": 16}`; empty where nothing varies.
 pub type Point = BTreeMap<String, u64>;
 
-/// A point for a reader: `16 clients`, `1 client`; `one point` where nothing varies.
+/// A point for a reader: `16 clients`, `1 client`, `500/s`; `one point` where nothing varies.
 pub fn point_text(point: &Point) -> String {
     let part = |(name, value): (&String, &u64)| match (value, name.strip_suffix('s')) {
         (1, Some(singular)) => format!("1 {singular}"),
+        _ if name == "rate" => format!("{value}/s"),
         _ => format!("{value} {name}"),
     };
     let parts: Vec<String> = point.iter().map(part).collect();
@@ -76,6 +77,15 @@ pub struct WorkloadRecord {
     /// The level that was asked for; absent where each server has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<String>,
+    /// Arrivals a second in an open loop; absent where the sweep varies them, and in a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u64>,
+    /// `poisson` or `constant`, in an open loop only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<String>,
+    /// What the rows were drawn from; absent in old runs, where it was 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_seed: Option<u64>,
     pub clients: u32,
     /// Clients at each value of the sweep, where they grow with what it varies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -87,6 +97,17 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl WorkloadRecord {
+    /// Transactions arrived at a given rate, whatever the server did.
+    pub fn is_open_loop(&self) -> bool {
+        self.arrivals.is_some()
+    }
+
+    /// `open loop, poisson arrivals, 500/s`; nothing in a closed loop.
+    pub fn open_loop_text(&self) -> Option<String> {
+        let rate = self.rate.map_or(String::new(), |rate| format!(", {rate}/s"));
+        self.arrivals.as_ref().map(|arrivals| format!("open loop, {arrivals} arrivals{rate}"))
+    }
+
     /// How many clients ran at a point.
     pub fn clients_at(&self, point: &Point) -> u32 {
         let swept = point.get("clients").map(|clients| *clients as u32);

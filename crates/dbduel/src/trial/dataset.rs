@@ -16,9 +16,6 @@ use crate::engine::{
 };
 use crate::experiment::Transport;
 
-/// Data do not follow the experiment's seed: another order of trials needs no other data.
-pub(super) const DATA_SEED: u64 = 1;
-
 /// No statement of a check may take longer.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
 
@@ -30,6 +27,7 @@ pub struct Dataset<'a> {
     pub installation: &'a Installation,
     pub settings: &'a BTreeMap<String, String>,
     pub workload: &'a Arc<dyn Workload>,
+    pub seed: u64,
     /// Set when somebody asks dbduel to stop; the load is then cut off.
     pub interrupted: &'a AtomicBool,
 }
@@ -70,7 +68,7 @@ impl Dataset<'_> {
         let ddl: Vec<&str> = tables.iter().flat_map(Table::ddl).collect();
         let parts = [
             ("data", self.workload.data_key()),
-            ("data_seed", DATA_SEED.to_string()),
+            ("data_seed", self.seed.to_string()),
             ("ddl", ddl.join(";\n")),
             ("loader", LOADER_VERSION.to_string()),
         ];
@@ -93,7 +91,7 @@ impl Dataset<'_> {
         let rows = self.workload.tables(server.dialect()).iter().map(|table| table.rows).sum();
         let loader =
             Loader { target: &super::ground::target(&server), sessions: LOAD_SESSIONS, interrupted: self.interrupted };
-        loader.load(self.workload.as_ref(), DATA_SEED, &mut |so_far| loaded(so_far, rows))?;
+        loader.load(self.workload.as_ref(), self.seed, &mut |so_far| loaded(so_far, rows))?;
         server.settle()?;
         server.stop()
     }

@@ -19,16 +19,28 @@ const RUN_QUEUE_MAX: f64 = 0.05;
 /// waited for so much of the interval, while so much of the machine was free, was kept from what was free.
 const WAITED_BESIDE_FREE_CORES_MAX: f64 = 0.20;
 const FREE_CORES_MIN: f64 = 0.10;
+/// The 99th percentile of how late arrivals are sent may be so much, or so much of the median response time.
+const LATENESS_MS_MAX: f64 = 1.0;
+const LATENESS_OF_MEDIAN_MAX: f64 = 0.10;
 /// Shares of the machine's CPU time in which a core did something for anybody.
 const BUSY: [&str; 5] =
     ["host_user_share", "host_system_share", "host_irq_share", "host_softirq_share", "host_steal_share"];
 
 pub fn is_the_limit(tally: &Tally, readings: &Readings, trial: &Trial) -> bool {
     // A pass works between its statements too: only its thread's CPU says whether the generator was the limit.
-    let rests = trial.workload.rests() || trial.workload.is_one_pass();
+    // Clients of an open loop wait for the next arrival.
+    let rests = trial.workload.rests() || trial.workload.is_one_pass() || trial.rate.is_some();
     let is_near_ceiling = trial.ceiling.is_some_and(|ceiling| tally.qps() > nothing::SHARE_MAX * ceiling);
     let is_confined = free_cores(readings).is_some_and(|free| waits_beside(tally, free));
-    is_near_ceiling || is_confined || is_held_back(tally, rests, trial.seat.cpus.len())
+    is_near_ceiling || is_confined || is_late(tally) || is_held_back(tally, rests, trial.seat.cpus.len())
+}
+
+/// Whether arrivals that a free client was waiting for were sent late. In a closed loop nobody waits for any.
+fn is_late(tally: &Tally) -> bool {
+    if tally.lateness.count() == 0 {
+        return false;
+    }
+    tally.lateness.quantile_ms(0.99) > LATENESS_MS_MAX.max(LATENESS_OF_MEDIAN_MAX * tally.response.quantile_ms(0.5))
 }
 
 /// The part of the machine that nobody used; nothing where the host's states cannot be seen.
@@ -64,7 +76,9 @@ pub fn metrics(tally: &Tally) -> Vec<(String, f64)> {
     let waited_ns = tally.worker_wait_ns.iter().max();
     let waited = waited_ns.map(|ns| ("client_run_queue_share", *ns as f64 / tally.interval_ns.max(1) as f64));
     let used = ("client_cores_used", cores_used(tally));
-    waited.into_iter().chain([used]).map(|(name, value)| (name.to_owned(), value)).collect()
+    let is_open = tally.lateness.count() > 0;
+    let late = is_open.then(|| ("client_lateness_ms_p99", tally.lateness.quantile_ms(0.99)));
+    waited.into_iter().chain([used]).chain(late).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 #[cfg(test)]
@@ -83,6 +97,20 @@ mod tests {
             worker_wait_ns: wait_percent.map(|percent| percent * SECOND / 100).into(),
             ..Tally::default()
         }
+    }
+
+    #[test]
+    fn arrivals_that_are_sent_late_are_the_generators_fault_and_those_that_queue_are_not() {
+        let told = |late_us: u64, response_ms: u64| {
+            let mut tally = busy([10, 10], [0, 0]);
+            (0..100).for_each(|_| tally.lateness.record(late_us * 1000));
+            (0..100).for_each(|_| tally.response.record(response_ms * 1_000_000));
+            is_late(&tally)
+        };
+        assert!(!told(900, 1) && told(1_100, 1), "a millisecond is allowed");
+        assert!(!told(4_000, 50) && told(6_000, 50), "and a tenth of the median");
+        let closed = busy([10, 10], [0, 0]);
+        assert!(!is_late(&closed) && !metrics(&closed).iter().any(|(name, _)| name.contains("lateness")));
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl<'a> Ground<'a> {
             Ground::Hosted(hosted) => {
                 freshen(hosted, trial)?;
                 if trial.workload.writes() {
-                    hosted_tables::spend(hosted, trial.workload.as_ref())?;
+                    hosted_tables::spend(hosted, trial.workload.as_ref(), trial.data_seed)?;
                 }
                 Ok(None)
             }
@@ -139,7 +139,7 @@ fn fresh_data(snapshot: &Snapshot, work: &WorkFolder, folder: DataFolder) -> Res
 }
 
 fn freshen(hosted: &Hosted, trial: &Trial) -> Result<()> {
-    hosted_tables::freshen(hosted, trial.workload.as_ref(), trial.interrupted, &mut |_, _| ())
+    hosted_tables::freshen(hosted, trial.workload.as_ref(), trial.data_seed, trial.interrupted, &mut |_, _| ())
 }
 
 impl Running<'_> {

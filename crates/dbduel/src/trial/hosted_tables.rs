@@ -13,7 +13,7 @@ use driver::{Admin, Dialect, Error};
 use load::{LOADER_VERSION, Loader, Scratch, Table, Workload};
 use sha2::{Digest, Sha256};
 
-use super::dataset::{DATA_SEED, LOAD_SESSIONS};
+use super::dataset::LOAD_SESSIONS;
 use crate::engine::Hosted;
 
 /// The table that says which others dbduel made.
@@ -26,6 +26,7 @@ const NOT_FRESH: &str = "used";
 pub fn freshen(
     hosted: &Hosted,
     workload: &dyn Workload,
+    seed: u64,
     interrupted: &AtomicBool,
     loaded: &mut dyn FnMut(u64, u64),
 ) -> Result<()> {
@@ -33,7 +34,7 @@ pub fn freshen(
     let dialect = admin.dialect();
     let tables = workload.tables(dialect);
     let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
-    let data = data_hash(workload, dialect);
+    let data = data_hash(workload, seed, dialect);
     make_meta(&mut admin)?;
     if let Some(scratch) = workload.scratch() {
         let foreign = foreign_tables(&mut admin, &scratch)?;
@@ -63,16 +64,14 @@ pub fn freshen(
     }
     let rows = tables.iter().map(|table| table.rows).sum();
     let loader = Loader { target: &hosted.target(), sessions: LOAD_SESSIONS, interrupted };
-    loader
-        .load(workload, DATA_SEED, &mut |so_far| loaded(so_far, rows))
-        .context("cannot load the tables of the target")?;
+    loader.load(workload, seed, &mut |so_far| loaded(so_far, rows)).context("cannot load the tables of the target")?;
     names.iter().try_for_each(|name| record(&mut admin, name, &data, &fresh.1))
 }
 
 /// Says that a trial is about to write to the tables.
-pub fn spend(hosted: &Hosted, workload: &dyn Workload) -> Result<()> {
+pub fn spend(hosted: &Hosted, workload: &dyn Workload, seed: u64) -> Result<()> {
     let mut admin = hosted.session()?;
-    let data = data_hash(workload, admin.dialect());
+    let data = data_hash(workload, seed, admin.dialect());
     workload.tables(admin.dialect()).iter().try_for_each(|table| record(&mut admin, &table.name, &data, NOT_FRESH))
 }
 
@@ -149,10 +148,10 @@ pub fn exists(admin: &mut Admin, table: &str) -> Result<bool, Error> {
 }
 
 /// What the data of a workload depend on, as one short word.
-fn data_hash(workload: &dyn Workload, dialect: Dialect) -> String {
+fn data_hash(workload: &dyn Workload, seed: u64, dialect: Dialect) -> String {
     let tables = workload.tables(dialect);
     let ddl: Vec<&str> = tables.iter().flat_map(Table::ddl).collect();
-    let text = format!("{}\n{DATA_SEED}\n{LOADER_VERSION}\n{}", workload.data_key(), ddl.join(";\n"));
+    let text = format!("{}\n{seed}\n{LOADER_VERSION}\n{}", workload.data_key(), ddl.join(";\n"));
     Sha256::digest(text).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
