@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn two_edges_on_this_machine_leave_shares_between_none_and_all() {
+    fn two_edges_on_this_machine_leave_shares_that_a_host_can_have() {
         let subject = Subject { server_pid: None, among_others: false, monitor: None };
         let mut host = Host::default();
         host.begin(&subject);
@@ -147,8 +147,12 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(50));
         let seen = host.end(&subject).values;
         let shares: Vec<_> = seen.iter().filter(|(name, _)| name.ends_with("_share")).collect();
-        // Disks and pressure count in steps of their own, which may stand out a little in so short a time.
-        assert!(shares.iter().all(|(_, share)| (0.0..=1.5).contains(*share)), "{seen:?}");
+        assert!(shares.iter().all(|(_, share)| **share >= 0.0), "{seen:?}");
+        // Disks and pressure count in steps of their own, which stand out in so short a time; CPUs do not.
+        let of_cpus = |name: &str| ["user", "system", "iowait", "irq", "softirq", "steal"].contains(&name);
+        let state = |name: &str| name.strip_prefix("host_")?.strip_suffix("_share").map(of_cpus);
+        let used: f64 = shares.iter().filter(|(name, _)| state(name) == Some(true)).map(|(_, share)| **share).sum();
+        assert!(used <= 1.0 + 1e-9, "{seen:?}");
         assert!(seen.contains_key("host_user_share") && seen.contains_key("host_foreign_cpu_share"), "{seen:?}");
         assert!(seen["host_clock_step_s"] < 0.05, "{seen:?}");
         let mut hosted = Host::default();

@@ -178,7 +178,8 @@ mod tests {
     fn a_scan_of_this_machine_knows_that_we_are_no_others() {
         let before = Scan::take().unwrap();
         let taken = Scan::take().unwrap().since(&before, None);
-        assert!((0.0..=1.0).contains(&taken.share), "{taken:?}");
+        // Ticks are coarser than the time between the scans.
+        assert!(taken.share >= 0.0 && taken.share.is_finite(), "{taken:?}");
         assert!(before.stats.contains_key(&(std::process::id() as i32)));
     }
 }
