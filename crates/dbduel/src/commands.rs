@@ -5,6 +5,7 @@
 
 mod aa;
 mod bench;
+mod clones;
 mod compare;
 mod doubling;
 mod host;
@@ -169,7 +170,8 @@ fn vocabulary() -> Vocabulary<'static> {
                 refused.map(|why| (engine.kind(), why))
             });
             let one_pass = workload.is_one_pass();
-            Ok(Needs { clients: workload.clients(), one_pass, not_on: not_on.collect() })
+            let keeps_its_size = workload.keeps_its_size();
+            Ok(Needs { clients: workload.clients(), one_pass, keeps_its_size, not_on: not_on.collect() })
         },
     }
 }

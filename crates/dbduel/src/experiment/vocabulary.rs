@@ -26,6 +26,8 @@ pub struct Needs {
     pub clients: Option<u32>,
     /// It runs once through: it has its clients, and takes the time it takes.
     pub one_pass: bool,
+    /// Its tables are as large after a run as before.
+    pub keeps_its_size: bool,
     /// Engines that it cannot run on, and why not.
     pub not_on: Vec<(&'static str, String)>,
 }
