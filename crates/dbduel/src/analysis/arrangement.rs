@@ -42,5 +42,5 @@ pub fn duet(plan: &PlanRecord, run: &RunRecord, workloads: &[WorkloadConclusions
     let sides = run.client.sides.iter().enumerate().map(side);
     let lacks = lines_of(workloads, |duel| duel.unfounded.iter().map(|why| format!("does not hold: {why}")).collect());
     let solo = lines_of(workloads, |duel| duel.solo.clone());
-    finding("duet", text, sides.chain(lacks).chain(solo).collect())
+    finding("duet", text, solo.into_iter().chain(sides).chain(lacks).collect())
 }

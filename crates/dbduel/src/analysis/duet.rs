@@ -231,9 +231,9 @@ mod tests {
         assert!(duel.overall.caveats.contains(&Caveat::Duet) && duel.unfounded.is_empty());
         let finding = conclusions.findings.iter().find(|finding| finding.kind == "duet").unwrap();
         assert!(
-            finding.text.contains("relative, under co-run") && finding.evidence[0].starts_with("side 1: cores 0,2")
+            finding.text.contains("relative, under co-run") && finding.evidence[1].starts_with("side 1: cores 0,2")
         );
-        assert!(finding.evidence[2].contains("alone, 4 blocks: ratio 0.894 ("), "{:?}", finding.evidence);
+        assert!(finding.evidence[0].contains("alone, 4 blocks: ratio 0.894 ("), "{:?}", finding.evidence);
     }
 
     #[test]
