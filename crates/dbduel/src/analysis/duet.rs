@@ -208,7 +208,7 @@ mod tests {
     }
 
     fn set(stored: &mut StoredRun, name: &str, value: f64) {
-        stored.trials.iter_mut().for_each(|trial| drop(trial.metrics.insert(name.into(), value)));
+        stored.trials.iter_mut().for_each(|trial| _ = trial.metrics.insert(name.into(), value));
     }
 
     /// The word of the sweep is taken, and this is why.
@@ -250,7 +250,7 @@ mod tests {
         check(&|run| run.run.client.sides[1].physical_cores = 1, "fewer than 2 physical cores per side");
         check(&|run| run.run.host.memory_bytes = 1 << 20, "do not fit the memory");
         check(&|run| run.run.host.not_visible = vec!["disks".into()], "busiest disk is not visible here");
-        let hide = |trial: &mut TrialRecord| drop(trial.metrics.remove(super::IOWAIT));
+        let hide = |trial: &mut TrialRecord| _ = trial.metrics.remove(super::IOWAIT);
         check(&|run| run.trials.iter_mut().for_each(hide), "iowait is not visible here");
         check(&|run| run.trials.retain(|trial| trial.block < 12), "has 3 of 4 solo blocks");
     }
