@@ -5,9 +5,12 @@
 //! a hundred of such series are a bug, or a host that is not fit to measure on (method, section 8). It
 //! says nothing about how small a difference would be seen.
 
+mod null;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -16,21 +19,25 @@ use crate::held::dbduel;
 
 #[derive(clap::Args)]
 pub struct Twins {
-    /// Verdicts over all engines and workloads, by turns; 60 are the full series
-    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    verdicts: u32,
+    /// Verdicts over all engines and workloads, by turns: 21, of 60 for the full series; 200 with --null
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    verdicts: Option<u32>,
     /// Go on with this verdict of the series, where an earlier command measured those before it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "short")]
     from: u32,
-    /// Measured seconds of a trial
-    #[arg(long, default_value_t = 1.0, conflicts_with = "short")]
-    seconds: f64,
-    /// Blocks of a verdict
-    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(8..=1000), conflicts_with = "short")]
-    blocks: u32,
-    /// Five verdicts on SQLite in trials of half a second: a minute, for every push
+    /// Measured seconds of a trial: 1, with --null 0.05
+    #[arg(long, conflicts_with = "short")]
+    seconds: Option<f64>,
+    /// Blocks of a verdict: 8, with --null 20 at most
+    #[arg(long, value_parser = clap::value_parser!(u32).range(8..=1000), conflicts_with = "short")]
+    blocks: Option<u32>,
+    /// Five verdicts on SQLite in trials of half a second, with --null a hundred in trials of 20 ms: a minute,
+    /// for every push
     #[arg(long, conflicts_with = "verdicts")]
     short: bool,
+    /// Against our own server that does nothing but wait, for times that are drawn: many verdicts, at little cost
+    #[arg(long)]
+    null: bool,
 }
 
 const ENGINES: [&str; 3] = ["sqlite", "mariadb@system", "postgres@system"];
@@ -59,6 +66,9 @@ struct Series {
 }
 
 pub fn run(options: &Twins, root: &Path) -> Result<()> {
+    if options.null {
+        return null::run(&null_series(options)?);
+    }
     let dbduel = dbduel(root)?;
     let folder = tempfile::tempdir()?;
     // Servers under another account must be able to enter the cache in it. It is a cache of its own: these
@@ -77,10 +87,25 @@ pub fn run(options: &Twins, root: &Path) -> Result<()> {
         claims += u32::from(CLAIMS.contains(&seen["word"].as_str().context("a record of twins has a word")?));
         println!("{}", told(pairing, index + 1, &seen));
     }
-    let (verdicts, allowed) = (series.verdicts, allowed(series.verdicts));
+    let (verdicts, allowed) = (series.verdicts, allowed(series.verdicts, CHANCE_MAX));
     println!("{claims} of {verdicts} verdicts told twins apart; at most {allowed} may");
     ensure!(claims <= allowed, "{claims} of {verdicts} verdicts told twins apart, which chance does not explain");
     Ok(())
+}
+
+fn null_series(options: &Twins) -> Result<null::Series> {
+    let skipped = options.from - 1;
+    if options.short {
+        return Ok(null::Series { verdicts: 100, trial: Duration::from_millis(20), blocks: 8, skipped });
+    }
+    let seconds = options.seconds.unwrap_or(0.05);
+    let trial = Duration::try_from_secs_f64(seconds).ok().filter(|trial| *trial >= Duration::from_millis(5));
+    Ok(null::Series {
+        verdicts: options.verdicts.unwrap_or(200),
+        trial: trial.with_context(|| format!("--seconds {seconds} is no time to measure; give at least 0.005"))?,
+        blocks: options.blocks.unwrap_or(20),
+        skipped,
+    })
 }
 
 /// Engines that are not here are said and left out.
@@ -90,8 +115,9 @@ fn series(options: &Twins, place: &Place) -> Result<Series> {
         return Ok(Series { pairings, verdicts: 5, seconds: 0.5, blocks: 8 });
     }
     let mut here = Vec::new();
+    let seconds = options.seconds.unwrap_or(1.0);
     for engine in ENGINES {
-        place.write(&experiment(Pairing { engine, workload: WORKLOADS[0] }, options.seconds))?;
+        place.write(&experiment(Pairing { engine, workload: WORKLOADS[0] }, seconds))?;
         let planned = place.run(&["plan"])?;
         if planned.status.success() {
             here.push(engine);
@@ -102,7 +128,8 @@ fn series(options: &Twins, place: &Place) -> Result<Series> {
     // By workload first, so that a short series meets every engine.
     let of_workload = |workload: &'static str| here.iter().map(move |engine| Pairing { engine, workload });
     let pairings = WORKLOADS.into_iter().flat_map(of_workload).collect();
-    Ok(Series { pairings, verdicts: options.verdicts, seconds: options.seconds, blocks: options.blocks })
+    let (verdicts, blocks) = (options.verdicts.unwrap_or(21), options.blocks.unwrap_or(8));
+    Ok(Series { pairings, verdicts, seconds, blocks })
 }
 
 /// Two clients and few rows: what is left to differ is the instrument.
@@ -186,12 +213,12 @@ fn row(cells: [&str; 9]) -> String {
     cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
 }
 
-/// The most false words that chance explains.
-fn allowed(verdicts: u32) -> u32 {
+/// The most false words that chance explains: it brings more in at most this share of all series.
+fn allowed(verdicts: u32, chance_max: f64) -> u32 {
     let mut probability = (1.0 - FALSE_SHARE).powi(verdicts as i32);
     let mut more = 1.0 - probability;
     let mut count = 0;
-    while more > CHANCE_MAX {
+    while more > chance_max {
         probability *= f64::from(verdicts - count) / f64::from(count + 1) * FALSE_SHARE / (1.0 - FALSE_SHARE);
         count += 1;
         more -= probability;
@@ -201,11 +228,12 @@ fn allowed(verdicts: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::allowed;
+    use super::{CHANCE_MAX, allowed};
 
     #[test]
     fn as_many_false_words_are_allowed_as_chance_brings_in_97_of_100_series() {
-        assert_eq!([5, 20, 21, 60].map(allowed), [1, 3, 3, 6]);
-        assert_eq!(allowed(1), 1);
+        assert_eq!([5, 20, 21, 60].map(|verdicts| allowed(verdicts, CHANCE_MAX)), [1, 3, 3, 6]);
+        assert_eq!(allowed(1, CHANCE_MAX), 1);
+        assert_eq!([100, 200].map(|verdicts| allowed(verdicts, 0.01)), [11, 18]);
     }
 }

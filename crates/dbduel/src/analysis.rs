@@ -8,10 +8,12 @@
 //! What must stay true: no trial is left out because of its result. A failed trial takes its pair
 //! away, and enough of those take the word away.
 
+mod arrangement;
 mod comparison;
 mod diagnosis;
 pub mod doubling;
 pub mod drift;
+mod duet;
 mod findings;
 mod host;
 mod kinds;
@@ -162,6 +164,10 @@ pub struct Duel {
     pub crossings: Vec<(Point, Point)>,
     /// Durability classes of baseline and candidate, where they differ.
     pub durability: Option<(String, String)>,
+    /// Of a duet: what its word would have to rest on and does not, for the whole sweep.
+    pub unfounded: Vec<String>,
+    /// Of a duet: what contenders showed that ran alone.
+    pub solo: Vec<String>,
     /// Of the whole sweep.
     pub spread: Spread,
     /// Each side at its best point, over a sweep of clients.
@@ -232,6 +238,12 @@ pub struct Comparison {
     pub unflagged: Option<Unflagged>,
 }
 
+impl Comparison {
+    fn log_interval(&self) -> Option<stats::Interval> {
+        Some(stats::Interval { low: self.low?.ln(), high: self.high?.ln() })
+    }
+}
+
 /// A second opinion from the blocks that nothing disturbed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Unflagged {
@@ -277,6 +289,8 @@ pub enum Caveat {
     Quick,
     T,
     Watch,
+    /// Both ran at the same time: the ratio is relative, under co-run.
+    Duet,
     NoisyHost,
     SharedCores,
     DurabilityDiffers,
@@ -303,6 +317,7 @@ impl Caveat {
             Caveat::Quick => "quick",
             Caveat::T => "t",
             Caveat::Watch => "watch",
+            Caveat::Duet => "duet",
             Caveat::NoisyHost => "noisy host",
             Caveat::SharedCores => "shared cores",
             Caveat::DurabilityDiffers => "durability differs",
@@ -364,6 +379,8 @@ struct Circumstances {
     twins_told_apart: Vec<String>,
     /// What twice the generator's threads brought.
     doublings: Vec<Doubled>,
+    /// Of a duet; absent while the run goes on, since its solo blocks come last.
+    duet: Option<duet::Surroundings>,
     /// The block from which on trials of a workload have their last warm-up, where that is not the first.
     /// Absent while the run goes on: more blocks make no trial steadier, so that nobody waits for it.
     steady_from: Option<BTreeMap<String, u32>>,
@@ -393,6 +410,7 @@ pub fn conclude_with_seconds(
         durability: run.contenders.iter().map(|(name, facts)| (name.clone(), facts.durability_class.clone())).collect(),
         twins_told_apart: twins::too_many_told_apart(&run.twins),
         doublings: run.doublings.iter().filter_map(doubling::doubled).collect(),
+        duet: duet::Surroundings::of(plan, run),
         steady_from: Some(run.warmups.iter().map(|one| (one.workload.clone(), one.from_block)).collect()),
     };
     let priced = diagnosis::priced(aligned.clone(), &circumstances, plan.method.duration_s, run.host.cores);
@@ -415,7 +433,7 @@ pub fn should_stop(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<EndReaso
     if finished == plan.method.blocks {
         return Some(EndReason::Blocks);
     }
-    let inside_a_block = trials.iter().any(|trial| trial.block > finished);
+    let inside_a_block = trials.iter().any(|trial| trial.block > finished && !plan.is_solo(trial.block));
     let looks = point_rule(plan, 1).looks();
     if plan.method.stop == "never" || inside_a_block || !looks.contains(&(finished as usize)) {
         return None;
@@ -536,6 +554,8 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {
         losing: comparison::losing(&of_points),
         crossings: comparison::crossings(&of_points),
         durability: scope.durability(),
+        unfounded: duet::unfounded(scope, metric, &scope.active(points), overall.log_interval()),
+        solo: duet::evidence(scope, metric, &scope.active(points)),
         spread: spread(plan, records.trials(), told.series, workload, candidate, &scope.active(points)),
         peak: together::peak(scope, metric, points),
         p_together: None,
@@ -590,7 +610,7 @@ fn tally(plan: &PlanRecord, records: &Records, given_up: &[GivenUp], trials: &[T
         trials_failed: trials.iter().filter(|trial| trial.status == Status::Failed).count(),
         blocks_planned: plan.method.blocks as usize,
         blocks_finished: records.blocks_finished(given_up) as usize,
-        minutes: trials.iter().map(minutes).sum(),
+        minutes: trials.iter().filter(|trial| !plan.is_beside(trial.block, trial.order)).map(minutes).sum(),
         trials_generator_bound: trials.iter().filter(|trial| comparison::is_bound(trial)).count(),
         occupancy_min: values("occupancy").into_iter().min_by(f64::total_cmp),
         client_cpu_us_per_query: stats::mean(&values("client_cpu_us_per_query")),

@@ -5,6 +5,7 @@
 
 mod aa;
 mod bench;
+mod clones;
 mod compare;
 mod doubling;
 mod host;
@@ -168,8 +169,9 @@ fn vocabulary() -> Vocabulary<'static> {
                 let refused = workload.runs_on(engine.dialect()).err();
                 refused.map(|why| (engine.kind(), why))
             });
-            let (one_pass, rests) = (workload.is_one_pass(), workload.rests());
-            Ok(Needs { clients: workload.clients(), one_pass, rests, not_on: not_on.collect() })
+            let (one_pass, rests, keeps_its_size) =
+                (workload.is_one_pass(), workload.rests(), workload.keeps_its_size());
+            Ok(Needs { clients: workload.clients(), one_pass, rests, keeps_its_size, not_on: not_on.collect() })
         },
     }
 }

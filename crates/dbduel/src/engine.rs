@@ -49,7 +49,7 @@ pub use selfcheck::selfcheck;
 pub use server::{DATABASE, Purpose, Server, StartOptions};
 pub use settings::{Agreement, Effective, parse_quantity, parse_switch};
 pub use snapshot::{
-    Snapshot, apply_page_cache, find_snapshot, resident_fraction, save_snapshot, snapshot_key, template,
+    Snapshot, apply_page_cache, expect_clones, find_snapshot, resident_fraction, save_snapshot, snapshot_key, template,
 };
 
 /// The version of a target, until it has answered.

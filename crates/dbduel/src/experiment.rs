@@ -7,6 +7,7 @@
 //! What must stay true: no key of a file is ever ignored. A key is honoured, or it is a mistake that
 //! names its file and line; the defaults come from `default-experiment.toml` and from nowhere else.
 
+mod arrangements;
 mod contenders;
 mod cpu_list;
 mod defaults;
@@ -172,6 +173,8 @@ pub struct WorkloadChoice {
     /// What the rows of its tables are drawn from. Another order of trials needs no other data, so it is not the
     /// seed of the experiment.
     pub data_seed: u64,
+    /// Its tables are as large after a run as before.
+    pub keeps_its_size: bool,
     /// Clients where the sweep does not vary them.
     pub clients: u32,
     /// Clients at each value of the sweep, where they grow with what it varies.
@@ -288,6 +291,11 @@ pub struct Method {
     pub stop: Stop,
     pub noisy_host: NoisyHost,
     pub page_cache: PageCache,
+    pub work_copy: WorkCopy,
+    /// Both contenders at the same time, each on its half of the CPUs.
+    pub duet: bool,
+    /// One start of each contender in a block, in which it goes through all points.
+    pub fast_sweep: bool,
     /// Keys that differ from the preset, for the report's first lines.
     pub changed: Vec<String>,
 }
@@ -310,6 +318,15 @@ pub enum PageCache {
     Warm,
     Cold,
     Direct,
+}
+
+/// How a trial comes by its data directory: the key `clone`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkCopy {
+    /// Every byte of it.
+    Full,
+    /// The file system lets it share blocks with the snapshot until they are written.
+    Reflink,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

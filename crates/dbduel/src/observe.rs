@@ -102,7 +102,7 @@ pub struct ObserverKind {
 }
 
 /// Watches one measured interval.
-pub trait Observer {
+pub trait Observer: Send {
     fn begin(&mut self, subject: &Subject);
 
     /// What there is to look at in each second of the interval, by a thread that does only this. It must be

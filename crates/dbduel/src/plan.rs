@@ -9,6 +9,7 @@ pub mod doubling;
 mod estimate;
 mod order;
 mod text;
+mod together;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,13 +17,14 @@ use std::sync::Arc;
 use load::{Gaps, OptionError, OptionValue, Options, Workload, workload_kind};
 use sha2::{Digest, Sha256};
 
-use crate::experiment::{Contender, Experiment, MASK, Method, Origin, RATE, WorkloadChoice, is_secret_key};
+use crate::experiment::{Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key};
 use crate::store::format::{
     ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, Point, RuleName, WorkloadRecord, step,
 };
 
 pub use estimate::{Estimate, data_directory_bytes};
-pub use order::{Entry, pilots, repeat, repeat_number};
+pub use order::{Entry, SOLO_BLOCKS, pilots, repeat, repeat_number};
+pub use together::together;
 
 /// Confidence of every word, after all looks: at most 5 % of them are false.
 pub const CONFIDENCE: f64 = 0.95;
@@ -205,6 +207,9 @@ fn method_record(experiment: &Experiment, thresholds: &[(&str, f64)]) -> MethodR
         budget_s: method.budget.map(|budget| budget.as_secs_f64()),
         noisy_host: method.noisy_host.word().to_owned(),
         page_cache: method.page_cache.word().to_owned(),
+        work_copy: (method.work_copy != WorkCopy::Full).then(|| method.work_copy.word().to_owned()),
+        duet: method.duet,
+        fast_sweep: method.fast_sweep,
         transport: experiment.transport.word().to_owned(),
         client_cores: experiment.client_cores.as_ref().map(ToString::to_string),
         left_out: left_out(method, all_passes),
@@ -262,6 +267,7 @@ pub mod tests {
             rate: None,
             arrivals: Gaps::default(),
             data_seed: 1,
+            keeps_its_size: true,
             clients: 16,
             clients_at: BTreeMap::new(),
         }
@@ -280,6 +286,9 @@ pub mod tests {
             stop: Stop::Overall,
             noisy_host: NoisyHost::Refuse,
             page_cache: PageCache::Warm,
+            work_copy: WorkCopy::Full,
+            duet: false,
+            fast_sweep: false,
             pilot: None,
             steady_state: false,
             drain: false,

@@ -424,6 +424,7 @@ mod tests {
             status: Status::Ok,
             failure: None,
             repeats: None,
+            shares_start_with: None,
             flags: vec![],
             remarks: BTreeMap::new(),
             started_at: "2031-05-04T10:15:00Z".into(),

@@ -8,6 +8,7 @@
 mod crash;
 pub mod dataset;
 mod debt;
+mod duet;
 mod efficiency;
 mod generator;
 mod ground;
@@ -32,6 +33,7 @@ use crate::experiment::{Method, Transport};
 use crate::observe::{Observers, Readings, Subject, server_gauge};
 use crate::store::format::{Failure, PlannedTrial, Series, Status, TrialRecord};
 
+pub use duet::{Meeting, run_duet};
 pub use ground::{DataFolder, Ground, Running};
 pub use interval::Interval;
 pub use metrics::metrics;
@@ -56,6 +58,8 @@ pub struct Trial<'a> {
     pub rate: Option<Rate>,
     pub data_seed: u64,
     pub seat: ClientSeat,
+    /// Where it meets the other side of its duet; none for a trial that runs alone.
+    pub meeting: Option<&'a Meeting>,
     /// The trial's folder in the run.
     pub folder: &'a Path,
     pub interrupted: &'a AtomicBool,
@@ -82,6 +86,11 @@ impl ClientSeat {
             server_cpus: server.to_vec(),
             engine_cores: if server.is_empty() { cpus } else { server.len() },
         }
+    }
+
+    /// CPUs that no server shares with it.
+    pub fn own_cores(&self) -> usize {
+        self.cpus.iter().filter(|cpu| !self.server_cpus.contains(cpu)).count()
     }
 
     /// Twice the threads, and twice the cores where the seat has cores of its own. The cores that are added
@@ -121,9 +130,57 @@ pub fn run_trial(
     observers: &mut Observers,
     live: &mut dyn FnMut(Live),
 ) -> Result<Finished, Interrupted> {
+    run_in(&mut Start::default(), trial, true, observers, live)
+}
+
+/// Runs trials one after the other in one start of their server, each behind its idle gap, and hands on each
+/// before the next begins. Where one fails, those behind it share a start of their own.
+pub fn run_in_one_start<'a>(
+    trials: &[Trial<'a>],
+    observers: &mut Observers,
+    live: &mut dyn FnMut(&Trial, Live),
+    keep: &mut dyn FnMut(&Trial, Finished) -> Result<()>,
+) -> Result<()> {
+    let mut start = Start::default();
+    for (index, trial) in trials.iter().enumerate() {
+        observers.idle(Duration::from_millis(trial.planned.gap_ms));
+        let is_last = index + 1 == trials.len();
+        let finished = run_in(&mut start, trial, is_last, observers, &mut |now| live(trial, now))?;
+        keep(trial, finished)?;
+    }
+    Ok(())
+}
+
+/// A start of a server, for as many trials as share it.
+#[derive(Default)]
+struct Start<'a> {
+    /// None before its first trial, and where a trial has failed on it.
+    server: Option<Running<'a>>,
+    begun_by: Option<u32>,
+}
+
+impl<'a> Start<'a> {
+    /// The server that runs already, or a fresh one; of fresh data the share that is in the page cache comes too.
+    fn server(&mut self, trial: &Trial<'a>, steps: &mut Steps) -> Result<(Running<'a>, Option<f64>)> {
+        if let Some(server) = self.server.take() {
+            return Ok((server, None));
+        }
+        self.begun_by = Some(trial.planned.trial);
+        let resident = steps.take("restore", || trial.ground.restore(trial))?;
+        Ok((steps.take("start", || trial.ground.start(trial))?, resident))
+    }
+}
+
+fn run_in<'a>(
+    start: &mut Start<'a>,
+    trial: &Trial<'a>,
+    is_last: bool,
+    observers: &mut Observers,
+    live: &mut dyn FnMut(Live),
+) -> Result<Finished, Interrupted> {
     let started_at = Timestamp::now();
     let (mut steps, mut settings) = (Steps::default(), BTreeMap::new());
-    let measured = measure(trial, &mut steps, &mut settings, observers, live);
+    let measured = measure(start, trial, is_last, &mut steps, &mut settings, observers, live);
     if trial.interrupted.load(Ordering::Relaxed) {
         return Err(Interrupted);
     }
@@ -134,19 +191,21 @@ pub fn run_trial(
     finished.record.started_at = started_at.to_string();
     finished.record.finished_at = Timestamp::now().to_string();
     finished.record.steps = steps.taken;
+    finished.record.shares_start_with = start.begun_by.filter(|first| *first != trial.planned.trial);
     finished.settings = settings;
     Ok(finished)
 }
 
-fn measure(
-    trial: &Trial,
+fn measure<'a>(
+    start: &mut Start<'a>,
+    trial: &Trial<'a>,
+    is_last: bool,
     steps: &mut Steps,
     settings: &mut BTreeMap<String, String>,
     observers: &mut Observers,
     live: &mut dyn FnMut(Live),
 ) -> Result<(Tally, Readings)> {
-    let resident = steps.take("restore", || trial.ground.restore(trial))?;
-    let server = steps.take("start", || trial.ground.start(trial))?;
+    let (server, resident) = start.server(trial, steps)?;
     settings.clone_from(server.effective_settings());
     let (mut load, subject) = steps.take("connect", || {
         make_ready(trial, &server)?;
@@ -156,10 +215,12 @@ fn measure(
         let options = load_options(trial, &server);
         Ok((Load::prepare(trial.workload, &target, options, trial.interrupted)?, subject))
     })?;
+    meet(trial, steps)?;
     if let Err(failure) = steps.take("warm_up", || Ok(trial.interval.warm_up(&mut load, live)))? {
         return Err(crash::explain(trial, server, failure, &load.give_up()));
     }
     observers.begin(&subject);
+    meet(trial, steps)?;
     let mut readings = Readings::default();
     let Measured { tally, failure } = steps.take("measure", || {
         Ok(load.measure(trial.interval.measured, live, &mut || readings = observers.end(&subject)))
@@ -170,8 +231,17 @@ fn measure(
     drain_debt(trial, steps, subject, &tally, &mut readings)?;
     readings.values.extend(resident.map(|share| ("data_resident_share".to_owned(), share)));
     steps.take("check", || check(trial, &server, Some(&tally)))?;
-    steps.take("stop", || server.stop())?;
+    if is_last {
+        steps.take("stop", || server.stop())?;
+    } else {
+        start.server = Some(server);
+    }
     Ok((tally, readings))
+}
+
+/// In a duet nobody goes on before both are so far.
+fn meet(trial: &Trial, steps: &mut Steps) -> Result<()> {
+    trial.meeting.map_or(Ok(()), |meeting| steps.take("meet", || meeting.wait(trial.interrupted)))
 }
 
 /// Runs what the workload wants run before its clients come.
@@ -289,6 +359,7 @@ fn record(planned: &PlannedTrial, status: Status) -> TrialRecord {
         point: planned.point,
         status,
         repeats: planned.repeats,
+        shares_start_with: None,
         failure: None,
         flags: Vec::new(),
         remarks: BTreeMap::new(),

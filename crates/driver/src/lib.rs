@@ -30,7 +30,7 @@ pub use admin::{Admin, RowSink};
 pub use any::AnyConnection;
 pub use closer::Closer;
 pub use isolation::Isolation;
-pub use null::NullServer;
+pub use null::{Delay, NullServer};
 pub use reactor::{Reactor, Ready};
 pub use rows::{Cell, Part, Rows};
 pub use transport::complete;

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::mysql::canned::MySqlAnswers;
 use crate::postgres::canned::PostgresAnswers;
@@ -25,6 +26,9 @@ pub(crate) trait Answers: Send {
     /// Answers the whole requests in `input`, and says how many bytes of it they had.
     fn answer(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Error>;
 }
+
+/// How long each answer waits.
+pub type Delay = Box<dyn FnMut() -> Duration + Send>;
 
 /// Listens until it is dropped.
 pub struct NullServer {
@@ -39,6 +43,11 @@ const LISTENER: usize = 0;
 impl NullServer {
     /// Listens on a socket file, which must not be there yet.
     pub fn start(dialect: Dialect, path: &Path) -> Result<NullServer, Error> {
+        NullServer::start_delayed(dialect, path, Box::new(|| Duration::ZERO))
+    }
+
+    /// The same with a delay before each answer, one answer after the other: a server whose speed is known.
+    pub fn start_delayed(dialect: Dialect, path: &Path, delay: Delay) -> Result<NullServer, Error> {
         let answers: fn() -> Box<dyn Answers> = match dialect {
             Dialect::MySql => || Box::<MySqlAnswers>::default(),
             Dialect::Postgres => || Box::<PostgresAnswers>::default(),
@@ -50,7 +59,7 @@ impl NullServer {
         let reactor = Reactor::new().map_err(failed)?;
         reactor.watch(listener.as_raw_fd(), LISTENER).map_err(failed)?;
         let stop = Arc::new(AtomicBool::new(false));
-        let room = Room { listener, reactor, answers, guests: HashMap::new(), stop: Arc::clone(&stop) };
+        let room = Room { listener, reactor, answers, guests: HashMap::new(), stop: Arc::clone(&stop), delay };
         let thread = std::thread::Builder::new().name("null".to_owned()).spawn(|| room.serve()).map_err(failed)?;
         Ok(NullServer { path: path.to_owned(), stop, thread: Some(thread) })
     }
@@ -80,6 +89,7 @@ struct Room {
     answers: fn() -> Box<dyn Answers>,
     guests: HashMap<usize, Guest>,
     stop: Arc<AtomicBool>,
+    delay: Delay,
 }
 
 struct Guest {
@@ -100,7 +110,7 @@ impl Room {
                 if token == LISTENER {
                     self.let_in(&mut number);
                 } else if let Some(guest) = self.guests.get_mut(&token)
-                    && !guest.serve()
+                    && !guest.serve(&mut self.delay)
                 {
                     self.guests.remove(&token);
                 }
@@ -125,7 +135,7 @@ impl Room {
 
 impl Guest {
     /// Reads and answers until nothing is left to read; `false` when the connection is over.
-    fn serve(&mut self) -> bool {
+    fn serve(&mut self, delay: &mut Delay) -> bool {
         let mut chunk = [0; 16 << 10];
         loop {
             match self.stream.read(&mut chunk) {
@@ -137,6 +147,10 @@ impl Guest {
             }
             let Ok(used) = self.answers.answer(&self.inbox, &mut self.outbox) else { return false };
             self.inbox.drain(..used);
+            let waits = delay();
+            if !waits.is_zero() {
+                std::thread::sleep(waits);
+            }
             if !self.send() {
                 return false;
             }

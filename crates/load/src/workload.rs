@@ -114,6 +114,10 @@ pub trait Workload: Send + Sync {
     fn rows(&self, data_seed: u64, table: usize, unit: u64, sink: &mut RowSink<'_>) -> Result<(), Error>;
     /// Whether transactions change the tables.
     fn writes(&self) -> bool;
+    /// Whether its tables are as large after a run as before, so that runs may follow each other on them.
+    fn keeps_its_size(&self) -> bool {
+        !self.writes()
+    }
     /// Whether it can run there at all; asked before anything is loaded.
     fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
         let _ = dialect;

@@ -10,7 +10,7 @@ use crate::store::format::{PlanRecord, Point, RuleName, Status, TrialRecord};
 
 use super::records::Records;
 use super::steadiness::{drifts, growths};
-use super::{Caveat, Circumstances, Comparison, Difference, Unflagged, Word, doubling};
+use super::{Caveat, Circumstances, Comparison, Difference, Unflagged, Word, doubling, duet};
 use crate::store::format::pass::SECONDS;
 
 /// Flags that say something about the host, not about a contender.
@@ -74,7 +74,8 @@ impl Scope<'_> {
             [Caveat::FailedTrials, Caveat::GeneratorBound, Caveat::NoisyHost, Caveat::FlagDependent, Caveat::Unsteady];
         let was_capped =
             overall.word == Word::Inconclusive && overall.caveats.iter().any(|caveat| capped.contains(caveat));
-        if !crossings(of_points).is_empty() && !was_capped {
+        let is_founded = duet::unfounded(self, metric, &active, overall.log_interval()).is_empty();
+        if !crossings(of_points).is_empty() && !was_capped && is_founded {
             overall.word = Word::Mixed;
         }
         overall.caveats.sort();
@@ -111,9 +112,13 @@ impl Scope<'_> {
         let unflagged = unflagged(&blocks, &judge);
         let (mut word, mut caveats) = self.word(&blocks, point, verdict.as_ref(), unflagged.as_ref());
         self.behaviour(points, &mut word, &mut caveats);
+        let interval = verdict.as_ref().and_then(|verdict| verdict.interval);
+        if !duet::unfounded(self, metric, points, interval).is_empty() {
+            take_word(&mut word, &mut caveats, Caveat::Duet);
+        }
         caveats.sort();
         let value = |contender: &str| self.records.mean(self.workload, points, contender, metric);
-        let interval = verdict.as_ref().and_then(|verdict| verdict.interval).map(|bounds| bounds.map(f64::exp));
+        let interval = interval.map(|bounds| bounds.map(f64::exp));
         let pairs = blocks.iter().filter_map(|block| Some((block.number, block.log_ratio?.exp())));
         Comparison {
             workload: self.workload.to_owned(),
@@ -143,6 +148,11 @@ impl Scope<'_> {
             pairs: pairs.collect(),
             unflagged,
         }
+    }
+
+    /// Of a block; none unless every point has its pair.
+    pub fn log_ratio_of(&self, metric: &str, points: &[Point], block: u32) -> Option<f64> {
+        self.block(metric, points, block).log_ratio
     }
 
     fn block(&self, metric: &str, points: &[Point], number: u32) -> Block {
@@ -236,6 +246,7 @@ impl Scope<'_> {
             (self.is_quick(), Caveat::Quick),
             (self.plan.method.rule == RuleName::T, Caveat::T),
             (self.plan.method.rule == RuleName::Watch, Caveat::Watch),
+            (self.plan.method.duet, Caveat::Duet),
             (!self.circumstances.twins_told_apart.is_empty(), Caveat::NoisyHost),
             (self.circumstances.shared_cores, Caveat::SharedCores),
             (self.durability().is_some(), Caveat::DurabilityDiffers),

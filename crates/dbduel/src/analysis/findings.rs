@@ -9,6 +9,7 @@ use crate::experiment::CORES;
 use crate::store::format::pass::PARTIAL;
 use crate::store::format::{PlanRecord, Point, RunRecord, Status, TrialRecord, point_text};
 
+use super::arrangement;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT};
 use super::doubling::{self, Doubled};
 use super::{Circumstances, Deferring, Drift, Duel, Finding, Growth, WorkloadConclusions};
@@ -47,6 +48,9 @@ pub fn findings(
         shared_cores(plan, circumstances),
         not_managed(plan),
         durability_differs(plan, circumstances, workloads),
+        arrangement::duet(plan, run, workloads),
+        arrangement::fast_sweep(plan, trials),
+        arrangement::clones(plan),
         left_out(workloads),
     ];
     found.into_iter().flatten().collect()
@@ -220,7 +224,7 @@ fn with_remark(trial: &TrialRecord, flag: &str) -> String {
 }
 
 /// Each line once: duels share their baseline.
-fn lines_of(workloads: &[WorkloadConclusions], of_duel: impl Fn(&Duel) -> Vec<String>) -> Vec<String> {
+pub fn lines_of(workloads: &[WorkloadConclusions], of_duel: impl Fn(&Duel) -> Vec<String>) -> Vec<String> {
     let several = workloads.len() > 1;
     let mut lines: Vec<String> = Vec::new();
     for workload in workloads {
@@ -305,7 +309,7 @@ fn left_out(workloads: &[WorkloadConclusions]) -> Option<Finding> {
 }
 
 /// A finding exists exactly when there is evidence for it.
-fn finding(kind: &'static str, text: String, mut evidence: Vec<String>) -> Option<Finding> {
+pub fn finding(kind: &'static str, text: String, mut evidence: Vec<String>) -> Option<Finding> {
     if evidence.is_empty() {
         return None;
     }
@@ -328,7 +332,7 @@ fn flagged(trials: &[TrialRecord], wanted: &[&str]) -> Vec<String> {
     trials.iter().filter_map(line).collect()
 }
 
-fn place(trial: &TrialRecord) -> String {
+pub fn place(trial: &TrialRecord) -> String {
     format!("trial {} (block {}, {}, {})", trial.trial, trial.block, trial.contender, point_text(&trial.point))
 }
 

@@ -173,13 +173,15 @@ impl Pairs<'_> {
     /// Mean over whole blocks of the plan, gaps included.
     fn block_s(&self) -> Option<f64> {
         let mut gaps: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for planned in &self.plan.trials {
+        for planned in self.plan.trials.iter().filter(|planned| !self.plan.is_solo(planned.block)) {
             gaps.entry(planned.block).or_default().push(planned.gap_ms as f64 / 1000.0);
         }
         let of_block = |(block, gaps): (&u32, &Vec<f64>)| {
             let trials = self.records.trials().iter().filter(|trial| trial.block == *block && trial.repeats.is_none());
             let times: Vec<f64> = trials.map(|trial| minutes(trial) * 60.0).collect();
-            (times.len() == gaps.len()).then(|| times.iter().chain(gaps).sum())
+            // Both sides of a duet take the same time.
+            let at_once = if self.plan.method.duet { 2.0 } else { 1.0 };
+            (times.len() == gaps.len()).then(|| times.iter().chain(gaps).sum::<f64>() / at_once)
         };
         stats::mean(&gaps.iter().filter_map(of_block).collect::<Vec<f64>>())
     }

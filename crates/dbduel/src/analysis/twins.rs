@@ -77,6 +77,7 @@ fn record(
         engine: contender.kind.clone(),
         version: contender.version.clone(),
         workload: workload_text(workload, point),
+        arrangement: plan.method.arrangement().map(str::to_owned),
         point: point.clone(),
         blocks: comparison.blocks as u32,
         word: comparison.word.as_str().to_owned(),
@@ -130,6 +131,7 @@ pub fn quotes(plan: &PlanRecord, known: &[TwinsRecord], host: &str) -> Vec<Twins
                 one.host == host
                     && (one.engine.as_str(), one.version.as_str()) == contender
                     && (&one.workload, &one.point) == (&text, point)
+                    && one.arrangement.as_deref() == plan.method.arrangement()
             };
             quotes.extend(known.iter().rev().find(ours).cloned());
         }

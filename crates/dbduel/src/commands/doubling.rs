@@ -17,7 +17,9 @@ use crate::analysis::primary_metric;
 use crate::observe::Observers;
 use crate::plan::doubling::{DoublingTrial, blocks};
 use crate::store::RunDir;
-use crate::store::format::{DoublingRecord, PlanRecord, RunRecord, TrialRecord, WorkloadRecord, point_text};
+use crate::store::format::{
+    DoublingRecord, PlanRecord, PlannedTrial, RunRecord, TrialRecord, WorkloadRecord, point_text,
+};
 use crate::trial::run_trial;
 
 /// Doubles for each workload that it is due for; an earlier sitting's blocks are not run again.
@@ -96,6 +98,8 @@ impl Doubling<'_> {
         self.progress.status(&format!("doubling the generator's threads, block {} of {BLOCKS}", planned.block));
         std::thread::sleep(Duration::from_millis(planned.gap_ms));
         let folder = self.run_dir.doubling_folder(self.first_folder + planned.trial as usize)?;
+        // Places in a block choose the side of a duet, and here both are to run on one.
+        let planned = &PlannedTrial { order: 1, ..planned.clone() };
         let mut trial = self.stage.trial(planned, &folder, self.warmup);
         if one.doubled {
             trial.seat = trial.seat.doubled();

@@ -36,8 +36,8 @@ pub fn describe(work: &Path) -> HostRecord {
     }
 }
 
-/// `ext4 on /dev/vda`: the longest mount point that contains the folder.
-fn storage_under(folder: &Path) -> Option<String> {
+/// File system and device of a folder, by the longest mount point that contains it: `ext4 on /dev/vda`.
+pub fn storage_under(folder: &Path) -> Option<String> {
     let folder = folder.canonicalize().ok()?;
     let mounts = procfs::process::Process::myself().ok()?.mountinfo().ok()?;
     let mount = mounts

@@ -1,5 +1,6 @@
 //! Progress on stderr: a bar on a terminal, plain lines elsewhere.
 
+use std::cell::Cell;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ pub struct Progress {
     trials: usize,
     /// Labels with what the words about each come from; a trial's line names one of several.
     workloads: Vec<(String, &'static str)>,
-    done: usize,
+    done: Cell<usize>,
     /// Trials of earlier sittings, which took none of this one's time.
     skipped: usize,
     begun: Instant,
@@ -29,7 +30,7 @@ impl Progress {
         let bar = std::io::stderr().is_terminal().then(|| bar(trials));
         let primary = |record: &WorkloadRecord| (record.label.clone(), primary_metric(&record.name));
         let workloads = plan.workloads.iter().map(primary).collect();
-        Progress { bar, trials, workloads, done: 0, skipped: 0, begun: Instant::now() }
+        Progress { bar, trials, workloads, done: Cell::new(0), skipped: 0, begun: Instant::now() }
     }
 
     /// A line that stays.
@@ -51,7 +52,7 @@ impl Progress {
     /// Measuring begins; `skipped` trials were done in an earlier sitting.
     pub fn begin(&mut self, skipped: usize) {
         self.skipped = skipped;
-        self.done = skipped;
+        self.done.set(skipped);
         self.begun = Instant::now();
         if let Some(bar) = &self.bar {
             bar.reset();
@@ -71,11 +72,11 @@ impl Progress {
         found.expect("a plan has trials of its own workloads only").1
     }
 
-    pub fn trial_done(&mut self, planned: &PlannedTrial, record: Option<&TrialRecord>) {
+    pub fn trial_done(&self, planned: &PlannedTrial, record: Option<&TrialRecord>) {
         // A repeat takes the place of a trial that is counted already.
-        self.done += usize::from(planned.repeats.is_none());
+        self.done.set(self.done.get() + usize::from(planned.repeats.is_none()));
         if let Some(bar) = &self.bar {
-            bar.set_position(self.done as u64);
+            bar.set_position(self.done.get() as u64);
         }
         let outcome = match record {
             None => "given up".to_owned(),
@@ -85,16 +86,17 @@ impl Progress {
         if self.bar.is_none() || failed {
             let width = self.trials.to_string().len();
             let again = if planned.repeats.is_some() { ", again" } else { "" };
-            let line = format!("[{:>width$}/{}] {}{again}: {outcome}", self.done, self.trials, self.trial(planned));
+            let line =
+                format!("[{:>width$}/{}] {}{again}: {outcome}", self.done.get(), self.trials, self.trial(planned));
             self.say(&format!("{line}{}", self.left().map_or(String::new(), |left| format!("; {left} left at most"))));
         }
     }
 
     /// From the mean time of the trials so far; the stopping rule may end the run earlier.
     fn left(&self) -> Option<String> {
-        let done = (self.done - self.skipped) as u32;
+        let done = (self.done.get() - self.skipped) as u32;
         let each = self.begun.elapsed().checked_div(done)?;
-        Some(brief(each * (self.trials - self.done) as u32))
+        Some(brief(each * (self.trials - self.done.get()) as u32))
     }
 
     pub fn finish(&self) {

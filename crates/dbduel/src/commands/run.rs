@@ -4,6 +4,7 @@ mod budget;
 mod course;
 mod pilot;
 mod repeats;
+mod together;
 mod warmups;
 
 use std::collections::BTreeSet;
@@ -16,13 +17,14 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use jiff::Timestamp;
 
 use self::budget::Budget;
-use self::course::Course;
+use self::course::{Course, Keep};
 use self::pilot::run_pilots;
+use self::together::Hands;
 pub use self::warmups::warmup_s;
 use super::progress::Progress;
 use super::seats::Seats;
 use super::stage::Stage;
-use super::{Failure, aa, cannot_plan, doubling, host, note, plan_experiment, say, vocabulary};
+use super::{Failure, aa, cannot_plan, clones, doubling, host, note, plan_experiment, say, vocabulary};
 use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up};
 use crate::cli::{RunArgs, exit};
 use crate::engine::{Cache, end_all};
@@ -32,7 +34,7 @@ use crate::plan::Plan;
 use crate::report;
 use crate::store::RunDir;
 use crate::store::format::{FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
-use crate::trial::{Interrupted, absent, run_trial};
+use crate::trial::Interrupted;
 
 /// How long the idle host is watched before the first block, and what others may take of it.
 const IDLE_CHECK: Duration = Duration::from_secs(10);
@@ -162,8 +164,9 @@ fn planned(file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Fai
     Ok((experiment, plan))
 }
 
-/// What the file says of cores, as this host can have it.
+/// What the file says of cores, as this host can have it, and the file systems as the file wants them.
 fn seats(experiment: &Experiment, file: &Path) -> Result<Seats, Failure> {
+    clones::expect(experiment, file).map_err(Failure::usage)?;
     let seats = Seats::on_this_host(experiment).with_context(|| file.display().to_string());
     seats.map_err(Failure::usage)
 }
@@ -213,10 +216,11 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     let told = failures.len();
     failures.extend(run_pilots(sitting, &stage, &mut observers, &mut run, &progress)?);
     tell_failures(sitting, &mut failures, told, &progress)?;
-    let mut run_trial = |planned: &PlannedTrial, warmup: Duration, progress: &Progress| {
-        run_planned(sitting, &stage, &mut observers, planned, warmup, progress)
+    let mut hands = Hands::new(sitting, &stage, observers);
+    let mut run_trials = |planned: &[&PlannedTrial], warmup: Duration, progress: &Progress, keep: &mut Keep| {
+        hands.run(planned, warmup, progress, keep)
     };
-    let mut course = Course::new(sitting, interrupted, &mut progress, &mut run, budget, &mut run_trial);
+    let mut course = Course::new(sitting, interrupted, &mut progress, &mut run, budget, &mut run_trials);
     let ended = course.run_all();
     let given_up = given_up(&course.trials);
     let reason = match ended {
@@ -311,36 +315,6 @@ fn refuse_noise(experiment: &Experiment, interrupted: &AtomicBool, progress: &Pr
         seen.share * 100.0,
         busiest.collect::<Vec<_>>().join(", ")
     )
-}
-
-/// Runs one trial of the plan, or a repeat of one, and keeps everything but its record.
-fn run_planned(
-    sitting: &Sitting,
-    stage: &Stage,
-    observers: &mut Observers,
-    planned: &PlannedTrial,
-    warmup: Duration,
-    progress: &Progress,
-) -> Result<TrialRecord> {
-    if !stage.has(&planned.contender) {
-        return Ok(absent(planned));
-    }
-    let title = progress.trial(planned);
-    progress.status(&title);
-    observers.idle(Duration::from_millis(planned.gap_ms));
-    let folder = sitting.run_dir.trial_folder(planned.trial)?;
-    let trial = stage.trial(planned, &folder, warmup);
-    let parts = trial.workload.parts();
-    let mut live = |live: load::Live| match parts.get(live.part) {
-        Some(part) => progress.status(&format!("{title}: {part}, {:.0} s", live.elapsed.as_secs_f64())),
-        None => progress.status(&format!("{title}: {:.0} tps", live.tps)),
-    };
-    let finished = run_trial(&trial, observers, &mut live)?;
-    sitting.run_dir.write_settings(planned.trial, &finished.settings)?;
-    sitting.run_dir.write_series(planned.trial, &finished.series)?;
-    sitting.run_dir.write_observed(planned.trial, &finished.observed)?;
-    sitting.run_dir.write_histogram(planned.trial, &finished.histogram)?;
-    Ok(finished.record)
 }
 
 /// Says the run, as `dbduel report` would, and turns what happened into the exit status.

@@ -3,15 +3,18 @@
 //! All of it is decided before anything starts: what this host does not have, or will not let us have, is
 //! a mistake of the file, not a failed trial.
 
+mod sides;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
+use self::sides::Sides;
 use super::host;
 use crate::experiment::{CORES, CpuList, Experiment};
-use crate::store::format::{ClientRecord, Point};
+use crate::store::format::{ClientRecord, PlannedTrial, Point};
 use crate::trial::ClientSeat;
 
 pub struct Seats {
@@ -24,18 +27,24 @@ pub struct Seats {
     servers: Vec<usize>,
     /// By contender.
     own: BTreeMap<String, Vec<usize>>,
+    /// Of a duet; nothing else counts there.
+    sides: Option<Sides>,
 }
 
 impl Seats {
     pub fn on_this_host(experiment: &Experiment) -> Result<Seats> {
-        let seats = Seats::of(experiment, host::cpus())?;
-        for cpus in seats.own.values().chain([&seats.client, &seats.servers]) {
+        let mut seats = Seats::shared_out(experiment, host::cpus())?;
+        if experiment.method.duet {
+            seats.sides = Some(Sides::share_out(&seats.cpus, &sides::core_of, experiment.method.blocks)?);
+        }
+        let halves = seats.sides.iter().flat_map(Sides::cpus);
+        for cpus in seats.own.values().chain([&seats.client, &seats.servers]).chain(halves) {
             probe(cpus)?;
         }
         Ok(seats)
     }
 
-    fn of(experiment: &Experiment, cpus: Vec<usize>) -> Result<Seats> {
+    fn shared_out(experiment: &Experiment, cpus: Vec<usize>) -> Result<Seats> {
         let given = experiment.client_cores.as_ref().map(|list| present(list, "[clients]", &cpus)).transpose()?;
         if let Some(most) = most_cores(experiment) {
             return Seats::of_sweep(most, given, cpus);
@@ -54,7 +63,7 @@ impl Seats {
             false => own.values().fold(cpus.clone(), |left, taken| without(&left, taken)),
         });
         let servers = if client.is_empty() { Vec::new() } else { without(&cpus, &client) };
-        Ok(Seats { cpus, client, servers, own })
+        Ok(Seats { cpus, client, servers, own, sides: None })
     }
 
     /// The client has what the largest number of cores leaves, where it was not given its own.
@@ -69,17 +78,28 @@ impl Seats {
         );
         let (servers, rest) = left.split_at(most);
         let client = given.unwrap_or_else(|| rest.to_vec());
-        Ok(Seats { client, servers: servers.to_vec(), own: BTreeMap::new(), cpus })
+        Ok(Seats { client, servers: servers.to_vec(), own: BTreeMap::new(), cpus, sides: None })
     }
 
     /// Of the generator where no contender is behind it.
     pub fn client(&self) -> ClientSeat {
+        if let Some(sides) = &self.sides {
+            return sides.first();
+        }
         ClientSeat::new(&self.client, &self.servers, self.cpus.len())
+    }
+
+    /// Of a trial of the plan.
+    pub fn of(&self, planned: &PlannedTrial, is_embedded: bool) -> ClientSeat {
+        match &self.sides {
+            Some(sides) => sides.of(planned, is_embedded),
+            None => self.at(&planned.contender, &planned.point, is_embedded),
+        }
     }
 
     /// Of a contender's trial at a point. An embedded engine runs on the generator's own threads: where
     /// nothing says which cores it has, these stay where they are.
-    pub fn at(&self, contender: &str, point: &Point, is_embedded: bool) -> ClientSeat {
+    fn at(&self, contender: &str, point: &Point, is_embedded: bool) -> ClientSeat {
         let own = self.own.get(contender);
         let all = own.unwrap_or(&self.servers);
         let servers = &all[..point.get(CORES).map_or(all.len(), |cores| *cores as usize)];
@@ -92,6 +112,17 @@ impl Seats {
     }
 
     pub fn record(&self) -> ClientRecord {
+        if let Some(sides) = &self.sides {
+            let all: Vec<usize> = sides.cpus().flatten().copied().collect();
+            return ClientRecord {
+                workers: self.client().workers,
+                shared_cores: sides.are_shared(),
+                cores: listed(&all),
+                server_cores: None,
+                sides: sides.records(),
+                null_runs: Vec::new(),
+            };
+        }
         let shared = self.client.is_empty();
         let kept: BTreeSet<usize> = self.own.values().flatten().chain(&self.servers).copied().collect();
         ClientRecord {
@@ -99,6 +130,7 @@ impl Seats {
             shared_cores: shared,
             cores: listed(if shared { &self.cpus } else { &self.client }),
             server_cores: (!kept.is_empty()).then(|| CpuList::from_iter(kept).to_string()),
+            sides: Vec::new(),
             null_runs: Vec::new(),
         }
     }
@@ -196,11 +228,11 @@ mod tests {
 
     #[test]
     fn a_sweep_of_cores_leaves_the_client_what_its_largest_set_does_not_take() {
-        let seats = Seats::of(&of_cores(&[1, 2, 4]), (0..8).collect()).unwrap();
+        let seats = Seats::shared_out(&of_cores(&[1, 2, 4]), (0..8).collect()).unwrap();
         let seat = seats.at("a", &cores(2), false);
         assert_eq!((seat.server_cpus, seat.cpus, seat.engine_cores), (vec![0, 1], vec![4, 5, 6, 7], 2));
         assert_eq!(seats.record().server_cores.as_deref(), Some("0-3"));
-        let all = Seats::of(&of_cores(&[1, 2]), vec![4, 6]).unwrap();
+        let all = Seats::shared_out(&of_cores(&[1, 2]), vec![4, 6]).unwrap();
         let seat = all.at("a", &cores(1), false);
         assert_eq!((seat.server_cpus, seat.cpus, seat.workers), (vec![4], vec![], 1));
         assert!(all.record().shared_cores);
@@ -210,31 +242,31 @@ mod tests {
     fn cores_that_are_given_are_kept_and_the_rest_is_the_other_side_s() {
         let mut experiment = experiment(&["a", "b"], &[], 8, 1);
         experiment.client_cores = list("3");
-        let seats = Seats::of(&experiment, (0..4).collect()).unwrap();
+        let seats = Seats::shared_out(&experiment, (0..4).collect()).unwrap();
         assert_eq!(seats.at("a", &Point::new(), false).server_cpus, [0, 1, 2]);
         assert_eq!(seats.client().cpus, [3]);
         experiment.client_cores = None;
         experiment.contenders[0].cores = list("0-1");
-        let seats = Seats::of(&experiment, (0..4).collect()).unwrap();
+        let seats = Seats::shared_out(&experiment, (0..4).collect()).unwrap();
         assert_eq!(seats.at("a", &Point::new(), false).server_cpus, [0, 1]);
         assert_eq!((seats.client().cpus, seats.at("b", &Point::new(), false).engine_cores), (vec![2, 3], 2));
         experiment.contenders[0].cores = list("0-3");
-        assert!(Seats::of(&experiment, (0..4).collect()).unwrap().record().shared_cores);
+        assert!(Seats::shared_out(&experiment, (0..4).collect()).unwrap().record().shared_cores);
     }
 
     #[test]
     fn an_embedded_engine_has_its_cores_under_the_client_s_threads() {
-        let seats = Seats::of(&of_cores(&[1, 2]), (0..4).collect()).unwrap();
+        let seats = Seats::shared_out(&of_cores(&[1, 2]), (0..4).collect()).unwrap();
         let seat = seats.at("a", &cores(1), true);
         assert_eq!((seat.cpus, seat.server_cpus, seat.engine_cores), (vec![0], vec![], 1));
-        let plain = Seats::of(&experiment(&["a", "b"], &[], 8, 1), (0..8).collect()).unwrap();
+        let plain = Seats::shared_out(&experiment(&["a", "b"], &[], 8, 1), (0..8).collect()).unwrap();
         assert_eq!(plain.at("a", &Point::new(), true).cpus, [6, 7], "as without any word about cores");
     }
 
     #[test]
     fn what_this_host_does_not_have_is_refused_before_anything_starts() {
         let check = |experiment: &Experiment, cpus: &[usize], expected: &str| {
-            let error = Seats::of(experiment, cpus.to_vec()).err().expect("refused").to_string();
+            let error = Seats::shared_out(experiment, cpus.to_vec()).err().expect("refused").to_string();
             assert!(error.contains(expected) && error.contains("next: "), "{error}");
         };
         check(&of_cores(&[1, 4]), &[0, 1], "[sweep] asks for cores = 4, and what there is for servers");

@@ -168,7 +168,9 @@ impl<'a> Stage<'a> {
                     room.keep(cache.root(), bytes);
                     room.use_for_a_while(cache.work_root(), bytes);
                 }
-                room.use_for_a_while(self.work_of(&contender.storage).path(), bytes);
+                // In a duet there are two of them at a time.
+                let copies = if self.experiment.method.duet { 2 } else { 1 };
+                room.use_for_a_while(self.work_of(&contender.storage).path(), copies * bytes);
             }
         }
         room.expect()
@@ -246,14 +248,11 @@ impl<'a> Stage<'a> {
                 settings: &staged.contender.settings,
                 snapshot: &snapshots[at],
                 work: self.work_of(&staged.contender.storage),
-                data_folder: match self.experiment.is_twin(&staged.contender.name) {
-                    true => DataFolder::OfTheTwin,
-                    false => DataFolder::Usual,
-                },
+                data_folder: self.data_folder(&staged.contender.name),
             },
             Prepared::Hosted(hosted) => Ground::Hosted(hosted),
         };
-        let seat = self.seats.at(&planned.contender, &planned.point, ground.is_embedded());
+        let seat = self.seats.of(planned, ground.is_embedded());
         let ceiling = nothing::ceiling(&self.ceilings, workload.as_ref(), ground.dialect());
         Trial {
             planned,
@@ -269,8 +268,19 @@ impl<'a> Stage<'a> {
             rate: choice.rate_at(&planned.point),
             data_seed: choice.data_seed,
             seat,
+            meeting: None,
             folder,
             interrupted: self.interrupted,
+        }
+    }
+
+    fn data_folder(&self, contender: &str) -> DataFolder {
+        if self.experiment.is_twin(contender) {
+            DataFolder::OfTheTwin
+        } else if self.experiment.method.duet && contender != self.experiment.baseline {
+            DataFolder::Beside
+        } else {
+            DataFolder::Usual
         }
     }
 

@@ -1,9 +1,12 @@
 //! Data directories at rest: empty templates, loaded snapshots, and the copies trials run on.
 //!
 //! A snapshot is made once and never changed; a trial gets a full copy. Copies are read and
-//! written, never cloned by the file system: a clone would bill its first writes to the trial.
+//! written, and cloned by the file system only where the run asks for it: a clone bills its first
+//! writes to the trial (`snapshot/reflink.rs`).
 //! What must stay true: a snapshot folder is whole or absent, a copy has the bytes, modes and
 //! owners of its original, and it is on the disk before the server starts.
+
+mod reflink;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -18,7 +21,9 @@ use sha2::{Digest, Sha256};
 use super::cache::{Cache, WorkFolder, make_entrance, read_folder, remove_tree};
 use super::provision::hex;
 use super::{Installation, Site, version_numbers};
-use crate::experiment::PageCache;
+use crate::experiment::{PageCache, WorkCopy};
+
+pub use reflink::expect_clones;
 
 const DATA: &str = "data";
 const MANIFEST: &str = "manifest";
@@ -131,12 +136,22 @@ impl Snapshot {
     /// Copies the data to `into`, which must not exist or be empty, and waits until they are on
     /// the disk. Returns how many bytes that were.
     pub fn restore(&self, into: &Path) -> Result<u64> {
+        self.restore_by(WorkCopy::Full, into)
+    }
+
+    /// The same by copies or by clones, which are equal but in what the first write to them costs.
+    pub fn restore_by(&self, how: WorkCopy, into: &Path) -> Result<u64> {
         let name = self.folder.display();
         ensure!(read_folder(into)?.is_empty(), "{} is not empty", into.display());
         if into.is_dir() {
             fs::remove_dir(into)?;
         }
-        let copied = copy_tree(&self.folder.join(DATA), into).with_context(|| format!("cannot restore {name}"))?;
+        let data = self.folder.join(DATA);
+        let copied = match how {
+            WorkCopy::Full => copy_tree(&data, into),
+            WorkCopy::Reflink => copy_entry(&data, into, &mut reflink::clone_file),
+        };
+        let copied = copied.with_context(|| format!("cannot restore {name}"))?;
         let manifest = fs::read_to_string(self.folder.join(MANIFEST))?;
         if manifest_of(into)? != manifest {
             bail!("{name} is damaged: the copy differs from its manifest; remove it and load again");
@@ -178,10 +193,13 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
 /// Copies a tree with modes and owners; returns the bytes of its files.
 pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<u64> {
     let mut buffer = vec![0; COPY_BUFFER_BYTES];
-    copy_entry(from, to, &mut buffer)
+    copy_entry(from, to, &mut |from, to| copy_file(from, to, &mut buffer))
 }
 
-fn copy_entry(from: &Path, to: &Path, buffer: &mut [u8]) -> Result<u64> {
+/// Makes one file of another, and says how many bytes it has.
+type CopyFile<'a> = dyn FnMut(&Path, &Path) -> Result<u64> + 'a;
+
+fn copy_entry(from: &Path, to: &Path, copy: &mut CopyFile) -> Result<u64> {
     let meta = from.symlink_metadata().with_context(|| format!("cannot read {}", from.display()))?;
     let mut bytes = 0;
     if meta.is_symlink() {
@@ -191,10 +209,10 @@ fn copy_entry(from: &Path, to: &Path, buffer: &mut [u8]) -> Result<u64> {
     } else if meta.is_dir() {
         fs::create_dir(to).with_context(|| format!("cannot make {}", to.display()))?;
         for entry in read_folder(from)? {
-            bytes += copy_entry(&entry.path(), &to.join(entry.file_name()), buffer)?;
+            bytes += copy_entry(&entry.path(), &to.join(entry.file_name()), copy)?;
         }
     } else if meta.is_file() {
-        bytes = copy_file(from, to, buffer).with_context(|| format!("cannot copy {}", from.display()))?;
+        bytes = copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
     } else {
         return Ok(0); // A socket or pipe of the server that made the directory.
     }

@@ -12,7 +12,7 @@ use super::contenders::read_storage;
 use super::keys::METHOD_KEYS;
 use super::section::{Reader, Section};
 use super::workloads::{read_arrivals, read_data_seed};
-use super::{NoisyHost, PageCache, Stop, Storage, Transport};
+use super::{NoisyHost, PageCache, Stop, Storage, Transport, WorkCopy};
 use crate::store::format::RuleName;
 
 /// The file itself, as `dbduel plan --defaults` prints it.
@@ -47,6 +47,9 @@ pub struct MethodKeys {
     pub stop: Option<Stop>,
     pub noisy_host: Option<NoisyHost>,
     pub page_cache: Option<PageCache>,
+    pub work_copy: Option<WorkCopy>,
+    pub duet: Option<bool>,
+    pub fast_sweep: Option<bool>,
     pub steady_state: Option<bool>,
     pub drain: Option<bool>,
     pub repeats: Option<bool>,
@@ -59,11 +62,6 @@ impl MethodKeys {
     /// Reads the table and refuses what this version cannot do.
     pub fn read<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Self {
         reader.check_keys(section, METHOD_KEYS, METHOD_KEYS_LATER);
-        // This has one value that this version can honour, which is also the default.
-        reader.choice(section, "clone", &[("copy", Some(())), ("reflink", None)]);
-        for key in ["duet", "fast_sweep"] {
-            refuse_switch(reader, section, key);
-        }
         MethodKeys {
             preset: reader.text(section, "preset"),
             duration: reader.duration(section, "duration", LEAST_DURATION),
@@ -77,6 +75,9 @@ impl MethodKeys {
             stop: reader.choice(section, "stop", STOP_WORDS),
             noisy_host: reader.choice(section, "noisy_host", NOISY_HOST_WORDS),
             page_cache: reader.choice(section, "page_cache", PAGE_CACHE_WORDS),
+            work_copy: reader.choice(section, "clone", WORK_COPY_WORDS),
+            duet: reader.flag(section, "duet"),
+            fast_sweep: reader.flag(section, "fast_sweep"),
             steady_state: reader.flag(section, "steady_state"),
             drain: reader.flag(section, "drain"),
             repeats: reader.flag(section, "repeats"),
@@ -99,6 +100,9 @@ impl MethodKeys {
             stop: self.stop.or(below.stop),
             noisy_host: self.noisy_host.or(below.noisy_host),
             page_cache: self.page_cache.or(below.page_cache),
+            work_copy: self.work_copy.or(below.work_copy),
+            duet: self.duet.or(below.duet),
+            fast_sweep: self.fast_sweep.or(below.fast_sweep),
             steady_state: self.steady_state.or(below.steady_state),
             drain: self.drain.or(below.drain),
             repeats: self.repeats.or(below.repeats),
@@ -114,6 +118,8 @@ const NOISY_HOST_WORDS: &[(&str, Option<NoisyHost>)] =
     &[("refuse", Some(NoisyHost::Refuse)), ("stamp", Some(NoisyHost::Stamp))];
 const PAGE_CACHE_WORDS: &[(&str, Option<PageCache>)] =
     &[("warm", Some(PageCache::Warm)), ("cold", Some(PageCache::Cold)), ("direct", Some(PageCache::Direct))];
+const WORK_COPY_WORDS: &[(&str, Option<WorkCopy>)] =
+    &[("copy", Some(WorkCopy::Full)), ("reflink", Some(WorkCopy::Reflink))];
 pub const TRANSPORT_WORDS: &[(&str, Option<Transport>)] =
     &[("socket", Some(Transport::Socket)), ("tcp", Some(Transport::Tcp))];
 
@@ -144,22 +150,17 @@ impl PageCache {
     }
 }
 
+impl WorkCopy {
+    /// As it stands in an experiment file.
+    pub fn word(self) -> &'static str {
+        word_of(WORK_COPY_WORDS, self)
+    }
+}
+
 impl Transport {
     /// As it stands in an experiment file.
     pub fn word(self) -> &'static str {
         word_of(TRANSPORT_WORDS, self)
-    }
-}
-
-/// Refuses `true` for a switch that this version lacks; `false` asks for what happens anyway.
-fn refuse_switch<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &str) {
-    let Some(value) = section.value(key) else {
-        return;
-    };
-    match value.get_ref().as_bool() {
-        Some(false) => {}
-        Some(true) => reader.not_yet(&value.span(), &format!("`{key}` in {}", section.title)),
-        None => reader.wrong_type(section, key, value, "true or false"),
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use toml::de::DeTable;
 
+use super::arrangements;
 use super::contenders::read_contenders;
 use super::defaults::{Defaults, MethodKeys, TRANSPORT_WORDS, Warmup, defaults};
 use super::keys::TOP_KEYS;
@@ -129,7 +130,9 @@ fn read_experiment<'a>(
         text: String::new(),
         contenders,
     };
-    if overrides.twins { twins::of(experiment) } else { experiment }
+    let experiment = if overrides.twins { twins::of(experiment) } else { experiment };
+    arrangements::refuse(reader, top, &experiment);
+    experiment
 }
 
 /// Times that no trial would keep.
@@ -223,6 +226,9 @@ fn in_force(keys: &MethodKeys, defaults: &Defaults, preset: String) -> Method {
         stop: keys.stop.expect(WHOLE),
         noisy_host: keys.noisy_host.expect(WHOLE),
         page_cache: keys.page_cache.expect(WHOLE),
+        work_copy: keys.work_copy.expect(WHOLE),
+        duet: keys.duet.expect(WHOLE),
+        fast_sweep: keys.fast_sweep.expect(WHOLE),
         pilot: pilot_time(keys),
         steady_state: keys.steady_state.expect(WHOLE),
         drain: keys.drain.expect(WHOLE),
@@ -306,6 +312,9 @@ fn changed_keys(
         ("stop", Some(method.stop) != base.stop),
         ("noisy_host", Some(method.noisy_host) != base.noisy_host),
         ("page_cache", Some(method.page_cache) != base.page_cache),
+        ("clone", Some(method.work_copy) != base.work_copy),
+        ("duet", Some(method.duet) != base.duet),
+        ("fast_sweep", Some(method.fast_sweep) != base.fast_sweep),
         ("steady_state", Some(method.steady_state) != base.steady_state),
         ("drain", Some(method.drain) != base.drain),
         ("repeats", Some(method.repeats) != base.repeats),

@@ -28,6 +28,8 @@ pub struct Needs {
     pub one_pass: bool,
     /// Its clients rest between transactions on purpose.
     pub rests: bool,
+    /// Its tables are as large after a run as before.
+    pub keeps_its_size: bool,
     /// Engines that it cannot run on, and why not.
     pub not_on: Vec<(&'static str, String)>,
 }

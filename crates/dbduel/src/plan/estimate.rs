@@ -110,10 +110,10 @@ pub struct Estimate {
 impl Estimate {
     pub fn of(experiment: &Experiment, plan: &PlanRecord) -> Estimate {
         let trials = &plan.trials;
-        let slots: Vec<u64> = trials.iter().map(|trial| slot_of(experiment, trial)).collect();
+        let slots: Vec<u64> = trials.iter().map(|trial| slot_of(experiment, plan, trial)).collect();
         let pilots_ms = order::pilots(experiment).iter().map(|pilot| pilot_ms(experiment, pilot)).sum();
         let ends = trials.iter().zip(&slots).scan(pilots_ms, |end_ms, (trial, slot)| {
-            *end_ms += trial.gap_ms + slot;
+            *end_ms += if plan.is_beside(trial.block, trial.order) { 0 } else { trial.gap_ms + slot };
             Some(*end_ms)
         });
         let ends: Vec<u64> = ends.collect();
@@ -126,11 +126,12 @@ impl Estimate {
             trial_starts: ends.iter().zip(&slots).map(|(end, slot)| Duration::from_millis(end - slot)).collect(),
             first_load: Duration::from_millis(first_load_ms(experiment)),
             disk_bytes: disk_bytes(experiment),
-            memory_bytes: managed(experiment).map(|who| memory_bytes(who, experiment)).max().unwrap_or(0),
+            memory_bytes: at_a_time(experiment, managed(experiment).map(|who| memory_bytes(who, experiment)).collect()),
             slot_ms_max: slots.iter().copied().max().unwrap_or(0),
             overall_word_block: earliest_word(1).map(|block| block as u32),
             point_word_block: earliest_word(points).map(|block| block as u32),
-            budget_blocks: experiment.method.budget.map(|budget| blocks_within(budget, trials, &ends)),
+            budget_blocks: (experiment.method.budget)
+                .map(|budget| blocks_within(budget, trials, &ends).min(experiment.method.blocks)),
         }
     }
 
@@ -187,9 +188,31 @@ fn managed(experiment: &Experiment) -> impl Iterator<Item = &Contender> {
     experiment.contenders.iter().filter(|who| !is_target(who))
 }
 
-fn slot_of(experiment: &Experiment, trial: &PlannedTrial) -> u64 {
+fn slot_of(experiment: &Experiment, plan: &PlanRecord, trial: &PlannedTrial) -> u64 {
     let (contender, workload) = experiment.parts_of(&trial.contender, &trial.workload);
-    slot_ms(contender, workload, &trial.point, &experiment.method)
+    let slot = slot_ms(contender, workload, &trial.point, &experiment.method);
+    if plan.method.fast_sweep && shares_a_start(plan, trial) {
+        return (experiment.method.warmup + experiment.method.duration).as_millis() as u64;
+    }
+    if plan.method.duet {
+        // The slower of both sides.
+        let slot_of = |contender| slot_ms(contender, workload, &trial.point, &experiment.method);
+        return experiment.contenders.iter().map(slot_of).max().unwrap_or(slot);
+    }
+    slot
+}
+
+/// Whether the trial before is of the same contender in the same block: its server goes on then.
+fn shares_a_start(plan: &PlanRecord, trial: &PlannedTrial) -> bool {
+    let before = (trial.trial as usize).checked_sub(2).and_then(|place| plan.trials.get(place));
+    let of = |trial: &PlannedTrial| (trial.block, trial.workload.clone(), trial.contender.clone());
+    before.is_some_and(|before| of(before) == of(trial))
+}
+
+/// What is there at the same time: the largest, and in a duet all.
+fn at_a_time(experiment: &Experiment, sizes: Vec<u64>) -> u64 {
+    let all = sizes.into_iter();
+    if experiment.method.duet { all.fold(0, u64::saturating_add) } else { all.max().unwrap_or(0) }
 }
 
 fn pilot_ms(experiment: &Experiment, pilot: &PlannedTrial) -> u64 {
@@ -232,18 +255,20 @@ fn first_load_ms(experiment: &Experiment) -> u64 {
     experiment.contenders.iter().map(|who| initialise_ms(who) + load_ms(who)).sum()
 }
 
-/// Templates and snapshots of all contenders, and the work copy of the trial that runs.
+/// Templates and snapshots of all contenders, and the work copies of the trials that run.
 fn disk_bytes(experiment: &Experiment) -> u64 {
     let datasets = datasets(experiment);
     let sizes = managed(experiment)
         .flat_map(|who| datasets.iter().map(move |(workload, point)| data_directory_bytes(who, workload, point)));
     let sizes: Vec<u64> = sizes.collect();
     let templates = managed(experiment).map(|who| cost(&who.kind).template_bytes);
-    let all = templates.chain(sizes.iter().copied()).chain(sizes.iter().max().copied());
+    let copies = if experiment.method.duet { 2 } else { 1 };
+    let largest = sizes.iter().max().map(|bytes| bytes.saturating_mul(copies));
+    let all = templates.chain(sizes.iter().copied()).chain(largest);
     all.fold(0, u64::saturating_add)
 }
 
-/// The server with its buffers and the connections of the busiest point; one server runs at a time.
+/// The server with its buffers and the connections of the busiest point.
 fn memory_bytes(contender: &Contender, experiment: &Experiment) -> u64 {
     let cost = cost(&contender.kind);
     let buffers = cost.buffers.iter().map(|(name, default, unit)| match contender.settings.get(*name) {
@@ -295,5 +320,24 @@ mod tests {
         check(3, 1);
         check(4, 2);
         check(9, 2);
+    }
+
+    #[test]
+    fn a_shared_start_saves_what_comes_before_and_after_a_load() {
+        use super::super::tests::{experiment, plan_of};
+        let plain = experiment(&["a", "b"], &[1, 4, 16], 8, 1);
+        let with = |change: &dyn Fn(&mut Method)| {
+            let mut experiment = plain.clone();
+            change(&mut experiment.method);
+            plan_of(&experiment).estimate
+        };
+        let alone = with(&|_| ());
+        let fast = with(&|method| method.fast_sweep = true);
+        assert!(fast.run < alone.run && fast.trial_starts.is_sorted(), "{:?} {:?}", fast.run, alone.run);
+        let duet = with(&|method| method.duet = true);
+        // Eight blocks of two at a time and four of one by one are as long as eight plain ones.
+        let share = duet.run.as_secs_f64() / alone.run.as_secs_f64();
+        assert!((0.9..1.1).contains(&share), "{share}");
+        assert_eq!(duet.memory_bytes, 2 * alone.memory_bytes);
     }
 }

@@ -1,8 +1,10 @@
 //! The order of all trials: shuffled by fair coins that come from the experiment's seed.
 //!
 //! For each block: the workloads in file order, their points shuffled; at each point all contenders
-//! shuffled, back to back. Order, gaps and inputs draw from streams of their own, so that a change
-//! to one of them leaves the others as they were; so do pilots, and every repeat of an entry.
+//! shuffled, back to back. In a fast sweep a contender goes through all points, in the common order, before
+//! the next one does; behind a duet come blocks in which each contender runs alone. Order, gaps and inputs
+//! draw from streams of their own, so that a change to one of them leaves the others as they were; so do
+//! pilots, and every repeat of an entry.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, RngCore, SeedableRng};
@@ -39,6 +41,9 @@ fn input_seed(inputs: &mut ChaCha8Rng) -> u64 {
     inputs.next_u64() >> 11
 }
 
+/// Blocks behind a duet in which each contender runs alone (method, section 1, "Duet mode").
+pub const SOLO_BLOCKS: u32 = 4;
+
 /// Every trial of every block, in the order in which they will run.
 pub fn trials(experiment: &Experiment) -> Vec<PlannedTrial> {
     let seed = experiment.method.seed;
@@ -46,7 +51,8 @@ pub fn trials(experiment: &Experiment) -> Vec<PlannedTrial> {
     let mut gaps = stream(seed, Stream::Gaps);
     let mut inputs = stream(seed, Stream::Inputs);
     let mut trials = Vec::new();
-    for block in 1..=experiment.method.blocks {
+    let solo = if experiment.method.duet { SOLO_BLOCKS } else { 0 };
+    for block in 1..=experiment.method.blocks + solo {
         let input_seed = input_seed(&mut inputs);
         for (workload, point, contender, place) in shuffled_block(experiment, &mut order) {
             trials.push(PlannedTrial {
@@ -74,6 +80,10 @@ fn shuffled_block<'a>(
     for workload in &experiment.workloads {
         let mut points = experiment.points();
         points.shuffle(order);
+        if experiment.method.fast_sweep {
+            block.extend(walked(experiment, workload, &points, order));
+            continue;
+        }
         for point in points {
             let mut contenders: Vec<&Contender> = experiment.contenders.iter().collect();
             contenders.shuffle(order);
@@ -81,6 +91,19 @@ fn shuffled_block<'a>(
         }
     }
     block
+}
+
+/// Contenders by coin, each of them once through all points.
+fn walked<'a>(
+    experiment: &'a Experiment,
+    workload: &'a WorkloadChoice,
+    points: &[Point],
+    order: &mut ChaCha8Rng,
+) -> Vec<(&'a WorkloadChoice, Point, &'a Contender, u32)> {
+    let mut contenders: Vec<&Contender> = experiment.contenders.iter().collect();
+    contenders.shuffle(order);
+    let walk = |(contender, place)| points.iter().map(move |point| (workload, point.clone(), contender, place));
+    contenders.into_iter().zip(1..).flat_map(walk).collect()
 }
 
 /// All contenders at one point of a workload in a block: what is measured again as a whole.

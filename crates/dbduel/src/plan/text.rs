@@ -90,10 +90,27 @@ fn method_text(plan: &PlanRecord) -> String {
         method.confidence * 100.0,
         method.noisy_host
     );
+    for line in arrangement(plan) {
+        let _ = writeln!(text, "  {line}");
+    }
     if !method.left_out.is_empty() {
         let _ = writeln!(text, "  left out: {}", method.left_out.join(", "));
     }
     text
+}
+
+/// Where trials are not simply one after the other, each from its own full copy of the data.
+fn arrangement(plan: &PlanRecord) -> Vec<String> {
+    let method = &plan.method;
+    let clones = method.work_copy.as_ref().map(|how| format!("data by {how}: first writes to a block are the trial's"));
+    let walked = "fast sweep: a contender is started once in a block and goes through all points".to_owned();
+    let duet = format!(
+        "duet: both contenders at the same time, order is the side; behind it {} solo blocks, from {} on",
+        super::SOLO_BLOCKS,
+        method.blocks + 1
+    );
+    let walked = method.fast_sweep.then_some(walked);
+    clones.into_iter().chain(walked).chain(method.duet.then_some(duet)).collect()
 }
 
 /// What one trial does with its time.

@@ -60,7 +60,12 @@ pub fn warm_up(run: &RunRecord) -> Vec<String> {
             None => "never steady".to_owned(),
         };
         let place = point_text(&one.point);
-        format!("pilot of `{}`, {} at {place}: {settled} of {:.0} s", one.contender, one.workload, one.seconds)
+        let cycle = match one.checkpoint_cycle_s {
+            None => String::new(),
+            Some(cycle_s) if one.holds_a_cycle() => format!(", a checkpoint every {cycle_s:.0} s"),
+            Some(cycle_s) => format!(", no checkpoint cycle passed (one takes {cycle_s:.0} s)"),
+        };
+        format!("pilot of `{}`, {} at {place}: {settled} of {:.0} s{cycle}", one.contender, one.workload, one.seconds)
     };
     let warmup = |one: &WarmupRecord| {
         let why = match one.because.as_str() {
@@ -79,7 +84,8 @@ pub fn twins(run: &RunRecord) -> Vec<String> {
         let shown = |log_ratio: f64| format!("{:+.1} %", log_ratio.exp_m1() * 100.0);
         let order = one.order_effect.map(|effect| {
             let [effect, low, high] = effect.map(shown);
-            format!("; first of the two {effect} ({low} to {high})")
+            let what = if one.arrangement.as_deref() == Some("duet") { "first side" } else { "first of the two" };
+            format!("; {what} {effect} ({low} to {high})")
         });
         format!(
             "on this host, twins of {} {} differed by s_d {} ({}, {}; {}): {}, {:.3}x, interval {:.3}..{:.3}, {} of {}{}; \

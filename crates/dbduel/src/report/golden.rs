@@ -299,6 +299,7 @@ fn tell_circumstances(stored: &mut StoredRun) {
             point: point.clone(),
             seconds: 300.0,
             warmup_s: Some(45.0),
+            checkpoint_cycle_s: None,
         },
         PilotRecord {
             workload: workload.clone(),
@@ -306,6 +307,7 @@ fn tell_circumstances(stored: &mut StoredRun) {
             point: point.clone(),
             seconds: 300.0,
             warmup_s: None,
+            checkpoint_cycle_s: None,
         },
     ];
     stored.run.warmups =
@@ -324,6 +326,7 @@ fn tell_circumstances(stored: &mut StoredRun) {
         engine: "mysql".into(),
         version: "5.5.9".into(),
         workload,
+        arrangement: None,
         point,
         blocks: 20,
         word: "no difference shown".into(),

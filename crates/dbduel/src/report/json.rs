@@ -15,7 +15,7 @@ use crate::analysis::drift::{Drift, PlanPair, Setting, drifts};
 use crate::analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word};
 use crate::store::format::{
     ContenderRecord, DoublingRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord, NullRecord, PilotRecord, Point,
-    RunRecord, StatementPlan, Status, TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
+    RunRecord, SideRecord, StatementPlan, Status, TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
 };
 
 use super::{Evidence, Options, Report, circumstances, drift};
@@ -79,6 +79,8 @@ struct JsonClient<'a> {
     workers: u32,
     cores: &'a str,
     shared_cores: bool,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    sides: &'a [SideRecord],
     client_cpu_us_per_query: Option<f64>,
     self_check: SelfCheck<'a>,
 }
@@ -122,6 +124,9 @@ struct JsonTrial<'a> {
     /// The trial whose place this one takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     repeats: Option<u32>,
+    /// The trial in whose start of the server this one ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shares_start_with: Option<u32>,
     /// The trial that counts in place of this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     repeated_as: Option<u32>,
@@ -320,6 +325,7 @@ fn client(evidence: &Evidence) -> JsonClient<'_> {
         workers: client.workers,
         cores: &client.cores,
         shared_cores: client.shared_cores,
+        sides: &client.sides,
         client_cpu_us_per_query: tally.client_cpu_us_per_query,
         self_check: SelfCheck {
             null_runs: &client.null_runs,
@@ -358,6 +364,7 @@ fn trial(trial: &TrialRecord, repeated_as: Option<u32>) -> JsonTrial<'_> {
         order: trial.order,
         status: trial.status,
         repeats: trial.repeats,
+        shares_start_with: trial.shares_start_with,
         repeated_as,
         failure: trial.failure.as_ref(),
         flags: &trial.flags,

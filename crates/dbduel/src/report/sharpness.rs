@@ -16,7 +16,7 @@ pub fn sentences(method: &MethodRecord, metric: &str, duel: &Duel) -> Vec<String
         needed(duel),
         audit(duel),
         together(duel),
-        spread.order_effect.map(order),
+        spread.order_effect.map(|effect| order(effect, method.duet)),
         advice(method, spread),
     ];
     all.into_iter().flatten().collect()
@@ -89,10 +89,11 @@ fn together(duel: &Duel) -> Option<String> {
     ))
 }
 
-fn order(effect: OrderEffect) -> String {
+fn order(effect: OrderEffect, is_duet: bool) -> String {
     let share = |log_ratio: f64| format!("{:+.1} %", log_ratio.exp_m1() * 100.0);
     format!(
-        "Being first of the two makes {} (95 % t interval {} to {})",
+        "{} makes {} (95 % t interval {} to {})",
+        if is_duet { "Being on the first side" } else { "Being first of the two" },
         share(effect.mean),
         share(effect.low),
         share(effect.high)

@@ -67,9 +67,14 @@ fn inside(record: &TwinsRecord) -> String {
     )
 }
 
+/// In a duet the coin chooses the side, and what it is worth is the side's effect.
 fn order(record: &TwinsRecord) -> String {
+    let (what, always) = match record.arrangement.as_deref() {
+        Some("duet") => ("side effect (being on the first side of the duet)", "was there"),
+        _ => ("being first in a block", "came first"),
+    };
     let Some([mean, low, high]) = record.order_effect else {
-        return "being first in a block: not known, the same twin always came first".to_owned();
+        return format!("{what}: not known, the same twin always {always}");
     };
     let signed = |log: f64| format!("{:+.2} %", log.exp_m1() * 100.0);
     let said = if low > 0.0 || high < 0.0 {
@@ -77,7 +82,7 @@ fn order(record: &TwinsRecord) -> String {
     } else {
         "no effect shown"
     };
-    format!("being first in a block: {} ({} to {}), {said}", signed(mean), signed(low), signed(high))
+    format!("{what}: {} ({} to {}), {said}", signed(mean), signed(low), signed(high))
 }
 
 fn needed(record: &TwinsRecord, sight: &Sight) -> String {

@@ -65,7 +65,8 @@ fn response_times(workload: &WorkloadConclusions, duel: &Duel) -> Option<String>
 
 fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> String {
     let (candidate, baseline) = (quoted(&duel.candidate), quoted(&duel.baseline));
-    let place = place(&workload.points);
+    let co_run = if plan.method.duet { ", relative, under co-run" } else { "" };
+    let place = place(&workload.points) + co_run;
     let durability =
         duel.durability.as_ref().map(|(baseline, candidate)| format!(", at {candidate} against {baseline},"));
     let durability = durability.unwrap_or_default();
@@ -85,6 +86,9 @@ fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Stri
             match duel.overall.mde {
                 _ if duel.overall.caveats.contains(&Caveat::Unsteady) => {
                     format!("inconclusive: {pair}, throughput had not settled, so nothing lasting is claimed")
+                }
+                _ if !duel.unfounded.is_empty() => {
+                    format!("inconclusive: {pair}; a duet allows no word here, because {}", duel.unfounded.join("; "))
                 }
                 Some(mde) => format!("inconclusive: could not have seen less than {}, {pair}", detectable(mde)),
                 None => format!("inconclusive: {pair}"),
@@ -225,6 +229,10 @@ pub fn method(plan: &PlanRecord) -> String {
     );
     if plan.contenders.len() > 2 {
         text += &format!("; {} candidates share the error", plan.contenders.len() - 1);
+    }
+    let clones = method.work_copy.as_ref().map(|how| format!("data by {how}"));
+    for told in clones.into_iter().chain(method.arrangement().map(str::to_owned)) {
+        text += &format!("; {told}");
     }
     if !method.left_out.is_empty() {
         text += &format!("; left out: {}", method.left_out.join(", "));

@@ -123,6 +123,23 @@ impl PlanRecord {
         (first / self.contenders.len().max(1)) as u32
     }
 
+    /// Whether a block of a duet is one in which each contender runs alone (method, section 1, "Duet mode").
+    pub fn is_solo(&self, block: u32) -> bool {
+        self.method.duet && block > self.method.blocks
+    }
+
+    /// The second side of a duet takes no time of its own.
+    pub fn is_beside(&self, block: u32, order: u32) -> bool {
+        self.method.duet && !self.is_solo(block) && order == 2
+    }
+
+    /// Whether these are the two sides of a duet, which are measured at the same time.
+    pub fn runs_at_once(&self, trials: &[&PlannedTrial]) -> bool {
+        let [one, other] = trials else { return false };
+        let place = |trial: &PlannedTrial| (trial.block, trial.workload.clone(), trial.point.clone());
+        self.method.duet && !self.is_solo(one.block) && place(one) == place(other) && one.order != other.order
+    }
+
     /// No trial has a time of its own: all are passes.
     pub fn is_all_passes(&self) -> bool {
         self.workloads.iter().all(|workload| workload.one_pass)
@@ -146,6 +163,15 @@ pub struct MethodRecord {
     pub budget_s: Option<f64>,
     pub noisy_host: String,
     pub page_cache: String,
+    /// How trials come by their data, where not by full copies: `reflink`.
+    #[serde(default, rename = "clone", skip_serializing_if = "Option::is_none")]
+    pub work_copy: Option<String>,
+    /// Both contenders run at the same time; blocks behind the last one are solo.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub duet: bool,
+    /// A contender goes through all points of a block in one start.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub fast_sweep: bool,
     pub transport: String,
     /// CPUs that the load generator was given; absent where dbduel shares them out itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -161,6 +187,15 @@ pub struct MethodRecord {
 }
 
 impl MethodRecord {
+    /// Where trials share a time or a start: `duet` or `fast sweep`.
+    pub fn arrangement(&self) -> Option<&'static str> {
+        match (self.duet, self.fast_sweep) {
+            (true, _) => Some("duet"),
+            (_, true) => Some("fast sweep"),
+            _ => None,
+        }
+    }
+
     /// Whether this run takes a step of the full method.
     pub fn takes(&self, step: &str) -> bool {
         !self.left_out.iter().any(|one| one == step)
@@ -241,6 +276,9 @@ pub struct TrialRecord {
     /// The trial whose place this one takes, because the host disturbed its pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u32>,
+    /// The trial that began the start of the server in which this one ran too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares_start_with: Option<u32>,
     /// Why it failed; absent where it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
@@ -305,6 +343,17 @@ pub struct PilotRecord {
     pub seconds: f64,
     /// The least warm-up after which it was steady; absent where it never was.
     pub warmup_s: Option<f64>,
+    /// Of a load that writes: how often a checkpoint comes at its rate, where the server shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint_cycle_s: Option<f64>,
+}
+
+impl PilotRecord {
+    /// Whether a cycle of checkpoints was over before the pilot was. A longer one is waited for by nobody: a
+    /// trial would be mostly warm-up, and reports say that none has passed.
+    pub fn holds_a_cycle(&self) -> bool {
+        self.checkpoint_cycle_s.is_some_and(|cycle_s| cycle_s < self.seconds)
+    }
 }
 
 /// From this block on, trials of a workload warm up this long.
@@ -347,6 +396,9 @@ pub struct TwinsRecord {
     pub version: String,
     /// The workload with its options, in one line.
     pub workload: String,
+    /// `duet` or `fast sweep`; absent where each trial had a start and a time of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrangement: Option<String>,
     pub point: Point,
     pub blocks: u32,
     pub word: String,
@@ -407,9 +459,20 @@ pub struct ClientRecord {
     /// All that servers are kept on; absent where a server may run everywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cores: Option<String>,
+    /// The two halves of a duet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sides: Vec<SideRecord>,
     /// The generator against a server that does nothing, for each protocol: with few clients, and with many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub null_runs: Vec<NullRecord>,
+}
+
+/// One side of a duet: a server and its generator.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SideRecord {
+    pub cores: String,
+    /// Hyperthreads of one core counted once.
+    pub physical_cores: u32,
 }
 
 /// The load generator against a server that does nothing.

@@ -62,6 +62,7 @@ mod tests {
             engine: "sqlite".into(),
             version: "3.46.0".into(),
             workload: "oltp_read_only; rows=1000, clients=1".into(),
+            arrangement: None,
             point: Point::from([("clients".into(), 1)]),
             blocks: 8,
             word: "inconclusive".into(),

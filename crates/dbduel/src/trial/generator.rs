@@ -31,8 +31,10 @@ pub fn is_the_limit(tally: &Tally, readings: &Readings, trial: &Trial) -> bool {
     // Clients of an open loop wait for the next arrival.
     let rests = trial.workload.rests() || trial.workload.is_one_pass() || trial.rate.is_some();
     let is_near_ceiling = trial.ceiling.is_some_and(|ceiling| tally.qps() > nothing::SHARE_MAX * ceiling);
-    let is_confined = free_cores(readings).is_some_and(|free| waits_beside(tally, free));
-    is_near_ceiling || is_confined || is_late(tally) || is_held_back(tally, rests, trial.seat.cpus.len())
+    // What is free elsewhere is not kept from a generator that shares one side of a duet with its server.
+    let is_one_side = !trial.seat.cpus.is_empty() && trial.seat.own_cores() == 0;
+    let is_confined = !is_one_side && free_cores(readings).is_some_and(|free| waits_beside(tally, free));
+    is_near_ceiling || is_confined || is_late(tally) || is_held_back(tally, rests, trial.seat.own_cores())
 }
 
 /// Whether arrivals that a free client was waiting for were sent late. In a closed loop nobody waits for any.

@@ -36,15 +36,18 @@ pub enum DataFolder {
     /// A twin's: as deep, with a longer name. The length of a path moves what lies behind it in memory, and
     /// that alone can make a program faster or slower (method, section 1).
     OfTheTwin,
+    /// Of the candidate in a duet, whose server runs beside another one; its name is as long as the usual one.
+    Beside,
 }
 
 impl DataFolder {
-    const ALL: [DataFolder; 2] = [DataFolder::Usual, DataFolder::OfTheTwin];
+    const ALL: [DataFolder; 3] = [DataFolder::Usual, DataFolder::OfTheTwin, DataFolder::Beside];
 
     fn name(self) -> &'static str {
         match self {
             DataFolder::Usual => "data",
             DataFolder::OfTheTwin => "data-of-the-twin",
+            DataFolder::Beside => "pair",
         }
     }
 
@@ -80,7 +83,7 @@ impl<'a> Ground<'a> {
     pub(super) fn restore(&self, trial: &Trial) -> Result<Option<f64>> {
         match self {
             Ground::Managed { snapshot, work, data_folder, .. } => {
-                let data = fresh_data(snapshot, work, *data_folder)?;
+                let data = fresh_data(trial, snapshot, work, *data_folder)?;
                 apply_page_cache(trial.method.page_cache, &data)?;
                 resident_fraction(&data).map(Some)
             }
@@ -97,7 +100,9 @@ impl<'a> Ground<'a> {
     /// As [`Ground::restore`], for a look that measures nothing.
     pub(super) fn lay_out(&self, trial: &Trial) -> Result<()> {
         match self {
-            Ground::Managed { snapshot, work, data_folder, .. } => fresh_data(snapshot, work, *data_folder).map(drop),
+            Ground::Managed { snapshot, work, data_folder, .. } => {
+                fresh_data(trial, snapshot, work, *data_folder).map(drop)
+            }
             Ground::Hosted(hosted) => freshen(hosted, trial),
         }
     }
@@ -128,13 +133,13 @@ pub(super) fn target(server: &Server) -> Target {
     Target { dialect: server.dialect(), endpoint: server.endpoint().clone(), login: server.login().clone() }
 }
 
-/// A copy of the snapshot, and no other data directory beside it.
-fn fresh_data(snapshot: &Snapshot, work: &WorkFolder, folder: DataFolder) -> Result<PathBuf> {
-    for folder in DataFolder::ALL {
-        dataset::remove(&folder.path(work))?;
+/// A copy of the snapshot, and no other data directory beside it but the one of a duet's other side.
+fn fresh_data(trial: &Trial, snapshot: &Snapshot, work: &WorkFolder, folder: DataFolder) -> Result<PathBuf> {
+    for other in DataFolder::ALL.into_iter().filter(|other| *other == folder || trial.meeting.is_none()) {
+        dataset::remove(&other.path(work))?;
     }
     let data = folder.path(work);
-    snapshot.restore(&data)?;
+    snapshot.restore_by(trial.method.work_copy, &data)?;
     Ok(data)
 }
 

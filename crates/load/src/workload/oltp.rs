@@ -222,6 +222,10 @@ impl Workload for Oltp {
         self.changes_rows()
     }
 
+    fn keeps_its_size(&self) -> bool {
+        self.rows_after() == Rows::Stay
+    }
+
     fn before_run(&self, dialect: Dialect) -> Vec<String> {
         let verb = match dialect {
             Dialect::MySql | Dialect::Postgres => "TRUNCATE TABLE",

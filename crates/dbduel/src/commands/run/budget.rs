@@ -75,6 +75,7 @@ mod tests {
             point: Default::default(),
             seconds,
             warmup_s: None,
+            checkpoint_cycle_s: None,
         };
         let holds =
             |pilots: &[PilotRecord]| Budget::new(Some(Duration::from_secs(100)), &[], pilots, 1).holds_another_block();

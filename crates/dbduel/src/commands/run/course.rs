@@ -17,8 +17,11 @@ use crate::plan;
 use crate::store::format::{PlannedTrial, RunRecord, TrialRecord, point_text};
 use crate::trial::Interrupted;
 
-/// Runs one trial behind a warm-up.
-pub type RunTrial<'a> = dyn FnMut(&PlannedTrial, Duration, &Progress) -> Result<TrialRecord> + 'a;
+/// Runs trials that share a start or a time, each behind a warm-up, and hands on each record as it comes.
+pub type RunTrials<'a> = dyn FnMut(&[&PlannedTrial], Duration, &Progress, &mut Keep) -> Result<()> + 'a;
+
+/// Keeps the record of a trial that is over: after this returns, no crash takes it away.
+pub type Keep<'a> = dyn FnMut(TrialRecord) -> Result<()> + 'a;
 
 /// The run under way: what is recorded so far, and what the clock still allows.
 pub struct Course<'a> {
@@ -30,7 +33,7 @@ pub struct Course<'a> {
     budget: Budget,
     /// The last block that this sitting has gone through.
     walked: u32,
-    run_trial: &'a mut RunTrial<'a>,
+    run_trials: &'a mut RunTrials<'a>,
 }
 
 impl<'a> Course<'a> {
@@ -40,9 +43,9 @@ impl<'a> Course<'a> {
         progress: &'a mut Progress,
         run: &'a mut RunRecord,
         budget: Budget,
-        run_trial: &'a mut RunTrial<'a>,
+        run_trials: &'a mut RunTrials<'a>,
     ) -> Course<'a> {
-        Course { sitting, interrupted, progress, run, trials: sitting.done.clone(), budget, walked: 0, run_trial }
+        Course { sitting, interrupted, progress, run, trials: sitting.done.clone(), budget, walked: 0, run_trials }
     }
 
     /// Runs what is left of the plan until the words are there or the blocks are used up, and then
@@ -51,12 +54,27 @@ impl<'a> Course<'a> {
         let of_the_plan = self.trials.iter().filter(|record| record.repeats.is_none()).count();
         self.progress.begin(of_the_plan);
         self.finish_repeat()?;
-        loop {
+        let reason = loop {
             let reason = self.run_blocks()?;
             if !self.run_repeats()? || reason != EndReason::Decided {
-                return Ok(reason);
+                break reason;
+            }
+        };
+        self.run_solo_blocks()?;
+        Ok(reason)
+    }
+
+    /// Behind a duet each contender runs alone, as often as the plan says: its bias shows beside these
+    /// blocks, and without them there is no word.
+    fn run_solo_blocks(&mut self) -> Result<()> {
+        let plan = &self.sitting.plan;
+        for block in plan.blocks().filter(|block| plan.record.is_solo(block[0].block)) {
+            let left = self.left_of(block);
+            if !left.is_empty() && self.budget.holds_another_block() {
+                self.run_trials(&left, left.len() < block.len())?;
             }
         }
+        Ok(())
     }
 
     fn run_blocks(&mut self) -> Result<EndReason> {
@@ -64,8 +82,9 @@ impl<'a> Course<'a> {
         if let Some(reason) = should_stop(&plan.record, &self.trials) {
             return Ok(reason);
         }
-        for block in plan.blocks().filter(|block| block[0].block > self.walked).collect::<Vec<_>>() {
-            let left: Vec<&PlannedTrial> = block.iter().filter(|planned| !is_done(planned, &self.trials)).collect();
+        let ahead = |block: &&[PlannedTrial]| block[0].block > self.walked && !plan.record.is_solo(block[0].block);
+        for block in plan.blocks().filter(ahead).collect::<Vec<_>>() {
+            let left = self.left_of(block);
             if left.is_empty() {
                 continue;
             }
@@ -86,8 +105,8 @@ impl<'a> Course<'a> {
 
     /// Runs trials one after the other; `rest` of what an earlier sitting began.
     fn run_trials(&mut self, trials: &[&PlannedTrial], rest: bool) -> Result<()> {
-        for (index, planned) in trials.iter().enumerate() {
-            self.run_planned(planned, self.sitting.resumed && rest && index == 0)?;
+        for (index, together) in plan::together(&self.sitting.plan.record, trials).into_iter().enumerate() {
+            self.run_together(&together, self.sitting.resumed && rest && index == 0)?;
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(Interrupted.into());
             }
@@ -132,35 +151,60 @@ impl<'a> Course<'a> {
         let (experiment, plan) = (&self.sitting.experiment, &self.sitting.plan.record);
         let Some((entry, number)) = repeats::last_begun(plan, &self.trials) else { return Ok(()) };
         let again = plan::repeat(experiment, plan, &entry, number);
-        let left: Vec<&PlannedTrial> = again.iter().filter(|planned| !is_done(planned, &self.trials)).collect();
+        let left = self.left_of(&again);
         self.run_trials(&left, true)
     }
 
-    /// Runs one trial and keeps it: after this returns, no crash takes it away.
-    fn run_planned(&mut self, planned: &PlannedTrial, resumed: bool) -> Result<()> {
-        let is_given_up = given_up(&self.trials).iter().any(|point| {
+    /// What of some trials is still to do. The sides of a duet are measured beside each other or not at all:
+    /// where one of them is missing both run again, and what is kept already stays.
+    fn left_of<'b>(&self, trials: &'b [PlannedTrial]) -> Vec<&'b PlannedTrial> {
+        let plan = &self.sitting.plan.record;
+        let is_missing = |planned: &PlannedTrial| !is_done(planned.trial, &self.trials);
+        let is_due = |planned: &&PlannedTrial| {
+            let beside = |other: &&PlannedTrial| plan.runs_at_once(&[planned, other]);
+            is_missing(planned) || trials.iter().filter(beside).any(is_missing)
+        };
+        trials.iter().filter(is_due).collect()
+    }
+
+    /// Runs trials that share a start or a time, and keeps each as it ends.
+    fn run_together(&mut self, together: &[&PlannedTrial], mut resumed: bool) -> Result<()> {
+        let (going, given_up): (Vec<&PlannedTrial>, Vec<&PlannedTrial>) =
+            together.iter().partition(|planned| !self.is_given_up(planned));
+        let Course { sitting, progress, run, trials, run_trials, .. } = self;
+        let (plan, progress): (_, &Progress) = (&sitting.plan.record, progress);
+        // The other side of a duet has nobody to be measured beside.
+        let halved = plan.runs_at_once(together) && !given_up.is_empty();
+        let left_out = if halved { together } else { &given_up[..] };
+        left_out.iter().for_each(|planned| progress.trial_done(planned, None));
+        let Some(first) = going.first().filter(|_| !halved) else { return Ok(()) };
+        let warmup_s = warmups::warmup_s(plan, &run.warmups, &first.workload, first.block);
+        let mut keep = |mut record: TrialRecord| {
+            if is_done(record.trial, trials) {
+                return Ok(());
+            }
+            if std::mem::take(&mut resumed) {
+                // Its pair spans the interruption; it counts, and says so.
+                record.flags.push("resumed".to_owned());
+            }
+            sitting.run_dir.append(&record)?;
+            let planned = going.iter().find(|planned| planned.trial == record.trial);
+            progress.trial_done(planned.expect("a record is of a trial that was asked for"), Some(&record));
+            trials.push(record);
+            Ok(())
+        };
+        (run_trials)(&going, Duration::from_secs_f64(warmup_s), progress, &mut keep)
+    }
+
+    fn is_given_up(&self, planned: &PlannedTrial) -> bool {
+        given_up(&self.trials).iter().any(|point| {
             (&point.workload, &point.contender, &point.point) == (&planned.workload, &planned.contender, &planned.point)
-        });
-        if is_given_up {
-            self.progress.trial_done(planned, None);
-            return Ok(());
-        }
-        let (plan, warmups) = (&self.sitting.plan.record, &self.run.warmups);
-        let warmup_s = warmups::warmup_s(plan, warmups, &planned.workload, planned.block);
-        let mut record = (self.run_trial)(planned, Duration::from_secs_f64(warmup_s), self.progress)?;
-        if resumed {
-            // Its pair spans the interruption; it counts, and says so.
-            record.flags.push("resumed".to_owned());
-        }
-        self.sitting.run_dir.append(&record)?;
-        self.progress.trial_done(planned, Some(&record));
-        self.trials.push(record);
-        Ok(())
+        })
     }
 }
 
-fn is_done(planned: &PlannedTrial, trials: &[TrialRecord]) -> bool {
-    trials.iter().any(|record| record.trial == planned.trial)
+fn is_done(trial: u32, trials: &[TrialRecord]) -> bool {
+    trials.iter().any(|record| record.trial == trial)
 }
 
 #[cfg(test)]
@@ -182,7 +226,11 @@ mod tests {
         method = { warmup = \"30s\", blocks = 20 }\n";
 
     fn sitting(folder: &tempfile::TempDir, done: Vec<TrialRecord>) -> Sitting {
-        let experiment = Experiment::parse(TWINS, "twins.toml", &vocabulary(), &Overrides::default()).unwrap();
+        sitting_of(TWINS, folder, done)
+    }
+
+    fn sitting_of(text: &str, folder: &tempfile::TempDir, done: Vec<TrialRecord>) -> Sitting {
+        let experiment = Experiment::parse(text, "twins.toml", &vocabulary(), &Overrides::default()).unwrap();
         let plan = plan_experiment(&experiment).unwrap();
         let run_dir = match done.is_empty() {
             true => RunDir::create(folder.path(), "twins", Timestamp::now()).unwrap(),
@@ -190,7 +238,12 @@ mod tests {
         };
         run_dir.write_plan(&plan.record).unwrap();
         let resumed = !done.is_empty();
-        let seats = Seats::on_this_host(&experiment).unwrap();
+        // How CPUs are shared out is not what these stories are about.
+        let without = Experiment {
+            method: crate::experiment::Method { duet: false, ..experiment.method.clone() },
+            ..experiment.clone()
+        };
+        let seats = Seats::on_this_host(&without).unwrap();
         Sitting { experiment, plan, seats, run_dir, done, resumed, file: "made-up.toml".into() }
     }
 
@@ -219,22 +272,36 @@ mod tests {
         run: RunRecord,
         /// Block and warm-up of each trial, in seconds.
         warmups: Vec<(u32, u64)>,
+        /// Which trials shared a start or a time.
+        starts: Vec<Vec<u32>>,
     }
 
     fn walk(sitting: &Sitting, interrupted: &AtomicBool, story: &dyn Fn(&PlannedTrial) -> TrialRecord) -> Walked {
+        walk_until(sitting, interrupted, &|planned| Some(story(planned)))
+    }
+
+    /// Where the story has no trial, the run breaks off.
+    fn walk_until(
+        sitting: &Sitting,
+        interrupted: &AtomicBool,
+        story: &dyn Fn(&PlannedTrial) -> Option<TrialRecord>,
+    ) -> Walked {
         let mut run = tell(&Story::default()).run;
         let mut progress = Progress::new(&sitting.plan.record);
-        let mut warmups = Vec::new();
-        let mut run_trial = |planned: &PlannedTrial, warmup: Duration, _: &Progress| {
-            warmups.push((planned.block, warmup.as_secs()));
-            Ok(story(planned))
+        let (mut warmups, mut starts) = (Vec::new(), Vec::new());
+        let mut run_trials = |together: &[&PlannedTrial], warmup: Duration, _: &Progress, keep: &mut Keep| {
+            starts.push(together.iter().map(|planned| planned.trial).collect());
+            together.iter().try_for_each(|planned| {
+                warmups.push((planned.block, warmup.as_secs()));
+                keep(story(planned).ok_or_else(|| anyhow::anyhow!("the story ends here"))?)
+            })
         };
         let budget = Budget::new(None, &sitting.done, &[], 1);
-        let mut course = Course::new(sitting, interrupted, &mut progress, &mut run, budget, &mut run_trial);
+        let mut course = Course::new(sitting, interrupted, &mut progress, &mut run, budget, &mut run_trials);
         let ended = course.run_all();
         let trials = course.trials;
         assert_eq!(sitting.run_dir.trials().unwrap().records, trials, "what is known is what is kept");
-        Walked { ended, trials, run, warmups }
+        Walked { ended, trials, run, warmups, starts }
     }
 
     /// `b` wins every block by a little more than the one before.
@@ -318,6 +385,44 @@ mod tests {
         assert_eq!((second.trials[17].trial, second.trials[17].flags[0].as_str()), (42, "resumed"));
         assert_ne!(second.trials[16].contender, second.trials[17].contender);
         let third = walk(&sitting(&folder, second.trials.clone()), &interrupted, &|_| panic!("nothing is left to do"));
+        assert_eq!(third.trials, second.trials);
+    }
+
+    #[test]
+    fn a_start_that_broke_off_half_walked_keeps_its_points_and_the_rest_starts_anew() {
+        let text =
+            format!("{TWINS}sweep.clients = [1, 4, 16]\n").replace("blocks = 20", "blocks = 8, fast_sweep = true");
+        let folder = tempfile::tempdir().unwrap();
+        let first = sitting_of(&text, &folder, Vec::new());
+        let interrupted = AtomicBool::new(false);
+        let story = |planned: &PlannedTrial| record(planned, clear(planned), 0.0, &[]);
+        let walked = walk_until(&first, &interrupted, &|planned| (planned.trial != 5).then(|| story(planned)));
+        assert_eq!((walked.ended.is_err(), walked.trials.len()), (true, 4));
+        assert_eq!(walked.starts, [vec![1, 2, 3], vec![4, 5, 6]]);
+        let second = walk(&sitting_of(&text, &folder, walked.trials), &interrupted, &story);
+        assert_eq!((second.ended.unwrap(), second.trials.len()), (EndReason::Blocks, 48));
+        assert_eq!(second.starts[..2], [vec![5, 6], vec![7, 8, 9]]);
+        assert!(second.trials.iter().all(|trial| trial.flags.is_empty() != (trial.trial == 5)), "only one says so");
+    }
+
+    #[test]
+    fn a_duet_runs_in_pairs_and_behind_its_word_each_contender_runs_alone() {
+        let text = TWINS.replace("blocks = 20", "blocks = 20, duet = true");
+        let folder = tempfile::tempdir().unwrap();
+        let first = sitting_of(&text, &folder, Vec::new());
+        let quiet = AtomicBool::new(false);
+        let story = |planned: &PlannedTrial| record(planned, clear(planned), 0.0, &[]);
+        // One side of the third pair is on the disk, and the other one is not.
+        let walked = walk_until(&first, &quiet, &|planned| (planned.trial != 6).then(|| story(planned)));
+        assert_eq!((walked.ended.is_err(), walked.trials.len()), (true, 5));
+        let second = walk(&sitting_of(&text, &folder, walked.trials.clone()), &quiet, &story);
+        assert_eq!(second.starts[..2], [vec![5, 6], vec![7, 8]], "both run again");
+        assert_eq!(second.trials[..5], walked.trials, "what was kept stays");
+        assert_eq!(second.ended.unwrap(), EndReason::Decided);
+        let blocks: Vec<u32> = second.trials.iter().step_by(2).map(|trial| trial.block).collect();
+        assert_eq!(blocks, [1, 2, 3, 4, 5, 6, 7, 8, 21, 22, 23, 24]);
+        assert!(second.starts.iter().rev().take(8).all(|start| start.len() == 1));
+        let third = walk(&sitting_of(&text, &folder, second.trials.clone()), &quiet, &|_| panic!("nothing is left"));
         assert_eq!(third.trials, second.trials);
     }
 }

@@ -11,7 +11,7 @@ use super::Sitting;
 use super::warmups::by_pilots;
 use crate::commands::progress::Progress;
 use crate::commands::stage::Stage;
-use crate::observe::Observers;
+use crate::observe::{CHECKPOINT_CYCLE, Observers};
 use crate::plan;
 use crate::store::format::{PilotRecord, PlannedTrial, RunRecord, Series, WarmupRecord, point_text};
 use crate::trial::{Interval, Trial, run_trial};
@@ -84,12 +84,14 @@ fn run_pilot(
     }
     sitting.run_dir.write_pilot_series(pilot.trial, &finished.series)?;
     let needed = stats::warm_up_needed(&committed(&finished.series, duration));
+    let cycle_s = finished.record.metrics.get(CHECKPOINT_CYCLE).filter(|_| trial.workload.writes());
     Ok(Ok(PilotRecord {
         workload: pilot.workload.clone(),
         contender: pilot.contender.clone(),
         point: pilot.point.clone(),
         seconds: duration.as_secs_f64(),
         warmup_s: needed.map(|seconds| seconds as f64),
+        checkpoint_cycle_s: cycle_s.copied(),
     }))
 }
 
@@ -103,11 +105,25 @@ fn committed(series: &Series, duration: Duration) -> Vec<f64> {
 /// What the pilots of a workload showed, for the terminal.
 fn told(run: &RunRecord, warmup: &WarmupRecord) -> String {
     let ours = run.pilots.iter().filter(|pilot| pilot.workload == warmup.workload);
-    let each = ours.map(|pilot| match pilot.warmup_s {
-        Some(seconds) => format!("{} is level after {seconds} s", pilot.contender),
-        None => format!("{} did not settle within {} s", pilot.contender, pilot.seconds),
+    let each = ours.map(|pilot| {
+        let level = match pilot.warmup_s {
+            Some(seconds) => format!("{} is level after {seconds} s", pilot.contender),
+            None => format!("{} did not settle within {} s", pilot.contender, pilot.seconds),
+        };
+        level + &cycle_told(pilot)
     });
     let each: Vec<String> = each.collect();
     let seen = if each.is_empty() { "no pilot came to its end".to_owned() } else { each.join(", ") };
     format!("trials of {} warm up {} s: {seen}", warmup.workload, warmup.seconds)
+}
+
+/// Of a load that writes: whether a cycle of checkpoints fits what may be warmed up for.
+fn cycle_told(pilot: &PilotRecord) -> String {
+    match pilot.checkpoint_cycle_s {
+        None => String::new(),
+        Some(cycle_s) if pilot.holds_a_cycle() => format!(" and makes a checkpoint every {cycle_s:.0} s"),
+        Some(cycle_s) => {
+            format!(" (no checkpoint cycle has passed: one takes {cycle_s:.0} s, and the warm-up holds none)")
+        }
+    }
 }

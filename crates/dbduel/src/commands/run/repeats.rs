@@ -54,7 +54,7 @@ pub fn next(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<Entry> {
         return None;
     }
     let mut seen: BTreeMap<Entry, Seen> = BTreeMap::new();
-    for record in trials {
+    for record in trials.iter().filter(|record| !plan.is_solo(record.block)) {
         let entry = seen.entry(Entry::of_record(record)).or_default();
         entry.last.insert(&record.contender, record);
         entry.repeated.extend(repeat_number(plan, record.trial));

@@ -22,10 +22,17 @@ fn last_until<'a>(warmups: &'a [WarmupRecord], workload: &str, block: u32) -> Op
     warmups.iter().rfind(|record| record.workload == workload && record.from_block <= block)
 }
 
+/// What a contender needs: to be level, and where it writes to be through with its first checkpoint.
+fn needed_s(pilot: &PilotRecord) -> f64 {
+    let level_s = pilot.warmup_s.unwrap_or(NEVER_SETTLED_SHARE * pilot.seconds);
+    let cycle_s = pilot.checkpoint_cycle_s.filter(|_| pilot.holds_a_cycle()).map_or(0.0, f64::ceil);
+    level_s.max(cycle_s)
+}
+
 /// The warm-up of a workload by its pilots: the longest that a contender needs, and no less than the plan's.
 pub fn by_pilots(plan: &PlanRecord, pilots: &[PilotRecord], workload: &str) -> WarmupRecord {
     let ours = pilots.iter().filter(|pilot| pilot.workload == workload);
-    let needed = ours.map(|pilot| pilot.warmup_s.unwrap_or(NEVER_SETTLED_SHARE * pilot.seconds));
+    let needed = ours.map(needed_s);
     WarmupRecord {
         workload: workload.to_owned(),
         from_block: 1,
@@ -211,6 +218,7 @@ mod tests {
                 point: Default::default(),
                 seconds: 300.0,
                 warmup_s,
+                checkpoint_cycle_s: None,
             };
             let warmup = by_pilots(&stored.plan, &needed.map(pilot), WORKLOAD);
             assert_eq!((warmup.seconds, warmup.from_block), (expected, 1), "{needed:?}");
@@ -218,5 +226,27 @@ mod tests {
         check([Some(0.0), Some(12.0)], 30.0);
         check([Some(46.0), Some(12.0)], 46.0);
         check([Some(46.0), None], 150.0);
+    }
+
+    #[test]
+    fn a_load_that_writes_warms_up_until_a_checkpoint_has_passed_where_one_can() {
+        let mut stored = tell(&Story::default());
+        stored.plan.method.warmup_s = 30.0;
+        let check = |cycles: [Option<f64>; 2], expected| {
+            let pilot = |checkpoint_cycle_s| PilotRecord {
+                workload: WORKLOAD.into(),
+                contender: "any".into(),
+                point: Default::default(),
+                seconds: 300.0,
+                warmup_s: Some(40.0),
+                checkpoint_cycle_s,
+            };
+            assert_eq!(by_pilots(&stored.plan, &cycles.map(pilot), WORKLOAD).seconds, expected, "{cycles:?}");
+        };
+        check([None, None], 40.0);
+        check([Some(12.0), Some(25.0)], 40.0);
+        check([Some(71.2), None], 72.0);
+        check([Some(71.2), Some(299.5)], 300.0);
+        check([Some(300.0), Some(4000.0)], 40.0);
     }
 }

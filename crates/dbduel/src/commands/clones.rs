@@ -1,0 +1,31 @@
+//! Whether the file systems of a run can clone files, where its trials are to start from clones.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::host;
+use crate::engine::{Cache, expect_clones};
+use crate::experiment::{Experiment, Origin, WorkCopy};
+
+/// Tries a clone in each work folder before anything starts: what fails here would fail in every trial.
+pub fn expect(experiment: &Experiment, file: &Path) -> Result<()> {
+    if experiment.method.work_copy != WorkCopy::Reflink {
+        return Ok(());
+    }
+    let cache = Cache::open()?;
+    let kept = cache.scratch()?;
+    let managed = experiment.contenders.iter().filter(|one| !matches!(one.origin, Origin::Target(_)));
+    for contender in managed {
+        let work = cache.work_on(&contender.storage)?;
+        expect_clones(&kept, &work).with_context(|| {
+            let storage = host::storage_under(work.path()).unwrap_or_else(|| "a file system not visible here".to_owned());
+            format!(
+                "{}: clone = \"reflink\" in [method] cannot be: the work folder of `{}` is on {storage}\n  next: write clone = \"copy\", or set DBDUEL_CACHE to a folder on XFS (reflink=1) or Btrfs",
+                file.display(),
+                contender.name
+            )
+        })?;
+    }
+    Ok(())
+}

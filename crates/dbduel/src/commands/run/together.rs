@@ -1,0 +1,91 @@
+//! How trials of the plan are run: one alone, several in one start of their server, two at the same time.
+//!
+//! Everything that a trial leaves is written here but its record, which is handed on: whoever keeps it
+//! decides what comes next.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use load::Live;
+
+use super::Sitting;
+use super::course::Keep;
+use crate::commands::progress::Progress;
+use crate::commands::stage::Stage;
+use crate::observe::Observers;
+use crate::store::format::PlannedTrial;
+use crate::trial::{Finished, Meeting, Trial, absent, run_duet, run_in_one_start};
+
+pub struct Hands<'a> {
+    sitting: &'a Sitting,
+    stage: &'a Stage<'a>,
+    observers: Observers,
+    /// Of the second side of a duet.
+    observers_beside: Observers,
+}
+
+impl<'a> Hands<'a> {
+    pub fn new(sitting: &'a Sitting, stage: &'a Stage<'a>, observers: Observers) -> Hands<'a> {
+        Hands { sitting, stage, observers, observers_beside: Observers::new() }
+    }
+
+    /// Runs trials that share a start or a time, and hands on the record of each when it is over.
+    pub fn run(
+        &mut self,
+        planned: &[&PlannedTrial],
+        warmup: Duration,
+        progress: &Progress,
+        keep: &mut Keep,
+    ) -> Result<()> {
+        if planned.iter().any(|one| !self.stage.has(&one.contender)) {
+            return planned.iter().try_for_each(|one| keep(absent(one)));
+        }
+        let folder = |one: &&PlannedTrial| self.sitting.run_dir.trial_folder(one.trial);
+        let folders: Vec<PathBuf> = planned.iter().map(folder).collect::<Result<_>>()?;
+        let stage = self.stage;
+        let trials = planned.iter().zip(&folders).map(|(one, folder)| stage.trial(one, folder, warmup));
+        let trials: Vec<Trial> = trials.collect();
+        progress.status(&progress.trial(planned[0]));
+        if self.sitting.plan.record.runs_at_once(planned) {
+            return self.at_once(trials, progress, keep);
+        }
+        let sitting = self.sitting;
+        let mut live = |trial: &Trial, now: Live| show(progress, trial, now);
+        let mut done = |trial: &Trial, finished: Finished| write(sitting, trial, finished, keep);
+        run_in_one_start(&trials, &mut self.observers, &mut live, &mut done)
+    }
+
+    fn at_once(&mut self, trials: Vec<Trial>, progress: &Progress, keep: &mut Keep) -> Result<()> {
+        let meeting = Meeting::default();
+        let mut sides = trials.into_iter().map(|trial| Trial { meeting: Some(&meeting), ..trial });
+        let (Some(first), Some(second)) = (sides.next(), sides.next()) else {
+            return Err(anyhow!("a duet has two sides"));
+        };
+        // Both begin behind one gap.
+        self.observers.idle(Duration::from_millis(first.planned.gap_ms));
+        let mut live = |now: Live| show(progress, &first, now);
+        let observers = [&mut self.observers, &mut self.observers_beside];
+        let [one, other] = run_duet([&first, &second], observers, &meeting, &mut live)?;
+        write(self.sitting, &first, one, keep)?;
+        write(self.sitting, &second, other, keep)
+    }
+}
+
+/// What is under way, for a terminal.
+fn show(progress: &Progress, trial: &Trial, now: Live) {
+    let title = progress.trial(trial.planned);
+    match trial.workload.parts().get(now.part) {
+        Some(part) => progress.status(&format!("{title}: {part}, {:.0} s", now.elapsed.as_secs_f64())),
+        None => progress.status(&format!("{title}: {:.0} tps", now.tps)),
+    }
+}
+
+fn write(sitting: &Sitting, trial: &Trial, finished: Finished, keep: &mut Keep) -> Result<()> {
+    let (run_dir, number) = (&sitting.run_dir, trial.planned.trial);
+    run_dir.write_settings(number, &finished.settings)?;
+    run_dir.write_series(number, &finished.series)?;
+    run_dir.write_observed(number, &finished.observed)?;
+    run_dir.write_histogram(number, &finished.histogram)?;
+    keep(finished.record)
+}

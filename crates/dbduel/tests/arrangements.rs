@@ -1,0 +1,97 @@
+//! Runs whose trials share a start, a time, or the blocks of their data, with the real program.
+
+mod support;
+
+use serde_json::Value;
+use support::Place;
+
+fn experiment(method: &str, storage: &str) -> String {
+    format!(
+        "name = \"arranged\"\n\
+         contender = [{{ name = \"one\", engine = \"sqlite\"{storage} }}, {{ name = \"two\", engine = \"sqlite\"{storage} }}]\n\
+         workload = {{ name = \"oltp_read_write\", rows = 1000 }}\nsweep.clients = [1, 2]\n\
+         method = {{ preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = 2, {method} }}\n"
+    )
+}
+
+/// As they are stored.
+fn trials_of(place: &Place) -> Vec<Value> {
+    place.records().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn steps(trial: &Value) -> Vec<&str> {
+    trial["steps"].as_array().unwrap().iter().map(|step| step[0].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_fast_sweep_starts_each_contender_once_in_a_block() {
+    let place = Place::new();
+    place.write("try.toml", &experiment("fast_sweep = true", ""));
+    let (said, _) = place.expect(0, &["run", "try.toml"]);
+    assert!(said.contains("fast sweep"), "{said}");
+    place.assert_every_trial_ran_once();
+    let trials = trials_of(&place);
+    assert_eq!(trials.len(), 8);
+    for (number, trial) in (1..).zip(&trials) {
+        let begins = number % 2 == 1;
+        assert_eq!(trial["shares_start_with"].as_u64(), (!begins).then_some(number - 1), "{trial}");
+        let steps = steps(trial);
+        assert_eq!(
+            (steps.contains(&"restore"), steps.contains(&"start"), steps.contains(&"stop")),
+            (begins, begins, !begins)
+        );
+        assert!(steps.contains(&"connect") && steps.contains(&"measure") && steps.contains(&"check"), "{steps:?}");
+        assert!(trial["metrics"]["tps"].as_f64().unwrap() > 0.0);
+    }
+    place.assert_nothing_is_left();
+}
+
+#[test]
+fn a_duet_measures_both_at_once_and_says_what_its_word_cannot_rest_on() {
+    let place = Place::new();
+    place.write("try.toml", &experiment("duet = true", ""));
+    let output = place.dbduel(&["run", "try.toml", "--json"]);
+    let refused = support::text(&output.stderr);
+    if refused.contains("needs a physical core of its own") {
+        println!("skipped: {refused}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{refused}");
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    place.assert_every_trial_ran_once();
+    let trials = trials_of(&place);
+    assert_eq!(trials.len(), 2 * 2 * 2 + 4 * 2 * 2, "two blocks of a duet, four of solo");
+    let time = |trial: &Value, key: &str| trial[key].as_str().unwrap().to_owned();
+    for pair in trials[..8].chunks(2) {
+        assert_eq!(pair[0]["point"], pair[1]["point"]);
+        // Both run until an interval is over that began at one time.
+        assert!(time(&pair[1], "started_at") < time(&pair[0], "finished_at"), "{pair:?}");
+        assert!(time(&pair[0], "started_at") < time(&pair[1], "finished_at"), "{pair:?}");
+        assert!(pair.iter().all(|trial| steps(trial).iter().filter(|step| **step == "meet").count() == 2));
+    }
+    for pair in trials[8..].chunks(2) {
+        assert!(time(&pair[1], "started_at") >= time(&pair[0], "finished_at"), "{pair:?}");
+    }
+    let comparisons = json["comparisons"].as_array().unwrap();
+    let has_caveat = |one: &Value| one["caveats"].as_array().unwrap().iter().any(|caveat| caveat == "duet");
+    assert!(comparisons.iter().all(|one| one["word"] == "inconclusive" && has_caveat(one)), "two blocks allow no word");
+    assert_eq!(json["client"]["sides"].as_array().unwrap().len(), 2);
+    assert!(place.expect(0, &["report", "last"]).0.contains("relative, under co-run"));
+    place.assert_nothing_is_left();
+}
+
+#[test]
+fn clones_are_refused_before_the_run_where_the_file_system_has_none() {
+    let place = Place::new();
+    place.write("try.toml", &experiment("clone = \"reflink\"", ", storage = \"tmpfs\""));
+    let (_, said) = place.expect(2, &["run", "try.toml"]);
+    for part in [
+        "try.toml",
+        "clone = \"reflink\" in [method]",
+        "the work folder of `one` is on tmpfs",
+        "next: write clone = \"copy\"",
+    ] {
+        assert!(said.contains(part), "no {part:?} in\n{said}");
+    }
+    assert!(place.run().is_none(), "nothing has begun");
+}
