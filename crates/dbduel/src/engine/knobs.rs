@@ -5,9 +5,9 @@
 //! within the documented limits of its version, and nothing here turns off work that a server owes (vacuum,
 //! purge, checkpoints), because that would only move it behind the measurement.
 
-mod mysql_family;
-mod postgres;
-mod sqlite;
+pub mod mysql_family;
+pub mod postgres;
+pub mod sqlite;
 
 use super::version_numbers;
 

@@ -80,7 +80,7 @@ fn next_step(need: &Need, missing: u64) -> String {
         Some((name, bytes)) if *name != PROGRAM && bytes.saturating_sub(missing) >= 16 * MIB => {
             let fitting = bytes - missing;
             let fitting = rounded_down(fitting, if fitting >= GIB { 128 * MIB } else { 16 * MIB });
-            format!("lower {name} to {} at most, or give it more memory", bytes_text(fitting))
+            format!("lower {name} to {} MiB at most, or give it more memory", fitting / MIB)
         }
         _ => "give it more memory, or fewer clients".to_owned(),
     }
@@ -142,18 +142,18 @@ fn of_mysql_family(is_mariadb: bool, version: &[u32], given: &Given) -> Option<P
     let since = |first: &[u32]| version >= first;
     let pool = if is_mariadb || since(&[5, 5]) { 128 * MIB } else { 8 * MIB };
     let log_buffer = match version {
-        _ if !is_mariadb && since(&[9]) => 64 * MIB,
+        _ if !is_mariadb && since(&[8, 4]) => 64 * MIB,
         _ if is_mariadb || since(&[5, 7]) => 16 * MIB,
         _ if since(&[5, 5]) => 8 * MIB,
         _ => MIB,
     };
-    let query_cache = if is_mariadb || (since(&[5, 6]) && !since(&[8])) { MIB } else { 0 };
     let watches_itself = given.switch("performance_schema", !is_mariadb && since(&[5, 6]));
     let shared = vec![
         ("innodb_buffer_pool_size", given.mysql("innodb_buffer_pool_size", pool)?),
         ("innodb_log_buffer_size", given.mysql("innodb_log_buffer_size", log_buffer)?),
-        ("key_buffer_size", given.mysql("key_buffer_size", if is_mariadb { 128 * MIB } else { 8 * MIB })?),
-        ("query_cache_size", given.mysql("query_cache_size", query_cache)?),
+        // Without tables of MyISAM these stay empty, unless somebody wants them.
+        ("key_buffer_size", given.mysql("key_buffer_size", 0)?),
+        ("query_cache_size", given.mysql("query_cache_size", 0)?),
         ("performance_schema", if watches_itself { performance_schema_bytes(version) } else { 0 }),
         (PROGRAM, mysql_program_bytes(is_mariadb, version)),
     ];
@@ -301,6 +301,7 @@ mod tests {
         assert!(error.contains("\nnext: lower innodb_buffer_pool_size to "), "{error}");
         let (_, lower) = error.split_once("innodb_buffer_pool_size to ").unwrap();
         let lower = crate::experiment::quantity::bytes(lower.split(" at most").next().unwrap()).unwrap();
+        assert!(lower > 6 * GIB, "{error}");
         let pairs = settings(&[("innodb_buffer_pool_size", &lower.to_string())]);
         assert!(fits("mysql", "5.5.9", &pairs, 36, 8 * GIB).is_ok());
     }
