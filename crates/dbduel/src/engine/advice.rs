@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail, ensure};
 
 use super::knobs::{self, Knob, MIB, Machine};
-use super::memory_need::{self, Need, need};
+use super::memory_need::{self, Need, memory_needed, need};
 use super::version_numbers;
 use crate::experiment::quantity::bytes_text;
 
@@ -171,8 +171,8 @@ impl Subject<'_> {
     /// Whether a server with these settings has room on the machine.
     fn has_room(&self, settings: &[(&'static str, String)]) -> bool {
         let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        let Machine { memory_bytes, .. } = self.machine;
-        memory_need::fits(self.kind, self.version, &settings, self.clients, memory_bytes).is_ok()
+        let needed = memory_needed(self.kind, self.version, &settings, self.clients);
+        needed.is_none_or(|bytes| bytes <= self.machine.memory_bytes)
     }
 }
 
@@ -194,7 +194,7 @@ fn set(name: &'static str, value: impl ToString) -> (&'static str, String) {
 #[cfg(test)]
 mod tests {
     use super::super::engine;
-    use super::super::knobs::{GIB, What};
+    use super::super::knobs::What;
     use super::super::vetting::MACHINES;
     use super::*;
 

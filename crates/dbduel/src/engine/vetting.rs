@@ -154,5 +154,10 @@ fn vet_table(installation: &Installation, cache: &Cache, progress: &dyn Fn(&str)
         installation.engine().vet(&site, &chosen.collect())?;
     }
     let count: usize = values.iter().map(|(_, values)| values.len()).sum();
-    Ok(format!("table: {} settings, {count} values, all taken by the server's own check", table.len()))
+    let durable = table.iter().filter(|knob| knob.touches_durability).count();
+    let shaping = table.iter().filter(|knob| knob.needs_reload).count();
+    Ok(format!(
+        "table: {} settings ({durable} can weaken a promise, {shaping} shape files), {count} values taken by the server's own check",
+        table.len()
+    ))
 }

@@ -7,7 +7,7 @@ use load::{OptionValue, Options, Workload};
 
 use super::wrapped;
 use crate::engine::advice::{Advice, Rung};
-use crate::engine::{Engine, engine};
+use crate::engine::engine;
 use crate::experiment::quantity::bytes_text;
 
 /// The workload whose size and pattern of access are nearest to what people tune for.

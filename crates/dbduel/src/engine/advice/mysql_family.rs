@@ -103,7 +103,7 @@ fn taken_as_it_is(subject: &Subject, version: &Version, bytes: u64) -> u64 {
     let whole_chunks = rounded_down(bytes, POOL_CHUNK);
     let by_itself = version.default_instances(whole_chunks, subject.machine.cores);
     let parts = least_common_multiple(by_itself, wanted_instances(subject, version, whole_chunks));
-    if bytes < POOL_CHUNK * parts { GIB - POOL_CHUNK } else { rounded_down(bytes, POOL_CHUNK * parts) }
+    rounded_down(bytes, POOL_CHUNK * parts)
 }
 
 fn least_common_multiple(a: u64, b: u64) -> u64 {
@@ -142,8 +142,9 @@ fn pool_rung(subject: &Subject, version: &Version, pool: u64, draft: &mut Draft)
             format!("The default of {} does not fit into {memory} beside the rest of the server.", bytes_text(default))
         }
         () if pool >= wanted / 10 * 9 => format!(
-            "The data and a tenth are {}: then no page has to be read twice. More could not be used.",
-            bytes_text(wanted)
+            "The data and a tenth are {}{}: then no page has to be read twice. More could not be used.",
+            bytes_text(wanted),
+            if version.cuts_pool_into_chunks() { ", down to whole chunks of each instance" } else { "" }
         ),
         () if subject.within(POOL, u64::MAX) == pool => {
             "A 32-bit program cannot address more; what is left is the page cache's.".to_owned()

@@ -50,17 +50,22 @@ fn buffers(subject: &Subject, draft: &mut Draft) {
     const NAME: &str = "shared_buffers";
     let (memory, data) = (subject.machine.memory_bytes, subject.machine.data_bytes);
     let quarter = memory / 4;
-    let bytes = rounded_down(quarter.min(data.saturating_add(data / 10)), 16 * MIB);
-    let value = size_text(subject.within(NAME, bytes));
+    let mut bytes = subject.within(NAME, rounded_down(quarter.min(data.saturating_add(data / 10)), 16 * MIB));
     if bytes <= DEFAULT_BUFFERS && subject.has_room(&[]) {
         return draft.leave(NAME, "the default of 128MB is a quarter of the memory, or holds the data, already");
     }
-    let value = if subject.has_room(&[set(NAME, &value)]) { value } else { size_text(16 * MIB) };
-    let reason = match quarter <= bytes.saturating_add(16 * MIB) {
-        true => {
+    while bytes > 16 * MIB && !subject.has_room(&[set(NAME, size_text(bytes))]) {
+        bytes -= 16 * MIB;
+    }
+    let value = size_text(bytes);
+    let reason = match () {
+        () if bytes < DEFAULT_BUFFERS => {
+            format!("The default of 128MB does not fit into {} beside the rest of the server.", bytes_text(memory))
+        }
+        () if bytes + 16 * MIB > quarter => {
             format!("A quarter of {}: the rest is the page cache's, which PostgreSQL relies on.", bytes_text(memory))
         }
-        false => format!("The data and a tenth ({}); a quarter of the memory could not be used.", bytes_text(bytes)),
+        () => format!("The data and a tenth are {}; a quarter of the memory could not be used.", bytes_text(bytes)),
     };
     let source = format!("{}: 25 % from 1 GB on, seldom more than 40 %", manual(subject, "Resource Consumption"));
     draft.rung(format!("shared buffers {value}"), vec![set(NAME, value)], reason, source);
