@@ -309,6 +309,9 @@ pub enum CacheAction {
     Clear,
 }
 
+/// As many as an experiment has by default; the help says the number.
+pub const ADVISED_CLIENTS: u32 = 16;
+
 #[derive(Debug, Args)]
 pub struct AdviseArgs {
     /// Advise on this, such as mysql@5.6.24 or postgres@17
@@ -324,7 +327,7 @@ pub struct AdviseArgs {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub data: u64,
     /// Let so many clients work at a time [default: 16]; each takes memory of its own
-    #[arg(long, value_name = "N", default_value_t = 16, hide_default_value = true,
+    #[arg(long, value_name = "N", default_value_t = ADVISED_CLIENTS, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub clients: u32,
     /// Make it an experiment, in a file that is not there yet: TPC-C-derived, with data of this size

@@ -5,7 +5,6 @@
 //! where they fit beside everything else on this machine, and cut down where they do not. It measures nothing.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -13,7 +12,7 @@ use super::advice::{Advice, Subject, advise};
 use super::knobs::postgres::size_text;
 use super::knobs::{self, GIB, Knob, MIB, Machine, What};
 use super::selfcheck::candidates;
-use super::{Cache, Installation, Purpose, Resolved, Server, Site, StartOptions, WorkFolder, provision, template};
+use super::{Cache, Installation, Purpose, Resolved, Server, Site, StartOptions, provision, template};
 use crate::experiment::Transport;
 use crate::experiment::quantity::{bytes, bytes_text};
 
@@ -67,11 +66,7 @@ fn vet_advice(installation: &Installation, machine: Machine, cache: &Cache, prog
     let subject = Subject { kind: installation.kind, version: &installation.version, machine, clients: CLIENTS };
     let advice = advise(&subject)?;
     let settings = advice.settings();
-    let work = cache.work()?;
-    let data = work.path().join("data");
-    template(cache, &work, installation, &BTreeMap::new(), progress)?.restore(&data)?;
-    let site = Site { installation, data: &data, scratch: work.path() };
-    installation.engine().vet(&site, &settings).context("the server's own check")?;
+    vet_in_place(installation, &settings, cache, progress)?;
     let (given, how) = match advice.need_at_last.total_bytes() <= room_bytes()? {
         true => (settings.clone(), "started as it is".to_owned()),
         false => (
@@ -79,9 +74,21 @@ fn vet_advice(installation: &Installation, machine: Machine, cache: &Cache, prog
             format!("started with sizes cut to {}, whole ones checked by the server", bytes_text(CUT_BYTES)),
         ),
     };
-    drop(work);
     start(installation, &given, cache, progress).context("the start")?;
     Ok(format!("{} rungs, {} settings, {how}", advice.rungs.len(), settings.len()))
+}
+
+fn vet_in_place(
+    installation: &Installation,
+    settings: &BTreeMap<String, String>,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<()> {
+    let work = cache.work()?;
+    let data = work.path().join("data");
+    template(cache, &work, installation, &BTreeMap::new(), progress)?.restore(&data)?;
+    let site = Site { installation, data: &data, scratch: work.path() };
+    installation.engine().vet(&site, settings).context("the server's own check")
 }
 
 /// A third of what is free: others work here, too.
@@ -115,27 +122,17 @@ fn start(
     let work = cache.work()?;
     let (data, log) = (work.path().join("data"), work.path().join("server.log"));
     template(cache, &work, installation, settings, progress)?.restore(&data)?;
-    start_in(installation, settings, &data, &log, &work)
-}
-
-fn start_in(
-    installation: &Installation,
-    settings: &BTreeMap<String, String>,
-    data: &Path,
-    log: &Path,
-    work: &WorkFolder,
-) -> Result<()> {
     let options = StartOptions {
         settings,
         max_clients: CLIENTS,
-        data,
-        log,
+        data: &data,
+        log: &log,
         transport: Transport::Socket,
         nuisance_seed: 1,
         purpose: Purpose::Measure,
         cores: &[],
     };
-    Server::start(installation, &options, work)?.stop()
+    Server::start(installation, &options, &work)?.stop()
 }
 
 /// Each setting's first values together, then the second ones, and so on.
@@ -145,19 +142,18 @@ fn vet_table(installation: &Installation, cache: &Cache, progress: &dyn Fn(&str)
     let values: Vec<(&Knob, Vec<String>)> = table.iter().map(|knob| (*knob, knob.values(machine))).collect();
     let rounds = values.iter().map(|(_, values)| values.len()).max().unwrap_or(0);
     for round in 0..rounds {
-        let chosen =
-            values.iter().filter_map(|(knob, values)| Some((knob.name.to_owned(), values.get(round)?.clone())));
-        let work = cache.work()?;
-        let data = work.path().join("data");
-        template(cache, &work, installation, &BTreeMap::new(), progress)?.restore(&data)?;
-        let site = Site { installation, data: &data, scratch: work.path() };
-        installation.engine().vet(&site, &chosen.collect())?;
+        let chosen = || values.iter().filter_map(|(knob, values)| Some((*knob, values.get(round)?)));
+        let text = |(knob, value): (&Knob, &String)| (knob.name.to_owned(), value.clone());
+        vet_in_place(installation, &chosen().map(text).collect(), cache, progress)?;
+        // What shapes files wants a data directory of its own, which old packages bring ready made.
+        let startable = chosen().filter(|(knob, _)| !knob.needs_reload).map(text).collect();
+        start(installation, &startable, cache, progress).with_context(|| format!("a start with {startable:?}"))?;
     }
     let count: usize = values.iter().map(|(_, values)| values.len()).sum();
     let durable = table.iter().filter(|knob| knob.touches_durability).count();
     let shaping = table.iter().filter(|knob| knob.needs_reload).count();
     Ok(format!(
-        "table: {} settings ({durable} can weaken a promise, {shaping} shape files), {count} values taken by the server's own check",
+        "table: {} settings ({durable} can weaken a promise, {shaping} shape files), {count} values, checked by the server and started with",
         table.len()
     ))
 }

@@ -1,6 +1,7 @@
 //! Advice as a person reads it.
 
 use super::wrapped;
+use crate::cli::ADVISED_CLIENTS as CLIENTS;
 use crate::engine::advice::{Advice, Rung};
 use crate::engine::knobs::Machine;
 use crate::experiment::quantity::bytes_text;
@@ -44,9 +45,10 @@ pub fn advice(advice: &Advice, engine: &str) -> String {
         lines.extend(hanging("", text, "  "));
     }
     let asked = format!(
-        "dbduel advise {engine} --memory {} --cores {cores} --data {}",
+        "dbduel advise {engine} --memory {} --cores {cores} --data {}{}",
         flag_bytes(memory_bytes),
-        flag_bytes(data_bytes)
+        flag_bytes(data_bytes),
+        if clients == CLIENTS { String::new() } else { format!(" --clients {clients}") }
     );
     lines.push("next: these are rules of thumb; which rungs matter on your machine is measured:".to_owned());
     lines.push(format!("  {asked} --write ladder.toml"));

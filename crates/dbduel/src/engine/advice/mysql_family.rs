@@ -85,12 +85,22 @@ pub fn draft(subject: &Subject) -> Draft {
 
 const POOL: &str = "innodb_buffer_pool_size";
 
-fn manual(subject: &Subject, page: &str) -> String {
+/// The page that says it: of the manual of the version, or of MariaDB's documentation, which has one for all.
+fn page(subject: &Subject, of_mysql: &str, of_mariadb: &str) -> String {
+    let of_mysql = match subject.numbers().as_slice() < &[5, 5] && of_mysql.starts_with("Optimizing") {
+        // Then one page held them all.
+        true => "InnoDB Performance Tuning Tips",
+        false => of_mysql,
+    };
     match subject.kind {
-        "mariadb" => format!("MariaDB documentation, \"{page}\""),
-        _ => format!("MySQL {} Reference Manual, \"{page}\"", subject.series(2)),
+        "mariadb" => format!("MariaDB documentation, \"{of_mariadb}\""),
+        _ => format!("MySQL {} Reference Manual, \"{of_mysql}\"", subject.series(2)),
     }
 }
+
+const VARIABLES: &str = "InnoDB Startup Options and System Variables";
+const VARIABLES_OF_MARIADB: &str = "InnoDB System Variables";
+const LOG_PAGE: &str = "Optimizing InnoDB Redo Logging";
 
 /// A pool that the server takes as it is: other sizes are rounded up, and what is read back would differ.
 fn taken_as_it_is(subject: &Subject, version: &Version, bytes: u64) -> u64 {
@@ -155,10 +165,7 @@ fn pool_rung(subject: &Subject, version: &Version, pool: u64, draft: &mut Draft)
             bytes_text(data)
         ),
     };
-    let source = format!(
-        "{}: 80 % of a dedicated server's memory",
-        manual(subject, "InnoDB Startup Options and System Variables")
-    );
+    let source = format!("{}: 80 % of a dedicated server's memory", page(subject, VARIABLES, VARIABLES_OF_MARIADB));
     draft.rung(format!("buffer pool {}", size_text(pool)), vec![set(POOL, size_text(pool))], reason, source);
 }
 
@@ -194,12 +201,7 @@ fn log_rung(subject: &Subject, version: &Version, pool: u64, draft: &mut Draft) 
     if version.is_mysql(&[], &[5, 5]) {
         settings.push(set("innodb_log_buffer_size", "8M"));
     }
-    draft.rung(
-        format!("redo log {}", size_text(total)),
-        settings,
-        reason,
-        manual(subject, "Optimizing InnoDB Redo Logging"),
-    );
+    draft.rung(format!("redo log {}", size_text(total)), settings, reason, page(subject, LOG_PAGE, "InnoDB Redo Log"));
 }
 
 fn flush_method(subject: &Subject, version: &Version, draft: &mut Draft) {
@@ -210,7 +212,12 @@ fn flush_method(subject: &Subject, version: &Version, draft: &mut Draft) {
     let reason = "Pages are in the pool already; a second copy in the page cache only takes memory from it. \
                   On some storage it is slower: measure it."
         .to_owned();
-    draft.rung("no double caching", vec![set(NAME, "O_DIRECT")], reason, manual(subject, "Optimizing InnoDB Disk I/O"));
+    draft.rung(
+        "no double caching",
+        vec![set(NAME, "O_DIRECT")],
+        reason,
+        page(subject, "Optimizing InnoDB Disk I/O", VARIABLES_OF_MARIADB),
+    );
 }
 
 /// Parts of at least 1 GB each, no more than cores, in powers of two.
@@ -241,7 +248,7 @@ fn instances(subject: &Subject, version: &Version, pool: u64, draft: &mut Draft)
     let reason = format!(
         "{wanted} parts in place of {default}, each with a lock of its own: no more than cores, and each with 1 GB at least."
     );
-    let source = manual(subject, "Configuring Multiple Buffer Pool Instances");
+    let source = page(subject, "Configuring Multiple Buffer Pool Instances", "InnoDB Buffer Pool");
     draft.rung(format!("{wanted} buffer pool instances"), vec![set(NAME, wanted)], reason, source);
 }
 
@@ -260,14 +267,19 @@ fn background_writes(subject: &Subject, version: &Version, draft: &mut Draft) {
     if settings.is_empty() {
         return;
     }
-    let reason = "The default of 200 writes a second in the background is a hard disk's, and so is writing a page's \
-                  neighbours along with it. Leave this rung out on hard disks."
-        .to_owned();
+    let neighbours = match settings.len() {
+        1 => "",
+        _ => ", and so is writing a page's neighbours along with it",
+    };
+    let reason = format!(
+        "The default of 200 writes a second in the background is a hard disk's{neighbours}. \
+         Leave this rung out on hard disks."
+    );
     draft.rung(
         "background writes for solid-state storage",
         settings,
         reason,
-        manual(subject, "Configuring InnoDB I/O Capacity"),
+        page(subject, "Configuring InnoDB I/O Capacity", "InnoDB Page Flushing"),
     );
 }
 
@@ -278,14 +290,19 @@ fn only_in_5_5_and_earlier(subject: &Subject, version: &Version, draft: &mut Dra
         let reason = "In this version the master thread purges between its other duties, and where there is no native \
                       asynchronous I/O each thread waits for one read or write."
             .to_owned();
-        draft.rung("threads for purging and I/O", threads, reason, manual(subject, "Improved Purge Scheduling"));
+        draft.rung(
+            "threads for purging and I/O",
+            threads,
+            reason,
+            page(subject, "Improved Purge Scheduling", VARIABLES_OF_MARIADB),
+        );
         let reason = "Its size is 0, but every statement takes its lock all the same, unless it is off from the start."
             .to_owned();
         draft.rung(
             "query cache off",
             vec![set("query_cache_type", "OFF")],
             reason,
-            manual(subject, "Query Cache Configuration"),
+            page(subject, "Query Cache Configuration", "Query Cache"),
         );
     }
     // Nine tables of the TPC-C-derived workload for each client, and some to spare.
@@ -297,7 +314,7 @@ fn only_in_5_5_and_earlier(subject: &Subject, version: &Version, draft: &mut Dra
             "Each client opens each of its tables: {} clients with ten of them are more than {default}, and what does not fit is opened again.",
             subject.clients
         );
-        let source = manual(subject, "How MySQL Opens and Closes Tables");
+        let source = page(subject, "How MySQL Opens and Closes Tables", "Optimizing table_open_cache");
         draft.rung(format!("table cache {wanted}"), vec![set(name, wanted)], reason, source);
     }
 }
@@ -315,7 +332,12 @@ fn contention(subject: &Subject, version: &Version, draft: &mut Draft) {
             "With {cores} cores its latch is contended, and upkeep can cost more than the shorter path saves; later versions switch it off by default."
         );
         let settings = vec![set("innodb_adaptive_hash_index", "OFF")];
-        draft.rung("adaptive hash index off", settings, reason, manual(subject, "Adaptive Hash Index"));
+        draft.rung(
+            "adaptive hash index off",
+            settings,
+            reason,
+            page(subject, "Adaptive Hash Index", VARIABLES_OF_MARIADB),
+        );
     } else if hashes {
         draft.leave("innodb_adaptive_hash_index", format!("its latch is contended from about {MANY_CORES} cores on"));
     }
@@ -324,7 +346,7 @@ fn contention(subject: &Subject, version: &Version, draft: &mut Draft) {
             "With {cores} cores, threads that only write the log take turns with the clients: a client that commits writes it itself."
         );
         let settings = vec![set("innodb_log_writer_threads", "OFF")];
-        draft.rung("no log writer threads", settings, reason, manual(subject, "Optimizing InnoDB Redo Logging"));
+        draft.rung("no log writer threads", settings, reason, page(subject, LOG_PAGE, "InnoDB Redo Log"));
     }
     if version.is_mariadb && u64::from(subject.clients) > 4 * u64::from(cores) {
         let reason = format!(
@@ -332,7 +354,7 @@ fn contention(subject: &Subject, version: &Version, draft: &mut Draft) {
             subject.clients
         );
         let settings = vec![set("thread_handling", "pool-of-threads")];
-        draft.rung("thread pool", settings, reason, manual(subject, "Thread Pool in MariaDB"));
+        draft.rung("thread pool", settings, reason, page(subject, "Thread Pool", "Thread Pool in MariaDB"));
     }
 }
 
@@ -347,7 +369,7 @@ fn performance_schema(subject: &Subject, version: &Version) -> Option<Rung> {
             "It counts and times every wait and statement, which costs CPU and memory. Without it a server tells less \
                  about itself: keep it where you look at it."
                 .to_owned(),
-        source: manual(subject, "Performance Schema Startup Configuration"),
+        source: page(subject, "Performance Schema Startup Configuration", "Performance Schema"),
         promise: super::FULL_PROMISE,
         trade: None,
     })
@@ -358,7 +380,7 @@ fn trade(subject: &Subject) -> Rung {
         name: "log flushed once a second".to_owned(),
         settings: vec![set("innodb_flush_log_at_trx_commit", 2)],
         reason: "A commit waits for the log's write and no more for its flush to the disk.".to_owned(),
-        source: manual(subject, "InnoDB Startup Options and System Variables"),
+        source: page(subject, VARIABLES, VARIABLES_OF_MARIADB),
         promise: "D2",
         trade: Some(
             "commits survive the end of the server process; a crash of the operating system or a power failure loses about the last second",

@@ -15,14 +15,7 @@ pub fn draft(subject: &Subject) -> Draft {
     checkpoints(subject, &mut draft);
     planner(subject, &mut draft);
     long_queries(subject, &mut draft);
-    let reason = "The first change of a page after a checkpoint writes the whole page into the log; compressed it is \
-                  shorter. Costs CPU: measure it.";
-    draft.rung(
-        "full-page images compressed",
-        vec![set("wal_compression", "on")],
-        reason.to_owned(),
-        manual(subject, "Write Ahead Log"),
-    );
+    full_pages(subject, &mut draft);
     io_workers(subject, &mut draft);
     draft.leave("wal_buffers", "by itself a 32nd of shared_buffers and up to 16MB, which does for most");
     draft.leave("work_mem", "short transactions sort little; raise it where EXPLAIN ANALYZE shows sorts on disk");
@@ -109,6 +102,15 @@ fn long_queries(subject: &Subject, draft: &mut Draft) {
         let reason = "Compiling pays for long queries; a short one whose cost is overrated waits for it.".to_owned();
         draft.rung("no compiling of queries", vec![set("jit", "off")], reason, manual(subject, "When to JIT?"));
     }
+}
+
+fn full_pages(subject: &Subject, draft: &mut Draft) {
+    let reason = "The first change of a page after a checkpoint writes the whole page into the log; compressed it is \
+                  shorter. Costs CPU: measure it.";
+    // From 15 on the setting names a method, and this one is in every build.
+    let method = if subject.numbers().as_slice() < &[15] { "on" } else { "pglz" };
+    let settings = vec![set("wal_compression", method)];
+    draft.rung("full-page images compressed", settings, reason.to_owned(), manual(subject, "Write Ahead Log"));
 }
 
 fn io_workers(subject: &Subject, draft: &mut Draft) {
