@@ -8,6 +8,7 @@
 pub mod doubling;
 mod estimate;
 mod order;
+pub mod search;
 mod text;
 
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ use crate::store::format::{
 };
 
 pub use estimate::{Estimate, data_directory_bytes};
-pub use order::{Entry, pilots, repeat, repeat_number};
+pub use order::{Entry, heaviest_point, pilots, repeat, repeat_number};
 
 /// Confidence of every word, after all looks: at most 5 % of them are false.
 pub const CONFIDENCE: f64 = 0.95;

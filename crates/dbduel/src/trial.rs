@@ -16,6 +16,7 @@ mod interval;
 mod metrics;
 pub mod nothing;
 mod pass;
+pub mod recovery;
 
 use std::collections::BTreeMap;
 use std::path::Path;

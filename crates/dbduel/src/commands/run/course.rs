@@ -191,7 +191,7 @@ mod tests {
         run_dir.write_plan(&plan.record).unwrap();
         let resumed = !done.is_empty();
         let seats = Seats::on_this_host(&experiment).unwrap();
-        Sitting { experiment, plan, seats, run_dir, done, resumed, file: "made-up.toml".into() }
+        Sitting { experiment, plan, seats, run_dir, done, resumed, file: "made-up.toml".into(), search: None }
     }
 
     /// A trial that was never run: throughput, drift and flags as the story wants them.
