@@ -95,7 +95,9 @@ impl Standing {
         let names = |indices: &[usize]| indices.iter().map(|index| search.candidates[*index].name.clone()).collect();
         let block = self.race.blocks() as u32;
         let round = (block - 1) / search.rules.blocks_per_round + 1;
-        if self.rounds.last().is_none_or(|last| last.round != round) {
+        // Nobody is left to be halved: the rest of the race is one round.
+        let alone = |last: &RoundRecord| began.len() == 1 && last.began.len() == 1;
+        if self.rounds.last().is_none_or(|last| last.round != round && !alone(last)) {
             let stayed = Vec::new();
             self.rounds.push(RoundRecord { round, first_block: block, last_block: block, began: names(began), stayed });
         }
@@ -279,6 +281,15 @@ mod tests {
         assert_eq!(candidates[1].out.as_ref().map(|out| (out.after_block, out.cause.as_str())), Some((2, "halved")));
         assert!((candidates[0].ratio.unwrap() - 1.1).abs() < 1e-9 && candidates[0].out.is_none());
         assert_eq!(standing.outcome(&search, true).winner.as_deref(), Some("c1"));
+    }
+
+    #[test]
+    fn the_last_one_has_one_round_to_itself() {
+        let search = search(1);
+        let trials: Vec<TrialRecord> =
+            (1..=5).flat_map(|number| block(number, &[("c1", 1100.0 + f64::from(number))])).collect();
+        let rounds = follow(&search, "tps", &trials).rounds;
+        assert_eq!((rounds.len(), rounds[0].first_block, rounds[0].last_block), (1, 1, 5));
     }
 
     #[test]

@@ -93,7 +93,8 @@ fn row(search: &SearchRecord, candidate: &CandidateRecord) -> Vec<String> {
     let enough = search.candidates.len() as f64 / search.rules.alpha;
     let evidence = match candidate.blocks {
         0 => String::new(),
-        _ => format!("{:.3} of {enough:.0}", candidate.evidence),
+        _ if candidate.evidence < 10.0 => format!("{:.2} of {enough:.0}", candidate.evidence),
+        _ => format!("{:.0} of {enough:.0}", candidate.evidence),
     };
     vec![
         candidate.name.clone(),
@@ -113,7 +114,7 @@ fn fate(search: &SearchRecord, candidate: &CandidateRecord) -> String {
         0 => "out at once".to_owned(),
         block => format!("out after block {block}"),
     };
-    format!("{when}: {}", out.why)
+    format!("{when}: {}", out.why.lines().map(str::trim).collect::<Vec<_>>().join("; "))
 }
 
 /// A row of [`ROUND_COLUMNS`] for each round.
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn candidates_are_told_with_what_became_of_them() {
         let rows = rows(&told());
-        assert_eq!(rows[0].0, ["c1", "12", "+12.0 %", "400.000 of 60", "won"]);
+        assert_eq!(rows[0].0, ["c1", "12", "+12.0 %", "400 of 60", "won"]);
         assert_eq!(rows[0].1, "innodb_log_file_size = 1G");
         assert_eq!(rows[1].0[4], "out after block 2: in the slower half of its round");
         assert_eq!(rows[2].0[1..], ["0", "", "", "out at once: it said: <b>&unknown variable"].map(String::from));
