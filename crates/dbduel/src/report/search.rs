@@ -86,7 +86,8 @@ pub fn rows(search: &SearchRecord) -> Vec<(Vec<String>, String)> {
         let rank = |candidate: &CandidateRecord| (candidate.blocks, candidate.ratio.unwrap_or(0.0));
         rank(other).partial_cmp(&rank(one)).unwrap_or(std::cmp::Ordering::Equal)
     });
-    list.into_iter().map(|candidate| (row(search, candidate), changes(candidate))).collect()
+    let told = |candidate: &CandidateRecord| format!("{} ({})", changes(candidate), candidate.how);
+    list.into_iter().map(|candidate| (row(search, candidate), told(candidate))).collect()
 }
 
 fn row(search: &SearchRecord, candidate: &CandidateRecord) -> Vec<String> {
@@ -185,7 +186,7 @@ mod tests {
     fn candidates_are_told_with_what_became_of_them() {
         let rows = rows(&told());
         assert_eq!(rows[0].0, ["c1", "12", "+12.0 %", "400 of 60", "won"]);
-        assert_eq!(rows[0].1, "innodb_log_file_size = 1G");
+        assert_eq!(rows[0].1, "innodb_log_file_size = 1G (one change)");
         assert_eq!(rows[1].0[4], "out after block 2: in the slower half of its round");
         assert_eq!(rows[2].0[1..], ["0", "", "", "out at once: it said: <b>&unknown variable"].map(String::from));
     }

@@ -13,7 +13,7 @@ use super::Sitting;
 use crate::commands::progress::Progress;
 use crate::commands::stage::Stage;
 use crate::store::format::search::{RecoveryRecord, SearchRecord};
-use crate::store::format::{PlannedTrial, RunRecord};
+use crate::store::format::{ContenderRecord, PlannedTrial, RunRecord};
 use crate::trial::Interrupted;
 use crate::trial::recovery::{Recovered, recover};
 
@@ -35,7 +35,7 @@ pub fn measure(
     let Some(first) = sides(sitting, search) else { return Ok(()) };
     search.no_recovery = why_not(sitting, stage, &first);
     if search.no_recovery.is_none() && search.recoveries.is_empty() {
-        search.recoveries = first.iter().map(|planned| record(planned)).collect();
+        search.recoveries = first.iter().map(record).collect();
     }
     for kill in 0..KILLS {
         for (side, planned) in first.iter().enumerate() {
@@ -59,21 +59,16 @@ pub fn measure(
     sitting.run_dir.write_run(run)
 }
 
-/// A planned trial of each contender, at the point where the search raced or the nearest there is.
+/// A planned trial of each contender, at the point where the search raced; where the duel's points have another
+/// name for it, that is their first.
 fn sides(sitting: &Sitting, search: &SearchRecord) -> Option<Vec<PlannedTrial>> {
     let plan = &sitting.plan.record;
-    let of = |contender: &str, point: Option<&crate::store::format::Point>| {
-        let ours = |trial: &&PlannedTrial| {
-            trial.contender == contender
-                && trial.workload == search.workload
-                && point.is_none_or(|point| trial.point == *point)
-        };
-        plan.trials.iter().find(ours).cloned()
+    let of = |contender: &ContenderRecord| {
+        let ours = |trial: &&PlannedTrial| trial.contender == contender.name && trial.workload == search.workload;
+        let at = plan.trials.iter().filter(ours);
+        at.min_by_key(|trial| (trial.point != search.point, &trial.point)).cloned()
     };
-    let side = |contender: &crate::store::format::ContenderRecord| {
-        of(&contender.name, Some(&search.point)).or_else(|| of(&contender.name, None))
-    };
-    plan.contenders.iter().map(side).collect()
+    plan.contenders.iter().map(of).collect()
 }
 
 /// Why nobody is killed.

@@ -138,12 +138,14 @@ impl Asked<'_> {
         }
     }
 
-    /// Without what the file sets already: that candidate would be the incumbent.
+    /// Without what the file sets already, since that candidate would be the incumbent, and without what a
+    /// server for so many clients would not take.
     fn range(&self, knob: &Knob, machine: &Machine) -> Range {
         let set =
             self.incumbent.settings.iter().find(|(name, _)| name.replace('-', "_").eq_ignore_ascii_case(knob.name));
         let mut values = knob.values(machine);
         values.retain(|value| set.is_none_or(|(_, set)| !set.eq_ignore_ascii_case(value)));
+        values.retain(|value| knob.is_taken(value, self.connections()));
         Range { setting: knob.name.to_owned(), values }
     }
 
@@ -152,9 +154,12 @@ impl Asked<'_> {
         let plain = |name: &String| name.replace('-', "_").to_ascii_lowercase();
         let own = self.incumbent.settings.iter().map(|(name, value)| (plain(name), value.clone()));
         let settings = own.chain(moved.iter().map(|(name, value)| (plain(name), value.clone()))).collect();
-        let clients = self.experiment.clients_max();
-        memory_need::fits(&self.incumbent.kind, version, &settings, clients + OWN_CONNECTIONS, memory_bytes)
+        memory_need::fits(&self.incumbent.kind, version, &settings, self.connections(), memory_bytes)
             .map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
+    }
+
+    fn connections(&self) -> u32 {
+        self.experiment.clients_max() + OWN_CONNECTIONS
     }
 
     /// What the file has that a search has no use for.
