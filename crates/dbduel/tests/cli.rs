@@ -62,7 +62,7 @@ fn help_is_as_it_was_reviewed() {
     let folder = manifest_dir().join("tests/cli");
     let names = [
         "run", "plan", "tune", "report", "list", "fetch", "cache", "prepare", "bench", "check", "cleanup", "verify",
-        "selftest",
+        "selftest", "advise",
     ];
     let commands = std::iter::once(Vec::new()).chain(names.map(|name| vec![name]));
     let mut differences = Vec::new();

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 
 use super::Engine;
+use super::knobs::other_names;
 
 /// All settings of a running server.
 #[derive(Debug, Clone, Default)]
@@ -46,7 +47,7 @@ pub fn verify(engine: &dyn Engine, effective: &Effective, asked: &BTreeMap<Strin
             Agreement::Different { actual } => {
                 wrong.push(format!("setting `{name}`: asked {value:?}, server has {actual:?}"));
             }
-            Agreement::Unknown => wrong.push(unknown(name, effective)),
+            Agreement::Unknown => wrong.push(unknown(engine.kind(), name, effective)),
         }
     }
     if wrong.is_empty() {
@@ -55,7 +56,11 @@ pub fn verify(engine: &dyn Engine, effective: &Effective, asked: &BTreeMap<Strin
     bail!("the server does not run with the settings that were asked for\n{}", wrong.join("\n"))
 }
 
-fn unknown(name: &str, effective: &Effective) -> String {
+fn unknown(kind: &str, name: &str, effective: &Effective) -> String {
+    let renamed = other_names(kind, name).into_iter().find(|other| effective.values.contains_key(*other));
+    if let Some(here) = renamed {
+        return format!("setting `{name}`: this server has none of that name; here it is `{here}`");
+    }
     let near = nearest(name, effective.values.keys().map(String::as_str));
     let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
     format!("setting `{name}`: this server has none of that name (it may accept and ignore it){near}")
@@ -150,6 +155,14 @@ mod tests {
         assert_eq!(parse_quantity("0.5 GB", "kB"), Some(536_870_912.0));
         assert_eq!(parse_quantity("2", ""), Some(2.0));
         assert_eq!(parse_quantity("1 parsec", "ms"), None);
+    }
+
+    #[test]
+    fn a_name_of_another_version_is_answered_with_the_one_here() {
+        let values = [("innodb_redo_log_capacity".to_owned(), "104857600".to_owned())];
+        let effective = Effective { values: values.into_iter().collect(), ..Effective::default() };
+        let said = unknown("mysql", "innodb_log_file_size", &effective);
+        assert!(said.ends_with("here it is `innodb_redo_log_capacity`"), "{said}");
     }
 
     #[test]

@@ -104,7 +104,9 @@ pub const KNOBS: &[Knob] = &[
     Knob::new(MYSQL, "innodb_flush_log_at_trx_commit", What::Count { least: 0, most: 2 }, flush_policies).durability(),
     Knob::new(MARIADB, "innodb_flush_log_at_trx_commit", What::Count { least: 0, most: 3 }, flush_policies)
         .durability(),
-    Knob::new(MYSQL, "innodb_doublewrite", What::Word, off).durability(),
+    // Old versions take the number, and let the word OFF pass without an effect.
+    Knob::new(MYSQL, "innodb_doublewrite", What::Word, zero).durability().until(&[5, 6]),
+    Knob::new(MYSQL, "innodb_doublewrite", What::Word, off).durability().from(&[5, 6]),
     Knob::new(MARIADB, "innodb_doublewrite", What::Word, off).durability(),
     Knob::new(MYSQL, "sync_binlog", What::Count { least: 0, most: 1 }, zero).durability(),
     Knob::new(MARIADB, "sync_binlog", What::Count { least: 0, most: 1 }, zero).durability(),
@@ -112,7 +114,8 @@ pub const KNOBS: &[Knob] = &[
 
 const LOG_BUFFER: What = What::Bytes { least: 256 * KIB, most: 4 * GIB - MIB };
 const IO_CAPACITY: What = What::Count { least: 100, most: 1 << 32 };
-const IO_THREADS: What = What::Count { least: 1, most: 64 };
+/// One writing thread was allowed once; two do everywhere.
+const IO_THREADS: What = What::Count { least: 2, most: 64 };
 const TABLES: What = What::Count { least: 1, most: 524_288 };
 
 /// As both servers read and show it.
@@ -191,7 +194,7 @@ fn io_capacities(_: &Machine) -> Vec<String> {
 }
 
 fn io_threads(machine: &Machine) -> Vec<String> {
-    counts([8, u64::from(machine.cores).clamp(1, 16), 16, 4])
+    counts([8, u64::from(machine.cores).clamp(2, 16), 16, 4])
 }
 
 fn purge_threads(machine: &Machine) -> Vec<String> {
@@ -218,8 +221,9 @@ fn tables(_: &Machine) -> Vec<String> {
     counts([2000, 4000, 400])
 }
 
+/// No more than there may be connections at least, to which some servers cut it.
 fn thread_caches(_: &Machine) -> Vec<String> {
-    counts([64, 8])
+    counts([16, 8])
 }
 
 fn pool_of_threads(_: &Machine) -> Vec<String> {

@@ -27,7 +27,9 @@ pub const KNOBS: &[Knob] = &[
         .from(&[9, 6]),
     Knob::new(POSTGRES, "jit", What::Word, |_| words(["off", "on"])).from(&[11]),
     Knob::new(POSTGRES, "huge_pages", What::Word, |_| words(["try", "off"])).from(&[9, 4]),
-    Knob::new(POSTGRES, "wal_compression", What::Word, |_| words(["on", "off"])).from(&[9, 5]),
+    Knob::new(POSTGRES, "wal_compression", What::Word, |_| words(["on", "off"])).from(&[9, 5]).until(&[15]),
+    // From 15 on it is a method, and "on" is shown as this one; the others are not in every build.
+    Knob::new(POSTGRES, "wal_compression", What::Word, |_| words(["pglz", "off"])).from(&[15]),
     Knob::new(POSTGRES, "commit_delay", What::Count { least: 0, most: 100_000 }, |_| counts([100, 1000, 0])),
     Knob::new(POSTGRES, "bgwriter_lru_maxpages", What::Count { least: 0, most: 1000 }, |_| counts([1000, 400, 100])),
     Knob::new(POSTGRES, "bgwriter_delay", What::Word, |_| words(["50ms", "200ms"])),
