@@ -182,7 +182,7 @@ fn refuse_another_plan(args: &RunArgs, run_dir: &RunDir, stored: &PlanRecord) ->
     Err(Failure::usage(anyhow!("{file} is not the experiment of {name}: its plan has another hash\n  {next}")))
 }
 
-pub fn planned(file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Failure> {
+fn planned(file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Failure> {
     let experiment = Experiment::load(file, &vocabulary(), overrides).map_err(Failure::usage)?;
     let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Failure::usage)?;
     Ok((experiment, plan))
