@@ -274,9 +274,9 @@ mod tests {
     fn a_pool_is_four_fifths_of_the_memory_or_the_data_and_a_tenth_and_fits() {
         let pool = |version, machine| setting("mysql", version, machine, "innodb_buffer_pool_size");
         // The data and a tenth are 4.4 GiB.
-        assert_eq!(pool("5.5.9", MACHINES[2]).as_deref(), Some("4480M"));
-        // Eight instances of 128 MiB: anything between would be rounded up.
-        assert_eq!(pool("5.7.29", MACHINES[2]).as_deref(), Some("4G"));
+        assert_eq!(pool("5.5.9", MACHINES[2]).as_deref(), Some("4608M"));
+        // Eight instances of 128 MiB: anything between would be rounded up by the server.
+        assert_eq!(pool("5.7.29", MACHINES[2]).as_deref(), Some("5G"));
         // 51 GiB are four fifths.
         assert_eq!(pool("8.0.31", MACHINES[3]).as_deref(), Some("50G"));
         assert_eq!(pool("5.0.21", MACHINES[3]).as_deref(), Some("2000M"));
@@ -287,12 +287,12 @@ mod tests {
     #[test]
     fn logs_keep_to_the_limit_of_their_version() {
         let log = |version, machine| setting("mysql", version, machine, "innodb_log_file_size");
-        assert_eq!(log("5.5.9", MACHINES[2]).as_deref(), Some("544M"));
+        assert_eq!(log("5.5.9", MACHINES[2]).as_deref(), Some("576M"));
         assert_eq!(log("5.5.9", MACHINES[4]).as_deref(), Some("1G"));
         assert_eq!(log("5.6.24", MACHINES[4]).as_deref(), Some("8G"));
         assert_eq!(log("8.0.31", MACHINES[4]), None);
         assert_eq!(setting("mysql", "8.0.31", MACHINES[4], "innodb_redo_log_capacity").as_deref(), Some("16G"));
-        assert_eq!(setting("mariadb", "10.11.19", MACHINES[2], "innodb_log_file_size").as_deref(), Some("1088M"));
+        assert_eq!(setting("mariadb", "10.11.19", MACHINES[2], "innodb_log_file_size").as_deref(), Some("1152M"));
     }
 
     #[test]

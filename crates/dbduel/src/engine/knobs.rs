@@ -154,6 +154,15 @@ pub fn cache_bytes_max(machine: &Machine) -> u64 {
     four_fifths.min(machine.data_bytes.saturating_add(machine.data_bytes / 10))
 }
 
+/// [`cache_bytes_max`] in a size that a server takes as it is: one that holds the data and a tenth whole, where 80 %
+/// of the memory allow it.
+pub fn enough_for_data(machine: &Machine, rounded: impl Fn(u64) -> u64) -> u64 {
+    let wanted = cache_bytes_max(machine);
+    let most = machine.memory_bytes / 5 * 4;
+    let larger = (0..=64).map(|steps| rounded(wanted.saturating_add(steps * 128 * MIB)));
+    larger.take_while(|bytes| *bytes <= most).find(|bytes| *bytes >= wanted).unwrap_or_else(|| rounded(wanted))
+}
+
 /// Down to a multiple, but to no less than one.
 pub fn rounded_down(bytes: u64, unit: u64) -> u64 {
     (bytes / unit).max(1) * unit
@@ -298,5 +307,7 @@ mod tests {
     fn a_cache_takes_four_fifths_of_the_memory_or_the_data_and_a_tenth() {
         assert_eq!(cache_bytes_max(&MACHINES[1]), 4 * GIB + 4 * GIB / 10);
         assert_eq!(cache_bytes_max(&MACHINES[0]), 512 * MIB / 5 * 4);
+        assert_eq!(enough_for_data(&MACHINES[1], |bytes| rounded_down(bytes, GIB)), 5 * GIB);
+        assert_eq!(enough_for_data(&MACHINES[0], |bytes| rounded_down(bytes, 128 * MIB)), 384 * MIB);
     }
 }

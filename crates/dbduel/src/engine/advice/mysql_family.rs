@@ -2,7 +2,7 @@
 
 use super::{Draft, Rung, Subject, set};
 use crate::engine::knobs::mysql_family::{POOL_CHUNK, instances_by_cores, size_text};
-use crate::engine::knobs::{GIB, MIB, cache_bytes_max, rounded_down};
+use crate::engine::knobs::{GIB, MIB, enough_for_data, rounded_down};
 use crate::experiment::quantity::bytes_text;
 
 /// A version of one of the two, for rules that differ between them.
@@ -126,7 +126,8 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
 
 /// The largest pool that makes sense and leaves room for the rest of the server.
 fn fitting_pool(subject: &Subject, version: &Version, others: &[(&'static str, String)]) -> u64 {
-    let mut bytes = subject.within(POOL, cache_bytes_max(&subject.machine));
+    let rounded = |bytes| taken_as_it_is(subject, version, bytes);
+    let mut bytes = subject.within(POOL, enough_for_data(&subject.machine, rounded));
     loop {
         let pool = subject.within(POOL, taken_as_it_is(subject, version, bytes));
         let mut settings = others.to_vec();
@@ -154,7 +155,11 @@ fn pool_rung(subject: &Subject, version: &Version, pool: u64, draft: &mut Draft)
         () if pool >= wanted / 10 * 9 => format!(
             "The data and a tenth are {}{}: then no page has to be read twice. More could not be used.",
             bytes_text(wanted),
-            if version.cuts_pool_into_chunks() { ", down to whole chunks of each instance" } else { "" }
+            if version.cuts_pool_into_chunks() {
+                ", up to whole chunks of each instance where there is room"
+            } else {
+                ""
+            }
         ),
         () if subject.within(POOL, u64::MAX) == pool => {
             "A 32-bit program cannot address more; what is left is the page cache's.".to_owned()

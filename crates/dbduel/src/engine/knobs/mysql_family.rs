@@ -4,7 +4,7 @@
 //! without a word (innodb_page_cleaners beyond the pool's instances), and innodb_autoinc_lock_mode, which
 //! changes the numbers that applications see.
 
-use super::{GIB, KIB, Knob, MIB, Machine, What, cache_bytes_max, counts, rounded_down, words};
+use super::{GIB, KIB, Knob, MIB, Machine, What, cache_bytes_max, counts, enough_for_data, rounded_down, words};
 
 const MYSQL: &str = "mysql";
 const MARIADB: &str = "mariadb";
@@ -154,7 +154,7 @@ fn small_pools(machine: &Machine) -> Vec<String> {
 /// As large as makes sense, then half and a quarter of it: what a pool does not take, the page cache has.
 fn pool_sizes(machine: &Machine, rounded: impl Fn(u64) -> u64) -> Vec<String> {
     let most = cache_bytes_max(machine);
-    [most, most / 2, most / 4].map(|bytes| size_text(rounded(bytes))).to_vec()
+    [enough_for_data(machine, &rounded), rounded(most / 2), rounded(most / 4)].map(size_text).to_vec()
 }
 
 /// Powers of two up to twice the cores. Each part should be 1 GB at least, and below that servers take one.
