@@ -20,6 +20,7 @@ mod kinds;
 mod pass;
 mod records;
 mod scaling;
+pub mod search;
 mod spread;
 mod steadiness;
 pub mod timeline;
@@ -384,6 +385,8 @@ struct Circumstances {
     /// The block from which on trials of a workload have their last warm-up, where that is not the first.
     /// Absent while the run goes on: more blocks make no trial steadier, so that nobody waits for it.
     steady_from: Option<BTreeMap<String, u32>>,
+    /// The trials are those of a search, whose figures chose what they praise.
+    searching: bool,
 }
 
 /// Says what a stored run means, however much of it is there.
@@ -412,6 +415,7 @@ pub fn conclude_with_seconds(
         doublings: run.doublings.iter().filter_map(doubling::doubled).collect(),
         duet: duet::Surroundings::of(plan, run),
         steady_from: Some(run.warmups.iter().map(|one| (one.workload.clone(), one.from_block)).collect()),
+        searching: run.search.as_ref().is_some_and(|search| search.run.is_none()),
     };
     let priced = diagnosis::priced(aligned.clone(), &circumstances, plan.method.duration_s, run.host.cores);
     let priced = Records::new(plan, &priced);

@@ -60,6 +60,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Run the first contender against its twin: is this host fit to judge, and what can it see
     Aa(AaArgs),
+    /// Search for faster settings of the first contender by measuring, and measure the winner again
+    Tune(TuneArgs),
     /// Say a stored run again
     Report(ReportArgs),
     /// Set stored runs, or RUN files of the classic sql-bench, side by side: ratios, never a word
@@ -104,6 +106,11 @@ pub fn parse(arguments: Vec<OsString>) -> Cli {
 fn command() -> clap::Command {
     let command =
         Cli::command().mut_subcommand("aa", |sub| sub.mut_arg("blocks", |blocks| blocks.help(AA_BLOCKS_HELP)));
+    let command = command.mut_subcommand("tune", |sub| {
+        let sub = sub.mut_arg("budget", |budget| budget.help(TUNE_BUDGET_HELP));
+        let sub = sub.mut_arg("seed", |seed| seed.help(TUNE_SEED_HELP));
+        sub.mut_arg("blocks", |blocks| blocks.help(TUNE_BLOCKS_HELP))
+    });
     bench::Verb::ALL.iter().fold(command, |command, verb| {
         command.mut_subcommand(verb.name(), |sub| sub.override_help(bench::command_help(*verb)))
     })
@@ -156,6 +163,39 @@ pub struct AaArgs {
     pub resume: Option<String>,
     #[command(flatten)]
     pub method: MethodArgs,
+    /// Print the JSON report on stdout instead of the text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Of a search everything ends with its duel, whose blocks come first.
+const TUNE_BUDGET_HELP: &str = "End search and duel within this time, such as 20m or 2h [default: the file's, else \
+     none]: eight blocks of the duel are kept free, the search gets the rest; loading, and the kills at the end, come on \
+     top";
+const TUNE_BLOCKS_HELP: &str =
+    "Run at most this many blocks of the duel [default: the preset's]; fewer than 8 allow no word";
+const TUNE_SEED_HELP: &str = "Draw candidates, order and clients' inputs from this number [default: the file's, else 1]; \
+     give another to search elsewhere";
+
+/// A search: the duel of its winner takes the flags of `run` that mean something there.
+#[derive(Debug, Args)]
+pub struct TuneArgs {
+    /// Take the first contender, the workloads, the sweep and the method from this TOML file; the search
+    /// uses the first workload, the others are kept for the duel
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Keep search and duel under this folder
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    /// Let so many candidates race [default: 16]; more see more of what could be set, and take longer
+    #[arg(long, value_name = "N", default_value_t = 16, hide_default_value = true,
+          value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub candidates: u32,
+    #[command(flatten)]
+    pub method: MethodArgs,
+    /// Write the duel of the incumbent and the winner to this experiment file, which must not exist yet
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
     /// Print the JSON report on stdout instead of the text
     #[arg(long)]
     pub json: bool,

@@ -17,6 +17,7 @@ mod run;
 mod seats;
 mod selftest;
 mod stage;
+mod tune;
 mod verify;
 
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -60,6 +61,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Run(args) => run::run(args),
         Command::Plan(args) => plan(args),
         Command::Aa(args) => aa::aa(args),
+        Command::Tune(args) => tune::tune(args),
         Command::Report(args) => tell(args),
         Command::Compare(args) => compare::compare(args),
         Command::Prepare(args) => bench::command(Verb::Prepare, args),

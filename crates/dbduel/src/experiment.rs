@@ -18,6 +18,7 @@ pub mod quantity;
 mod secrets;
 mod section;
 pub mod target_url;
+pub mod tuning;
 mod twins;
 mod vocabulary;
 mod workloads;

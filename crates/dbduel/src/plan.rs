@@ -8,6 +8,7 @@
 pub mod doubling;
 mod estimate;
 mod order;
+pub mod search;
 mod text;
 mod together;
 
@@ -23,7 +24,7 @@ use crate::store::format::{
 };
 
 pub use estimate::{Estimate, data_directory_bytes};
-pub use order::{Entry, SOLO_BLOCKS, pilots, repeat, repeat_number};
+pub use order::{Entry, SOLO_BLOCKS, heaviest_point, pilots, repeat, repeat_number};
 pub use together::together;
 
 /// Confidence of every word, after all looks: at most 5 % of them are false.

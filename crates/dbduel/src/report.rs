@@ -14,6 +14,7 @@ mod html;
 mod json;
 mod parts;
 mod scaling;
+mod search;
 mod sharpness;
 pub mod sqlbench;
 pub mod sysbench;

@@ -17,6 +17,7 @@ mod interval;
 mod metrics;
 pub mod nothing;
 mod pass;
+pub mod recovery;
 
 use std::collections::BTreeMap;
 use std::path::Path;

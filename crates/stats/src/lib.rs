@@ -9,6 +9,7 @@
 
 mod describe;
 mod power;
+mod race;
 mod random;
 mod rule;
 mod seconds;
@@ -21,6 +22,7 @@ pub use describe::{
     Interval, MedianInterval, hodges_lehmann, mean, median_interval, sd, t_interval, t_quantile, walsh_averages,
 };
 pub use power::{blocks_needed, minimum_detectable_effect, sign_flip_p};
+pub use race::{Out, Race, RaceRules, Runner};
 pub use rule::{Basis, FIRST_LOOK, Judge, Rule, RuleKind, Verdict, Word};
 pub use seconds::{autocorrelation, best_duration_s, sd_between_trials, sd_of_a_second};
 pub use several::{PeakComparison, max_t, peak_against_peak, screening};

@@ -15,6 +15,8 @@ mod exact;
 mod student;
 mod watch;
 
+pub use watch::Gamblers;
+
 use crate::describe::{Interval, hodges_lehmann, mean, sd, t_interval};
 use crate::power::sign_flip_p;
 

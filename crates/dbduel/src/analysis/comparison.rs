@@ -251,6 +251,7 @@ impl Scope<'_> {
             (self.circumstances.shared_cores, Caveat::SharedCores),
             (self.durability().is_some(), Caveat::DurabilityDiffers),
             (self.circumstances.budget_ended, Caveat::BudgetEnded),
+            (self.circumstances.searching, Caveat::Screening),
         ];
         standing.into_iter().filter(|(holds, _)| *holds).map(|(_, caveat)| caveat).collect()
     }

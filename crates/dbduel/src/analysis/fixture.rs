@@ -4,6 +4,7 @@
 
 mod cores;
 mod passes;
+mod search;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ use crate::store::format::*;
 
 pub use cores::{tell_cores, tell_sweep};
 pub use passes::tell_passes;
+pub use search::{search, tell_duel_of_a_search};
 
 pub const BASELINE: &str = "5.5";
 pub const CANDIDATE: &str = "5.6 <b>&tuned";
@@ -340,6 +342,7 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
         warmups: vec![],
         doublings: vec![],
         twins: vec![],
+        search: None,
     }
 }
 

@@ -59,6 +59,15 @@ fn virtualisation() -> String {
     }
 }
 
+/// What a server that is started here may have at most: the machine's memory, or what a control group allows.
+/// Only the group that this process sees as its root is asked, which is the container's in a container.
+pub fn memory_bytes() -> u64 {
+    let machine = procfs::Meminfo::current().map_or(0, |memory| memory.mem_total);
+    let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+    let limit = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    limits.iter().filter_map(|path| limit(path)).fold(machine, u64::min)
+}
+
 /// The CPUs this process may use, ascending.
 pub fn cpus() -> Vec<usize> {
     let set = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0));

@@ -33,6 +33,13 @@ impl Progress {
         Progress { bar, trials, workloads, done: Cell::new(0), skipped: 0, begun: Instant::now() }
     }
 
+    /// Of trials whose number follows from their results: no bar knows how far it is.
+    pub fn without_a_bar(plan: &PlanRecord) -> Progress {
+        let progress = Progress::new(plan);
+        progress.finish();
+        Progress { bar: None, ..progress }
+    }
+
     /// A line that stays.
     pub fn say(&self, line: &str) {
         match &self.bar {

@@ -3,7 +3,9 @@
 mod budget;
 mod course;
 mod pilot;
+mod recoveries;
 mod repeats;
+pub mod search;
 mod together;
 mod warmups;
 
@@ -33,6 +35,7 @@ use crate::observe::{Observers, foreign_cpu};
 use crate::plan::Plan;
 use crate::report;
 use crate::store::RunDir;
+use crate::store::format::search::SearchRecord;
 use crate::store::format::{FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
 use crate::trial::Interrupted;
 
@@ -44,10 +47,14 @@ const FOREIGN_CPU_MAX: f64 = 0.10;
 const INTERRUPTION_POLL: Duration = Duration::from_millis(50);
 
 pub fn run(args: &RunArgs) -> Result<u8, Failure> {
-    let sitting = Sitting::begin(args)?;
     let interrupted = interruption().context("cannot catch signals")?;
+    sit(args, &Sitting::begin(args)?, &interrupted)
+}
+
+/// Goes through a sitting and says what came out.
+pub fn sit(args: &RunArgs, sitting: &Sitting, interrupted: &AtomicBool) -> Result<u8, Failure> {
     let progress = Progress::new(&sitting.plan.record);
-    let ended = ending_servers(&interrupted, || measure(&sitting, &interrupted, progress));
+    let ended = ending_servers(interrupted, || measure(sitting, interrupted, progress));
     let ended = match ended {
         // What failed because its server was taken away is not what the user wants to hear of.
         Err(_) if interrupted.load(Ordering::Relaxed) => {
@@ -77,7 +84,7 @@ fn ending_servers<T>(interrupted: &AtomicBool, work: impl FnOnce() -> T) -> T {
 }
 
 /// One stretch of work on a run: the whole of it, or what an earlier one left.
-struct Sitting {
+pub struct Sitting {
     experiment: Experiment,
     plan: Plan,
     seats: Seats,
@@ -87,6 +94,8 @@ struct Sitting {
     /// Trials that earlier sittings finished.
     done: Vec<TrialRecord>,
     resumed: bool,
+    /// The search over settings that it is part of.
+    search: Option<SearchRecord>,
 }
 
 impl Sitting {
@@ -100,13 +109,28 @@ impl Sitting {
     fn fresh(args: &RunArgs) -> Result<Sitting, Failure> {
         let file = args.file.as_deref().expect("clap asks for FILE unless --resume is given");
         let (experiment, plan) = planned(file, &args.overrides())?;
+        Sitting::of(experiment, plan, &args.runs, file, None)
+    }
+
+    /// A run that begins, of an experiment that can be read from `file` again.
+    pub fn of(
+        experiment: Experiment,
+        plan: Plan,
+        runs: &Path,
+        file: &Path,
+        search: Option<SearchRecord>,
+    ) -> Result<Sitting, Failure> {
         let seats = seats(&experiment, file)?;
-        let run_dir = RunDir::create(&args.runs, &experiment.name, Timestamp::now())
+        let run_dir = RunDir::create(runs, &experiment.name, Timestamp::now())
             .context("cannot keep a run here; give a folder that you may write to with --runs")?;
         run_dir.write_experiment(&experiment.text)?;
         run_dir.write_plan(&plan.record)?;
         let file = file.to_owned();
-        Ok(Sitting { experiment, plan, seats, run_dir, file, done: Vec::new(), resumed: false })
+        Ok(Sitting { experiment, plan, seats, run_dir, file, done: Vec::new(), resumed: false, search })
+    }
+
+    pub fn run_dir(&self) -> &RunDir {
+        &self.run_dir
     }
 
     /// The stored experiment again, with what the command line changed then.
@@ -122,6 +146,8 @@ impl Sitting {
             )));
         }
         refuse_another_plan(args, &run_dir, &stored)?;
+        let search = run_dir.run_record().ok().and_then(|run| run.search);
+        search::refuse_to_go_on(&run_dir, search.as_ref())?;
         let experiment = Experiment::parse(&run_dir.experiment()?, "experiment.toml", &vocabulary(), &overrides);
         let experiment = experiment.map_err(Failure::usage)?;
         let plan = plan_experiment(&experiment).map_err(Failure::usage)?;
@@ -135,7 +161,7 @@ impl Sitting {
         let done = run_dir.trials()?.records;
         let file = run_dir.path().join("experiment.toml");
         let seats = seats(&experiment, &file)?;
-        Ok(Sitting { experiment, plan, seats, run_dir, file, done, resumed: true })
+        Ok(Sitting { experiment, plan, seats, run_dir, file, done, resumed: true, search })
     }
 }
 
@@ -229,6 +255,7 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     };
     if reason != EndReason::Interrupted {
         doubling::double(&sitting.plan.record, run_dir, &stage, &mut run, &progress)?;
+        recoveries::measure(sitting, &stage, &mut run, interrupted, &progress)?;
     }
     progress.finish();
     let incomplete = !failures.is_empty() || !given_up.is_empty();
@@ -259,6 +286,7 @@ fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
         warmups: Vec::new(),
         doublings: Vec::new(),
         twins: Vec::new(),
+        search: sitting.search.clone(),
     })
 }
 

@@ -224,6 +224,13 @@ impl<'a> Stage<'a> {
         self.contenders.iter().any(|staged| staged.contender.name == contender)
     }
 
+    /// What the last trial of this contender left in its work folder; none of a target.
+    pub fn data_directory_bytes(&self, contender: &str) -> Option<u64> {
+        let staged = self.contenders.iter().find(|staged| staged.contender.name == contender)?;
+        let Prepared::Managed { .. } = &staged.server else { return None };
+        self.work_of(&staged.contender.storage).bytes().ok()
+    }
+
     /// Whether the load reaches this contender by connections, and not on the generator's own threads.
     pub fn is_behind_a_connection(&self, contender: &str) -> bool {
         let staged = self.contenders.iter().find(|staged| staged.contender.name == contender);

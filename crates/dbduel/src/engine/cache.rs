@@ -193,6 +193,11 @@ impl WorkFolder {
         &self.path
     }
 
+    /// What all files below it take.
+    pub fn bytes(&self) -> Result<u64> {
+        tree_bytes(&self.path)
+    }
+
     /// Below this, a folder and a file of forty bytes together still make a valid socket path.
     pub fn for_sockets(&self) -> &Path {
         self.short.as_deref().unwrap_or(&self.path)

@@ -103,6 +103,12 @@ impl Knob {
         values
     }
 
+    /// Whether a server with so many connections takes a value as it stands: a cache of threads is cut down to
+    /// them without a word, and what is not in force as asked fails the start.
+    pub fn is_taken(&self, value: &str, connections: u32) -> bool {
+        self.name != "thread_cache_size" || value.parse::<u32>().is_ok_and(|threads| threads <= connections)
+    }
+
     /// A number brought within the documented limits.
     pub fn within(&self, number: u64) -> u64 {
         match self.what {
@@ -276,6 +282,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_cache_of_threads_is_no_larger_than_the_connections() {
+        let threads = find("mariadb", "10.11.19", "thread_cache_size").unwrap();
+        assert!(threads.is_taken("24", 24) && !threads.is_taken("64", 24));
+        assert!(find("mariadb", "10.11.19", "table_open_cache").unwrap().is_taken("2000", 24));
     }
 
     #[test]

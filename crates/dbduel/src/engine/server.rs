@@ -86,6 +86,8 @@ pub struct Server {
     launch: Launch,
     effective: Effective,
     version: String,
+    /// From its start to the first login and query.
+    ready_after: Duration,
     log: PathBuf,
     log_start: u64,
     stop_limit: Duration,
@@ -119,11 +121,13 @@ impl Server {
             launch,
             effective: Effective::default(),
             version: String::new(),
+            ready_after: Duration::ZERO,
             log: options.log.to_owned(),
             log_start,
             stop_limit: if options.purpose == Purpose::Load { STOP_AFTER_LOAD_LIMIT } else { STOP_LIMIT },
         };
         let mut admin = server.wait_until_ready(started)?;
+        server.ready_after = started.elapsed();
         engine.secure(&mut admin, installation, &server.places)?;
         server.effective = engine.read_settings(&mut admin)?;
         server.version = admin.server_version().to_owned();
@@ -174,6 +178,11 @@ impl Server {
     /// As the server itself says.
     pub fn version(&self) -> &str {
         &self.version
+    }
+
+    /// How long it took from its start to the first login and query.
+    pub fn ready_after(&self) -> Duration {
+        self.ready_after
     }
 
     /// All settings in force, as read back.

@@ -188,7 +188,7 @@ pub fn pilots(experiment: &Experiment) -> Vec<PlannedTrial> {
 }
 
 /// Where most clients are at work, and of several such points the one with most of what varies.
-fn heaviest_point(experiment: &Experiment, workload: &WorkloadChoice) -> Point {
+pub fn heaviest_point(experiment: &Experiment, workload: &WorkloadChoice) -> Point {
     let weight = |point: &Point| (workload.clients_at(point), point.values().max().copied());
     experiment.points().into_iter().max_by_key(weight).unwrap_or_default()
 }

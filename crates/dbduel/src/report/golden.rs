@@ -7,7 +7,7 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::analysis::fixture::{StoredRun, Story, tell, tell_cores, tell_passes, tell_tpcc};
+use crate::analysis::fixture::{StoredRun, Story, tell, tell_cores, tell_duel_of_a_search, tell_passes, tell_tpcc};
 use crate::store::format::{DoublingRecord, PilotRecord, StatementPlan, Status, TwinsRecord, WarmupRecord};
 
 fn evidence(story: &Story) -> Evidence {
@@ -475,6 +475,31 @@ fn tables_fit_a_terminal_of_a_hundred_columns() {
     for line in text.lines().filter(of_a_table) {
         assert!(line.chars().count() <= 100, "{line}");
     }
+}
+
+#[test]
+fn a_search_is_told_beside_its_duel_and_has_no_verdict_of_its_own() {
+    let duel = evidence_of(tell_duel_of_a_search(&Story::default()));
+    let plain = Options::default();
+    let text = text::Text.write(&duel, &plain).unwrap();
+    for part in ["is slower than", "the search over settings", "c1: innodb_log_file_size = 1G", "out at once: it said"]
+    {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let page = html::Html.write(&duel, &plain).unwrap();
+    let (shown, _) = page.split_once("id=\"dbduel-records\">").unwrap();
+    assert!(shown.contains("&lt;b&gt;&amp;unknown variable") && !shown.contains("<b>&unknown"));
+    let json: serde_json::Value = serde_json::from_str(&json::Json.write(&duel, &plain).unwrap()).unwrap();
+    assert_eq!(json["search"]["outcome"]["winner"], "c1");
+
+    let mut alone = tell_duel_of_a_search(&Story::default());
+    alone.run.search.as_mut().unwrap().run = None;
+    let alone = evidence_of(alone);
+    let text = text::Text.write(&alone, &plain).unwrap();
+    assert!(text.contains("the search over settings") && !text.contains("is slower than"), "{text}");
+    let screened = |duel: &crate::analysis::Duel| duel.overall.caveats.contains(&crate::analysis::Caveat::Screening);
+    assert!(alone.conclusions.workloads.iter().flat_map(|workload| &workload.duels).all(screened));
+    assert!(!duel.conclusions.workloads.iter().flat_map(|workload| &workload.duels).any(screened));
 }
 
 #[test]

@@ -18,12 +18,13 @@ use crate::analysis::timeline::told;
 use crate::analysis::{
     COLLECTED_SECONDS, Cell, Comparison, Duel, Part, Parts, SERIES_COLUMN, Step, WorkloadConclusions,
 };
+use crate::store::format::search::SearchRecord;
 use crate::store::format::{
     ContenderFacts, ContenderRecord, EmbeddedRecords, Series, StatementPlan, Status, TrialRecord, WorkloadRecord,
     point_text,
 };
 
-use super::{Evidence, Options, Report, circumstances, drift, parts, scaling, sharpness, tpcc, why, wording};
+use super::{Evidence, Options, Report, circumstances, drift, parts, scaling, search, sharpness, tpcc, why, wording};
 
 const TEMPLATE: &str = include_str!("html/report.html");
 const STYLE: &str = include_str!("html/style.css");
@@ -114,6 +115,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
         },
         client => circumstances::generator(&run.client, &conclusions.tally),
         doublings => circumstances::doublings(run), warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
+        search => run.search.as_ref().map(search_context),
         facts => circumstances::facts(host), not_visible => circumstances::not_visible(host),
         flagged => flagged(evidence),
         extent => wording::extent(conclusions, run.ended_by.as_deref()),
@@ -122,6 +124,17 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
         trials => evidence.trials.iter().map(|trial| trial_context(trial, &repeated_as)).collect::<Vec<Value>>(),
         strip => strip::strip(evidence), strip_summary => strip::summary(evidence),
     })
+}
+
+/// The search that the run belongs to.
+fn search_context(told: &SearchRecord) -> Value {
+    let rows = search::rows(told).into_iter().map(|(cells, settings)| context! { cells, settings });
+    context! {
+        about => search::about(told).into_iter().chain(search::ending(told)).collect::<Vec<String>>(),
+        columns => search::COLUMNS, rows => rows.collect::<Vec<Value>>(),
+        round_columns => search::ROUND_COLUMNS, rounds => search::round_rows(told),
+        space => search::space(told).into_iter().chain(search::recovery(told)).collect::<Vec<String>>(),
+    }
 }
 
 /// Trials that are not as the others: disturbed, failed, repeated.

@@ -13,6 +13,7 @@ use stats::{Basis, RuleKind};
 
 use crate::analysis::drift::{Drift, PlanPair, Setting, drifts};
 use crate::analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word};
+use crate::store::format::search::SearchRecord;
 use crate::store::format::{
     ContenderRecord, DoublingRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord, NullRecord, PilotRecord, Point,
     RunRecord, SideRecord, StatementPlan, Status, TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
@@ -71,6 +72,9 @@ struct Document<'a> {
     /// What this run of twins has shown; absent in any other run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     twins: Vec<TwinsRecord>,
+    /// The search over settings that this run is part of; absent in any other run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    search: Option<&'a SearchRecord>,
     notes: Vec<&'a str>,
 }
 
@@ -314,6 +318,7 @@ impl<'a> Document<'a> {
             drifts: drifts(plan, run).iter().map(self::drift).collect(),
             findings: conclusions.causes().chain(&conclusions.findings).map(finding).collect(),
             twins: evidence.twins(),
+            search: evidence.run.search.as_ref(),
             notes: note.iter().map(String::as_str).collect(),
         }
     }

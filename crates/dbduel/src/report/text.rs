@@ -11,7 +11,7 @@ use crate::experiment::CORES;
 use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
-use super::{Evidence, Options, Report, circumstances, drift, parts, scaling, sharpness, tpcc, twins, why};
+use super::{Evidence, Options, Report, circumstances, drift, parts, scaling, search, sharpness, tpcc, twins, why};
 
 /// Tables fit a terminal of this width.
 const WIDTH: u16 = 100;
@@ -39,6 +39,12 @@ impl Report for Text {
 
     fn write(&self, evidence: &Evidence, options: &Options) -> Result<String> {
         let mut lines = heading(evidence);
+        // The trials of a search are no duels: what they would say praises whom they chose.
+        if evidence.run.search.as_ref().is_some_and(|search| search.run.is_none()) {
+            lines.extend(search_section(evidence));
+            lines.extend([String::new()].into_iter().chain(footer(evidence)));
+            return Ok(lines.join("\n") + "\n");
+        }
         for workload in &evidence.conclusions.workloads {
             for duel in &workload.duels {
                 let headline = wording::headline(evidence, workload, duel);
@@ -57,6 +63,7 @@ impl Report for Text {
             lines.extend(types_section(evidence, workload));
         }
         lines.extend(twins::section(evidence));
+        lines.extend(search_section(evidence));
         lines.extend(host(evidence).map(|table| format!("\n{table}")));
         lines.extend(drifts(&evidence.plan, &evidence.run).iter().flat_map(drift_section));
         lines.extend(findings(evidence));
@@ -183,6 +190,28 @@ fn scaling_section(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<S
     }
     lines.extend(scaling::laws(told, &workload.metric, &evidence.plan.baseline));
     lines
+}
+
+/// The search that the run belongs to, where it belongs to one.
+fn search_section(evidence: &Evidence) -> Vec<String> {
+    let Some(told) = &evidence.run.search else { return Vec::new() };
+    let mut lines = vec![String::new(), "the search over settings".to_owned()];
+    lines.extend(search::about(told).into_iter().chain(search::ending(told)));
+    let (rows, settings): (Vec<Vec<String>>, Vec<String>) = search::rows(told).into_iter().unzip();
+    let names: Vec<String> = rows.iter().map(|row| row[0].clone()).collect();
+    lines.push(left_table(&search::COLUMNS, rows));
+    lines.extend(names.into_iter().zip(settings).map(|(name, settings)| format!("  {name}: {settings}")));
+    if !told.rounds.is_empty() {
+        lines.extend([String::new(), left_table(&search::ROUND_COLUMNS, search::round_rows(told))]);
+    }
+    lines.extend(search::space(told).into_iter().chain(search::recovery(told)));
+    lines
+}
+
+/// Texts more than numbers.
+fn left_table(heading: &[&str], rows: Vec<Vec<String>>) -> String {
+    let columns = heading.len();
+    plain_table(heading.iter().map(|title| (*title).to_owned()).collect(), rows, columns)
 }
 
 /// One row per contender, one column per workload.

@@ -2,6 +2,7 @@
 //! reported again. Names of fields are names in the files.
 
 pub mod pass;
+pub mod search;
 
 use std::collections::BTreeMap;
 
@@ -331,6 +332,9 @@ pub struct RunRecord {
     /// What contenders and their twins have shown on this host before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub twins: Vec<TwinsRecord>,
+    /// The search over settings that this run is part of (`dbduel tune`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<search::SearchRecord>,
 }
 
 /// One long trial before the first block.

@@ -88,16 +88,52 @@ pub fn word_is_possible(alpha: f64, blocks: usize) -> bool {
 
 /// Have the gamblers ever owned 1/alpha, if they bet against this log ratio from the first block on?
 fn is_rich(log_ratios: &[f64], log_ratio: f64, alpha: f64) -> bool {
-    let mut fortunes = [1.0f64; 2 * BOLDNESS.len()];
-    let mut past_sizes: Vec<f64> = Vec::with_capacity(log_ratios.len());
+    let mut gamblers = Gamblers::default();
     log_ratios.iter().any(|value| {
-        let distance = value - log_ratio;
-        let size = distance.abs();
-        let spread = if past_sizes.len() < PAST_BLOCKS_MIN { size } else { median(&past_sizes) } * SD_PER_MEDIAN;
-        past_sizes.insert(past_sizes.partition_point(|past| *past < size), size);
-        bet(&mut fortunes, distance, spread);
-        fortunes.iter().sum::<f64>() >= fortunes.len() as f64 / alpha
+        gamblers.see(value - log_ratio);
+        gamblers.are_rich(alpha)
     })
+}
+
+/// The six of them at one table, and what they have seen so far.
+#[derive(Debug, Clone)]
+pub struct Gamblers {
+    /// Those who bet on positive distances, then those who bet on negative ones.
+    fortunes: [f64; 2 * BOLDNESS.len()],
+    /// Of past blocks, ascending.
+    sizes: Vec<f64>,
+}
+
+impl Default for Gamblers {
+    fn default() -> Gamblers {
+        Gamblers { fortunes: [1.0; 2 * BOLDNESS.len()], sizes: Vec::new() }
+    }
+}
+
+impl Gamblers {
+    /// One more block: how far its log ratio lies from what they bet against.
+    pub fn see(&mut self, distance: f64) {
+        let size = distance.abs();
+        let spread = if self.sizes.len() < PAST_BLOCKS_MIN { size } else { median(&self.sizes) } * SD_PER_MEDIAN;
+        self.sizes.insert(self.sizes.partition_point(|past| *past < size), size);
+        bet(&mut self.fortunes, distance, spread);
+    }
+
+    /// Do they own 1/alpha on average?
+    pub fn are_rich(&self, alpha: f64) -> bool {
+        self.fortunes.iter().sum::<f64>() >= self.fortunes.len() as f64 / alpha
+    }
+
+    /// What they own on average; they began with 1.
+    pub fn fortune(&self) -> f64 {
+        self.fortunes.iter().sum::<f64>() / self.fortunes.len() as f64
+    }
+
+    /// Have those won more who bet on positive distances?
+    pub fn lean_upward(&self) -> bool {
+        let (upward, downward) = self.fortunes.split_at(BOLDNESS.len());
+        upward.iter().sum::<f64>() > downward.iter().sum::<f64>()
+    }
 }
 
 /// Each gambler's fortune is multiplied by exp(x) / cosh(x), which is 1 on average over both signs.

@@ -244,7 +244,7 @@ mod tests {
             ..experiment.clone()
         };
         let seats = Seats::on_this_host(&without).unwrap();
-        Sitting { experiment, plan, seats, run_dir, done, resumed, file: "made-up.toml".into() }
+        Sitting { experiment, plan, seats, run_dir, done, resumed, file: "made-up.toml".into(), search: None }
     }
 
     /// A trial that was never run: throughput, drift and flags as the story wants them.

@@ -1,0 +1,219 @@
+//! The loop of a search: candidates race against the incumbent, block after block, until one is left.
+//!
+//! It runs trials as a run does and decides nothing: who is next follows from the records
+//! (`analysis/search.rs`). What must stay true: a record is on the disk before the next trial starts.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Error, Result, anyhow, bail};
+use jiff::Timestamp;
+
+use super::together::Hands;
+use super::{Sitting, ending_servers, refuse_noise, rehearse, run_record};
+use crate::analysis::primary_metric;
+use crate::analysis::search::{DATA_DIRECTORY_BYTES, INCUMBENT_FAILURES_MAX, Standing, follow, incumbent_fails};
+use crate::commands::progress::Progress;
+use crate::commands::stage::Stage;
+use crate::commands::{Failure, host};
+use crate::engine::Cache;
+use crate::experiment::Experiment;
+use crate::observe::Observers;
+use crate::store::RunDir;
+use crate::store::format::search::{OutRecord, SearchRecord};
+use crate::store::format::{RunRecord, TrialRecord};
+use crate::trial::Interrupted;
+
+/// A search that is over, and the time that its trials took.
+pub struct Raced {
+    pub search: SearchRecord,
+    pub spent: Duration,
+}
+
+/// Runs a search to its end, or until `budget` is used up. A host that is too busy for the duel behind it is
+/// refused before the search, not after it.
+pub fn race(
+    sitting: &Sitting,
+    of_the_duel: &Experiment,
+    interrupted: &AtomicBool,
+    budget: Option<Duration>,
+) -> Result<Raced> {
+    let raced = ending_servers(interrupted, || {
+        let progress = Progress::without_a_bar(&sitting.plan.record);
+        let _lock = host::lock(&sitting.experiment.name, interrupted, &|line| progress.say(line))?;
+        refuse_noise(of_the_duel, interrupted, &progress)?;
+        let (stage, racing) = Racing::begin(sitting, interrupted, &progress)?;
+        racing.run(&stage, budget)
+    });
+    // What failed because its server was taken away is not what the user wants to hear of.
+    if interrupted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { raced }
+}
+
+/// The duel of a search can go on; the search itself is not taken up again.
+pub fn refuse_to_go_on(run_dir: &RunDir, search: Option<&SearchRecord>) -> Result<(), Failure> {
+    if search.is_none_or(|search| search.run.is_some()) {
+        return Ok(());
+    }
+    Err(Failure::usage(anyhow!(
+        "{} is a search of `dbduel tune`, which cannot be gone on with\n  next: search again with `dbduel tune FILE`",
+        run_dir.name()
+    )))
+}
+
+struct Racing<'a> {
+    sitting: &'a Sitting,
+    interrupted: &'a AtomicBool,
+    progress: &'a Progress,
+    run: RunRecord,
+    /// As it stood before the first block; what is known by now is kept in the run's record.
+    search: SearchRecord,
+    metric: &'static str,
+    trials: Vec<TrialRecord>,
+}
+
+impl<'a> Racing<'a> {
+    /// Prepares and starts everybody once. Who does not start, or promises something else, is out.
+    fn begin(
+        sitting: &'a Sitting,
+        interrupted: &'a AtomicBool,
+        progress: &'a Progress,
+    ) -> Result<(Stage<'a>, Racing<'a>)> {
+        let Sitting { experiment, run_dir, .. } = sitting;
+        let cache = Cache::open()?;
+        let logs = run_dir.path().join("logs");
+        std::fs::create_dir_all(&logs)?;
+        let mut run = run_record(sitting, &cache)?;
+        run_dir.write_run(&run)?;
+        let (stage, mut failures) = Stage::set(experiment, &cache, &sitting.seats, interrupted, &logs, progress)?;
+        failures.extend(rehearse(&stage, sitting, &mut run, &logs, progress)?);
+        let mut search = run.search.clone().expect("a search's sitting has its record");
+        put_out(&mut search, &run, failures)?;
+        for candidate in search.candidates.iter().filter(|candidate| candidate.out.is_some()) {
+            let why = candidate.out.as_ref().map_or("", |out| out.why.as_str());
+            progress.say(&format!("{} is out: {}", candidate.name, why.lines().next().unwrap_or_default()));
+        }
+        let metric = primary_metric(&experiment.workloads[0].name);
+        let racing = Racing { sitting, interrupted, progress, run, search, metric, trials: Vec::new() };
+        Ok((stage, racing))
+    }
+
+    fn run(mut self, stage: &Stage, budget: Option<Duration>) -> Result<Raced> {
+        let begun = Instant::now();
+        let mut hands = Hands::new(self.sitting, stage, Observers::new());
+        let mut longest_block = Duration::ZERO;
+        let mut standing = follow(&self.search, self.metric, &self.trials);
+        let mut by_the_clock = false;
+        while !standing.is_over() {
+            // The first block is always tried.
+            by_the_clock = budget.is_some_and(|budget| begun.elapsed() + longest_block > budget);
+            if by_the_clock {
+                break;
+            }
+            let block_begun = Instant::now();
+            self.run_block(stage, &mut hands, &standing)?;
+            longest_block = longest_block.max(block_begun.elapsed());
+            standing = follow(&self.search, self.metric, &self.trials);
+            self.keep(&standing)?;
+            if incumbent_fails(&self.search, &self.trials) {
+                bail!(self.incumbent_failed());
+            }
+        }
+        let mut search = self.keep(&standing)?;
+        search.outcome = Some(standing.outcome(&self.search, by_the_clock));
+        self.run.search = Some(search.clone());
+        self.run.ended_by = search.outcome.as_ref().map(|outcome| outcome.ended_by.clone());
+        self.run.finished_at = Some(Timestamp::now().to_string());
+        self.sitting.run_dir.write_run(&self.run)?;
+        Ok(Raced { search, spent: begun.elapsed() })
+    }
+
+    /// One block of the plan: the incumbent and everybody who still races, in the order of its coins.
+    fn run_block(&mut self, stage: &Stage, hands: &mut Hands, standing: &Standing) -> Result<()> {
+        let (sitting, block) = (self.sitting, standing.next_block());
+        let warmup = sitting.experiment.method.warmup;
+        for planned in sitting.plan.record.trials.iter().filter(|planned| planned.block == block) {
+            if planned.contender != self.search.incumbent && !standing.races(&self.search, &planned.contender) {
+                continue;
+            }
+            let mut keep = |mut record: TrialRecord| {
+                if let Some(bytes) = stage.data_directory_bytes(&planned.contender) {
+                    record.metrics.insert(DATA_DIRECTORY_BYTES.to_owned(), bytes as f64);
+                }
+                sitting.run_dir.append(&record)?;
+                self.trials.push(record);
+                Ok(())
+            };
+            hands.run(&[planned], warmup, self.progress, &mut keep)?;
+            if let Some(record) = self.trials.last() {
+                self.progress.say(&self.told(record, standing));
+            }
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Err(Interrupted.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// How many trials there will be follows from their results, so none is told as the last.
+    fn told(&self, record: &TrialRecord, standing: &Standing) -> String {
+        let outcome = match &record.failure {
+            Some(failure) => format!("failed at `{}`: {}", failure.step, failure.message),
+            None => {
+                let value = record.metrics.get(self.metric).copied().unwrap_or(0.0);
+                format!("{value:.1} {}", crate::report::unit(self.metric))
+            }
+        };
+        format!("[block {}, {} racing] {}: {outcome}", record.block, standing.racing(), record.contender)
+    }
+
+    /// Writes down what is known by now.
+    fn keep(&mut self, standing: &Standing) -> Result<SearchRecord> {
+        let known = SearchRecord {
+            candidates: standing.candidates(&self.search),
+            rounds: standing.rounds.clone(),
+            ..self.search.clone()
+        };
+        self.run.search = Some(known.clone());
+        self.sitting.run_dir.write_run(&self.run)?;
+        Ok(known)
+    }
+
+    fn incumbent_failed(&self) -> Error {
+        let why = self
+            .trials
+            .iter()
+            .rev()
+            .find_map(|trial| trial.failure.as_ref().filter(|_| trial.contender == self.search.incumbent));
+        let why = why.map_or(String::new(), |failure| format!(" at `{}`: {}", failure.step, failure.message));
+        anyhow!(
+            "`{}` failed {INCUMBENT_FAILURES_MAX} times in a row{why}\n  next: nobody can be compared with it; repair that first, a `dbduel run` of it shows more",
+            self.search.incumbent
+        )
+    }
+}
+
+/// Puts out, before the first block, who could not be prepared or started, and who makes another promise than
+/// the incumbent.
+fn put_out(search: &mut SearchRecord, run: &RunRecord, failures: Vec<(String, Error)>) -> Result<()> {
+    let mut failed: Vec<(String, Error)> = failures;
+    if let Some(at) = failed.iter().position(|(name, _)| *name == search.incumbent) {
+        return Err(failed.swap_remove(at).1);
+    }
+    let class = |name: &str| run.contenders.get(name).map(|facts| facts.durability_class.clone());
+    let promised = class(&search.incumbent);
+    for candidate in search.candidates.iter_mut().filter(|candidate| candidate.out.is_none()) {
+        let failure = failed.iter().find(|(name, _)| *name == candidate.name);
+        let why = match (failure, class(&candidate.name)) {
+            (Some((_, error)), _) => format!("{error:#}"),
+            (None, class) if class != promised => format!(
+                "it promises {}, and `{}` {}: a search never changes what a commit promises",
+                class.unwrap_or_else(|| "what nobody could read".to_owned()),
+                search.incumbent,
+                promised.as_deref().unwrap_or("what nobody could read")
+            ),
+            _ => continue,
+        };
+        candidate.out = Some(OutRecord { after_block: 0, cause: "removed".to_owned(), why });
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! `dbduel tune`: candidates race, and the one that is left meets the incumbent again.
+//!
+//! Two stored runs: the search, whose figures only choose, and a duel like any other of an experiment file that
+//! is written here. What must stay true: no block of the search is one of the duel, and no candidate promises
+//! less at a commit than the incumbent does.
+
+mod draft;
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use self::draft::{Draft, WINNER};
+use super::run::search::{Raced, race};
+use super::run::{self, Sitting};
+use super::{Failure, note, plan_experiment, say, vocabulary};
+use crate::analysis::conclude;
+use crate::cli::{RunArgs, TuneArgs, exit};
+use crate::experiment::quantity::duration_text;
+use crate::experiment::tuning::{Rival, duel_text};
+use crate::experiment::{Experiment, Overrides};
+use crate::plan::Plan;
+use crate::report;
+use crate::store::RunDir;
+use crate::store::format::search::SearchRecord;
+use crate::trial::Interrupted;
+
+/// Blocks of the duel that a budget keeps free: fewer allow no word.
+const BLOCKS_KEPT_FREE: u32 = 8;
+
+/// `dbduel tune`.
+pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
+    refuse_to_overwrite(args.write.as_deref())?;
+    let draft = Draft::of(args)?;
+    let search = experiment_of(&draft.search_text, "the search", &Overrides::default())?;
+    let search_plan = plan_experiment(&search)?;
+    let for_the_search = share_of_the_search(&draft, &search_plan, args)?;
+    for line in &draft.record.notes {
+        note(line);
+    }
+    let interrupted = run::interruption().context("cannot catch signals")?;
+    let sitting = Sitting::of(search, search_plan, &args.runs, &args.file, Some(draft.record.clone()))?;
+    note(&format!("the search is kept in {}", sitting.run_dir().path().display()));
+    let raced = match race(&sitting, &draft.experiment, &interrupted, for_the_search) {
+        Err(error) if error.is::<Interrupted>() => {
+            note(&format!("interrupted, trials are kept in {}", sitting.run_dir().path().display()));
+            return Ok(exit::INTERRUPTED);
+        }
+        raced => raced?,
+    };
+    match raced.search.outcome.as_ref().and_then(|outcome| outcome.winner.clone()) {
+        Some(winner) => duel(args, &draft, sitting.run_dir(), raced, &winner, &interrupted),
+        None => {
+            tell_search(sitting.run_dir(), args.json, true)?;
+            if args.write.is_some() {
+                note(&format!("no candidate came out ahead of `{}`: nothing is written", draft.record.incumbent));
+            }
+            Ok(exit::DONE)
+        }
+    }
+}
+
+fn refuse_to_overwrite(write: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = write.filter(|path| path.exists()) else { return Ok(()) };
+    let path = path.display();
+    Err(Failure::usage(anyhow!(
+        "{path} is there already, and is not overwritten\n  next: name another file with --write, or remove it"
+    )))
+}
+
+/// An experiment that was made out of one that had been read: mistakes in it are ours.
+fn experiment_of(text: &str, what: &str, overrides: &Overrides) -> Result<Experiment> {
+    let read = Experiment::parse(text, what, &vocabulary(), overrides);
+    read.with_context(|| format!("cannot make the experiment of {what}"))
+}
+
+/// The winner against the incumbent, in blocks that had no part in choosing it.
+fn duel(
+    args: &TuneArgs,
+    draft: &Draft,
+    search_dir: &RunDir,
+    raced: Raced,
+    winner: &str,
+    interrupted: &AtomicBool,
+) -> Result<u8, Failure> {
+    let budget = draft.experiment.method.budget.map(|budget| budget.saturating_sub(raced.spent));
+    let (text, held_out, experiment) = draft.duel(winner, budget)?;
+    let plan = plan_experiment(&experiment)?;
+    let mut record = SearchRecord { run: Some(search_dir.name()), held_out, ..raced.search };
+    let file = search_dir.path().join("experiment.toml");
+    let sitting = Sitting::of(experiment, plan, &args.runs, &file, Some(record.clone()))?;
+    record.run = None;
+    if let Some(outcome) = &mut record.outcome {
+        outcome.duel = Some(sitting.run_dir().name());
+    }
+    let known = search_dir.run_record()?;
+    search_dir.write_run(&crate::store::format::RunRecord { search: Some(record), ..known })?;
+    tell_search(search_dir, false, false)?;
+    note(&format!("{winner} meets `{}` again, in new blocks, as `{WINNER}`", draft.record.incumbent));
+    let run_args = RunArgs {
+        file: None,
+        runs: args.runs.clone(),
+        resume: None,
+        method: args.method.clone(),
+        gate: false,
+        json: args.json,
+        twins: false,
+    };
+    let status = run::sit(&run_args, &sitting, interrupted)?;
+    if let Some(path) = args.write.as_deref().filter(|_| status != exit::INTERRUPTED) {
+        let written = format!("{}{text}", header(sitting.run_dir(), draft)?);
+        fs::write(path, written).with_context(|| format!("cannot write {}", path.display()))?;
+        note(&format!("the duel is written to {}", path.display()));
+    }
+    Ok(status)
+}
+
+/// What stands on top of the file that is written.
+fn header(run_dir: &RunDir, draft: &Draft) -> Result<String> {
+    let conclusions = conclude(&run_dir.plan()?, &run_dir.run_record()?, &run_dir.trials()?.records);
+    let mut lines = vec![format!(
+        "Settings found by `dbduel tune` for `{}`; measured in run {}:",
+        draft.record.incumbent,
+        run_dir.name()
+    )];
+    for workload in &conclusions.workloads {
+        for duel in &workload.duels {
+            let overall = &duel.overall;
+            let ratio = |value: Option<f64>| value.map_or("not known".to_owned(), |ratio| format!("{ratio:.3}"));
+            lines.push(format!(
+                "{}: {}, ratio {} ({} to {}), {} blocks",
+                workload.workload,
+                overall.word.as_str(),
+                ratio(overall.ratio),
+                ratio(overall.low),
+                ratio(overall.high),
+                overall.blocks
+            ));
+        }
+    }
+    lines.push("They hold for this machine, these data and this work.".to_owned());
+    Ok(lines.iter().map(|line| format!("# {line}\n")).collect())
+}
+
+/// The reports of the search, beside its records; on stdout where there is no duel to tell of.
+fn tell_search(run_dir: &RunDir, json: bool, aloud: bool) -> Result<()> {
+    let plain = report::Options::default();
+    for (format, file) in [("text", "report.txt"), ("html", "report.html")] {
+        run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
+    }
+    if aloud {
+        say(&report::write(run_dir, if json { "json" } else { "text" }, &plain)?)?;
+    }
+    Ok(())
+}
+
+/// What of the budget the search may take: what the first blocks of the duel leave.
+fn share_of_the_search(draft: &Draft, search: &Plan, args: &TuneArgs) -> Result<Option<Duration>, Failure> {
+    let Some(budget) = draft.experiment.method.budget else { return Ok(None) };
+    let Some(some) = draft.record.candidates.iter().find(|candidate| candidate.out.is_none()) else {
+        return Ok(Some(budget));
+    };
+    let (_, _, duel) = draft.duel(&some.name, None)?;
+    let duel = first_blocks(&plan_experiment(&duel)?, BLOCKS_KEPT_FREE);
+    let one_block = first_blocks(search, 1);
+    if budget >= duel + one_block {
+        return Ok(Some(budget - duel));
+    }
+    let text = |time: Duration| duration_text(Duration::from_secs(time.as_secs() + 1));
+    Err(Failure::usage(anyhow!(
+        "{}: the budget of {} is too small: {BLOCKS_KEPT_FREE} blocks of the duel take about {}, and a block of the search {}\n  next: give --budget {} or more, fewer --candidates, or a shorter `duration` in [method]",
+        args.file.display(),
+        duration_text(budget),
+        text(duel),
+        text(one_block),
+        text(duel + one_block * 4)
+    )))
+}
+
+/// How long so many blocks take, pilots included.
+fn first_blocks(plan: &Plan, blocks: u32) -> Duration {
+    let behind = plan.record.trials.iter().position(|trial| trial.block > blocks);
+    behind.map_or(plan.estimate.run, |at| plan.estimate.trial_starts[at])
+}
+
+impl Draft {
+    /// The duel of a candidate: its text, the labels of workloads that had no part in the search, and what it
+    /// says.
+    fn duel(&self, candidate: &str, budget: Option<Duration>) -> Result<(String, Vec<String>, Experiment)> {
+        let Some(found) = self.record.candidates.iter().find(|one| one.name == candidate) else {
+            bail!("the search has no candidate `{candidate}`");
+        };
+        let rival = Rival { name: self.name_of_the_winner(), settings: found.settings.clone() };
+        let (text, held_out) = duel_text(&self.source, &self.experiment, &rival, &self.record.point);
+        let overrides = Overrides { budget: budget.or(self.overrides.budget), ..self.overrides.clone() };
+        let experiment = experiment_of(&text, "the duel", &overrides)?;
+        Ok((text, held_out, experiment))
+    }
+
+    fn name_of_the_winner(&self) -> String {
+        if self.record.incumbent == WINNER { format!("{WINNER} (2)") } else { WINNER.to_owned() }
+    }
+}

@@ -1,0 +1,195 @@
+//! What a search will try, decided before anything starts.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::cli::TuneArgs;
+use crate::commands::{Failure, host, vocabulary};
+use crate::engine::knobs::{Knob, Machine, knobs};
+use crate::engine::{memory_need, resolve};
+use crate::experiment::tuning::{Rival, SearchShape, search_text};
+use crate::experiment::{Contender, Experiment, Origin, Overrides, WorkloadChoice};
+use crate::plan::search::{Range, candidates};
+use crate::plan::{data_directory_bytes, heaviest_point};
+use crate::store::format::Point;
+use crate::store::format::search::{CandidateRecord, RaceRecord, SearchRecord};
+
+/// What the candidate is called that meets the incumbent again.
+pub const WINNER: &str = "tuned";
+
+/// Rate of races among equals that show one of them to differ.
+const ALPHA: f64 = 0.05;
+const BLOCKS_PER_ROUND: u32 = 2;
+/// Enough for the race to show one of two hundred candidates to be faster, and a few for who is not so clear.
+const BLOCKS_MAX: u32 = 24;
+
+/// Three times as long as the incumbent's, and half a minute, is no candidate that somebody waits for.
+const TRIAL_TIMES_MAX: f64 = 3.0;
+const TRIAL_SLACK_S: f64 = 30.0;
+/// Logs may be a few GiB larger than the incumbent's, and are worth a try.
+const DISK_TIMES_MAX: f64 = 2.0;
+const DISK_SLACK_BYTES: u64 = 8 << 30;
+
+/// A search before its first block.
+pub struct Draft {
+    /// The file as it was given.
+    pub source: String,
+    pub experiment: Experiment,
+    pub overrides: Overrides,
+    pub record: SearchRecord,
+    /// The search as an experiment file.
+    pub search_text: String,
+}
+
+impl Draft {
+    pub fn of(args: &TuneArgs) -> Result<Draft, Failure> {
+        let overrides = args.method.overrides();
+        let experiment = Experiment::load(&args.file, &vocabulary(), &overrides).map_err(Failure::usage)?;
+        let source = fs::read_to_string(&args.file).with_context(|| format!("cannot read {}", args.file.display()))?;
+        let (incumbent, workload) = (&experiment.contenders[0], &experiment.workloads[0]);
+        refuse_target(incumbent, args)?;
+        let point = heaviest_point(&experiment, workload);
+        let asked = Asked { experiment: &experiment, incumbent, workload, point: &point };
+        let record = asked.record(args).map_err(Failure::usage)?;
+        let racing = record.candidates.iter().filter(|candidate| candidate.out.is_none());
+        let rival = |one: &CandidateRecord| Rival { name: one.name.clone(), settings: one.settings.clone() };
+        let rivals: Vec<Rival> = racing.map(rival).collect();
+        if rivals.is_empty() {
+            return Err(Failure::usage(nobody(&record, args)));
+        }
+        let shape = SearchShape { point: &point, blocks: BLOCKS_MAX, seed: record.seed };
+        let search_text = search_text(&source, &experiment, &rivals, shape);
+        Ok(Draft { source, overrides, record, search_text, experiment })
+    }
+}
+
+fn refuse_target(incumbent: &Contender, args: &TuneArgs) -> Result<(), Failure> {
+    if !matches!(incumbent.origin, Origin::Target(_)) {
+        return Ok(());
+    }
+    Err(Failure::usage(anyhow!(
+        "{}: contender `{}` is a target: dbduel sets nothing on a server that it does not manage\n  next: put a contender with an `engine` first, as near to that server as can be had",
+        args.file.display(),
+        incumbent.name
+    )))
+}
+
+fn nobody(record: &SearchRecord, args: &TuneArgs) -> anyhow::Error {
+    let why = record
+        .candidates
+        .iter()
+        .find_map(|candidate| candidate.out.as_ref())
+        .map(|out| format!(" (the first: {})", out.why));
+    anyhow!(
+        "{}: there is nothing to try: no setting of `{}` that may be moved has another value that fits here{}\n  next: `dbduel list engines` names engines whose settings are known",
+        args.file.display(),
+        record.incumbent,
+        why.unwrap_or_default()
+    )
+}
+
+/// Who is tuned, and under which load.
+struct Asked<'a> {
+    experiment: &'a Experiment,
+    incumbent: &'a Contender,
+    workload: &'a WorkloadChoice,
+    point: &'a Point,
+}
+
+impl Asked<'_> {
+    fn record(&self, args: &TuneArgs) -> Result<SearchRecord> {
+        let version = resolve(self.incumbent)?.version;
+        let known = knobs(&self.incumbent.kind, &version);
+        let machine = self.machine();
+        let (held, movable): (Vec<&Knob>, Vec<&Knob>) =
+            known.into_iter().partition(|knob| knob.touches_durability || knob.needs_reload);
+        let space: Vec<Range> =
+            movable.iter().map(|knob| self.range(knob, &machine)).filter(|range| !range.values.is_empty()).collect();
+        // Another seed than the duel's: no inputs that chose the winner are measured again.
+        let seed = self.experiment.method.seed.wrapping_add(1) & (u64::MAX >> 1);
+        let fits = |settings: &BTreeMap<String, String>| self.fits(&version, settings, machine.memory_bytes);
+        Ok(SearchRecord {
+            run: None,
+            incumbent: self.incumbent.name.clone(),
+            workload: self.workload.label.clone(),
+            point: self.point.clone(),
+            seed,
+            rules: rules(),
+            candidates: candidates(&space, args.candidates as usize, seed, &fits),
+            space: space.into_iter().map(|range| (range.setting, range.values)).collect(),
+            held: held.iter().map(|knob| knob.name.to_owned()).collect(),
+            notes: self.notes(),
+            rounds: Vec::new(),
+            outcome: None,
+            held_out: Vec::new(),
+            recoveries: Vec::new(),
+            no_recovery: None,
+        })
+    }
+
+    fn machine(&self) -> Machine {
+        let cores = self.incumbent.cores.as_ref().map_or_else(|| host::cpus().len(), |list| list.iter().count());
+        Machine {
+            memory_bytes: self.incumbent.memory_bytes.unwrap_or_else(host::memory_bytes),
+            cores: cores as u32,
+            data_bytes: data_directory_bytes(self.incumbent, self.workload, self.point),
+        }
+    }
+
+    /// Without what the file sets already, since that candidate would be the incumbent, and without what a
+    /// server for so many clients would not take.
+    fn range(&self, knob: &Knob, machine: &Machine) -> Range {
+        let set =
+            self.incumbent.settings.iter().find(|(name, _)| name.replace('-', "_").eq_ignore_ascii_case(knob.name));
+        let mut values = knob.values(machine);
+        values.retain(|value| set.is_none_or(|(_, set)| !set.eq_ignore_ascii_case(value)));
+        values.retain(|value| knob.is_taken(value, self.connections()));
+        Range { setting: knob.name.to_owned(), values }
+    }
+
+    /// The memory guard (method, section 6).
+    fn fits(&self, version: &str, moved: &BTreeMap<String, String>, memory_bytes: u64) -> Result<(), String> {
+        let plain = |name: &String| name.replace('-', "_").to_ascii_lowercase();
+        let own = self.incumbent.settings.iter().map(|(name, value)| (plain(name), value.clone()));
+        let settings = own.chain(moved.iter().map(|(name, value)| (plain(name), value.clone()))).collect();
+        memory_need::fits(&self.incumbent.kind, version, &settings, self.connections(), memory_bytes)
+            .map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
+    }
+
+    fn connections(&self) -> u32 {
+        self.experiment.clients_max() + OWN_CONNECTIONS
+    }
+
+    /// What the file has that a search has no use for.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let (contenders, workloads) = (self.experiment.contenders.len(), self.experiment.workloads.len());
+        if contenders > 1 {
+            notes.push(format!("of the file's {contenders} contenders the first is tuned: `{}`", self.incumbent.name));
+        }
+        if workloads > 1 {
+            let label = &self.workload.label;
+            notes.push(format!(
+                "of the file's {workloads} workloads the search uses the first, `{label}`; the duel has all"
+            ));
+        }
+        notes
+    }
+}
+
+/// Administration, observers, checks: as every server of a run has them.
+const OWN_CONNECTIONS: u32 = 20;
+
+fn rules() -> RaceRecord {
+    RaceRecord {
+        alpha: ALPHA,
+        blocks_per_round: BLOCKS_PER_ROUND,
+        blocks_max: BLOCKS_MAX,
+        trial_times_max: TRIAL_TIMES_MAX,
+        trial_slack_s: TRIAL_SLACK_S,
+        disk_times_max: DISK_TIMES_MAX,
+        disk_slack_bytes: DISK_SLACK_BYTES,
+    }
+}

@@ -1,0 +1,324 @@
+//! The experiments of `dbduel tune`, made out of the file that it was given.
+//!
+//! One is the search: the file's first contender against candidates that differ in settings, at one point of
+//! the first workload. The other is the duel of the winner: the file's own method, at two points or more, and
+//! beside the workload of the search one that had no part in it. Both are texts like any other, so that they
+//! are checked as one, stored as one, and can be run again by anybody.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use toml::{Table, Value};
+
+use super::{CLIENTS, CORES, Experiment};
+use crate::store::format::Point;
+
+/// A contender that differs from the first one of the file in these settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rival {
+    pub name: String,
+    pub settings: BTreeMap<String, String>,
+}
+
+/// What a search takes from elsewhere than the file.
+#[derive(Debug, Clone, Copy)]
+pub struct SearchShape<'a> {
+    pub point: &'a Point,
+    pub blocks: u32,
+    pub seed: u64,
+}
+
+/// Keys of `[method]` that the search sets itself, or has no use for: it is a first look at many.
+const METHOD_OF_THE_DUEL: &[&str] = &[
+    "preset",
+    "rule",
+    "stop",
+    "budget",
+    "noisy_host",
+    "pilot",
+    "blocks",
+    "seed",
+    "warmup",
+    "duration",
+    "duet",
+    "fast_sweep",
+    "steady_state",
+    "drain",
+    "repeats",
+    "doubling",
+    "contrast",
+    "ablation",
+    "shapley",
+];
+
+/// Options of an OLTP workload that shape its tables, which another mix shares.
+const SHARED_OPTIONS: &[&str] =
+    &["tables", "rows", "table_size", "compat", "isolation", "mysql_storage_engine", "secondary", CLIENTS];
+
+/// The search, as an experiment file. `source` is the text that `experiment` was read from.
+pub fn search_text(source: &str, experiment: &Experiment, rivals: &[Rival], shape: SearchShape) -> String {
+    let mut file = table(source);
+    let first = workloads(&file).swap_remove(0);
+    let one_pass = experiment.workloads[0].one_pass;
+    file.insert("name".into(), format!("{} search", experiment.name).into());
+    set_contenders(&mut file, experiment, rivals);
+    set_sweep(&mut file, shape.point.iter().map(|(name, value)| (name.clone(), vec![*value])));
+    file.insert("workload".into(), Value::Array(vec![Value::Table(first)]));
+    let mut method = file.remove("method").and_then(|method| method.try_into::<Table>().ok()).unwrap_or_default();
+    method.retain(|key, _| !METHOD_OF_THE_DUEL.contains(&key));
+    method.insert("preset".into(), "quick".into());
+    method.insert("stop".into(), "never".into());
+    method.insert("blocks".into(), i64::from(shape.blocks).into());
+    method.insert("seed".into(), (shape.seed as i64).into());
+    if !one_pass {
+        method.insert("duration".into(), time_text(experiment.method.duration).into());
+        method.insert("warmup".into(), time_text(experiment.method.warmup).into());
+    }
+    file.insert("method".into(), method.into());
+    text(&file)
+}
+
+/// The duel of the file's first contender and a rival, as an experiment file, and the labels of the workloads
+/// that had no part in the search.
+pub fn duel_text(source: &str, experiment: &Experiment, rival: &Rival, searched_at: &Point) -> (String, Vec<String>) {
+    let mut file = table(source);
+    file.insert("name".into(), format!("{} tuned", experiment.name).into());
+    set_contenders(&mut file, experiment, std::slice::from_ref(rival));
+    let mut list = workloads(&file);
+    if list.len() == 1 {
+        list.extend(another_mix(&list[0]));
+    }
+    let label = |workload: &Table| {
+        let given = workload.get("label").or(workload.get("name")).and_then(Value::as_str);
+        given.unwrap_or_default().to_owned()
+    };
+    let held_out = list.iter().skip(1).map(label).collect();
+    file.insert("workload".into(), Value::Array(list.into_iter().map(Value::Table).collect()));
+    if experiment.points().len() < 2 && !experiment.workloads.iter().any(|choice| choice.one_pass) {
+        set_sweep(&mut file, two_points(experiment, searched_at));
+    }
+    (text(&file), held_out)
+}
+
+/// The point of the search, and twice of what varies there: of the clients where nothing does, or where it is
+/// cores, of which there may be no more.
+fn two_points(experiment: &Experiment, point: &Point) -> Vec<(String, Vec<u64>)> {
+    let clients = u64::from(experiment.workloads[0].clients_at(point));
+    let twice_the_clients = (CLIENTS.to_owned(), vec![clients, clients * 2]);
+    if let Some(cores) = point.get(CORES) {
+        return vec![(CORES.to_owned(), vec![*cores]), twice_the_clients];
+    }
+    let other = point.iter().find(|(name, _)| *name != CLIENTS);
+    vec![other.map_or(twice_the_clients, |(name, value)| (name.clone(), vec![*value, value * 2]))]
+}
+
+/// The same tables under other transactions.
+fn another_mix(workload: &Table) -> Option<Table> {
+    let name = workload.get("name")?.as_str()?;
+    let shared = || {
+        let kept = workload.iter().filter(|(key, _)| SHARED_OPTIONS.contains(&key.as_str()));
+        kept.map(|(key, value)| (key.clone(), value.clone())).collect::<Table>()
+    };
+    match name {
+        "tpcc" => {
+            let form =
+                if workload.get("form").and_then(Value::as_str).unwrap_or("rows") == "rows" { "batch" } else { "rows" };
+            let mut other = workload.clone();
+            other.insert("form".into(), form.into());
+            other.insert("label".into(), format!("tpcc, {form}").into());
+            Some(other)
+        }
+        "oltp" => {
+            let reads = workload.get("read_only").and_then(Value::as_bool).unwrap_or(false);
+            let mut other = workload.clone();
+            other.remove("write_only");
+            other.insert("read_only".into(), (!reads).into());
+            other.insert("label".into(), if reads { "oltp, read and write" } else { "oltp, read only" }.into());
+            Some(other)
+        }
+        _ if name.starts_with("oltp_") || name.starts_with("select_random_") => {
+            let mut other = shared();
+            let mix = if name == "oltp_read_write" { "oltp_read_only" } else { "oltp_read_write" };
+            other.insert("name".into(), mix.into());
+            Some(other)
+        }
+        _ => None,
+    }
+}
+
+/// The file's first contender, and rivals that are the same but for their names and settings.
+fn set_contenders(file: &mut Table, experiment: &Experiment, rivals: &[Rival]) {
+    let listed = file.get("contender").and_then(Value::as_array);
+    let first = listed.and_then(|list| list.first()).and_then(Value::as_table).cloned().unwrap_or_default();
+    let mut incumbent = first.clone();
+    let name = experiment.contenders[0].name.clone();
+    incumbent.insert("name".into(), name.clone().into());
+    let rival = |rival: &Rival| {
+        let mut contender = first.clone();
+        contender.insert("name".into(), rival.name.clone().into());
+        let mut settings = first.get("settings").and_then(Value::as_table).cloned().unwrap_or_default();
+        settings.retain(|name, _| !rival.settings.keys().any(|moved| plain(moved) == plain(name)));
+        settings.extend(rival.settings.iter().map(|(name, value)| (name.clone(), value.clone().into())));
+        contender.insert("settings".into(), settings.into());
+        Value::Table(contender)
+    };
+    let all = std::iter::once(Value::Table(incumbent)).chain(rivals.iter().map(rival)).collect();
+    file.insert("contender".into(), Value::Array(all));
+    file.insert("baseline".into(), name.into());
+    for other in ["ladder", "recovery"] {
+        file.remove(other);
+    }
+}
+
+fn set_sweep(file: &mut Table, values: impl IntoIterator<Item = (String, Vec<u64>)>) {
+    let listed = |values: Vec<u64>| Value::Array(values.into_iter().map(|value| (value as i64).into()).collect());
+    let sweep: Table = values.into_iter().map(|(name, values)| (name, listed(values))).collect();
+    file.remove("sweep");
+    if !sweep.is_empty() {
+        file.insert("sweep".into(), sweep.into());
+    }
+}
+
+/// The `[workload]` tables of the file, in whichever form they stand.
+fn workloads(file: &Table) -> Vec<Table> {
+    match file.get("workload") {
+        Some(Value::String(name)) => vec![Table::from_iter([("name".to_owned(), Value::from(name.clone()))])],
+        Some(Value::Table(one)) => vec![one.clone()],
+        Some(Value::Array(list)) => list.iter().filter_map(Value::as_table).cloned().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A setting's name as all engines read it.
+fn plain(name: &str) -> String {
+    name.replace('-', "_").to_ascii_lowercase()
+}
+
+fn time_text(time: Duration) -> String {
+    format!("{}ms", time.as_millis())
+}
+
+/// The text was read as an experiment before.
+fn table(source: &str) -> Table {
+    source.parse().expect("what was read as an experiment is TOML")
+}
+
+fn text(file: &Table) -> String {
+    toml::to_string(file).expect("what was TOML once is TOML again")
+}
+
+#[cfg(test)]
+mod tests {
+    use driver::Dialect;
+
+    use super::super::{EngineWords, Needs, Overrides, Vocabulary};
+    use super::*;
+
+    const FILE: &str = "name = \"box\"\nquestion = \"Which settings?\"\n\
+        [[contender]]\nname = \"default\"\nengine = \"sqlite\"\nsettings = { cache-size = 100, foreign_keys = true }\n\
+        [[contender]]\nname = \"other\"\nengine = \"sqlite\"\n\
+        [workload]\nname = \"oltp_read_write\"\nrows = 1000\nclients = 3\npoint_selects = 4\n\
+        [method]\npreset = \"standard\"\nduration = \"45s\"\nmargin = \"2%\"\nbudget = \"30m\"\n";
+
+    fn rival() -> Rival {
+        Rival { name: "tuned".into(), settings: [("cache_size".to_owned(), "-2000".to_owned())].into() }
+    }
+
+    fn experiment(text: &str) -> Experiment {
+        let read = Experiment::parse(text, "x.toml", &vocabulary(), &Overrides::default());
+        read.unwrap_or_else(|mistakes| panic!("{mistakes}\n{text}"))
+    }
+
+    /// The workloads that there are, and one engine.
+    fn vocabulary() -> Vocabulary<'static> {
+        Vocabulary {
+            engines: vec![EngineWords { name: "sqlite", dialect: Dialect::Sqlite, on: "on", off: "off" }],
+            workloads: load::WORKLOADS.iter().map(|kind| kind.name).collect(),
+            options: &|name| load::workload_kind(name).map(|kind| kind.options),
+            check: &|_, _| Ok(Needs::default()),
+        }
+    }
+
+    #[test]
+    fn a_search_is_the_first_contender_against_rivals_at_one_point() {
+        let given = experiment(FILE);
+        let point = Point::new();
+        let shape = SearchShape { point: &point, blocks: 20, seed: 7 };
+        let made = experiment(&search_text(FILE, &given, &[rival()], shape));
+        assert_eq!((made.name.as_str(), made.baseline.as_str()), ("box search", "default"));
+        let names: Vec<&str> = made.contenders.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["default", "tuned"]);
+        assert_eq!(made.contenders[0].settings, given.contenders[0].settings);
+        let settings: Vec<(&str, &str)> =
+            made.contenders[1].settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(settings, [("cache_size", "-2000"), ("foreign_keys", "on")], "the other spelling is gone");
+        let method = &made.method;
+        assert_eq!((method.preset.as_str(), method.duration.as_secs(), method.warmup.as_secs()), ("quick", 45, 30));
+        assert_eq!((method.blocks, method.seed, method.budget, method.margin), (20, 7, None, 0.02));
+        assert_eq!((method.pilot, made.points().len(), made.workloads[0].clients), (None, 1, 3));
+    }
+
+    #[test]
+    fn a_duel_has_the_files_method_two_points_and_a_mix_that_had_no_part() {
+        let given = experiment(FILE);
+        let (text, held_out) = duel_text(FILE, &given, &rival(), &Point::new());
+        let made = experiment(&text);
+        assert_eq!(made.points(), [3, 6].map(|clients| Point::from([(CLIENTS.to_owned(), clients)])));
+        let labels: Vec<&str> = made.workloads.iter().map(|one| one.label.as_str()).collect();
+        assert_eq!((labels, held_out), (vec!["oltp_read_write", "oltp_read_only"], vec!["oltp_read_only".to_owned()]));
+        // What is no business of the tables stays with the mix that it was written for.
+        assert!(!made.workloads[1].options.contains_key("point_selects"));
+        assert_eq!(made.method.preset, "standard");
+        assert_eq!(made.method.budget, given.method.budget);
+        assert_eq!(made.question.as_deref(), Some("Which settings?"));
+    }
+
+    #[test]
+    fn a_sweep_of_the_file_and_its_other_workloads_are_the_duels() {
+        let file = FILE.replace("clients = 3\n", "") + "[sweep]\nclients = [2, 4, 8]\n";
+        let file =
+            file.replace("[workload]", "[[workload]]\nlabel = \"mine\"") + "[[workload]]\nname = \"oltp_write_only\"\n";
+        let given = experiment(&file);
+        let point = Point::from([(CLIENTS.to_owned(), 8)]);
+        let (text, held_out) = duel_text(&file, &given, &rival(), &point);
+        let made = experiment(&text);
+        assert_eq!((made.points().len(), held_out), (3, vec!["oltp_write_only".to_owned()]));
+        let shape = SearchShape { point: &point, blocks: 20, seed: 7 };
+        let search = experiment(&search_text(&file, &given, &[], shape));
+        assert_eq!((search.points(), search.workloads.len()), (vec![point.clone()], 1));
+    }
+
+    #[test]
+    fn a_mix_is_another_one_over_the_same_tables() {
+        let check = |workload: &str, expected: Option<(&str, &str)>| {
+            let made = another_mix(&table(workload));
+            let text = |table: &Table, key: &str| table.get(key).map(|value| value.to_string().replace('"', ""));
+            let found = made.map(|made| {
+                (text(&made, "name").unwrap(), text(&made, "form").or(text(&made, "read_only")).unwrap_or_default())
+            });
+            assert_eq!(found, expected.map(|(name, form)| (name.to_owned(), form.to_owned())), "{workload}");
+        };
+        check("name = \"oltp_read_only\"", Some(("oltp_read_write", "")));
+        check("name = \"oltp_update_index\"", Some(("oltp_read_write", "")));
+        check("name = \"tpcc\"", Some(("tpcc", "batch")));
+        check("name = \"tpcc\"\nform = \"procedures\"", Some(("tpcc", "rows")));
+        check("name = \"oltp\"\nmode = \"complex\"", Some(("oltp", "true")));
+        check("name = \"sql-bench\"", None);
+    }
+
+    #[test]
+    fn a_single_point_is_doubled_in_what_varies() {
+        let given = experiment(FILE);
+        let check = |point: &[(&str, u64)], expected: &[(&str, &[u64])]| {
+            let point: Point = point.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+            let expected: Vec<(String, Vec<u64>)> =
+                expected.iter().map(|(name, values)| ((*name).to_owned(), values.to_vec())).collect();
+            assert_eq!(two_points(&given, &point), expected);
+        };
+        check(&[], &[("clients", &[3, 6])]);
+        check(&[("warehouses", 5)], &[("warehouses", &[5, 10])]);
+        check(&[("clients", 8)], &[("clients", &[8, 16])]);
+        check(&[("cores", 2)], &[("cores", &[2]), ("clients", &[3, 6])]);
+        check(&[("clients", 8), ("cores", 2)], &[("cores", &[2]), ("clients", &[8, 16])]);
+    }
+}

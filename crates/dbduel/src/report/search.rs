@@ -1,0 +1,213 @@
+//! What is told of a search over settings: who raced, who was out when and why, and what became of the winner.
+//!
+//! Ratios of the race stand here to show how the choice was made. They chose what they praise, so no word and
+//! no interval belongs to them; what was gained is the duel's to say.
+
+use std::collections::BTreeMap;
+
+use crate::store::format::point_text;
+use crate::store::format::search::{CandidateRecord, RecoveryRecord, RoundRecord, SearchRecord};
+
+use super::wording::percent;
+
+/// Columns of the table of candidates.
+pub const COLUMNS: [&str; 5] = ["candidate", "blocks", "ahead by", "evidence", "what became of it"];
+
+/// Columns of the table of rounds.
+pub const ROUND_COLUMNS: [&str; 4] = ["round", "blocks", "raced", "stayed"];
+
+/// The first lines: what was searched, where, and what the figures are good for.
+pub fn about(search: &SearchRecord) -> Vec<String> {
+    let rules = &search.rules;
+    let raced = search.candidates.iter().filter(|candidate| candidate.blocks > 0).count();
+    let place = format!("{}, {}", search.workload, point_text(&search.point));
+    let mut lines = vec![format!(
+        "{raced} of {} candidates raced against `{}` ({place}); the slower half goes after each {} blocks, {} blocks at most",
+        search.candidates.len(),
+        search.incumbent,
+        rules.blocks_per_round,
+        rules.blocks_max
+    )];
+    lines.extend(search.notes.iter().cloned());
+    lines.extend(search.run.iter().map(|run| format!("its trials are kept in run {run}")));
+    lines.push(
+        "the race chose the winner by these figures, so they praise it: only the duel's blocks say what was gained"
+            .to_owned(),
+    );
+    lines
+}
+
+/// How the race ended.
+pub fn ending(search: &SearchRecord) -> Vec<String> {
+    let Some(outcome) = &search.outcome else {
+        return vec!["the search is not over: it goes on, or was interrupted".to_owned()];
+    };
+    let Some(winner) = &outcome.winner else {
+        let seen = match outcome.mde {
+            Some(mde) => format!("; a gain below {} would not have been seen (MDE)", percent(mde)),
+            None => String::new(),
+        };
+        return vec![format!("no candidate came out ahead of `{}`{seen}", search.incumbent)];
+    };
+    let shown = match outcome.shown {
+        true => "shown to be faster by the race",
+        false => "ahead, which the race alone does not show",
+    };
+    let mut lines = vec![format!("{winner} was left ({}): {shown}", ended_by(&outcome.ended_by))];
+    lines.extend(
+        search.candidates.iter().find(|one| one.name == *winner).map(|one| format!("{winner}: {}", changes(one))),
+    );
+    lines.extend(outcome.duel.iter().map(|duel| format!("it met `{}` again in run {duel}", search.incumbent)));
+    lines
+}
+
+fn ended_by(word: &str) -> &'static str {
+    match word {
+        "budget" => "time was over",
+        "blocks" => "blocks were used up",
+        "nobody left" => "nobody else",
+        _ => "decided",
+    }
+}
+
+/// What a candidate has otherwise than the incumbent.
+fn changes(candidate: &CandidateRecord) -> String {
+    pairs(&candidate.settings)
+}
+
+fn pairs(settings: &BTreeMap<String, String>) -> String {
+    settings.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
+}
+
+/// A row of [`COLUMNS`] and its settings for each candidate, those who raced longest first.
+pub fn rows(search: &SearchRecord) -> Vec<(Vec<String>, String)> {
+    let mut list: Vec<&CandidateRecord> = search.candidates.iter().collect();
+    list.sort_by(|one, other| {
+        let rank = |candidate: &CandidateRecord| (candidate.blocks, candidate.ratio.unwrap_or(0.0));
+        rank(other).partial_cmp(&rank(one)).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let told = |candidate: &CandidateRecord| format!("{} ({})", changes(candidate), candidate.how);
+    list.into_iter().map(|candidate| (row(search, candidate), told(candidate))).collect()
+}
+
+fn row(search: &SearchRecord, candidate: &CandidateRecord) -> Vec<String> {
+    let enough = search.candidates.len() as f64 / search.rules.alpha;
+    let evidence = match candidate.blocks {
+        0 => String::new(),
+        _ if candidate.evidence < 10.0 => format!("{:.2} of {enough:.0}", candidate.evidence),
+        _ => format!("{:.0} of {enough:.0}", candidate.evidence),
+    };
+    vec![
+        candidate.name.clone(),
+        candidate.blocks.to_string(),
+        candidate.ratio.map_or_else(String::new, |ratio| format!("{:+.1} %", (ratio - 1.0) * 100.0)),
+        evidence,
+        fate(search, candidate),
+    ]
+}
+
+fn fate(search: &SearchRecord, candidate: &CandidateRecord) -> String {
+    let Some(out) = &candidate.out else {
+        let is_winner = search.outcome.as_ref().is_some_and(|outcome| outcome.winner.as_ref() == Some(&candidate.name));
+        return if is_winner { "won".to_owned() } else { "still raced at the end".to_owned() };
+    };
+    let when = match out.after_block {
+        0 => "out at once".to_owned(),
+        block => format!("out after block {block}"),
+    };
+    format!("{when}: {}", out.why.lines().map(str::trim).collect::<Vec<_>>().join("; "))
+}
+
+/// A row of [`ROUND_COLUMNS`] for each round.
+pub fn round_rows(search: &SearchRecord) -> Vec<Vec<String>> {
+    let row = |round: &RoundRecord| {
+        vec![
+            round.round.to_string(),
+            format!("{} to {}", round.first_block, round.last_block),
+            round.began.len().to_string(),
+            if round.stayed.is_empty() { "nobody".to_owned() } else { round.stayed.join(", ") },
+        ]
+    };
+    search.rounds.iter().map(row).collect()
+}
+
+/// What could be moved, and what never is.
+pub fn space(search: &SearchRecord) -> Vec<String> {
+    let range = |(name, values): (&String, &Vec<String>)| format!("{name} ({})", values.join(", "));
+    let mut lines = vec![format!("settings moved: {}", search.space.iter().map(range).collect::<Vec<_>>().join("; "))];
+    if !search.held.is_empty() {
+        lines.push(format!(
+            "never moved, because they decide what a commit promises or shape the files: {}",
+            search.held.join(", ")
+        ));
+    }
+    if !search.held_out.is_empty() {
+        let labels: Vec<String> = search.held_out.iter().map(|label| format!("`{label}`")).collect();
+        lines.push(format!("had no part in the search: {}", labels.join(", ")));
+    }
+    lines
+}
+
+/// How long both sides were away after kills under load.
+pub fn recovery(search: &SearchRecord) -> Vec<String> {
+    let told = search.recoveries.iter().filter(|record| !record.t_rw_s.is_empty()).map(recovery_of);
+    let refused = search.no_recovery.iter().map(|why| format!("recovery after a kill was not measured: {why}"));
+    told.chain(refused).collect()
+}
+
+fn recovery_of(record: &RecoveryRecord) -> String {
+    let range = |values: &[f64]| {
+        let ends =
+            values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(*value), high.max(*value)));
+        format!("{:.2} to {:.2} s", ends.0, ends.1)
+    };
+    let longest = record.load_s.iter().copied().fold(0.0, f64::max);
+    format!(
+        "`{}` killed under load ({}, {}): first login after {}, first commit after {} (range of n = {}, after {longest:.0} s of load at most)",
+        record.contender,
+        record.workload,
+        point_text(&record.point),
+        range(&record.t_conn_s),
+        range(&record.t_rw_s),
+        record.t_rw_s.len()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture::{Story, search, tell_duel_of_a_search};
+
+    fn told() -> SearchRecord {
+        tell_duel_of_a_search(&Story::default()).run.search.unwrap()
+    }
+
+    #[test]
+    fn candidates_are_told_with_what_became_of_them() {
+        let rows = rows(&told());
+        assert_eq!(rows[0].0, ["c1", "12", "+12.0 %", "400 of 60", "won"]);
+        assert_eq!(rows[0].1, "innodb_log_file_size = 1G (one change)");
+        assert_eq!(rows[1].0[4], "out after block 2: in the slower half of its round");
+        assert_eq!(rows[2].0[1..], ["0", "", "", "out at once: it said: <b>&unknown variable"].map(String::from));
+    }
+
+    #[test]
+    fn a_search_that_nobody_won_says_what_it_could_have_seen() {
+        let mut none = told();
+        none.outcome.as_mut().unwrap().winner = None;
+        assert_eq!(
+            ending(&none),
+            ["no candidate came out ahead of `5.5`; a gain below 3 % would not have been seen (MDE)"]
+        );
+        assert_eq!(ending(&search(1)), ["the search is not over: it goes on, or was interrupted"]);
+    }
+
+    #[test]
+    fn recovery_is_told_as_a_range_with_how_often() {
+        let lines = recovery(&told());
+        assert!(lines[0].contains("first commit after 0.90 to 1.10 s (range of n = 3"), "{lines:?}");
+        let mut refused = told();
+        (refused.recoveries, refused.no_recovery) = (vec![], Some("there is no server".into()));
+        assert_eq!(recovery(&refused), ["recovery after a kill was not measured: there is no server"]);
+    }
+}

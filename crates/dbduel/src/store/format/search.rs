@@ -1,0 +1,132 @@
+//! What a search over settings (`dbduel tune`) tried, and what became of it.
+//!
+//! Two runs hold it: the one with the search's own trials, and the one in which its winner met the
+//! incumbent again. Figures of the search chose the winner, so they praise it; they are kept to show how
+//! the choice was made, and never as what was gained.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Point;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchRecord {
+    /// Name of the run that holds the search's trials; absent in that run itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The contender that everybody raced against.
+    pub incumbent: String,
+    /// Where they raced.
+    pub workload: String,
+    pub point: Point,
+    /// Draws the candidates.
+    pub seed: u64,
+    pub rules: RaceRecord,
+    /// Settings that were moved, with the values that candidates could have.
+    pub space: BTreeMap<String, Vec<String>>,
+    /// Settings that decide what a commit promises: no candidate moves them.
+    pub held: Vec<String>,
+    /// What the file had that the search has no use for, said once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    pub candidates: Vec<CandidateRecord>,
+    pub rounds: Vec<RoundRecord>,
+    /// Absent while the search goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<OutcomeRecord>,
+    /// Workloads that had no part in the search, by their labels in the run of the duel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_out: Vec<String>,
+    /// How long servers took to come back from a kill, once the duel was over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recoveries: Vec<RecoveryRecord>,
+    /// Why nobody was killed, where nobody was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_recovery: Option<String>,
+}
+
+/// What was fixed before the first block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RaceRecord {
+    pub alpha: f64,
+    pub blocks_per_round: u32,
+    pub blocks_max: u32,
+    /// A trial that takes longer than so many of the incumbent's, and `trial_slack_s`, puts its candidate out.
+    pub trial_times_max: f64,
+    pub trial_slack_s: f64,
+    /// So does a data directory of more bytes than so many of the incumbent's, and `disk_slack_bytes`.
+    pub disk_times_max: f64,
+    pub disk_slack_bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CandidateRecord {
+    pub name: String,
+    /// How it came about.
+    pub how: String,
+    /// What it has otherwise than the incumbent.
+    pub settings: BTreeMap<String, String>,
+    /// Blocks in which both it and the incumbent were measured.
+    pub blocks: u32,
+    /// Estimate of those, as a ratio: above 1 it is ahead. Absent without a block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// Evidence that it differs from the incumbent: at candidates / alpha it is shown.
+    pub evidence: f64,
+    pub shown_faster: bool,
+    /// Absent while it races, and of those who were left at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out: Option<OutRecord>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutRecord {
+    /// Blocks of the race that were over; 0 before the first.
+    pub after_block: u32,
+    /// `removed`, `slower`, `halved` or `behind`.
+    pub cause: String,
+    /// For a reader.
+    pub why: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoundRecord {
+    pub round: u32,
+    pub first_block: u32,
+    pub last_block: u32,
+    pub began: Vec<String>,
+    /// Who was left behind it.
+    pub stayed: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutcomeRecord {
+    /// `blocks`, `budget`, `decided` or `nobody left`.
+    pub ended_by: String,
+    /// Who meets the incumbent again; absent where nobody was ahead of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub winner: Option<String>,
+    /// The race itself had shown it to be faster.
+    pub shown: bool,
+    /// Smallest gain, as a fraction, of the candidate with most blocks that the race would have noticed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mde: Option<f64>,
+    /// Name of the run in which the winner met the incumbent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duel: Option<String>,
+}
+
+/// Kills of one contender's server under load, and how long it was away.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecoveryRecord {
+    pub contender: String,
+    pub workload: String,
+    pub point: Point,
+    /// Of each kill: how long the server had been under load.
+    pub load_s: Vec<f64>,
+    /// From its start on the files that were left to the first login and query.
+    pub t_conn_s: Vec<f64>,
+    /// From the same start to the first transaction of the workload that was committed.
+    pub t_rw_s: Vec<f64>,
+}

@@ -1,0 +1,89 @@
+//! How long a server is away after it was killed under load (method, section 7).
+//!
+//! All of its processes are killed at once, as the keeper does it; then the same server is started on the
+//! files that it left. The clock runs from that start, and the steps are those of every start: the first
+//! login and query, settings read back, and then one client of the workload until a transaction of it is
+//! committed. An embedded engine has no process that could be killed, and a target is not ours to kill.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use load::{Load, LoadOptions};
+
+use super::{Interrupted, Running, Trial, clients_target, load_options, make_ready};
+use crate::engine::Server;
+
+/// How soon an interruption ends a load that waits for its kill.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Clients that outlive their server by this much have not noticed.
+const NOTICED_WITHIN: Duration = Duration::from_secs(60);
+
+/// One transaction in a hundred is rolled back on purpose where the workload asks for it; so many in a row are not.
+const ROLLED_BACK_MAX: u64 = 20;
+
+/// What one kill has shown, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Recovered {
+    pub t_conn_s: f64,
+    pub t_rw_s: f64,
+}
+
+/// Starts a server of dbduel's own on fresh data, kills it after so long under load, and starts it again.
+pub fn recover(trial: &Trial, load_for: Duration) -> Result<Recovered> {
+    trial.ground.lay_out(trial)?;
+    let Running::Managed(server) = trial.ground.start(trial)? else {
+        bail!("a server that dbduel does not manage is not killed");
+    };
+    kill_under_load(trial, server, load_for)?;
+    let begun = Instant::now();
+    let server = trial.ground.start(trial).context("the server did not come back from a kill")?;
+    first_commit(trial, &server)?;
+    let t_rw_s = begun.elapsed().as_secs_f64();
+    let Running::Managed(server) = server else { unreachable!("it was one of ours a moment ago") };
+    let t_conn_s = server.ready_after().as_secs_f64();
+    server.stop()?;
+    Ok(Recovered { t_conn_s, t_rw_s })
+}
+
+fn kill_under_load(trial: &Trial, server: Box<Server>, load_for: Duration) -> Result<()> {
+    let server = Running::Managed(server);
+    make_ready(trial, &server)?;
+    let target = clients_target(trial, &server)?;
+    let options = load_options(trial, &server);
+    let mut load = Load::prepare(trial.workload, &target, options, trial.interrupted)?;
+    let Running::Managed(server) = server else { unreachable!("it was one of ours a moment ago") };
+    let survived = std::thread::scope(|scope| {
+        scope.spawn(move || kill_after(server, load_for, trial.interrupted));
+        load.warm_up(load_for + NOTICED_WITHIN, &mut |_| ()).is_ok()
+    });
+    load.give_up();
+    ensure!(!trial.interrupted.load(Ordering::Relaxed), Interrupted);
+    ensure!(!survived, "the clients did not notice that their server was killed");
+    Ok(())
+}
+
+/// Dropping a server kills it with all that it started, and returns when nothing of it is left.
+fn kill_after(server: Box<Server>, load_for: Duration, interrupted: &AtomicBool) {
+    let begun = Instant::now();
+    while begun.elapsed() < load_for && !interrupted.load(Ordering::Relaxed) {
+        std::thread::sleep(POLL.min(load_for));
+    }
+    drop(server);
+}
+
+/// One client until a transaction of the workload is committed.
+fn first_commit(trial: &Trial, server: &Running) -> Result<()> {
+    let target = clients_target(trial, server)?;
+    for attempt in 0..ROLLED_BACK_MAX {
+        let options = load_options(trial, server);
+        let input_seed = options.input_seed + attempt;
+        let options = LoadOptions { clients: 1, workers: 1, transactions_max: Some(1), input_seed, ..options };
+        let load = Load::prepare(trial.workload, &target, options, trial.interrupted)?;
+        if load.measure(None, &mut |_| (), &mut || ()).whole()?.committed > 0 {
+            return Ok(());
+        }
+    }
+    bail!("no transaction of the workload was committed after the kill")
+}

@@ -1,0 +1,286 @@
+//! A race of many candidates against one incumbent: who stays, who is out, and whether anybody was shown
+//! to be faster.
+//!
+//! Successive halving (Jamieson & Talwalkar 2016) on blocks: in each of them the incumbent and everybody
+//! who still races are measured once, so that differences are taken within blocks. After a round of blocks
+//! the better half goes on, by the estimate of all blocks so far; so time goes to those who may win (as in
+//! F-race and irace: Birattari et al. 2002, Lopez-Ibanez et al. 2016). Beside that, each candidate has the
+//! gamblers of rule `watch`, who may be asked after every block: at alpha / candidates they show one to be
+//! faster, or put one out that is slower, falsely in at most alpha of all races, however long those last.
+//!
+//! What the race never gives is how much faster: the best of several noisy estimates praises itself. The
+//! one who is left has to be measured again in blocks that had no part in choosing it.
+
+use crate::describe::hodges_lehmann;
+use crate::rule::Gamblers;
+
+/// What is fixed before the first block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RaceRules {
+    pub candidates: usize,
+    /// Rate at which races of candidates that are all as fast as the incumbent show somebody to differ.
+    pub alpha: f64,
+    /// After so many blocks the slower half goes.
+    pub blocks_per_round: usize,
+    /// A race that shows nothing ends here.
+    pub blocks_max: usize,
+}
+
+/// Why a candidate races no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Out {
+    /// Somebody took it out: it failed, or did what a candidate must not do.
+    Removed,
+    /// The gamblers say that it is slower than the incumbent.
+    Slower,
+    /// It was in the slower half at the end of a round.
+    Halved,
+    /// It was the last one, and not ahead of the incumbent.
+    Behind,
+}
+
+/// One candidate, and what its blocks say.
+#[derive(Debug, Clone, Default)]
+pub struct Runner {
+    log_ratios: Vec<f64>,
+    gamblers: Gamblers,
+    /// Shown to be faster, at any block so far.
+    shown_faster: bool,
+    /// With the block behind which it was out.
+    out: Option<(Out, usize)>,
+}
+
+impl Runner {
+    pub fn log_ratios(&self) -> &[f64] {
+        &self.log_ratios
+    }
+
+    /// Hodges-Lehmann estimate of the log ratio to the incumbent; good for choosing, too good for telling.
+    pub fn estimate(&self) -> Option<f64> {
+        hodges_lehmann(&self.log_ratios)
+    }
+
+    /// What its gamblers own on average; they began with 1.
+    pub fn fortune(&self) -> f64 {
+        self.gamblers.fortune()
+    }
+
+    pub fn is_shown_faster(&self) -> bool {
+        self.shown_faster
+    }
+
+    pub fn out(&self) -> Option<(Out, usize)> {
+        self.out
+    }
+
+    fn races(&self) -> bool {
+        self.out.is_none()
+    }
+}
+
+/// The race under way. The same blocks make the same race.
+#[derive(Debug, Clone)]
+pub struct Race {
+    rules: RaceRules,
+    runners: Vec<Runner>,
+    blocks: usize,
+}
+
+impl Race {
+    pub fn new(rules: RaceRules) -> Race {
+        Race { runners: vec![Runner::default(); rules.candidates], rules, blocks: 0 }
+    }
+
+    pub fn runners(&self) -> &[Runner] {
+        &self.runners
+    }
+
+    /// Blocks that have been seen.
+    pub fn blocks(&self) -> usize {
+        self.blocks
+    }
+
+    /// Who is in the next block; nobody where everybody is out.
+    pub fn racing(&self) -> Vec<usize> {
+        (0..self.runners.len()).filter(|runner| self.runners[*runner].races()).collect()
+    }
+
+    /// Nothing is left to find out: everybody is out, the last one is shown to be faster, or the blocks are
+    /// used up.
+    pub fn is_over(&self) -> bool {
+        let racing = self.racing();
+        let decided = |last: &usize| self.runners[*last].shown_faster;
+        racing.is_empty() || self.blocks >= self.rules.blocks_max || racing.len() == 1 && racing.iter().all(decided)
+    }
+
+    /// The best of those who still race, if it is ahead of the incumbent at all.
+    pub fn leader(&self) -> Option<usize> {
+        self.ranked().into_iter().next().filter(|best| self.estimate(*best) > 0.0)
+    }
+
+    /// The leader of a race that is over, where it was shown to be faster than the incumbent.
+    pub fn winner(&self) -> Option<usize> {
+        self.leader().filter(|best| self.is_over() && self.runners[*best].shown_faster)
+    }
+
+    /// Takes a candidate out for a reason that is not in its ratios.
+    pub fn remove(&mut self, candidate: usize) {
+        self.put_out(candidate, Out::Removed);
+    }
+
+    /// One more block: log ratios to the incumbent of those who raced in it. Where the incumbent's own
+    /// trial failed there are none, and the block counts all the same.
+    pub fn block(&mut self, log_ratios: &[(usize, f64)]) {
+        self.blocks += 1;
+        let alpha = self.rules.alpha / self.rules.candidates as f64;
+        for (candidate, log_ratio) in log_ratios {
+            let runner = &mut self.runners[*candidate];
+            runner.log_ratios.push(*log_ratio);
+            runner.gamblers.see(*log_ratio);
+            if runner.gamblers.are_rich(alpha) {
+                match runner.gamblers.lean_upward() {
+                    true => runner.shown_faster = true,
+                    false => self.put_out(*candidate, Out::Slower),
+                }
+            }
+        }
+        if self.blocks.is_multiple_of(self.rules.blocks_per_round) {
+            self.end_round();
+        }
+    }
+
+    fn end_round(&mut self) {
+        let ranked = self.ranked();
+        match ranked[..] {
+            [] => {}
+            // The estimate of a single round is little to give up the last one for.
+            [last] => {
+                let seen = self.runners[last].log_ratios.len();
+                if self.estimate(last) <= 0.0 && seen > self.rules.blocks_per_round {
+                    self.put_out(last, Out::Behind);
+                }
+            }
+            _ => {
+                for candidate in &ranked[ranked.len().div_ceil(2)..] {
+                    self.put_out(*candidate, Out::Halved);
+                }
+            }
+        }
+    }
+
+    fn put_out(&mut self, candidate: usize, why: Out) {
+        let runner = &mut self.runners[candidate];
+        runner.out = runner.out.or(Some((why, self.blocks)));
+    }
+
+    /// Those who still race, the best first; of equals the one that was named first.
+    fn ranked(&self) -> Vec<usize> {
+        let mut racing = self.racing();
+        racing.sort_by(|one, other| self.estimate(*other).total_cmp(&self.estimate(*one)));
+        racing
+    }
+
+    /// Who has no block yet is as far ahead as nobody can be sure that it is not.
+    fn estimate(&self, candidate: usize) -> f64 {
+        self.runners[candidate].estimate().unwrap_or(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::random::Normals;
+
+    const RULES: RaceRules = RaceRules { candidates: 17, alpha: 0.05, blocks_per_round: 2, blocks_max: 20 };
+
+    /// Runs a race of candidates with these true log ratios; the incumbent's own noise is in all of a block.
+    fn run(rules: RaceRules, truths: &[f64], sd: f64, seed: u64) -> Race {
+        let mut normals = Normals::new(ChaCha8Rng::seed_from_u64(seed));
+        let mut race = Race::new(rules);
+        while !race.is_over() {
+            let of_a_trial = sd / 2f64.sqrt();
+            let incumbent = normals.draw() * of_a_trial;
+            let ratios: Vec<(usize, f64)> = race
+                .racing()
+                .into_iter()
+                .map(|at| (at, truths[at] + normals.draw() * of_a_trial - incumbent))
+                .collect();
+            race.block(&ratios);
+        }
+        race
+    }
+
+    fn share(races: u64, holds: impl Fn(u64) -> bool) -> f64 {
+        (0..races).filter(|seed| holds(*seed)).count() as f64 / races as f64
+    }
+
+    #[test]
+    fn a_candidate_that_is_a_tenth_faster_is_found_among_sixteen_that_are_not() {
+        let mut truths = [0.0; 17];
+        truths[11] = 1.1f64.ln();
+        let found = share(400, |seed| run(RULES, &truths, 0.03, seed).winner() == Some(11));
+        assert!(found > 0.97, "found in {found}");
+    }
+
+    #[test]
+    fn among_equals_hardly_any_race_has_a_winner() {
+        let named = share(2000, |seed| run(RULES, &[0.0; 17], 0.03, seed).winner().is_some());
+        assert!(named <= 0.05, "named in {named}");
+        // Few candidates and many blocks are where halving takes least away; the bound is the gamblers' own.
+        let rules = RaceRules { candidates: 1, blocks_max: 200, ..RULES };
+        let shown = share(2000, |seed| run(rules, &[0.0], 0.03, seed).runners()[0].is_shown_faster());
+        assert!(shown > 0.0 && shown <= 0.05, "shown in {shown}");
+    }
+
+    #[test]
+    fn a_slower_one_is_put_out_and_nobody_is_left_who_would_be_measured_again() {
+        let rules = RaceRules { candidates: 2, blocks_per_round: 20, ..RULES };
+        let race = run(rules, &[-0.2, 0.2], 0.01, 3);
+        assert!(matches!(race.runners()[0].out(), Some((Out::Slower, block)) if block < 20));
+        assert_eq!((race.leader(), race.winner()), (Some(1), Some(1)));
+        let race = run(rules, &[-0.2, -0.2], 0.01, 3);
+        assert_eq!((race.racing(), race.leader()), (vec![], None));
+    }
+
+    #[test]
+    fn the_last_one_goes_when_it_is_not_ahead() {
+        let mut race = Race::new(RaceRules { candidates: 1, ..RULES });
+        for _ in 0..4 {
+            assert!(!race.is_over());
+            race.block(&[(0, -0.001)]);
+        }
+        assert_eq!(race.runners()[0].out(), Some((Out::Behind, 4)));
+        assert!(race.is_over());
+    }
+
+    #[test]
+    fn the_better_half_goes_on_after_each_round() {
+        let rules = RaceRules { candidates: 5, blocks_per_round: 2, blocks_max: 20, alpha: 0.05 };
+        let mut race = Race::new(rules);
+        race.remove(4);
+        let ratios = |race: &Race| race.racing().into_iter().map(|at| (at, 0.01 * at as f64)).collect::<Vec<_>>();
+        let mut sizes = Vec::new();
+        while race.racing().len() > 1 {
+            sizes.push(race.racing().len());
+            race.block(&ratios(&race));
+        }
+        assert_eq!(sizes, [4, 4, 2, 2]);
+        assert_eq!(race.racing(), [3]);
+        let outs: Vec<_> = race.runners().iter().map(Runner::out).collect();
+        assert_eq!(outs[..3], [Some((Out::Halved, 2)), Some((Out::Halved, 2)), Some((Out::Halved, 4))]);
+        assert_eq!(outs[4], Some((Out::Removed, 0)));
+        assert_eq!((race.leader(), race.winner()), (Some(3), None));
+    }
+
+    #[test]
+    fn a_block_without_the_incumbent_counts_and_says_nothing() {
+        let mut race = Race::new(RaceRules { candidates: 1, blocks_max: 3, ..RULES });
+        for _ in 0..3 {
+            race.block(&[]);
+        }
+        assert!(race.is_over() && race.leader().is_none() && race.runners()[0].log_ratios().is_empty());
+    }
+}
