@@ -42,6 +42,9 @@ pub struct ConformTpcc {
     /// Run only this form: rows, batch or procedures
     #[arg(long, default_value = "")]
     form: String,
+    /// Send statements as text; those that are counted one by one are prepared all the same
+    #[arg(long)]
+    as_text: bool,
     /// Leave out the corruptions, which take a check each
     #[arg(long)]
     no_corruptions: bool,
@@ -95,8 +98,11 @@ pub fn run(options: &ConformTpcc, root: &Path) -> Result<()> {
 
 /// The options of one form, as an experiment would give them.
 pub fn given(options: &ConformTpcc, form: &str) -> BTreeMap<String, OptionValue> {
-    let form = ("form".to_owned(), OptionValue::Text(form.to_owned()));
-    BTreeMap::from([form, ("warehouses".to_owned(), OptionValue::Number(options.warehouses))])
+    let sent = if options.as_text { "disable" } else { "auto" };
+    let words = [("form", form), ("db_ps_mode", sent)];
+    let words = words.map(|(name, word)| (name.to_owned(), OptionValue::Text(word.to_owned())));
+    let warehouses = ("warehouses".to_owned(), OptionValue::Number(options.warehouses));
+    words.into_iter().chain([warehouses]).collect()
 }
 
 fn build(options: &ConformTpcc, form: &str) -> Result<Arc<dyn Workload>> {
@@ -173,6 +179,7 @@ fn run_form(
         policy: load::ErrorPolicy { ignored: workload.ignored_errors(target.dialect), ..Default::default() },
         ..LoadOptions::default()
     };
+    statements::report_own(admin)?;
     let connecting = statements::of_connecting(options, form, place)?;
     let before = statements::totals(place)?;
     let begun = Instant::now();

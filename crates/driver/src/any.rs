@@ -128,6 +128,14 @@ impl Connection for AnyConnection {
         }
     }
 
+    async fn query_into(&mut self, sql: &str, rows: &mut Rows) -> Result<Answer, Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.query_into(sql, rows).await,
+            AnyConnection::Postgres(connection) => connection.query_into(sql, rows).await,
+            AnyConnection::Sqlite(connection) => connection.query_into(sql, rows).await,
+        }
+    }
+
     fn reconnect(&mut self, timeout: Duration) -> Result<(), Error> {
         match self {
             AnyConnection::MySql(connection) => connection.reconnect(timeout),

@@ -10,6 +10,7 @@
 
 mod admin;
 mod any;
+mod as_text;
 mod closer;
 mod decimal;
 mod isolation;
@@ -28,6 +29,7 @@ use std::time::Duration;
 
 pub use admin::{Admin, RowSink};
 pub use any::AnyConnection;
+pub use as_text::AsText;
 pub use closer::Closer;
 pub use isolation::Isolation;
 pub use null::{Delay, NullServer};
@@ -242,7 +244,7 @@ pub struct Answer {
 
 /// One connection with prepared statements.
 ///
-/// `execute`, `fetch` and `query` are the measured path: they must not allocate, and they complete at the
+/// `execute`, `fetch`, `query` and `query_into` are the measured path: they must not allocate, and they complete at the
 /// first poll when the connection blocks (until [`AnyConnection::attach`]).
 pub trait Connection {
     fn dialect(&self) -> Dialect;
@@ -261,6 +263,11 @@ pub trait Connection {
         rows: &mut Rows,
     ) -> impl Future<Output = Result<Answer, Error>>;
     fn query(&mut self, sql: &str) -> impl Future<Output = Result<Answer, Error>>;
+    /// Runs a text, and fills `rows` with what comes back.
+    fn query_into(&mut self, sql: &str, rows: &mut Rows) -> impl Future<Output = Result<Answer, Error>> {
+        let _ = (sql, rows);
+        std::future::ready(Err(Error::Protocol("this kind of connection gives no rows of a text".to_owned())))
+    }
     /// Connects and logs in anew, prepares every statement again and keeps their numbers; a reactor or a
     /// closer of the old connection serves the new one. Blocks for up to `timeout` in each wait, since it
     /// is no statement; after a failure every statement is [`Error::Lost`] until a later attempt succeeds.

@@ -82,6 +82,9 @@ pub fn manner(option: impl Fn(&str) -> Option<String>) -> String {
     if of("form") == "procedures" {
         text += " (written in SQL for MySQL and MariaDB, in PL/pgSQL for PostgreSQL)";
     }
+    if of("db_ps_mode") == "disable" {
+        text += ", statements as text";
+    }
     text += &format!(", profile {}", of("profile"));
     let chosen = ["pacing", "mix", "home", "delivery"].iter().map(|name| (name, of(name)));
     for (name, value) in chosen.filter(|(_, value)| !["", "auto", "whole"].contains(&value.as_str())) {

@@ -405,6 +405,13 @@ impl Connection for MySqlConnection {
         self.read_answer().await
     }
 
+    async fn query_into(&mut self, sql: &str, rows: &mut Rows) -> Result<Answer, Error> {
+        rows.clear();
+        put_query(self.transport.outbox(), sql);
+        self.transport.send()?;
+        self.read_rows(false, rows).await
+    }
+
     fn reconnect(&mut self, timeout: Duration) -> Result<(), Error> {
         let limit = self.transport.limit();
         let restored = self.restore(timeout);

@@ -381,6 +381,13 @@ impl Connection for PostgresConnection {
         read_answer(&mut self.transport).await
     }
 
+    async fn query_into(&mut self, sql: &str, rows: &mut Rows) -> Result<Answer, Error> {
+        rows.clear();
+        put_query(self.transport.outbox(), sql);
+        self.transport.send()?;
+        read_rows(&mut self.transport, rows).await
+    }
+
     fn reconnect(&mut self, timeout: Duration) -> Result<(), Error> {
         let limit = self.transport.limit();
         let restored = self.restore(timeout);

@@ -225,6 +225,22 @@ impl Connection for SqliteConnection {
         Ok(Answer { rows, affected, returns_rows })
     }
 
+    /// Each text is another one, so the cache of statements would only lose those that come again.
+    async fn query_into(&mut self, sql: &str, rows: &mut Rows) -> Result<Answer, Error> {
+        rows.clear();
+        let mut statement = self.connection.prepare(sql).map_err(typed)?;
+        let returns_rows = statement.column_count() > 0;
+        let (mut count, read_only) = (0, statement.readonly());
+        let mut found = statement.raw_query();
+        while let Some(row) = found.next().map_err(typed)? {
+            count += 1;
+            keep(row, rows)?;
+        }
+        drop(found);
+        let affected = if read_only { 0 } else { self.connection.changes() };
+        Ok(Answer { rows: count, affected, returns_rows })
+    }
+
     /// Opens the file again; `timeout` becomes the busy time-out, as it was at the first time.
     fn reconnect(&mut self, timeout: Duration) -> Result<(), Error> {
         let connection = open(&self.path, timeout)?;

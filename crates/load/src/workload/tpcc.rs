@@ -28,7 +28,7 @@ mod text;
 
 use std::sync::Arc;
 
-use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
+use driver::{Admin, AnyConnection, AsText, Dialect, Error, RowSink};
 
 use self::client::TpccClient;
 pub use self::client::{COUNT_NAMES, client_on};
@@ -68,6 +68,8 @@ pub struct Tpcc {
     pub mix: Mix,
     pub home: Home,
     pub delivery: Delivery,
+    /// Statements travel with their values in them, and nothing is prepared.
+    pub as_text: bool,
     pub foreign_keys: bool,
     /// Storage engine on MySQL and MariaDB.
     pub engine: String,
@@ -164,8 +166,11 @@ impl Workload for Tpcc {
     fn client(&self, mut seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
         let place = client::Place::of(&seat);
         let duty = client::Duty::of(&mut seat);
-        let client = TpccClient::new(Arc::new(self.clone()), place, connection)?.with(duty);
-        Ok(seat.drive(client))
+        let tpcc = Arc::new(self.clone());
+        if self.as_text {
+            return Ok(seat.drive(TpccClient::new(tpcc, place, AsText::new(connection))?.with(duty)));
+        }
+        Ok(seat.drive(TpccClient::new(tpcc, place, connection)?.with(duty)))
     }
 
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {

@@ -42,6 +42,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         "whole: ten districts in one transaction; per-district: a commit for each; queued: clients only queue them, and \
          one connection more per 10 clients (10 at most) runs them in the background, whole",
     ),
+    OptionSpec::new("db_ps_mode", "auto", "auto: prepared statements; disable: statements as text"),
     OptionSpec::new("fk", "false", "foreign keys, made after the load"),
     OptionSpec::new("mysql_storage_engine", "innodb", "storage engine of the tables on MySQL and MariaDB"),
 ];
@@ -132,6 +133,7 @@ pub fn read(options: &Options) -> Result<Tpcc, OptionError> {
         mix,
         home,
         delivery: DELIVERIES[options.choice("delivery", &["whole", "per-district", "queued"])?],
+        as_text: options.choice("db_ps_mode", &["auto", "disable"])? == 1,
         foreign_keys: options.flag("fk")?,
         engine: options.word("mysql_storage_engine")?.to_owned(),
     })
