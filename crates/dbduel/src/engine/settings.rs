@@ -55,6 +55,17 @@ pub fn verify(engine: &dyn Engine, effective: &Effective, asked: &BTreeMap<Strin
     bail!("the server does not run with the settings that were asked for\n{}", wrong.join("\n"))
 }
 
+/// The settings among `asked` that a server has none of, each with the nearest name that it has.
+pub fn nearest_known<'a>(
+    asked: &'a BTreeMap<String, String>,
+    effective: &'a BTreeMap<String, String>,
+) -> Vec<(&'a str, Option<&'a str>)> {
+    let plain = |name: &str| name.replace('-', "_").to_ascii_lowercase();
+    let is_known = |name: &str| effective.keys().any(|known| plain(known) == plain(name));
+    let missing = asked.keys().filter(|name| !is_known(name));
+    missing.map(|name| (name.as_str(), nearest(&plain(name), effective.keys().map(String::as_str)))).collect()
+}
+
 fn unknown(name: &str, effective: &Effective) -> String {
     let near = nearest(name, effective.values.keys().map(String::as_str));
     let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
@@ -150,6 +161,16 @@ mod tests {
         assert_eq!(parse_quantity("0.5 GB", "kB"), Some(536_870_912.0));
         assert_eq!(parse_quantity("2", ""), Some(2.0));
         assert_eq!(parse_quantity("1 parsec", "ms"), None);
+    }
+
+    #[test]
+    fn what_a_server_lacks_is_told_with_what_it_has() {
+        let settings = |names: &[&str]| names.iter().map(|name| (name.to_string(), String::new())).collect();
+        let server: BTreeMap<String, String> = settings(&["innodb_buffer_pool_size", "innodb_log_file_size"]);
+        let asked: BTreeMap<String, String> =
+            settings(&["innodb-buffer-pool-size", "innodb_log_file_sizes", "wal_level"]);
+        let missing = nearest_known(&asked, &server);
+        assert_eq!(missing, [("innodb_log_file_sizes", Some("innodb_log_file_size")), ("wal_level", None)]);
     }
 
     #[test]
