@@ -11,6 +11,7 @@ mod contenders;
 mod cpu_list;
 mod defaults;
 mod keys;
+mod ladder;
 mod mistakes;
 mod parse;
 pub mod quantity;
@@ -35,6 +36,7 @@ use std::time::Duration;
 
 use driver::Isolation;
 
+use crate::store::format::ladder::LadderRecord;
 use crate::store::format::{Point, RuleName};
 
 /// A whole experiment file, checked and with its defaults filled in.
@@ -45,7 +47,9 @@ pub struct Experiment {
     pub question: Option<String>,
     /// Name of the contender that every other one is compared with.
     pub baseline: String,
+    /// Rungs, and what tells their steps' worth elsewhere, stand behind those of the file's own tables.
     pub contenders: Vec<Contender>,
+    pub ladders: Vec<LadderRecord>,
     pub workloads: Vec<WorkloadChoice>,
     pub sweep: Option<Sweep>,
     pub method: Method,
