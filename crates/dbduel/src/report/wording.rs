@@ -205,8 +205,9 @@ pub fn method(plan: &PlanRecord) -> String {
         plan.seed,
         short_hash(plan)
     );
-    if plan.contenders.len() > 2 {
-        text += &format!("; {} candidates share the error", plan.contenders.len() - 1);
+    let candidates = plan.candidates().count();
+    if candidates > 1 {
+        text += &format!("; {candidates} candidates share the error");
     }
     if !method.left_out.is_empty() {
         text += &format!("; left out: {}", method.left_out.join(", "));
@@ -384,7 +385,7 @@ pub fn detectable(mde: f64) -> String {
     if mde > 10.0 { "a tenfold difference".to_owned() } else { percent(mde) }
 }
 
-fn signed_percent(fraction: f64) -> String {
+pub fn signed_percent(fraction: f64) -> String {
     let value = fraction * 100.0;
     if value.abs() >= 9.95 { format!("{value:+.0} %") } else { format!("{value:+.1} %") }
 }
