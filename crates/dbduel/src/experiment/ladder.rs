@@ -383,7 +383,7 @@ fn permutations(steps: Vec<usize>) -> Vec<Vec<usize>> {
     steps.iter().flat_map(first).collect()
 }
 
-fn refuse_too_many(reader: &mut Reader<'a>, top: &Section<'a>, ladders: &[LadderRecord]) {
+fn refuse_too_many(reader: &mut Reader, top: &Section, ladders: &[LadderRecord]) {
     let more = |ladder: &LadderRecord| {
         let dropped = ladder.ablation.iter().map(|drop| &drop.contender);
         let climbed = ladder.orders.iter().flat_map(|order| &order.climbs).map(|climb| &climb.contender);
