@@ -3,6 +3,7 @@
 //! Each command is a thin wrapper that says what it runs, so that it can be typed by hand as well.
 
 mod aa;
+mod advise;
 mod agreement;
 mod bench;
 mod bench_load;
@@ -54,6 +55,8 @@ enum Task {
     ConformSqlbench(conform_sqlbench::ConformSqlbench),
     /// Take each server found here from start to stop, and test the driver on real servers
     Engines(engines::Engines),
+    /// Put the advice of `dbduel advise`, and the table of settings that may be tuned, to the servers found here
+    Advise(advise::Advise),
     /// Run a contender against its twin, which must come out as no difference
     Aa(aa::Twins),
     /// Slow one side of a server's duel with itself, and hold dbduel to what it finds
@@ -100,6 +103,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformTpcc(options) => conform_tpcc::run(&options, root),
         Task::ConformSqlbench(options) => conform_sqlbench::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
+        Task::Advise(options) => advise::run(&options, root),
         Task::Aa(options) => aa::run(&options, root),
         Task::Slowdowns(options) => slowdowns::run(&options, root),
         Task::Planted(options) => planted::run(&options, root),

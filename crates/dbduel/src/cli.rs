@@ -78,6 +78,8 @@ pub enum Command {
     Fetch(FetchArgs),
     /// Show what lies in the cache, with sizes, or free it
     Cache(CacheArgs),
+    /// Give a tuning ladder for a server on a machine, with the reason for each rung
+    Advise(AdviseArgs),
     /// Recompute every number of a stored run or of an HTML report from the raw data
     Verify(VerifyArgs),
     /// Hold the statistics to simulated truth, or the observers to what they may cost
@@ -308,6 +310,44 @@ pub enum CacheAction {
 }
 
 #[derive(Debug, Args)]
+pub struct AdviseArgs {
+    /// Advise on this, such as mysql@5.6.24 or postgres@17
+    #[arg(value_name = "ENGINE@VERSION")]
+    pub engine: String,
+    /// Give the server this much memory, such as 8GiB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory: u64,
+    /// Give it this many cores
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cores: u32,
+    /// Let it hold this much data, indexes included, such as 4GiB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub data: u64,
+    /// Let so many clients work at a time [default: 16]; each takes memory of its own
+    #[arg(long, value_name = "N", default_value_t = 16, hide_default_value = true,
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub clients: u32,
+    /// Make it an experiment, in a file that is not there yet: TPC-C-derived, with data of this size
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+    /// Print the advice as JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A size with its unit.
+fn size(text: &str) -> Result<u64, String> {
+    if text.trim().ends_with(|last: char| last.is_ascii_digit()) {
+        return Err(format!("`{text}` has no unit; write {text}MiB or {text}GiB"));
+    }
+    match quantity::bytes(text) {
+        None => Err(format!("`{text}` is not a size; write 512MiB or 8GiB")),
+        Some(0) => Err("a size of nothing leaves nothing to advise on; write 512MiB or 8GiB".to_owned()),
+        Some(bytes) => Ok(bytes),
+    }
+}
+
+#[derive(Debug, Args)]
 pub struct VerifyArgs {
     /// Verify this: a run's folder, its name under --runs, `last`, or an HTML report that somebody sent
     #[arg(value_name = "RUN|REPORT.html")]
@@ -361,6 +401,16 @@ mod tests {
         let parse = |budget| Cli::try_parse_from(["dbduel", "plan", "x.toml", "--budget", budget]);
         assert!(parse("20m").is_ok() && parse("0s").is_err());
         assert!(parse("20").unwrap_err().to_string().contains("has no unit"));
+    }
+
+    #[test]
+    fn a_size_has_a_unit_and_is_more_than_nothing() {
+        assert_eq!(size("8GiB"), Ok(8 << 30));
+        assert_eq!(size("512M"), Ok(512 << 20));
+        assert!(size("8").unwrap_err().contains("8GiB"));
+        assert!(size("0GiB").unwrap_err().contains("nothing"));
+        assert!(size("lots").unwrap_err().contains("not a size"));
+        assert!(size("-1GiB").is_err());
     }
 
     #[test]

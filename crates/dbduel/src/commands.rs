@@ -4,6 +4,7 @@
 //! modules together in the order in which they are numbered.
 
 mod aa;
+mod advise;
 mod bench;
 mod compare;
 mod doubling;
@@ -68,6 +69,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::List(args) => lists::list(args),
         Command::Fetch(args) => lists::fetch(args),
         Command::Cache(args) => lists::cache(args),
+        Command::Advise(args) => advise::advise(args),
         Command::Verify(args) => verify::verify(args),
         Command::Selftest(args) => selftest::selftest(args),
     }

@@ -5,6 +5,7 @@
 //! contender is resolved without touching network or disk, a server never runs without a keeper,
 //! and no server is handed out whose settings are not the ones that were asked for.
 
+pub mod advice;
 mod affinity;
 mod another_path;
 mod apt;
@@ -28,6 +29,7 @@ mod server;
 mod settings;
 mod snapshot;
 mod sqlite;
+pub mod vetting;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -97,6 +99,8 @@ pub trait Engine: Sync {
     fn read_settings(&self, admin: &mut Admin) -> Result<Effective>;
     /// Whether a setting is in force as it was asked for.
     fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement;
+    /// Asks the server what it would make of settings, without a start; fails where it refuses one or changes it.
+    fn vet(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()>;
     /// The signal for a clean stop.
     fn stop_signal(&self) -> i32;
     fn create_database(&self, admin: &mut Admin) -> Result<()>;

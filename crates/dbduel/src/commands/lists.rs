@@ -79,15 +79,19 @@ pub fn fetch(args: &FetchArgs) -> Result<u8, Failure> {
     Ok(exit::DONE)
 }
 
-/// `mysql@5.6.24`, `mysql`, `mariadb@10.11.*`, `postgres@system`.
 fn request(name: &str) -> Result<engine::Resolved> {
+    named(name).with_context(|| format!("cannot fetch `{name}`"))
+}
+
+/// The server of a name: `mysql@5.6.24`, `mysql`, `mariadb@10.11.*`, `postgres@system`.
+pub fn named(name: &str) -> Result<engine::Resolved> {
     let (kind, version) = name.split_once('@').map_or((name, None), |(kind, version)| (kind, Some(version)));
     let request = match version {
         None => VersionRequest::Newest,
         Some("system") => VersionRequest::System,
         Some(series) => VersionRequest::Series(series.trim_end_matches(".*").to_owned()),
     };
-    engine::resolve_request(kind, &request, &Origin::Managed).with_context(|| format!("cannot fetch `{name}`"))
+    engine::resolve_request(kind, &request, &Origin::Managed)
 }
 
 pub fn cache(args: &CacheArgs) -> Result<u8, Failure> {

@@ -49,7 +49,7 @@ pub fn explained(
         return error;
     }
     let Ok(known) = known_settings(installation, cache, work, log) else { return error };
-    let missing = nearest_known(&contender.settings, &known).into_iter().map(|(name, near)| {
+    let missing = nearest_known(installation.kind, &contender.settings, &known).into_iter().map(|(name, near)| {
         let near = near.map_or(String::new(), |near| format!("; the nearest there is `{near}`"));
         format!("\nsetting `{name}`: {} {} has {TOLD_ALREADY}{near}", installation.kind, installation.version)
     });

@@ -1,6 +1,7 @@
 //! A hidden subcommand for the tests and for `xtask engines`; no user needs it.
 //!
 //! `__engines check [--fetch] [KIND[@VERSION]…]` takes servers from package to clean stop;
+//! `__engines advise [--fetch] [KIND[@VERSION]]` puts advice and the table of settings to them;
 //! `__engines hold [--fetch] [--tcp] KIND[@VERSION|:FOLDER] [SETTING=VALUE…]` starts one with an empty
 //! database for the load, says in one line of JSON how to reach it, and waits until standard input
 //! ends (or until somebody kills it, which is what its test does). The line may hold a password, made
@@ -13,7 +14,7 @@ use std::io::Read;
 use anyhow::{Context, Result, bail};
 use driver::Endpoint;
 
-use super::{Cache, Purpose, Resolved, Server, StartOptions, provision, resolve_request, selfcheck, template};
+use super::{Cache, Purpose, Resolved, Server, StartOptions, provision, resolve_request, selfcheck, template, vetting};
 use crate::experiment::{Origin, Transport, VersionRequest};
 
 pub const SUBCOMMAND: &str = "__engines";
@@ -27,6 +28,8 @@ pub fn main(args: Vec<OsString>) -> ! {
     let done = match words.as_slice() {
         ["check", "--fetch", names @ ..] => check(names, true),
         ["check", names @ ..] => check(names, false),
+        ["advise", "--fetch", name @ ..] => vet(name, true),
+        ["advise", name @ ..] => vet(name, false),
         ["hold", words @ ..] => Hold::parse(words).and_then(|hold| hold.run()),
         _ => Err(anyhow::anyhow!("unknown words after {SUBCOMMAND}: {words:?}")),
     };
@@ -59,6 +62,31 @@ fn check(names: &[&str], fetch: bool) -> Result<()> {
     if failed > 0 {
         bail!("{failed} of the servers do not work here");
     }
+    Ok(())
+}
+
+fn vet(names: &[&str], fetch: bool) -> Result<()> {
+    let cache = Cache::open()?;
+    let (mut refused, mut servers) = (0, 0);
+    for vetted in vetting::vet(names.first().unwrap_or(&""), fetch, &cache, &|line| eprintln!("{line}")) {
+        if vetted.lines.is_empty() {
+            println!("skipped  {}: not here; fetch it with --fetch", vetted.server);
+            continue;
+        }
+        servers += 1;
+        println!("{}", vetted.server);
+        for line in vetted.lines {
+            match line {
+                Ok(line) => println!("  ok       {line}"),
+                Err(error) => {
+                    refused += 1;
+                    println!("  REFUSED  {error:#}");
+                }
+            }
+        }
+    }
+    anyhow::ensure!(refused == 0, "{refused} pieces of advice are not taken as they are given");
+    anyhow::ensure!(servers > 0, "no server of that name is here: nothing was checked");
     Ok(())
 }
 

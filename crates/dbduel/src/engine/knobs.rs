@@ -5,9 +5,9 @@
 //! within the documented limits of its version, and nothing here turns off work that a server owes (vacuum,
 //! purge, checkpoints), because that would only move it behind the measurement.
 
-mod mysql_family;
-mod postgres;
-mod sqlite;
+pub mod mysql_family;
+pub mod postgres;
+pub mod sqlite;
 
 use super::version_numbers;
 
@@ -127,6 +127,17 @@ pub fn find(kind: &str, version: &str, name: &str) -> Option<&'static Knob> {
     knobs(kind, version).into_iter().find(|knob| knob.name == name)
 }
 
+/// What a setting is called in earlier or later versions: `innodb_redo_log_capacity` was `innodb_log_file_size`.
+pub fn other_names(kind: &str, name: &str) -> Vec<&'static str> {
+    let of_kind = all().filter(|knob| knob.kind == kind);
+    let linked = of_kind.filter_map(|knob| match knob.then {
+        Some(then) if then == name && knob.name != name => Some(knob.name),
+        Some(then) if knob.name == name && then != name => Some(then),
+        _ => None,
+    });
+    linked.collect()
+}
+
 fn all() -> impl Iterator<Item = &'static Knob> {
     [mysql_family::KNOBS, postgres::KNOBS, sqlite::KNOBS].into_iter().flatten()
 }
@@ -187,6 +198,15 @@ mod tests {
         check("postgres", "17.7", "io_workers", false);
         check("sqlite", "3.50.2", "cache_size", true);
         assert!(knobs("dolt", "1.86").is_empty());
+    }
+
+    #[test]
+    fn a_setting_that_was_renamed_is_known_by_both_names() {
+        assert_eq!(other_names("mysql", "innodb_redo_log_capacity"), ["innodb_log_file_size"]);
+        assert_eq!(other_names("mysql", "innodb_log_file_size"), ["innodb_redo_log_capacity"]);
+        assert_eq!(other_names("mysql", "table_cache"), ["table_open_cache"]);
+        assert!(other_names("mariadb", "innodb_log_file_size").is_empty());
+        assert!(other_names("mysql", "innodb_io_capacity").is_empty());
     }
 
     #[test]

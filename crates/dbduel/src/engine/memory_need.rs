@@ -80,7 +80,7 @@ fn next_step(need: &Need, missing: u64) -> String {
         Some((name, bytes)) if *name != PROGRAM && bytes.saturating_sub(missing) >= 16 * MIB => {
             let fitting = bytes - missing;
             let fitting = rounded_down(fitting, if fitting >= GIB { 128 * MIB } else { 16 * MIB });
-            format!("lower {name} to {} at most, or give it more memory", bytes_text(fitting))
+            format!("lower {name} to {} MiB at most, or give it more memory", fitting / MIB)
         }
         _ => "give it more memory, or fewer clients".to_owned(),
     }
@@ -142,19 +142,19 @@ fn of_mysql_family(is_mariadb: bool, version: &[u32], given: &Given) -> Option<P
     let since = |first: &[u32]| version >= first;
     let pool = if is_mariadb || since(&[5, 5]) { 128 * MIB } else { 8 * MIB };
     let log_buffer = match version {
-        _ if !is_mariadb && since(&[9]) => 64 * MIB,
+        _ if !is_mariadb && since(&[8, 4]) => 64 * MIB,
         _ if is_mariadb || since(&[5, 7]) => 16 * MIB,
         _ if since(&[5, 5]) => 8 * MIB,
         _ => MIB,
     };
-    let query_cache = if is_mariadb || (since(&[5, 6]) && !since(&[8])) { MIB } else { 0 };
     let watches_itself = given.switch("performance_schema", !is_mariadb && since(&[5, 6]));
     let shared = vec![
         ("innodb_buffer_pool_size", given.mysql("innodb_buffer_pool_size", pool)?),
         ("innodb_log_buffer_size", given.mysql("innodb_log_buffer_size", log_buffer)?),
-        ("key_buffer_size", given.mysql("key_buffer_size", if is_mariadb { 128 * MIB } else { 8 * MIB })?),
-        ("query_cache_size", given.mysql("query_cache_size", query_cache)?),
-        ("performance_schema", if watches_itself { performance_schema_bytes(version) } else { 0 }),
+        // Without tables of MyISAM these stay empty, unless somebody wants them.
+        ("key_buffer_size", given.mysql("key_buffer_size", 0)?),
+        ("query_cache_size", given.mysql("query_cache_size", 0)?),
+        ("performance_schema", if watches_itself { performance_schema_bytes(is_mariadb, version) } else { 0 }),
         (PROGRAM, mysql_program_bytes(is_mariadb, version)),
     ];
     let sort = if is_mariadb || !since(&[5, 6]) { 2 * MIB } else { 256 * KIB };
@@ -182,26 +182,29 @@ fn of_mysql_family(is_mariadb: bool, version: &[u32], given: &Given) -> Option<P
 /// Network buffers, the statements that are prepared, and what a session holds besides.
 const CONNECTION_BYTES: u64 = 256 * KIB;
 
-/// What an idle server takes besides its buffers.
+/// What an idle server takes besides its buffers, as it was seen with a pool of 16 MB on x86-64.
 fn mysql_program_bytes(is_mariadb: bool, version: &[u32]) -> u64 {
     let mib = match version {
-        _ if is_mariadb => 60,
+        _ if is_mariadb => 90,
         [5, 0, ..] => 15,
-        [5, 5, ..] => 35,
-        [5, 6, ..] => 50,
-        [5, 7, ..] => 100,
-        [8, ..] => 200,
-        _ => 250,
+        [5, 5, ..] => 25,
+        [5, 6, ..] => 30,
+        [5, 7, ..] => 40,
+        [8, ..] => 140,
+        _ => 210,
     };
     mib * MIB
 }
 
-/// 5.6 takes the memory for everything it might count when it starts; later versions as they need it.
-fn performance_schema_bytes(version: &[u32]) -> u64 {
+/// Seen as above. Until 5.6 it takes the memory for everything it might count when the server starts; later
+/// versions take more as they need it.
+fn performance_schema_bytes(is_mariadb: bool, version: &[u32]) -> u64 {
     let mib = match version {
-        [5, 5, ..] => 50,
-        [5, 6, ..] => 340,
-        _ => 100,
+        _ if is_mariadb => 100,
+        [5, 5, ..] => 380,
+        [5, 6, ..] => 430,
+        [5, 7, ..] => 135,
+        _ => 240,
     };
     mib * MIB
 }
@@ -301,6 +304,7 @@ mod tests {
         assert!(error.contains("\nnext: lower innodb_buffer_pool_size to "), "{error}");
         let (_, lower) = error.split_once("innodb_buffer_pool_size to ").unwrap();
         let lower = crate::experiment::quantity::bytes(lower.split(" at most").next().unwrap()).unwrap();
+        assert!(lower > 6 * GIB, "{error}");
         let pairs = settings(&[("innodb_buffer_pool_size", &lower.to_string())]);
         assert!(fits("mysql", "5.5.9", &pairs, 36, 8 * GIB).is_ok());
     }

@@ -6,6 +6,7 @@
 
 mod counters;
 mod plans;
+mod vet;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -338,6 +339,10 @@ impl Engine for MysqlFamily {
             });
         }
         compare(effective, &plain(name), asked)
+    }
+
+    fn vet(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+        vet::vet(self, site, settings)
     }
 
     fn stop_signal(&self) -> i32 {

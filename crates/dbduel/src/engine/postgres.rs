@@ -4,6 +4,7 @@
 //! connections are trusted, because only dbduel can enter the folder of the socket.
 
 mod counters;
+mod vet;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -274,6 +275,10 @@ impl Engine for Postgres {
             _ => asked == setting,
         };
         Agreement::of(same, shown)
+    }
+
+    fn vet(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+        vet::vet(site, settings)
     }
 
     fn stop_signal(&self) -> i32 {

@@ -25,21 +25,30 @@ pub struct Checked {
 /// Checks the releases whose engine is `kind` or whose `kind@version` begins with it (all when it
 /// is empty). One that is not here is fetched or, without `fetch`, reported as skipped.
 pub fn selfcheck(kind: &str, fetch: bool, cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Checked> {
-    let mut checked = Vec::new();
+    let checked = |resolved: Resolved| {
+        let wanted = fetch || resolved.is_here(cache);
+        let outcome = if wanted { check(&resolved, cache, progress).map(Some) } else { Ok(None) };
+        let source = resolved.source_text();
+        Checked { kind: resolved.kind, version: resolved.version, source, outcome }
+    };
+    candidates(kind).into_iter().map(checked).collect()
+}
+
+/// The servers whose `kind@version` begins with `name`, in the catalogue and on this machine; `kind@system`
+/// are those on this machine.
+pub fn candidates(name: &str) -> Vec<Resolved> {
+    let mut found = Vec::new();
     for engine in ENGINES {
         let catalogue = engine.releases().iter().map(|release| (release.version.to_owned(), Place::Catalogue(release)));
         let here = engine.installed().into_iter().map(|found| (found.version.clone(), Place::Here(found)));
         for (version, place) in catalogue.chain(here) {
-            if !format!("{}@{version}", engine.kind()).starts_with(kind) {
-                continue;
+            let system = matches!(place, Place::Here(_)) && name == format!("{}@system", engine.kind());
+            if system || format!("{}@{version}", engine.kind()).starts_with(name) {
+                found.push(Resolved::new(*engine, version, place));
             }
-            let resolved = Resolved::new(*engine, version.clone(), place);
-            let wanted = fetch || resolved.is_here(cache);
-            let outcome = if wanted { check(&resolved, cache, progress).map(Some) } else { Ok(None) };
-            checked.push(Checked { kind: engine.kind(), version, source: resolved.source_text(), outcome });
         }
     }
-    checked
+    found
 }
 
 fn check(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<f64> {

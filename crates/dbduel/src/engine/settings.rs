@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 
 use super::Engine;
+use super::knobs::other_names;
 
 /// All settings of a running server.
 #[derive(Debug, Clone, Default)]
@@ -46,7 +47,7 @@ pub fn verify(engine: &dyn Engine, effective: &Effective, asked: &BTreeMap<Strin
             Agreement::Different { actual } => {
                 wrong.push(format!("setting `{name}`: asked {value:?}, server has {actual:?}"));
             }
-            Agreement::Unknown => wrong.push(unknown(name, effective)),
+            Agreement::Unknown => wrong.push(unknown(engine.kind(), name, effective)),
         }
     }
     if wrong.is_empty() {
@@ -55,18 +56,28 @@ pub fn verify(engine: &dyn Engine, effective: &Effective, asked: &BTreeMap<Strin
     bail!("the server does not run with the settings that were asked for\n{}", wrong.join("\n"))
 }
 
-/// The settings among `asked` that a server has none of, each with the nearest name that it has.
+/// The settings among `asked` that a server has none of, each with the name that it has there, or the nearest.
 pub fn nearest_known<'a>(
+    kind: &str,
     asked: &'a BTreeMap<String, String>,
     effective: &'a BTreeMap<String, String>,
 ) -> Vec<(&'a str, Option<&'a str>)> {
     let plain = |name: &str| name.replace('-', "_").to_ascii_lowercase();
     let is_known = |name: &str| effective.keys().any(|known| plain(known) == plain(name));
+    let renamed = |name: &str| other_names(kind, name).into_iter().find_map(|other| effective.get_key_value(other));
+    let near = |name: &str| match renamed(name) {
+        Some((other, _)) => Some(other.as_str()),
+        None => nearest(&plain(name), effective.keys().map(String::as_str)),
+    };
     let missing = asked.keys().filter(|name| !is_known(name));
-    missing.map(|name| (name.as_str(), nearest(&plain(name), effective.keys().map(String::as_str)))).collect()
+    missing.map(|name| (name.as_str(), near(name))).collect()
 }
 
-fn unknown(name: &str, effective: &Effective) -> String {
+fn unknown(kind: &str, name: &str, effective: &Effective) -> String {
+    let renamed = other_names(kind, name).into_iter().find(|other| effective.values.contains_key(*other));
+    if let Some(here) = renamed {
+        return format!("setting `{name}`: this server has none of that name; here it is `{here}`");
+    }
     let near = nearest(name, effective.values.keys().map(String::as_str));
     let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
     format!("setting `{name}`: this server has none of that name (it may accept and ignore it){near}")
@@ -169,8 +180,16 @@ mod tests {
         let server: BTreeMap<String, String> = settings(&["innodb_buffer_pool_size", "innodb_log_file_size"]);
         let asked: BTreeMap<String, String> =
             settings(&["innodb-buffer-pool-size", "innodb_log_file_sizes", "wal_level"]);
-        let missing = nearest_known(&asked, &server);
+        let missing = nearest_known("mysql", &asked, &server);
         assert_eq!(missing, [("innodb_log_file_sizes", Some("innodb_log_file_size")), ("wal_level", None)]);
+    }
+
+    #[test]
+    fn a_name_of_another_version_is_answered_with_the_one_here() {
+        let values = [("innodb_redo_log_capacity".to_owned(), "104857600".to_owned())];
+        let effective = Effective { values: values.into_iter().collect(), ..Effective::default() };
+        let said = unknown("mysql", "innodb_log_file_size", &effective);
+        assert!(said.ends_with("here it is `innodb_redo_log_capacity`"), "{said}");
     }
 
     #[test]

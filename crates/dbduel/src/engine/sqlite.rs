@@ -202,6 +202,20 @@ impl Engine for Sqlite {
         Agreement::of(same, actual)
     }
 
+    fn vet(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+        // In a file of its own: some pragmas count on an empty one only.
+        let file = Endpoint::File(site.scratch.join("vet.db"));
+        let login = Login {
+            user: String::new(),
+            password: None,
+            database: None,
+            on_connect: pragmas(settings),
+            ..Login::default()
+        };
+        let mut admin = Admin::connect(Dialect::Sqlite, &file, &login, std::time::Duration::from_secs(60))?;
+        super::settings::verify(self, &self.read_settings(&mut admin)?, settings)
+    }
+
     fn stop_signal(&self) -> i32 {
         // Never sent: there is no process.
         libc::SIGTERM

@@ -112,7 +112,8 @@ pub const KNOBS: &[Knob] = &[
 
 const LOG_BUFFER: What = What::Bytes { least: 256 * KIB, most: 4 * GIB - MIB };
 const IO_CAPACITY: What = What::Count { least: 100, most: 1 << 32 };
-const IO_THREADS: What = What::Count { least: 1, most: 64 };
+/// One writing thread was allowed once; two do everywhere.
+const IO_THREADS: What = What::Count { least: 2, most: 64 };
 const TABLES: What = What::Count { least: 1, most: 524_288 };
 
 /// As both servers read and show it.
@@ -191,7 +192,7 @@ fn io_capacities(_: &Machine) -> Vec<String> {
 }
 
 fn io_threads(machine: &Machine) -> Vec<String> {
-    counts([8, u64::from(machine.cores).clamp(1, 16), 16, 4])
+    counts([8, u64::from(machine.cores).clamp(2, 16), 16, 4])
 }
 
 fn purge_threads(machine: &Machine) -> Vec<String> {

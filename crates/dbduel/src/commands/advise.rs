@@ -1,0 +1,147 @@
+//! `dbduel advise`: a tuning ladder for one server on one machine, with the reason for each rung.
+//!
+//! It asks no server and measures nothing. `--write` makes the ladder an experiment, since which rungs
+//! matter is for a measurement to say; a file that is there already stays as it is.
+
+mod file;
+mod text;
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use super::{Failure, lists, note, say};
+use crate::cli::{AdviseArgs, exit};
+use crate::engine::advice::{Advice, Rung, Subject, advise as advice_for};
+use crate::engine::knobs::Machine;
+use crate::engine::memory_need::Need;
+
+pub fn advise(args: &AdviseArgs) -> Result<u8, Failure> {
+    let resolved = lists::named(&args.engine)
+        .with_context(|| format!("cannot advise on `{}`", args.engine))
+        .map_err(Failure::usage)?;
+    let machine = Machine { memory_bytes: args.memory, cores: args.cores, data_bytes: args.data };
+    let subject = Subject { kind: resolved.kind, version: &resolved.version, machine, clients: args.clients };
+    let advice = advice_for(&subject).map_err(Failure::usage)?;
+    if let Some(path) = &args.write {
+        write_new(path, &file::experiment(&advice, &args.engine)?).map_err(Failure::usage)?;
+        note(&format!("written: {}; `dbduel plan {}` shows what it would do", path.display(), path.display()));
+    }
+    if args.json {
+        let json = serde_json::to_string_pretty(&as_json(&advice)).context("cannot write the advice as JSON")?;
+        say(&(json + "\n"))?;
+    } else {
+        say(&text::advice(&advice, &args.engine))?;
+    }
+    Ok(exit::DONE)
+}
+
+/// Never over what is there: it may be a ladder that somebody has worked on.
+fn write_new(path: &Path, text: &str) -> Result<()> {
+    let opened = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+    let refused = || format!("cannot write {}; give --write the name of a file that is not there yet", path.display());
+    let mut file = opened.with_context(refused)?;
+    file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn as_json(advice: &Advice) -> Value {
+    let Machine { memory_bytes, cores, data_bytes } = advice.machine;
+    json!({
+        "engine": advice.kind,
+        "version": advice.version,
+        "memory_bytes": memory_bytes,
+        "cores": cores,
+        "data_bytes": data_bytes,
+        "clients": advice.clients,
+        "rungs": advice.rungs.iter().map(rung_as_json).collect::<Vec<_>>(),
+        "left": advice.left.iter().map(|left| json!({ "setting": left.setting, "reason": left.reason })).collect::<Vec<_>>(),
+        "memory_needed_bytes": { "defaults": total(&advice.need_at_first), "ladder": total(&advice.need_at_last) },
+    })
+}
+
+fn rung_as_json(rung: &Rung) -> Value {
+    let settings = rung.settings.iter().map(|(name, value)| ((*name).to_owned(), Value::from(value.as_str())));
+    json!({
+        "name": rung.name,
+        "settings": settings.collect::<serde_json::Map<_, _>>(),
+        "reason": rung.reason,
+        "source": rung.source,
+        "durability_class": rung.promise,
+        "trade": rung.trade,
+    })
+}
+
+fn total(need: &Need) -> u64 {
+    need.total_bytes()
+}
+
+/// A text in lines of at most so many characters; a word that is longer has a line of its own.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::knobs::{GIB, MIB};
+
+    fn advice(kind: &'static str, version: &str) -> Advice {
+        let machine = Machine { memory_bytes: 8 * GIB, cores: 4, data_bytes: 4 * GIB };
+        advice_for(&Subject { kind, version, machine, clients: 16 }).unwrap()
+    }
+
+    #[test]
+    fn the_file_holds_the_ladder_rung_by_rung_and_data_of_the_size_that_was_asked_for() {
+        for (kind, version, engine) in [
+            ("mysql", "5.5.9", "mysql@5.5.9"),
+            ("mariadb", "10.11.19", "mariadb@system"),
+            ("postgres", "17.7", "postgres@17"),
+            ("sqlite", "3.50.2", "sqlite"),
+        ] {
+            let advice = advice(kind, version);
+            let text = file::experiment(&advice, engine).unwrap();
+            let file: toml::Value = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            assert_eq!(file["contender"][0]["engine"].as_str(), Some(engine));
+            let rungs = file["ladder"].as_array().unwrap();
+            assert_eq!(rungs.len(), advice.rungs.len());
+            for (written, rung) in rungs.iter().zip(&advice.rungs) {
+                assert_eq!(written["name"].as_str(), Some(rung.name.as_str()));
+                for (name, value) in &rung.settings {
+                    assert_eq!(written["settings"][name].as_str(), Some(value.as_str()), "{name}");
+                }
+            }
+            let warehouses = file["workload"]["warehouses"].as_integer().unwrap() as u64;
+            assert!((warehouses * 70 * MIB..warehouses * 110 * MIB).contains(&(4 * GIB)), "{kind}: {warehouses}");
+            assert_eq!(file["workload"]["clients"].as_integer(), Some(16));
+            assert!(text.contains("TRADE"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_there_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ladder.toml");
+        write_new(&path, "mine").unwrap();
+        let error = format!("{:#}", write_new(&path, "yours").unwrap_err());
+        assert!(error.contains("that is not there yet"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+    }
+
+    #[test]
+    fn lines_are_as_long_as_they_may_be() {
+        assert_eq!(wrapped("a bb  ccc\ndddddd e", 5), ["a bb", "ccc", "dddddd", "e"]);
+        assert!(wrapped("", 5).is_empty());
+    }
+}

@@ -1,0 +1,84 @@
+//! Advice as an experiment file: the defaults, and on top of them each rung with its reason.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use load::{OptionValue, Options, Workload};
+
+use super::wrapped;
+use crate::engine::advice::{Advice, Rung};
+use crate::engine::engine;
+use crate::experiment::quantity::bytes_text;
+
+/// The workload whose size and pattern of access are nearest to what people tune for.
+const WORKLOAD: &str = "tpcc";
+const COMMENT_WIDTH: usize = 98;
+
+pub fn experiment(advice: &Advice, engine_words: &str) -> Result<String> {
+    let warehouses = warehouses(advice)?;
+    let version = advice.version.trim_end_matches(".*");
+    let title = format!("{} {version}", advice.kind);
+    let mut text = comment(&format!(
+        "A tuning ladder for {title} on a machine with {} of memory, {} cores and {} of data, as `dbduel advise` gave it. \
+         These are rules of thumb: which rungs matter on your machine is what this experiment measures. Each rung stands on \
+         those below it; take out what does not suit you.",
+        bytes_text(advice.machine.memory_bytes),
+        advice.machine.cores,
+        bytes_text(advice.machine.data_bytes)
+    ));
+    text += &line("name", &format!("ladder-{}-{version}", advice.kind));
+    text += &line("question", &format!("Which settings make {title} faster here, and by how much?"));
+    text += "\n[[contender]]\n";
+    text += &line("name", "defaults");
+    text += &line("engine", engine_words);
+    for rung in &advice.rungs {
+        text += &ladder_table(rung);
+    }
+    text += "\n[workload]\n";
+    text += &line("name", WORKLOAD);
+    let data = format!("# about {} in {}'s files", bytes_text(advice.machine.data_bytes), advice.kind);
+    text += &format!("warehouses = {warehouses:<8} {data}\n");
+    text += &format!("clients = {}\n", advice.clients);
+    text += "\n[method]\npreset = \"standard\"   # \"quick\" for a first look\n";
+    text += &comment(
+        "A ladder of many rungs takes hours. `dbduel plan` says how long; `--budget 2h` ends it after the last whole block.",
+    );
+    Ok(text)
+}
+
+fn ladder_table(rung: &Rung) -> String {
+    let mut text = format!("\n{}", comment(&rung.reason));
+    if let Some(trade) = rung.trade {
+        text += &comment(&format!("TRADE ({}): {trade}.", rung.promise));
+    }
+    text += &comment(&format!("Source: {}", rung.source));
+    let settings = rung.settings.iter().map(|(name, value)| format!("{name} = {}", quoted(value)));
+    let settings = settings.collect::<Vec<_>>().join(", ");
+    text + "[[ladder]]\n" + &line("name", &rung.name) + &format!("settings = {{ {settings} }}\n")
+}
+
+fn comment(text: &str) -> String {
+    wrapped(text, COMMENT_WIDTH).into_iter().map(|line| format!("# {line}\n")).collect()
+}
+
+fn line(key: &str, value: &str) -> String {
+    format!("{key} = {}\n", quoted(value))
+}
+
+fn quoted(value: &str) -> String {
+    toml::Value::String(value.to_owned()).to_string()
+}
+
+/// As many as make the data that were asked for, one at least. The workload knows how large they are.
+fn warehouses(advice: &Advice) -> Result<u64> {
+    let dialect = engine(advice.kind)?.dialect();
+    let bytes = |warehouses: i64| -> Result<u64> {
+        let kind = load::workload_kind(WORKLOAD).with_context(|| format!("there is no workload {WORKLOAD}"))?;
+        let given = BTreeMap::from([("warehouses".to_owned(), OptionValue::Number(warehouses))]);
+        let workload: Box<dyn Workload> = (kind.build)(&Options::new(kind.options, &given)?)?;
+        Ok(workload.data_bytes(dialect))
+    };
+    let (one, two) = (bytes(1)?, bytes(2)?);
+    let (each, beside) = (two - one, one.saturating_sub(two - one));
+    Ok((advice.machine.data_bytes.saturating_sub(beside) / each).max(1))
+}

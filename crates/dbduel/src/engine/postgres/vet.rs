@@ -1,0 +1,34 @@
+//! What the server makes of settings without a start: `-C` reads them all and prints one.
+//!
+//! PostgreSQL changes no value by itself: what it does not take, it refuses.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+
+use super::BY_INITDB;
+use crate::engine::keeper::{Exit, Program};
+use crate::engine::server::server_environment;
+use crate::engine::{Site, log_tail};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+pub fn vet(site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+    let mut args: Vec<OsString> = vec!["-D".into(), site.data.into(), "-C".into(), "shared_buffers".into()];
+    let by_start = settings.iter().filter(|(name, _)| !BY_INITDB.contains(&name.as_str()));
+    args.extend(by_start.flat_map(|(name, value)| ["-c".into(), format!("{name}={value}").into()]));
+    let log = site.scratch.join("vet.log");
+    let program = Program {
+        args,
+        environment: Some(server_environment()),
+        libraries: site.installation.libraries.clone(),
+        account: site.installation.engine().account()?,
+        directory: Some(site.data.to_owned()),
+        ..Program::new(&site.installation.server, &log)
+    };
+    let exit = program.run(LIMIT)?;
+    ensure!(exit == Exit::Status(0), "the server {exit}\nit said: {}", log_tail(&log, 0).join("\n         "));
+    Ok(())
+}
