@@ -17,6 +17,7 @@ mod duet;
 mod findings;
 mod host;
 mod kinds;
+mod ladder;
 mod pass;
 mod records;
 mod scaling;
@@ -40,6 +41,8 @@ pub use diagnosis::{Cost, Diagnosis};
 use doubling::Doubled;
 pub use host::{Watched, watched};
 pub use kinds::{Kind, kinds};
+use ladder::Climb;
+pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind, Worth, one_line};
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use records::Records;
 pub use records::primary_metric;
@@ -121,6 +124,9 @@ pub struct WorkloadConclusions {
     pub duels: Vec<Duel>,
     /// Over a sweep of cores or of clients.
     pub scaling: Option<Scaling>,
+    pub ladders: Vec<Ladder>,
+    /// The first ladder beside the others.
+    pub stages: Vec<Stage>,
 }
 
 /// One contender at one point: what its trials say on their own.
@@ -376,6 +382,8 @@ struct Circumstances {
     shared_cores: bool,
     given_up: Vec<GivenUp>,
     durability: BTreeMap<String, String>,
+    /// Why contenders were not measured at all.
+    refused: BTreeMap<String, String>,
     /// Verdicts that told twins apart on this host, where they are too many for chance.
     twins_told_apart: Vec<String>,
     /// What twice the generator's threads brought.
@@ -411,6 +419,7 @@ pub fn conclude_with_seconds(
         shared_cores: run.client.shared_cores,
         given_up: with_given_up(run.given_up.clone(), given_up(trials)),
         durability: run.contenders.iter().map(|(name, facts)| (name.clone(), facts.durability_class.clone())).collect(),
+        refused: run.refused.clone(),
         twins_told_apart: twins::too_many_told_apart(&run.twins),
         doublings: run.doublings.iter().filter_map(doubling::doubled).collect(),
         duet: duet::Surroundings::of(plan, run),
@@ -460,8 +469,11 @@ fn workload_decided(
     let points_had_their_chance =
         point_rule(plan, points.len()).earliest_word().is_none_or(|earliest| blocks >= earliest);
     let metric = records.primary_metric(workload);
-    candidates(plan).all(|candidate| {
+    let of_candidates = plan.candidates().all(|candidate| {
         let scope = Scope { plan, records, circumstances, workload, candidate };
+        if scope.active(&points).is_empty() {
+            return true;
+        }
         let of_points = scope.of_points(&metric, &points);
         let overall = scope.overall(&metric, &points, &of_points);
         let points_decided = plan.method.stop != "points"
@@ -469,7 +481,9 @@ fn workload_decided(
                 comparison.word != Word::Inconclusive || scope.is_given_up(comparison.point.as_ref())
             });
         overall.word != Word::Inconclusive && points_had_their_chance && points_decided
-    })
+    });
+    let climb = Climb { plan, records, circumstances, workload, metric: &metric, points: &points };
+    of_candidates && ladder::is_decided(&climb)
 }
 
 /// What three failures in a row have put out of the run, as the trials alone show it.
@@ -504,10 +518,6 @@ fn with_given_up(mut recorded: Vec<GivenUp>, seen: Vec<GivenUp>) -> Vec<GivenUp>
     recorded
 }
 
-fn candidates(plan: &PlanRecord) -> impl Iterator<Item = &str> {
-    plan.contenders.iter().map(|contender| contender.name.as_str()).filter(|name| *name != plan.baseline)
-}
-
 /// All that trials have told.
 struct Told<'a> {
     records: &'a Records<'a>,
@@ -525,7 +535,8 @@ fn conclude_workload(
     let records = told.records;
     let points = records.points(workload);
     let metric = records.primary_metric(workload);
-    let mut duels: Vec<Duel> = candidates(plan)
+    let mut duels: Vec<Duel> = plan
+        .candidates()
         .map(|candidate| duel(&Scope { plan, records, circumstances, workload, candidate }, &metric, &points, told))
         .collect();
     together::judge_together(&mut duels, plan.seed);
@@ -536,7 +547,11 @@ fn conclude_workload(
         .collect();
     let scaling = scaling::scaling(plan, records, workload, &metric, &points, &duels);
     let is_open_loop = plan.workloads.iter().any(|record| record.label == workload && record.is_open_loop());
-    WorkloadConclusions { workload: workload.to_owned(), metric, is_open_loop, points, cells, duels, scaling }
+    let climb = Climb { plan, records, circumstances, workload, metric: &metric, points: &points };
+    let ladders = ladder::ladders(&climb);
+    let stages = ladder::stages(&climb, &ladders);
+    let workload = workload.to_owned();
+    WorkloadConclusions { workload, metric, is_open_loop, points, cells, duels, scaling, ladders, stages }
 }
 
 fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {

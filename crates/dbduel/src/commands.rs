@@ -12,6 +12,7 @@ mod doubling;
 mod host;
 mod lists;
 mod progress;
+mod refusal;
 mod room;
 mod run;
 mod seats;

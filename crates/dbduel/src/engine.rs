@@ -17,6 +17,7 @@ pub mod keeper;
 pub mod knobs;
 mod libraries;
 mod mariadb;
+mod memory_limit;
 pub mod memory_need;
 mod monitor;
 mod mysql;
@@ -51,7 +52,7 @@ use provision::Knowledge;
 pub use provision::{Client, Layout, Package};
 pub use selfcheck::selfcheck;
 pub use server::{DATABASE, Purpose, Server, StartOptions};
-pub use settings::{Agreement, Effective, parse_quantity, parse_switch};
+pub use settings::{Agreement, Effective, nearest_known, parse_quantity, parse_switch};
 pub use snapshot::{
     Snapshot, apply_page_cache, expect_clones, find_snapshot, resident_fraction, save_snapshot, snapshot_key, template,
 };

@@ -12,6 +12,7 @@ mod contenders;
 mod cpu_list;
 mod defaults;
 mod keys;
+mod ladder;
 mod mistakes;
 mod parse;
 pub mod quantity;
@@ -38,6 +39,7 @@ use std::time::Duration;
 use driver::Isolation;
 use load::{Gaps, Rate};
 
+use crate::store::format::ladder::LadderRecord;
 use crate::store::format::{Point, RuleName};
 
 /// A whole experiment file, checked and with its defaults filled in.
@@ -48,7 +50,9 @@ pub struct Experiment {
     pub question: Option<String>,
     /// Name of the contender that every other one is compared with.
     pub baseline: String,
+    /// Rungs, and what tells their steps' worth elsewhere, stand behind those of the file's own tables.
     pub contenders: Vec<Contender>,
+    pub ladders: Vec<LadderRecord>,
     pub workloads: Vec<WorkloadChoice>,
     pub sweep: Option<Sweep>,
     pub method: Method,

@@ -23,7 +23,7 @@ use crate::store::format::{
     ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, Point, RuleName, WorkloadRecord, step,
 };
 
-pub use estimate::{Estimate, data_directory_bytes};
+pub use estimate::{Estimate, data_directory_bytes, log_bytes};
 pub use order::{Entry, SOLO_BLOCKS, heaviest_point, pilots, repeat, repeat_number};
 pub use together::together;
 
@@ -74,6 +74,7 @@ impl Plan {
                 .zip(resolved)
                 .map(|(who, facts)| contender_record(who, facts))
                 .collect(),
+            ladders: experiment.ladders.clone(),
             workloads: experiment.workloads.iter().map(|choice| workload_record(choice, experiment)).collect(),
             method: method_record(experiment, thresholds),
             trials: order::trials(experiment),
@@ -105,8 +106,7 @@ impl Plan {
 /// The error of 5 % is shared by all candidates (each is compared with the same baseline) and, for
 /// words on single points, by all points of the sweep.
 pub fn point_rule(plan: &PlanRecord, points: usize) -> stats::Rule {
-    let candidates = plan.contenders.len().saturating_sub(1);
-    let shared_by = candidates.max(1) * points.max(1);
+    let shared_by = plan.candidates().count().max(1) * points.max(1);
     stats::Rule {
         kind: match plan.method.rule {
             RuleName::Exact => stats::RuleKind::Exact,
@@ -302,6 +302,7 @@ pub mod tests {
             question: None,
             baseline: contenders[0].to_owned(),
             contenders: contenders.iter().map(|name| contender(name)).collect(),
+            ladders: vec![],
             workloads: vec![workload("first"), workload("second")],
             sweep: (!points.is_empty()).then(|| Sweep {
                 variable: "clients".to_owned(),

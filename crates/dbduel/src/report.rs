@@ -12,6 +12,7 @@ pub mod dbt2;
 mod drift;
 mod html;
 mod json;
+mod ladder;
 mod parts;
 mod scaling;
 mod search;

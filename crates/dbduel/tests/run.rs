@@ -34,6 +34,41 @@ fn sqlite(blocks: u32) -> String {
     experiment(engine, engine, "oltp_read_write", "[1, 2]", blocks)
 }
 
+/// A ladder of pragmas, one of which SQLite has not.
+fn ladder() -> String {
+    let contender = r#"contender = [{ name = "base", engine = "sqlite", settings = { synchronous = "FULL" } }]"#;
+    let rung = |name: &str, setting: &str| format!("[[ladder]]\nname = \"{name}\"\nsettings = {{ {setting} }}\n");
+    format!(
+        "{contender}\nworkload = {{ name = \"oltp_update_index\", rows = 1000, clients = 1 }}\n\
+         method = {{ preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = 2 }}\n{}{}{}",
+        rung("no flush", "synchronous = \"OFF\""),
+        rung("misspelt", "jornal_mode = \"WAL\""),
+        rung("on top", "cache_size = \"-8000\""),
+    )
+}
+
+#[test]
+fn a_rung_that_cannot_be_had_stops_with_what_builds_on_it_and_the_others_go_on() {
+    let place = Place::new();
+    place.write("ladder.toml", &ladder());
+    let (said, warned) = place.expect(4, &["run", "ladder.toml"]);
+    assert!(warned.contains("setting `jornal_mode`") && warned.contains("`journal_mode`"), "{warned}");
+    assert!(warned.contains("it builds on `misspelt`"), "{warned}");
+    assert!(said.contains("`misspelt` was not measured") && said.contains("trade: D"), "{said}");
+    let refused = place.json("run.json")["refused"].clone();
+    assert_eq!(refused.as_object().unwrap().keys().collect::<Vec<_>>(), ["misspelt", "on top"]);
+    let report = place.expect(0, &["report", "last", "--format", "json"]).0;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let rungs = report["ladders"][0]["rungs"].as_array().unwrap();
+    assert!(rungs[0]["gain"]["ratio"].is_number() && rungs[0]["trade"] == true, "{}", rungs[0]);
+    assert!(rungs[1]["gain"].is_null() && rungs[2]["refused"].is_string(), "{}", rungs[1]);
+    let measured = |contender: &str| {
+        let trials = report["trials"].as_array().unwrap().iter().filter(|trial| trial["contender"] == contender);
+        trials.filter(|trial| trial["status"] == "ok").count()
+    };
+    assert_eq!((measured("base"), measured("no flush"), measured("misspelt"), measured("on top")), (2, 2, 0, 0));
+}
+
 /// Fields with the JSON type they must have: `s`tring, `n`umber, `b`oolean, `a`rray, `o`bject, `0` null.
 fn check_types(what: &str, value: &Value, fields: &[(&str, &str)]) {
     for (name, types) in fields {

@@ -12,6 +12,7 @@ use crate::store::format::{PlanRecord, Point, RunRecord, Status, TrialRecord, po
 use super::arrangement;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT};
 use super::doubling::{self, Doubled};
+use super::ladder;
 use super::{Circumstances, Deferring, Drift, Duel, Finding, Growth, WorkloadConclusions};
 
 /// The wait for background work came to its end before the work did.
@@ -53,7 +54,8 @@ pub fn findings(
         arrangement::clones(plan),
         left_out(workloads),
     ];
-    found.into_iter().flatten().collect()
+    let of_ladders = workloads.iter().map(|one| (one.workload.clone(), one.ladders.as_slice())).collect::<Vec<_>>();
+    found.into_iter().flatten().chain(ladder::findings(circumstances, &of_ladders)).collect()
 }
 
 fn failed_trials(trials: &[TrialRecord]) -> Option<Finding> {

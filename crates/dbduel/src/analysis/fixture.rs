@@ -3,6 +3,7 @@
 //! Names carry `<b>&` so that a report that forgets to escape is caught.
 
 mod cores;
+mod ladder;
 mod passes;
 mod search;
 
@@ -15,6 +16,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::store::format::*;
 
 pub use cores::{tell_cores, tell_sweep};
+pub use ladder::{FLUSH, Gains, INDEPENDENT, LOG, PLANTED, tell_ladder};
 pub use passes::tell_passes;
 pub use search::{search, tell_duel_of_a_search};
 
@@ -109,6 +111,7 @@ fn plan(story: &Story, random: &mut ChaCha8Rng) -> PlanRecord {
         baseline: BASELINE.into(),
         twins: false,
         contenders: vec![contender(BASELINE, "5.5.9", "1G"), contender(CANDIDATE, "5.6.24", "2G")],
+        ladders: vec![],
         workloads: vec![WorkloadRecord {
             one_pass: false,
             isolation: None,
@@ -337,6 +340,7 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
             (CANDIDATE.into(), facts("5.6.24", "2147483648", "OFF")),
         ]
         .into(),
+        refused: BTreeMap::new(),
         given_up: vec![],
         pilots: vec![],
         warmups: vec![],

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::comparison::Scope;
-use super::{Caveat, Comparison, Word, candidates};
+use super::{Caveat, Comparison, Word};
 use crate::store::format::pass::{
     ESTIMATED, ESTIMATED_PROGRAM, FEWER, GAP, PARTIAL, SECONDS, SHORT, WRONG, flagged, operation_metric, operation_of,
     program_count_metric, program_metric, program_of,
@@ -142,7 +142,7 @@ pub fn parts(scope: &Scope, points: &[Point]) -> Option<Parts> {
     share_out(&mut operations);
     let screened = operations.len() > WITH_JOINT_ERROR_MAX;
     if screened {
-        screen(&mut operations, (1.0 - scope.plan.method.confidence) / candidates(scope.plan).count().max(1) as f64);
+        screen(&mut operations, (1.0 - scope.plan.method.confidence) / scope.plan.candidates().count().max(1) as f64);
     }
     let (in_total, left_out) = (in_all(everyone, self::operations).len(), pair.left_out());
     Some(Parts { programs, operations, left_out, in_total, screened })

@@ -12,12 +12,13 @@ use nix::sys::statvfs::statvfs;
 use crate::experiment::quantity::bytes_text;
 
 /// What will be put on each file system.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct Room {
     places: Vec<Place>,
 }
 
 /// Needs below one folder; those that come and go are needed one at a time.
+#[derive(Clone)]
 struct Place {
     folder: PathBuf,
     kept_bytes: u64,
@@ -46,9 +47,9 @@ impl Room {
     }
 
     /// Fails with what is needed, what there is, and where.
-    pub fn expect(self) -> Result<()> {
+    pub fn expect(&self) -> Result<()> {
         let mut systems: Vec<(u64, Place)> = Vec::new();
-        for place in self.places {
+        for place in &self.places {
             let device = std::fs::metadata(&place.folder).map(|folder| folder.dev());
             let device = device.with_context(|| format!("cannot look at {}", place.folder.display()))?;
             match systems.iter_mut().find(|(known, _)| *known == device) {
@@ -56,7 +57,7 @@ impl Room {
                     system.kept_bytes = system.kept_bytes.saturating_add(place.kept_bytes);
                     system.passing_bytes = system.passing_bytes.max(place.passing_bytes);
                 }
-                None => systems.push((device, place)),
+                None => systems.push((device, place.clone())),
             }
         }
         systems.iter().try_for_each(|(_, system)| {

@@ -228,7 +228,8 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     run_dir.write_run(&run)?;
     let (mut stage, absent) = Stage::set(experiment, &cache, &sitting.seats, interrupted, &logs, &progress)?;
     let mut failures = absent;
-    failures.extend(rehearse(&stage, sitting, &mut run, &logs, &progress)?);
+    failures.extend(rehearse(&mut stage, sitting, &mut run, &cache, &logs, &progress)?);
+    run.refused = failures.iter().map(|(name, error)| (name.clone(), format!("{error:#}"))).collect();
     tell_failures(sitting, &mut failures, 0, &progress)?;
     if run.client.null_runs.is_empty() {
         run.client.null_runs = stage.measure_nothing(&cache, &progress)?;
@@ -281,6 +282,7 @@ fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
         host: host::describe(cache.root()),
         client: sitting.seats.record(),
         contenders: std::collections::BTreeMap::new(),
+        refused: std::collections::BTreeMap::new(),
         given_up: Vec::new(),
         pilots: Vec::new(),
         warmups: Vec::new(),
@@ -292,14 +294,15 @@ fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
 
 /// Starts each contender once; those that fail are named with their reason.
 fn rehearse(
-    stage: &Stage,
+    stage: &mut Stage,
     sitting: &Sitting,
     run: &mut RunRecord,
+    cache: &Cache,
     logs: &Path,
     progress: &Progress,
 ) -> Result<Vec<(String, Error)>> {
     let mut failures = Vec::new();
-    for (name, facts) in stage.rehearse(&sitting.plan, logs, progress) {
+    for (name, facts) in stage.rehearse(&sitting.plan, cache, logs, progress) {
         match facts {
             Ok(facts) => drop(run.contenders.insert(name, facts)),
             Err(error) if error.is::<Interrupted>() => return Err(error),

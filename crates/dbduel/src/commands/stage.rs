@@ -11,6 +11,7 @@ use driver::Dialect;
 use load::{NamedStatement, Workload, show_table};
 
 use super::progress::Progress;
+use super::refusal;
 use super::room::Room;
 use super::seats::Seats;
 use crate::engine::{Cache, Explained, Hosted, Installation, Snapshot, WorkFolder, provision, resolve};
@@ -113,15 +114,17 @@ impl<'a> Stage<'a> {
         let mut absent = Vec::new();
         let mut here = Vec::new();
         for contender in &experiment.contenders {
-            match stage.provide(contender, cache, progress).with_context(|| cannot_prepare(contender)) {
+            let stands = stage.stands(contender, &absent);
+            let provided = stands.and_then(|()| stage.provide(contender, cache, progress));
+            match provided.with_context(|| cannot_prepare(contender)) {
                 Ok(provided) => here.push((contender, provided)),
                 Err(error) => absent.push((contender.name.clone(), error)),
             }
             stage.refuse_interruption()?;
         }
-        stage.expect_room(&here, cache)?;
-        for (contender, provided) in here {
-            let server = stage.fill(contender, provided, cache, logs, progress);
+        for (contender, provided) in stage.with_room(here, cache, &mut absent)? {
+            let stands = stage.stands(contender, &absent);
+            let server = stands.and_then(|()| stage.fill(contender, provided, cache, logs, progress));
             stage.refuse_interruption()?;
             match server.with_context(|| cannot_prepare(contender)) {
                 Ok(server) => stage.contenders.push(Staged { contender, server }),
@@ -129,6 +132,12 @@ impl<'a> Stage<'a> {
             }
         }
         Ok((stage, absent))
+    }
+
+    /// Fails for a rung of a ladder that builds on one of those that are absent.
+    fn stands(&self, contender: &Contender, absent: &[(String, Error)]) -> Result<()> {
+        let is_absent = |name: &str| absent.iter().any(|(one, _)| one == name);
+        refusal::expect_what_it_rests_on(self.experiment, &contender.name, is_absent)
     }
 
     fn refuse_interruption(&self) -> Result<()> {
@@ -146,6 +155,7 @@ impl<'a> Stage<'a> {
         }
         progress.status(&format!("provisioning {}", contender.name));
         let installation = provision(&resolve(contender)?, cache, &|line| progress.say(line))?;
+        refusal::expect_memory(contender, &installation, self.experiment.clients_max())?;
         if self.experiment.is_twin(&contender.name) {
             let work = self.work_of(&contender.storage).path();
             return Ok(Provided::Managed(installation.by_another_path(work)?));
@@ -153,27 +163,58 @@ impl<'a> Stage<'a> {
         Ok(Provided::Managed(installation))
     }
 
-    /// Refuses a plan whose data the disks cannot hold, before any of them is made.
-    fn expect_room(&self, here: &[(&Contender, Provided)], cache: &Cache) -> Result<()> {
-        let (mut room, mut counted) = (Room::default(), BTreeSet::new());
+    /// Refuses a plan whose data the disks cannot hold, before any of them is made. Of a ladder only the rung
+    /// is refused whose data are too much, and what builds on it.
+    fn with_room(
+        &self,
+        here: Vec<(&'a Contender, Provided)>,
+        cache: &Cache,
+        absent: &mut Vec<(String, Error)>,
+    ) -> Result<Vec<(&'a Contender, Provided)>> {
+        let (mut room, mut counted, mut fitting) = (Room::default(), BTreeSet::new(), Vec::new());
         for (contender, provided) in here {
-            let Provided::Managed(installation) = provided else { continue };
-            for filling in &self.datasets {
-                let bytes = plan::data_directory_bytes(contender, filling.choice, &filling.point);
-                let dataset = self.dataset(filling, contender, installation);
-                let kept = dataset.find(cache)?;
-                let bytes = kept.as_ref().map_or(bytes, |snapshot| snapshot.bytes);
-                // Contenders whose settings do not shape files share a snapshot.
-                if kept.is_none() && counted.insert(dataset.key()) {
-                    room.keep(cache.root(), bytes);
-                    room.use_for_a_while(cache.work_root(), bytes);
+            let before = (room.clone(), counted.clone());
+            self.add_needs(contender, &provided, cache, &mut room, &mut counted)?;
+            match room.expect().with_context(|| cannot_prepare(contender)) {
+                Ok(()) => fitting.push((contender, provided)),
+                Err(error)
+                    if self.experiment.ladders.iter().any(|ladder| ladder.rests_on(&contender.name).is_some()) =>
+                {
+                    (room, counted) = before;
+                    absent.push((contender.name.clone(), error));
                 }
-                // In a duet there are two of them at a time.
-                let copies = if self.experiment.method.duet { 2 } else { 1 };
-                room.use_for_a_while(self.work_of(&contender.storage).path(), copies * bytes);
+                Err(error) => return Err(error),
             }
         }
-        room.expect()
+        Ok(fitting)
+    }
+
+    /// What a contender puts on the disks beside what others have there.
+    fn add_needs(
+        &self,
+        contender: &Contender,
+        provided: &Provided,
+        cache: &Cache,
+        room: &mut Room,
+        counted: &mut BTreeSet<String>,
+    ) -> Result<()> {
+        let Provided::Managed(installation) = provided else { return Ok(()) };
+        for filling in &self.datasets {
+            let bytes = plan::data_directory_bytes(contender, filling.choice, &filling.point);
+            let dataset = self.dataset(filling, contender, installation);
+            let kept = dataset.find(cache)?;
+            let bytes = kept.as_ref().map_or(bytes, |snapshot| snapshot.bytes);
+            // Contenders whose settings do not shape files share a snapshot.
+            if kept.is_none() && counted.insert(dataset.key()) {
+                room.keep(cache.root(), bytes);
+                room.use_for_a_while(cache.work_root(), bytes);
+            }
+            let grown = bytes.saturating_add(plan::log_bytes(contender));
+            // In a duet there are two of them at a time.
+            let copies = if self.experiment.method.duet { 2 } else { 1 };
+            room.use_for_a_while(self.work_of(&contender.storage).path(), copies * grown);
+        }
+        Ok(())
     }
 
     fn dataset<'b>(
@@ -214,7 +255,12 @@ impl<'a> Stage<'a> {
         for filling in &self.datasets {
             let dataset = self.dataset(filling, contender, &installation);
             let mut loaded = loading(filling.title(), &contender.name, progress);
-            snapshots.push(dataset.provide(cache, &work, &log, &|line| progress.say(line), &mut loaded)?);
+            let filled = dataset.provide(cache, &work, &log, &|line| progress.say(line), &mut loaded);
+            let filled = filled.map_err(|error| match self.refuse_interruption() {
+                Ok(()) => refusal::explained(error, contender, &installation, cache, &work, &log),
+                Err(interrupted) => interrupted,
+            });
+            snapshots.push(filled?);
         }
         Ok(Prepared::Managed { installation, snapshots })
     }
@@ -256,6 +302,7 @@ impl<'a> Stage<'a> {
                 snapshot: &snapshots[at],
                 work: self.work_of(&staged.contender.storage),
                 data_folder: self.data_folder(&staged.contender.name),
+                memory_bytes: staged.contender.memory_bytes,
             },
             Prepared::Hosted(hosted) => Ground::Hosted(hosted),
         };
@@ -341,18 +388,41 @@ impl<'a> Stage<'a> {
     }
 
     /// Starts each contender once with each workload's data and learns what the report needs; a
-    /// contender that fails is named with its reason.
-    pub fn rehearse(&self, plan: &Plan, logs: &Path, progress: &Progress) -> Vec<(String, Result<ContenderFacts>)> {
-        let facts = |staged: &Staged| {
-            progress.status(&format!("starting {} once", staged.contender.name));
-            let logs = logs.join(format!("rehearsal-{}", slug(&staged.contender.name)));
-            let facts =
-                std::fs::create_dir_all(&logs).map_err(Into::into).and_then(|()| self.facts(staged, plan, &logs));
-            let facts = facts.with_context(|| format!("cannot start contender `{}`", staged.contender.name));
+    /// contender that fails is named with its reason, and is not there any more.
+    pub fn rehearse(
+        &mut self,
+        plan: &Plan,
+        cache: &Cache,
+        logs: &Path,
+        progress: &Progress,
+    ) -> Vec<(String, Result<ContenderFacts>)> {
+        let mut all: Vec<(String, Result<ContenderFacts>)> = Vec::new();
+        for staged in &self.contenders {
+            let name = staged.contender.name.clone();
+            progress.status(&format!("starting {name} once"));
+            let has_failed = |name: &str| all.iter().any(|(one, facts)| one == name && facts.is_err());
+            let stands = refusal::expect_what_it_rests_on(self.experiment, &name, has_failed);
+            let facts = stands.and_then(|()| self.rehearse_one(staged, plan, cache, logs));
+            let facts = facts.with_context(|| format!("cannot start contender `{name}`"));
             let facts = if self.interrupted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { facts };
-            (staged.contender.name.clone(), facts)
-        };
-        self.contenders.iter().map(facts).collect()
+            all.push((name, facts));
+        }
+        let answered = |name: &str| all.iter().any(|(one, facts)| one == name && facts.is_ok());
+        self.contenders.retain(|staged| answered(&staged.contender.name));
+        all
+    }
+
+    fn rehearse_one(&self, staged: &Staged, plan: &Plan, cache: &Cache, logs: &Path) -> Result<ContenderFacts> {
+        let logs = logs.join(format!("rehearsal-{}", slug(&staged.contender.name)));
+        std::fs::create_dir_all(&logs)?;
+        let facts = self.facts(staged, plan, &logs);
+        let Prepared::Managed { installation, .. } = &staged.server else { return facts };
+        let work = self.work_of(&staged.contender.storage);
+        let log = logs.join("known-settings.log");
+        facts.map_err(|error| match self.interrupted.load(Ordering::Relaxed) {
+            true => error,
+            false => refusal::explained(error, staged.contender, installation, cache, work, &log),
+        })
     }
 
     fn facts(&self, staged: &Staged, plan: &Plan, logs: &Path) -> Result<ContenderFacts> {

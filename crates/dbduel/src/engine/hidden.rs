@@ -134,6 +134,7 @@ impl Hold {
             nuisance_seed: 1,
             purpose: Purpose::Measure,
             cores: &[],
+            memory_bytes: None,
         };
         let server = Server::start(&installation, &options, &work)?;
         server.create_database()?;

@@ -49,6 +49,8 @@ pub struct Program {
     pub stdin: Option<PathBuf>,
     /// CPUs the program may run on; all where it is empty.
     pub cores: Vec<usize>,
+    /// The list of a control group's processes, which keeper and program join.
+    pub group: Option<PathBuf>,
 }
 
 /// How a program ended.
@@ -109,6 +111,9 @@ impl Program {
         }
         for core in &self.cores {
             option("--core", core.to_string().into());
+        }
+        if let Some(group) = &self.group {
+            args.extend(["--group".into(), group.clone().into()]);
         }
         args.extend(["--".into(), self.path.clone().into()]);
         args.extend(self.args.iter().cloned());
@@ -251,6 +256,7 @@ struct Orders {
     stdin: Option<PathBuf>,
     libraries: Vec<OsString>,
     cores: Vec<usize>,
+    group: Option<PathBuf>,
     program: Vec<OsString>,
 }
 
@@ -271,6 +277,7 @@ impl Orders {
                 "--stdin" => orders.stdin = Some(value.into()),
                 "--library" => orders.libraries.push(value),
                 "--core" => orders.cores.push(value.to_string_lossy().parse()?),
+                "--group" => orders.group = Some(value.into()),
                 other => bail!("unknown option {other}"),
             }
         }
@@ -362,6 +369,7 @@ fn spawn(orders: &Orders) -> Result<i32> {
         command.env("LD_LIBRARY_PATH", std::env::join_paths(&orders.libraries)?);
     }
     pin(&orders.cores)?;
+    join(orders.group.as_deref())?;
     let keeper = std::process::id() as i32;
     // SAFETY: only async-signal-safe calls. They run after the change of user, which would clear
     // the parent-death signal.
@@ -390,6 +398,13 @@ fn pin(cores: &[usize]) -> Result<()> {
         set.set(*core).with_context(|| format!("no CPU {core}"))?;
     }
     nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &set).context("cannot pin the server to its cores")
+}
+
+/// Everything that starts from now on is in the control group.
+fn join(group: Option<&Path>) -> Result<()> {
+    let Some(processes) = group else { return Ok(()) };
+    let joined = std::fs::write(processes, std::process::id().to_string());
+    joined.with_context(|| format!("cannot join the control group {}", processes.display()))
 }
 
 /// Reaps everything that ends below the keeper and reports the end of the program itself.

@@ -736,6 +736,7 @@ mod tests {
             nuisance_seed: 1,
             purpose,
             cores: &[],
+            memory_bytes: None,
         };
         let password = port.map(|_| driver::Secret::new("pw"));
         let places = Places { folder: folder.path().to_owned(), port, password };

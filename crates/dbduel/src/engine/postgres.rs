@@ -480,6 +480,7 @@ mod tests {
             nuisance_seed: 1,
             purpose,
             cores: &[],
+            memory_bytes: None,
         };
         let password = port.map(|_| driver::Secret::new("pw"));
         let places = Places { folder: "/f".into(), port, password };

@@ -81,6 +81,7 @@ fn start_and_stop(
         nuisance_seed: 1,
         purpose: Purpose::Measure,
         cores: &[],
+        memory_bytes: None,
     };
     let server = Server::start(installation, &options, &work)?;
     server.create_database()?;

@@ -20,6 +20,7 @@ use rand_chacha::ChaCha8Rng;
 use super::affinity;
 use super::cache::{WorkFolder, remove_tree};
 use super::keeper::{Exit, Kept, Program};
+use super::memory_limit::MemoryLimit;
 use super::settings::{Effective, verify};
 use super::{Engine, Installation, Launch, Places, log_tail};
 use crate::experiment::Transport;
@@ -64,6 +65,8 @@ pub struct StartOptions<'a> {
     pub purpose: Purpose,
     /// CPUs the server may run on; all where it is empty.
     pub cores: &'a [usize],
+    /// What all its processes together may have; None where nothing limits them.
+    pub memory_bytes: Option<u64>,
 }
 
 impl StartOptions<'_> {
@@ -82,6 +85,8 @@ pub(super) fn connections_for(max_clients: u32) -> u32 {
 pub struct Server {
     installation: Installation,
     process: Option<Kept>,
+    /// Dropped after the process, which is in its group.
+    memory: Option<MemoryLimit>,
     places: Places,
     launch: Launch,
     effective: Effective,
@@ -106,17 +111,25 @@ impl Server {
         let places = make_places(installation, options, work, &mut nuisance)?;
         let launch = engine.launch(installation, options, &places)?;
         let log_start = fs::metadata(options.log).map_or(0, |meta| meta.len());
+        ensure!(
+            options.memory_bytes.is_none() || launch.arguments.is_some(),
+            "{} runs inside the load generator, where nothing limits its memory alone; take `memory` out",
+            installation.kind
+        );
+        let memory = options.memory_bytes.map(MemoryLimit::new).transpose()?;
         let started = Instant::now();
         let process = match &launch.arguments {
             Some(arguments) => {
                 let program = program(installation, options, arguments, &mut nuisance)?;
-                Some(Kept::start(&program)?)
+                let group = memory.as_ref().map(MemoryLimit::processes);
+                Some(Kept::start(&Program { group, ..program })?)
             }
             None => None,
         };
         let mut server = Server {
             installation: installation.clone(),
             process,
+            memory,
             places,
             launch,
             effective: Effective::default(),
@@ -136,6 +149,7 @@ impl Server {
         }
         if let Some(pid) = server.pid() {
             affinity::confirm(pid, options.cores)?;
+            server.memory.as_ref().map_or(Ok(()), |memory| memory.confirm(pid))?;
         }
         Ok(server)
     }

@@ -56,6 +56,23 @@ pub fn verify(engine: &dyn Engine, effective: &Effective, asked: &BTreeMap<Strin
     bail!("the server does not run with the settings that were asked for\n{}", wrong.join("\n"))
 }
 
+/// The settings among `asked` that a server has none of, each with the name that it has there, or the nearest.
+pub fn nearest_known<'a>(
+    kind: &str,
+    asked: &'a BTreeMap<String, String>,
+    effective: &'a BTreeMap<String, String>,
+) -> Vec<(&'a str, Option<&'a str>)> {
+    let plain = |name: &str| name.replace('-', "_").to_ascii_lowercase();
+    let is_known = |name: &str| effective.keys().any(|known| plain(known) == plain(name));
+    let renamed = |name: &str| other_names(kind, name).into_iter().find_map(|other| effective.get_key_value(other));
+    let near = |name: &str| match renamed(name) {
+        Some((other, _)) => Some(other.as_str()),
+        None => nearest(&plain(name), effective.keys().map(String::as_str)),
+    };
+    let missing = asked.keys().filter(|name| !is_known(name));
+    missing.map(|name| (name.as_str(), near(name))).collect()
+}
+
 fn unknown(kind: &str, name: &str, effective: &Effective) -> String {
     let renamed = other_names(kind, name).into_iter().find(|other| effective.values.contains_key(*other));
     if let Some(here) = renamed {
@@ -155,6 +172,16 @@ mod tests {
         assert_eq!(parse_quantity("0.5 GB", "kB"), Some(536_870_912.0));
         assert_eq!(parse_quantity("2", ""), Some(2.0));
         assert_eq!(parse_quantity("1 parsec", "ms"), None);
+    }
+
+    #[test]
+    fn what_a_server_lacks_is_told_with_what_it_has() {
+        let settings = |names: &[&str]| names.iter().map(|name| (name.to_string(), String::new())).collect();
+        let server: BTreeMap<String, String> = settings(&["innodb_buffer_pool_size", "innodb_log_file_size"]);
+        let asked: BTreeMap<String, String> =
+            settings(&["innodb-buffer-pool-size", "innodb_log_file_sizes", "wal_level"]);
+        let missing = nearest_known("mysql", &asked, &server);
+        assert_eq!(missing, [("innodb_log_file_sizes", Some("innodb_log_file_size")), ("wal_level", None)]);
     }
 
     #[test]

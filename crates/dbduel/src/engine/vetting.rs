@@ -131,6 +131,7 @@ fn start(
         nuisance_seed: 1,
         purpose: Purpose::Measure,
         cores: &[],
+        memory_bytes: None,
     };
     Server::start(installation, &options, &work)?.stop()
 }

@@ -15,12 +15,12 @@ use super::section::{Reader, Section, Value, integer};
 use super::vocabulary::{EngineWords, Vocabulary};
 use super::{Contender, Origin, Storage, TargetChoice, TargetUrl, VersionRequest};
 
-const KEYS_LATER: &[&str] = &["memory", "on"];
 /// Keys that mean something to a server that dbduel starts, and nothing to a target.
 const KEYS_OF_MANAGED: &[(&str, &str)] = &[
     ("settings", "dbduel sets nothing on a server that it does not manage; set it there"),
     ("storage", "the data of a server that dbduel does not manage stay where they are"),
     ("cores", "dbduel cannot say on which CPUs a server runs that it does not start"),
+    ("memory", "dbduel cannot limit the memory of a server that it does not start"),
     ("basedir", "name either a server to start or one that runs"),
 ];
 /// Engines of the file format that this version does not have.
@@ -71,7 +71,7 @@ fn read_contender<'a>(
     vocabulary: &Vocabulary,
     storage: &Storage,
 ) -> Option<Contender> {
-    reader.check_keys(section, CONTENDER_KEYS, KEYS_LATER);
+    reader.check_keys(section, CONTENDER_KEYS, &[]);
     let name = reader.text(section, "name");
     if section.value("target").is_some() {
         return read_target(reader, section, name, storage, vocabulary);
@@ -101,7 +101,7 @@ fn read_contender<'a>(
         settings: read_settings(reader, section, words),
         storage: own_storage.unwrap_or_else(|| storage.clone()),
         cores: reader.cpu_list(section, "cores"),
-        memory_bytes: None,
+        memory_bytes: reader.bytes(section, "memory"),
         engine,
     })
 }
@@ -165,7 +165,7 @@ fn read_target_choice<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Opt
 }
 
 /// Takes `mysql@5.6.24` apart.
-fn read_engine<'v>(
+pub fn read_engine<'v>(
     reader: &mut Reader,
     span: &Range<usize>,
     engine: &str,
@@ -255,7 +255,11 @@ pub fn read_storage<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Optio
 }
 
 /// The server's settings, every value as the text that the server is given.
-fn read_settings<'a>(reader: &mut Reader<'a>, section: &Section<'a>, words: &EngineWords) -> BTreeMap<String, String> {
+pub fn read_settings<'a>(
+    reader: &mut Reader<'a>,
+    section: &Section<'a>,
+    words: &EngineWords,
+) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     let Some(value) = section.value("settings") else {
         return settings;

@@ -56,12 +56,10 @@ pub struct MethodKeys {
     pub doubling: Option<bool>,
 }
 
-const METHOD_KEYS_LATER: &[&str] = &["ablation", "shapley"];
-
 impl MethodKeys {
     /// Reads the table and refuses what this version cannot do.
     pub fn read<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Self {
-        reader.check_keys(section, METHOD_KEYS, METHOD_KEYS_LATER);
+        reader.check_keys(section, METHOD_KEYS, &[]);
         MethodKeys {
             preset: reader.text(section, "preset"),
             duration: reader.duration(section, "duration", LEAST_DURATION),

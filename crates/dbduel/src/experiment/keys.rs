@@ -1,8 +1,10 @@
 //! The keys of an experiment file that could stand in the wrong table, and where they belong.
 
-pub const TOP_KEYS: &[&str] = &["name", "question", "baseline", "contender", "workload", "sweep", "method", "clients"];
+pub const TOP_KEYS: &[&str] =
+    &["name", "question", "baseline", "contender", "ladder", "workload", "sweep", "method", "clients"];
 pub const CONTENDER_KEYS: &[&str] =
-    &["name", "engine", "settings", "storage", "cores", "basedir", "target", "overwrite", "password_file"];
+    &["name", "engine", "settings", "storage", "cores", "memory", "basedir", "target", "overwrite", "password_file"];
+pub const RUNG_KEYS: &[&str] = &["name", "on", "engine", "settings", "storage", "cores", "memory"];
 pub const METHOD_KEYS: &[&str] = &[
     "preset",
     "duration",
@@ -23,6 +25,8 @@ pub const METHOD_KEYS: &[&str] = &[
     "clone",
     "duet",
     "fast_sweep",
+    "ablation",
+    "shapley",
 ];
 
 /// Where in the file a key belongs that stands in the wrong table: in TOML, a key belongs to the last
@@ -34,6 +38,8 @@ pub fn home_of(key: &str) -> Option<&'static str> {
         Some("in [method]")
     } else if CONTENDER_KEYS.contains(&key) {
         Some("in a [[contender]]")
+    } else if RUNG_KEYS.contains(&key) {
+        Some("in a [[ladder]]")
     } else {
         None
     }

@@ -13,6 +13,7 @@ use super::arrangements;
 use super::contenders::read_contenders;
 use super::defaults::{Defaults, MethodKeys, TRANSPORT_WORDS, Warmup, defaults};
 use super::keys::TOP_KEYS;
+use super::ladder::read_ladders;
 use super::mistakes::{Mistake, Mistakes, suggestion};
 use super::secrets;
 use super::section::{Reader, Section};
@@ -22,7 +23,7 @@ use super::workloads::{read_sweep, read_workloads};
 use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop};
 use crate::store::format::PlanRecord;
 
-const TOP_KEYS_LATER: &[&str] = &["ladder", "recovery"];
+const TOP_KEYS_LATER: &[&str] = &["recovery"];
 const CLIENTS_KEYS: &[&str] = &["transport", CORES];
 const CLIENTS_KEYS_LATER: &[&str] = &["launcher", "workers"];
 
@@ -110,7 +111,10 @@ fn read_experiment<'a>(
 ) -> Experiment {
     let defaults = defaults();
     reader.check_keys(top, TOP_KEYS, TOP_KEYS_LATER);
-    let contenders = read_contenders(reader, top, vocabulary, &defaults.storage);
+    let method = read_method(reader, top, &defaults, overrides);
+    let mut contenders = read_contenders(reader, top, vocabulary, &defaults.storage);
+    let baseline = read_baseline(reader, top, &contenders);
+    let ladders = read_ladders(reader, top, vocabulary, &mut contenders, &baseline, method.seed);
     let mut workloads = read_workloads(reader, top, vocabulary, &contenders, &defaults.workload);
     let sweep = read_sweep(reader, top, vocabulary, &contenders, &mut workloads);
     if !workloads.is_empty() && workloads.iter().all(|workload| workload.one_pass) {
@@ -120,10 +124,11 @@ fn read_experiment<'a>(
     let experiment = Experiment {
         name: (reader.text(top, "name")).or_else(|| overrides.fallback_name.clone()).unwrap_or_else(|| file_stem(file)),
         question: reader.prose(top, "question"),
-        baseline: read_baseline(reader, top, &contenders),
+        baseline,
+        ladders,
         workloads,
         sweep,
-        method: read_method(reader, top, &defaults, overrides),
+        method,
         transport,
         client_cores,
         twins: false,
@@ -324,7 +329,7 @@ fn changed_keys(
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::collections::BTreeMap;
 
     use driver::{Dialect, Isolation};
@@ -369,11 +374,11 @@ mod tests {
         }
     }
 
-    fn parse(source: &str) -> Result<Experiment, Mistakes> {
+    pub fn parse(source: &str) -> Result<Experiment, Mistakes> {
         Experiment::parse(source, "x.toml", &vocabulary(), &Overrides::default())
     }
 
-    fn parsed(source: &str) -> Experiment {
+    pub fn parsed(source: &str) -> Experiment {
         parse(source).unwrap_or_else(|mistakes| panic!("{mistakes}"))
     }
 

@@ -40,7 +40,7 @@ impl<'a> Section<'a> {
     }
 
     /// The key with its table, as it stands in a message.
-    fn place(&self, key: &str) -> String {
+    pub fn place(&self, key: &str) -> String {
         if self.title.is_empty() { format!("`{key}`") } else { format!("`{key}` in {}", self.title) }
     }
 }
@@ -212,6 +212,15 @@ impl<'a> Reader<'a> {
 
     pub fn percent(&mut self, section: &Section<'a>, key: &str) -> Option<f64> {
         self.quantity(section, key, "a percentage: \"1%\"", quantity::percent)
+    }
+
+    /// A size that is more than nothing.
+    pub fn bytes(&mut self, section: &Section<'a>, key: &str) -> Option<u64> {
+        let read = |text: &str| match quantity::bytes(text) {
+            Some(bytes) if bytes > 0 && !text.trim().ends_with(|last: char| last.is_ascii_digit()) => Ok(bytes),
+            _ => Err(format!("`{text}` is not a size with its unit")),
+        };
+        self.quantity(section, key, "a size with its unit: \"8GiB\", \"512MiB\"", read)
     }
 
     /// Numbers of CPUs: `"0-3"`.

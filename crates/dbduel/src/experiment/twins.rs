@@ -21,6 +21,7 @@ pub fn of(experiment: Experiment) -> Experiment {
         name: format!("{NAME_PREFIX}{}", experiment.name),
         baseline: first.name.clone(),
         contenders: vec![first, twin],
+        ladders: Vec::new(),
         twins: true,
         ..experiment
     }

@@ -29,6 +29,8 @@ struct Cost {
     connection_bytes: u64,
     /// Settings that are memory: name, default, and the unit of a bare number.
     buffers: &'static [(&'static str, u64, u64)],
+    /// Settings that are files beside the data, where they are given: name, and how many of that size.
+    logs: &'static [(&'static str, u64)],
 }
 
 const COSTS: &[Cost] = &[
@@ -41,6 +43,7 @@ const COSTS: &[Cost] = &[
         server_bytes: 350 * MIB,
         connection_bytes: MIB,
         buffers: &[("innodb_buffer_pool_size", 128 * MIB, 1), ("key_buffer_size", 8 * MIB, 1)],
+        logs: &[("innodb_log_file_size", 2), ("innodb_redo_log_capacity", 1)],
     },
     Cost {
         kind: "mariadb",
@@ -51,6 +54,7 @@ const COSTS: &[Cost] = &[
         server_bytes: 120 * MIB,
         connection_bytes: MIB,
         buffers: &[("innodb_buffer_pool_size", 128 * MIB, 1), ("key_buffer_size", 128 * MIB, 1)],
+        logs: &[("innodb_log_file_size", 1)],
     },
     Cost {
         kind: "postgres",
@@ -61,6 +65,7 @@ const COSTS: &[Cost] = &[
         server_bytes: 40 * MIB,
         connection_bytes: 5 * MIB,
         buffers: &[("shared_buffers", 128 * MIB, 8192)],
+        logs: &[("max_wal_size", 1)],
     },
     Cost {
         kind: "sqlite",
@@ -71,6 +76,7 @@ const COSTS: &[Cost] = &[
         server_bytes: 10 * MIB,
         connection_bytes: 3 * MIB,
         buffers: &[("mmap_size", 0, 1)],
+        logs: &[],
     },
 ];
 
@@ -233,6 +239,16 @@ pub fn data_directory_bytes(contender: &Contender, workload: &WorkloadChoice, po
     cost(&contender.kind).template_bytes.saturating_add(dataset_bytes(contender, workload, point))
 }
 
+/// What logs of the size that was asked for add to a data directory that a trial runs on: nothing where the
+/// server has its own size, which its template has already.
+pub fn log_bytes(contender: &Contender) -> u64 {
+    let of = |(name, files): &(&str, u64)| {
+        let asked = contender.settings.iter().find(|(known, _)| known.replace('-', "_").eq_ignore_ascii_case(name));
+        asked.and_then(|(_, text)| quantity::bytes(text)).unwrap_or(0).saturating_mul(*files)
+    };
+    cost(&contender.kind).logs.iter().map(of).fold(0, u64::saturating_add)
+}
+
 /// The tables that a contender is loaded with: one set for each workload, and for each point that
 /// has tables of its own.
 fn datasets(experiment: &Experiment) -> Vec<(&WorkloadChoice, Point)> {
@@ -264,7 +280,8 @@ fn disk_bytes(experiment: &Experiment) -> u64 {
     let templates = managed(experiment).map(|who| cost(&who.kind).template_bytes);
     let copies = if experiment.method.duet { 2 } else { 1 };
     let largest = sizes.iter().max().map(|bytes| bytes.saturating_mul(copies));
-    let all = templates.chain(sizes.iter().copied()).chain(largest);
+    let logs = managed(experiment).map(log_bytes).max();
+    let all = templates.chain(sizes.iter().copied()).chain(largest).chain(logs);
     all.fold(0, u64::saturating_add)
 }
 

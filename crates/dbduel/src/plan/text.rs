@@ -7,7 +7,8 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::Plan;
 use crate::experiment::quantity::{bytes_text, duration_text};
-use crate::store::format::{ContenderRecord, PlanRecord, Point, WorkloadRecord};
+use crate::store::format::ladder::ChangeRecord;
+use crate::store::format::{ContenderRecord, PlanRecord, PlannedTrial, Point, WorkloadRecord};
 
 /// The whole plan; ends with a line break.
 pub fn render(plan: &Plan) -> String {
@@ -20,6 +21,7 @@ pub fn render(plan: &Plan) -> String {
     for contender in &record.contenders {
         text += &contender_text(contender, &record.baseline);
     }
+    text += &ladders_text(record);
     text += "\nworkloads\n";
     let swept = record.trials.iter().any(|trial| trial.point.contains_key("clients"));
     for workload in &record.workloads {
@@ -37,11 +39,37 @@ fn contender_text(contender: &ContenderRecord, baseline: &str) -> String {
     let role = if contender.name == baseline { " (baseline)" } else { "" };
     let mut text =
         format!("  {}{role}: {} {}, from {}", contender.name, contender.kind, contender.version, contender.source);
-    let _ = writeln!(text, ", on {}", contender.storage);
+    let memory = contender.memory_bytes.map(|bytes| format!(", with {} of memory", bytes_text(bytes)));
+    let _ = writeln!(text, ", on {}{}", contender.storage, memory.unwrap_or_default());
     for (title, settings) in [("settings", &contender.settings), ("set by dbduel", &contender.own_settings)] {
         if !settings.is_empty() {
             let _ = writeln!(text, "    {title}: {}", pairs(settings));
         }
+    }
+    text
+}
+
+/// What climbs on what, step by step, and what else is measured to tell the steps apart.
+fn ladders_text(record: &PlanRecord) -> String {
+    let mut text = String::new();
+    for ladder in &record.ladders {
+        let _ = writeln!(text, "\nladder on {}", ladder.base);
+        for (rung, place) in ladder.rungs.iter().zip(1..) {
+            let changes: Vec<String> = rung.changes.iter().map(ChangeRecord::text).collect();
+            let _ = writeln!(text, "  {place}. {}: {}", rung.contender, changes.join(", "));
+        }
+        let more = record.contenders.iter().filter(|one| ladder.attributes(&one.name)).count();
+        if more == 0 {
+            continue;
+        }
+        let of_more = |trial: &&PlannedTrial| ladder.attributes(&trial.contender);
+        let trials = record.trials.iter().filter(of_more).count();
+        let orders = match ladder.orders.len() {
+            0 => String::new(),
+            orders => format!(" and in {orders} orders"),
+        };
+        let steps = if ladder.ablation.is_empty() { "" } else { ", with steps left out" };
+        let _ = writeln!(text, "  steps told apart{steps}{orders}: {more} contenders more, {trials} trials");
     }
     text
 }

@@ -7,7 +7,10 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::analysis::fixture::{StoredRun, Story, tell, tell_cores, tell_duel_of_a_search, tell_passes, tell_tpcc};
+use crate::analysis::fixture::{
+    FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, tell, tell_cores, tell_duel_of_a_search, tell_ladder, tell_passes,
+    tell_tpcc,
+};
 use crate::store::format::{DoublingRecord, PilotRecord, StatementPlan, Status, TwinsRecord, WarmupRecord};
 
 fn evidence(story: &Story) -> Evidence {
@@ -101,6 +104,32 @@ fn every_report_of_a_tpcc_run_tells_new_orders_a_minute() {
         let text = find(format).unwrap().write(&evidence, &Options::default()).unwrap();
         assert!(text.contains(told) && !text.contains("tpmC"), "{format} does not tell {told}");
     }
+}
+
+#[test]
+fn the_text_of_a_ladder_is_as_stored() {
+    let evidence = evidence_of(tell_ladder(&Story::default(), PLANTED));
+    check("ladder.txt", &text::Text.write(&evidence, &Options::default()).unwrap());
+}
+
+#[test]
+fn a_page_draws_every_step_and_escapes_its_name() {
+    let mut stored = tell_ladder(&Story::default(), INDEPENDENT);
+    stored.run.refused.insert(FLUSH.into(), "no setting <script>".into());
+    let evidence = evidence_of(stored);
+    let page = html::Html.write(&evidence, &Options::default()).unwrap();
+    let (drawn, _) = page.split_once("Logarithmic: bars of equal length").unwrap();
+    assert!(drawn.contains("log &lt;b&gt;&amp;size") && drawn.contains("<g class=\"faster\">"));
+    assert!(drawn.contains("<g class=\"not-shown\">") && drawn.contains("not measured"));
+    assert!(!page.split("<script").next().unwrap().contains("no setting <script>"));
+    let json: serde_json::Value =
+        serde_json::from_str(&json::Json.write(&evidence, &Options::default()).unwrap()).unwrap();
+    let rungs = json["ladders"][0]["rungs"].as_array().unwrap();
+    assert_eq!(
+        (rungs.len(), rungs[0]["trade"].as_bool(), rungs[0]["step"]["word"].as_str()),
+        (3, Some(false), Some("faster"))
+    );
+    assert_eq!(rungs[2]["refused"], "no setting <script>");
 }
 
 /// Two workloads in one run, the second the made-up one under another label.

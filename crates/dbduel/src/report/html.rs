@@ -7,6 +7,7 @@
 mod chart;
 mod strip;
 mod timeline;
+mod waterfall;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,9 +25,12 @@ use crate::store::format::{
     point_text,
 };
 
-use super::{Evidence, Options, Report, circumstances, drift, parts, scaling, search, sharpness, tpcc, why, wording};
+use super::{
+    Evidence, Options, Report, circumstances, drift, ladder, parts, scaling, search, sharpness, tpcc, why, wording,
+};
 
 const TEMPLATE: &str = include_str!("html/report.html");
+const LADDER_TEMPLATE: &str = include_str!("html/ladder.html");
 const STYLE: &str = include_str!("html/style.css");
 /// Sorts long tables by the column that is clicked; they are complete without it.
 const SORT_SCRIPT: &str = include_str!("html/sort.js");
@@ -83,6 +87,7 @@ impl Report for Html {
         templates.set_lstrip_blocks(true);
         // The name ends in `.html`, which is what switches escaping on.
         templates.add_template("report.html", TEMPLATE).context("the report's template does not parse")?;
+        templates.add_template("ladder.html", LADDER_TEMPLATE).context("the template of ladders does not parse")?;
         let page = templates.get_template("report.html")?;
         page.render(page_context(evidence)?).context("the report's template does not fit its data")
     }
@@ -233,6 +238,7 @@ fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Valu
         label => workload.workload, options, one_pass => record.is_some_and(|record| record.one_pass), unit => wording::unit(&workload.metric), title => wording::metric_title(&workload.metric, workload.is_open_loop),
         curves => chart::throughput(&evidence.plan, workload), scaling => scaling_context(evidence, workload),
         seconds => timeline::seconds(evidence, workload),
+        ladders => ladders_context(workload), stages => stages_context(workload),
         latency => chart::curves(&evidence.plan, workload, LATENCY_METRIC), latency_title => wording::metric_title(LATENCY_METRIC, workload.is_open_loop),
         duels => workload.duels.iter().map(|duel| duel_context(evidence, workload, duel)).collect::<Vec<Value>>(),
         cell_columns => cell_columns(workload).iter().map(|(_, title)| *title).collect::<Vec<&str>>(),
@@ -241,6 +247,25 @@ fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Valu
         schemas => schemas(evidence, &workload.workload),
         types => record.filter(|record| record.name == tpcc::NAME).map(|record| types_context(workload, record)),
     }
+}
+
+/// Every ladder with its waterfall.
+fn ladders_context(workload: &WorkloadConclusions) -> Vec<Value> {
+    let of_ladder = |one| {
+        context! {
+            title => ladder::title(workload, one), chart => waterfall::waterfall(workload, one),
+            changes => ladder::changes(one), heading => ladder::heading(workload), rows => ladder::rows(one), about => ladder::about(one), sentences => ladder::sentences(one),
+            interactions_heading => ladder::INTERACTIONS, interactions => one.interactions.iter().map(ladder::interaction).collect::<Vec<_>>(),
+            not_left_out => ladder::not_left_out(one), orders_title => ladder::orders_title(one), worths => ladder::worths(one),
+        }
+    };
+    workload.ladders.iter().map(of_ladder).collect()
+}
+
+fn stages_context(workload: &WorkloadConclusions) -> Option<Value> {
+    let rows: Vec<Vec<String>> = workload.stages.iter().map(ladder::stage).collect();
+    let heading = ladder::stages_heading(workload);
+    (!rows.is_empty()).then(|| context! { title => ladder::STAGES_TITLE, heading, rows })
 }
 
 /// The table of a sweep of cores or clients; `None` where nothing scales.

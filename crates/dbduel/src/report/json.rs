@@ -3,6 +3,7 @@
 //! `word` is one of the fixed words whatever the metric, and `ratio` above 1 always means that
 //! the candidate is better.
 
+mod ladder;
 mod scaling;
 
 use std::collections::BTreeMap;
@@ -62,6 +63,11 @@ struct Document<'a> {
     duels: Vec<JsonDuel<'a>>,
     scaling: Vec<scaling::JsonStep<'a>>,
     laws: Vec<scaling::JsonLaw<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ladders: Vec<ladder::JsonLadder<'a>>,
+    /// The first ladder beside the others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ladder_stages: Vec<ladder::JsonStage<'a>>,
     pilots: &'a [PilotRecord],
     warmups: &'a [WarmupRecord],
     /// What contenders and their twins had shown on this host before.
@@ -312,6 +318,8 @@ impl<'a> Document<'a> {
             duels: duels().map(duel).collect(),
             scaling: conclusions.workloads.iter().flat_map(scaling::steps).collect(),
             laws: conclusions.workloads.iter().flat_map(scaling::laws).collect(),
+            ladders: conclusions.workloads.iter().flat_map(ladder::ladders).collect(),
+            ladder_stages: conclusions.workloads.iter().flat_map(ladder::stages).collect(),
             pilots: &run.pilots,
             warmups: &run.warmups,
             twins_known: &run.twins,

@@ -1,17 +1,21 @@
 //! The report for a terminal: a sentence per candidate first, then the tables behind it.
 
+use std::ops::Range;
+
 use anyhow::Result;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use crate::analysis::drift::{Drift, drifts};
 use crate::analysis::{
-    Cell, Comparison, Duel, Part, Parts, Scaling, Step, Watched, Word, WorkloadConclusions, watched,
+    Cell, Comparison, Duel, Ladder, Part, Parts, Scaling, Step, Watched, Word, WorkloadConclusions, watched,
 };
 use crate::experiment::CORES;
 use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
-use super::{Evidence, Options, Report, circumstances, drift, parts, scaling, search, sharpness, tpcc, twins, why};
+use super::{
+    Evidence, Options, Report, circumstances, drift, ladder, parts, scaling, search, sharpness, tpcc, twins, why,
+};
 
 /// Tables fit a terminal of this width.
 const WIDTH: u16 = 100;
@@ -54,6 +58,10 @@ impl Report for Text {
             }
         }
         lines.extend(summary(evidence));
+        for workload in &evidence.conclusions.workloads {
+            lines.extend(workload.ladders.iter().flat_map(|one| ladder_section(workload, one)));
+            lines.extend(stages_section(workload));
+        }
         for workload in &evidence.conclusions.workloads {
             for duel in &workload.duels {
                 lines.push(String::new());
@@ -159,11 +167,16 @@ fn parts_section(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) -> 
 
 /// As wide as its names need: a row of many stays on one line. The word is the only text behind the name.
 fn parts_table(heading: Vec<String>, rows: Vec<Vec<String>>) -> String {
+    wide_table(heading, rows, 1..6)
+}
+
+/// The same for other tables, whose numbers stand in these columns.
+fn wide_table(heading: Vec<String>, rows: Vec<Vec<String>>, numbers: Range<usize>) -> String {
     let mut table = Table::new();
     table.load_preset(TABLE_STYLE).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(heading).add_rows(rows);
-    for column in 1..6 {
-        let numbers = table.column_mut(column).expect("the table has seven columns");
+    for column in numbers {
+        let numbers = table.column_mut(column).expect("the table has these columns");
         numbers.set_cell_alignment(CellAlignment::Right);
     }
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
@@ -219,6 +232,36 @@ fn summary(evidence: &Evidence) -> Vec<String> {
     let Some((heading, rows)) = wording::summary(evidence) else { return Vec::new() };
     let title = format!("summary: means over the points, with the ratio to `{}`", evidence.plan.baseline);
     vec![String::new(), title, plain_table(heading, rows, 1)]
+}
+
+/// Every rung of a ladder, then what its steps are worth elsewhere.
+fn ladder_section(workload: &WorkloadConclusions, one: &Ladder) -> Vec<String> {
+    let mut lines = vec![String::new(), ladder::title(workload, one)];
+    lines.extend(ladder::changes(one).into_iter().map(|line| format!("  {line}")));
+    lines.push(wide_table(ladder::heading(workload), ladder::rows(one), 1..6));
+    let sentences = ladder::sentences(one);
+    lines.extend(std::iter::once(ladder::about(one)).chain(sentences).map(|line| format!("{line}.")));
+    if !one.interactions.is_empty() {
+        let rows = one.interactions.iter().map(ladder::interaction).collect();
+        lines.extend([String::new(), "each step against the final configuration without it".to_owned()]);
+        lines.push(wide_table(ladder::INTERACTIONS.map(str::to_owned).to_vec(), rows, 1..7));
+        lines.extend(ladder::not_left_out(one).into_iter().map(|line| format!("{line}.")));
+    }
+    if !one.worths.is_empty() {
+        let heading = ["step", "mean gain"].map(str::to_owned).to_vec();
+        lines.extend([String::new(), ladder::orders_title(one), plain_table(heading, ladder::worths(one), 1)]);
+    }
+    lines
+}
+
+/// The first ladder beside the others.
+fn stages_section(workload: &WorkloadConclusions) -> Vec<String> {
+    if workload.stages.is_empty() {
+        return Vec::new();
+    }
+    let rows = workload.stages.iter().map(ladder::stage).collect();
+    let title = format!("{}: {}", workload.workload, ladder::STAGES_TITLE);
+    vec![String::new(), title, wide_table(ladder::stages_heading(workload), rows, 2..3)]
 }
 
 /// What became of each type of transaction, for workloads that tell them apart.

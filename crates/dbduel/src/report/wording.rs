@@ -227,8 +227,9 @@ pub fn method(plan: &PlanRecord) -> String {
         plan.seed,
         short_hash(plan)
     );
-    if plan.contenders.len() > 2 {
-        text += &format!("; {} candidates share the error", plan.contenders.len() - 1);
+    let candidates = plan.candidates().count();
+    if candidates > 1 {
+        text += &format!("; {candidates} candidates share the error");
     }
     let clones = method.work_copy.as_ref().map(|how| format!("data by {how}"));
     for told in clones.into_iter().chain(method.arrangement().map(str::to_owned)) {
@@ -410,7 +411,7 @@ pub fn detectable(mde: f64) -> String {
     if mde > 10.0 { "a tenfold difference".to_owned() } else { percent(mde) }
 }
 
-fn signed_percent(fraction: f64) -> String {
+pub fn signed_percent(fraction: f64) -> String {
     let value = fraction * 100.0;
     if value.abs() >= 9.95 { format!("{value:+.0} %") } else { format!("{value:+.1} %") }
 }

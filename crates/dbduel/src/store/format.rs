@@ -1,12 +1,15 @@
 //! The file format of a stored run. What is written here is a promise: an older run can always be
 //! reported again. Names of fields are names in the files.
 
+pub mod ladder;
 pub mod pass;
 pub mod search;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+use ladder::LadderRecord;
 
 /// Version of the whole folder's format; a newer one than this is refused with a message.
 pub const FORMAT_VERSION: u32 = 1;
@@ -39,6 +42,9 @@ pub struct PlanRecord {
     #[serde(default, skip_serializing_if = "is_false")]
     pub twins: bool,
     pub contenders: Vec<ContenderRecord>,
+    /// Contenders that build on each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ladders: Vec<LadderRecord>,
     pub workloads: Vec<WorkloadRecord>,
     pub method: MethodRecord,
     pub trials: Vec<PlannedTrial>,
@@ -318,6 +324,9 @@ pub struct RunRecord {
     pub client: ClientRecord,
     /// By contender name, as learned when its server first answered.
     pub contenders: BTreeMap<String, ContenderFacts>,
+    /// Why contenders could not be measured at all, by name: what the file asks for is not to be had.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, String>,
     /// Workload/contender/point that were given up after three failures in a row.
     pub given_up: Vec<GivenUp>,
     /// What the pilots saw, one for each contender and workload.

@@ -85,6 +85,7 @@ impl Dataset<'_> {
             nuisance_seed: 0,
             purpose: Purpose::Load,
             cores: &[],
+            memory_bytes: None,
         };
         let server = Server::start(self.installation, &options, work)?;
         server.create_database()?;

@@ -25,6 +25,8 @@ pub enum Ground<'a> {
         snapshot: &'a Snapshot,
         work: &'a WorkFolder,
         data_folder: DataFolder,
+        /// What the server may have of this host's memory.
+        memory_bytes: Option<u64>,
     },
     Hosted(&'a Hosted),
 }
@@ -108,9 +110,9 @@ impl<'a> Ground<'a> {
     }
 
     pub(super) fn start(&self, trial: &Trial) -> Result<Running<'a>> {
-        let (installation, settings, work, data) = match self {
-            Ground::Managed { installation, settings, work, data_folder, .. } => {
-                (installation, settings, work, data_folder.path(work))
+        let (installation, settings, work, data, memory_bytes) = match self {
+            Ground::Managed { installation, settings, work, data_folder, memory_bytes, .. } => {
+                (installation, settings, work, data_folder.path(work), memory_bytes)
             }
             Ground::Hosted(hosted) => return Ok(Running::Hosted(hosted)),
         };
@@ -123,6 +125,7 @@ impl<'a> Ground<'a> {
             nuisance_seed: trial.planned.input_seed ^ u64::from(trial.planned.trial),
             purpose: Purpose::Measure,
             cores: &trial.seat.server_cpus,
+            memory_bytes: *memory_bytes,
         };
         Ok(Running::Managed(Box::new(Server::start(installation, &options, work)?)))
     }

@@ -84,8 +84,8 @@ impl<'a> Racing<'a> {
         std::fs::create_dir_all(&logs)?;
         let mut run = run_record(sitting, &cache)?;
         run_dir.write_run(&run)?;
-        let (stage, mut failures) = Stage::set(experiment, &cache, &sitting.seats, interrupted, &logs, progress)?;
-        failures.extend(rehearse(&stage, sitting, &mut run, &logs, progress)?);
+        let (mut stage, mut failures) = Stage::set(experiment, &cache, &sitting.seats, interrupted, &logs, progress)?;
+        failures.extend(rehearse(&mut stage, sitting, &mut run, &cache, &logs, progress)?);
         let mut search = run.search.clone().expect("a search's sitting has its record");
         put_out(&mut search, &run, failures)?;
         for candidate in search.candidates.iter().filter(|candidate| candidate.out.is_some()) {

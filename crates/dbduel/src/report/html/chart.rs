@@ -275,7 +275,7 @@ fn reach(row: &Comparison) -> impl Iterator<Item = f64> {
 }
 
 /// A logarithmic scale with some air around the values and around 1.
-fn ratio_scale(values: impl Iterator<Item = f64>, start: f64, end: f64) -> Option<Scale> {
+pub fn ratio_scale(values: impl Iterator<Item = f64>, start: f64, end: f64) -> Option<Scale> {
     let values: Vec<f64> = values.filter(|value| value.is_finite() && *value > 0.0).collect();
     let low = values.iter().copied().min_by(f64::total_cmp)?.min(0.985);
     let high = values.iter().copied().max_by(f64::total_cmp)?.max(1.015);
@@ -283,7 +283,7 @@ fn ratio_scale(values: impl Iterator<Item = f64>, start: f64, end: f64) -> Optio
     Some(Scale { low: low / air, high: high * air, start, end, logarithmic: true })
 }
 
-fn ratio_ticks(scale: &Scale) -> Vec<Value> {
+pub fn ratio_ticks(scale: &Scale) -> Vec<Value> {
     let values = scale.ticks();
     let step = values.windows(2).map(|pair| pair[1] - pair[0]).next().unwrap_or(1.0);
     let digits = if step < 0.0099 {
