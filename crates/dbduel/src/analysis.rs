@@ -30,10 +30,10 @@ use jiff::Timestamp;
 use stats::{Basis, MedianInterval};
 
 use crate::plan::point_rule;
-use crate::store::format::{GivenUp, PlanRecord, Point, RunRecord, Series, Status, TrialRecord};
+use crate::store::format::{ContrastRecord, GivenUp, PlanRecord, Point, RunRecord, Series, Status, TrialRecord};
 use comparison::Scope;
 pub use comparison::{HOST_FLAGS, less_is_better};
-pub use diagnosis::{Cost, Diagnosis};
+pub use diagnosis::{Cost, Diagnosis, contrast};
 use doubling::Doubled;
 pub use host::{Watched, watched};
 pub use kinds::{Kind, kinds};
@@ -79,6 +79,12 @@ impl Conclusions {
     pub fn causes(&self) -> impl Iterator<Item = &Finding> {
         let duels = self.workloads.iter().flat_map(|workload| &workload.duels);
         duels.flat_map(|duel| &duel.diagnosis.causes)
+    }
+
+    /// What can put causes to the test.
+    pub fn contrasts(&self) -> impl Iterator<Item = &contrast::Due> {
+        let duels = self.workloads.iter().flat_map(|workload| &workload.duels);
+        duels.flat_map(|duel| &duel.diagnosis.contrasts)
     }
 }
 
@@ -362,6 +368,8 @@ struct Circumstances {
     twins_told_apart: Vec<String>,
     /// What twice the generator's threads brought.
     doublings: Vec<Doubled>,
+    /// What became of gaps without their supposed causes.
+    contrasts: Vec<ContrastRecord>,
     /// The block from which on trials of a workload have their last warm-up, where that is not the first.
     /// Absent while the run goes on: more blocks make no trial steadier, so that nobody waits for it.
     steady_from: Option<BTreeMap<String, u32>>,
@@ -391,6 +399,7 @@ pub fn conclude_with_seconds(
         durability: run.contenders.iter().map(|(name, facts)| (name.clone(), facts.durability_class.clone())).collect(),
         twins_told_apart: twins::too_many_told_apart(&run.twins),
         doublings: run.doublings.iter().filter_map(doubling::doubled).collect(),
+        contrasts: run.contrasts.clone(),
         steady_from: Some(run.warmups.iter().map(|one| (one.workload.clone(), one.from_block)).collect()),
     };
     let priced = diagnosis::priced(aligned.clone(), &circumstances, plan.method.duration_s, run.host.cores);

@@ -195,6 +195,10 @@ pub struct MethodArgs {
     /// Go on although other processes use the host's CPU; words then carry the caveat `noisy host`
     #[arg(long)]
     pub accept_noisy: bool,
+    /// Put causes to the test behind the verdict: four more blocks with the data on tmpfs where a
+    /// finding says I/O, with one client where it says locks; only this makes a cause `confirmed`
+    #[arg(long)]
+    pub contrast: bool,
 }
 
 /// A time that is worth a run.
@@ -211,6 +215,7 @@ impl MethodArgs {
             blocks: self.blocks,
             seed: self.seed,
             accept_noisy: self.accept_noisy,
+            contrast: self.contrast,
             twins: false,
             fallback_name: None,
         }

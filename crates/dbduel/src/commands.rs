@@ -6,6 +6,7 @@
 mod aa;
 mod bench;
 mod compare;
+mod contrasts;
 mod doubling;
 mod host;
 mod lists;

@@ -258,6 +258,8 @@ pub struct Method {
     pub repeats: bool,
     /// Behind the last block the peak point runs with twice the generator's threads.
     pub doubling: bool,
+    /// Behind the verdict, what a finding supposes is put to the test.
+    pub contrast: bool,
     pub rule: RuleName,
     /// Blocks at most (N_max of the stopping rule; rule `watch` needs none, there it is the run's end).
     pub blocks: u32,

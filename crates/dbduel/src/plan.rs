@@ -5,6 +5,8 @@
 //! [`ResolvedFacts`]. What must stay true: the same file, seed and facts make the same plan, to the
 //! byte, on any machine.
 
+mod beside;
+pub mod contrast;
 pub mod doubling;
 mod estimate;
 mod order;
@@ -198,6 +200,7 @@ fn method_record(experiment: &Experiment, thresholds: &[(&str, f64)]) -> MethodR
         transport: experiment.transport.word().to_owned(),
         client_cores: experiment.client_cores.as_ref().map(ToString::to_string),
         left_out: left_out(method, all_passes),
+        contrast: method.contrast,
         thresholds: thresholds.iter().map(|(flag, most)| ((*flag).to_owned(), *most)).collect(),
         changed: method.changed.clone(),
     }
@@ -272,6 +275,7 @@ pub mod tests {
             drain: false,
             repeats: false,
             doubling: false,
+            contrast: false,
             changed: Vec::new(),
         };
         Experiment {

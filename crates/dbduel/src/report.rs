@@ -7,6 +7,7 @@
 pub mod bench;
 mod circumstances;
 pub mod compare;
+mod contrasts;
 mod csv;
 pub mod dbt2;
 mod drift;

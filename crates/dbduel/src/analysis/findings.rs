@@ -9,6 +9,7 @@ use crate::experiment::CORES;
 use crate::store::format::pass::PARTIAL;
 use crate::store::format::{PlanRecord, Point, RunRecord, Status, TrialRecord, point_text};
 
+use super::contrast;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT};
 use super::doubling::{self, Doubled};
 use super::{Circumstances, Deferring, Drift, Duel, Finding, Growth, WorkloadConclusions};
@@ -32,6 +33,7 @@ pub fn findings(
         generator_bound(trials),
         doubled(circumstances),
         not_doubled(run),
+        not_contrasted(run),
         twins_told_apart(circumstances),
         noisy_host(trials),
         unsteady(plan, workloads),
@@ -99,6 +101,11 @@ fn doubled(circumstances: &Circumstances) -> Option<Finding> {
 fn not_doubled(run: &RunRecord) -> Option<Finding> {
     let text = "whether the load generator was the limit was not tried out with twice its threads".to_owned();
     finding("generator not doubled", text, doubling::unfinished(run))
+}
+
+fn not_contrasted(run: &RunRecord) -> Option<Finding> {
+    let text = "a cause was being put to the test when the run ended".to_owned();
+    finding("contrast unfinished", text, contrast::unfinished(run))
 }
 
 fn twins_told_apart(circumstances: &Circumstances) -> Option<Finding> {

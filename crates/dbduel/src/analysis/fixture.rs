@@ -138,6 +138,7 @@ fn method(story: &Story) -> MethodRecord {
         transport: "socket".into(),
         client_cores: None,
         left_out: vec!["pilot".into(), "steady-state check".into()],
+        contrast: false,
         thresholds: BTreeMap::new(),
         changed: if story.blocks == 8 { vec![] } else { vec![format!("blocks = {}", story.blocks)] },
     }
@@ -331,6 +332,7 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
         pilots: vec![],
         warmups: vec![],
         doublings: vec![],
+        contrasts: vec![],
         twins: vec![],
     }
 }

@@ -19,6 +19,7 @@ use self::budget::Budget;
 use self::course::Course;
 use self::pilot::run_pilots;
 pub use self::warmups::warmup_s;
+use super::contrasts::Contrasts;
 use super::progress::Progress;
 use super::seats::Seats;
 use super::stage::Stage;
@@ -225,6 +226,8 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     };
     if reason != EndReason::Interrupted {
         doubling::double(&sitting.plan.record, run_dir, &stage, &mut run, &progress)?;
+        let (plan, method) = (&sitting.plan, &experiment.method);
+        Contrasts { plan, method, run_dir, stage: &stage, cache: &cache, progress: &progress }.run(reason, &mut run)?;
     }
     progress.finish();
     let incomplete = !failures.is_empty() || !given_up.is_empty();
@@ -254,6 +257,7 @@ fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
         pilots: Vec::new(),
         warmups: Vec::new(),
         doublings: Vec::new(),
+        contrasts: Vec::new(),
         twins: Vec::new(),
     })
 }

@@ -49,6 +49,7 @@ pub struct MethodKeys {
     pub drain: Option<bool>,
     pub repeats: Option<bool>,
     pub doubling: Option<bool>,
+    pub contrast: Option<bool>,
 }
 
 const METHOD_KEYS_LATER: &[&str] = &["ablation", "shapley"];
@@ -79,6 +80,7 @@ impl MethodKeys {
             drain: reader.flag(section, "drain"),
             repeats: reader.flag(section, "repeats"),
             doubling: reader.flag(section, "doubling"),
+            contrast: reader.flag(section, "contrast"),
         }
     }
 
@@ -101,6 +103,7 @@ impl MethodKeys {
             drain: self.drain.or(below.drain),
             repeats: self.repeats.or(below.repeats),
             doubling: self.doubling.or(below.doubling),
+            contrast: self.contrast.or(below.contrast),
         }
     }
 }
@@ -240,7 +243,7 @@ mod tests {
             let whole =
                 keys.duration.is_some() && keys.warmup.is_some() && keys.blocks.is_some() && keys.margin.is_some();
             assert!(whole && keys.seed.is_some() && keys.stop.is_some() && keys.rule.is_some(), "{name}");
-            assert!(keys.pilot.is_some(), "{name}");
+            assert!(keys.pilot.is_some() && keys.contrast.is_some(), "{name}");
             assert!(keys.noisy_host.is_some() && keys.page_cache.is_some() && keys.preset.is_some(), "{name}");
         }
     }

@@ -19,6 +19,7 @@ pub const METHOD_KEYS: &[&str] = &[
     "drain",
     "repeats",
     "doubling",
+    "contrast",
     "rule",
     "clone",
     "duet",

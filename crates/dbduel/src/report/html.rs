@@ -23,7 +23,7 @@ use crate::store::format::{
     point_text,
 };
 
-use super::{Evidence, Options, Report, circumstances, drift, parts, scaling, sharpness, tpcc, why, wording};
+use super::{Evidence, Options, Report, circumstances, contrasts, drift, parts, scaling, sharpness, tpcc, why, wording};
 
 const TEMPLATE: &str = include_str!("html/report.html");
 const STYLE: &str = include_str!("html/style.css");
@@ -113,7 +113,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
             kernel => host.kernel, storage => host.storage, virtualisation => host.virtualisation,
         },
         client => circumstances::generator(&run.client, &conclusions.tally),
-        doublings => circumstances::doublings(run), warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
+        doublings => circumstances::doublings(run), contrasts => contrasts::lines(plan, run), warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
         facts => circumstances::facts(host), not_visible => circumstances::not_visible(host),
         flagged => flagged(evidence),
         extent => wording::extent(conclusions, run.ended_by.as_deref()),

@@ -14,7 +14,7 @@ use stats::{Basis, RuleKind};
 use crate::analysis::drift::{Drift, PlanPair, Setting, drifts};
 use crate::analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word};
 use crate::store::format::{
-    ContenderRecord, DoublingRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord, NullRecord, PilotRecord, Point,
+    ContenderRecord, ContrastRecord, DoublingRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord, NullRecord, PilotRecord, Point,
     RunRecord, StatementPlan, Status, TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
 };
 
@@ -61,6 +61,8 @@ struct Document<'a> {
     duels: Vec<JsonDuel<'a>>,
     scaling: Vec<scaling::JsonStep<'a>>,
     laws: Vec<scaling::JsonLaw<'a>>,
+    /// Findings put to the test.
+    contrasts: &'a [ContrastRecord],
     pilots: &'a [PilotRecord],
     warmups: &'a [WarmupRecord],
     /// What contenders and their twins had shown on this host before.
@@ -303,6 +305,7 @@ impl<'a> Document<'a> {
             duels: duels().map(duel).collect(),
             scaling: conclusions.workloads.iter().flat_map(scaling::steps).collect(),
             laws: conclusions.workloads.iter().flat_map(scaling::laws).collect(),
+            contrasts: &run.contrasts,
             pilots: &run.pilots,
             warmups: &run.warmups,
             twins_known: &run.twins,

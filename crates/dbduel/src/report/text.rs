@@ -11,7 +11,7 @@ use crate::experiment::CORES;
 use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
-use super::{Evidence, Options, Report, circumstances, drift, parts, scaling, sharpness, tpcc, twins, why};
+use super::{Evidence, Options, Report, circumstances, contrasts, drift, parts, scaling, sharpness, tpcc, twins, why};
 
 /// Tables fit a terminal of this width.
 const WIDTH: u16 = 100;
@@ -372,6 +372,7 @@ fn footer(evidence: &Evidence) -> Vec<String> {
     lines.extend(circumstances::not_visible(host).map(|names| format!("not visible here: {names}")));
     lines.push(format!("generator: {}", circumstances::generator(&evidence.run.client, &evidence.conclusions.tally)));
     lines.extend(titled("generator doubled", circumstances::doublings(&evidence.run)));
+    lines.extend(titled("contrast", contrasts::lines(&evidence.plan, &evidence.run)));
     lines.extend(titled("warm-up", circumstances::warm_up(&evidence.run)));
     lines.extend(titled("twins", circumstances::twins(&evidence.run)));
     for contender in &evidence.plan.contenders {
