@@ -13,6 +13,7 @@ mod diagnosis;
 pub mod doubling;
 pub mod drift;
 mod findings;
+pub mod flame;
 mod host;
 mod kinds;
 mod pass;

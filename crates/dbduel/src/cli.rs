@@ -199,6 +199,10 @@ pub struct MethodArgs {
     /// finding says I/O, with one client where it says locks; only this makes a cause `confirmed`
     #[arg(long)]
     pub contrast: bool,
+    /// Look into one more trial of each contender behind the verdict: flame graphs by `perf`, and
+    /// what clients wait for; for a reader, never for a word
+    #[arg(long)]
+    pub diagnose: bool,
 }
 
 /// A time that is worth a run.
@@ -216,6 +220,7 @@ impl MethodArgs {
             seed: self.seed,
             accept_noisy: self.accept_noisy,
             contrast: self.contrast,
+            diagnose: self.diagnose,
             twins: false,
             fallback_name: None,
         }

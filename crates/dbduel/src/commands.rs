@@ -7,6 +7,7 @@ mod aa;
 mod bench;
 mod compare;
 mod contrasts;
+mod diagnostics;
 mod doubling;
 mod host;
 mod lists;

@@ -25,6 +25,7 @@ mod server;
 mod settings;
 mod snapshot;
 mod sqlite;
+mod waits;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -51,6 +52,7 @@ pub use settings::{Agreement, Effective, parse_quantity, parse_switch};
 pub use snapshot::{
     Snapshot, apply_page_cache, find_snapshot, resident_fraction, save_snapshot, snapshot_key, template,
 };
+pub use waits::Waits;
 
 /// The version of a target, until it has answered.
 const AS_IT_RUNS: &str = "as it runs";
@@ -105,6 +107,10 @@ pub trait Engine: Sync {
     fn counters(&self, admin: &mut Admin) -> Result<Counters>;
     /// What of it may be asked once a second while a load runs; None where asking would hinder the load.
     fn sample(&self) -> Option<Sample> {
+        None
+    }
+    /// How it tells what its clients wait for, where it does.
+    fn waits(&self) -> Option<Waits> {
         None
     }
     /// How the server would run a statement, which is not run.

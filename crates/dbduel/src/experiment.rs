@@ -260,6 +260,8 @@ pub struct Method {
     pub doubling: bool,
     /// Behind the verdict, what a finding supposes is put to the test.
     pub contrast: bool,
+    /// Behind it, one trial of each contender is looked into.
+    pub diagnose: bool,
     pub rule: RuleName,
     /// Blocks at most (N_max of the stopping rule; rule `watch` needs none, there it is the run's end).
     pub blocks: u32,

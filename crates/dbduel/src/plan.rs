@@ -24,7 +24,7 @@ use crate::store::format::{
 };
 
 pub use estimate::{Estimate, data_directory_bytes};
-pub use order::{Entry, pilots, repeat, repeat_number};
+pub use order::{Entry, diagnostics, pilots, repeat, repeat_number};
 
 /// Confidence of every word, after all looks: at most 5 % of them are false.
 pub const CONFIDENCE: f64 = 0.95;
@@ -201,6 +201,7 @@ fn method_record(experiment: &Experiment, thresholds: &[(&str, f64)]) -> MethodR
         client_cores: experiment.client_cores.as_ref().map(ToString::to_string),
         left_out: left_out(method, all_passes),
         contrast: method.contrast,
+        diagnose: method.diagnose,
         thresholds: thresholds.iter().map(|(flag, most)| ((*flag).to_owned(), *most)).collect(),
         changed: method.changed.clone(),
     }
@@ -276,6 +277,7 @@ pub mod tests {
             repeats: false,
             doubling: false,
             contrast: false,
+            diagnose: false,
             changed: Vec::new(),
         };
         Experiment {

@@ -10,6 +10,7 @@ pub mod compare;
 mod contrasts;
 mod csv;
 pub mod dbt2;
+mod diagnostics;
 mod drift;
 mod html;
 mod json;
@@ -27,6 +28,7 @@ mod wording;
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
+pub use diagnostics::flame_graphs;
 pub use wording::unit;
 
 use crate::analysis::twins::records;

@@ -176,6 +176,16 @@ impl RunDir {
         make_private(self.path.join("contrasts").join(contrast.to_string()).join(trial.to_string()))
     }
 
+    /// `diagnostics/<number>/`, made where it is missing: the log of a server that was looked into.
+    pub fn diagnostic_folder(&self, number: u32) -> Result<PathBuf> {
+        make_private(self.path.join("diagnostics").join(number.to_string()))
+    }
+
+    /// Keeps a drawing of what was seen.
+    pub fn write_diagnostic(&self, file: &str, text: &str) -> Result<()> {
+        replace(&make_private(self.path.join("diagnostics"))?.join(file), text.as_bytes())
+    }
+
     pub fn write_series(&self, trial: u32, series: &Series) -> Result<()> {
         replace(&self.trial_folder(trial)?.join(SERIES), &csv_of(series)?)
     }

@@ -336,14 +336,7 @@ fn causes(scope: &Scope, metric: &str, points: &[Point], mut held: Vec<Held>) ->
     found
 }
 
-fn cause(
-    scope: &Scope,
-    metric: &str,
-    points: &[Point],
-    rule: &Rule,
-    side: Side,
-    held: &[&Held],
-) -> Option<Cause> {
+fn cause(scope: &Scope, metric: &str, points: &[Point], rule: &Rule, side: Side, held: &[&Held]) -> Option<Cause> {
     let first = held.first()?;
     let name = |side: Side| if side == Side::Candidate { scope.candidate } else { scope.plan.baseline.as_str() };
     let quoted = |side: Side| format!("`{}`", name(side));

@@ -9,8 +9,8 @@ use crate::experiment::CORES;
 use crate::store::format::pass::PARTIAL;
 use crate::store::format::{PlanRecord, Point, RunRecord, Status, TrialRecord, point_text};
 
-use super::contrast;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT};
+use super::contrast;
 use super::doubling::{self, Doubled};
 use super::{Circumstances, Deferring, Drift, Duel, Finding, Growth, WorkloadConclusions};
 

@@ -139,6 +139,7 @@ fn method(story: &Story) -> MethodRecord {
         client_cores: None,
         left_out: vec!["pilot".into(), "steady-state check".into()],
         contrast: false,
+        diagnose: false,
         thresholds: BTreeMap::new(),
         changed: if story.blocks == 8 { vec![] } else { vec![format!("blocks = {}", story.blocks)] },
     }
@@ -333,6 +334,7 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
         warmups: vec![],
         doublings: vec![],
         contrasts: vec![],
+        diagnostics: vec![],
         twins: vec![],
     }
 }

@@ -20,6 +20,7 @@ use self::course::Course;
 use self::pilot::run_pilots;
 pub use self::warmups::warmup_s;
 use super::contrasts::Contrasts;
+use super::diagnostics::Diagnostics;
 use super::progress::Progress;
 use super::seats::Seats;
 use super::stage::Stage;
@@ -228,6 +229,8 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
         doubling::double(&sitting.plan.record, run_dir, &stage, &mut run, &progress)?;
         let (plan, method) = (&sitting.plan, &experiment.method);
         Contrasts { plan, method, run_dir, stage: &stage, cache: &cache, progress: &progress }.run(reason, &mut run)?;
+        let plan = &sitting.plan.record;
+        Diagnostics { plan, experiment, run_dir, stage: &stage, progress: &progress }.run(&mut run)?;
     }
     progress.finish();
     let incomplete = !failures.is_empty() || !given_up.is_empty();
@@ -258,6 +261,7 @@ fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
         warmups: Vec::new(),
         doublings: Vec::new(),
         contrasts: Vec::new(),
+        diagnostics: Vec::new(),
         twins: Vec::new(),
     })
 }

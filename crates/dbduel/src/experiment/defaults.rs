@@ -50,6 +50,7 @@ pub struct MethodKeys {
     pub repeats: Option<bool>,
     pub doubling: Option<bool>,
     pub contrast: Option<bool>,
+    pub diagnose: Option<bool>,
 }
 
 const METHOD_KEYS_LATER: &[&str] = &["ablation", "shapley"];
@@ -81,6 +82,7 @@ impl MethodKeys {
             repeats: reader.flag(section, "repeats"),
             doubling: reader.flag(section, "doubling"),
             contrast: reader.flag(section, "contrast"),
+            diagnose: reader.flag(section, "diagnose"),
         }
     }
 
@@ -104,6 +106,7 @@ impl MethodKeys {
             repeats: self.repeats.or(below.repeats),
             doubling: self.doubling.or(below.doubling),
             contrast: self.contrast.or(below.contrast),
+            diagnose: self.diagnose.or(below.diagnose),
         }
     }
 }
@@ -243,7 +246,7 @@ mod tests {
             let whole =
                 keys.duration.is_some() && keys.warmup.is_some() && keys.blocks.is_some() && keys.margin.is_some();
             assert!(whole && keys.seed.is_some() && keys.stop.is_some() && keys.rule.is_some(), "{name}");
-            assert!(keys.pilot.is_some() && keys.contrast.is_some(), "{name}");
+            assert!(keys.pilot.is_some() && keys.contrast.is_some() && keys.diagnose.is_some(), "{name}");
             assert!(keys.noisy_host.is_some() && keys.page_cache.is_some() && keys.preset.is_some(), "{name}");
         }
     }

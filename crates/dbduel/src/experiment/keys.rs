@@ -20,6 +20,7 @@ pub const METHOD_KEYS: &[&str] = &[
     "repeats",
     "doubling",
     "contrast",
+    "diagnose",
     "rule",
     "clone",
     "duet",

@@ -34,6 +34,7 @@ pub struct Overrides {
     pub seed: Option<u64>,
     pub accept_noisy: bool,
     pub contrast: bool,
+    pub diagnose: bool,
     /// The file's first contender meets its twin, whoever else stands in the file.
     pub twins: bool,
     /// The name of an experiment whose file gives none; without it, that is the name of the file.
@@ -43,8 +44,10 @@ pub struct Overrides {
 impl Overrides {
     /// Whether the command line says nothing about the method.
     pub fn is_empty(&self) -> bool {
-        let Overrides { preset, budget, blocks, seed, accept_noisy, contrast, twins: _, fallback_name: _ } = self;
-        preset.is_none() && budget.is_none() && blocks.is_none() && seed.is_none() && !accept_noisy && !contrast
+        let Overrides { preset, budget, blocks, seed, accept_noisy, contrast, diagnose, twins: _, fallback_name: _ } =
+            self;
+        let switches = [accept_noisy, contrast, diagnose];
+        preset.is_none() && budget.is_none() && blocks.is_none() && seed.is_none() && !switches.contains(&&true)
     }
 
     /// What makes the stored text of a run the experiment of its plan again.
@@ -57,6 +60,7 @@ impl Overrides {
             seed: Some(plan.seed),
             accept_noisy: method.noisy_host == NoisyHost::Stamp.word(),
             contrast: method.contrast,
+            diagnose: method.diagnose,
             twins: plan.twins,
             fallback_name: Some(twins::name_of_the_file(plan).to_owned()),
         }
@@ -208,6 +212,7 @@ fn override_keys(overrides: &Overrides) -> MethodKeys {
         seed: overrides.seed,
         noisy_host: overrides.accept_noisy.then_some(NoisyHost::Stamp),
         contrast: overrides.contrast.then_some(true),
+        diagnose: overrides.diagnose.then_some(true),
         ..MethodKeys::default()
     }
 }
@@ -232,6 +237,7 @@ fn in_force(keys: &MethodKeys, defaults: &Defaults, preset: String) -> Method {
         repeats: keys.repeats.expect(WHOLE),
         doubling: keys.doubling.expect(WHOLE),
         contrast: keys.contrast.expect(WHOLE),
+        diagnose: keys.diagnose.expect(WHOLE),
         changed: Vec::new(),
     }
 }
@@ -315,6 +321,7 @@ fn changed_keys(
         ("repeats", Some(method.repeats) != base.repeats),
         ("doubling", Some(method.doubling) != base.doubling),
         ("contrast", Some(method.contrast) != base.contrast),
+        ("diagnose", Some(method.diagnose) != base.diagnose),
     ];
     differs.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key.to_owned()).collect()
 }
@@ -500,6 +507,7 @@ mod tests {
             seed: Some(7),
             accept_noisy: true,
             contrast: true,
+            diagnose: false,
             twins: false,
             fallback_name: None,
         };

@@ -535,3 +535,17 @@ fn every_candidate_gets_a_verdict_of_its_own() {
     assert!(csv.contains("\"5.7, \"\"fast\"\"\""), "the name is one cell");
     assert!(csv.lines().all(|line| line.matches("\"\"fast").count() <= 1));
 }
+
+#[test]
+fn what_was_looked_into_is_drawn_and_comes_out_of_its_page_again() {
+    let evidence = evidence_of(diagnostics::tests::diagnosed());
+    let page = html::Html.write(&evidence, &Options::default()).unwrap();
+    assert!(page.contains("<h2>Diagnostic trials</h2>") && page.matches("<svg xmlns").count() == 3);
+    assert!(!page.contains("a<b>"), "names of functions are escaped");
+    let again = Evidence::of_page(&page).unwrap();
+    assert_eq!(html::Html.write(&again, &Options::default()).unwrap(), page);
+    let text = text::Text.write(&evidence, &Options::default()).unwrap();
+    assert!(text.contains("where active sessions were, share of 100 and 100 samples"), "{text}");
+    let json = json::Json.write(&evidence, &Options::default()).unwrap();
+    assert!(json.contains("\"unit\": \"share of active sessions\"") && json.contains("\"IO:WALSync\": 0.6"));
+}

@@ -23,7 +23,10 @@ use crate::store::format::{
     point_text,
 };
 
-use super::{Evidence, Options, Report, circumstances, contrasts, drift, parts, scaling, sharpness, tpcc, why, wording};
+use super::{
+    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, parts, scaling, sharpness, tpcc, why,
+    wording,
+};
 
 const TEMPLATE: &str = include_str!("html/report.html");
 const STYLE: &str = include_str!("html/style.css");
@@ -113,7 +116,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
             kernel => host.kernel, storage => host.storage, virtualisation => host.virtualisation,
         },
         client => circumstances::generator(&run.client, &conclusions.tally),
-        doublings => circumstances::doublings(run), contrasts => contrasts::lines(plan, run), warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
+        doublings => circumstances::doublings(run), contrasts => contrasts::lines(plan, run), diagnosed => diagnosed(evidence)?, warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
         facts => circumstances::facts(host), not_visible => circumstances::not_visible(host),
         flagged => flagged(evidence),
         extent => wording::extent(conclusions, run.ended_by.as_deref()),
@@ -122,6 +125,23 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
         trials => evidence.trials.iter().map(|trial| trial_context(trial, &repeated_as)).collect::<Vec<Value>>(),
         strip => strip::strip(evidence), strip_summary => strip::summary(evidence),
     })
+}
+
+/// What was looked into behind the verdict; `None` where nothing was. Drawings hold no script and no text that
+/// was not escaped.
+fn diagnosed(evidence: &Evidence) -> Result<Option<Value>> {
+    let Evidence { plan, run, .. } = evidence;
+    if run.diagnostics.is_empty() {
+        return Ok(None);
+    }
+    let tables = diagnostics::tables(plan, run);
+    let table = |one: &diagnostics::Beside| context! { title => one.title, heading => one.heading, rows => one.rows };
+    let drawings = diagnostics::flame_graphs(plan, run)?.into_iter();
+    let drawings = drawings.map(|one| context! { title => one.title, svg => Value::from_safe_string(one.svg) });
+    Ok(Some(context! {
+        about => diagnostics::ABOUT, not_visible => diagnostics::not_visible(run), drawings => drawings.collect::<Vec<Value>>(),
+        tables => tables.iter().map(table).collect::<Vec<Value>>(),
+    }))
 }
 
 /// Trials that are not as the others: disturbed, failed, repeated.

@@ -14,8 +14,9 @@ use stats::{Basis, RuleKind};
 use crate::analysis::drift::{Drift, PlanPair, Setting, drifts};
 use crate::analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word};
 use crate::store::format::{
-    ContenderRecord, ContrastRecord, DoublingRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord, NullRecord, PilotRecord, Point,
-    RunRecord, StatementPlan, Status, TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
+    ContenderRecord, ContrastRecord, DiagnosticRecord, DoublingRecord, FORMAT_VERSION, Failure, HostRecord,
+    MethodRecord, NullRecord, PilotRecord, Point, RunRecord, StatementPlan, Status, TrialRecord, TwinsRecord,
+    WarmupRecord, WorkloadRecord,
 };
 
 use super::{Evidence, Options, Report, circumstances, drift};
@@ -61,8 +62,12 @@ struct Document<'a> {
     duels: Vec<JsonDuel<'a>>,
     scaling: Vec<scaling::JsonStep<'a>>,
     laws: Vec<scaling::JsonLaw<'a>>,
-    /// Findings put to the test.
+    /// Findings put to the test, where that was asked for.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
     contrasts: &'a [ContrastRecord],
+    /// What was looked into and not measured, likewise.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    diagnostics: &'a [DiagnosticRecord],
     pilots: &'a [PilotRecord],
     warmups: &'a [WarmupRecord],
     /// What contenders and their twins had shown on this host before.
@@ -306,6 +311,7 @@ impl<'a> Document<'a> {
             scaling: conclusions.workloads.iter().flat_map(scaling::steps).collect(),
             laws: conclusions.workloads.iter().flat_map(scaling::laws).collect(),
             contrasts: &run.contrasts,
+            diagnostics: &run.diagnostics,
             pilots: &run.pilots,
             warmups: &run.warmups,
             twins_known: &run.twins,

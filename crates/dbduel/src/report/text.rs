@@ -11,7 +11,10 @@ use crate::experiment::CORES;
 use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
-use super::{Evidence, Options, Report, circumstances, contrasts, drift, parts, scaling, sharpness, tpcc, twins, why};
+use super::{
+    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, parts, scaling, sharpness, tpcc, twins,
+    why,
+};
 
 /// Tables fit a terminal of this width.
 const WIDTH: u16 = 100;
@@ -56,6 +59,7 @@ impl Report for Text {
             lines.extend(scaling_section(evidence, workload));
             lines.extend(types_section(evidence, workload));
         }
+        lines.extend(diagnostics_section(evidence));
         lines.extend(twins::section(evidence));
         lines.extend(host(evidence).map(|table| format!("\n{table}")));
         lines.extend(drifts(&evidence.plan, &evidence.run).iter().flat_map(drift_section));
@@ -182,6 +186,20 @@ fn scaling_section(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<S
         lines.extend([String::new(), plain_table(heading.collect(), rows.collect(), 1)]);
     }
     lines.extend(scaling::laws(told, &workload.metric, &evidence.plan.baseline));
+    lines
+}
+
+/// What was looked into behind the verdict.
+fn diagnostics_section(evidence: &Evidence) -> Vec<String> {
+    let run = &evidence.run;
+    if run.diagnostics.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![String::new(), format!("diagnostic trials: {}", diagnostics::ABOUT)];
+    for table in diagnostics::tables(&evidence.plan, run) {
+        lines.extend([table.title, plain_table(table.heading, table.rows, 1)]);
+    }
+    lines.extend(diagnostics::not_visible(run));
     lines
 }
 

@@ -2,6 +2,7 @@
 //! reported again. Names of fields are names in the files.
 
 pub mod contrast;
+pub mod diagnostic;
 pub mod pass;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use contrast::{ContrastKind, ContrastRecord};
+pub use diagnostic::{DiagnosticRecord, ProfileRecord, WaitsRecord, WaitsUnit};
 
 /// Version of the whole folder's format; a newer one than this is refused with a message.
 pub const FORMAT_VERSION: u32 = 1;
@@ -138,6 +140,9 @@ pub struct MethodRecord {
     /// Behind the verdict, what a finding supposes is put to the test.
     #[serde(default, skip_serializing_if = "is_false")]
     pub contrast: bool,
+    /// Behind it, a trial of each contender is looked into.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub diagnose: bool,
     /// What flags a trial, by flag: all of it blind to the outcome.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub thresholds: BTreeMap<String, f64>,
@@ -278,6 +283,9 @@ pub struct RunRecord {
     /// Points measured again without what a finding says is the cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contrasts: Vec<ContrastRecord>,
+    /// What was looked into behind the verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<DiagnosticRecord>,
     /// What contenders and their twins have shown on this host before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub twins: Vec<TwinsRecord>,
