@@ -290,11 +290,14 @@ fn seconds_since_1970(time: &str) -> Result<f64> {
     String::from_utf8_lossy(&output.stdout).trim().parse().with_context(|| format!("`{time}` is no time"))
 }
 
-/// The straight line between the readings around a moment.
+/// The straight line between the readings around a moment. A server ends so soon behind its interval that a
+/// client program may come too late: then the line of the last two goes on, for a second at most.
 fn at(readings: &[Reading], name: &str, moment: f64) -> Option<f64> {
     let seen: Vec<(f64, f64)> =
         readings.iter().filter_map(|(time, values)| Some((*time, *values.get(name)?))).collect();
-    let behind = seen.iter().position(|(time, _)| *time >= moment)?;
+    let behind = seen.iter().position(|(time, _)| *time >= moment);
+    let (last, _) = seen.last()?;
+    let behind = behind.or((moment - last <= 1.0).then_some(seen.len() - 1))?;
     let ((before, low), (after, high)) = (*seen.get(behind.checked_sub(1)?)?, seen[behind]);
     Some(low + (high - low) * (moment - before) / (after - before))
 }
@@ -308,7 +311,8 @@ mod tests {
         let reading = |time: f64, value: f64| (time, BTreeMap::from([("x".to_owned(), value)]));
         let readings = [reading(10.0, 100.0), (11.0, BTreeMap::new()), reading(12.0, 300.0)];
         assert_eq!(at(&readings, "x", 11.5), Some(250.0));
-        assert_eq!((at(&readings, "x", 9.0), at(&readings, "x", 13.0), at(&readings, "y", 11.0)), (None, None, None));
+        assert_eq!(at(&readings, "x", 12.5), Some(350.0), "the last client program came too early");
+        assert_eq!((at(&readings, "x", 9.0), at(&readings, "x", 13.5), at(&readings, "y", 11.0)), (None, None, None));
     }
 
     #[test]
