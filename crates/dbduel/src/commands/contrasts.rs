@@ -29,7 +29,7 @@ use crate::trial::{Ground, Trial, run_trial};
 /// What trials write makes their data grow.
 const GROWTH: u64 = 2;
 
-/// The same without its page cache policy: files on tmpfs are in memory, and no policy makes them cold.
+/// The same with another page cache policy: files on tmpfs are in memory, and nothing makes them cold.
 fn on_tmpfs(method: &Method) -> Method {
     Method { page_cache: PageCache::Warm, ..method.clone() }
 }
@@ -70,7 +70,11 @@ impl Contrasts<'_> {
     fn test(&self, run: &mut RunRecord, at: usize, trials: &[TrialRecord]) -> Result<()> {
         let record = run.contrasts[at].clone();
         let place = format!("{}, {}, with {}", record.candidate, point_text(&record.point), setting(record.contrast));
-        let (method, tmpfs) = (on_tmpfs(self.method), self.tmpfs(record.contrast)?);
+        let method = on_tmpfs(self.method);
+        let tmpfs = match self.tmpfs(record.contrast) {
+            Ok(tmpfs) => tmpfs,
+            Err(error) => return self.give_up(run, at, &place, format!("{error:#}")),
+        };
         let warmup = warmup_s(&self.plan.record, &run.warmups, &record.workload, self.plan.record.method.blocks);
         let setup =
             Setup { all: self, at, tmpfs: tmpfs.as_ref(), method: &method, warmup: Duration::from_secs_f64(warmup) };
