@@ -39,14 +39,24 @@ pub fn tables(plan: &PlanRecord, run: &RunRecord) -> Vec<Beside> {
         .collect()
 }
 
-pub fn not_visible(run: &RunRecord) -> Vec<String> {
+/// What does not stand in the tables, each with its reason.
+pub fn not_visible(plan: &PlanRecord, run: &RunRecord) -> Vec<String> {
+    let differ = |(one, other): &(&DiagnosticRecord, &DiagnosticRecord)| {
+        one.waits.as_ref().zip(other.waits.as_ref()).is_some_and(|(one, other)| one.unit != other.unit)
+    };
+    let apart = pairs(plan, run).filter(differ).map(|(one, other)| {
+        format!(
+            "`{}` and `{}`, {}: their waits have different units; each stands in the JSON report",
+            one.contender, other.contender, one.workload
+        )
+    });
     let of_record = |record: &DiagnosticRecord| -> Vec<String> {
         let line = |(what, why): (&String, &String)| {
             format!("`{}`, {}: {what} not visible here: {why}", record.contender, record.workload)
         };
         record.not_visible.iter().map(line).collect()
     };
-    run.diagnostics.iter().flat_map(of_record).collect()
+    run.diagnostics.iter().flat_map(of_record).chain(apart).collect()
 }
 
 /// Of each workload: the baseline's trial and a candidate's.
@@ -263,10 +273,13 @@ pub mod tests {
         run.diagnostics[0].profile = None;
         run.diagnostics[0].not_visible = [("profile".to_owned(), "perf is not installed here".to_owned())].into();
         assert_eq!((tables(&plan, &run).len(), flame_graphs(&plan, &run).unwrap().len()), (1, 1));
-        let said = not_visible(&run);
+        let said = not_visible(&plan, &run);
         assert!(
             said.len() == 1 && said[0].ends_with("profile not visible here: perf is not installed here"),
             "{said:?}"
         );
+        run.diagnostics[1].waits.as_mut().unwrap().unit = WaitsUnit::MsPerTransaction;
+        assert!(tables(&plan, &run).is_empty(), "seconds and shares do not compare");
+        assert!(not_visible(&plan, &run)[1].contains("different units"), "{:?}", not_visible(&plan, &run));
     }
 }

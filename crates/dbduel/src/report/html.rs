@@ -139,7 +139,7 @@ fn diagnosed(evidence: &Evidence) -> Result<Option<Value>> {
     let drawings = diagnostics::flame_graphs(plan, run)?.into_iter();
     let drawings = drawings.map(|one| context! { title => one.title, svg => Value::from_safe_string(one.svg) });
     Ok(Some(context! {
-        about => diagnostics::ABOUT, not_visible => diagnostics::not_visible(run), drawings => drawings.collect::<Vec<Value>>(),
+        about => diagnostics::ABOUT, not_visible => diagnostics::not_visible(plan, run), drawings => drawings.collect::<Vec<Value>>(),
         tables => tables.iter().map(table).collect::<Vec<Value>>(),
     }))
 }

@@ -199,7 +199,7 @@ fn diagnostics_section(evidence: &Evidence) -> Vec<String> {
     for table in diagnostics::tables(&evidence.plan, run) {
         lines.extend([table.title, plain_table(table.heading, table.rows, 1)]);
     }
-    lines.extend(diagnostics::not_visible(run));
+    lines.extend(diagnostics::not_visible(&evidence.plan, run));
     lines
 }
 
