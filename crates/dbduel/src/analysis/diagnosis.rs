@@ -87,7 +87,8 @@ pub fn diagnose(scope: &Scope, metric: &str, points: &[Point]) -> Diagnosis {
     let is_hidden = |kind: &&costs::Kind| !costs.iter().any(|cost| cost.metric == kind.metric);
     let hidden: Vec<&'static str> = costs::KINDS.iter().filter(is_hidden).map(|kind| kind.title).collect();
     let held = places.iter().flat_map(|place| place.held(&places)).collect();
-    let causes = causes(scope, metric, points, held);
+    let mut causes = causes(scope, metric, points, held);
+    tell_apart(&mut causes);
     Diagnosis {
         not_visible: if costs.is_empty() { vec![] } else { hidden },
         costs,
@@ -321,6 +322,22 @@ fn contrasts(causes: &[Cause]) -> Vec<Due> {
         }
     }
     found
+}
+
+/// What took several causes away at once does not tell which of them it was.
+fn tell_apart(causes: &mut [Cause]) {
+    let confirmed: Vec<(Option<Due>, &'static str)> = causes
+        .iter()
+        .filter(|cause| cause.finding.grade == "confirmed")
+        .map(|cause| (cause.contrast.clone(), cause.finding.kind))
+        .collect();
+    for cause in causes.iter_mut().filter(|cause| cause.finding.grade == "confirmed") {
+        let same = confirmed.iter().filter(|(due, kind)| *due == cause.contrast && *kind != cause.finding.kind);
+        let kinds: Vec<String> = same.map(|(_, kind)| format!("\"{kind}\"")).collect();
+        if !kinds.is_empty() {
+            cause.finding.text += &format!(", which does not tell it from {}", kinds.join(" and "));
+        }
+    }
 }
 
 /// One finding for each cause and side, whatever the number of points; the largest gap speaks for all.

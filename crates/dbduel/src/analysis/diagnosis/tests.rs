@@ -273,6 +273,25 @@ fn a_contrast_speaks_for_its_own_point_and_workload_once_it_is_whole() {
 }
 
 #[test]
+fn a_contrast_that_answers_two_findings_says_that_it_cannot_tell_them_apart() {
+    let io = vec![("counter.innodb.data_fsyncs", 0.0, 0.75), ("counter.innodb.doublewrite_pages", 0.0, 0.5)];
+    let mut stored = run(&[16], |_| (0.4, 1.0, io.clone()));
+    stored.run.contrasts = vec![ContrastRecord {
+        contrast: ContrastKind::Tmpfs,
+        workload: "oltp_read_write".into(),
+        candidate: CANDIDATE.into(),
+        point: Point::from([(CLIENTS.into(), 16)]),
+        baseline_values: vec![1000.0; 4],
+        candidate_values: vec![990.0, 980.0, 1000.0, 985.0],
+        refused: None,
+    }];
+    let causes = diagnosis(&stored).causes;
+    assert_eq!(causes.len(), 2);
+    assert!(causes[0].text.ends_with("which does not tell it from \"waiting on double writes\""), "{}", causes[0].text);
+    assert!(causes[1].text.ends_with("which does not tell it from \"waiting on log writes\""), "{}", causes[1].text);
+}
+
+#[test]
 fn a_contrast_of_the_side_that_is_ahead_is_seen_from_the_one_behind() {
     let mut stored = run(&[16], |_| (3.3, 0.8, vec![("counter.innodb.data_fsyncs", 0.75, 0.001)]));
     let due = diagnosis(&stored).contrasts;
