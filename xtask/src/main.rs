@@ -8,6 +8,7 @@ mod agreement;
 mod bench;
 mod bench_load;
 mod bench_tpcc;
+mod by_hand;
 mod certificates;
 mod client_cost;
 mod client_programs;
@@ -63,6 +64,8 @@ enum Task {
     Slowdowns(slowdowns::Slowdowns),
     /// Plant causes in one side of a server's duel with itself, and hold dbduel to what it names
     Planted(planted::Planted),
+    /// Compare what dbduel says of a server under load with what its processes and its client program show
+    ByHand(by_hand::ByHand),
     /// Compare the client CPU per query with sysbench's, pgbench's and the raw-socket floor's, by turns
     BenchClient(client_cost::ClientCost),
     /// Measure our own client code: against a null connection, and against the raw-socket floor
@@ -107,6 +110,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Aa(options) => aa::run(&options, root),
         Task::Slowdowns(options) => slowdowns::run(&options, root),
         Task::Planted(options) => planted::run(&options, root),
+        Task::ByHand(options) => by_hand::run(&options, root),
         Task::BenchClient(options) => client_cost::run(&options, root),
         Task::BenchLoad(options) => bench_load::run(&options, root),
         Task::BenchPrepare(options) => load_speed::run(&options, root),

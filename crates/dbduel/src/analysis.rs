@@ -15,6 +15,7 @@ pub mod doubling;
 pub mod drift;
 mod duet;
 mod findings;
+pub mod flame;
 mod host;
 mod kinds;
 mod ladder;
@@ -34,10 +35,10 @@ use jiff::Timestamp;
 use stats::{Basis, MedianInterval};
 
 use crate::plan::point_rule;
-use crate::store::format::{GivenUp, PlanRecord, Point, RunRecord, Series, Status, TrialRecord};
+use crate::store::format::{ContrastRecord, GivenUp, PlanRecord, Point, RunRecord, Series, Status, TrialRecord};
 use comparison::Scope;
 pub use comparison::{HOST_FLAGS, less_is_better};
-pub use diagnosis::{Cost, Diagnosis};
+pub use diagnosis::{Cost, Diagnosis, contrast};
 use doubling::Doubled;
 pub use host::{Watched, watched};
 pub use kinds::{Kind, kinds};
@@ -85,6 +86,12 @@ impl Conclusions {
     pub fn causes(&self) -> impl Iterator<Item = &Finding> {
         let duels = self.workloads.iter().flat_map(|workload| &workload.duels);
         duels.flat_map(|duel| &duel.diagnosis.causes)
+    }
+
+    /// What can put causes to the test.
+    pub fn contrasts(&self) -> impl Iterator<Item = &contrast::Due> {
+        let duels = self.workloads.iter().flat_map(|workload| &workload.duels);
+        duels.flat_map(|duel| &duel.diagnosis.contrasts)
     }
 }
 
@@ -390,6 +397,8 @@ struct Circumstances {
     doublings: Vec<Doubled>,
     /// Of a duet; absent while the run goes on, since its solo blocks come last.
     duet: Option<duet::Surroundings>,
+    /// What became of gaps without their supposed causes.
+    contrasts: Vec<ContrastRecord>,
     /// The block from which on trials of a workload have their last warm-up, where that is not the first.
     /// Absent while the run goes on: more blocks make no trial steadier, so that nobody waits for it.
     steady_from: Option<BTreeMap<String, u32>>,
@@ -423,6 +432,7 @@ pub fn conclude_with_seconds(
         twins_told_apart: twins::too_many_told_apart(&run.twins),
         doublings: run.doublings.iter().filter_map(doubling::doubled).collect(),
         duet: duet::Surroundings::of(plan, run),
+        contrasts: run.contrasts.clone(),
         steady_from: Some(run.warmups.iter().map(|one| (one.workload.clone(), one.from_block)).collect()),
         searching: run.search.as_ref().is_some_and(|search| search.run.is_none()),
     };

@@ -237,6 +237,14 @@ pub struct MethodArgs {
     /// Go on although other processes use the host's CPU; words then carry the caveat `noisy host`
     #[arg(long)]
     pub accept_noisy: bool,
+    /// Put causes to the test behind the verdict: four more blocks with the data on tmpfs where a
+    /// finding says I/O, with one client where it says locks; only this makes a cause `confirmed`
+    #[arg(long)]
+    pub contrast: bool,
+    /// Look into one more trial of each contender behind the verdict: flame graphs by `perf`, and
+    /// what clients wait for; for a reader, never for a word
+    #[arg(long)]
+    pub diagnose: bool,
 }
 
 /// A time that is worth a run.
@@ -253,6 +261,8 @@ impl MethodArgs {
             blocks: self.blocks,
             seed: self.seed,
             accept_noisy: self.accept_noisy,
+            contrast: self.contrast,
+            diagnose: self.diagnose,
             twins: false,
             fallback_name: None,
         }

@@ -8,6 +8,8 @@ mod advise;
 mod bench;
 mod clones;
 mod compare;
+mod contrasts;
+mod diagnostics;
 mod doubling;
 mod host;
 mod lists;

@@ -30,6 +30,7 @@ mod settings;
 mod snapshot;
 mod sqlite;
 pub mod vetting;
+mod waits;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -56,6 +57,7 @@ pub use settings::{Agreement, Effective, nearest_known, parse_quantity, parse_sw
 pub use snapshot::{
     Snapshot, apply_page_cache, expect_clones, find_snapshot, resident_fraction, save_snapshot, snapshot_key, template,
 };
+pub use waits::Waits;
 
 /// The version of a target, until it has answered.
 const AS_IT_RUNS: &str = "as it runs";
@@ -112,6 +114,10 @@ pub trait Engine: Sync {
     fn counters(&self, admin: &mut Admin) -> Result<Counters>;
     /// What of it may be asked once a second while a load runs; None where asking would hinder the load.
     fn sample(&self) -> Option<Sample> {
+        None
+    }
+    /// How it tells what its clients wait for, where it does.
+    fn waits(&self) -> Option<Waits> {
         None
     }
     /// How the server would run a statement, which is not run.

@@ -286,6 +286,10 @@ pub struct Method {
     pub repeats: bool,
     /// Behind the last block the peak point runs with twice the generator's threads.
     pub doubling: bool,
+    /// Behind the verdict, what a finding supposes is put to the test.
+    pub contrast: bool,
+    /// Behind it, one trial of each contender is looked into.
+    pub diagnose: bool,
     pub rule: RuleName,
     /// Blocks at most (N_max of the stopping rule; rule `watch` needs none, there it is the run's end).
     pub blocks: u32,

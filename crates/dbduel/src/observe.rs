@@ -5,6 +5,7 @@
 //! trial that carries one may be repeated without bias. What cannot be seen here leaves no reading,
 //! never a zero.
 
+mod diagnosing;
 mod hardware;
 mod host;
 mod look;
@@ -28,6 +29,7 @@ use self::watch::Watch;
 use crate::engine::Monitor;
 use crate::store::format::Series;
 
+pub use diagnosing::{Diagnosed, Diagnosing, HZ, Profile, Waited};
 pub use others::{Taken, foreign_cpu};
 pub use server_counters::{CHECKPOINT_CYCLE, at_begin};
 
@@ -152,7 +154,11 @@ pub struct Observers {
 
 impl Observers {
     pub fn new() -> Observers {
-        let all = OBSERVERS.iter().map(|kind| (kind.build)()).collect();
+        Observers::of(OBSERVERS.iter().map(|kind| (kind.build)()).collect())
+    }
+
+    /// These, for a trial that is looked into otherwise.
+    pub fn of(all: Vec<Box<dyn Observer>>) -> Observers {
         Observers { all, watch: None, frequencies: Frequencies::default(), idle: BTreeMap::new() }
     }
 

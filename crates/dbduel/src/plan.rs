@@ -5,6 +5,8 @@
 //! [`ResolvedFacts`]. What must stay true: the same file, seed and facts make the same plan, to the
 //! byte, on any machine.
 
+mod beside;
+pub mod contrast;
 pub mod doubling;
 mod estimate;
 mod order;
@@ -24,7 +26,7 @@ use crate::store::format::{
 };
 
 pub use estimate::{Estimate, data_directory_bytes, log_bytes};
-pub use order::{Entry, SOLO_BLOCKS, heaviest_point, pilots, repeat, repeat_number};
+pub use order::{Entry, SOLO_BLOCKS, diagnostics, heaviest_point, pilots, repeat, repeat_number};
 pub use together::together;
 
 /// Confidence of every word, after all looks: at most 5 % of them are false.
@@ -214,6 +216,8 @@ fn method_record(experiment: &Experiment, thresholds: &[(&str, f64)]) -> MethodR
         transport: experiment.transport.word().to_owned(),
         client_cores: experiment.client_cores.as_ref().map(ToString::to_string),
         left_out: left_out(method, all_passes),
+        contrast: method.contrast,
+        diagnose: method.diagnose,
         thresholds: thresholds.iter().map(|(flag, most)| ((*flag).to_owned(), *most)).collect(),
         changed: method.changed.clone(),
     }
@@ -295,6 +299,8 @@ pub mod tests {
             drain: false,
             repeats: false,
             doubling: false,
+            contrast: false,
+            diagnose: false,
             changed: Vec::new(),
         };
         Experiment {

@@ -7,8 +7,10 @@
 pub mod bench;
 mod circumstances;
 pub mod compare;
+mod contrasts;
 mod csv;
 pub mod dbt2;
+mod diagnostics;
 mod drift;
 mod html;
 mod json;
@@ -28,6 +30,7 @@ mod wording;
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
+pub use diagnostics::flame_graphs;
 pub use wording::unit;
 
 use crate::analysis::twins::records;

@@ -168,13 +168,22 @@ impl RunDir {
 
     /// `doublings/<number>/`: the log of a server that met twice the generator's threads.
     pub fn doubling_folder(&self, number: usize) -> Result<PathBuf> {
-        let path = self.path.join("doublings").join(number.to_string());
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&path)
-            .with_context(|| format!("cannot make the folder `{}`", path.display()))?;
-        Ok(path)
+        make_private(self.path.join("doublings").join(number.to_string()))
+    }
+
+    /// `contrasts/<contrast>/<number>/`: the log of a server that was freed of a supposed cause.
+    pub fn contrast_folder(&self, contrast: usize, trial: u32) -> Result<PathBuf> {
+        make_private(self.path.join("contrasts").join(contrast.to_string()).join(trial.to_string()))
+    }
+
+    /// `diagnostics/<number>/`, made where it is missing: the log of a server that was looked into.
+    pub fn diagnostic_folder(&self, number: u32) -> Result<PathBuf> {
+        make_private(self.path.join("diagnostics").join(number.to_string()))
+    }
+
+    /// Keeps a drawing of what was seen.
+    pub fn write_diagnostic(&self, file: &str, text: &str) -> Result<()> {
+        replace(&make_private(self.path.join("diagnostics"))?.join(file), text.as_bytes())
     }
 
     /// `recoveries/<number>/`: the log of a server that was killed and started again.

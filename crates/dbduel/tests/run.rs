@@ -379,6 +379,21 @@ fn behind_the_last_block_a_server_meets_twice_the_generator_s_threads() {
     place.assert_nothing_is_left();
 }
 
+#[test]
+fn contrasts_that_nothing_asks_for_are_said_to_be_none() {
+    let place = Place::new();
+    let text = experiment(r#"engine = "sqlite""#, r#"engine = "sqlite""#, "oltp_point_select", "[1]", 1);
+    place.write("try.toml", &text);
+    let (out, _) = place.expect(0, &["run", "try.toml", "--contrast"]);
+    // A single block has no interval, and so no cause.
+    assert!(out.contains("contrast: asked for, and none was due"), "{out}");
+    let (_, said) = place.expect(0, &["verify", "last"]);
+    assert_eq!(said, "");
+    let (again, _) = place.expect(0, &["run", "--resume", "last"]);
+    assert_eq!(again, out, "the stored plan knows what was asked for");
+    place.assert_nothing_is_left();
+}
+
 /// The candidate's settings do not work: the message names it and all of these words.
 fn check_bad_settings(kind: &str, cases: &[(&str, &[&str])]) {
     let place = Place::new();

@@ -16,6 +16,7 @@ mod seconds;
 mod several;
 pub mod simulation;
 mod steady;
+mod unpaired;
 mod usl;
 
 pub use describe::{
@@ -27,4 +28,5 @@ pub use rule::{Basis, FIRST_LOOK, Judge, Rule, RuleKind, Verdict, Word};
 pub use seconds::{autocorrelation, best_duration_s, sd_between_trials, sd_of_a_second};
 pub use several::{PeakComparison, max_t, peak_against_peak, screening};
 pub use steady::{Drift, half_log_ratio, warm_up_needed};
+pub use unpaired::difference_interval;
 pub use usl::{Usl, UslFit, UslRefusal, fit_usl};

@@ -4,6 +4,7 @@
 //! section 5) that either hold or do not; here stands only how a row is read. A row that asks for something
 //! that cannot be seen does not hold, and what cannot be seen is named once, beside the costs.
 
+pub mod contrast;
 mod costs;
 mod estimate;
 mod rules;
@@ -17,6 +18,7 @@ use crate::store::format::{Point, point_text};
 
 use super::Finding;
 use super::comparison::Scope;
+use contrast::Due;
 pub use costs::priced;
 use costs::{CPU, CPU_USE, DISTURBED, LATENCY};
 use estimate::{Bounded, Estimate, Side};
@@ -39,6 +41,8 @@ pub struct Diagnosis {
     pub not_visible: Vec<&'static str>,
     /// Kinds are those of the rules.
     pub causes: Vec<Finding>,
+    /// What can put these causes to the test; each once.
+    pub contrasts: Vec<Due>,
 }
 
 /// A cost of one transaction on both sides.
@@ -83,10 +87,13 @@ pub fn diagnose(scope: &Scope, metric: &str, points: &[Point]) -> Diagnosis {
     let is_hidden = |kind: &&costs::Kind| !costs.iter().any(|cost| cost.metric == kind.metric);
     let hidden: Vec<&'static str> = costs::KINDS.iter().filter(is_hidden).map(|kind| kind.title).collect();
     let held = places.iter().flat_map(|place| place.held(&places)).collect();
+    let mut causes = causes(scope, metric, points, held);
+    tell_apart(&mut causes);
     Diagnosis {
         not_visible: if costs.is_empty() { vec![] } else { hidden },
         costs,
-        causes: causes(scope, points, held),
+        contrasts: contrasts(&causes),
+        causes: causes.into_iter().map(|cause| cause.finding).collect(),
     }
 }
 
@@ -301,20 +308,52 @@ fn moved(ratio: Bounded, threshold: f64) -> Option<Move> {
     }
 }
 
-/// One finding for each cause and side, whatever the number of points; the largest gap speaks for all.
-fn causes(scope: &Scope, points: &[Point], mut held: Vec<Held>) -> Vec<Finding> {
-    let mut found = Vec::new();
-    held.sort_by(|one, next| next.gap.total_cmp(&one.gap));
-    for rule in RULES {
-        for side in [Side::Candidate, Side::Baseline] {
-            let ours: Vec<&Held> = held.iter().filter(|one| one.rule.kind == rule.kind && one.side == side).collect();
-            found.extend(cause(scope, points, rule, side, &ours));
+/// What was found, and what can put it to the test.
+struct Cause {
+    finding: Finding,
+    contrast: Option<Due>,
+}
+
+fn contrasts(causes: &[Cause]) -> Vec<Due> {
+    let mut found: Vec<Due> = Vec::new();
+    for due in causes.iter().filter_map(|cause| cause.contrast.as_ref()) {
+        if !found.contains(due) {
+            found.push(due.clone());
         }
     }
     found
 }
 
-fn cause(scope: &Scope, points: &[Point], rule: &Rule, side: Side, held: &[&Held]) -> Option<Finding> {
+/// What took several causes away at once does not tell which of them it was.
+fn tell_apart(causes: &mut [Cause]) {
+    let confirmed: Vec<(Option<Due>, &'static str)> = causes
+        .iter()
+        .filter(|cause| cause.finding.grade == "confirmed")
+        .map(|cause| (cause.contrast.clone(), cause.finding.kind))
+        .collect();
+    for cause in causes.iter_mut().filter(|cause| cause.finding.grade == "confirmed") {
+        let same = confirmed.iter().filter(|(due, kind)| *due == cause.contrast && *kind != cause.finding.kind);
+        let kinds: Vec<String> = same.map(|(_, kind)| format!("\"{kind}\"")).collect();
+        if !kinds.is_empty() {
+            cause.finding.text += &format!(", which does not tell it from {}", kinds.join(" and "));
+        }
+    }
+}
+
+/// One finding for each cause and side, whatever the number of points; the largest gap speaks for all.
+fn causes(scope: &Scope, metric: &str, points: &[Point], mut held: Vec<Held>) -> Vec<Cause> {
+    let mut found = Vec::new();
+    held.sort_by(|one, next| next.gap.total_cmp(&one.gap));
+    for rule in RULES {
+        for side in [Side::Candidate, Side::Baseline] {
+            let ours: Vec<&Held> = held.iter().filter(|one| one.rule.kind == rule.kind && one.side == side).collect();
+            found.extend(cause(scope, metric, points, rule, side, &ours));
+        }
+    }
+    found
+}
+
+fn cause(scope: &Scope, metric: &str, points: &[Point], rule: &Rule, side: Side, held: &[&Held]) -> Option<Cause> {
     let first = held.first()?;
     let name = |side: Side| if side == Side::Candidate { scope.candidate } else { scope.plan.baseline.as_str() };
     let quoted = |side: Side| format!("`{}`", name(side));
@@ -334,8 +373,15 @@ fn cause(scope: &Scope, points: &[Point], rule: &Rule, side: Side, held: &[&Held
         let place = if one.point.is_empty() { String::new() } else { format!("{}: ", point_text(one.point)) };
         one.moves.iter().chain(&one.signs).map(|sign| format!("{place}{sign}")).collect()
     };
-    let grade = if held.iter().all(|one| one.is_weak) { "weak" } else { "supported" };
-    Some(Finding { kind: rule.kind, grade, text, evidence: held.iter().flat_map(line).collect() })
+    let mut grade = if held.iter().all(|one| one.is_weak) { "weak" } else { "supported" };
+    let mut evidence: Vec<String> = held.iter().flat_map(line).collect();
+    if let Some(told) = contrast::told(scope, metric, rule, side, first.point) {
+        grade = if told.is_confirmed { "confirmed" } else { grade };
+        text += &told.text;
+        evidence.splice(0..0, told.evidence);
+    }
+    let finding = Finding { kind: rule.kind, grade, text, evidence };
+    Some(Cause { finding, contrast: contrast::due(scope, rule, first.point) })
 }
 
 /// `syncs per transaction 0.739 against 0.000123 (difference 0.71 to 0.76, 8 blocks)`.

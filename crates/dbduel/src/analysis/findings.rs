@@ -11,6 +11,7 @@ use crate::store::format::{PlanRecord, Point, RunRecord, Status, TrialRecord, po
 
 use super::arrangement;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT};
+use super::contrast;
 use super::doubling::{self, Doubled};
 use super::ladder;
 use super::{Circumstances, Deferring, Drift, Duel, Finding, Growth, WorkloadConclusions};
@@ -38,6 +39,7 @@ pub fn findings(
         saturated(trials),
         doubled(circumstances),
         not_doubled(run),
+        not_contrasted(run),
         twins_told_apart(circumstances),
         noisy_host(trials),
         unsteady(plan, workloads),
@@ -126,6 +128,11 @@ fn doubled(circumstances: &Circumstances) -> Option<Finding> {
 fn not_doubled(run: &RunRecord) -> Option<Finding> {
     let text = "whether the load generator was the limit was not tried out with twice its threads".to_owned();
     finding("generator not doubled", text, doubling::unfinished(run))
+}
+
+fn not_contrasted(run: &RunRecord) -> Option<Finding> {
+    let text = "a cause was being put to the test when the run ended".to_owned();
+    finding("contrast unfinished", text, contrast::unfinished(run))
 }
 
 fn twins_told_apart(circumstances: &Circumstances) -> Option<Finding> {

@@ -149,6 +149,8 @@ fn method(story: &Story) -> MethodRecord {
         transport: "socket".into(),
         client_cores: None,
         left_out: vec!["pilot".into(), "steady-state check".into()],
+        contrast: false,
+        diagnose: false,
         thresholds: BTreeMap::new(),
         changed: if story.blocks == 8 { vec![] } else { vec![format!("blocks = {}", story.blocks)] },
     }
@@ -345,6 +347,8 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
         pilots: vec![],
         warmups: vec![],
         doublings: vec![],
+        contrasts: vec![],
+        diagnostics: vec![],
         twins: vec![],
         search: None,
     }

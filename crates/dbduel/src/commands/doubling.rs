@@ -115,7 +115,7 @@ impl Doubling<'_> {
 }
 
 /// Whether a budget has time for so many more blocks. The user's clock is for all of the run.
-fn fits(plan: &PlanRecord, trials: &[TrialRecord], contender: &str, blocks: usize) -> bool {
+pub fn fits(plan: &PlanRecord, trials: &[TrialRecord], contender: &str, blocks: usize) -> bool {
     let Some(budget_s) = plan.method.budget_s else { return true };
     let spent_s: f64 = trials.iter().map(seconds).sum();
     let longest_s = trials.iter().filter(|trial| trial.contender == contender).map(seconds).fold(0.0, f64::max);

@@ -23,6 +23,8 @@ use self::course::{Course, Keep};
 use self::pilot::run_pilots;
 use self::together::Hands;
 pub use self::warmups::warmup_s;
+use super::contrasts::Contrasts;
+use super::diagnostics::Diagnostics;
 use super::progress::Progress;
 use super::seats::Seats;
 use super::stage::Stage;
@@ -257,6 +259,10 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     if reason != EndReason::Interrupted {
         doubling::double(&sitting.plan.record, run_dir, &stage, &mut run, &progress)?;
         recoveries::measure(sitting, &stage, &mut run, interrupted, &progress)?;
+        let (plan, method) = (&sitting.plan, &experiment.method);
+        Contrasts { plan, method, run_dir, stage: &stage, cache: &cache, progress: &progress }.run(reason, &mut run)?;
+        let plan = &sitting.plan.record;
+        Diagnostics { plan, experiment, run_dir, stage: &stage, progress: &progress }.run(&mut run)?;
     }
     progress.finish();
     let incomplete = !failures.is_empty() || !given_up.is_empty();
@@ -287,6 +293,8 @@ fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
         pilots: Vec::new(),
         warmups: Vec::new(),
         doublings: Vec::new(),
+        contrasts: Vec::new(),
+        diagnostics: Vec::new(),
         twins: Vec::new(),
         search: sitting.search.clone(),
     })

@@ -12,8 +12,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use driver::{Admin, Endpoint, Login};
 
-use super::Engine;
 use super::counters::{Counters, Deferral};
+use super::{Engine, Waits};
 
 /// Whoever answers so late cannot be read at an edge of an interval.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
@@ -76,6 +76,15 @@ impl Monitor {
     pub fn sample(&self) -> Result<mpsc::Receiver<Result<Counters>>> {
         let sample = self.engine.sample().context("this engine is not sampled")?;
         self.send(move |_, admin| sample(admin))
+    }
+
+    pub fn waits(&self) -> Option<Waits> {
+        self.engine.waits()
+    }
+
+    /// Asks what only the engine knows how to.
+    pub fn ask_for<T: Send + 'static>(&self, question: fn(&mut Admin) -> Result<T>) -> Result<T> {
+        self.ask(move |_, admin| question(admin))
     }
 
     fn ask<T: Send + 'static>(

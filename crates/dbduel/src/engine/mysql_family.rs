@@ -7,6 +7,7 @@
 mod counters;
 mod plans;
 mod vet;
+mod waits;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -25,7 +26,7 @@ use super::server::server_environment;
 use super::settings::{Agreement, Effective, parse_size, parse_switch};
 use super::{
     DATABASE, Engine, Explained, Found, Installation, Launch, Places, Purpose, Release, Sample, Site, StartOptions,
-    log_tail, version_numbers, version_output,
+    Waits, log_tail, version_numbers, version_output,
 };
 
 const ADMINISTRATOR: &str = "root";
@@ -382,6 +383,10 @@ impl Engine for MysqlFamily {
 
     fn sample(&self) -> Option<Sample> {
         Some(counters::sample)
+    }
+
+    fn waits(&self) -> Option<Waits> {
+        Some(Waits::Summed(waits::summed))
     }
 
     fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained> {

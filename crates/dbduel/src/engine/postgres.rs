@@ -5,6 +5,7 @@
 
 mod counters;
 mod vet;
+mod waits;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,7 +22,7 @@ use super::mysql_family::run_step;
 use super::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_size};
 use super::{
     Client, DATABASE, Engine, Explained, Found, Installation, Launch, Layout, Package, Places, Purpose, Release,
-    Sample, Site, StartOptions, version_numbers, version_output,
+    Sample, Site, StartOptions, Waits, version_numbers, version_output,
 };
 
 pub struct Postgres;
@@ -317,6 +318,10 @@ impl Engine for Postgres {
 
     fn sample(&self) -> Option<Sample> {
         Some(counters::sample)
+    }
+
+    fn waits(&self) -> Option<Waits> {
+        Some(Waits::Sampled(waits::sample))
     }
 
     fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained> {

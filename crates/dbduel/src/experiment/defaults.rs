@@ -54,6 +54,8 @@ pub struct MethodKeys {
     pub drain: Option<bool>,
     pub repeats: Option<bool>,
     pub doubling: Option<bool>,
+    pub contrast: Option<bool>,
+    pub diagnose: Option<bool>,
 }
 
 impl MethodKeys {
@@ -80,6 +82,8 @@ impl MethodKeys {
             drain: reader.flag(section, "drain"),
             repeats: reader.flag(section, "repeats"),
             doubling: reader.flag(section, "doubling"),
+            contrast: reader.flag(section, "contrast"),
+            diagnose: reader.flag(section, "diagnose"),
         }
     }
 
@@ -105,6 +109,8 @@ impl MethodKeys {
             drain: self.drain.or(below.drain),
             repeats: self.repeats.or(below.repeats),
             doubling: self.doubling.or(below.doubling),
+            contrast: self.contrast.or(below.contrast),
+            diagnose: self.diagnose.or(below.diagnose),
         }
     }
 }
@@ -253,7 +259,7 @@ mod tests {
             let whole =
                 keys.duration.is_some() && keys.warmup.is_some() && keys.blocks.is_some() && keys.margin.is_some();
             assert!(whole && keys.seed.is_some() && keys.stop.is_some() && keys.rule.is_some(), "{name}");
-            assert!(keys.pilot.is_some(), "{name}");
+            assert!(keys.pilot.is_some() && keys.contrast.is_some() && keys.diagnose.is_some(), "{name}");
             assert!(keys.noisy_host.is_some() && keys.page_cache.is_some() && keys.preset.is_some(), "{name}");
         }
     }

@@ -21,6 +21,8 @@ pub const METHOD_KEYS: &[&str] = &[
     "drain",
     "repeats",
     "doubling",
+    "contrast",
+    "diagnose",
     "rule",
     "clone",
     "duet",

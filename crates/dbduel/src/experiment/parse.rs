@@ -35,6 +35,8 @@ pub struct Overrides {
     pub blocks: Option<u32>,
     pub seed: Option<u64>,
     pub accept_noisy: bool,
+    pub contrast: bool,
+    pub diagnose: bool,
     /// The file's first contender meets its twin, whoever else stands in the file.
     pub twins: bool,
     /// The name of an experiment whose file gives none; without it, that is the name of the file.
@@ -44,8 +46,10 @@ pub struct Overrides {
 impl Overrides {
     /// Whether the command line says nothing about the method.
     pub fn is_empty(&self) -> bool {
-        let Overrides { preset, budget, blocks, seed, accept_noisy, twins: _, fallback_name: _ } = self;
-        preset.is_none() && budget.is_none() && blocks.is_none() && seed.is_none() && !accept_noisy
+        let Overrides { preset, budget, blocks, seed, accept_noisy, contrast, diagnose, twins: _, fallback_name: _ } =
+            self;
+        let switches = [accept_noisy, contrast, diagnose];
+        preset.is_none() && budget.is_none() && blocks.is_none() && seed.is_none() && !switches.contains(&&true)
     }
 
     /// What makes the stored text of a run the experiment of its plan again.
@@ -57,6 +61,8 @@ impl Overrides {
             blocks: Some(method.blocks),
             seed: Some(plan.seed),
             accept_noisy: method.noisy_host == NoisyHost::Stamp.word(),
+            contrast: method.contrast,
+            diagnose: method.diagnose,
             twins: plan.twins,
             fallback_name: Some(twins::name_of_the_file(plan).to_owned()),
         }
@@ -213,6 +219,8 @@ fn override_keys(overrides: &Overrides) -> MethodKeys {
         stop: overrides.twins.then_some(Stop::Never),
         seed: overrides.seed,
         noisy_host: overrides.accept_noisy.then_some(NoisyHost::Stamp),
+        contrast: overrides.contrast.then_some(true),
+        diagnose: overrides.diagnose.then_some(true),
         ..MethodKeys::default()
     }
 }
@@ -239,6 +247,8 @@ fn in_force(keys: &MethodKeys, defaults: &Defaults, preset: String) -> Method {
         drain: keys.drain.expect(WHOLE),
         repeats: keys.repeats.expect(WHOLE),
         doubling: keys.doubling.expect(WHOLE),
+        contrast: keys.contrast.expect(WHOLE),
+        diagnose: keys.diagnose.expect(WHOLE),
         changed: Vec::new(),
     }
 }
@@ -324,6 +334,8 @@ fn changed_keys(
         ("drain", Some(method.drain) != base.drain),
         ("repeats", Some(method.repeats) != base.repeats),
         ("doubling", Some(method.doubling) != base.doubling),
+        ("contrast", Some(method.contrast) != base.contrast),
+        ("diagnose", Some(method.diagnose) != base.diagnose),
     ];
     differs.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key.to_owned()).collect()
 }
@@ -508,6 +520,8 @@ pub mod tests {
             blocks: Some(12),
             seed: Some(7),
             accept_noisy: true,
+            contrast: true,
+            diagnose: false,
             twins: false,
             fallback_name: None,
         };
@@ -516,7 +530,8 @@ pub mod tests {
         assert_eq!((method.preset.as_str(), method.blocks, method.seed), ("quick", 12, 7));
         assert_eq!((method.duration.as_secs(), method.warmup.as_secs()), (90, 2));
         // `noisy_host` is not among them: quick takes a noisy host anyway.
-        assert_eq!(method.changed, ["preset", "duration", "blocks", "budget", "seed"]);
+        assert!(method.contrast);
+        assert_eq!(method.changed, ["preset", "duration", "blocks", "budget", "seed", "contrast"]);
     }
 
     #[test]

@@ -6,11 +6,9 @@
 use std::time::Duration;
 
 use driver::Dialect;
-use rand::seq::SliceRandom;
-use rand::{Rng, RngCore, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::Plan;
+use super::beside::{Place, pairs};
 use crate::engine::engine;
 use crate::store::format::{PlanRecord, PlannedTrial, Point, step};
 
@@ -40,32 +38,10 @@ pub struct DoublingTrial {
 
 /// Pairs in the order of fair coins: one trial as everywhere, one with twice the threads.
 pub fn blocks(plan: &PlanRecord, workload: &str, contender: &str, point: &Point) -> Vec<[DoublingTrial; 2]> {
-    let ours = |trial: &&PlannedTrial| (trial.workload.as_str(), &trial.point) == (workload, point);
-    let gap_ms_max = plan.trials.iter().filter(ours).map(|trial| trial.gap_ms).max().unwrap_or(0);
-    let mut random = ChaCha8Rng::seed_from_u64(plan.seed);
-    random.set_stream(STREAM);
-    let block = |block: u32| {
-        let mut sides = [false, true];
-        sides.shuffle(&mut random);
-        let input_seed = random.next_u64() >> 11;
-        let mut order = 0;
-        sides.map(|doubled| {
-            order += 1;
-            let planned = PlannedTrial {
-                trial: (block - 1) * 2 + order,
-                block,
-                order,
-                workload: workload.to_owned(),
-                contender: contender.to_owned(),
-                point: point.clone(),
-                gap_ms: random.random_range(0..=gap_ms_max),
-                input_seed,
-                repeats: None,
-            };
-            DoublingTrial { planned, doubled }
-        })
-    };
-    (1..=BLOCKS as u32).map(block).collect()
+    let place = Place { plan, stream: STREAM, workload, point };
+    let pairs = pairs(&place, BLOCKS, [false, true], |_| contender.to_owned());
+    let doubling = |(doubled, planned)| DoublingTrial { planned, doubled };
+    pairs.into_iter().map(|pair| pair.map(doubling)).collect()
 }
 
 #[cfg(test)]

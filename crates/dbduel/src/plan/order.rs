@@ -21,6 +21,7 @@ enum Stream {
     Gaps = 1,
     Inputs = 2,
     Pilots = 3,
+    Diagnostics = 4,
     /// The first of many: each repeat has its own.
     Repeats = 1 << 10,
 }
@@ -160,19 +161,25 @@ pub fn repeat_number(plan: &PlanRecord, trial: u32) -> Option<u32> {
 /// The long trials before the first block: every contender once at the heaviest point of each
 /// workload that runs for a time. They have numbers of their own and belong to no block.
 pub fn pilots(experiment: &Experiment) -> Vec<PlannedTrial> {
-    let mut numbers = stream(experiment.method.seed, Stream::Pilots);
-    let mut pilots = Vec::new();
-    if experiment.method.pilot.is_none() {
-        return pilots;
-    }
+    if experiment.method.pilot.is_some() { one_of_each(experiment, Stream::Pilots) } else { Vec::new() }
+}
+
+/// Behind the verdict, the same places to be looked into.
+pub fn diagnostics(experiment: &Experiment) -> Vec<PlannedTrial> {
+    if experiment.method.diagnose { one_of_each(experiment, Stream::Diagnostics) } else { Vec::new() }
+}
+
+fn one_of_each(experiment: &Experiment, purpose: Stream) -> Vec<PlannedTrial> {
+    let mut numbers = stream(experiment.method.seed, purpose);
+    let mut trials = Vec::new();
     for workload in experiment.workloads.iter().filter(|workload| !workload.one_pass) {
         let point = heaviest_point(experiment, workload);
         let input_seed = input_seed(&mut numbers);
         let mut contenders: Vec<&Contender> = experiment.contenders.iter().collect();
         contenders.shuffle(&mut numbers);
         for (contender, place) in contenders.into_iter().zip(1..) {
-            pilots.push(PlannedTrial {
-                trial: pilots.len() as u32 + 1,
+            trials.push(PlannedTrial {
+                trial: trials.len() as u32 + 1,
                 block: 0,
                 order: place,
                 workload: workload.label.clone(),
@@ -184,7 +191,7 @@ pub fn pilots(experiment: &Experiment) -> Vec<PlannedTrial> {
             });
         }
     }
-    pilots
+    trials
 }
 
 /// Where most clients are at work, and of several such points the one with most of what varies.

@@ -165,6 +165,9 @@ fn expected_text(plan: &Plan) -> String {
     if let Some(time) = super::doubling::expected(plan) {
         let _ = writeln!(text, "  behind the last block: {} with the generator's threads doubled", duration_text(time));
     }
+    if let Some(time) = super::contrast::expected(plan) {
+        let _ = writeln!(text, "  behind the verdict: {} for each cause that is put to the test", duration_text(time));
+    }
     if !estimate.pilots.is_zero() {
         let _ = writeln!(text, "  pilots: {} of that, before the first block", duration_text(estimate.pilots));
         text += "  a warm-up longer than the least, or repeats of disturbed pairs, come on top\n";

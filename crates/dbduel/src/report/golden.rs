@@ -8,10 +8,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::analysis::fixture::{
-    FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, tell, tell_cores, tell_duel_of_a_search, tell_ladder, tell_passes,
-    tell_tpcc,
+    CANDIDATE, FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, tell, tell_cores, tell_duel_of_a_search, tell_ladder,
+    tell_passes, tell_tpcc,
 };
-use crate::store::format::{DoublingRecord, PilotRecord, StatementPlan, Status, TwinsRecord, WarmupRecord};
+use crate::store::format::{
+    ContrastKind, ContrastRecord, DoublingRecord, PilotRecord, Point, StatementPlan, Status, TwinsRecord, WarmupRecord,
+};
 
 fn evidence(story: &Story) -> Evidence {
     evidence_of(tell(story))
@@ -316,6 +318,23 @@ fn repeat_pair(stored: &mut StoredRun, clients: u64, block: u32) {
     }
 }
 
+/// One with all its blocks, and one that this host could not have.
+fn contrasts(workload: &str) -> Vec<ContrastRecord> {
+    let record = |contrast, values: &[f64], refused: Option<&str>| ContrastRecord {
+        contrast,
+        workload: workload.to_owned(),
+        candidate: CANDIDATE.to_owned(),
+        point: Point::from([("clients".to_owned(), 64)]),
+        baseline_values: values.to_vec(),
+        candidate_values: values.iter().map(|value| value * 0.99).collect(),
+        refused: refused.map(str::to_owned),
+    };
+    vec![
+        record(ContrastKind::OneClient, &[310.0, 312.0, 309.0, 311.0], None),
+        record(ContrastKind::Tmpfs, &[], Some("data and server need about 9.0 GiB of memory, and 2.0 GiB are free")),
+    ]
+}
+
 fn tell_circumstances(stored: &mut StoredRun) {
     let point = stored.plan.trials[0].point.clone();
     let (workload, contender) = ("oltp_read_write".to_owned(), stored.plan.baseline.clone());
@@ -348,6 +367,7 @@ fn tell_circumstances(stored: &mut StoredRun) {
         as_usual: vec![1480.0, 1475.0, 1490.0, 1470.0],
         doubled: vec![1482.0, 1471.0, 1493.0, 1468.0],
     }];
+    stored.run.contrasts = contrasts(&workload);
     stored.run.twins = vec![TwinsRecord {
         at: "2031-04-30T08:00:00Z".into(),
         plan_hash: "ab".repeat(32),
@@ -571,4 +591,18 @@ fn every_candidate_gets_a_verdict_of_its_own() {
     let csv = csv::Csv.write(&evidence, &Options::default()).unwrap();
     assert!(csv.contains("\"5.7, \"\"fast\"\"\""), "the name is one cell");
     assert!(csv.lines().all(|line| line.matches("\"\"fast").count() <= 1));
+}
+
+#[test]
+fn what_was_looked_into_is_drawn_and_comes_out_of_its_page_again() {
+    let evidence = evidence_of(diagnostics::tests::diagnosed());
+    let page = html::Html.write(&evidence, &Options::default()).unwrap();
+    assert!(page.contains("<h2>Diagnostic trials</h2>") && page.matches("<svg xmlns").count() == 3);
+    assert!(!page.contains("a<b>"), "names of functions are escaped");
+    let again = Evidence::of_page(&page).unwrap();
+    assert_eq!(html::Html.write(&again, &Options::default()).unwrap(), page);
+    let text = text::Text.write(&evidence, &Options::default()).unwrap();
+    assert!(text.contains("where active sessions were, share of 100 and 100 samples"), "{text}");
+    let json = json::Json.write(&evidence, &Options::default()).unwrap();
+    assert!(json.contains("\"unit\": \"share of active sessions\"") && json.contains("\"IO:WALSync\": 0.6"));
 }

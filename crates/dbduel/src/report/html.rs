@@ -26,7 +26,8 @@ use crate::store::format::{
 };
 
 use super::{
-    Evidence, Options, Report, circumstances, drift, ladder, parts, scaling, search, sharpness, tpcc, why, wording,
+    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, ladder, parts, scaling, search, sharpness,
+    tpcc, why, wording,
 };
 
 const TEMPLATE: &str = include_str!("html/report.html");
@@ -119,7 +120,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
             kernel => host.kernel, storage => host.storage, virtualisation => host.virtualisation,
         },
         client => circumstances::generator(&run.client, &conclusions.tally),
-        doublings => circumstances::doublings(run), warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
+        doublings => circumstances::doublings(run), contrasts => contrasts::lines(plan, run), diagnosed => diagnosed(evidence)?, warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
         search => run.search.as_ref().map(search_context),
         facts => circumstances::facts(host), not_visible => circumstances::not_visible(host),
         flagged => flagged(evidence),
@@ -140,6 +141,23 @@ fn search_context(told: &SearchRecord) -> Value {
         round_columns => search::ROUND_COLUMNS, rounds => search::round_rows(told),
         space => search::space(told).into_iter().chain(search::recovery(told)).collect::<Vec<String>>(),
     }
+}
+
+/// What was looked into behind the verdict; `None` where nothing was. Drawings hold no script and no text that
+/// was not escaped.
+fn diagnosed(evidence: &Evidence) -> Result<Option<Value>> {
+    let Evidence { plan, run, .. } = evidence;
+    if run.diagnostics.is_empty() {
+        return Ok(None);
+    }
+    let tables = diagnostics::tables(plan, run);
+    let table = |one: &diagnostics::Beside| context! { title => one.title, heading => one.heading, rows => one.rows };
+    let drawings = diagnostics::flame_graphs(plan, run)?.into_iter();
+    let drawings = drawings.map(|one| context! { title => one.title, svg => Value::from_safe_string(one.svg) });
+    Ok(Some(context! {
+        about => diagnostics::ABOUT, not_visible => diagnostics::not_visible(plan, run), drawings => drawings.collect::<Vec<Value>>(),
+        tables => tables.iter().map(table).collect::<Vec<Value>>(),
+    }))
 }
 
 /// Trials that are not as the others: disturbed, failed, repeated.

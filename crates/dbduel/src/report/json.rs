@@ -16,8 +16,9 @@ use crate::analysis::drift::{Drift, PlanPair, Setting, drifts};
 use crate::analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word};
 use crate::store::format::search::SearchRecord;
 use crate::store::format::{
-    ContenderRecord, DoublingRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord, NullRecord, PilotRecord, Point,
-    RunRecord, SideRecord, StatementPlan, Status, TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
+    ContenderRecord, ContrastRecord, DiagnosticRecord, DoublingRecord, FORMAT_VERSION, Failure, HostRecord,
+    MethodRecord, NullRecord, PilotRecord, Point, RunRecord, SideRecord, StatementPlan, Status, TrialRecord,
+    TwinsRecord, WarmupRecord, WorkloadRecord,
 };
 
 use super::{Evidence, Options, Report, circumstances, drift};
@@ -68,6 +69,12 @@ struct Document<'a> {
     /// The first ladder beside the others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ladder_stages: Vec<ladder::JsonStage<'a>>,
+    /// Findings put to the test, where that was asked for.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    contrasts: &'a [ContrastRecord],
+    /// What was looked into and not measured, likewise.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    diagnostics: &'a [DiagnosticRecord],
     pilots: &'a [PilotRecord],
     warmups: &'a [WarmupRecord],
     /// What contenders and their twins had shown on this host before.
@@ -320,6 +327,8 @@ impl<'a> Document<'a> {
             laws: conclusions.workloads.iter().flat_map(scaling::laws).collect(),
             ladders: conclusions.workloads.iter().flat_map(ladder::ladders).collect(),
             ladder_stages: conclusions.workloads.iter().flat_map(ladder::stages).collect(),
+            contrasts: &run.contrasts,
+            diagnostics: &run.diagnostics,
             pilots: &run.pilots,
             warmups: &run.warmups,
             twins_known: &run.twins,

@@ -14,7 +14,8 @@ use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
 use super::{
-    Evidence, Options, Report, circumstances, drift, ladder, parts, scaling, search, sharpness, tpcc, twins, why,
+    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, ladder, parts, scaling, search, sharpness,
+    tpcc, twins, why,
 };
 
 /// Tables fit a terminal of this width.
@@ -70,6 +71,7 @@ impl Report for Text {
             lines.extend(scaling_section(evidence, workload));
             lines.extend(types_section(evidence, workload));
         }
+        lines.extend(diagnostics_section(evidence));
         lines.extend(twins::section(evidence));
         lines.extend(search_section(evidence));
         lines.extend(host(evidence).map(|table| format!("\n{table}")));
@@ -225,6 +227,20 @@ fn search_section(evidence: &Evidence) -> Vec<String> {
 fn left_table(heading: &[&str], rows: Vec<Vec<String>>) -> String {
     let columns = heading.len();
     plain_table(heading.iter().map(|title| (*title).to_owned()).collect(), rows, columns)
+}
+
+/// What was looked into behind the verdict.
+fn diagnostics_section(evidence: &Evidence) -> Vec<String> {
+    let run = &evidence.run;
+    if run.diagnostics.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![String::new(), format!("diagnostic trials: {}", diagnostics::ABOUT)];
+    for table in diagnostics::tables(&evidence.plan, run) {
+        lines.extend([table.title, plain_table(table.heading, table.rows, 1)]);
+    }
+    lines.extend(diagnostics::not_visible(&evidence.plan, run));
+    lines
 }
 
 /// One row per contender, one column per workload.
@@ -444,6 +460,7 @@ fn footer(evidence: &Evidence) -> Vec<String> {
     lines.extend(circumstances::not_visible(host).map(|names| format!("not visible here: {names}")));
     lines.push(format!("generator: {}", circumstances::generator(&evidence.run.client, &evidence.conclusions.tally)));
     lines.extend(titled("generator doubled", circumstances::doublings(&evidence.run)));
+    lines.extend(titled("contrast", contrasts::lines(&evidence.plan, &evidence.run)));
     lines.extend(titled("warm-up", circumstances::warm_up(&evidence.run)));
     lines.extend(titled("twins", circumstances::twins(&evidence.run)));
     for contender in &evidence.plan.contenders {

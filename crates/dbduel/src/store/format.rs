@@ -1,6 +1,8 @@
 //! The file format of a stored run. What is written here is a promise: an older run can always be
 //! reported again. Names of fields are names in the files.
 
+pub mod contrast;
+pub mod diagnostic;
 pub mod ladder;
 pub mod pass;
 pub mod search;
@@ -9,6 +11,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use contrast::{ContrastKind, ContrastRecord};
+pub use diagnostic::{DiagnosticRecord, ProfileRecord, WaitsRecord, WaitsUnit};
 use ladder::LadderRecord;
 
 /// Version of the whole folder's format; a newer one than this is refused with a message.
@@ -186,6 +190,12 @@ pub struct MethodRecord {
     /// Steps of the full method that this run does not take, by their names in [`step`]; not empty
     /// means that its words carry the caveat `quick`.
     pub left_out: Vec<String>,
+    /// Behind the verdict, what a finding supposes is put to the test.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub contrast: bool,
+    /// Behind it, a trial of each contender is looked into.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub diagnose: bool,
     /// What flags a trial, by flag: all of it blind to the outcome.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub thresholds: BTreeMap<String, f64>,
@@ -338,6 +348,12 @@ pub struct RunRecord {
     /// The peak point with twice the generator's threads and cores.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doublings: Vec<DoublingRecord>,
+    /// Points measured again without what a finding says is the cause.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contrasts: Vec<ContrastRecord>,
+    /// What was looked into behind the verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<DiagnosticRecord>,
     /// What contenders and their twins have shown on this host before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub twins: Vec<TwinsRecord>,

@@ -111,7 +111,7 @@ fn ratio(scope: &Scope, judge: &Judge, log_ratios: &[f64]) -> (Option<Bounded>, 
 }
 
 /// Baseline and candidate at each of the points; none unless all are there.
-fn pairs(scope: &Scope, metric: &str, points: &[Point], block: u32) -> Option<Vec<[f64; 2]>> {
+pub fn pairs(scope: &Scope, metric: &str, points: &[Point], block: u32) -> Option<Vec<[f64; 2]>> {
     let value = |contender: &str, point: &Point| {
         scope.records.find(scope.workload, point, contender, block)?.metrics.get(metric).copied()
     };

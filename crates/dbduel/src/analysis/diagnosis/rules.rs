@@ -7,6 +7,7 @@ use super::costs::{
     BOUND, CPU_USER, DEADLOCKS, DOUBLE_WRITES, FAULTS, HOST_TAKEN, LATCH_WAITS, LOCK_MS, LOG_WAITS, MISS_SHARE, MISSES,
     SPINS, SWITCHES, SYNCS, SYSTEM_SHARE,
 };
+use crate::store::format::ContrastKind;
 
 /// Where a quantity of one side lies beside the other's.
 ///
@@ -97,6 +98,8 @@ pub struct Rule {
     pub unless: &'static [&'static str],
     /// Its signs have other readings too.
     pub is_weak: bool,
+    /// What takes the cause away from both sides, and so can confirm it.
+    pub contrast: Option<ContrastKind>,
     /// `{who}` and `{other}` are names of contenders.
     pub say: &'static str,
 }
@@ -112,6 +115,7 @@ const WHATEVER: Rule = Rule {
     any: &[],
     unless: &[],
     is_weak: false,
+    contrast: None,
     say: "",
 };
 
@@ -121,6 +125,8 @@ const WAITING: Rule =
 /// Less throughput with as much CPU, or more: it computes.
 const COMPUTING: Rule =
     Rule { tps: &[Move::Down], cpu_use: &[Move::Same, Move::Up], cpu_per_tx: &[Move::Up], ..WHATEVER };
+const ON_TMPFS: Option<ContrastKind> = Some(ContrastKind::Tmpfs);
+const ALONE: Option<ContrastKind> = Some(ContrastKind::OneClient);
 
 const HOST: &str = "host limits";
 const GENERATOR: &str = "generator limits";
@@ -155,6 +161,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         kind: LOG,
         any: &[Sign::More { what: SYNCS, by: 0.02 }, Sign::More { what: LOG_WAITS, by: 0.001 }],
+        contrast: ON_TMPFS,
         say: "{who} waits for its log to reach the disk",
         ..WAITING
     },
@@ -164,6 +171,7 @@ pub const RULES: &[Rule] = &[
         tps: &[Move::Down],
         all: &[Sign::Twice { what: SYNCS, by: 0.1 }],
         unless: &[LOG],
+        contrast: ON_TMPFS,
         say: "{who} brings its log to the disk far more often, which costs it time and CPU",
         ..WHATEVER
     },
@@ -172,18 +180,21 @@ pub const RULES: &[Rule] = &[
         kind: READS,
         tps: &[Move::Down],
         all: &[Sign::More { what: MISSES, by: 0.1 }, Sign::Above { what: MISS_SHARE, level: 0.01 }],
+        contrast: ON_TMPFS,
         say: "{who} reads from its files what {other} finds in its buffers",
         ..WHATEVER
     },
     Rule {
         kind: DOUBLE,
         all: &[Sign::More { what: DOUBLE_WRITES, by: 0.1 }],
+        contrast: ON_TMPFS,
         say: "{who} waits for pages that it writes twice",
         ..WAITING
     },
     Rule {
         kind: ROW_LOCKS,
         any: &[Sign::HalfOfTheGap { what: LOCK_MS }, Sign::More { what: DEADLOCKS, by: 0.01 }],
+        contrast: ALONE,
         say: "transactions on {who} wait for each other's row locks",
         ..WAITING
     },
@@ -195,6 +206,7 @@ pub const RULES: &[Rule] = &[
             Sign::More { what: "server_threads_blocked", by: 0.5 },
         ],
         unless: &[LOG, SYNCING, READS, DOUBLE],
+        contrast: ON_TMPFS,
         say: "{who} waits for its disks",
         ..WAITING
     },
@@ -203,6 +215,7 @@ pub const RULES: &[Rule] = &[
         all: &[Sign::NotMore { what: LOCK_MS, by: 0.1 }, Sign::NotMore { what: SYNCS, by: 0.02 }],
         any: &[Sign::More { what: LATCH_WAITS, by: 0.1 }, Sign::More { what: SWITCHES, by: 1.0 }],
         unless: &[LOG, SYNCING, READS, DOUBLE, DISK, ROW_LOCKS],
+        contrast: ALONE,
         say: "threads of {who} wait for each other: it does less with less CPU, and neither disks nor row locks explain it",
         ..WAITING
     },
@@ -212,6 +225,7 @@ pub const RULES: &[Rule] = &[
         all: &[Sign::More { what: SWITCHES, by: 1.0 }],
         unless: &[LOG, SYNCING, READS, DOUBLE, DISK, ROW_LOCKS, LATCHES],
         is_weak: true,
+        contrast: ALONE,
         say: "{who} gives up the CPU more often in each transaction: its threads wait for locks or latches",
         ..WAITING
     },
@@ -223,6 +237,7 @@ pub const RULES: &[Rule] = &[
             Sign::Above { what: "state.checkpoint_age_share_end", level: 0.75 },
         ],
         is_weak: true,
+        contrast: ON_TMPFS,
         say: "{who} has seconds that nearly stand still, with a log that is nearly full of what a checkpoint must write",
         ..WHATEVER
     },
@@ -238,6 +253,7 @@ pub const RULES: &[Rule] = &[
         kind: SPINNING,
         few_clients: FewClients::NotUp,
         all: &[Sign::More { what: SPINS, by: 100.0 }],
+        contrast: ALONE,
         unless: &[READS],
         say: "threads of {who} spin in wait for each other",
         ..COMPUTING

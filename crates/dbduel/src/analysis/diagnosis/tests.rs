@@ -3,11 +3,13 @@
 use super::super::conclude;
 use super::super::fixture::{BASELINE, CANDIDATE, StoredRun, Story, tell};
 use super::*;
+use crate::store::format::{ContrastKind, ContrastRecord};
 
 /// What both sides show at a point: metric, baseline, candidate.
 type Shown = Vec<(&'static str, f64, f64)>;
 
-const SEEN_PER_TX: [&str; 7] = [
+const SEEN_PER_TX: [&str; 8] = [
+    "counter.innodb.doublewrite_pages",
     "counter.innodb.data_fsyncs",
     "counter.innodb.buffer_pool_reads",
     "counter.innodb.buffer_pool_read_requests",
@@ -211,4 +213,112 @@ fn figures_have_three_digits() {
     for (value, expected) in [(0.0, "0"), (1234.5, "1234"), (12.345, "12.3"), (0.012345, "0.0123"), (-0.5, "-0.500")] {
         assert_eq!(figure(value), expected);
     }
+}
+
+/// A candidate that does 0.3 of the baseline's work because it syncs its log, and what became of that.
+fn with_contrast(ratios: [f64; 4], change: impl Fn(&mut ContrastRecord)) -> Finding {
+    let mut stored = run(&[16], |_| (0.3, 1.2, vec![("counter.innodb.data_fsyncs", 0.0, 0.75)]));
+    let mut record = ContrastRecord {
+        contrast: ContrastKind::Tmpfs,
+        workload: "oltp_read_write".into(),
+        candidate: CANDIDATE.into(),
+        point: Point::from([(CLIENTS.into(), 16)]),
+        baseline_values: vec![1000.0; 4],
+        candidate_values: ratios.map(|ratio| 1000.0 * ratio).to_vec(),
+        refused: None,
+    };
+    change(&mut record);
+    stored.run.contrasts = vec![record];
+    let found = diagnosis(&stored);
+    assert_eq!((found.causes.len(), found.contrasts.len()), (1, 1), "what is due stays due");
+    found.causes[0].clone()
+}
+
+#[test]
+fn a_cause_is_confirmed_where_half_of_the_gap_surely_goes_with_it() {
+    let check = |ratios: [f64; 4], grade: &str, said: &str| {
+        let found = with_contrast(ratios, |_| ());
+        assert_eq!(found.grade, grade, "{ratios:?}: {}", found.text);
+        assert!(found.text.contains(said), "{}", found.text);
+    };
+    check([0.98, 0.99, 0.97, 0.98], "confirmed", "with the data of both on tmpfs the gap went from -70 % to -2.0 %");
+    // More than half of a log ratio is a little more than the root of it.
+    check([0.56, 0.555, 0.56, 0.565], "confirmed", "to -44 %");
+    check([0.53, 0.535, 0.53, 0.525], "supported", "to -47 % (t interval -48 % to -46 %), which does not confirm it");
+    // The other one is behind now: the cause is gone all the same.
+    check([1.2, 1.21, 1.19, 1.2], "confirmed", "to +20 %");
+    check([0.2, 0.21, 0.19, 0.2], "supported", "which does not confirm it");
+    // Half of it, by the mean, and nobody knows.
+    check([0.1, 9.0, 0.2, 4.0], "supported", "which does not confirm it");
+}
+
+#[test]
+fn a_contrast_speaks_for_its_own_point_and_workload_once_it_is_whole() {
+    let equal = [0.98, 0.99, 0.97, 0.98];
+    let silent = |change: &dyn Fn(&mut ContrastRecord)| {
+        let found = with_contrast(equal, change);
+        assert!(found.grade == "supported" && !found.text.contains("tmpfs"), "{}", found.text);
+    };
+    silent(&|record| record.candidate_values.truncate(3));
+    silent(&|record| record.point = Point::from([(CLIENTS.into(), 4)]));
+    silent(&|record| record.workload = "another".into());
+    silent(&|record| record.contrast = ContrastKind::OneClient);
+    let refused = with_contrast(equal, |record| record.refused = Some("1 GiB is free".into()));
+    assert_eq!(refused.grade, "supported");
+    assert!(
+        refused.text.ends_with("not put to the test with the data of both on tmpfs: 1 GiB is free"),
+        "{}",
+        refused.text
+    );
+}
+
+#[test]
+fn a_contrast_that_answers_two_findings_says_that_it_cannot_tell_them_apart() {
+    let io = vec![("counter.innodb.data_fsyncs", 0.0, 0.75), ("counter.innodb.doublewrite_pages", 0.0, 0.5)];
+    let mut stored = run(&[16], |_| (0.4, 1.0, io.clone()));
+    stored.run.contrasts = vec![ContrastRecord {
+        contrast: ContrastKind::Tmpfs,
+        workload: "oltp_read_write".into(),
+        candidate: CANDIDATE.into(),
+        point: Point::from([(CLIENTS.into(), 16)]),
+        baseline_values: vec![1000.0; 4],
+        candidate_values: vec![990.0, 980.0, 1000.0, 985.0],
+        refused: None,
+    }];
+    let causes = diagnosis(&stored).causes;
+    assert_eq!(causes.len(), 2);
+    assert!(causes[0].text.ends_with("which does not tell it from \"waiting on double writes\""), "{}", causes[0].text);
+    assert!(causes[1].text.ends_with("which does not tell it from \"waiting on log writes\""), "{}", causes[1].text);
+}
+
+#[test]
+fn a_contrast_of_the_side_that_is_ahead_is_seen_from_the_one_behind() {
+    let mut stored = run(&[16], |_| (3.3, 0.8, vec![("counter.innodb.data_fsyncs", 0.75, 0.001)]));
+    let due = diagnosis(&stored).contrasts;
+    assert_eq!(due.len(), 1);
+    stored.run.contrasts = vec![ContrastRecord {
+        contrast: due[0].contrast,
+        workload: due[0].workload.clone(),
+        candidate: due[0].candidate.clone(),
+        point: due[0].point.clone(),
+        baseline_values: vec![1000.0, 990.0, 1010.0, 1000.0],
+        candidate_values: vec![1050.0; 4],
+        refused: None,
+    }];
+    let found = diagnosis(&stored).causes[0].clone();
+    assert!(found.grade == "confirmed" && found.text.contains("went from -70 % to -4.8 %"), "{}", found.text);
+    assert!(found.evidence[0].contains("tps 1000 against 1050"), "{:?}", found.evidence);
+}
+
+#[test]
+fn what_waits_for_disks_goes_to_memory_and_what_waits_for_others_is_left_alone() {
+    let contrasts = |shown: Shown, cpu: f64| diagnosis(&run(&[1, 16], |_| (0.4, cpu, shown.clone()))).contrasts;
+    let locks = vec![("latency_ms_avg", 2.0, 8.0), ("counter.innodb.row_lock_time_ms", 0.0, 5.0)];
+    let found = contrasts(locks, 1.1);
+    assert_eq!(found.iter().map(|due| due.contrast).collect::<Vec<_>>(), [ContrastKind::OneClient]);
+    let io = vec![("counter.innodb.data_fsyncs", 0.0, 0.75), ("counter.innodb.doublewrite_pages", 0.0, 0.5)];
+    // Two findings, and one contrast that tells of both.
+    let found = contrasts(io, 1.0);
+    assert_eq!(found.iter().map(|due| due.contrast).collect::<Vec<_>>(), [ContrastKind::Tmpfs]);
+    assert!(contrasts(vec![("server_cpu_user_s", 4e-4, 5e-4)], 2.5).is_empty());
 }

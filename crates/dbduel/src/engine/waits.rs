@@ -1,0 +1,18 @@
+//! What clients wait for, as their server says it. Asked in diagnostic trials only: it costs too much
+//! beside a load that is measured.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use driver::Admin;
+
+/// How a server tells.
+#[derive(Clone, Copy)]
+pub enum Waits {
+    /// What each client at work waits for at this moment; [`RUNNING`] where it waits for nothing.
+    Sampled(fn(&mut Admin) -> Result<Vec<String>>),
+    /// Seconds waited since the server's start, by event.
+    Summed(fn(&mut Admin) -> Result<BTreeMap<String, f64>>),
+}
+
+pub const RUNNING: &str = "running";

@@ -1,0 +1,285 @@
+//! What diagnostic trials showed: where clients waited and where the CPU went, side by side.
+//!
+//! One trial of each contender has no interval, so nothing here is a comparison.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+use minijinja::{Environment, context};
+
+use super::wording;
+use crate::analysis::flame::{Frame, differing, frames};
+use crate::store::format::{DiagnosticRecord, PlanRecord, ProfileRecord, RunRecord, WaitsUnit, point_text};
+
+/// Rows of a table, those first that differ most.
+const ROWS: usize = 5;
+/// Below it nobody waited.
+const WAIT_MIN: f64 = 0.0005;
+const WIDTH: f64 = 1200.0;
+const ROW_HEIGHT: f64 = 17.0;
+/// What a letter takes of a frame.
+const LETTER: f64 = 7.0;
+/// A share that grew by so much is drawn in full colour.
+const FULL_COLOR: f64 = 0.05;
+
+pub const ABOUT: &str = "One trial of each contender behind the verdict, looked into and not measured: no intervals.";
+
+/// A table of both sides.
+pub struct Beside {
+    pub title: String,
+    pub heading: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+}
+
+/// What each candidate shows beside the baseline, and what is not visible here.
+pub fn tables(plan: &PlanRecord, run: &RunRecord) -> Vec<Beside> {
+    pairs(plan, run)
+        .flat_map(|(baseline, candidate)| [waits(baseline, candidate), functions(baseline, candidate)])
+        .flatten()
+        .collect()
+}
+
+/// What does not stand in the tables, each with its reason.
+pub fn not_visible(plan: &PlanRecord, run: &RunRecord) -> Vec<String> {
+    let differ = |(one, other): &(&DiagnosticRecord, &DiagnosticRecord)| {
+        one.waits.as_ref().zip(other.waits.as_ref()).is_some_and(|(one, other)| one.unit != other.unit)
+    };
+    let apart = pairs(plan, run).filter(differ).map(|(one, other)| {
+        format!(
+            "`{}` and `{}`, {}: their waits have different units; each stands in the JSON report",
+            one.contender, other.contender, one.workload
+        )
+    });
+    let of_record = |record: &DiagnosticRecord| -> Vec<String> {
+        let line = |(what, why): (&String, &String)| {
+            format!("`{}`, {}: {what} not visible here: {why}", record.contender, record.workload)
+        };
+        record.not_visible.iter().map(line).collect()
+    };
+    run.diagnostics.iter().flat_map(of_record).chain(apart).collect()
+}
+
+/// Of each workload: the baseline's trial and a candidate's.
+fn pairs<'a>(
+    plan: &'a PlanRecord,
+    run: &'a RunRecord,
+) -> impl Iterator<Item = (&'a DiagnosticRecord, &'a DiagnosticRecord)> {
+    let candidates = run.diagnostics.iter().filter(|record| record.contender != plan.baseline);
+    candidates.filter_map(|candidate| {
+        let is_baseline =
+            |record: &&DiagnosticRecord| record.workload == candidate.workload && record.contender == plan.baseline;
+        Some((run.diagnostics.iter().find(is_baseline)?, candidate))
+    })
+}
+
+fn waits(baseline: &DiagnosticRecord, candidate: &DiagnosticRecord) -> Option<Beside> {
+    let (one, other) = (baseline.waits.as_ref()?, candidate.waits.as_ref()?);
+    if one.unit != other.unit {
+        return None;
+    }
+    let value = |events: &BTreeMap<String, f64>, event: &str| events.get(event).copied().unwrap_or(0.0);
+    let names: BTreeSet<&String> = one.events.keys().chain(other.events.keys()).collect();
+    let mut rows: Vec<(&String, f64, f64)> =
+        names.into_iter().map(|name| (name, value(&one.events, name), value(&other.events, name))).collect();
+    rows.retain(|row| row.1.max(row.2) >= WAIT_MIN);
+    rows.sort_by(|one, next| next.1.max(next.2).total_cmp(&one.1.max(one.2)));
+    let (title, figure): (String, fn(f64) -> String) = match one.unit {
+        WaitsUnit::Share => {
+            let [one, other] = [one.samples, other.samples].map(Option::unwrap_or_default);
+            (format!("where active sessions were, share of {one} and {other} samples"), wording::percent)
+        }
+        WaitsUnit::MsPerTransaction => {
+            ("what was waited for, ms of all sessions per transaction".to_owned(), wording::number)
+        }
+    };
+    let rows = rows.into_iter().take(ROWS).map(|(name, one, other)| vec![name.clone(), figure(one), figure(other)]);
+    Some(beside(&title, "event", baseline, candidate, rows.collect()))
+}
+
+fn functions(baseline: &DiagnosticRecord, candidate: &DiagnosticRecord) -> Option<Beside> {
+    let (one, other) = (baseline.profile.as_ref()?, candidate.profile.as_ref()?);
+    let differing = differing(&other.stacks, &one.stacks).into_iter().take(ROWS);
+    let row = |(name, own, other)| vec![name, wording::percent(other), wording::percent(own)];
+    let [samples, other_samples] = [one, other].map(|profile| profile.stacks.values().sum::<u64>());
+    let title =
+        format!("where the server's CPU was, share of {samples} and {other_samples} samples, what differs most");
+    Some(beside(&title, "function", baseline, candidate, differing.map(row).collect()))
+}
+
+fn beside(
+    title: &str,
+    what: &str,
+    baseline: &DiagnosticRecord,
+    candidate: &DiagnosticRecord,
+    rows: Vec<Vec<String>>,
+) -> Beside {
+    let title = format!("{}, {}: {title}", candidate.workload, point_text(&candidate.point));
+    Beside { title, heading: vec![what.to_owned(), baseline.contender.clone(), candidate.contender.clone()], rows }
+}
+
+/// A flame graph.
+pub struct Drawing {
+    pub file: String,
+    pub title: String,
+    /// Holds no script, and no text that was not escaped.
+    pub svg: String,
+}
+
+/// One for each profile, and one of each candidate against the baseline.
+pub fn flame_graphs(plan: &PlanRecord, run: &RunRecord) -> Result<Vec<Drawing>> {
+    let mut drawings = Vec::new();
+    for record in &run.diagnostics {
+        let Some(profile) = &record.profile else { continue };
+        let title = format!("`{}`, {}: {}", record.contender, record.workload, sampled(profile));
+        drawings.push(drawing(file_name(record, ""), title, &frames(&profile.stacks, None))?);
+    }
+    for (baseline, candidate) in pairs(plan, run) {
+        let (Some(one), Some(other)) = (&baseline.profile, &candidate.profile) else { continue };
+        let title = format!(
+            "`{}` against `{}`, {}: red where a share grew, blue where it fell; what only `{}` did has no place",
+            candidate.contender, baseline.contender, candidate.workload, baseline.contender
+        );
+        let frames = frames(&other.stacks, Some(&one.stacks));
+        drawings.push(drawing(file_name(candidate, "-difference"), title, &frames)?);
+    }
+    Ok(drawings)
+}
+
+fn drawing(file: String, title: String, frames: &[Frame]) -> Result<Drawing> {
+    Ok(Drawing { svg: svg(&title, frames)?, file, title })
+}
+
+fn sampled(profile: &ProfileRecord) -> String {
+    let samples: u64 = profile.stacks.values().sum();
+    format!("{samples} samples of {} at {} Hz", profile.event, profile.samples_per_s)
+}
+
+fn file_name(record: &DiagnosticRecord, suffix: &str) -> String {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '.' { letter } else { '-' };
+    let name: String = format!("{}-{}", record.workload, record.contender).chars().map(plain).collect();
+    format!("{name}{suffix}.svg")
+}
+
+/// A drawing without script or outside resources; names are escaped, since they come from a server's binary.
+fn svg(title: &str, frames: &[Frame]) -> Result<String> {
+    let mut templates = Environment::new();
+    templates.set_auto_escape_callback(|_| minijinja::AutoEscape::Html);
+    templates.add_template("flame.svg", include_str!("html/flame.svg"))?;
+    let depth = frames.iter().map(|frame| frame.depth).max().unwrap_or(0) as f64;
+    let height = (depth + 1.0) * ROW_HEIGHT;
+    let drawn = frames.iter().map(|frame| {
+        let (width, letters) = (frame.width * WIDTH, (frame.width * WIDTH / LETTER) as usize);
+        let share = wording::percent(frame.width);
+        let told = match frame.other {
+            Some(other) => format!("{}: {share}, against {}", frame.name, wording::percent(other)),
+            None => format!("{}: {share}", frame.name),
+        };
+        context! {
+            x => format!("{:.1}", frame.from * WIDTH), width => format!("{width:.1}"), told, fill => fill(frame),
+            y => format!("{:.0}", height - (frame.depth as f64 + 1.0) * ROW_HEIGHT),
+            text_x => format!("{:.1}", frame.from * WIDTH + 3.0), text_y => format!("{:.0}", height - frame.depth as f64 * ROW_HEIGHT - 4.0),
+            text => shortened(&frame.name, letters.saturating_sub(1)),
+        }
+    });
+    let drawn: Vec<minijinja::Value> = drawn.collect();
+    Ok(templates.get_template("flame.svg")?.render(context! { title, width => WIDTH, height, frames => drawn })?)
+}
+
+fn shortened(name: &str, letters: usize) -> String {
+    match name.chars().count() {
+        all if all <= letters => name.to_owned(),
+        _ if letters < 4 => String::new(),
+        _ => name.chars().take(letters - 1).chain(['…']).collect(),
+    }
+}
+
+/// Warm where there is one profile, by name so that neighbours differ; red and blue where there are two.
+fn fill(frame: &Frame) -> String {
+    let Some(other) = frame.other else {
+        let hash = frame.name.bytes().fold(0u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte)));
+        return format!("hsl({}, 80%, {}%)", 15 + hash % 40, 62 + hash / 64 % 12);
+    };
+    let grown = ((frame.width - other) / FULL_COLOR).clamp(-1.0, 1.0);
+    let hue = if grown > 0.0 { 5 } else { 215 };
+    format!("hsl({hue}, {:.0}%, {:.0}%)", grown.abs() * 85.0, 88.0 - grown.abs() * 28.0)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::analysis::fixture::{BASELINE, CANDIDATE, StoredRun, Story, tell};
+    use crate::store::format::{Point, WaitsRecord};
+
+    fn record(contender: &str, waits: &[(&str, f64)], stacks: &[(&str, u64)]) -> DiagnosticRecord {
+        let profile = |stacks: &[(&str, u64)]| ProfileRecord {
+            event: "cpu-clock".into(),
+            samples_per_s: 99,
+            stacks: stacks.iter().map(|(stack, samples)| ((*stack).to_owned(), *samples)).collect(),
+        };
+        let events = waits.iter().map(|(event, value)| ((*event).to_owned(), *value)).collect();
+        DiagnosticRecord {
+            workload: "oltp_read_write".into(),
+            contender: contender.into(),
+            point: Point::from([("clients".into(), 64)]),
+            profile: (!stacks.is_empty()).then(|| profile(stacks)),
+            waits: Some(WaitsRecord { unit: WaitsUnit::Share, samples: Some(100), events }),
+            not_visible: BTreeMap::new(),
+        }
+    }
+
+    /// Both sides of the made-up run, looked into.
+    pub fn diagnosed() -> StoredRun {
+        let mut stored = tell(&Story::default());
+        stored.run.diagnostics = vec![
+            record(CANDIDATE, &[("running", 0.4), ("IO:WALSync", 0.6)], &[("t;a<b>;sync", 6), ("t;run", 4)]),
+            record(
+                BASELINE,
+                &[("running", 0.97), ("IO:WALSync", 0.03), ("no", 0.0001)],
+                &[("t;run", 9), ("t;a<b>;sync", 1)],
+            ),
+        ];
+        stored
+    }
+
+    #[test]
+    fn both_sides_stand_beside_each_other_the_baseline_first() {
+        let StoredRun { plan, run, .. } = diagnosed();
+        let tables = tables(&plan, &run);
+        assert_eq!(tables.len(), 2);
+        assert_eq!(tables[0].heading, ["event", BASELINE, CANDIDATE]);
+        assert_eq!(tables[0].rows, [["running", "97 %", "40 %"], ["IO:WALSync", "3 %", "60 %"]]);
+        assert_eq!(tables[1].rows, [["run", "90 %", "40 %"], ["sync", "10 %", "60 %"]]);
+    }
+
+    #[test]
+    fn a_drawing_is_inert_and_escapes_what_a_binary_calls_its_functions() {
+        let StoredRun { plan, run, .. } = diagnosed();
+        let drawings = flame_graphs(&plan, &run).unwrap();
+        let names: Vec<&str> = drawings.iter().map(|drawing| drawing.file.as_str()).collect();
+        let candidate = "oltp-read-write-5.6--b--tuned";
+        let expected =
+            [format!("{candidate}.svg"), "oltp-read-write-5.5.svg".into(), format!("{candidate}-difference.svg")];
+        assert_eq!(names, expected);
+        for Drawing { file: name, svg, .. } in &drawings {
+            assert!(svg.contains("a&lt;b&gt;") && !svg.contains("a<b>"), "{name}");
+            assert!(!svg.contains("<script") && !svg.contains("href") && !svg.contains("url("), "{name}");
+        }
+        assert!(drawings[2].svg.contains("sync: 60 %, against 10 %"), "{}", drawings[2].svg);
+    }
+
+    #[test]
+    fn what_is_not_visible_is_said_with_its_reason_and_makes_no_table() {
+        let StoredRun { plan, mut run, .. } = diagnosed();
+        run.diagnostics[0].profile = None;
+        run.diagnostics[0].not_visible = [("profile".to_owned(), "perf is not installed here".to_owned())].into();
+        assert_eq!((tables(&plan, &run).len(), flame_graphs(&plan, &run).unwrap().len()), (1, 1));
+        let said = not_visible(&plan, &run);
+        assert!(
+            said.len() == 1 && said[0].ends_with("profile not visible here: perf is not installed here"),
+            "{said:?}"
+        );
+        run.diagnostics[1].waits.as_mut().unwrap().unit = WaitsUnit::MsPerTransaction;
+        assert!(tables(&plan, &run).is_empty(), "seconds and shares do not compare");
+        assert!(not_visible(&plan, &run)[1].contains("different units"), "{:?}", not_visible(&plan, &run));
+    }
+}

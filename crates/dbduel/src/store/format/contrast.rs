@@ -1,0 +1,32 @@
+//! Contrasts in a stored run: a point once more, without what a finding says is the cause.
+
+use serde::{Deserialize, Serialize};
+
+use super::Point;
+
+/// What is taken away, from both sides alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum ContrastKind {
+    /// Disks: the data lie in memory.
+    #[serde(rename = "tmpfs")]
+    Tmpfs,
+    /// Whoever one could wait for.
+    #[serde(rename = "one client")]
+    OneClient,
+}
+
+/// Baseline and candidate, block by block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContrastRecord {
+    pub contrast: ContrastKind,
+    pub workload: String,
+    pub candidate: String,
+    /// The point of the finding, whose data and cores are kept.
+    pub point: Point,
+    /// Primary metric of each block.
+    pub baseline_values: Vec<f64>,
+    pub candidate_values: Vec<f64>,
+    /// Why it did not come about, or not to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
