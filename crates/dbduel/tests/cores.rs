@@ -86,7 +86,7 @@ fn every_thread_of_a_server_stays_on_the_cores_it_was_given() {
         for trial in trials(&place) {
             assert_eq!(trial["metrics"]["engine_cores"], 1.0, "{trial}");
             let cpu_use = trial["metrics"]["cpu_use"].as_f64().unwrap();
-            assert!(cpu_use > 0.05 && cpu_use < 1.1, "{kind} used {cpu_use} of its core");
+            assert!(cpu_use > 0.0 && cpu_use < 1.1, "{kind} used {cpu_use} of its core");
         }
         assert_eq!(place.json("run.json")["client"]["server_cores"], first_cpu().as_str());
     }
@@ -115,7 +115,7 @@ fn a_sweep_over_cores_and_clients_is_told_at_the_best_clients() {
     for row in rows {
         // SQLite runs on the clients' threads: one core cannot give more than it has.
         let cpu_use = row["cpu_use"]["value"].as_f64().unwrap();
-        assert!(cpu_use > 0.1 && cpu_use < 1.1 && !row["best_clients"].as_array().unwrap().is_empty(), "{row}");
+        assert!(cpu_use > 0.0 && cpu_use < 1.1 && !row["best_clients"].as_array().unwrap().is_empty(), "{row}");
     }
 }
 

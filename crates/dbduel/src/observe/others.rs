@@ -86,13 +86,17 @@ impl Scan {
     }
 
     /// By how much the account of each process grew. An account holds those of the children that a process
-    /// has waited for, so what a child had before it ended has to come off its parent's growth.
+    /// has waited for, so what a child had before it ended has to come off its parent's growth; where the parent
+    /// has ended too, off that of its own.
     fn grown(&self, before: &Scan, now: &BTreeMap<i32, u64>, then: &BTreeMap<i32, u64>) -> BTreeMap<i32, u64> {
         let mut known: BTreeMap<i32, u64> = BTreeMap::new();
+        let goes_on = |stat: &&Stat| self.stats.get(&stat.pid).is_some_and(|now| now.starttime == stat.starttime);
         for (pid, stat) in &before.stats {
-            let goes_on = self.stats.get(pid).is_some_and(|now| now.starttime == stat.starttime);
-            let account = if goes_on { *pid } else { stat.ppid };
-            *known.entry(account).or_default() += then.get(pid).copied().unwrap_or(0);
+            let parent = |stat: &&Stat| before.stats.get(&stat.ppid);
+            let heir = std::iter::successors(Some(stat), parent).take(before.stats.len()).find(goes_on);
+            // Nobody goes on whom we know: what it had is in no account that we see grow.
+            let Some(heir) = heir else { continue };
+            *known.entry(heir.pid).or_default() += then.get(pid).copied().unwrap_or(0);
         }
         let growth = |(pid, now): (&i32, &u64)| (*pid, now.saturating_sub(known.get(pid).copied().unwrap_or(0)));
         now.iter().map(growth).collect()
@@ -172,6 +176,16 @@ mod tests {
         assert_eq!(taken.disk_bytes_share, Some(0.25));
         let unseen = scan(2000, vec![stat(me, 1, 1, 250, 0), stat(shell, 1, 1, 10, 60)], &[(me, 200)]);
         assert_eq!(unseen.since(&before, None).disk_bytes_share, None);
+    }
+
+    #[test]
+    fn what_a_family_had_before_it_ended_is_no_growth_of_whom_it_leaves() {
+        let (shell, build, compiler) = (900_001, 900_002, 900_003);
+        let before = vec![stat(shell, 1, 1, 10, 0), stat(build, shell, 2, 20, 0), stat(compiler, build, 3, 500, 0)];
+        // Both ended: the build waited for the compiler (510 ticks by then), the shell for the build (25 of its own).
+        let after = vec![stat(shell, 1, 1, 10, 535)];
+        let taken = scan(2000, after, &[]).since(&scan(1000, before, &[]), None);
+        assert_eq!(taken.busiest, [("p900001".to_owned(), 0.015)], "ten ticks and five of a thousand");
     }
 
     #[test]
