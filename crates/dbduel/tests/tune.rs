@@ -121,4 +121,6 @@ fn what_cannot_be_searched_is_refused_before_anything_starts() {
     let target = "contender = [{ target = \"mysql://app@db.example/bench\" }]\nworkload = \"oltp_read_write\"\n";
     check(target, &[], "sets nothing on a server that it does not manage");
     check(FILE, &["--budget", "2s"], "the budget of 2.0 s is too small");
+    let open = "contender = [{ engine = \"sqlite\" }]\nworkload.name = \"oltp_read_write\"\nworkload.rate = 100\n";
+    check(open, &[], "`rate` sets the throughput");
 }

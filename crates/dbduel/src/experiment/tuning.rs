@@ -53,7 +53,7 @@ const METHOD_OF_THE_DUEL: &[&str] = &[
 
 /// Options of an OLTP workload that shape its tables, which another mix shares.
 const SHARED_OPTIONS: &[&str] =
-    &["tables", "rows", "table_size", "compat", "isolation", "mysql_storage_engine", "secondary", CLIENTS];
+    &["tables", "rows", "table_size", "compat", "isolation", "data_seed", "mysql_storage_engine", "secondary", CLIENTS];
 
 /// The search, as an experiment file. `source` is the text that `experiment` was read from.
 pub fn search_text(source: &str, experiment: &Experiment, rivals: &[Rival], shape: SearchShape) -> String {
@@ -167,6 +167,9 @@ fn set_contenders(file: &mut Table, experiment: &Experiment, rivals: &[Rival]) {
     file.insert("baseline".into(), name.into());
     for other in ["ladder", "recovery"] {
         file.remove(other);
+    }
+    if let Some(method) = file.get_mut("method").and_then(Value::as_table_mut) {
+        method.retain(|key, _| !["ablation", "shapley"].contains(&key));
     }
 }
 

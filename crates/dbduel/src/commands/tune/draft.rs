@@ -10,7 +10,7 @@ use crate::commands::{Failure, host, vocabulary};
 use crate::engine::knobs::{Knob, Machine, knobs};
 use crate::engine::{memory_need, resolve};
 use crate::experiment::tuning::{Rival, SearchShape, search_text};
-use crate::experiment::{Contender, Experiment, Origin, Overrides, WorkloadChoice};
+use crate::experiment::{Contender, Experiment, Origin, Overrides, RATE, WorkloadChoice};
 use crate::plan::search::{Range, candidates};
 use crate::plan::{data_directory_bytes, heaviest_point};
 use crate::store::format::Point;
@@ -50,6 +50,7 @@ impl Draft {
         let source = fs::read_to_string(&args.file).with_context(|| format!("cannot read {}", args.file.display()))?;
         let (incumbent, workload) = (&experiment.contenders[0], &experiment.workloads[0]);
         refuse_target(incumbent, args)?;
+        refuse_rate(workload, &experiment, args)?;
         let point = heaviest_point(&experiment, workload);
         let asked = Asked { experiment: &experiment, incumbent, workload, point: &point };
         let record = asked.record(args).map_err(Failure::usage)?;
@@ -73,6 +74,19 @@ fn refuse_target(incumbent: &Contender, args: &TuneArgs) -> Result<(), Failure> 
         "{}: contender `{}` is a target: dbduel sets nothing on a server that it does not manage\n  next: put a contender with an `engine` first, as near to that server as can be had",
         args.file.display(),
         incumbent.name
+    )))
+}
+
+/// What arrives at a given rate is done at that rate, whatever the settings are.
+fn refuse_rate(workload: &WorkloadChoice, experiment: &Experiment, args: &TuneArgs) -> Result<(), Failure> {
+    if !experiment.points().iter().any(|point| workload.rate_at(point).is_some()) {
+        return Ok(());
+    }
+    Err(Failure::usage(anyhow!(
+        "{}: `{RATE}` sets the throughput of `{}`, so no settings can raise it
+  next: take `{RATE}` out; the winner's response times can be compared by an experiment with it",
+        args.file.display(),
+        workload.label
     )))
 }
 
