@@ -15,9 +15,10 @@ const THREAD_CPU_MAX: f64 = 0.85;
 const CORES_CPU_MAX: f64 = 0.70;
 /// A load thread that waited longer for its core had to share it.
 const RUN_QUEUE_MAX: f64 = 0.05;
-/// Where client and server share all cores, waiting for one is no flaw as long as all are busy. A thread that
-/// waited for so much of the interval, while so much of the machine was free, was kept from what was free.
-const WAITED_BESIDE_FREE_CORES_MAX: f64 = 0.20;
+/// Where client and server share all cores, waiting for one is no flaw as long as all are busy: two fifths of the
+/// interval were seen, and less where a server stalls now and then and leaves all of them free. A thread that
+/// waited for more than half of it, while so much of the machine was free, was kept from what was free.
+const WAITED_BESIDE_FREE_CORES_MAX: f64 = 0.50;
 const FREE_CORES_MIN: f64 = 0.10;
 /// The 99th percentile of how late arrivals are sent may be so much, or so much of the median response time.
 const LATENESS_MS_MAX: f64 = 1.0;
@@ -137,7 +138,8 @@ mod tests {
 
     #[test]
     fn a_generator_that_waits_while_cores_are_free_is_confined() {
-        for (wait, free, expected) in [(90, 0.3, true), (90, 0.05, false), (10, 0.5, false)] {
+        // The third is InnoDB with a small log: it fills the cores, and stops to flush.
+        for (wait, free, expected) in [(90, 0.3, true), (90, 0.05, false), (25, 0.17, false), (10, 0.5, false)] {
             assert_eq!(waits_beside(&busy([10, 10], [1, wait]), free), expected, "{wait} {free}");
         }
         let values = [("host_user_share", 0.5), ("host_system_share", 0.2), ("host_iowait_share", 0.2)];
