@@ -136,6 +136,13 @@ pub struct WorkloadConclusions {
     pub stages: Vec<Stage>,
 }
 
+impl WorkloadConclusions {
+    /// Whether a candidate stands on a ladder, which tells of it step by step.
+    pub fn is_rung(&self, candidate: &str) -> bool {
+        self.ladders.iter().any(|ladder| ladder.rungs.iter().any(|rung| rung.contender == candidate))
+    }
+}
+
 /// One contender at one point: what its trials say on their own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {

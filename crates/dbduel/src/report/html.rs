@@ -220,16 +220,16 @@ fn verdicts(evidence: &Evidence) -> Vec<Value> {
     let duels = workloads.flat_map(|workload| workload.duels.iter().map(move |duel| (workload, duel)));
     let verdict = |(workload, duel): (&WorkloadConclusions, &Duel)| {
         let headline = wording::headline(evidence, workload, duel);
-        let word = headline.word.as_str();
-        context! { class => word.replace(' ', "-"), word, claim => headline.claim, numbers => headline.numbers, aside => headline.aside, causes => causes(duel) }
+        let (word, causes) = (headline.word.as_str(), causes(&headline, duel));
+        context! { class => word.replace(' ', "-"), word, claim => headline.claim, numbers => headline.numbers, aside => headline.aside, causes }
     };
     duels.map(verdict).collect()
 }
 
 /// Each with what was seen of it.
-fn causes(duel: &Duel) -> Vec<Value> {
+fn causes(headline: &wording::Headline, duel: &Duel) -> Vec<Value> {
     let evidence = duel.diagnosis.causes.iter().map(|cause| cause.evidence.clone());
-    why::causes(duel).into_iter().zip(evidence).map(|(text, evidence)| context! { text, evidence }).collect()
+    headline.causes.iter().zip(evidence).map(|(text, evidence)| context! { text, evidence }).collect()
 }
 
 /// What a transaction cost: the whole sweep or the only point, and single points of a sweep behind it.

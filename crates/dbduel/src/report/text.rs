@@ -55,7 +55,7 @@ impl Report for Text {
                 let headline = wording::headline(evidence, workload, duel);
                 lines.push(self::headline(&headline, options));
                 lines.extend(headline.aside);
-                lines.extend(why::causes(duel));
+                lines.extend(headline.causes);
             }
         }
         lines.extend(summary(evidence));
@@ -64,9 +64,15 @@ impl Report for Text {
             lines.extend(stages_section(workload));
         }
         for workload in &evidence.conclusions.workloads {
-            for duel in &workload.duels {
+            for duel in workload.duels.iter().filter(|duel| !workload.is_rung(&duel.candidate)) {
                 lines.push(String::new());
                 lines.extend(duel_section(evidence, workload, duel));
+            }
+            if workload.duels.iter().any(|duel| workload.is_rung(&duel.candidate)) {
+                lines.push(format!(
+                    "\n{}: each rung against `{}` at length: in report.html",
+                    workload.workload, evidence.plan.baseline
+                ));
             }
             lines.extend(scaling_section(evidence, workload));
             lines.extend(types_section(evidence, workload));

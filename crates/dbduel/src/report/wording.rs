@@ -11,7 +11,7 @@ use crate::store::format::{
     ContenderFacts, ContenderRecord, NullRecord, PlanRecord, Point, WorkloadRecord, point_text,
 };
 
-use super::{Evidence, sharpness};
+use super::{Evidence, sharpness, why};
 
 /// A headline in two parts, because the first is set in bold or colour.
 pub struct Headline {
@@ -22,6 +22,9 @@ pub struct Headline {
     pub numbers: String,
     /// What turns the claim round, or is the real news, where something does.
     pub aside: Option<String>,
+    /// Why it is so, in a sentence each. A ladder tells of its rungs step by step, and each has the same
+    /// reasons to differ from the base as the one below; they stand among the findings only.
+    pub causes: Vec<String>,
 }
 
 /// What is said first about a candidate.
@@ -42,6 +45,7 @@ pub fn headline(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
         claim: prefix + &claim(&evidence.plan, workload, duel),
         numbers,
         aside: sharpness::deferring(duel).or_else(|| response_times(workload, duel)),
+        causes: if workload.is_rung(&duel.candidate) { Vec::new() } else { why::causes(duel) },
     }
 }
 
