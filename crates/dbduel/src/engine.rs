@@ -11,6 +11,7 @@ mod another_path;
 mod apt;
 mod cache;
 pub mod counters;
+mod fresh;
 pub mod hidden;
 mod hosted;
 pub mod keeper;
@@ -46,6 +47,7 @@ use driver::{Admin, Dialect, Endpoint, Login, Secret};
 use crate::experiment::{Contender, Origin, VersionRequest};
 
 pub use cache::{Cache, CacheEntry, WorkFolder};
+pub use fresh::FreshStart;
 pub use hosted::Hosted;
 pub use keeper::{Account, end_all};
 pub use monitor::Monitor;

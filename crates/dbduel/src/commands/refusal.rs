@@ -6,9 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use procfs::Current;
 
-use crate::engine::{
-    Cache, Installation, Purpose, Server, StartOptions, WorkFolder, memory_need, nearest_known, template,
-};
+use crate::engine::{Cache, FreshStart, Installation, WorkFolder, memory_need, nearest_known};
 use crate::experiment::{Contender, Experiment, Transport};
 use crate::trial::dataset;
 
@@ -64,24 +62,13 @@ fn known_settings(
     work: &WorkFolder,
     log: &Path,
 ) -> Result<BTreeMap<String, String>> {
-    let (none, data) = (BTreeMap::new(), work.path().join("look"));
-    dataset::remove(&data)?;
-    template(cache, work, installation, &none, &|_| ())?.restore(&data)?;
-    let options = StartOptions {
-        settings: &none,
-        max_clients: 1,
-        data: &data,
-        log,
-        transport: Transport::Socket,
-        nuisance_seed: 0,
-        purpose: Purpose::Measure,
-        cores: &[],
-        memory_bytes: None,
-    };
-    let server = Server::start(installation, &options, work)?;
+    let (settings, data) = (&BTreeMap::new(), &work.path().join("look"));
+    dataset::remove(data)?;
+    let fresh = FreshStart { settings, max_clients: 1, transport: Transport::Socket, data, log };
+    let server = fresh.start(installation, cache, work, &|_| ())?;
     let known = server.effective_settings().clone();
     server.stop()?;
-    dataset::remove(&data)?;
+    dataset::remove(data)?;
     Ok(known)
 }
 

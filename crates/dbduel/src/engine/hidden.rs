@@ -14,7 +14,7 @@ use std::io::Read;
 use anyhow::{Context, Result, bail};
 use driver::Endpoint;
 
-use super::{Cache, Purpose, Resolved, Server, StartOptions, provision, resolve_request, selfcheck, template, vetting};
+use super::{Cache, FreshStart, Resolved, Server, provision, resolve_request, selfcheck, vetting};
 use crate::experiment::{Origin, Transport, VersionRequest};
 
 pub const SUBCOMMAND: &str = "__engines";
@@ -123,20 +123,10 @@ impl Hold {
         let progress = |line: &str| eprintln!("{line}");
         let installation = provision(&self.resolved, &cache, &progress)?;
         let work = cache.work()?;
-        let (data, log) = (work.path().join("data"), work.path().join("server.log"));
-        template(&cache, &work, &installation, &self.settings, &progress)?.restore(&data)?;
-        let options = StartOptions {
-            settings: &self.settings,
-            max_clients: HELD_CLIENTS_MAX,
-            data: &data,
-            log: &log,
-            transport: self.transport,
-            nuisance_seed: 1,
-            purpose: Purpose::Measure,
-            cores: &[],
-            memory_bytes: None,
-        };
-        let server = Server::start(&installation, &options, &work)?;
+        let (data, log) = (&work.path().join("data"), &work.path().join("server.log"));
+        let (settings, transport) = (&self.settings, self.transport);
+        let fresh = FreshStart { settings, max_clients: HELD_CLIENTS_MAX, transport, data, log };
+        let server = fresh.start(&installation, &cache, &work, &progress)?;
         server.create_database()?;
         println!("{}", reached_by(&server)?);
         std::io::stdin().read_to_end(&mut Vec::new())?;

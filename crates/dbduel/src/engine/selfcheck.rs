@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use driver::{Admin, Endpoint, Login};
 
-use super::{Cache, ENGINES, Installation, Place, Purpose, Resolved, Server, StartOptions, provision, template};
+use super::{Cache, ENGINES, FreshStart, Installation, Place, Resolved, Server, provision};
 use crate::experiment::Transport;
 
 /// What became of one release.
@@ -68,22 +68,9 @@ fn start_and_stop(
     progress: &dyn Fn(&str),
 ) -> Result<()> {
     let work = cache.work()?;
-    let settings = BTreeMap::new();
-    let data = work.path().join("data");
-    template(cache, &work, installation, &settings, progress)?.restore(&data)?;
-    let log = work.path().join("server.log");
-    let options = StartOptions {
-        settings: &settings,
-        max_clients: 4,
-        data: &data,
-        log: &log,
-        transport,
-        nuisance_seed: 1,
-        purpose: Purpose::Measure,
-        cores: &[],
-        memory_bytes: None,
-    };
-    let server = Server::start(installation, &options, &work)?;
+    let (settings, data, log) = (&BTreeMap::new(), &work.path().join("data"), &work.path().join("server.log"));
+    let fresh = FreshStart { settings, max_clients: 4, transport, data, log };
+    let server = fresh.start(installation, cache, &work, progress)?;
     server.create_database()?;
     let mut load = Admin::connect(server.dialect(), server.endpoint(), server.login(), Duration::from_secs(10))
         .context("the load cannot connect")?;

@@ -12,7 +12,7 @@ use super::advice::{Advice, Subject, advise};
 use super::knobs::postgres::size_text;
 use super::knobs::{self, GIB, Knob, MIB, Machine, What};
 use super::selfcheck::candidates;
-use super::{Cache, Installation, Purpose, Resolved, Server, Site, StartOptions, provision, template};
+use super::{Cache, FreshStart, Installation, Resolved, Site, provision, template};
 use crate::experiment::Transport;
 use crate::experiment::quantity::{bytes, bytes_text};
 
@@ -112,7 +112,7 @@ fn cut(advice: &Advice) -> BTreeMap<String, String> {
     settings
 }
 
-/// Takes a server from a fresh data directory to a clean stop; that it starts means that all settings read back.
+/// Takes a server from a fresh data directory to a clean stop.
 fn start(
     installation: &Installation,
     settings: &BTreeMap<String, String>,
@@ -120,20 +120,9 @@ fn start(
     progress: &dyn Fn(&str),
 ) -> Result<()> {
     let work = cache.work()?;
-    let (data, log) = (work.path().join("data"), work.path().join("server.log"));
-    template(cache, &work, installation, settings, progress)?.restore(&data)?;
-    let options = StartOptions {
-        settings,
-        max_clients: CLIENTS,
-        data: &data,
-        log: &log,
-        transport: Transport::Socket,
-        nuisance_seed: 1,
-        purpose: Purpose::Measure,
-        cores: &[],
-        memory_bytes: None,
-    };
-    Server::start(installation, &options, &work)?.stop()
+    let (data, log) = (&work.path().join("data"), &work.path().join("server.log"));
+    let fresh = FreshStart { settings, max_clients: CLIENTS, transport: Transport::Socket, data, log };
+    fresh.start(installation, cache, &work, progress)?.stop()
 }
 
 /// Each setting's first values together, then the second ones, and so on.
