@@ -123,7 +123,7 @@ fn experiment(subject: &Subject, options: &ByHand) -> String {
 }
 
 fn read_until_it_ends(subject: &Subject, child: &mut Child) -> Result<Vec<Reading>> {
-    let (mut readings, mut asked) = (Vec::new(), Instant::now());
+    let (mut readings, mut asked, mut switches) = (Vec::new(), Instant::now(), Switches::new());
     loop {
         if let Some(status) = child.try_wait()? {
             ensure!(status.success(), "dbduel run failed ({status})");
@@ -131,7 +131,7 @@ fn read_until_it_ends(subject: &Subject, child: &mut Child) -> Result<Vec<Readin
         }
         let servers = servers(child.id(), subject.program);
         if !servers.is_empty() {
-            readings.push((now(), look(&servers)));
+            readings.push((now(), look(&servers, &mut switches)));
             if asked.elapsed() >= ASK_EVERY {
                 asked = Instant::now();
                 readings.extend(ask(subject, servers[0]));
@@ -175,8 +175,12 @@ fn stat(path: &str) -> Option<(String, Vec<String>)> {
     Some((text[before + 1..behind].to_owned(), fields))
 }
 
-/// Sums over all processes of the server; of context switches, over all their threads.
-fn look(servers: &[u32]) -> BTreeMap<String, f64> {
+/// Context switches of each thread, by process and thread. Sessions of PostgreSQL are processes that end with
+/// their clients, just behind the interval; unlike CPU and I/O, nobody inherits their switches.
+type Switches = BTreeMap<(u32, String), [f64; 2]>;
+
+/// Sums over all processes of the server; of context switches, over all threads that were ever seen.
+fn look(servers: &[u32], switches: &mut Switches) -> BTreeMap<String, f64> {
     let mut sums: BTreeMap<String, f64> = BTreeMap::new();
     let mut add = |name: &str, value: f64| *sums.entry(name.to_owned()).or_default() += value;
     // SAFETY: it takes no pointer and has no effect.
@@ -194,14 +198,16 @@ fn look(servers: &[u32]) -> BTreeMap<String, f64> {
         }
         for thread in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
             let status = fs::read_to_string(thread.path().join("status")).unwrap_or_default();
-            for (name, key) in
-                [("voluntary", "voluntary_ctxt_switches:"), ("involuntary", "nonvoluntary_ctxt_switches:")]
-            {
-                let value = status.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok());
-                add(name, value.unwrap_or(0.0));
+            let value = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok());
+            let counts = (value("voluntary_ctxt_switches:"), value("nonvoluntary_ctxt_switches:"));
+            if let (Some(voluntary), Some(involuntary)) = counts {
+                let name = thread.file_name().to_string_lossy().into_owned();
+                switches.insert((*pid, name), [voluntary, involuntary]);
             }
         }
     }
+    add("voluntary", switches.values().map(|[voluntary, _]| voluntary).sum());
+    add("involuntary", switches.values().map(|[_, involuntary]| involuntary).sum());
     sums
 }
 

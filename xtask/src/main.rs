@@ -17,6 +17,7 @@ mod conform_sqlbench;
 mod conform_tpcc;
 mod core_counters;
 mod engines;
+mod findings;
 mod floor;
 mod held;
 mod load_speed;

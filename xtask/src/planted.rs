@@ -16,6 +16,7 @@ use anyhow::{Context, Result, bail, ensure};
 use load::Rng;
 use serde_json::Value;
 
+use crate::findings::{Finding, findings};
 use crate::held::dbduel;
 use crate::slowdowns::starved_generator;
 
@@ -96,14 +97,6 @@ struct Plot {
     planted: String,
 }
 
-/// A cause as dbduel named it.
-#[derive(Debug, Clone, PartialEq)]
-struct Named {
-    kind: String,
-    grade: String,
-    text: String,
-}
-
 pub fn run(options: &Planted, root: &Path) -> Result<()> {
     let dbduel = dbduel(root)?;
     let causes: &[Cause] = if options.name.is_empty() { &ALL } else { &options.name };
@@ -143,7 +136,7 @@ impl Cause {
         if self == Cause::FlushPostgres { POSTGRES } else { MARIADB }
     }
 
-    fn is_named(self, named: &[Named]) -> bool {
+    fn is_named(self, named: &[Finding]) -> bool {
         let Some(first) = named.first().filter(|one| self.expected().contains(&one.kind.as_str())) else {
             return false;
         };
@@ -156,7 +149,7 @@ impl Cause {
 
     /// Where no contrast takes the cause away there is nothing to confirm: what a small pool misses, for one,
     /// lies in the page cache, and is copied from there on tmpfs as on disk.
-    fn is_confirmed(self, named: &[Named]) -> bool {
+    fn is_confirmed(self, named: &[Finding]) -> bool {
         let can_be = matches!(self, Cause::FlushMariadb | Cause::HotRow);
         !can_be || named.first().is_some_and(|first| first.grade == "confirmed")
     }
@@ -222,7 +215,7 @@ impl Cause {
 const BUSY_ROUNDS: u64 = 5_000;
 
 /// What dbduel says of it; none where the engine is not on this machine.
-fn named(cause: Cause, options: &Planted, dbduel: &Path) -> Result<Option<Vec<Named>>> {
+fn named(cause: Cause, options: &Planted, dbduel: &Path) -> Result<Option<Vec<Finding>>> {
     let folder = tempfile::tempdir()?;
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o711))?;
     let file = folder.path().join("planted.toml");
@@ -238,7 +231,7 @@ fn named(cause: Cause, options: &Planted, dbduel: &Path) -> Result<Option<Vec<Na
         Cause::Neighbour => beside_neighbours(|| report(dbduel, folder.path(), &file))?,
         _ => report(dbduel, folder.path(), &file)?,
     };
-    Ok(Some(read(&report)))
+    Ok(Some(causes(findings(&report))))
 }
 
 fn experiment(plot: &Plot, options: &Planted) -> String {
@@ -267,13 +260,9 @@ fn report(dbduel: &Path, folder: &Path, file: &Path) -> Result<Value> {
     serde_json::from_slice(&output.stdout).context("dbduel run --json printed no JSON")
 }
 
-/// The causes among the findings, in their order.
-fn read(report: &Value) -> Vec<Named> {
-    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
-    let findings = report["findings"].as_array().into_iter().flatten();
-    let named =
-        findings.map(|one| Named { kind: text(one, "kind"), grade: text(one, "grade"), text: text(one, "text") });
-    named.filter(|one| NAMES.contains(&one.kind.as_str())).collect()
+/// In their order.
+fn causes(findings: Vec<Finding>) -> Vec<Finding> {
+    findings.into_iter().filter(|one| NAMES.contains(&one.kind.as_str())).collect()
 }
 
 /// While the work is done, each CPU has a thread of ours that never rests.
@@ -294,20 +283,18 @@ fn beside_neighbours<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-fn starved(dbduel: &Path, options: &Planted) -> Result<Vec<Named>> {
+fn starved(dbduel: &Path, options: &Planted) -> Result<Vec<Finding>> {
     let mut rng = Rng::stream(7, 0, 0);
-    let findings = starved_generator(dbduel, MARIADB, options.blocks, options.seconds, &mut rng)?;
-    let named = findings.into_iter().filter(|kind| NAMES.contains(&kind.as_str()));
-    Ok(named.map(|kind| Named { kind, grade: "supported".to_owned(), text: String::new() }).collect())
+    Ok(causes(starved_generator(dbduel, MARIADB, options.blocks, options.seconds, &mut rng)?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn named(kinds: &[(&str, &str)]) -> Vec<Named> {
+    fn named(kinds: &[(&str, &str)]) -> Vec<Finding> {
         let one = |(kind, text): &(&str, &str)| serde_json::json!({ "kind": kind, "grade": "weak", "text": text });
-        read(&serde_json::json!({ "findings": kinds.iter().map(one).collect::<Vec<_>>() }))
+        causes(findings(&serde_json::json!({ "findings": kinds.iter().map(one).collect::<Vec<_>>() })))
     }
 
     #[test]
@@ -327,7 +314,7 @@ mod tests {
 
     #[test]
     fn only_what_a_contrast_takes_away_must_be_confirmed() {
-        let named = |grade: &str| vec![Named { kind: "x".into(), grade: grade.into(), text: String::new() }];
+        let named = |grade: &str| vec![Finding { kind: "x".into(), grade: grade.into(), text: String::new() }];
         assert!(Cause::HotRow.is_confirmed(&named("confirmed")) && !Cause::HotRow.is_confirmed(&named("supported")));
         assert!(!Cause::FlushMariadb.is_confirmed(&[]));
         assert!(Cause::BusyLoop.is_confirmed(&named("supported")));

@@ -25,6 +25,7 @@ use anyhow::{Context, Result, bail, ensure};
 use load::Rng;
 
 use crate::bench::warn_if_busy;
+use crate::findings::Finding;
 use crate::held::dbduel;
 use calibration::Truth;
 use duel::{Form, duel};
@@ -86,8 +87,14 @@ pub fn run(options: &Slowdowns, root: &Path) -> Result<()> {
     tell(&judged, started.elapsed())
 }
 
-/// Kinds of the findings of a duel whose generator is starved.
-pub fn starved_generator(dbduel: &Path, engine: &str, blocks: u32, seconds: f64, rng: &mut Rng) -> Result<Vec<String>> {
+/// The findings of a duel whose generator is starved.
+pub fn starved_generator(
+    dbduel: &Path,
+    engine: &str,
+    blocks: u32,
+    seconds: f64,
+    rng: &mut Rng,
+) -> Result<Vec<Finding>> {
     Ok(pinned::starve(&Form { clients: 1, blocks, seconds }, dbduel, engine, rng)?.findings)
 }
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::calibration::ROWS;
 use super::rig::{Rig, SIDES, Side};
+use crate::findings::{Finding, findings};
 
 /// What a contender may be called.
 const NAMES: [&str; 8] = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath"];
@@ -37,7 +38,7 @@ pub struct Said {
     /// Of the blocks' log ratios; absent with fewer than two.
     pub sd: Option<f64>,
     pub minutes: f64,
-    pub findings: Vec<String>,
+    pub findings: Vec<Finding>,
     pub trials_generator_bound: u64,
 }
 
@@ -97,10 +98,7 @@ fn read(report: &Value, slowed: &str, took: Duration) -> Result<Said> {
     let whole = comparisons.iter().find(|comparison| comparison["point"].is_null() && comparison["metric"] == "tps");
     let whole = whole.context("the report has no comparison of the whole sweep")?;
     let number = |key: &str| whole[key].as_f64().with_context(|| format!("the comparison has no {key}"));
-    let texts = |of: &Value, key: &str| -> Vec<String> {
-        let text = |one: &Value| one.as_str().or_else(|| one[key].as_str()).map(str::to_owned);
-        of.as_array().into_iter().flatten().filter_map(text).collect()
-    };
+    let caveats = whole["caveats"].as_array().into_iter().flatten();
     let is_candidate = whole["candidate"] == slowed;
     let (ratio, low, high) = (number("ratio")?, number("low")?, number("high")?);
     let (ratio, low, high) = if is_candidate { (ratio, low, high) } else { (1.0 / ratio, 1.0 / high, 1.0 / low) };
@@ -114,12 +112,12 @@ fn read(report: &Value, slowed: &str, took: Duration) -> Result<Said> {
         low,
         high,
         word: word.to_owned(),
-        caveats: texts(&whole["caveats"], ""),
+        caveats: caveats.filter_map(|caveat| caveat.as_str().map(str::to_owned)).collect(),
         blocks: whole["blocks"].as_u64().context("the comparison has no blocks")?,
         mde: whole["mde"].as_f64(),
         sd: sd(&block_log_ratios(report, slowed)),
         minutes: took.as_secs_f64() / 60.0,
-        findings: texts(&report["findings"], "kind"),
+        findings: findings(report),
         trials_generator_bound: report["client"]["self_check"]["trials_generator_bound"].as_u64().unwrap_or(0),
     })
 }
@@ -163,7 +161,7 @@ mod tests {
         let as_candidate = read(&report("amber", "birch", "slower"), "birch", Duration::from_secs(90)).unwrap();
         assert_eq!((as_candidate.ratio, as_candidate.low, as_candidate.high), (0.8, 0.5, 1.0));
         assert_eq!((as_candidate.word.as_str(), as_candidate.minutes), ("slower", 1.5));
-        assert_eq!(as_candidate.findings, ["noisy host"]);
+        assert_eq!(as_candidate.findings[0].kind, "noisy host");
         assert_eq!((as_candidate.caveats, as_candidate.trials_generator_bound), (vec!["quick".to_owned()], 3));
         let as_baseline = read(&report("amber", "birch", "slower"), "amber", Duration::ZERO).unwrap();
         assert_eq!((as_baseline.ratio, as_baseline.low, as_baseline.high), (1.25, 1.0, 2.0));

@@ -73,6 +73,7 @@ fn try_all(rig: &Rig, form: &Form, dbduel: &Path, rng: &mut Rng) -> Result<()> {
     for starvation in [Starvation::Quota, Starvation::Neighbour] {
         let said = starved(rig, form, dbduel, rng, starvation)?;
         let noticed = is_noticed(&said);
+        let kinds: Vec<&str> = said.findings.iter().map(|finding| finding.kind.as_str()).collect();
         println!(
             "{}: {} blocks in {:.1} min, ratio {:.4} ({:.4} to {:.4}), {} [{}], {} trials flagged generator-bound, findings: {}: {}",
             starvation.title(),
@@ -84,7 +85,7 @@ fn try_all(rig: &Rig, form: &Form, dbduel: &Path, rng: &mut Rng) -> Result<()> {
             said.word,
             said.caveats.join(", "),
             said.trials_generator_bound,
-            said.findings.join(", "),
+            kinds.join(", "),
             if noticed { "noticed" } else { "NOT NOTICED" }
         );
         if !noticed {
@@ -97,8 +98,10 @@ fn try_all(rig: &Rig, form: &Form, dbduel: &Path, rng: &mut Rng) -> Result<()> {
 
 /// No winner, and the reason.
 fn is_noticed(said: &Said) -> bool {
-    let is_named = |names: &[String]| names.iter().any(|name| name == "generator-bound");
-    said.word == "inconclusive" && (is_named(&said.caveats) || is_named(&said.findings))
+    let is_it = |name: &str| name == "generator-bound";
+    let is_named =
+        said.caveats.iter().any(|caveat| is_it(caveat)) || said.findings.iter().any(|finding| is_it(&finding.kind));
+    said.word == "inconclusive" && is_named
 }
 
 impl Starvation {

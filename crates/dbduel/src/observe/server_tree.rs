@@ -129,6 +129,7 @@ fn tell_totals(pids: &[i32], look: &mut Look) {
         look.count("server_write_bytes", sum(|io| io.write_bytes));
         look.count("server_read_calls", sum(|io| io.syscr));
         look.count("server_write_calls", sum(|io| io.syscw));
+        look.count("server_write_call_bytes", sum(|io| io.wchar));
     }
 }
 

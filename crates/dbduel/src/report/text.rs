@@ -70,7 +70,7 @@ impl Report for Text {
             }
             if workload.duels.iter().any(|duel| workload.is_rung(&duel.candidate)) {
                 lines.push(format!(
-                    "\n{}: each rung against `{}` at length: in report.html",
+                    "\n{}: each rung against `{}` at length, with causes and settings that differ: in report.html",
                     workload.workload, evidence.plan.baseline
                 ));
             }
@@ -81,7 +81,8 @@ impl Report for Text {
         lines.extend(twins::section(evidence));
         lines.extend(search_section(evidence));
         lines.extend(host(evidence).map(|table| format!("\n{table}")));
-        lines.extend(drifts(&evidence.plan, &evidence.run).iter().flat_map(drift_section));
+        let drifts = drifts(&evidence.plan, &evidence.run);
+        lines.extend(drifts.iter().filter(|drift| !is_rung(evidence, drift.candidate)).flat_map(drift_section));
         lines.extend(findings(evidence));
         lines.push(String::new());
         lines.extend(footer(evidence));
@@ -431,10 +432,23 @@ fn failures(workload: &WorkloadConclusions, comparison: &Comparison) -> String {
     }
 }
 
+/// What a ladder adds up is told step by step; each of its rungs against the base is for the page.
+fn is_rung(evidence: &Evidence, contender: &str) -> bool {
+    evidence.conclusions.workloads.iter().any(|workload| workload.is_rung(contender))
+}
+
 fn findings(evidence: &Evidence) -> Vec<String> {
     let mut lines = Vec::new();
-    for finding in evidence.conclusions.causes().chain(&evidence.conclusions.findings) {
-        lines.push(format!("\n{} ({}): {}", finding.kind, finding.grade, finding.text));
+    let duels = evidence.conclusions.workloads.iter().flat_map(|workload| &workload.duels);
+    let duels = duels.filter(|duel| !is_rung(evidence, &duel.candidate));
+    let among_many = evidence.plan.contenders.len() > 2;
+    let causes = duels.flat_map(|duel| {
+        let of = if among_many { format!(", `{}` against `{}`", duel.candidate, duel.baseline) } else { String::new() };
+        duel.diagnosis.causes.iter().map(move |cause| (cause, of.clone()))
+    });
+    let others = evidence.conclusions.findings.iter().map(|finding| (finding, String::new()));
+    for (finding, of) in causes.chain(others) {
+        lines.push(format!("\n{} ({}){of}: {}", finding.kind, finding.grade, finding.text));
         lines.extend(finding.evidence.iter().take(EVIDENCE_LINES).map(|line| format!("  {line}")));
         if finding.evidence.len() > EVIDENCE_LINES {
             lines.push("  …".to_owned());

@@ -23,10 +23,16 @@ const PER_TRANSACTION: &[(&str, &str)] = &[
     ("page_faults_minor_per_tx", "server_faults_minor"),
     ("page_faults_major_per_tx", "server_faults_major"),
     ("read_bytes_per_tx", "server_read_bytes"),
-    ("write_bytes_per_tx", "server_write_bytes"),
+    ("write_bytes_per_tx", WRITTEN),
     ("read_calls_per_tx", "server_read_calls"),
     ("write_calls_per_tx", "server_write_calls"),
 ];
+
+const WRITTEN: &str = "server_write_bytes";
+/// A page is the least that a process is charged with, and what it writes may lie on two.
+const PAGES_OF_A_CALL_BYTES: f64 = 2.0 * 4096.0;
+/// So much more than anybody saw is no matter of what a cache still holds back.
+const INFLATED: f64 = 2.0;
 
 /// Named as in the JSON report.
 pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &dyn Workload) -> BTreeMap<String, f64> {
@@ -53,8 +59,9 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
         put(name, count as f64);
     }
     put("occupancy", tally.occupancy());
-    for (per_transaction, count) in PER_TRANSACTION {
-        if let Some(count) = readings.values.get(*count).filter(|_| tally.committed > 0) {
+    for (per_transaction, counted) in PER_TRANSACTION {
+        let is_told = tally.committed > 0 && !(*counted == WRITTEN && counts_whole_folios(&readings.values, seconds));
+        if let Some(count) = readings.values.get(*counted).filter(|_| is_told) {
             put(per_transaction, count / tally.committed as f64);
         }
     }
@@ -81,6 +88,21 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
     let primary = workload.rates(tally).first().copied().unwrap_or(("tps", tally.tps()));
     metrics.extend(debt::adjusted(primary.0, primary.1, seconds, readings));
     metrics
+}
+
+/// The kernel charges a process with all of a folio when one byte of it becomes dirty. Where a file system caches
+/// files in folios of many pages, a log written block by block is told as a hundred times what the disk gets. Bytes
+/// that no disk was given, and that the process handed to no call, were not written. (Calls alone do not tell:
+/// asynchronous I/O is none.)
+fn counts_whole_folios(values: &BTreeMap<String, f64>, seconds: f64) -> bool {
+    let value = |name: &str| values.get(name).copied();
+    let disks =
+        values.iter().filter(|(name, _)| name.starts_with("host_disk.") && name.ends_with(".write_bytes_per_s"));
+    let by_disks = disks.map(|(_, rate)| rate * seconds).reduce(|sum, one| sum + one);
+    let by_calls = value("server_write_call_bytes").zip(value("server_write_calls"));
+    let (Some(written), Some((bytes, calls))) = (value(WRITTEN), by_calls) else { return false };
+    let is_inflated = |seen: f64| written > INFLATED * seen;
+    is_inflated(bytes + calls * PAGES_OF_A_CALL_BYTES) && by_disks.is_none_or(is_inflated)
 }
 
 /// Seconds below half of the median, and the longest time without a commit (method, section 3).
@@ -168,6 +190,25 @@ mod tests {
         // A row for a second that is not whole counts for nothing.
         assert_eq!(told(10, 11), told(10, 10));
         assert_eq!(told(9, 9), None);
+    }
+
+    #[test]
+    fn bytes_that_neither_calls_nor_disks_saw_are_not_visible() {
+        let told = |written: f64, called: f64, disk_per_s: Option<f64>| {
+            let named = [(WRITTEN, written), ("server_write_call_bytes", called), ("server_write_calls", 1_000.0)];
+            let disk = disk_per_s.map(|rate| ("host_disk.vda.write_bytes_per_s", rate));
+            let values = named.into_iter().chain(disk).map(|(name, value)| (name.to_owned(), value)).collect();
+            let tally = Tally { committed: 1_000, interval_ns: 10_000_000_000, ..Tally::default() };
+            let kind = load::workload_kind("oltp_point_select").unwrap();
+            let workload = (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap();
+            let readings = Readings { values, ..Readings::default() };
+            metrics(&tally, &readings, false, workload.as_ref()).get("write_bytes_per_tx").copied()
+        };
+        let mb = 1e6;
+        assert_eq!(told(8.0 * mb, 4.0 * mb, Some(0.2 * mb)), Some(8_000.0), "pages of calls, still in the cache");
+        assert_eq!(told(200.0 * mb, 0.0, Some(20.0 * mb)), Some(200_000.0), "asynchronous, and the disk got them");
+        assert_eq!(told(200.0 * mb, 4.0 * mb, Some(2.0 * mb)), None, "neither saw them");
+        assert_eq!(told(200.0 * mb, 4.0 * mb, None), None, "disks are not visible");
     }
 
     #[test]
