@@ -13,6 +13,7 @@ mod order;
 pub mod search;
 mod text;
 mod together;
+pub mod values;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
