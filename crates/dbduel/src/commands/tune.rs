@@ -19,7 +19,7 @@ use self::draft::{Draft, WINNER};
 use super::run::search::{Raced, begin_record, race};
 use super::run::{self, Sitting, with_what_is_kept};
 use super::{Failure, note, plan_experiment, say, vocabulary};
-use crate::analysis::conclude;
+use crate::analysis::{conclude, one_line};
 use crate::cli::{RunArgs, TuneArgs, exit};
 use crate::experiment::quantity::duration_text;
 use crate::experiment::tuning::{Rival, duel_text};
@@ -59,7 +59,7 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
 fn begin(args: &TuneArgs, draft: &Draft) -> Result<Sitting, Failure> {
     let (search, plan) = draft.search()?;
     for one in &draft.record.refused {
-        let why = one.why.lines().next().unwrap_or_default();
+        let why = one_line(&one.why);
         note(&format!("{} = {} is not tried, because the server refuses it: {why}", one.setting, one.value));
     }
     draft.record.notes.iter().for_each(|line| note(line));

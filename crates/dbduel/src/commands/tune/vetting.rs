@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 
 use super::draft::Draft;
 use crate::commands::run::ending_servers;
@@ -46,9 +46,16 @@ fn ask(draft: &Draft, interrupted: &AtomicBool) -> Result<Vec<RefusedRecord>> {
         if !knows_itself.replace(true) {
             server.start(&BTreeMap::new()).with_context(|| format!("cannot start contender `{}`", incumbent.name))?;
         }
-        Ok(Err(format!("{error:#}")))
+        Ok(Err(why(&error)))
     };
     values::refused(&draft.space(), &mut starts)
+}
+
+/// What the server said. Its log goes with the work folder, so nobody is sent there.
+fn why(error: &Error) -> String {
+    let said = format!("{error:#}");
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim_start().starts_with("see: ")).collect();
+    lines.join("\n")
 }
 
 struct Server<'a> {
