@@ -3,8 +3,10 @@
 //! A server duels with itself, and one side has a fault whose nature is known: `planted`, the candidate,
 //! beside `sound`. dbduel is told what was set, as any experiment file tells it, and not what that does. The
 //! first cause that it names must be the planted one, of the planted side; where the host or the generator
-//! is at fault, it must name nothing else.
+//! is at fault, it must name nothing else. One plant is no fault but a ladder, whose steps are worth something
+//! else in another order.
 
+mod interaction;
 mod sql;
 
 use std::os::unix::fs::PermissionsExt;
@@ -53,9 +55,11 @@ enum Cause {
     Neighbour,
     /// A load generator without CPU enough (MariaDB)
     Generator,
+    /// Two settings of a ladder that help alone and not together, which its ablation must tell (MariaDB)
+    Interaction,
 }
 
-const ALL: [Cause; 7] = [
+const ALL: [Cause; 8] = [
     Cause::HotRow,
     Cause::FlushMariadb,
     Cause::FlushPostgres,
@@ -63,6 +67,7 @@ const ALL: [Cause; 7] = [
     Cause::BusyLoop,
     Cause::Neighbour,
     Cause::Generator,
+    Cause::Interaction,
 ];
 
 /// Every cause that dbduel can name; other findings are no causes.
@@ -97,24 +102,26 @@ struct Plot {
     planted: String,
 }
 
+/// What dbduel told of a plant, and what of it is wrong.
+struct Told {
+    lines: Vec<String>,
+    wrong: Vec<String>,
+}
+
 pub fn run(options: &Planted, root: &Path) -> Result<()> {
     let dbduel = dbduel(root)?;
     let causes: &[Cause] = if options.name.is_empty() { &ALL } else { &options.name };
     let mut wrong = Vec::new();
     for cause in causes {
-        let Some(named) = named(*cause, options, &dbduel)? else {
+        let Some(told) = told(*cause, options, &dbduel)? else {
             println!("{cause:?}: skipped, {} is not here", cause.engine());
             continue;
         };
-        let is_right = cause.is_named(&named) && (!options.contrast || cause.is_confirmed(&named));
-        let told: Vec<String> = named.iter().map(|one| format!("{} ({}): {}", one.kind, one.grade, one.text)).collect();
-        let told = if told.is_empty() { "nothing".to_owned() } else { told.join("\n    ") };
-        println!("{cause:?}: {}\n    {told}", if is_right { "right" } else { "WRONG" });
-        if !is_right {
-            wrong.push(format!("{cause:?}, which is `{}`", cause.expected().join("` or `")));
-        }
+        let lines = if told.lines.is_empty() { "nothing".to_owned() } else { told.lines.join("\n    ") };
+        println!("{cause:?}: {}\n    {lines}", if told.wrong.is_empty() { "right" } else { "WRONG" });
+        wrong.extend(told.wrong.into_iter().map(|what| format!("{cause:?}: {what}")));
     }
-    ensure!(wrong.is_empty(), "not named rightly: {}", wrong.join("; "));
+    ensure!(wrong.is_empty(), "not told rightly: {}", wrong.join("; "));
     Ok(())
 }
 
@@ -129,6 +136,8 @@ impl Cause {
             Cause::BusyLoop => &["longer code path"],
             Cause::Neighbour => &["host limits"],
             Cause::Generator => &["generator limits"],
+            // No cause of a difference: what is told of it stands in `interaction`.
+            Cause::Interaction => &[],
         }
     }
 
@@ -154,7 +163,14 @@ impl Cause {
         !can_be || named.first().is_some_and(|first| first.grade == "confirmed")
     }
 
-    /// None where nothing is planted in a server.
+    fn judged(self, named: &[Finding], options: &Planted) -> Told {
+        let is_right = self.is_named(named) && (!options.contrast || self.is_confirmed(named));
+        let wrong = (!is_right).then(|| format!("it is `{}`", self.expected().join("` or `")));
+        let line = |one: &Finding| format!("{} ({}): {}", one.kind, one.grade, one.text);
+        Told { lines: named.iter().map(line).collect(), wrong: wrong.into_iter().collect() }
+    }
+
+    /// With nothing set where nothing is planted in a server.
     fn plot(self, folder: &Path) -> Result<Plot> {
         let init_file = |name: &str, text: String| -> Result<String> {
             let path = folder.join(name);
@@ -206,7 +222,9 @@ impl Cause {
                 init_file("idle-loop.sql", sql::burning(1))?,
                 init_file("busy-loop.sql", sql::burning(BUSY_ROUNDS))?,
             ),
-            Cause::Neighbour | Cause::Generator => plot("oltp_read_only", 20_000, 4, String::new(), String::new()),
+            Cause::Neighbour | Cause::Generator | Cause::Interaction => {
+                plot("oltp_read_only", 20_000, 4, String::new(), String::new())
+            }
         })
     }
 }
@@ -214,24 +232,29 @@ impl Cause {
 /// Rounds of nothing in each statement: about as long as the statement itself takes.
 const BUSY_ROUNDS: u64 = 5_000;
 
-/// What dbduel says of it; none where the engine is not on this machine.
-fn named(cause: Cause, options: &Planted, dbduel: &Path) -> Result<Option<Vec<Finding>>> {
+/// What dbduel tells of a plant; none where the engine is not on this machine.
+fn told(cause: Cause, options: &Planted, dbduel: &Path) -> Result<Option<Told>> {
     let folder = tempfile::tempdir()?;
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o711))?;
     let file = folder.path().join("planted.toml");
-    std::fs::write(&file, experiment(&cause.plot(folder.path())?, options))?;
+    let text = match cause {
+        Cause::Interaction => interaction::experiment(options),
+        _ => experiment(&cause.plot(folder.path())?, options),
+    };
+    std::fs::write(&file, text)?;
     let planned = Command::new(dbduel).arg("plan").arg(&file).output().context("cannot start dbduel")?;
     let why = String::from_utf8_lossy(&planned.stderr);
     if !planned.status.success() {
         ensure!(why.contains("not installed") || why.contains("not here"), "dbduel plan failed\n{why}");
         return Ok(None);
     }
-    let report = match cause {
-        Cause::Generator => return starved(dbduel, options).map(Some),
-        Cause::Neighbour => beside_neighbours(|| report(dbduel, folder.path(), &file))?,
-        _ => report(dbduel, folder.path(), &file)?,
+    let named = match cause {
+        Cause::Interaction => return interaction::told(dbduel, folder.path(), &file).map(Some),
+        Cause::Generator => starved(dbduel, options)?,
+        Cause::Neighbour => causes(findings(&beside_neighbours(|| report(dbduel, folder.path(), &file))?)),
+        _ => causes(findings(&report(dbduel, folder.path(), &file)?)),
     };
-    Ok(Some(causes(findings(&report))))
+    Ok(Some(cause.judged(&named, options)))
 }
 
 fn experiment(plot: &Plot, options: &Planted) -> String {

@@ -42,7 +42,7 @@ Exit status:
     4  a contender did not start, a point was given up, or something needed is not there
     5  check: the data are not as they should be; verify: something differs; selftest: a target was
        missed
-  130  interrupted; what was measured is kept, `run --resume` goes on";
+  130  interrupted; what was measured is kept, `--resume` goes on";
 
 /// Which of these database servers is faster for this work, by how much, and how sure are we?
 #[derive(Debug, Parser)]
@@ -177,20 +177,26 @@ const TUNE_BLOCKS_HELP: &str =
 const TUNE_SEED_HELP: &str = "Draw candidates, order and clients' inputs from this number [default: the file's, else 1]; \
      give another to search elsewhere";
 
+/// As many candidates as race where nobody says otherwise; the help says the number.
+pub const CANDIDATES: u32 = 16;
+
 /// A search: the duel of its winner takes the flags of `run` that mean something there.
 #[derive(Debug, Args)]
 pub struct TuneArgs {
     /// Take the first contender, the workloads, the sweep and the method from this TOML file; the search
     /// uses the first workload, the others are kept for the duel
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "resume")]
+    pub file: Option<PathBuf>,
     /// Keep search and duel under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
+    /// Go on with an interrupted search, or with the duel behind it: a folder, a name under --runs, or
+    /// `last`
+    #[arg(long, value_name = "RUN")]
+    pub resume: Option<String>,
     /// Let so many candidates race [default: 16]; more see more of what could be set, and take longer
-    #[arg(long, value_name = "N", default_value_t = 16, hide_default_value = true,
-          value_parser = clap::value_parser!(u32).range(1..=200))]
-    pub candidates: u32,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub candidates: Option<u32>,
     #[command(flatten)]
     pub method: MethodArgs,
     /// Write the duel of the incumbent and the winner to this experiment file, which must not exist yet

@@ -13,6 +13,7 @@ mod order;
 pub mod search;
 mod text;
 mod together;
+pub mod values;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use crate::store::format::{
     ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, Point, RuleName, WorkloadRecord, step,
 };
 
-pub use estimate::{Estimate, data_directory_bytes, log_bytes};
+pub use estimate::{AskedLog, Estimate, asked_logs, data_directory_bytes, log_bytes};
 pub use order::{Entry, SOLO_BLOCKS, diagnostics, heaviest_point, pilots, repeat, repeat_number};
 pub use together::together;
 

@@ -26,6 +26,7 @@ const PLAN: &str = "plan.json";
 const RUN: &str = "run.json";
 const TRIALS: &str = "trials.ndjson";
 const EXPERIMENT: &str = "experiment.toml";
+const GIVEN: &str = "given.toml";
 const SERIES: &str = "series.csv";
 const OBSERVED: &str = "observed.csv";
 const SETTINGS: &str = "settings.json";
@@ -106,6 +107,17 @@ impl RunDir {
         fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))
     }
 
+    /// Keeps the file that a search was asked for with, of which its experiment was made; the caller has masked
+    /// its passwords.
+    pub fn write_given(&self, text: &str) -> Result<()> {
+        replace(&self.path.join(GIVEN), text.as_bytes())
+    }
+
+    /// What [`RunDir::write_given`] kept; `None` in any run but a search.
+    pub fn given(&self) -> Result<Option<String>> {
+        self.text(GIVEN)
+    }
+
     pub fn write_plan(&self, plan: &PlanRecord) -> Result<()> {
         replace(&self.path.join(PLAN), &pretty(plan)?)
     }
@@ -132,6 +144,10 @@ impl RunDir {
 
     /// A report as it lies beside the records; `None` where none was written.
     pub fn report(&self, file_name: &str) -> Result<Option<String>> {
+        self.text(file_name)
+    }
+
+    fn text(&self, file_name: &str) -> Result<Option<String>> {
         let path = self.path.join(file_name);
         if !path.is_file() {
             return Ok(None);

@@ -77,9 +77,15 @@ fn a_search_ends_with_a_duel_of_its_own_blocks_and_both_are_told() {
         assert!(comparison["caveats"].as_array().unwrap().iter().any(|caveat| caveat == "screening"), "{comparison}");
     }
     assert_eq!(
-        place.expect(2, &["run", "--resume", search.to_str().unwrap()]).1.matches("cannot be gone on with").count(),
+        place.expect(2, &["run", "--resume", search.to_str().unwrap()]).1.matches("`dbduel tune --resume ").count(),
         1
     );
+
+    // Both are over: gone on with, by either name, they are told again, and nothing is measured.
+    for run in [search, duel] {
+        assert_eq!(place.expect(0, &["tune", "--resume", &name(run)]).0, said);
+    }
+    assert_eq!((runs(&place, "tiny-search-").len(), runs(&place, "tiny-tuned-").len()), (1, 1));
 
     // What was written is the duel's experiment, and is not overwritten.
     let written = fs::read_to_string(place.path().join("found.toml")).unwrap();
@@ -90,6 +96,121 @@ fn a_search_ends_with_a_duel_of_its_own_blocks_and_both_are_told() {
     assert!(again.contains("is not overwritten"), "{again}");
 }
 
+/// The trials of a run as they lie there, one to a line.
+fn trials(run: &std::path::Path) -> Vec<String> {
+    let lines = fs::read_to_string(run.join("trials.ndjson")).unwrap();
+    lines.lines().map(str::to_owned).collect()
+}
+
+/// Starts a search, ends it by `signal` once it says `when`, and gives its folder.
+fn broken_off(place: &Place, when: &str, signal: i32) -> PathBuf {
+    place.write("tiny.toml", FILE);
+    let arguments = ["tune", "tiny.toml", "--candidates", "4", "--seed", "5", "--blocks", "2"];
+    let mut running = place.start(&arguments);
+    running.wait_until_it_says(when);
+    running.signal(signal);
+    running.end();
+    let [search] = &runs(place, "tiny-search-")[..] else { panic!("one search") };
+    search.clone()
+}
+
+#[test]
+fn a_search_that_was_killed_goes_on_where_its_records_end() {
+    let place = Place::new();
+    let search = broken_off(&place, "[block 2,", libc::SIGKILL);
+    let (plan, kept) = (json(&search.join("plan.json")), trials(&search));
+    assert!(kept.len() >= 5 && runs(&place, "tiny-tuned-").is_empty(), "{kept:?}");
+    let name = search.file_name().unwrap().to_str().unwrap();
+
+    // What it was asked for stands fast.
+    let check = |more: &[&str], expected: &str| {
+        let (_, said) = place.expect(2, &[&["tune", "--resume", name], more].concat());
+        assert!(said.contains(expected) && said.contains("next: "), "{said}");
+    };
+    check(&["--seed", "6"], "no flag can change any more");
+    check(&["--candidates", "3"], "no flag can change any more");
+    check(&["tiny.toml", "--seed", "6", "--blocks", "2"], "is not what");
+    check(&["tiny.toml", "--seed", "5", "--blocks", "2", "--candidates", "3"], "is not what");
+    assert_eq!(trials(&search), kept);
+
+    let again = ["tune", "tiny.toml", "--resume", name, "--seed", "5", "--blocks", "2", "--candidates", "4"];
+    let (said, _) = place.expect(0, &again);
+    let all = trials(&search);
+    assert_eq!(all[..kept.len()], kept, "nothing that was measured is measured again");
+    let numbers: Vec<u64> =
+        all.iter().map(|line| serde_json::from_str::<Value>(line).unwrap()["trial"].as_u64().unwrap()).collect();
+    assert!(all.len() > kept.len() && numbers.is_sorted() && numbers.windows(2).all(|pair| pair[0] != pair[1]));
+    assert_eq!(json(&search.join("plan.json")), plan);
+    let whole = kept.len() % 5 == 0;
+    assert_eq!(all.iter().filter(|line| line.contains("\"resumed\"")).count(), if whole { 0 } else { 1 });
+    let found = &json(&search.join("run.json"))["search"];
+    assert!(found["outcome"]["ended_by"].is_string(), "{found}");
+    assert!(said.contains("the search over settings"), "{said}");
+    place.expect(0, &["verify", search.to_str().unwrap()]);
+    place.assert_nothing_is_left();
+}
+
+#[test]
+fn a_duel_behind_a_search_that_was_killed_goes_on_too() {
+    let place = Place::new();
+    let search = broken_off(&place, "meets `default` again", libc::SIGKILL);
+    let searched = trials(&search);
+    let (said, _) = place.expect(0, &["tune", "--resume", "last", "--write", "found.toml"]);
+    assert!(said.contains("`tuned`") && said.contains("the search over settings"), "{said}");
+    let [duel] = &runs(&place, "tiny-tuned-")[..] else { panic!("one duel") };
+    assert_eq!(trials(&search), searched);
+    assert_eq!(json(&duel.join("plan.json"))["trials"].as_array().unwrap().len(), trials(duel).len());
+    assert!(fs::read_to_string(place.path().join("found.toml")).unwrap().contains("tuned"));
+    place.assert_nothing_is_left();
+}
+
+#[test]
+fn only_a_search_is_gone_on_with() {
+    let place = Place::new();
+    place.write("plain.toml", FILE);
+    place.expect(0, &["run", "plain.toml", "--blocks", "1"]);
+    let (_, said) = place.expect(2, &["tune", "--resume", "last"]);
+    assert!(said.contains("is no search of `dbduel tune`") && said.contains("`dbduel run --resume "), "{said}");
+}
+
+/// InnoDB raises the limit of its I/O where the rate is above it, so what was asked for is not in force.
+#[test]
+fn a_value_that_the_server_refuses_is_named_and_no_candidate_has_it() {
+    let place = Place::new();
+    let Some(engine) = place.installed("mariadb") else { return };
+    let settings = "innodb_io_capacity_max = 500";
+    place.write(
+        "odd.toml",
+        &format!(
+            "name = \"Odd\"\ncontender = [{{ name = \"default\", {engine}, settings = {{ {settings} }} }}]\n\
+             workload = {{ name = \"oltp_read_only\", rows = 1000, clients = 1 }}\n\
+             method = {{ preset = \"quick\", duration = \"500ms\", warmup = \"0s\" }}\n"
+        ),
+    );
+    let mut running = place.start(&["tune", "odd.toml", "--candidates", "3", "--accept-noisy"]);
+    running.wait_until_it_says("[block 1,");
+    running.signal(libc::SIGINT);
+    let said = text(&running.end().stderr);
+    let [search] = &runs(&place, "odd-search-")[..] else { panic!("one search: {said}") };
+    let found = &json(&search.join("run.json"))["search"];
+    let refused = found["refused"].as_array().unwrap();
+    let is_too_high = |one: &Value| one["setting"] == "innodb_io_capacity" && one["value"] == "2000";
+    assert!(refused.iter().any(is_too_high), "{found}");
+    assert!(found["space"]["innodb_io_capacity"].as_array().unwrap().iter().any(|value| value == "200"), "{found}");
+    for one in refused {
+        let why = one["why"].as_str().unwrap();
+        assert!(!why.is_empty() && !why.contains("see: "), "{one}");
+        let values = found["space"][one["setting"].as_str().unwrap()].as_array();
+        assert!(!values.is_some_and(|values| values.contains(&one["value"])), "{found}");
+    }
+    let candidates = found["candidates"].as_array().unwrap();
+    assert_eq!(candidates.len(), 3, "all that were asked for race: {found}");
+    assert!(candidates.iter().all(|one| one["out"].is_null()), "{found}");
+    let (told, _) = place.expect(0, &["report", search.to_str().unwrap()]);
+    assert!(told.contains("not tried, because the server refuses it: innodb_io_capacity = 2000 ("), "{told}");
+    place.assert_nothing_is_left();
+}
+
 #[test]
 fn every_trial_of_a_search_is_kept_when_it_is_interrupted() {
     let place = Place::new();
@@ -98,7 +219,9 @@ fn every_trial_of_a_search_is_kept_when_it_is_interrupted() {
     running.wait_until_it_says("[block 2,");
     running.signal(libc::SIGINT);
     let ended = running.end();
-    assert_eq!(ended.status.code(), Some(130), "{}", text(&ended.stderr));
+    let progress = text(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{progress}");
+    assert!(progress.contains("next: go on with `dbduel tune --resume "), "{progress}");
     let [search] = &runs(&place, "tiny-search-")[..] else { panic!("one search") };
     let trials = fs::read_to_string(search.join("trials.ndjson")).unwrap();
     assert!(trials.lines().count() >= 5, "{trials}");

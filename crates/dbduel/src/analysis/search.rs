@@ -4,6 +4,7 @@
 //! gives is a choice, never a gain: the winner is measured again in blocks of its own.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use stats::{Out, Race, RaceRules, Runner, minimum_detectable_effect};
@@ -32,6 +33,23 @@ pub fn follow(search: &SearchRecord, metric: &str, trials: &[TrialRecord]) -> St
     let mut standing = Standing::begin(search);
     while !standing.race.is_over() && standing.take_block(search, metric, trials) {}
     standing
+}
+
+/// A search as it stood before its first block, out of what was known of it later. Who has a trial was in that
+/// block, whatever became of it: its trials tell again.
+pub fn at_its_beginning(known: &SearchRecord, trials: &[TrialRecord]) -> SearchRecord {
+    let mut search = SearchRecord { rounds: Vec::new(), outcome: None, ..known.clone() };
+    for candidate in &mut search.candidates {
+        if trials.iter().any(|trial| trial.contender == candidate.name) {
+            candidate.out = None;
+        }
+    }
+    search
+}
+
+/// How long some trials took, everything counted.
+pub fn time_spent(trials: &[TrialRecord]) -> Duration {
+    trials.iter().filter_map(seconds).map(Duration::from_secs_f64).sum()
 }
 
 impl Standing {
@@ -221,7 +239,7 @@ impl Limits {
 /// How long a trial took, everything counted.
 fn seconds(trial: &TrialRecord) -> Option<f64> {
     let (from, to) = (trial.started_at.parse::<Timestamp>().ok()?, trial.finished_at.parse::<Timestamp>().ok()?);
-    Some(to.duration_since(from).as_secs_f64())
+    Some(to.duration_since(from).as_secs_f64().max(0.0))
 }
 
 /// Have so many of the incumbent's trials failed, one after the other, that nobody can be compared with it?
@@ -329,6 +347,32 @@ mod tests {
         let standing = follow(&search, "tps", &block(1, &[("c2", 1000.0)]));
         assert_eq!((standing.next_block(), standing.racing()), (2, 1));
         assert_eq!(standing.candidates(&search)[0].out, Some(out));
+    }
+
+    #[test]
+    fn a_search_that_goes_on_is_the_search_that_it_would_have_been() {
+        let mut search = search(4);
+        let out = OutRecord { after_block: 0, cause: "removed".into(), why: "it did not start".into() };
+        search.candidates[3].out = Some(out);
+        let mut trials = block(1, &[("c1", 1100.0), ("c2", 900.0), ("c3", 1050.0)]);
+        trials[2].status = Status::Failed;
+        trials.extend(block(2, &[("c1", 1110.0), ("c3", 1040.0)]));
+        trials.extend(block(3, &[("c1", 1090.0)]));
+        let whole = follow(&search, "tps", &trials);
+        for kept in 0..=trials.len() {
+            let standing = follow(&search, "tps", &trials[..kept]);
+            let known = SearchRecord {
+                candidates: standing.candidates(&search),
+                rounds: standing.rounds.clone(),
+                outcome: Some(standing.outcome(&search, true)),
+                ..search.clone()
+            };
+            let beginning = at_its_beginning(&known, &trials[..kept]);
+            let again = follow(&beginning, "tps", &trials);
+            assert_eq!(again.candidates(&beginning), whole.candidates(&search), "{kept} trials kept");
+            assert_eq!((again.rounds, beginning.outcome), (whole.rounds.clone(), None));
+        }
+        assert_eq!(time_spent(&trials), Duration::from_secs(30 * trials.len() as u64));
     }
 
     #[test]

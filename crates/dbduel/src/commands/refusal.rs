@@ -6,8 +6,12 @@ use std::path::Path;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use procfs::Current;
 
+use super::room::Shortage;
+use crate::engine::knobs::{GIB, MIB, rounded_down};
 use crate::engine::{Cache, FreshStart, Installation, WorkFolder, memory_need, nearest_known};
+use crate::experiment::quantity::bytes_text;
 use crate::experiment::{Contender, Experiment, Transport};
+use crate::plan::{AskedLog, asked_logs};
 use crate::trial::dataset;
 
 /// What a server says itself when it takes a setting and ignores it; then there is nothing to add.
@@ -32,6 +36,27 @@ pub fn expect_memory(contender: &Contender, installation: &Installation, clients
     let host = procfs::Meminfo::current().context("cannot see how much memory this host has")?.mem_total;
     let memory = contender.memory_bytes.map_or(host, |bytes| bytes.min(host));
     memory_need::fits(installation.kind, &installation.version, &contender.settings, clients, memory)
+}
+
+/// A contender whose data a disk cannot hold, and what would fit. `usual_bytes` are free where `storage` does not
+/// lead elsewhere; none where it does not.
+pub fn too_little_room(contender: &Contender, shortage: &Shortage, usual_bytes: Option<u64>) -> Error {
+    let lower = asked_logs(contender).iter().find_map(|log| lowered(log, shortage.missing_bytes()));
+    let place = match usual_bytes {
+        Some(bytes) => format!(
+            "free some, name another `storage` (\"disk\" has {} free), or plan fewer rows or warehouses",
+            bytes_text(bytes)
+        ),
+        None => "free some (`dbduel cache` shows what lies there), name another place with DBDUEL_CACHE and DBDUEL_WORK, or plan fewer rows or warehouses".to_owned(),
+    };
+    anyhow!("{shortage}\n  next: {}{place}", lower.unwrap_or_default())
+}
+
+/// The nearest size of a log that leaves the rest its room, where that is a size worth having.
+fn lowered(log: &AskedLog, missing_bytes: u64) -> Option<String> {
+    let each = log.total_bytes().checked_sub(missing_bytes)? / log.files;
+    let unit = if each >= GIB { 128 * MIB } else { 16 * MIB };
+    (each >= unit).then(|| format!("lower {} to {} MiB at most, ", log.setting, rounded_down(each, unit) / MIB))
 }
 
 /// The error, and for every setting that this server has none of the nearest one that it has.
@@ -88,5 +113,29 @@ mod tests {
         let check = |contender: &str| expect_what_it_rests_on(&experiment, contender, |name| name == "one");
         assert!(check("base").is_ok() && check("one").is_ok() && check("other").is_ok());
         assert!(check("two").unwrap_err().to_string().contains("builds on `one`"));
+    }
+
+    #[test]
+    fn a_log_that_is_too_large_is_lowered_to_what_fits() {
+        let check = |bytes: u64, files: u64, missing: u64, expected: Option<&str>| {
+            let log = AskedLog { setting: "redo", bytes, files };
+            assert_eq!(lowered(&log, missing).as_deref(), expected, "{bytes} {files} {missing}");
+        };
+        check(64 * GIB, 1, 24 * GIB, Some("lower redo to 40960 MiB at most, "));
+        check(64 * GIB, 2, 24 * GIB, Some("lower redo to 53248 MiB at most, "));
+        check(GIB, 1, GIB - 40 * MIB, Some("lower redo to 32 MiB at most, "));
+        // Without it there would still be too little.
+        check(GIB, 1, 2 * GIB, None);
+        check(GIB, 1, GIB - MIB, None);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_where_there_is_room() {
+        let experiment = experiment(&["base"], &[], 8, 1);
+        let contender = &experiment.contenders[0];
+        let shortage = Shortage { folder: "/small".into(), needed_bytes: 2 * GIB, free_bytes: GIB };
+        let text = |usual| too_little_room(contender, &shortage, usual).to_string();
+        assert!(text(None).contains("2.0 GiB are needed in /small, and 1.0 GiB are free\n  next: free some ("));
+        assert!(text(Some(3 * GIB)).contains("another `storage` (\"disk\" has 3.0 GiB free)"), "{}", text(Some(GIB)));
     }
 }

@@ -3,10 +3,11 @@
 //! Sizes are estimates; what lies in the cache already is counted as it is. Two folders on one file
 //! system share its room.
 
+use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use nix::sys::statvfs::statvfs;
 
 use crate::experiment::quantity::bytes_text;
@@ -46,8 +47,8 @@ impl Room {
         &mut self.places[at]
     }
 
-    /// Fails with what is needed, what there is, and where.
-    pub fn expect(&self) -> Result<()> {
+    /// The first file system that cannot hold it; none where all can.
+    pub fn shortage(&self) -> Result<Option<Shortage>> {
         let mut systems: Vec<(u64, Place)> = Vec::new();
         for place in &self.places {
             let device = std::fs::metadata(&place.folder).map(|folder| folder.dev());
@@ -60,26 +61,46 @@ impl Room {
                 None => systems.push((device, place.clone())),
             }
         }
-        systems.iter().try_for_each(|(_, system)| {
-            let needed = system.kept_bytes.saturating_add(system.passing_bytes);
-            judge(&system.folder, needed, free_bytes(&system.folder)?)
-        })
+        for (_, Place { folder, kept_bytes, passing_bytes }) in systems {
+            let needed_bytes = kept_bytes.saturating_add(passing_bytes);
+            let free_bytes = free_bytes(&folder)?;
+            if needed_bytes > free_bytes {
+                return Ok(Some(Shortage { folder, needed_bytes, free_bytes }));
+            }
+        }
+        Ok(None)
     }
 }
 
-fn judge(folder: &Path, needed_bytes: u64, free_bytes: u64) -> Result<()> {
-    if needed_bytes <= free_bytes {
-        return Ok(());
-    }
-    bail!(
-        "too little disk for the data: about {} are needed in {}, and {} are free\n  next: free some (`dbduel cache` shows what lies there), name another place with DBDUEL_CACHE and DBDUEL_WORK, or plan fewer rows or warehouses",
-        bytes_text(needed_bytes),
-        folder.display(),
-        bytes_text(free_bytes)
-    )
+/// A file system on which there is too little room.
+#[derive(Debug)]
+pub struct Shortage {
+    pub folder: PathBuf,
+    pub needed_bytes: u64,
+    pub free_bytes: u64,
 }
 
-fn free_bytes(folder: &Path) -> Result<u64> {
+impl Shortage {
+    pub fn missing_bytes(&self) -> u64 {
+        self.needed_bytes.saturating_sub(self.free_bytes)
+    }
+}
+
+/// What is needed, what there is, and where.
+impl fmt::Display for Shortage {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        write!(
+            formatter,
+            "too little disk for the data: about {} are needed in {}, and {} are free",
+            bytes_text(self.needed_bytes),
+            self.folder.display(),
+            bytes_text(self.free_bytes)
+        )
+    }
+}
+
+/// What a user may still put on the file system of a folder.
+pub fn free_bytes(folder: &Path) -> Result<u64> {
     let system = statvfs(folder).with_context(|| format!("cannot ask how much of {} is free", folder.display()))?;
     Ok(system.blocks_available() * system.fragment_size())
 }
@@ -100,7 +121,7 @@ mod tests {
             room.keep(&cache, kept / 2);
             room.use_for_a_while(&work, passing);
             room.use_for_a_while(&work, passing / 2);
-            assert_eq!(room.expect().is_ok(), fits, "{kept} + {passing} of {free}");
+            assert_eq!(room.shortage().unwrap().is_none(), fits, "{kept} + {passing} of {free}");
         };
         check(0, 0, true);
         check(free / 4, free / 4, true);
@@ -110,8 +131,10 @@ mod tests {
     }
 
     #[test]
-    fn the_error_says_how_much_is_needed_and_free_and_where() {
-        let error = judge(Path::new("/cache"), 3 << 30, 1 << 30).unwrap_err().to_string();
-        assert!(error.contains("3.0 GiB are needed in /cache, and 1.0 GiB are free"), "{error}");
+    fn a_shortage_says_how_much_is_needed_and_free_and_where() {
+        let shortage = Shortage { folder: "/cache".into(), needed_bytes: 3 << 30, free_bytes: 1 << 30 };
+        let text = shortage.to_string();
+        assert!(text.contains("3.0 GiB are needed in /cache, and 1.0 GiB are free"), "{text}");
+        assert_eq!(shortage.missing_bytes(), 2 << 30);
     }
 }

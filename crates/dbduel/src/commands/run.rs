@@ -69,7 +69,7 @@ pub fn sit(args: &RunArgs, sitting: &Sitting, interrupted: &AtomicBool) -> Resul
 
 /// Does some work; at an interruption every server and package client ends, so that no step of the
 /// work waits for one.
-fn ending_servers<T>(interrupted: &AtomicBool, work: impl FnOnce() -> T) -> T {
+pub fn ending_servers<T>(interrupted: &AtomicBool, work: impl FnOnce() -> T) -> T {
     let (done, ended) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
@@ -135,11 +135,15 @@ impl Sitting {
         &self.run_dir
     }
 
+    /// Contenders that no trial is left of need no server.
+    pub fn leave_out(&mut self, is_out: impl Fn(&str) -> bool) {
+        self.experiment.contenders.retain(|contender| !is_out(&contender.name));
+    }
+
     /// The stored experiment again, with what the command line changed then.
     fn resume(args: &RunArgs, run: &str) -> Result<Sitting, Failure> {
         let run_dir = RunDir::open(&args.runs, run)?;
         let stored = run_dir.plan()?;
-        let overrides = Overrides::of_plan(&stored);
         if args.twins && !stored.twins {
             return Err(Failure::usage(anyhow!(
                 "{} is no run of twins\n  next: go on with `dbduel run --resume {}`",
@@ -150,6 +154,12 @@ impl Sitting {
         refuse_another_plan(args, &run_dir, &stored)?;
         let search = run_dir.run_record().ok().and_then(|run| run.search);
         search::refuse_to_go_on(&run_dir, search.as_ref())?;
+        Sitting::of_stored(run_dir, &stored, search)
+    }
+
+    /// A run that goes on where its records end.
+    pub fn of_stored(run_dir: RunDir, stored: &PlanRecord, search: Option<SearchRecord>) -> Result<Sitting, Failure> {
+        let overrides = Overrides::of_plan(stored);
         let experiment = Experiment::parse(&run_dir.experiment()?, "experiment.toml", &vocabulary(), &overrides);
         let experiment = experiment.map_err(Failure::usage)?;
         let plan = plan_experiment(&experiment).map_err(Failure::usage)?;
@@ -358,7 +368,7 @@ fn refuse_noise(experiment: &Experiment, interrupted: &AtomicBool, progress: &Pr
 
 /// Says the run, as `dbduel report` would, and turns what happened into the exit status.
 fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, Failure> {
-    let ended = ended.map_err(|error| with_what_is_kept(error, run_dir))?;
+    let ended = ended.map_err(|error| with_what_is_kept(error, run_dir, "run"))?;
     if ended.reason == EndReason::Interrupted {
         return interrupted_end(args, run_dir);
     }
@@ -370,14 +380,15 @@ fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, 
     Ok(if args.gate { gate(&conclusions) } else { exit::DONE })
 }
 
-/// A run that breaks off (a full disk, say) loses no finished trial, and its user should know.
-fn with_what_is_kept(error: Error, run_dir: &RunDir) -> Error {
+/// A run that breaks off (a full disk, say) loses no finished trial, and its user should know by which command it
+/// goes on.
+pub fn with_what_is_kept(error: Error, run_dir: &RunDir, command: &str) -> Error {
     let measured = run_dir.trials().map_or(0, |trials| trials.records.len());
     if measured == 0 {
         return error;
     }
     let run = run_dir.path().display();
-    let next = format!("next: repair the cause, then `dbduel run --resume {run}` goes on");
+    let next = format!("next: repair the cause, then `dbduel {command} --resume {run}` goes on");
     error.context(format!("the run broke off; finished trials kept: {measured}\n  {next}"))
 }
 

@@ -12,7 +12,7 @@ use load::{NamedStatement, Workload, show_table};
 
 use super::progress::Progress;
 use super::refusal;
-use super::room::Room;
+use super::room::{Room, Shortage, free_bytes};
 use super::seats::Seats;
 use crate::engine::{Cache, Explained, Hosted, Installation, Snapshot, WorkFolder, provision, resolve};
 use crate::experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
@@ -173,20 +173,34 @@ impl<'a> Stage<'a> {
     ) -> Result<Vec<(&'a Contender, Provided)>> {
         let (mut room, mut counted, mut fitting) = (Room::default(), BTreeSet::new(), Vec::new());
         for (contender, provided) in here {
+            if let Err(error) = self.stands(contender, absent) {
+                absent.push((contender.name.clone(), error.context(cannot_prepare(contender))));
+                continue;
+            }
             let before = (room.clone(), counted.clone());
             self.add_needs(contender, &provided, cache, &mut room, &mut counted)?;
-            match room.expect().with_context(|| cannot_prepare(contender)) {
-                Ok(()) => fitting.push((contender, provided)),
-                Err(error)
-                    if self.experiment.ladders.iter().any(|ladder| ladder.rests_on(&contender.name).is_some()) =>
-                {
-                    (room, counted) = before;
-                    absent.push((contender.name.clone(), error));
-                }
-                Err(error) => return Err(error),
+            let Some(shortage) = room.shortage()? else {
+                fitting.push((contender, provided));
+                continue;
+            };
+            let error = self.too_little_room(contender, &shortage, cache).context(cannot_prepare(contender));
+            if !self.experiment.ladders.iter().any(|ladder| ladder.rests_on(&contender.name).is_some()) {
+                return Err(error);
             }
+            (room, counted) = before;
+            absent.push((contender.name.clone(), error));
         }
         Ok(fitting)
+    }
+
+    fn too_little_room(&self, contender: &Contender, shortage: &Shortage, cache: &Cache) -> Error {
+        let is_its_own =
+            contender.storage != Storage::Disk && shortage.folder == self.work_of(&contender.storage).path();
+        let usual = is_its_own.then(|| free_bytes(cache.work_root())).transpose();
+        match usual {
+            Ok(usual_bytes) => refusal::too_little_room(contender, shortage, usual_bytes),
+            Err(error) => error,
+        }
     }
 
     /// What a contender puts on the disks beside what others have there.

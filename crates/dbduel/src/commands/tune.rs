@@ -1,10 +1,12 @@
 //! `dbduel tune`: candidates race, and the one that is left meets the incumbent again.
 //!
 //! Two stored runs: the search, whose figures only choose, and a duel like any other of an experiment file that
-//! is written here. What must stay true: no block of the search is one of the duel, and no candidate promises
-//! less at a commit than the incumbent does.
+//! is written here. What must stay true: no block of the search is one of the duel, no candidate promises less at
+//! a commit than the incumbent does, and a search that was interrupted goes on where its records end.
 
 mod draft;
+mod stored;
+mod vetting;
 
 use std::fs;
 use std::path::Path;
@@ -14,10 +16,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 
 use self::draft::{Draft, WINNER};
-use super::run::search::{Raced, race};
-use super::run::{self, Sitting};
+use super::run::search::{Raced, begin_record, race};
+use super::run::{self, Sitting, with_what_is_kept};
 use super::{Failure, note, plan_experiment, say, vocabulary};
-use crate::analysis::conclude;
+use crate::analysis::{conclude, one_line};
 use crate::cli::{RunArgs, TuneArgs, exit};
 use crate::experiment::quantity::duration_text;
 use crate::experiment::tuning::{Rival, duel_text};
@@ -34,27 +36,68 @@ const BLOCKS_KEPT_FREE: u32 = 8;
 /// `dbduel tune`.
 pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     refuse_to_overwrite(args.write.as_deref())?;
-    let draft = Draft::of(args)?;
-    let search = experiment_of(&draft.search_text, "the search", &Overrides::default())?;
-    let search_plan = plan_experiment(&search)?;
-    let for_the_search = share_of_the_search(&draft, &search_plan, args)?;
-    for line in &draft.record.notes {
-        note(line);
-    }
     let interrupted = run::interruption().context("cannot catch signals")?;
-    let sitting = Sitting::of(search, search_plan, &args.runs, &args.file, Some(draft.record.clone()))?;
-    note(&format!("the search is kept in {}", sitting.run_dir().path().display()));
-    let raced = match race(&sitting, &draft.experiment, &interrupted, for_the_search) {
+    if let Some(run) = &args.resume {
+        return stored::go_on(args, run, &interrupted);
+    }
+    let file = args.file.as_deref().expect("clap asks for FILE unless --resume is given");
+    let draft = Draft::of(args, file, Vec::new())?;
+    draft.share_of_the_search()?;
+    let draft = match vetting::refused(&draft, &interrupted) {
         Err(error) if error.is::<Interrupted>() => {
-            note(&format!("interrupted, trials are kept in {}", sitting.run_dir().path().display()));
+            note("interrupted before the search began, nothing is kept");
             return Ok(exit::INTERRUPTED);
         }
-        raced => raced?,
+        Ok(refused) if refused.is_empty() => draft,
+        refused => Draft::of(args, file, refused?)?,
     };
+    let sitting = begin(args, &draft)?;
+    search_and_duel(args, &draft, &sitting, &interrupted)
+}
+
+/// Keeps everything that a search can go on from.
+fn begin(args: &TuneArgs, draft: &Draft) -> Result<Sitting, Failure> {
+    let (search, plan) = draft.search()?;
+    for one in &draft.record.refused {
+        let why = one_line(&one.why);
+        note(&format!("{} = {} is not tried, because the server refuses it: {why}", one.setting, one.value));
+    }
+    draft.record.notes.iter().for_each(|line| note(line));
+    let sitting = Sitting::of(search, plan, &args.runs, &draft.file, Some(draft.record.clone()))?;
+    sitting.run_dir().write_given(&draft.experiment.text)?;
+    begin_record(&sitting)?;
+    note(&format!("the search is kept in {}", sitting.run_dir().path().display()));
+    Ok(sitting)
+}
+
+/// Runs a search from where it stands, and what follows from it.
+fn search_and_duel(args: &TuneArgs, draft: &Draft, sitting: &Sitting, interrupted: &AtomicBool) -> Result<u8, Failure> {
+    let run_dir = sitting.run_dir();
+    match race(sitting, &draft.experiment, interrupted, draft.share_of_the_search()?) {
+        Err(error) if error.is::<Interrupted>() => {
+            let run = run_dir.path().display();
+            note(&format!("interrupted, trials are kept\n  next: go on with `dbduel tune --resume {run}`"));
+            Ok(exit::INTERRUPTED)
+        }
+        raced => {
+            let raced = raced.map_err(|error| with_what_is_kept(error, run_dir, "tune"))?;
+            behind_the_search(args, draft, run_dir, raced, interrupted)
+        }
+    }
+}
+
+/// The duel, where somebody came out ahead.
+fn behind_the_search(
+    args: &TuneArgs,
+    draft: &Draft,
+    search_dir: &RunDir,
+    raced: Raced,
+    interrupted: &AtomicBool,
+) -> Result<u8, Failure> {
     match raced.search.outcome.as_ref().and_then(|outcome| outcome.winner.clone()) {
-        Some(winner) => duel(args, &draft, sitting.run_dir(), raced, &winner, &interrupted),
+        Some(winner) => duel(args, draft, search_dir, raced, &winner, interrupted),
         None => {
-            tell_search(sitting.run_dir(), args.json, true)?;
+            tell_search(search_dir, args.json, true)?;
             if args.write.is_some() {
                 note(&format!("no candidate came out ahead of `{}`: nothing is written", draft.record.incumbent));
             }
@@ -89,33 +132,44 @@ fn duel(
     let budget = draft.experiment.method.budget.map(|budget| budget.saturating_sub(raced.spent));
     let (text, held_out, experiment) = draft.duel(winner, budget)?;
     let plan = plan_experiment(&experiment)?;
-    let mut record = SearchRecord { run: Some(search_dir.name()), held_out, ..raced.search };
+    let mut search = SearchRecord { held_out, ..raced.search };
     let file = search_dir.path().join("experiment.toml");
-    let sitting = Sitting::of(experiment, plan, &args.runs, &file, Some(record.clone()))?;
-    record.run = None;
-    if let Some(outcome) = &mut record.outcome {
+    let sitting = Sitting::of(experiment, plan, &args.runs, &file, Some(of_the_duel(&search, search_dir)))?;
+    begin_record(&sitting)?;
+    if let Some(outcome) = &mut search.outcome {
         outcome.duel = Some(sitting.run_dir().name());
     }
     let known = search_dir.run_record()?;
-    search_dir.write_run(&crate::store::format::RunRecord { search: Some(record), ..known })?;
+    search_dir.write_run(&crate::store::format::RunRecord { search: Some(search), ..known })?;
     tell_search(search_dir, false, false)?;
     note(&format!("{winner} meets `{}` again, in new blocks, as `{WINNER}`", draft.record.incumbent));
-    let run_args = RunArgs {
-        file: None,
-        runs: args.runs.clone(),
-        resume: None,
-        method: args.method.clone(),
-        gate: false,
-        json: args.json,
-        twins: false,
-    };
-    let status = run::sit(&run_args, &sitting, interrupted)?;
-    if let Some(path) = args.write.as_deref().filter(|_| status != exit::INTERRUPTED) {
-        let written = format!("{}{text}", header(sitting.run_dir(), draft)?);
-        fs::write(path, written).with_context(|| format!("cannot write {}", path.display()))?;
-        note(&format!("the duel is written to {}", path.display()));
-    }
+    let status = run::sit(&run_args(args), &sitting, interrupted)?;
+    write_duel(args, draft, sitting.run_dir(), &text, status)?;
     Ok(status)
+}
+
+/// What the duel's run keeps of the search that chose its candidate.
+fn of_the_duel(search: &SearchRecord, search_dir: &RunDir) -> SearchRecord {
+    let mut search = SearchRecord { run: Some(search_dir.name()), given: None, ..search.clone() };
+    if let Some(outcome) = &mut search.outcome {
+        outcome.duel = None;
+    }
+    search
+}
+
+/// What `dbduel run` would have been asked for the duel.
+fn run_args(args: &TuneArgs) -> RunArgs {
+    let (runs, method) = (args.runs.clone(), args.method.clone());
+    RunArgs { file: None, runs, resume: None, method, gate: false, json: args.json, twins: false }
+}
+
+/// Writes the duel's experiment where the command line wants it, once the duel is over.
+fn write_duel(args: &TuneArgs, draft: &Draft, duel: &RunDir, text: &str, status: u8) -> Result<()> {
+    let Some(path) = args.write.as_deref().filter(|_| status != exit::INTERRUPTED) else { return Ok(()) };
+    let written = format!("{}{text}", header(duel, draft)?);
+    fs::write(path, written).with_context(|| format!("cannot write {}", path.display()))?;
+    note(&format!("the duel is written to {}", path.display()));
+    Ok(())
 }
 
 /// What stands on top of the file that is written.
@@ -157,29 +211,6 @@ fn tell_search(run_dir: &RunDir, json: bool, aloud: bool) -> Result<()> {
     Ok(())
 }
 
-/// What of the budget the search may take: what the first blocks of the duel leave.
-fn share_of_the_search(draft: &Draft, search: &Plan, args: &TuneArgs) -> Result<Option<Duration>, Failure> {
-    let Some(budget) = draft.experiment.method.budget else { return Ok(None) };
-    let Some(some) = draft.record.candidates.iter().find(|candidate| candidate.out.is_none()) else {
-        return Ok(Some(budget));
-    };
-    let (_, _, duel) = draft.duel(&some.name, None)?;
-    let duel = first_blocks(&plan_experiment(&duel)?, BLOCKS_KEPT_FREE);
-    let one_block = first_blocks(search, 1);
-    if budget >= duel + one_block {
-        return Ok(Some(budget - duel));
-    }
-    let text = |time: Duration| duration_text(Duration::from_secs(time.as_secs() + 1));
-    Err(Failure::usage(anyhow!(
-        "{}: the budget of {} is too small: {BLOCKS_KEPT_FREE} blocks of the duel take about {}, and a block of the search {}\n  next: give --budget {} or more, fewer --candidates, or a shorter `duration` in [method]",
-        args.file.display(),
-        duration_text(budget),
-        text(duel),
-        text(one_block),
-        text(duel + one_block * 4)
-    )))
-}
-
 /// How long so many blocks take, pilots included.
 fn first_blocks(plan: &Plan, blocks: u32) -> Duration {
     let behind = plan.record.trials.iter().position(|trial| trial.block > blocks);
@@ -187,6 +218,36 @@ fn first_blocks(plan: &Plan, blocks: u32) -> Duration {
 }
 
 impl Draft {
+    /// The search as an experiment, and its plan.
+    fn search(&self) -> Result<(Experiment, Plan)> {
+        let search = experiment_of(&self.search_text, "the search", &Overrides::default())?;
+        let plan = plan_experiment(&search)?;
+        Ok((search, plan))
+    }
+
+    /// What of the budget the search may take: what the first blocks of the duel leave.
+    fn share_of_the_search(&self) -> Result<Option<Duration>, Failure> {
+        let Some(budget) = self.experiment.method.budget else { return Ok(None) };
+        let Some(some) = self.record.candidates.iter().find(|candidate| candidate.out.is_none()) else {
+            return Ok(Some(budget));
+        };
+        let (_, _, duel) = self.duel(&some.name, None)?;
+        let duel = first_blocks(&plan_experiment(&duel)?, BLOCKS_KEPT_FREE);
+        let one_block = first_blocks(&self.search()?.1, 1);
+        if budget >= duel + one_block {
+            return Ok(Some(budget - duel));
+        }
+        let text = |time: Duration| duration_text(Duration::from_secs(time.as_secs() + 1));
+        Err(Failure::usage(anyhow!(
+            "{}: the budget of {} is too small: {BLOCKS_KEPT_FREE} blocks of the duel take about {}, and a block of the search {}\n  next: give --budget {} or more, fewer --candidates, or a shorter `duration` in [method]",
+            self.file.display(),
+            duration_text(budget),
+            text(duel),
+            text(one_block),
+            text(duel + one_block * 4)
+        )))
+    }
+
     /// The duel of a candidate: its text, the labels of workloads that had no part in the search, and what it
     /// says.
     fn duel(&self, candidate: &str, budget: Option<Duration>) -> Result<(String, Vec<String>, Experiment)> {

@@ -239,14 +239,33 @@ pub fn data_directory_bytes(contender: &Contender, workload: &WorkloadChoice, po
     cost(&contender.kind).template_bytes.saturating_add(dataset_bytes(contender, workload, point))
 }
 
-/// What logs of the size that was asked for add to a data directory that a trial runs on: nothing where the
-/// server has its own size, which its template has already.
-pub fn log_bytes(contender: &Contender) -> u64 {
-    let of = |(name, files): &(&str, u64)| {
-        let asked = contender.settings.iter().find(|(known, _)| known.replace('-', "_").eq_ignore_ascii_case(name));
-        asked.and_then(|(_, text)| quantity::bytes(text)).unwrap_or(0).saturating_mul(*files)
+/// Logs of a size that was asked for.
+pub struct AskedLog {
+    pub setting: &'static str,
+    /// Of each file.
+    pub bytes: u64,
+    pub files: u64,
+}
+
+impl AskedLog {
+    pub fn total_bytes(&self) -> u64 {
+        self.bytes.saturating_mul(self.files)
+    }
+}
+
+/// The logs whose size a contender sets: none where the server has its own size, which its template has already.
+pub fn asked_logs(contender: &Contender) -> Vec<AskedLog> {
+    let asked = |(setting, files): &(&'static str, u64)| {
+        let is_ours = |(known, _): &(&String, &String)| known.replace('-', "_").eq_ignore_ascii_case(setting);
+        let (_, text) = contender.settings.iter().find(is_ours)?;
+        Some(AskedLog { setting, bytes: quantity::bytes(text)?, files: *files })
     };
-    cost(&contender.kind).logs.iter().map(of).fold(0, u64::saturating_add)
+    cost(&contender.kind).logs.iter().filter_map(asked).collect()
+}
+
+/// What they add to a data directory that a trial runs on.
+pub fn log_bytes(contender: &Contender) -> u64 {
+    asked_logs(contender).iter().map(AskedLog::total_bytes).fold(0, u64::saturating_add)
 }
 
 /// The tables that a contender is loaded with: one set for each workload, and for each point that

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use super::wording::percent;
+use crate::analysis::one_line;
 use crate::store::format::point_text;
 use crate::store::format::search::{CandidateRecord, RecoveryRecord, RoundRecord, SearchRecord};
-
-use super::wording::percent;
 
 /// Columns of the table of candidates.
 pub const COLUMNS: [&str; 5] = ["candidate", "blocks", "ahead by", "evidence", "what became of it"];
@@ -40,7 +40,10 @@ pub fn about(search: &SearchRecord) -> Vec<String> {
 /// How the race ended.
 pub fn ending(search: &SearchRecord) -> Vec<String> {
     let Some(outcome) = &search.outcome else {
-        return vec!["the search is not over: it goes on, or was interrupted".to_owned()];
+        return vec![
+            "the search is not over: it goes on, or was interrupted, and `dbduel tune --resume` goes on with it"
+                .to_owned(),
+        ];
     };
     let Some(winner) = &outcome.winner else {
         let seen = match outcome.mde {
@@ -115,7 +118,7 @@ fn fate(search: &SearchRecord, candidate: &CandidateRecord) -> String {
         0 => "out at once".to_owned(),
         block => format!("out after block {block}"),
     };
-    format!("{when}: {}", out.why.lines().map(str::trim).collect::<Vec<_>>().join("; "))
+    format!("{when}: {}", one_line(&out.why))
 }
 
 /// A row of [`ROUND_COLUMNS`] for each round.
@@ -135,6 +138,9 @@ pub fn round_rows(search: &SearchRecord) -> Vec<Vec<String>> {
 pub fn space(search: &SearchRecord) -> Vec<String> {
     let range = |(name, values): (&String, &Vec<String>)| format!("{name} ({})", values.join(", "));
     let mut lines = vec![format!("settings moved: {}", search.space.iter().map(range).collect::<Vec<_>>().join("; "))];
+    lines.extend(search.refused.iter().map(|one| {
+        format!("not tried, because the server refuses it: {} = {} ({})", one.setting, one.value, one_line(&one.why))
+    }));
     if !search.held.is_empty() {
         lines.push(format!(
             "never moved, because they decide what a commit promises or shape the files: {}",
@@ -199,7 +205,14 @@ mod tests {
             ending(&none),
             ["no candidate came out ahead of `5.5`; a gain below 3 % would not have been seen (MDE)"]
         );
-        assert_eq!(ending(&search(1)), ["the search is not over: it goes on, or was interrupted"]);
+        assert!(ending(&search(1))[0].starts_with("the search is not over"));
+    }
+
+    #[test]
+    fn a_value_that_the_server_refuses_is_named_with_its_reason() {
+        let line = "not tried, because the server refuses it: innodb_log_file_size = 3G (cannot start mysql; it said: <b>&too large)";
+        assert!(space(&told()).iter().any(|one| one == line), "{:?}", space(&told()));
+        assert!(!space(&search(1)).iter().any(|one| one.contains("refuses")));
     }
 
     #[test]

@@ -30,6 +30,11 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("dbduel speaks UTF-8")
 }
 
+/// Says why a test has nothing to look at; not by `eprintln!`, which the test harness swallows.
+pub fn say_skipped(why: &str) {
+    std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
+}
+
 pub struct Place {
     folder: tempfile::TempDir,
 }
@@ -81,9 +86,7 @@ impl Place {
                 && row["source"].as_str().unwrap().starts_with("installed")
         };
         if !engines.iter().any(|row| is_installed(&row)) {
-            // Not by `eprintln!`, which the test harness swallows.
-            let skipped = format!("skipped: no {kind} is installed on this machine\n");
-            std::io::stderr().write_all(skipped.as_bytes()).unwrap();
+            say_skipped(&format!("no {kind} is installed on this machine"));
             return None;
         }
         Some(format!("engine = \"{kind}@system\""))

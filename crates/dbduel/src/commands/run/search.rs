@@ -1,7 +1,8 @@
 //! The loop of a search: candidates race against the incumbent, block after block, until one is left.
 //!
 //! It runs trials as a run does and decides nothing: who is next follows from the records
-//! (`analysis/search.rs`). What must stay true: a record is on the disk before the next trial starts.
+//! (`analysis/search.rs`), so a search that was interrupted goes on as it would have. What must stay true: a
+//! record is on the disk before the next trial starts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -12,7 +13,9 @@ use jiff::Timestamp;
 use super::together::Hands;
 use super::{Sitting, ending_servers, refuse_noise, rehearse, run_record};
 use crate::analysis::primary_metric;
-use crate::analysis::search::{DATA_DIRECTORY_BYTES, INCUMBENT_FAILURES_MAX, Standing, follow, incumbent_fails};
+use crate::analysis::search::{
+    DATA_DIRECTORY_BYTES, INCUMBENT_FAILURES_MAX, Standing, at_its_beginning, follow, incumbent_fails, time_spent,
+};
 use crate::commands::progress::Progress;
 use crate::commands::stage::Stage;
 use crate::commands::{Failure, host};
@@ -21,10 +24,10 @@ use crate::experiment::Experiment;
 use crate::observe::Observers;
 use crate::store::RunDir;
 use crate::store::format::search::{OutRecord, SearchRecord};
-use crate::store::format::{RunRecord, TrialRecord};
+use crate::store::format::{PlannedTrial, RunRecord, TrialRecord};
 use crate::trial::Interrupted;
 
-/// A search that is over, and the time that its trials took.
+/// A search that is over, and the time that its blocks took.
 pub struct Raced {
     pub search: SearchRecord,
     pub spent: Duration,
@@ -49,14 +52,20 @@ pub fn race(
     if interrupted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { raced }
 }
 
-/// The duel of a search can go on; the search itself is not taken up again.
+/// Writes down what a search, or its duel, is part of before anything is tried, so that it is known from then on.
+pub fn begin_record(sitting: &Sitting) -> Result<()> {
+    sitting.run_dir.write_run(&run_record(sitting, &Cache::open()?)?)
+}
+
+/// The duel of a search is a run; the search itself is `dbduel tune`'s to go on with.
 pub fn refuse_to_go_on(run_dir: &RunDir, search: Option<&SearchRecord>) -> Result<(), Failure> {
     if search.is_none_or(|search| search.run.is_some()) {
         return Ok(());
     }
     Err(Failure::usage(anyhow!(
-        "{} is a search of `dbduel tune`, which cannot be gone on with\n  next: search again with `dbduel tune FILE`",
-        run_dir.name()
+        "{} is a search of `dbduel tune`\n  next: go on with `dbduel tune --resume {}`",
+        run_dir.name(),
+        run_dir.path().display()
     )))
 }
 
@@ -69,6 +78,8 @@ struct Racing<'a> {
     search: SearchRecord,
     metric: &'static str,
     trials: Vec<TrialRecord>,
+    /// By earlier sittings.
+    spent_before: Duration,
 }
 
 impl<'a> Racing<'a> {
@@ -86,26 +97,34 @@ impl<'a> Racing<'a> {
         run_dir.write_run(&run)?;
         let (mut stage, mut failures) = Stage::set(experiment, &cache, &sitting.seats, interrupted, &logs, progress)?;
         failures.extend(rehearse(&mut stage, sitting, &mut run, &cache, &logs, progress)?);
-        let mut search = run.search.clone().expect("a search's sitting has its record");
-        put_out(&mut search, &run, failures)?;
+        let known = run.search.as_ref().expect("a search's sitting has its record");
+        let mut search = at_its_beginning(known, &sitting.done);
+        expect_incumbent(&search, &mut failures)?;
+        if sitting.done.is_empty() {
+            put_out(&mut search, &run, failures);
+        } else {
+            // They raced before; their next trials fail, and that is when they are out.
+            failures.iter().for_each(|(_, error)| progress.say(&format!("warning: {error:#}")));
+        }
         for candidate in search.candidates.iter().filter(|candidate| candidate.out.is_some()) {
             let why = candidate.out.as_ref().map_or("", |out| out.why.as_str());
             progress.say(&format!("{} is out: {}", candidate.name, why.lines().next().unwrap_or_default()));
         }
         let metric = primary_metric(&experiment.workloads[0].name);
-        let racing = Racing { sitting, interrupted, progress, run, search, metric, trials: Vec::new() };
+        let (trials, spent_before) = (sitting.done.clone(), time_spent(&sitting.done));
+        let racing = Racing { sitting, interrupted, progress, run, search, metric, trials, spent_before };
         Ok((stage, racing))
     }
 
     fn run(mut self, stage: &Stage, budget: Option<Duration>) -> Result<Raced> {
-        let begun = Instant::now();
+        let (begun, before) = (Instant::now(), self.spent_before);
+        let spent = || before + begun.elapsed();
         let mut hands = Hands::new(self.sitting, stage, Observers::new());
         let mut longest_block = Duration::ZERO;
         let mut standing = follow(&self.search, self.metric, &self.trials);
         let mut by_the_clock = false;
         while !standing.is_over() {
-            // The first block is always tried.
-            by_the_clock = budget.is_some_and(|budget| begun.elapsed() + longest_block > budget);
+            by_the_clock = !self.is_begun(&standing) && budget.is_some_and(|budget| spent() + longest_block > budget);
             if by_the_clock {
                 break;
             }
@@ -124,18 +143,33 @@ impl<'a> Racing<'a> {
         self.run.ended_by = search.outcome.as_ref().map(|outcome| outcome.ended_by.clone());
         self.run.finished_at = Some(Timestamp::now().to_string());
         self.sitting.run_dir.write_run(&self.run)?;
-        Ok(Raced { search, spent: begun.elapsed() })
+        Ok(Raced { search, spent: spent() })
+    }
+
+    /// The first block is always tried, and what an earlier sitting began is made whole.
+    fn is_begun(&self, standing: &Standing) -> bool {
+        let block = standing.next_block();
+        block == 1 || self.trials.iter().any(|trial| trial.block == block)
     }
 
     /// One block of the plan: the incumbent and everybody who still races, in the order of its coins.
     fn run_block(&mut self, stage: &Stage, hands: &mut Hands, standing: &Standing) -> Result<()> {
         let (sitting, block) = (self.sitting, standing.next_block());
         let warmup = sitting.experiment.method.warmup;
+        let is_done =
+            |trials: &[TrialRecord], planned: &PlannedTrial| trials.iter().any(|one| one.trial == planned.trial);
+        // Of a block that an earlier sitting began.
+        let mut resumed = self.trials.iter().any(|trial| trial.block == block);
         for planned in sitting.plan.record.trials.iter().filter(|planned| planned.block == block) {
-            if planned.contender != self.search.incumbent && !standing.races(&self.search, &planned.contender) {
+            let races = planned.contender == self.search.incumbent || standing.races(&self.search, &planned.contender);
+            if !races || is_done(&self.trials, planned) {
                 continue;
             }
             let mut keep = |mut record: TrialRecord| {
+                if std::mem::take(&mut resumed) {
+                    // Its pair spans the interruption; it counts, and says so.
+                    record.flags.push("resumed".to_owned());
+                }
                 if let Some(bytes) = stage.data_directory_bytes(&planned.contender) {
                     record.metrics.insert(DATA_DIRECTORY_BYTES.to_owned(), bytes as f64);
                 }
@@ -192,13 +226,17 @@ impl<'a> Racing<'a> {
     }
 }
 
+/// Fails where there is nobody to race against.
+fn expect_incumbent(search: &SearchRecord, failures: &mut Vec<(String, Error)>) -> Result<()> {
+    match failures.iter().position(|(name, _)| *name == search.incumbent) {
+        Some(at) => Err(failures.swap_remove(at).1),
+        None => Ok(()),
+    }
+}
+
 /// Puts out, before the first block, who could not be prepared or started, and who makes another promise than
 /// the incumbent.
-fn put_out(search: &mut SearchRecord, run: &RunRecord, failures: Vec<(String, Error)>) -> Result<()> {
-    let mut failed: Vec<(String, Error)> = failures;
-    if let Some(at) = failed.iter().position(|(name, _)| *name == search.incumbent) {
-        return Err(failed.swap_remove(at).1);
-    }
+fn put_out(search: &mut SearchRecord, run: &RunRecord, failed: Vec<(String, Error)>) {
     let class = |name: &str| run.contenders.get(name).map(|facts| facts.durability_class.clone());
     let promised = class(&search.incumbent);
     for candidate in search.candidates.iter_mut().filter(|candidate| candidate.out.is_none()) {
@@ -215,5 +253,4 @@ fn put_out(search: &mut SearchRecord, run: &RunRecord, failures: Vec<(String, Er
         };
         candidate.out = Some(OutRecord { after_block: 0, cause: "removed".to_owned(), why });
     }
-    Ok(())
 }

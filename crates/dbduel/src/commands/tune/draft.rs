@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 
-use crate::cli::TuneArgs;
+use crate::cli::{CANDIDATES, TuneArgs};
 use crate::commands::{Failure, host, vocabulary};
 use crate::engine::knobs::{Knob, Machine, knobs};
 use crate::engine::{memory_need, resolve};
 use crate::experiment::tuning::{Rival, SearchShape, search_text};
 use crate::experiment::{Contender, Experiment, Origin, Overrides, RATE, WorkloadChoice};
 use crate::plan::search::{Range, candidates};
-use crate::plan::{data_directory_bytes, heaviest_point};
+use crate::plan::{data_directory_bytes, heaviest_point, values};
 use crate::store::format::Point;
-use crate::store::format::search::{CandidateRecord, RaceRecord, SearchRecord};
+use crate::store::format::search::{CandidateRecord, GivenRecord, RaceRecord, RefusedRecord, SearchRecord};
 
 /// What the candidate is called that meets the incumbent again.
 pub const WINNER: &str = "tuned";
@@ -34,6 +35,8 @@ const DISK_SLACK_BYTES: u64 = 8 << 30;
 
 /// A search before its first block.
 pub struct Draft {
+    /// Where the file lies, for messages.
+    pub file: PathBuf,
     /// The file as it was given.
     pub source: String,
     pub experiment: Experiment,
@@ -44,61 +47,113 @@ pub struct Draft {
 }
 
 impl Draft {
-    pub fn of(args: &TuneArgs) -> Result<Draft, Failure> {
+    /// Out of a file, without the values that are known to be refused.
+    pub fn of(args: &TuneArgs, file: &Path, refused: Vec<RefusedRecord>) -> Result<Draft, Failure> {
         let overrides = args.method.overrides();
-        let experiment = Experiment::load(&args.file, &vocabulary(), &overrides).map_err(Failure::usage)?;
-        let source = fs::read_to_string(&args.file).with_context(|| format!("cannot read {}", args.file.display()))?;
+        let experiment = Experiment::load(file, &vocabulary(), &overrides).map_err(Failure::usage)?;
+        let source = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
         let (incumbent, workload) = (&experiment.contenders[0], &experiment.workloads[0]);
-        refuse_target(incumbent, args)?;
-        refuse_rate(workload, &experiment, args)?;
+        refuse_target(incumbent, file)?;
+        refuse_rate(workload, &experiment, file)?;
         let point = heaviest_point(&experiment, workload);
+        let given = given(args, &experiment);
         let asked = Asked { experiment: &experiment, incumbent, workload, point: &point };
-        let record = asked.record(args).map_err(Failure::usage)?;
+        let record = asked.record(given, refused).map_err(Failure::usage)?;
         let racing = record.candidates.iter().filter(|candidate| candidate.out.is_none());
         let rival = |one: &CandidateRecord| Rival { name: one.name.clone(), settings: one.settings.clone() };
         let rivals: Vec<Rival> = racing.map(rival).collect();
         if rivals.is_empty() {
-            return Err(Failure::usage(nobody(&record, args)));
+            return Err(Failure::usage(nobody(&record, file)));
         }
         let shape = SearchShape { point: &point, blocks: BLOCKS_MAX, seed: record.seed };
         let search_text = search_text(&source, &experiment, &rivals, shape);
-        Ok(Draft { source, overrides, record, search_text, experiment })
+        Ok(Draft { file: file.to_owned(), source, overrides, record, search_text, experiment })
+    }
+
+    pub fn incumbent(&self) -> &Contender {
+        &self.experiment.contenders[0]
+    }
+
+    /// What candidates are drawn from.
+    pub fn space(&self) -> Vec<Range> {
+        let range =
+            |(setting, values): (&String, &Vec<String>)| Range { setting: setting.clone(), values: values.clone() };
+        self.record.space.iter().map(range).collect()
+    }
+
+    /// The incumbent's settings with some of them moved.
+    pub fn with(&self, moved: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let own =
+            self.incumbent().settings.iter().filter(|(name, _)| !moved.keys().any(|one| plain(one) == plain(name)));
+        own.chain(moved).map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    /// The memory guard (method, section 6).
+    pub fn fits(&self, moved: &BTreeMap<String, String>) -> Result<(), String> {
+        let workload = &self.experiment.workloads[0];
+        let asked =
+            Asked { experiment: &self.experiment, incumbent: self.incumbent(), workload, point: &self.record.point };
+        let version = resolve(self.incumbent()).map_err(|error| format!("{error:#}"))?.version;
+        asked.fits(&version, moved, asked.machine().memory_bytes)
     }
 }
 
-fn refuse_target(incumbent: &Contender, args: &TuneArgs) -> Result<(), Failure> {
+/// A setting's name as all engines read it.
+fn plain(name: &str) -> String {
+    name.replace('-', "_").to_ascii_lowercase()
+}
+
+/// What the command line says, for whoever goes on with the search.
+fn given(args: &TuneArgs, experiment: &Experiment) -> GivenRecord {
+    let Overrides { preset, budget, blocks, seed, accept_noisy, contrast, diagnose, twins: _, fallback_name: _ } =
+        args.method.overrides();
+    GivenRecord {
+        name: experiment.name.clone(),
+        candidates: args.candidates.unwrap_or(CANDIDATES),
+        preset,
+        budget_s: budget.map(|budget| budget.as_secs_f64()),
+        blocks,
+        seed,
+        accept_noisy,
+        contrast,
+        diagnose,
+    }
+}
+
+fn refuse_target(incumbent: &Contender, file: &Path) -> Result<(), Failure> {
     if !matches!(incumbent.origin, Origin::Target(_)) {
         return Ok(());
     }
     Err(Failure::usage(anyhow!(
         "{}: contender `{}` is a target: dbduel sets nothing on a server that it does not manage\n  next: put a contender with an `engine` first, as near to that server as can be had",
-        args.file.display(),
+        file.display(),
         incumbent.name
     )))
 }
 
 /// What arrives at a given rate is done at that rate, whatever the settings are.
-fn refuse_rate(workload: &WorkloadChoice, experiment: &Experiment, args: &TuneArgs) -> Result<(), Failure> {
+fn refuse_rate(workload: &WorkloadChoice, experiment: &Experiment, file: &Path) -> Result<(), Failure> {
     if !experiment.points().iter().any(|point| workload.rate_at(point).is_some()) {
         return Ok(());
     }
     Err(Failure::usage(anyhow!(
         "{}: `{RATE}` sets the throughput of `{}`, so no settings can raise it
   next: take `{RATE}` out; the winner's response times can be compared by an experiment with it",
-        args.file.display(),
+        file.display(),
         workload.label
     )))
 }
 
-fn nobody(record: &SearchRecord, args: &TuneArgs) -> anyhow::Error {
+fn nobody(record: &SearchRecord, file: &Path) -> anyhow::Error {
     let why = record
         .candidates
         .iter()
-        .find_map(|candidate| candidate.out.as_ref())
-        .map(|out| format!(" (the first: {})", out.why));
+        .find_map(|candidate| candidate.out.as_ref().map(|out| &out.why))
+        .or(record.refused.first().map(|one| &one.why))
+        .map(|why| format!(" (the first: {why})"));
     anyhow!(
         "{}: there is nothing to try: no setting of `{}` that may be moved has another value that fits here{}\n  next: `dbduel list engines` names engines whose settings are known",
-        args.file.display(),
+        file.display(),
         record.incumbent,
         why.unwrap_or_default()
     )
@@ -113,14 +168,14 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn record(&self, args: &TuneArgs) -> Result<SearchRecord> {
+    fn record(&self, given: GivenRecord, refused: Vec<RefusedRecord>) -> Result<SearchRecord> {
         let version = resolve(self.incumbent)?.version;
         let known = knobs(&self.incumbent.kind, &version);
         let machine = self.machine();
         let (held, movable): (Vec<&Knob>, Vec<&Knob>) =
             known.into_iter().partition(|knob| knob.touches_durability || knob.needs_reload);
-        let space: Vec<Range> =
-            movable.iter().map(|knob| self.range(knob, &machine)).filter(|range| !range.values.is_empty()).collect();
+        let space: Vec<Range> = movable.iter().map(|knob| self.range(knob, &machine)).collect();
+        let space = values::without(space, &refused);
         // Another seed than the duel's: no inputs that chose the winner are measured again.
         let seed = self.experiment.method.seed.wrapping_add(1) & (u64::MAX >> 1);
         let fits = |settings: &BTreeMap<String, String>| self.fits(&version, settings, machine.memory_bytes);
@@ -131,7 +186,9 @@ impl Asked<'_> {
             point: self.point.clone(),
             seed,
             rules: rules(),
-            candidates: candidates(&space, args.candidates as usize, seed, &fits),
+            candidates: candidates(&space, given.candidates as usize, seed, &fits),
+            given: Some(given),
+            refused,
             space: space.into_iter().map(|range| (range.setting, range.values)).collect(),
             held: held.iter().map(|knob| knob.name.to_owned()).collect(),
             notes: self.notes(),
@@ -155,8 +212,7 @@ impl Asked<'_> {
     /// Without what the file sets already, since that candidate would be the incumbent, and without what a
     /// server for so many clients would not take.
     fn range(&self, knob: &Knob, machine: &Machine) -> Range {
-        let set =
-            self.incumbent.settings.iter().find(|(name, _)| name.replace('-', "_").eq_ignore_ascii_case(knob.name));
+        let set = self.incumbent.settings.iter().find(|(name, _)| plain(name) == knob.name);
         let mut values = knob.values(machine);
         values.retain(|value| set.is_none_or(|(_, set)| !set.eq_ignore_ascii_case(value)));
         values.retain(|value| knob.is_taken(value, self.connections()));
@@ -165,9 +221,8 @@ impl Asked<'_> {
 
     /// The memory guard (method, section 6).
     fn fits(&self, version: &str, moved: &BTreeMap<String, String>, memory_bytes: u64) -> Result<(), String> {
-        let plain = |name: &String| name.replace('-', "_").to_ascii_lowercase();
-        let own = self.incumbent.settings.iter().map(|(name, value)| (plain(name), value.clone()));
-        let settings = own.chain(moved.iter().map(|(name, value)| (plain(name), value.clone()))).collect();
+        let all = self.incumbent.settings.iter().chain(moved);
+        let settings = all.map(|(name, value)| (plain(name), value.clone())).collect();
         memory_need::fits(&self.incumbent.kind, version, &settings, self.connections(), memory_bytes)
             .map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
     }

@@ -23,8 +23,14 @@ pub struct SearchRecord {
     /// Draws the candidates.
     pub seed: u64,
     pub rules: RaceRecord,
+    /// What it was asked for, so that it can go on; absent in the run of the duel, and in old searches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<GivenRecord>,
     /// Settings that were moved, with the values that candidates could have.
     pub space: BTreeMap<String, Vec<String>>,
+    /// Values that the server does not start with: no candidate has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RefusedRecord>,
     /// Settings that decide what a commit promises: no candidate moves them.
     pub held: Vec<String>,
     /// What the file had that the search has no use for, said once.
@@ -44,6 +50,34 @@ pub struct SearchRecord {
     /// Why nobody was killed, where nobody was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_recovery: Option<String>,
+}
+
+/// What the command line said, beside the file that lies with the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GivenRecord {
+    /// The experiment's, also where its file gives none.
+    pub name: String,
+    /// So many were wanted; the space may have fewer.
+    pub candidates: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_s: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    pub accept_noisy: bool,
+    pub contrast: bool,
+    pub diagnose: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RefusedRecord {
+    pub setting: String,
+    pub value: String,
+    /// What the server said, or what it had in force instead.
+    pub why: String,
 }
 
 /// What was fixed before the first block.

@@ -1,0 +1,150 @@
+//! A search that was begun before: where it stands on the disk, and what is left of it to do.
+//!
+//! Nothing is drawn or decided here again. What must stay true: trials that were measured stay, and what follows
+//! has the seed and the plan of the first sitting.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+
+use super::draft::Draft;
+use super::{behind_the_search, of_the_duel, run_args, search_and_duel, write_duel};
+use crate::analysis::search::time_spent;
+use crate::cli::{CANDIDATES, TuneArgs, exit};
+use crate::commands::run::search::Raced;
+use crate::commands::run::{self, Sitting};
+use crate::commands::{Failure, cannot_plan, plan_experiment, say, vocabulary};
+use crate::experiment::{Experiment, Overrides};
+use crate::report;
+use crate::store::RunDir;
+use crate::store::format::search::{GivenRecord, SearchRecord};
+
+/// A search that lies on the disk.
+struct Stored {
+    run_dir: RunDir,
+    search: SearchRecord,
+    draft: Draft,
+}
+
+/// `dbduel tune --resume`: the rest of the search, or of the duel behind it.
+pub fn go_on(args: &TuneArgs, run: &str, interrupted: &AtomicBool) -> Result<u8, Failure> {
+    let Stored { run_dir, search, draft } = Stored::open(&args.runs, run)?;
+    refuse_another_search(args, &draft, &run_dir)?;
+    let trials = run_dir.trials()?.records;
+    let Some(outcome) = &search.outcome else {
+        let (plan, known) = (run_dir.plan()?, search.candidates);
+        let mut sitting = Sitting::of_stored(run_dir, &plan, None)?;
+        sitting.leave_out(|name| known.iter().any(|one| one.name == name && one.out.is_some()));
+        return search_and_duel(args, &draft, &sitting, interrupted);
+    };
+    let winner = outcome.winner.clone();
+    match (outcome.duel.clone(), winner) {
+        (Some(duel), Some(winner)) => {
+            go_on_with_the_duel(args, &draft, &run_dir, &search, (&duel, &winner), interrupted)
+        }
+        _ => {
+            let raced = Raced { search, spent: time_spent(&trials) };
+            behind_the_search(args, &draft, &run_dir, raced, interrupted)
+        }
+    }
+}
+
+/// The duel is a run like any other, and lies beside the search.
+fn go_on_with_the_duel(
+    args: &TuneArgs,
+    draft: &Draft,
+    search_dir: &RunDir,
+    search: &SearchRecord,
+    (duel, winner): (&str, &str),
+    interrupted: &AtomicBool,
+) -> Result<u8, Failure> {
+    let beside = search_dir.path().with_file_name(duel);
+    let run_dir = RunDir::open(&args.runs, beside.to_str().unwrap_or(duel))?;
+    let (text, _, _) = draft.duel(winner, None)?;
+    let is_over = run_dir.run_record().is_ok_and(|run| run.ended_by.is_some_and(|by| by != "interrupted"));
+    let status = if is_over {
+        let format = if args.json { "json" } else { "text" };
+        say(&report::write(&run_dir, format, &report::Options::default())?)?;
+        exit::DONE
+    } else {
+        let plan = run_dir.plan()?;
+        let sitting = Sitting::of_stored(run_dir.clone(), &plan, Some(of_the_duel(search, search_dir)))?;
+        run::sit(&run_args(args), &sitting, interrupted)?
+    };
+    write_duel(args, draft, &run_dir, &text, status)?;
+    Ok(status)
+}
+
+impl Stored {
+    /// The search of this name, or the one that the duel of this name belongs to.
+    fn open(runs: &Path, run: &str) -> Result<Stored, Failure> {
+        let run_dir = RunDir::open(runs, run)?;
+        let search = search_of(&run_dir)?;
+        let Some(name) = &search.run else { return Stored::read(run_dir, search) };
+        let beside = run_dir.path().with_file_name(name);
+        let run_dir = RunDir::open(runs, beside.to_str().unwrap_or(name))?;
+        let search = search_of(&run_dir)?;
+        Stored::read(run_dir, search)
+    }
+
+    fn read(run_dir: RunDir, search: SearchRecord) -> Result<Stored, Failure> {
+        let (Some(source), Some(given)) = (run_dir.given()?, &search.given) else {
+            return Err(Failure::usage(anyhow!(
+                "{} does not say what it was asked for: an older dbduel made it\n  next: search again with `dbduel tune FILE`",
+                run_dir.name()
+            )));
+        };
+        let (file, overrides) = (run_dir.path().join("given.toml"), overrides(given));
+        let experiment = Experiment::parse(&source, "given.toml", &vocabulary(), &overrides).map_err(Failure::usage)?;
+        let (search_text, record) = (run_dir.experiment()?, search.clone());
+        let draft = Draft { file, source, overrides, record, search_text, experiment };
+        Ok(Stored { run_dir, search, draft })
+    }
+}
+
+fn search_of(run_dir: &RunDir) -> Result<SearchRecord, Failure> {
+    run_dir.run_record()?.search.ok_or_else(|| {
+        Failure::usage(anyhow!(
+            "{} is no search of `dbduel tune`\n  next: go on with `dbduel run --resume {}`",
+            run_dir.name(),
+            run_dir.path().display()
+        ))
+    })
+}
+
+fn overrides(given: &GivenRecord) -> Overrides {
+    Overrides {
+        preset: given.preset.clone(),
+        budget: given.budget_s.map(Duration::from_secs_f64),
+        blocks: given.blocks,
+        seed: given.seed,
+        accept_noisy: given.accept_noisy,
+        contrast: given.contrast,
+        diagnose: given.diagnose,
+        twins: false,
+        fallback_name: Some(given.name.clone()),
+    }
+}
+
+/// A file and flags beside `--resume` may only say again what the search was asked for, as with `dbduel run`.
+fn refuse_another_search(args: &TuneArgs, draft: &Draft, run_dir: &RunDir) -> Result<(), Failure> {
+    let (overrides, name) = (args.method.overrides(), run_dir.name());
+    let next = format!("next: `dbduel tune --resume {name}` goes on with the stored search");
+    let Some(file) = &args.file else {
+        if overrides.is_empty() && args.candidates.is_none() {
+            return Ok(());
+        }
+        return Err(Failure::usage(anyhow!("{name} has a plan, which no flag can change any more\n  {next}")));
+    };
+    let experiment = Experiment::load(file, &vocabulary(), &overrides).map_err(Failure::usage)?;
+    let hash = |experiment: &Experiment| plan_experiment(experiment).map(|plan| plan.record.plan_hash);
+    let asked = hash(&experiment).with_context(|| cannot_plan(file)).map_err(Failure::usage)?;
+    let candidates = draft.record.given.as_ref().map_or(CANDIDATES, |given| given.candidates);
+    if asked == hash(&draft.experiment)? && args.candidates.is_none_or(|wanted| wanted == candidates) {
+        return Ok(());
+    }
+    let file = file.display();
+    Err(Failure::usage(anyhow!("{file} with these flags is not what {name} was asked for\n  {next}")))
+}
