@@ -28,6 +28,7 @@ mod steadiness;
 pub mod timeline;
 mod together;
 pub mod twins;
+pub mod windows;
 
 use std::collections::BTreeMap;
 

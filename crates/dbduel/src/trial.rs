@@ -14,6 +14,7 @@ mod generator;
 mod ground;
 pub mod hosted_tables;
 mod interval;
+pub mod latency;
 mod metrics;
 pub mod nothing;
 mod pass;
@@ -110,8 +111,8 @@ pub struct Finished {
     pub series: Series,
     /// What observers saw in each second of the interval.
     pub observed: Series,
-    /// HdrHistogram V2; empty for a failed trial.
-    pub histogram: Vec<u8>,
+    /// Response times window by window, as an HdrHistogram interval log; empty for a failed trial and a pass.
+    pub windows: String,
     /// What the server had in force; empty when it did not start.
     pub settings: BTreeMap<String, String>,
 }
@@ -290,6 +291,7 @@ fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
         rate: trial.rate,
         interval_max: trial.interval.measured.unwrap_or_default(),
         drain_max: DRAIN_MAX,
+        windows: (!trial.workload.is_one_pass()).then_some(latency::WINDOW),
         gauge: server_gauge(&server.subject()),
         ..LoadOptions::default()
     }
@@ -378,7 +380,7 @@ fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
         record,
         series: Series::default(),
         observed: Series::default(),
-        histogram: Vec::new(),
+        windows: String::new(),
         settings: BTreeMap::new(),
     }
 }
@@ -393,11 +395,15 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     if trial.workload.writes() && !trial.workload.is_one_pass() {
         remarks.extend(debt::short(&readings, tally.interval_ns as f64 / 1e9));
     }
+    remarks.extend(latency::out_of_range(tally));
     flags.extend(remarks.keys().cloned());
     if trial.rate.is_some() && tally.skipped > 0 {
         flags.push("saturated".to_owned());
     }
     let mut metrics = metrics(tally, &readings, in_process, trial.workload.as_ref());
+    if trial.rate.is_none() {
+        metrics.extend(latency::corrected(tally));
+    }
     if !in_process {
         metrics.extend(generator::metrics(tally));
     }
@@ -410,7 +416,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         record,
         series: series(tally),
         observed: readings.seconds,
-        histogram: tally.response.encoded(),
+        windows: if tally.windows.is_empty() { String::new() } else { tally.windows.log() },
         settings: BTreeMap::new(),
     }
 }

@@ -575,6 +575,9 @@ pub struct EmbeddedRecords {
     /// What observers saw, of the trials and in the columns that are drawn.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub observed: BTreeMap<u32, Series>,
+    /// By number of trial: its response times window by window, as `latency.hlog` has them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub windows: BTreeMap<u32, String>,
     /// What was odd about the records themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,

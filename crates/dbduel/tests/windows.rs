@@ -1,0 +1,62 @@
+//! What trials keep of their response times, window by window, with the real program.
+
+mod support;
+
+use serde_json::Value;
+use support::Place;
+
+/// One block of two trials that last a window and a bit.
+fn experiment(engine: &str) -> String {
+    format!(
+        "contender = [{{ name = \"one\", {engine} }}, {{ name = \"two\", {engine} }}]\n\
+         workload = {{ name = \"oltp_point_select\", rows = 1000, clients = 2 }}\n\
+         method = {{ preset = \"quick\", duration = \"6s\", warmup = \"0s\", blocks = 1 }}\n"
+    )
+}
+
+fn report_of(place: &Place) -> Value {
+    serde_json::from_str(&place.expect(0, &["report", "last", "--format", "json"]).0).unwrap()
+}
+
+/// The windows of each trial hold all that ended in it, and its quantiles lie between theirs.
+fn check_windows(place: &Place, report: &Value) {
+    for trial in report["trials"].as_array().unwrap() {
+        let (windows, metrics) = (trial["windows"].as_array().unwrap(), &trial["metrics"]);
+        let figures = |name: &str| -> Vec<f64> { windows.iter().map(|one| one[name].as_f64().unwrap()).collect() };
+        assert_eq!(figures("start_s"), [0.0, 5.0], "{windows:?}");
+        assert_eq!(figures("seconds"), [5.0, 1.0], "{windows:?}");
+        let counted = |name: &str| metrics[format!("transactions.{name}")].as_f64().unwrap();
+        assert_eq!(figures("count").iter().sum::<f64>(), counted("due") - counted("skipped"), "{metrics}");
+        assert!(figures("count").iter().all(|count| *count > 0.0), "{windows:?}");
+        let (whole, parts) = (metrics["latency_ms_p50"].as_f64().unwrap(), figures("latency_ms_p50"));
+        let (least, most) = (parts[0].min(parts[1]), parts[0].max(parts[1]));
+        assert!((least..=most).contains(&whole), "{whole} of {parts:?}");
+        assert_eq!(metrics["latency_out_of_range"], 0.0);
+        assert!(metrics["corrected_ms_p50"].is_number(), "{metrics}");
+    }
+    let (told, _) = place.expect(0, &["verify", "last"]);
+    assert!(told.contains(" quantiles of 2 trials, from the sum of 4 windows"), "{told}");
+    let page = place.run().unwrap().join("report.html");
+    let (told, _) = place.expect(0, &["verify", page.to_str().unwrap()]);
+    assert!(told.contains("from the sum of 4 windows"), "{told}");
+}
+
+#[test]
+fn the_windows_of_an_embedded_engines_trial_add_up_to_the_whole() {
+    let place = Place::new();
+    place.write("try.toml", &experiment(r#"engine = "sqlite""#));
+    let (said, _) = place.expect(0, &["run", "try.toml"]);
+    assert!(said.contains("corrected (sensitivity)"), "{said}");
+    let report = report_of(&place);
+    check_windows(&place, &report);
+}
+
+#[test]
+fn the_windows_of_a_servers_trial_add_up() {
+    let place = Place::new();
+    let Some(engine) = place.installed("mariadb") else { return };
+    place.write("try.toml", &experiment(&engine));
+    place.expect(0, &["run", "try.toml"]);
+    let report = report_of(&place);
+    check_windows(&place, &report);
+}
