@@ -18,6 +18,7 @@ pub mod latency;
 mod metrics;
 pub mod nothing;
 mod pass;
+pub mod path;
 pub mod recovery;
 
 use std::collections::BTreeMap;
@@ -33,7 +34,7 @@ use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Tally, Target, 
 
 use crate::experiment::{Method, Transport};
 use crate::observe::{Observers, Readings, Subject, server_gauge};
-use crate::store::format::{Failure, PlannedTrial, Series, Status, TrialRecord};
+use crate::store::format::{Failure, PathRecord, PlannedTrial, Series, Status, TrialRecord};
 
 pub use duet::{Meeting, run_duet};
 pub use ground::{DataFolder, Ground, Running};
@@ -49,6 +50,8 @@ pub struct Trial<'a> {
     pub clients: u32,
     /// The most statements a second that the generator reached against a server that does nothing.
     pub ceiling: Option<f64>,
+    /// What the way to the server can carry; none where there is no way.
+    pub path: Option<&'a PathRecord>,
     /// Most clients of the whole plan, for which every server is configured.
     pub clients_max: u32,
     pub method: &'a Method,
@@ -389,7 +392,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     let in_process = trial.ground.is_embedded();
     let mut flags = readings.flags.clone();
     if !in_process && generator::is_the_limit(tally, &readings, trial) {
-        flags.push("generator-bound".to_owned());
+        flags.push(generator::BOUND.to_owned());
     }
     let mut remarks = pass::remarks(&tally.programs);
     if trial.workload.writes() && !trial.workload.is_one_pass() {
@@ -406,6 +409,9 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     }
     if !in_process {
         metrics.extend(generator::metrics(tally));
+        metrics.extend(path::metrics(tally, trial.path));
+        let limit = path::limit(tally, trial.path);
+        remarks.extend(limit.map(|limit| (generator::BOUND.to_owned(), limit)));
     }
     if matches!(trial.ground, Ground::Managed { .. }) {
         let efficiency = efficiency::metrics(&metrics, tally.interval_ns as f64 / 1e9, trial.seat.engine_cores);

@@ -1,4 +1,5 @@
-//! What trials keep of their response times, window by window, with the real program.
+//! What trials keep of their response times, window by window, with the real program; and what the way to a
+//! server carried meanwhile.
 
 mod support;
 
@@ -46,17 +47,30 @@ fn the_windows_of_an_embedded_engines_trial_add_up_to_the_whole() {
     let place = Place::new();
     place.write("try.toml", &experiment(r#"engine = "sqlite""#));
     let (said, _) = place.expect(0, &["run", "try.toml"]);
-    assert!(said.contains("corrected (sensitivity)"), "{said}");
+    assert!(said.contains("corrected (sensitivity)") && !said.contains("the way to the server"), "{said}");
     let report = report_of(&place);
     check_windows(&place, &report);
+    assert_eq!(report["client"]["self_check"]["paths"], Value::Array(Vec::new()), "there is no way to a library");
 }
 
 #[test]
-fn the_windows_of_a_servers_trial_add_up() {
+fn the_windows_of_a_servers_trial_add_up_and_its_way_is_not_the_limit() {
     let place = Place::new();
     let Some(engine) = place.installed("mariadb") else { return };
     place.write("try.toml", &experiment(&engine));
-    place.expect(0, &["run", "try.toml"]);
+    let (said, _) = place.expect(0, &["run", "try.toml"]);
+    assert!(said.contains("the way to the server carries: socket "), "{said}");
     let report = report_of(&place);
     check_windows(&place, &report);
+    let check = &report["client"]["self_check"];
+    assert_eq!(check["paths"][0]["path"], "socket", "{check}");
+    assert!(check["paths"][0]["bytes_per_s"].as_f64().unwrap() > 1e6, "{check}");
+    for trial in report["trials"].as_array().unwrap() {
+        let figure = |name: &str| trial["metrics"][name].as_f64().unwrap();
+        // An answer with a row of 120 characters, to a request of a few numbers.
+        let each = [figure("client_sent_bytes_per_s"), figure("client_received_bytes_per_s")];
+        let [sent, received] = each.map(|bytes_per_s| bytes_per_s / figure("qps"));
+        assert!((10.0..100.0).contains(&sent) && (120.0..1000.0).contains(&received), "{sent} and {received}");
+        assert!((0.0..0.7).contains(&figure("client_path_share")), "{}", trial["metrics"]);
+    }
 }

@@ -233,6 +233,7 @@ fn metrics(tps: f64, clients: f64, random: &mut ChaCha8Rng) -> BTreeMap<String, 
         ("transactions.skipped", 0.0),
         ("transactions.retries", 3.0),
         ("occupancy", 0.99),
+        ("client_path_share", 0.012),
     ];
     named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
@@ -339,6 +340,11 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
             server_cores: None,
             sides: vec![],
             null_runs: vec![null_run()],
+            paths: vec![PathRecord {
+                path: "socket".into(),
+                bytes_per_s: Some(2.5e9),
+                seen_by: PathRecord::STREAMED.into(),
+            }],
         },
         contenders: [
             (BASELINE.into(), facts("5.5.9", "1073741824", "ON")),

@@ -18,7 +18,7 @@ use crate::analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, 
 use crate::store::format::search::SearchRecord;
 use crate::store::format::{
     ContenderRecord, ContrastRecord, DiagnosticRecord, DoublingRecord, FORMAT_VERSION, Failure, HostRecord,
-    MethodRecord, NullRecord, PilotRecord, Point, RunRecord, SideRecord, StatementPlan, Status,
+    MethodRecord, NullRecord, PathRecord, PilotRecord, Point, RunRecord, SideRecord, StatementPlan, Status,
     TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
 };
 
@@ -110,6 +110,9 @@ struct SelfCheck<'a> {
     /// The peak point with twice the generator.
     doublings: &'a [DoublingRecord],
     occupancy_min: Option<f64>,
+    /// What the ways to the servers can carry, and the most of it that any trial took.
+    paths: &'a [PathRecord],
+    path_share_max: Option<f64>,
     trials_generator_bound: usize,
 }
 
@@ -357,6 +360,8 @@ fn client(evidence: &Evidence) -> JsonClient<'_> {
             null_runs: &client.null_runs,
             doublings: &evidence.run.doublings,
             occupancy_min: tally.occupancy_min,
+            paths: &client.paths,
+            path_share_max: tally.path_share_max,
             trials_generator_bound: tally.trials_generator_bound,
         },
     }
