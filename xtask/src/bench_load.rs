@@ -18,8 +18,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Value};
 use load::{
-    Client, Clock, Load, LoadOptions, MonotonicClock, OptionValue, Pacer, Recorder, Seat, Tally, Target, Timeline,
-    Window,
+    Client, Clock, Exchange, Load, LoadOptions, MonotonicClock, OptionValue, Pacer, Recorder, Seat, Tally, Target,
+    Timeline, Window,
 };
 
 use crate::bench::{done_in_release, loaded_mariadb, median, point_select, warn_if_busy};
@@ -115,13 +115,16 @@ fn tpcc_against_nothing(form: &str, interval: Duration) -> Result<()> {
 /// One client for `interval`; the tally, with `ended` counted here, and the CPU it took.
 fn against_nothing(client: &mut impl Client, interval: Duration) -> Result<(Tally, u64)> {
     let timeline = Arc::new(Timeline::default());
+    // As in a trial; the windows are shorter, so that some end in an interval of two seconds.
+    let exchange = Arc::new(Exchange::new(Duration::from_millis(500), interval.as_secs() as usize * 2));
+    let recorder = Recorder::new(interval.as_secs() as usize, false).in_windows(exchange);
     let mut seat = Seat {
         client: 0,
         clients: 1,
         input_seed: 1,
         data_seed: 1,
         timeline: Arc::clone(&timeline),
-        recorder: Rc::new(RefCell::new(Recorder::new(interval.as_secs() as usize, false))),
+        recorder: Rc::new(RefCell::new(recorder)),
         clock: MonotonicClock::sleeping(),
         pacer: Pacer::Closed,
         policy: Arc::default(),

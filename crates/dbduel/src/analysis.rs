@@ -28,6 +28,7 @@ mod steadiness;
 pub mod timeline;
 mod together;
 pub mod twins;
+pub mod windows;
 
 use std::collections::BTreeMap;
 
@@ -113,6 +114,8 @@ pub struct Tally {
     pub trials_generator_bound: usize,
     /// Least share of the time in which the clients had a statement under way.
     pub occupancy_min: Option<f64>,
+    /// Most of what the way to a server can carry that any trial took.
+    pub path_share_max: Option<f64>,
     /// What the generator itself costs, as a mean over trials.
     pub client_cpu_us_per_query: Option<f64>,
 }
@@ -649,6 +652,7 @@ fn tally(plan: &PlanRecord, records: &Records, given_up: &[GivenUp], trials: &[T
         minutes: trials.iter().filter(|trial| !plan.is_beside(trial.block, trial.order)).map(minutes).sum(),
         trials_generator_bound: trials.iter().filter(|trial| comparison::is_bound(trial)).count(),
         occupancy_min: values("occupancy").into_iter().min_by(f64::total_cmp),
+        path_share_max: values("client_path_share").into_iter().max_by(f64::total_cmp),
         client_cpu_us_per_query: stats::mean(&values("client_cpu_us_per_query")),
     }
 }

@@ -15,6 +15,7 @@ mod drift;
 mod html;
 mod json;
 mod ladder;
+mod latency;
 mod parts;
 mod scaling;
 mod search;
@@ -84,6 +85,8 @@ pub struct Evidence {
     pub series: BTreeMap<u32, Series>,
     /// What observers saw in each second, likewise.
     pub observed: BTreeMap<u32, Series>,
+    /// Response times window by window, as HdrHistogram's interval logs, likewise.
+    pub windows: BTreeMap<u32, String>,
     /// What was odd about the records themselves.
     pub note: Option<String>,
     pub conclusions: Conclusions,
@@ -98,10 +101,11 @@ impl Evidence {
     /// Reads a stored run and judges it.
     pub fn gather(run: &RunDir) -> Result<Evidence> {
         let (plan, record, trials) = (run.plan()?, run.run_record()?, run.trials()?);
-        let (mut series, mut observed) = (BTreeMap::new(), BTreeMap::new());
+        let (mut series, mut observed, mut windows) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for trial in &trials.records {
             series.extend(run.series(trial.trial)?.map(|seconds| (trial.trial, seconds)));
             observed.extend(run.observed(trial.trial)?.map(|seconds| (trial.trial, seconds)));
+            windows.extend(run.windows(trial.trial)?.map(|log| (trial.trial, log)));
         }
         Ok(Evidence {
             folder: run.path().display().to_string(),
@@ -111,16 +115,17 @@ impl Evidence {
             trials: trials.records,
             series,
             observed,
+            windows,
             note: trials.note,
         })
     }
 
     /// Judges what a page carries with it.
     pub fn of_page(page: &str) -> Result<Evidence> {
-        let EmbeddedRecords { plan, run, trials, series, observed, note } = html::records_of(page)?;
+        let EmbeddedRecords { plan, run, trials, series, observed, windows, note } = html::records_of(page)?;
         let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
         // A page does not say where its run lies.
-        Ok(Evidence { folder: String::new(), plan, run, trials, series, observed, note, conclusions })
+        Ok(Evidence { folder: String::new(), plan, run, trials, series, observed, windows, note, conclusions })
     }
 }
 

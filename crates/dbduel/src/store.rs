@@ -30,6 +30,8 @@ const GIVEN: &str = "given.toml";
 const SERIES: &str = "series.csv";
 const OBSERVED: &str = "observed.csv";
 const SETTINGS: &str = "settings.json";
+const WINDOWS: &str = "latency.hlog";
+/// Of runs before there were windows.
 const HISTOGRAM: &str = "latency.hdr";
 
 /// The folder of one run.
@@ -248,19 +250,33 @@ impl RunDir {
         replace(&self.trial_folder(trial)?.join(SETTINGS), &pretty(settings)?)
     }
 
-    /// Keeps a trial's latency histogram: the bytes are HdrHistogram V2.
-    pub fn write_histogram(&self, trial: u32, bytes: &[u8]) -> Result<()> {
-        replace(&self.trial_folder(trial)?.join(HISTOGRAM), bytes)
+    /// Keeps a trial's response times window by window, an HdrHistogram interval log; nothing where none were
+    /// counted.
+    pub fn write_windows(&self, trial: u32, log: &str) -> Result<()> {
+        if log.is_empty() {
+            return Ok(());
+        }
+        replace(&self.trial_folder(trial)?.join(WINDOWS), log.as_bytes())
     }
 
-    /// What [`RunDir::write_histogram`] kept; `None` where a trial left nothing.
+    /// What [`RunDir::write_windows`] kept. Bytes that are no text stand for damage, which a reader of the log
+    /// finds.
+    pub fn windows(&self, trial: u32) -> Result<Option<String>> {
+        let kept = self.file_of_trial(trial, WINDOWS)?;
+        Ok(kept.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// The response times of a whole trial, HdrHistogram V2, as older runs have them.
     pub fn histogram(&self, trial: u32) -> Result<Option<Vec<u8>>> {
-        let path = self.path.join("trials").join(trial.to_string()).join(HISTOGRAM);
+        Ok(self.file_of_trial(trial, HISTOGRAM)?.filter(|bytes| !bytes.is_empty()))
+    }
+
+    fn file_of_trial(&self, trial: u32, file: &str) -> Result<Option<Vec<u8>>> {
+        let path = self.path.join("trials").join(trial.to_string()).join(file);
         if !path.is_file() {
             return Ok(None);
         }
-        let bytes = fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
-        Ok((!bytes.is_empty()).then_some(bytes))
+        fs::read(&path).with_context(|| format!("cannot read `{}`", path.display())).map(Some)
     }
 }
 

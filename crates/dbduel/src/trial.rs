@@ -14,9 +14,11 @@ mod generator;
 mod ground;
 pub mod hosted_tables;
 mod interval;
+pub mod latency;
 mod metrics;
 pub mod nothing;
 mod pass;
+pub mod path;
 pub mod recovery;
 
 use std::collections::BTreeMap;
@@ -32,7 +34,7 @@ use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Tally, Target, 
 
 use crate::experiment::{Method, Transport};
 use crate::observe::{Observers, Readings, Subject, server_gauge};
-use crate::store::format::{Failure, PlannedTrial, Series, Status, TrialRecord};
+use crate::store::format::{Failure, PathRecord, PlannedTrial, Series, Status, TrialRecord};
 
 pub use duet::{Meeting, run_duet};
 pub use ground::{DataFolder, Ground, Running};
@@ -48,6 +50,8 @@ pub struct Trial<'a> {
     pub clients: u32,
     /// The most statements a second that the generator reached against a server that does nothing.
     pub ceiling: Option<f64>,
+    /// What the way to the server can carry; none where there is no way.
+    pub path: Option<&'a PathRecord>,
     /// Most clients of the whole plan, for which every server is configured.
     pub clients_max: u32,
     pub method: &'a Method,
@@ -110,8 +114,8 @@ pub struct Finished {
     pub series: Series,
     /// What observers saw in each second of the interval.
     pub observed: Series,
-    /// HdrHistogram V2; empty for a failed trial.
-    pub histogram: Vec<u8>,
+    /// Response times window by window, as an HdrHistogram interval log; empty for a failed trial and a pass.
+    pub windows: String,
     /// What the server had in force; empty when it did not start.
     pub settings: BTreeMap<String, String>,
 }
@@ -290,6 +294,7 @@ fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
         rate: trial.rate,
         interval_max: trial.interval.measured.unwrap_or_default(),
         drain_max: DRAIN_MAX,
+        windows: (!trial.workload.is_one_pass()).then_some(latency::WINDOW),
         gauge: server_gauge(&server.subject()),
         ..LoadOptions::default()
     }
@@ -378,7 +383,7 @@ fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
         record,
         series: Series::default(),
         observed: Series::default(),
-        histogram: Vec::new(),
+        windows: String::new(),
         settings: BTreeMap::new(),
     }
 }
@@ -387,19 +392,26 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     let in_process = trial.ground.is_embedded();
     let mut flags = readings.flags.clone();
     if !in_process && generator::is_the_limit(tally, &readings, trial) {
-        flags.push("generator-bound".to_owned());
+        flags.push(generator::BOUND.to_owned());
     }
     let mut remarks = pass::remarks(&tally.programs);
     if trial.workload.writes() && !trial.workload.is_one_pass() {
         remarks.extend(debt::short(&readings, tally.interval_ns as f64 / 1e9));
     }
+    remarks.extend(latency::out_of_range(tally));
     flags.extend(remarks.keys().cloned());
     if trial.rate.is_some() && tally.skipped > 0 {
         flags.push("saturated".to_owned());
     }
     let mut metrics = metrics(tally, &readings, in_process, trial.workload.as_ref());
+    if trial.rate.is_none() {
+        metrics.extend(latency::corrected(tally));
+    }
     if !in_process {
         metrics.extend(generator::metrics(tally));
+        metrics.extend(path::metrics(tally, trial.path));
+        let limit = path::limit(tally, trial.path);
+        remarks.extend(limit.map(|limit| (generator::BOUND.to_owned(), limit)));
     }
     if matches!(trial.ground, Ground::Managed { .. }) {
         let efficiency = efficiency::metrics(&metrics, tally.interval_ns as f64 / 1e9, trial.seat.engine_cores);
@@ -410,7 +422,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         record,
         series: series(tally),
         observed: readings.seconds,
-        histogram: tally.response.encoded(),
+        windows: if tally.windows.is_empty() { String::new() } else { tally.windows.log() },
         settings: BTreeMap::new(),
     }
 }

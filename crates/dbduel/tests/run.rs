@@ -102,7 +102,7 @@ fn a_run_leaves_its_folder_and_can_be_reported_in_every_form() {
         let folder = run.join(format!("trials/{trial}"));
         assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
         assert!(fs::read_to_string(folder.join("series.csv")).unwrap().starts_with("second,"));
-        assert!(fs::metadata(folder.join("latency.hdr")).unwrap().len() > 0);
+        assert!(fs::read_to_string(folder.join("latency.hlog")).unwrap().starts_with("#[Histogram log format"));
     }
     place.assert_nothing_is_left();
 

@@ -20,6 +20,7 @@ pub mod postgres;
 mod reactor;
 mod rows;
 pub mod sqlite;
+mod stream;
 mod tls;
 mod transport;
 
@@ -35,7 +36,8 @@ pub use isolation::Isolation;
 pub use null::{Delay, NullServer};
 pub use reactor::{Reactor, Ready};
 pub use rows::{Cell, Part, Rows};
-pub use transport::complete;
+pub use stream::{stream_loopback, stream_socket};
+pub use transport::{Traffic, complete, thread_traffic};
 
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -33,6 +33,38 @@ thread_local! {
 
     /// The outbox without bytes, for the same reason: a request is built and sent in one go.
     static SPARE_OUTBOX: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+
+    static TRAFFIC: Cell<Traffic> = const { Cell::new(Traffic { sent: 0, received: 0 }) };
+}
+
+/// Bytes of statements and answers, before encryption.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    pub sent: u64,
+    pub received: u64,
+}
+
+impl Traffic {
+    /// What came after `earlier`.
+    pub fn since(self, earlier: Traffic) -> Traffic {
+        Traffic { sent: self.sent - earlier.sent, received: self.received - earlier.received }
+    }
+
+    pub fn add(&mut self, other: Traffic) {
+        self.sent += other.sent;
+        self.received += other.received;
+    }
+}
+
+/// All that the connections of this thread have carried so far.
+pub fn thread_traffic() -> Traffic {
+    TRAFFIC.get()
+}
+
+fn count_traffic(sent: usize, received: usize) {
+    let mut traffic = TRAFFIC.get();
+    traffic.add(Traffic { sent: sent as u64, received: received as u64 });
+    TRAFFIC.set(traffic);
 }
 
 /// Room for one request; most are a tenth of it.
@@ -213,6 +245,7 @@ impl Transport {
             None => self.send_clear(),
             Some(session) => session.send(self.descriptor, &self.outbox),
         };
+        count_traffic(self.outbox.len(), 0);
         self.return_outbox();
         sent.map_err(|error| self.lost_by(&error))
     }
@@ -345,6 +378,7 @@ impl Transport {
                     // Behind what was decrypted there may be more, both in the session and in the socket.
                     self.more_waits = count == room_bytes || self.tls.is_some();
                     self.end += count;
+                    count_traffic(0, count);
                     return Ok(true);
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}

@@ -1,18 +1,32 @@
 //! Latencies in fixed memory.
 
-use hdrhistogram::serialization::Serializer as _;
-use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
 
 /// Nanoseconds between 1 us and an hour with three significant digits; what lies outside is counted
-/// apart and never clipped silently.
+/// apart and never clipped silently (method, section 3).
 #[derive(Debug, Clone)]
 pub struct Histogram {
-    inside: hdrhistogram::Histogram<u64>,
-    pub out_of_range: u64,
+    pub(crate) inside: hdrhistogram::Histogram<u64>,
+    pub out_of_range: OutOfRange,
     /// Exact, where the buckets know three digits only.
     sum_ns: u64,
     min_ns: u64,
     max_ns: u64,
+}
+
+/// What lies outside of the bounds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OutOfRange {
+    /// Below 1 us: in the buckets, whose steps are half a microsecond there.
+    pub below: u64,
+    /// Above an hour: in no bucket.
+    pub above: u64,
+}
+
+impl OutOfRange {
+    pub fn total(&self) -> u64 {
+        self.below + self.above
+    }
 }
 
 const LOWEST_NS: u64 = 1_000;
@@ -23,7 +37,7 @@ impl Default for Histogram {
     fn default() -> Histogram {
         let inside = hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS)
             .expect("the bounds above are valid");
-        Histogram { inside, out_of_range: 0, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+        Histogram { inside, out_of_range: OutOfRange::default(), sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 }
 
@@ -32,26 +46,50 @@ impl Histogram {
         self.sum_ns += value_ns;
         self.min_ns = self.min_ns.min(value_ns);
         self.max_ns = self.max_ns.max(value_ns);
-        // Below the lowest value only the precision suffers; above the highest there is no bucket.
-        if self.inside.record(value_ns).is_err() {
-            self.out_of_range += 1;
+        self.out_of_range.below += u64::from(value_ns < LOWEST_NS);
+        // The library takes what still fits into its last bucket; the bound is the bound.
+        if value_ns > HIGHEST_NS || self.inside.record(value_ns).is_err() {
+            self.out_of_range.above += 1;
         }
+    }
+
+    /// Empty again, in the same memory.
+    pub(crate) fn reset(&mut self) {
+        self.inside.reset();
+        self.out_of_range = OutOfRange::default();
+        (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
     }
 
     pub fn add(&mut self, other: &Histogram) {
         self.inside.add(&other.inside).expect("both have the same bounds");
-        self.out_of_range += other.out_of_range;
+        self.out_of_range.below += other.out_of_range.below;
+        self.out_of_range.above += other.out_of_range.above;
         self.sum_ns += other.sum_ns;
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
     pub fn count(&self) -> u64 {
-        self.inside.len() + self.out_of_range
+        self.inside.len() + self.out_of_range.above
     }
 
+    /// One that lies above the highest value is told as the highest: it is no less, and the count of such
+    /// values stands beside it.
     pub fn quantile_ms(&self, quantile: f64) -> f64 {
-        self.inside.value_at_quantile(quantile) as f64 / 1e6
+        if self.out_of_range.above == 0 {
+            return self.inside.value_at_quantile(quantile) as f64 / 1e6;
+        }
+        let among_inside = quantile * self.count() as f64 / self.inside.len().max(1) as f64;
+        let is_inside = among_inside <= 1.0 && !self.inside.is_empty();
+        (if is_inside { self.inside.value_at_quantile(among_inside) } else { HIGHEST_NS }) as f64 / 1e6
+    }
+
+    /// What clients of a closed loop would have seen that began a transaction every `interval_ns` whatever the
+    /// server did: for each latency that is longer, those of the transactions that it kept from being sent are
+    /// added. This is the HdrHistogram library's correction after recording (Tene: "coordinated omission"), and
+    /// a guess: nobody sent these transactions.
+    pub fn corrected(&self, interval_ns: u64) -> Histogram {
+        Histogram { inside: self.inside.clone_correct(interval_ns), ..self.clone() }
     }
 
     /// 0 when nothing was recorded, like the two below.
@@ -78,28 +116,83 @@ impl Histogram {
             let middle_ns = self.inside.median_equivalent(step.value_iterated_to());
             (middle_ns as f64 / 1e6, step.count_at_value())
         });
-        let outside = (self.out_of_range > 0).then_some((self.max_ms(), self.out_of_range));
+        let outside = (self.out_of_range.above > 0).then_some((self.max_ms(), self.out_of_range.above));
         inside.chain(outside).collect()
     }
 
-    /// Reads back what [`Histogram::encoded`] wrote: its buckets, which know three digits. `None` of
-    /// anything else.
-    pub fn decoded(mut bytes: &[u8]) -> Option<Histogram> {
-        let inside = Deserializer::new().deserialize(&mut bytes).ok()?;
-        Some(Histogram { inside, ..Histogram::default() })
-    }
-
-    /// HdrHistogram V2, compressed: readable by any HdrHistogram library, and mergeable.
+    /// HdrHistogram V2, compressed: readable by any HdrHistogram library, and mergeable. What was out of range
+    /// is not in it.
     pub fn encoded(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         V2DeflateSerializer::new().serialize(&self.inside, &mut bytes).expect("writing to memory cannot fail");
         bytes
+    }
+
+    /// Reads an HdrHistogram in any of its encodings. What is read knows three digits of everything, and
+    /// nothing of what was out of range. `None` of anything else, and of one with other bounds.
+    pub fn decoded(mut bytes: &[u8]) -> Option<Histogram> {
+        let inside: hdrhistogram::Histogram<u64> = Deserializer::new().deserialize(&mut bytes).ok()?;
+        let empty = Histogram::default();
+        let bounds = |one: &hdrhistogram::Histogram<u64>| (one.low(), one.sigfig(), one.distinct_values());
+        if bounds(&inside) != bounds(&empty.inside) {
+            return None;
+        }
+        if inside.is_empty() {
+            return Some(empty);
+        }
+        let sum_ns = (inside.mean() * inside.len() as f64) as u64;
+        let (min_ns, max_ns) = (inside.min(), inside.max());
+        Some(Histogram { inside, sum_ns, min_ns, max_ns, ..empty })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_out_of_range_is_counted_and_never_clipped() {
+        let hour_ms = 3_600_000.0;
+        let mut histogram = Histogram::default();
+        (0..90).for_each(|_| histogram.record(2_000_000));
+        assert_eq!((histogram.out_of_range.total(), histogram.quantile_ms(1.0).round()), (0, 2.0));
+        (0..4).for_each(|_| histogram.record(300));
+        (0..6).for_each(|_| histogram.record(HIGHEST_NS + 1));
+        assert_eq!(histogram.out_of_range, OutOfRange { below: 4, above: 6 });
+        assert_eq!((histogram.count(), histogram.max_ms()), (100, (HIGHEST_NS + 1) as f64 / 1e6));
+        // 94 of 100 are below an hour.
+        assert!(histogram.quantile_ms(0.93) < 3.0, "{}", histogram.quantile_ms(0.93));
+        assert_eq!(histogram.quantile_ms(0.95), hour_ms);
+        let mut sum = Histogram::default();
+        sum.add(&histogram);
+        sum.add(&histogram);
+        assert_eq!((sum.out_of_range.total(), sum.count()), (20, 200));
+        sum.reset();
+        assert_eq!((sum.out_of_range.total(), sum.count(), sum.max_ms()), (0, 0, 0.0));
+    }
+
+    #[test]
+    fn what_only_lies_above_has_no_quantile_below() {
+        let mut histogram = Histogram::default();
+        histogram.record(u64::MAX / 2);
+        assert_eq!(histogram.quantile_ms(0.5), 3_600_000.0);
+    }
+
+    #[test]
+    fn a_stall_weighs_as_much_as_the_transactions_that_it_kept_from_being_sent() {
+        // Tene's example: 10,000 answers of a millisecond, and one of 100 s; expected was one every 10 ms.
+        let mut seen = Histogram::default();
+        (0..10_000).for_each(|_| seen.record(1_000_000));
+        seen.record(100_000_000_000);
+        let corrected = seen.corrected(10_000_000);
+        // A bucket is 67 ms wide at 100 s, so there are a few more than 9,999.
+        assert!((20_000..20_010).contains(&corrected.count()), "{}", corrected.count());
+        assert!(seen.quantile_ms(0.99) < 1.01);
+        let p99 = corrected.quantile_ms(0.99);
+        assert!((97_900.0..98_150.0).contains(&p99), "half of all spread over 100 s: {p99}");
+        // A quicker server than expected has nothing to be corrected.
+        assert_eq!(seen.corrected(200_000_000_000).count(), seen.count());
+    }
 
     #[test]
     fn a_histogram_comes_back_with_its_quantiles() {
@@ -110,6 +203,13 @@ mod tests {
             assert_eq!(read.quantile_ms(quantile), histogram.quantile_ms(quantile));
         }
         assert_eq!(read.count(), 5000);
+        assert!((read.mean_ms() / histogram.mean_ms() - 1.0).abs() < 0.001);
+        assert!((read.max_ms() / histogram.max_ms() - 1.0).abs() < 0.001);
+        assert_eq!(Histogram::decoded(&Histogram::default().encoded()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_is_no_histogram_is_not_read() {
         assert!(Histogram::decoded(b"no histogram").is_none());
     }
 }

@@ -19,6 +19,7 @@ mod recorder;
 mod rng;
 mod stall;
 mod timeline;
+mod windows;
 mod worker;
 pub mod workload;
 
@@ -26,7 +27,7 @@ pub use backlog::{Backlog, Deferred, Giver};
 pub use board::{Board, Reading};
 pub use checksum::Checksum;
 pub use clock::{Clock, MonotonicClock, thread_cpu_ns};
-pub use histogram::Histogram;
+pub use histogram::{Histogram, OutOfRange};
 pub use load::{Failure, Live, Load, LoadOptions, Measured, Target};
 pub use loader::{LOADER_VERSION, Loader, show_table};
 pub use pacer::{Arrival, Arrivals, Gaps, Pacer, Rate};
@@ -36,6 +37,7 @@ pub use recorder::{ErrorCounts, KindTally, Recorder, Second, Tally, Timing};
 pub use rng::Rng;
 pub use stall::Commits;
 pub use timeline::{Timeline, Window};
+pub use windows::{Collector, Exchange, LatencyWindow, Windows, read_windows};
 pub use worker::drive;
 pub use workload::{
     ARRIVALS, Attempt, Background, Client, Fatal, NamedStatement, OptionError, OptionSpec, OptionValue, Options,

@@ -24,6 +24,7 @@ use crate::pass::Gauge;
 use crate::policy::ErrorPolicy;
 use crate::recorder::{Recorder, Tally};
 use crate::timeline::{Timeline, Window};
+use crate::windows::{Collector, Exchange};
 use crate::worker::{EventLoop, Gate, Task, run_blocking};
 use crate::workload::{Background, Fatal, Seat, Workload};
 
@@ -56,6 +57,8 @@ pub struct LoadOptions {
     pub policy: ErrorPolicy,
     /// Whether somebody wants to read counts while the load runs; it costs a few cells per transaction.
     pub board: bool,
+    /// Response times are kept window by window of this length; without it in one histogram.
+    pub windows: Option<Duration>,
     /// Read at the edges of each operation, where the workload is one pass over operations.
     pub gauge: Option<Gauge>,
 }
@@ -75,6 +78,7 @@ impl Default for LoadOptions {
             transactions_max: None,
             policy: ErrorPolicy::default(),
             board: false,
+            windows: None,
             gauge: None,
         }
     }
@@ -178,6 +182,7 @@ pub struct Load<'a> {
     arrivals: Option<Arc<Arrivals>>,
     /// What clients leave to seats in the background, where the workload wants some.
     deferred: Option<(Arc<Backlog>, Background)>,
+    windows: Option<Collector>,
     options: LoadOptions,
     interrupted: &'a AtomicBool,
     /// The clients have left the barrier.
@@ -211,6 +216,7 @@ impl<'a> Load<'a> {
         // Its clock starts when the gate opens; until then nobody takes an arrival.
         let arrivals = options.rate.map(|rate| Arc::new(Arrivals::new(rate, options.input_seed)));
         let backlog = background.map(|_| Arc::new(Backlog::default()));
+        let exchange = options.windows.map(|length| Arc::new(Exchange::new(length, crews.len())));
         let (ready, readiness) = mpsc::channel();
         let mut workers = Vec::new();
         for (number, crew) in crews.into_iter().enumerate() {
@@ -226,6 +232,7 @@ impl<'a> Load<'a> {
                 board: board.clone(),
                 arrivals: arrivals.clone(),
                 backlog: backlog.clone(),
+                exchange: exchange.clone(),
                 crew,
             };
             let ready = ready.clone();
@@ -242,6 +249,7 @@ impl<'a> Load<'a> {
             board,
             arrivals,
             deferred: backlog.zip(background),
+            windows: exchange.as_ref().map(Collector::new),
             options,
             interrupted,
             started: false,
@@ -322,6 +330,12 @@ impl<'a> Load<'a> {
         }
         tally.drain_ns = self.last_answer_ns().saturating_sub(end_ns);
         tally.interval_ns = end_ns - start_ns;
+        if let Some(windows) = self.windows.take() {
+            (tally.response, tally.windows) = windows.finish(tally.interval_ns);
+            if self.options.rate.is_none() {
+                tally.serve_as_responded();
+            }
+        }
         tally.clients = self.options.clients;
         tally.ended = self.timeline.ended.load(Ordering::Relaxed);
         tally.seconds.truncate((tally.interval_ns as f64 / 1e9).ceil() as usize);
@@ -426,8 +440,9 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Joins the workers that have ended.
+    /// Takes the windows that have ended, and joins the workers that have.
     fn collect_ended(&mut self) {
+        self.windows.iter_mut().for_each(Collector::collect);
         for index in 0..self.workers.len() {
             if self.workers[index].thread.as_ref().is_some_and(JoinHandle::is_finished) {
                 self.join(index);
@@ -534,6 +549,7 @@ struct Worker {
     board: Option<Arc<Board>>,
     arrivals: Option<Arc<Arrivals>>,
     backlog: Option<Arc<Backlog>>,
+    exchange: Option<Arc<Exchange>>,
     crew: Vec<u32>,
 }
 
@@ -572,7 +588,10 @@ impl Worker {
     fn recorder(&self) -> Recorder {
         let seconds = self.options.interval_max.as_secs_f64().ceil() as usize;
         let (kinds, counts) = (self.workload.kinds().len(), self.workload.counts().len());
-        let recorder = Recorder::new(seconds, self.options.rate.is_some()).with_kinds(kinds, counts);
+        let mut recorder = Recorder::new(seconds, self.options.rate.is_some()).with_kinds(kinds, counts);
+        if let Some(exchange) = &self.exchange {
+            recorder = recorder.in_windows(Arc::clone(exchange));
+        }
         match &self.board {
             Some(board) => recorder.on_board(Arc::clone(board), self.number),
             None => recorder,

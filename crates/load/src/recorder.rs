@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use driver::Code;
+use driver::{Code, Traffic, thread_traffic};
 
 use crate::board::Board;
 use crate::histogram::Histogram;
 use crate::pass::ProgramTally;
 use crate::stall::Commits;
 use crate::timeline::Window;
+use crate::windows::{Exchange, Shift, Windows};
 use crate::workload::{Attempt, Outcome};
 
 /// The three timestamps of one transaction.
@@ -40,6 +41,10 @@ pub struct Recorder {
     open_loop: bool,
     /// Where others may read along, and this worker's place there.
     board: Option<(Arc<Board>, usize)>,
+    /// Where response times are handed over window by window; without it the tally holds all of them.
+    shift: Option<Shift>,
+    /// What this thread's connections had carried when the last transaction ended.
+    carried: Option<Traffic>,
 }
 
 /// Errors by code, in memory sized before the start.
@@ -109,6 +114,8 @@ pub struct Tally {
     pub other: u64,
     /// Due to answered.
     pub response: Histogram,
+    /// The same, window by window, where the options ask for it.
+    pub windows: Windows,
     /// Sent to answered.
     pub service: Histogram,
     /// Due to sent, of those arrivals of an open loop that a free client was waiting for.
@@ -118,6 +125,8 @@ pub struct Tally {
     pub seconds: Vec<Second>,
     /// When transactions were committed inside the interval.
     pub commits: Commits,
+    /// What connections carried in the interval; nothing where there is no protocol.
+    pub traffic: Traffic,
     /// Length of the measured interval.
     pub interval_ns: u64,
     /// From the end of the interval to the last answer.
@@ -205,7 +214,12 @@ impl Recorder {
         let seconds = vec![Second::default(); seconds_max];
         let commits = Commits::with_room(seconds_max);
         let tally = Tally { seconds, commits, errors: ErrorCounts::with_room(), ..Tally::default() };
-        Recorder { tally, open_loop, board: None }
+        Recorder { tally, open_loop, board: None, shift: None, carried: None }
+    }
+
+    /// Hands response times over as each window ends.
+    pub fn in_windows(self, exchange: Arc<Exchange>) -> Recorder {
+        Recorder { shift: Some(Shift::new(exchange)), ..self }
     }
 
     /// Counts so many kinds of transactions apart, and so many other things.
@@ -223,6 +237,7 @@ impl Recorder {
         self.tally.committed += 1;
         self.tally.other += statements;
         self.tally.in_flight_ns += wall_ns;
+        self.tally.traffic = thread_traffic();
         self.tally.programs = programs;
     }
 
@@ -289,9 +304,12 @@ impl Recorder {
         }
     }
 
+    /// What was counted; response times that were handed over by windows are not in it.
     pub fn finish(mut self) -> Tally {
-        if !self.open_loop {
-            self.tally.service = self.tally.response.clone();
+        match self.shift {
+            Some(shift) => shift.end(std::mem::take(&mut self.tally.response)),
+            None if !self.open_loop => self.tally.serve_as_responded(),
+            None => {}
         }
         self.tally
     }
@@ -303,6 +321,7 @@ impl Recorder {
         let overlap_start = timing.start_ns.max(window.start_ns);
         let overlap_end = timing.end_ns.min(window.end_ns);
         self.tally.in_flight_ns += overlap_end.saturating_sub(overlap_start);
+        self.count_traffic(timing, window);
         self.record_second(outcome, attempt, timing, window);
         if let Some(kind) = self.tally.kinds.get_mut(attempt.kind) {
             kind.record(outcome, attempt, timing, window);
@@ -328,9 +347,22 @@ impl Recorder {
         tally.unknown += u64::from(outcome == Outcome::Failed && attempt.committing);
         tally.retries += attempt.retries;
         tally.add_statements(attempt);
+        if let Some(shift) = self.shift.as_mut().filter(|shift| shift.is_over(timing.end_ns)) {
+            shift.turn(&mut tally.response, timing.end_ns, window);
+        }
         tally.response.record(timing.end_ns - timing.due_ns);
         if self.open_loop {
             tally.service.record(timing.end_ns - timing.start_ns);
+        }
+    }
+
+    /// The bytes since another transaction of this thread ended belong to the one that ends now, whoever's they
+    /// are; those of the first are not told from those of its connection's set-up.
+    fn count_traffic(&mut self, timing: Timing, window: Window) {
+        let now = thread_traffic();
+        let before = self.carried.replace(now);
+        if let Some(before) = before.filter(|_| window.contains(timing.end_ns)) {
+            self.tally.traffic.add(now.since(before));
         }
     }
 
@@ -373,6 +405,7 @@ impl Tally {
         self.service.add(&other.service);
         self.lateness.add(&other.lateness);
         self.in_flight_ns += other.in_flight_ns;
+        self.traffic.add(other.traffic);
         self.programs.extend_from_slice(&other.programs);
         if self.kinds.len() < other.kinds.len() {
             self.kinds.resize_with(other.kinds.len(), KindTally::default);
@@ -390,6 +423,11 @@ impl Tally {
             mine.failed += theirs.failed;
             mine.latency_ns_max = mine.latency_ns_max.max(theirs.latency_ns_max);
         }
+    }
+
+    /// In a closed loop a transaction is sent when it is due, so both times are one.
+    pub(crate) fn serve_as_responded(&mut self) {
+        self.service = self.response.clone();
     }
 
     fn add_statements(&mut self, attempt: &Attempt) {

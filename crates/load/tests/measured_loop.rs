@@ -9,8 +9,8 @@ use std::task::{Context, Poll, Waker};
 
 use driver::{Answer, Code, Connection, Dialect, Error, Rows, Statement, Value};
 use load::{
-    Arrivals, Attempt, Backlog, Client, Clock, ErrorPolicy, Gaps, Ignored, MonotonicClock, Outcome, Pacer, Rate,
-    Recorder, Seat, Tally, Timeline, Turn, Window, drive,
+    Arrivals, Attempt, Backlog, Client, Clock, Collector, ErrorPolicy, Exchange, Gaps, Ignored, MonotonicClock,
+    Outcome, Pacer, Rate, Recorder, Seat, Tally, Timeline, Turn, Window, drive, read_windows,
 };
 
 struct Counting;
@@ -194,6 +194,32 @@ fn a_closed_loop_hides_what_the_stall_did_to_waiting_users() {
 }
 
 #[test]
+fn a_stall_shows_in_its_own_window_and_the_windows_are_the_whole() {
+    let exchange = std::sync::Arc::new(Exchange::new(std::time::Duration::from_secs(2), 1));
+    let mut collector = Collector::new(&exchange);
+    let clock = VirtualClock::default();
+    let mut seat = seat(clock.clone(), Pacer::Closed, ErrorPolicy::default(), 10 * SECOND);
+    seat.recorder = Rc::new(RefCell::new(seat.recorder.take().in_windows(exchange)));
+    let collecting = |now_ns: u64, turn: Turn, attempt: &mut Attempt| {
+        collector.collect();
+        stalling(now_ns, turn, attempt)
+    };
+    let mut server = Server { clock, answer: collecting, line: Line::default(), seen: Vec::new(), rolled_back: 0 };
+    complete(drive(&mut server, &mut seat)).unwrap();
+    let tally = seat.recorder.take().finish();
+    assert_eq!(tally.response.count(), 0, "everything was handed over");
+    drop(server);
+    let (total, windows) = collector.finish(10 * SECOND);
+    let told: Vec<_> = read_windows(&windows.log()).collect::<Option<_>>().unwrap();
+    let whole = run(Pacer::Closed).response;
+    assert_eq!((total.count(), total.sum_ms(), total.max_ms()), (whole.count(), whole.sum_ms(), whole.max_ms()));
+    assert!([0.5, 0.99, 0.9999].iter().all(|quantile| total.quantile_ms(*quantile) == whole.quantile_ms(*quantile)));
+    let slow: Vec<bool> = told.iter().map(|window| window.latencies.max_ms() > 900.0).collect();
+    assert_eq!(slow, [false, false, false, true, false], "from 5 s to 6 s: it ended as the fourth window began");
+    assert_eq!(told.iter().map(|window| window.latencies.count()).sum::<u64>(), tally.due);
+}
+
+#[test]
 fn poisson_arrivals_come_at_the_rate_asked_for() {
     let due = run(open(200.0, 3, 10_000)).due as f64;
     let (expected, deviation) = (2000.0, 2000.0_f64.sqrt());
@@ -363,13 +389,19 @@ impl Client for Idle {
 fn allocations_of(pacer: Pacer) -> u64 {
     let mut seat = seat(MonotonicClock::sleeping(), pacer, ErrorPolicy::default(), u64::MAX);
     let board = std::sync::Arc::new(load::Board::new(1, 1));
-    seat.recorder = Rc::new(RefCell::new(seat.recorder.take().on_board(board, 0)));
+    // So short that windows end all the time, and more of them than there are empty histograms.
+    let exchange = std::sync::Arc::new(Exchange::new(std::time::Duration::from_millis(1), 50));
+    let recorder = seat.recorder.take().on_board(board, 0).in_windows(exchange.clone());
+    seat.recorder = Rc::new(RefCell::new(recorder));
     let mut client = Idle { timeline: seat.timeline.clone(), left: 100_000, line: Line::default() };
     let before = ALLOCATIONS.with(Cell::get);
     complete(drive(&mut client, &mut seat)).unwrap();
     let allocated = ALLOCATIONS.with(Cell::get) - before;
     assert!(seat.recorder.borrow().tally.committed > 80_000);
     assert!(seat.recorder.borrow().tally.retries > 5_000);
+    drop(seat.recorder.take().finish());
+    let total = Collector::new(&exchange).finish(SECOND).0;
+    assert!(total.count() > 80_000, "handed over by windows");
     allocated
 }
 

@@ -22,6 +22,9 @@ const DEBT_CAPPED: &str = "debt-capped";
 /// What arrived in an open loop found no client in time.
 const SATURATED: &str = "saturated";
 
+/// Response times that lie outside of the histogram's bounds.
+const OUT_OF_RANGE: &str = "out-of-range";
+
 /// Evidence lines that a reader can take in; the rest is counted.
 const EVIDENCE_LINES_MAX: usize = 8;
 
@@ -37,6 +40,7 @@ pub fn findings(
         given_up(circumstances),
         generator_bound(trials),
         saturated(trials),
+        out_of_range(trials),
         doubled(circumstances),
         not_doubled(run),
         not_contrasted(run),
@@ -110,6 +114,12 @@ fn saturated(trials: &[TrialRecord]) -> Option<Finding> {
         trials.len()
     );
     supported(finding(SATURATED, text, overloaded.iter().map(line).collect()))
+}
+
+fn out_of_range(trials: &[TrialRecord]) -> Option<Finding> {
+    let outside = trials.iter().filter(|trial| trial.flags.iter().any(|flag| flag == OUT_OF_RANGE));
+    let text = "some response times lie outside of 1 us to an hour, which is what histograms hold".to_owned();
+    finding(OUT_OF_RANGE, text, outside.map(|trial| with_remark(trial, OUT_OF_RANGE)).collect())
 }
 
 fn doubled(circumstances: &Circumstances) -> Option<Finding> {

@@ -220,6 +220,9 @@ fn metrics(tps: f64, clients: f64, random: &mut ChaCha8Rng) -> BTreeMap<String, 
         ("latency_ms_p95", latency_ms * 1.7 * (0.02 * noise(random)).exp()),
         ("latency_ms_p99", latency_ms * 2.6 * (0.05 * noise(random)).exp()),
         ("latency_ms_max", latency_ms * 9.0),
+        ("corrected_ms_p50", latency_ms * 0.9),
+        ("corrected_ms_p95", latency_ms * 1.8),
+        ("corrected_ms_p99", latency_ms * 3.4),
         ("cpu_us_per_tx", 1_900_000.0 / tps * (0.004 * noise(random)).exp()),
         ("client_cpu_us_per_query", 6.1),
         ("errors_per_s", 0.0),
@@ -230,6 +233,7 @@ fn metrics(tps: f64, clients: f64, random: &mut ChaCha8Rng) -> BTreeMap<String, 
         ("transactions.skipped", 0.0),
         ("transactions.retries", 3.0),
         ("occupancy", 0.99),
+        ("client_path_share", 0.012),
     ];
     named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
@@ -336,6 +340,11 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
             server_cores: None,
             sides: vec![],
             null_runs: vec![null_run()],
+            paths: vec![PathRecord {
+                path: "socket".into(),
+                bytes_per_s: Some(2.5e9),
+                seen_by: PathRecord::STREAMED.into(),
+            }],
         },
         contenders: [
             (BASELINE.into(), facts("5.5.9", "1073741824", "ON")),

@@ -11,8 +11,8 @@ use crate::store::format::{GivenUp, PlanRecord, Point, Status, TrialRecord};
 
 use super::{Cell, Summary, kinds};
 
-/// `latency_ms_p95` and its like.
-const QUANTILE_PREFIX: &str = "latency_ms_p";
+/// `latency_ms_p95` and its like, as they were and as corrected.
+const QUANTILE_PREFIXES: [&str; 2] = ["latency_ms_p", "corrected_ms_p"];
 
 /// All trials by workload, point, contender and block.
 pub struct Records<'a> {
@@ -134,7 +134,8 @@ pub fn primary_metric(workload: &str) -> &'static str {
 /// The quantiles of latency that these trials have, of all transactions together.
 fn quantiles(trials: &[&TrialRecord], confidence: f64) -> BTreeMap<String, MedianInterval> {
     let of_trials = trials.iter().flat_map(|trial| trial.metrics.keys());
-    let names: BTreeSet<&String> = of_trials.filter(|name| name.starts_with(QUANTILE_PREFIX)).collect();
+    let is_quantile = |name: &&String| QUANTILE_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let names: BTreeSet<&String> = of_trials.filter(is_quantile).collect();
     let quantile = |name: &String| {
         let values: Vec<f64> = trials.iter().filter_map(|trial| trial.metrics.get(name).copied()).collect();
         Some((name.clone(), stats::median_interval(&values, confidence)?))

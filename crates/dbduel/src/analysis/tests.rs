@@ -160,6 +160,18 @@ fn a_bound_generator_hides_a_winner_but_not_a_loser() {
 }
 
 #[test]
+fn response_times_out_of_range_are_a_finding_and_take_no_word() {
+    let mut stored = tell_of([0.9; 4], 8);
+    let word = duel_of(&stored).overall.word;
+    stored.trials[0].flags.push("out-of-range".into());
+    stored.trials[0].remarks.insert("out-of-range".into(), "2 above an hour".into());
+    let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+    let told = conclusions.findings.iter().find(|finding| finding.kind == "out-of-range").unwrap();
+    assert!(told.evidence.len() == 1 && told.evidence[0].ends_with("2 above an hour"), "{told:?}");
+    assert_eq!(conclusions.workloads[0].duels[0].overall.word, word);
+}
+
+#[test]
 fn different_durability_stands_behind_the_word_and_in_the_findings() {
     let mut stored = tell(&Story::default());
     stored.run.contenders.get_mut(CANDIDATE).unwrap().durability_class = "D2".into();

@@ -246,7 +246,10 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     if run.client.null_runs.is_empty() {
         run.client.null_runs = stage.measure_nothing(&cache, &progress)?;
     }
-    stage.know_ceilings(&run.client.null_runs);
+    if run.client.paths.is_empty() {
+        run.client.paths = stage.measure_paths(&progress)?;
+    }
+    stage.know_limits(&run.client.null_runs, &run.client.paths);
     run_dir.write_run(&run)?;
     refuse_noise(experiment, interrupted, &progress)?;
     let entries = sitting.plan.record.entries_in_a_block();

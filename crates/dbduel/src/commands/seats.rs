@@ -121,6 +121,7 @@ impl Seats {
                 server_cores: None,
                 sides: sides.records(),
                 null_runs: Vec::new(),
+                paths: Vec::new(),
             };
         }
         let shared = self.client.is_empty();
@@ -132,6 +133,7 @@ impl Seats {
             server_cores: (!kept.is_empty()).then(|| CpuList::from_iter(kept).to_string()),
             sides: Vec::new(),
             null_runs: Vec::new(),
+            paths: Vec::new(),
         }
     }
 }

@@ -17,8 +17,9 @@ use super::seats::Seats;
 use crate::engine::{Cache, Explained, Hosted, Installation, Snapshot, WorkFolder, provision, resolve};
 use crate::experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
 use crate::plan::{self, Plan};
-use crate::store::format::{ContenderFacts, NullRecord, PlannedTrial, Point, StatementPlan, point_text};
+use crate::store::format::{ContenderFacts, NullRecord, PathRecord, PlannedTrial, Point, StatementPlan, point_text};
 use crate::trial::dataset::Dataset;
+use crate::trial::path::Way;
 use crate::trial::{DataFolder, Ground, Interrupted, Interval, Running, Trial, hosted_tables, nothing, rehearse};
 
 pub struct Stage<'a> {
@@ -30,6 +31,7 @@ pub struct Stage<'a> {
     interrupted: &'a AtomicBool,
     /// What the generator reached against nothing.
     ceilings: Vec<NullRecord>,
+    paths: Vec<PathRecord>,
 }
 
 /// Tables that contenders are filled with: those of a workload, at each point that has its own.
@@ -110,6 +112,7 @@ impl<'a> Stage<'a> {
             seats,
             interrupted,
             ceilings: Vec::new(),
+            paths: Vec::new(),
         };
         let mut absent = Vec::new();
         let mut here = Vec::new();
@@ -322,9 +325,12 @@ impl<'a> Stage<'a> {
         };
         let seat = self.seats.of(planned, ground.is_embedded());
         let ceiling = nothing::ceiling(&self.ceilings, workload.as_ref(), ground.dialect());
+        let way = self.way_to(&staged.server);
+        let path = way.and_then(|way| self.paths.iter().find(|path| path.path == way.name()));
         Trial {
             planned,
             ceiling,
+            path,
             ground,
             workload,
             clients: choice.clients_at(&planned.point),
@@ -390,9 +396,30 @@ impl<'a> Stage<'a> {
         Ok(seen)
     }
 
+    /// What the ways to the servers can carry, each once.
+    pub fn measure_paths(&self, progress: &Progress) -> Result<Vec<PathRecord>> {
+        let mut seen: Vec<PathRecord> = Vec::new();
+        for way in self.contenders.iter().filter_map(|staged| self.way_to(&staged.server)) {
+            if !seen.iter().any(|path| path.path == way.name()) {
+                progress.status(&format!("what the way to the servers carries ({})", way.name()));
+                seen.push(way.measure()?);
+            }
+        }
+        Ok(seen)
+    }
+
+    fn way_to(&self, server: &Prepared) -> Option<Way> {
+        match server {
+            Prepared::Managed { installation, .. } if installation.is_embedded() => None,
+            Prepared::Managed { .. } => Some(Way::of_transport(self.experiment.transport)),
+            Prepared::Hosted(hosted) => Way::to(&hosted.target().endpoint, hosted.is_on_this_host()),
+        }
+    }
+
     /// From now on trials know them.
-    pub fn know_ceilings(&mut self, ceilings: &[NullRecord]) {
+    pub fn know_limits(&mut self, ceilings: &[NullRecord], paths: &[PathRecord]) {
         self.ceilings = ceilings.to_vec();
+        self.paths = paths.to_vec();
     }
 
     fn work_of(&self, storage: &Storage) -> &WorkFolder {

@@ -5,6 +5,7 @@
 //! dbduel wrote it, its numbers are looked for in ours. Nothing is repaired.
 
 mod records;
+mod windows;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -67,6 +68,7 @@ fn of_run(run: &RunDir) -> Result<Findings> {
     plan(&evidence.plan, &mut findings);
     records::against_plan(&evidence, &mut findings);
     records::against_files(run, &evidence, &mut findings)?;
+    windows::against_windows(&evidence, &mut findings);
     for (format, file) in KEPT_REPORTS {
         match run.report(file)? {
             Some(stored) => report(file, format, &stored, &evidence, &mut findings)?,
@@ -82,6 +84,7 @@ fn of_page(path: &Path) -> Result<Findings> {
     let evidence = Evidence::of_page(&page).with_context(|| format!("{} cannot be verified", path.display()))?;
     plan(&evidence.plan, &mut findings);
     records::against_plan(&evidence, &mut findings);
+    windows::against_windows(&evidence, &mut findings);
     report("the page", "html", &page, &evidence, &mut findings)?;
     Ok(findings)
 }

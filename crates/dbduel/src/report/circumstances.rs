@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use crate::analysis::Tally;
 use crate::store::format::{
-    ClientRecord, DoublingRecord, HostRecord, PilotRecord, RunRecord, TrialRecord, TwinsRecord, WarmupRecord,
-    point_text,
+    ClientRecord, DoublingRecord, HostRecord, PathRecord, PilotRecord, RunRecord, TrialRecord, TwinsRecord,
+    WarmupRecord, point_text,
 };
 
 use super::wording::{against_nothing, count, duration, number, percent};
@@ -32,8 +32,23 @@ pub fn generator(client: &ClientRecord, tally: &Tally) -> String {
     if let Some(nothing) = against_nothing(&client.null_runs) {
         text += &format!("; {nothing}");
     }
+    text += &path(client, tally);
     let all = tally.trials_finished + tally.trials_repeated;
     text + &format!("; generator-bound in {} of {all} trials", tally.trials_generator_bound)
+}
+
+/// What the ways to the servers can carry, and how much of it was used.
+fn path(client: &ClientRecord, tally: &Tally) -> String {
+    let way = |one: &PathRecord| match one.bytes_per_s {
+        Some(bytes_per_s) => format!("{} {} MB/s ({})", one.path, number(bytes_per_s / 1e6), one.seen_by),
+        None => format!("{} not visible here", one.path),
+    };
+    if client.paths.is_empty() {
+        return String::new();
+    }
+    let ways = client.paths.iter().map(way).collect::<Vec<_>>().join(", ");
+    let used = tally.path_share_max.map_or(String::new(), |share| format!(", most used {}", percent(share)));
+    format!("; the way to the server carries: {ways}{used}")
 }
 
 /// Twice the generator at the peak point: a line for each contender that was tried.

@@ -22,6 +22,7 @@ fn evidence(story: &Story) -> Evidence {
 fn evidence_of(stored: StoredRun) -> Evidence {
     let StoredRun { plan, run, trials } = stored;
     let series = story_series();
+    let windows = if plan.is_all_passes() { BTreeMap::new() } else { story_windows() };
     let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
     Evidence {
         folder: "runs/mysql-5-5-vs-5-6-20310504T101500Z".into(),
@@ -30,6 +31,7 @@ fn evidence_of(stored: StoredRun) -> Evidence {
         trials,
         series,
         observed: BTreeMap::new(),
+        windows,
         note: None,
         conclusions,
     }
@@ -41,6 +43,29 @@ fn story_series() -> BTreeMap<u32, Series> {
     let rows = rows.iter().enumerate().map(|(index, tps)| vec![index as f64 + 1.0, *tps]);
     let series = Series { columns: vec!["second".into(), "committed".into()], rows: rows.collect() };
     (1..=8).map(|trial| (trial, series.clone())).collect()
+}
+
+/// Five windows of a second of the first eight trials, with a stall in the third.
+fn story_windows() -> BTreeMap<u32, String> {
+    static LOG: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    (1..=8).map(|trial| (trial, LOG.get_or_init(story_log).clone())).collect()
+}
+
+fn story_log() -> String {
+    let exchange = std::sync::Arc::new(load::Exchange::new(std::time::Duration::from_secs(1), 1));
+    let mut worker = load::Recorder::new(5, false).in_windows(exchange.clone());
+    let mut collector = load::Collector::new(&exchange);
+    let window = load::Window { start_ns: 0, end_ns: 5_000_000_000 };
+    for step in 0..20_000_u64 {
+        let due_ns = step * 250_000;
+        let is_stalled = (2_400_000_000..2_500_000_000).contains(&due_ns);
+        let took_ns = if is_stalled { 2_500_000_000 - due_ns } else { 1_000_000 + step % 50 * 20_000 };
+        let timing = load::Timing { due_ns, start_ns: due_ns, end_ns: due_ns + took_ns };
+        worker.record(load::Outcome::Committed, &load::Attempt::default(), timing, window);
+        collector.collect();
+    }
+    drop(worker.finish());
+    collector.finish(5_000_000_000).1.log()
 }
 
 /// Ten blocks of which one trial failed, two were disturbed and one spans an interruption.
@@ -172,6 +197,7 @@ fn a_run_read_back_from_its_folder_tells_the_same() {
     run.write_run(&expected.run).unwrap();
     expected.trials.iter().for_each(|trial| run.append(trial).unwrap());
     expected.series.iter().for_each(|(trial, series)| run.write_series(*trial, series).unwrap());
+    expected.windows.iter().for_each(|(trial, log)| run.write_windows(*trial, log).unwrap());
     let run = RunDir::open(runs.path(), "last").unwrap();
     for report in REPORTS {
         let told = write(&run, report.name(), &Options::default()).unwrap();
@@ -245,7 +271,17 @@ fn full_method() -> Evidence {
     let observed = stored.trials.iter().map(|trial| (trial.trial, observed_of(trial))).collect();
     let StoredRun { plan, run, trials } = stored;
     let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
-    Evidence { folder: "runs/full".into(), plan, run, trials, series, observed, note: None, conclusions }
+    Evidence {
+        folder: "runs/full".into(),
+        plan,
+        run,
+        trials,
+        series,
+        observed,
+        windows: BTreeMap::new(),
+        note: None,
+        conclusions,
+    }
 }
 
 /// A checkpoint in the tenth second, and a second without an answer.

@@ -26,8 +26,8 @@ use crate::store::format::{
 };
 
 use super::{
-    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, ladder, parts, scaling, search, sharpness,
-    tpcc, why, wording,
+    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, ladder, latency, parts, scaling, search,
+    sharpness, tpcc, why, wording,
 };
 
 const TEMPLATE: &str = include_str!("html/report.html");
@@ -44,21 +44,6 @@ const CELL_METRICS: [(&str, &str); 6] = [
     ("debt_drain_s", "deferred work done after s"),
     ("debt_adjusted_tps", "debt-adjusted tps"),
     ("debt_adjusted_nopm", "debt-adjusted NOPM"),
-];
-
-/// Quantiles of latency that are told as the median of the trials' own.
-const QUANTILES: [(&str, &str); 4] = [
-    ("latency_ms_p50", "p50 ms"),
-    ("latency_ms_p95", "p95 ms"),
-    ("latency_ms_p99", "p99 ms"),
-    ("latency_ms_p999", "p99.9 ms"),
-];
-
-/// What stands beside them, as means over trials.
-const STALLS: [(&str, &str); 3] = [
-    ("latency_ms_max", "max ms"),
-    ("longest_stall_ms", "longest stall ms"),
-    ("stalled_seconds_share", "seconds below half the median"),
 ];
 
 /// The latency that gets a drawing of its own.
@@ -187,6 +172,7 @@ fn raw_records(evidence: &Evidence) -> Result<String> {
         trials: trials.clone(),
         series: series.collect(),
         observed: drawn_observed(evidence),
+        windows: evidence.windows.clone(),
         note: note.clone(),
     };
     Ok(serde_json::to_string(&records)?.replace('<', "\\u003c"))
@@ -399,19 +385,12 @@ fn cell_context(workload: &WorkloadConclusions, cell: &Cell) -> Value {
 
 /// Latency of each contender on its own; `None` where nothing was timed one by one.
 fn latencies(workload: &WorkloadConclusions) -> Option<Value> {
-    let told = |metric: &str| workload.cells.iter().any(|cell| cell.metrics.contains_key(metric));
-    let quantiles: Vec<(&str, &str)> = QUANTILES.into_iter().filter(|(metric, _)| told(metric)).collect();
-    let stalls: Vec<(&str, &str)> = STALLS.into_iter().filter(|(metric, _)| told(metric)).collect();
-    let row = |cell: &Cell| {
-        let of_quantile = quantiles.iter().map(|(metric, _)| wording::quantile(cell, metric));
-        let of_stall = stalls.iter().map(|(metric, _)| wording::stall(cell, metric));
-        context! { contender => cell.contender, point => point_text(&cell.point), values => of_quantile.chain(of_stall).collect::<Vec<String>>() }
-    };
-    let columns: Vec<&str> = quantiles.iter().chain(&stalls).map(|(_, title)| *title).collect();
-    let confidence = workload.cells.iter().flat_map(|cell| cell.quantiles.values()).find(|one| one.bounds.is_some());
-    let rows: Vec<Value> = workload.cells.iter().map(row).collect();
-    let has_any = !quantiles.is_empty();
-    has_any.then(|| context! { columns, rows, confidence => confidence.map(|one| wording::percent(one.confidence)) })
+    let told = latency::table(workload, &latency::STALLS)?;
+    let row = |row: &latency::Row| context! { contender => row.contender, point => row.point, values => row.values };
+    Some(context! {
+        columns => told.columns, rows => told.rows.iter().map(row).collect::<Vec<Value>>(), confidence => told.confidence.map(wording::percent),
+        corrected => told.is_corrected.then_some(latency::ABOUT_CORRECTED),
+    })
 }
 
 fn schemas(evidence: &Evidence, workload: &str) -> Vec<Value> {

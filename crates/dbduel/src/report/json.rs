@@ -5,6 +5,7 @@
 
 mod ladder;
 mod scaling;
+mod windows;
 
 use std::collections::BTreeMap;
 
@@ -17,8 +18,8 @@ use crate::analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, 
 use crate::store::format::search::SearchRecord;
 use crate::store::format::{
     ContenderRecord, ContrastRecord, DiagnosticRecord, DoublingRecord, FORMAT_VERSION, Failure, HostRecord,
-    MethodRecord, NullRecord, PilotRecord, Point, RunRecord, SideRecord, StatementPlan, Status, TrialRecord,
-    TwinsRecord, WarmupRecord, WorkloadRecord,
+    MethodRecord, NullRecord, PathRecord, PilotRecord, Point, RunRecord, SideRecord, StatementPlan, Status,
+    TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
 };
 
 use super::{Evidence, Options, Report, circumstances, drift};
@@ -109,6 +110,9 @@ struct SelfCheck<'a> {
     /// The peak point with twice the generator.
     doublings: &'a [DoublingRecord],
     occupancy_min: Option<f64>,
+    /// What the ways to the servers can carry, and the most of it that any trial took.
+    paths: &'a [PathRecord],
+    path_share_max: Option<f64>,
     trials_generator_bound: usize,
 }
 
@@ -155,6 +159,9 @@ struct JsonTrial<'a> {
     started_at: &'a str,
     finished_at: &'a str,
     metrics: &'a BTreeMap<String, f64>,
+    /// Absent in runs that kept none, and in passes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    windows: Vec<windows::JsonWindow>,
 }
 
 #[derive(Serialize)]
@@ -320,7 +327,7 @@ impl<'a> Document<'a> {
             client: client(evidence),
             contenders: plan.contenders.iter().map(|contender| self::contender(contender, run)).collect(),
             workloads: &plan.workloads,
-            trials: trials.iter().map(|one| trial(one, repeated_as.get(&one.trial).copied())).collect(),
+            trials: trials.iter().map(|one| trial(evidence, one, repeated_as.get(&one.trial).copied())).collect(),
             comparisons: duels().flat_map(comparisons).map(comparison).collect(),
             duels: duels().map(duel).collect(),
             scaling: conclusions.workloads.iter().flat_map(scaling::steps).collect(),
@@ -353,6 +360,8 @@ fn client(evidence: &Evidence) -> JsonClient<'_> {
             null_runs: &client.null_runs,
             doublings: &evidence.run.doublings,
             occupancy_min: tally.occupancy_min,
+            paths: &client.paths,
+            path_share_max: tally.path_share_max,
             trials_generator_bound: tally.trials_generator_bound,
         },
     }
@@ -376,7 +385,7 @@ fn contender<'a>(contender: &'a ContenderRecord, run: &'a RunRecord) -> JsonCont
     }
 }
 
-fn trial(trial: &TrialRecord, repeated_as: Option<u32>) -> JsonTrial<'_> {
+fn trial<'a>(evidence: &Evidence, trial: &'a TrialRecord, repeated_as: Option<u32>) -> JsonTrial<'a> {
     JsonTrial {
         trial: trial.trial,
         workload: &trial.workload,
@@ -394,6 +403,7 @@ fn trial(trial: &TrialRecord, repeated_as: Option<u32>) -> JsonTrial<'_> {
         started_at: &trial.started_at,
         finished_at: &trial.finished_at,
         metrics: &trial.metrics,
+        windows: evidence.windows.get(&trial.trial).map_or(Vec::new(), |log| windows::of(log)),
     }
 }
 

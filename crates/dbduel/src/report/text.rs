@@ -14,8 +14,8 @@ use crate::store::format::{WorkloadRecord, point_text};
 
 use super::wording::{self, Headline};
 use super::{
-    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, ladder, parts, scaling, search, sharpness,
-    tpcc, twins, why,
+    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, ladder, latency, parts, scaling, search,
+    sharpness, tpcc, twins, why,
 };
 
 /// Tables fit a terminal of this width.
@@ -74,6 +74,7 @@ impl Report for Text {
                     workload.workload, evidence.plan.baseline
                 ));
             }
+            lines.extend(latency_section(evidence, workload));
             lines.extend(scaling_section(evidence, workload));
             lines.extend(types_section(evidence, workload));
         }
@@ -130,6 +131,27 @@ fn duel_section(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
         lines.push(table(workload, &other.metric, &other.points, &other.overall));
     }
     lines.extend(duel.parts.iter().flat_map(|parts| parts_section(workload, duel, parts)));
+    lines
+}
+
+/// Latency of each contender below its name; that of a ladder's many stands on the page.
+fn latency_section(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<String> {
+    let told = latency::table(workload, &[]).filter(|_| workload.ladders.is_empty());
+    let Some(told) = told else { return Vec::new() };
+    let title = format!(
+        "{}: latency of each contender, response time: medians of the trials' own{}",
+        workload.workload,
+        told.confidence
+            .map_or(String::new(), |confidence| format!(", with intervals ({})", wording::percent(confidence)))
+    );
+    let mut lines = vec![String::new(), title];
+    let heading: Vec<String> = ["point"].into_iter().chain(told.columns.iter().copied()).map(str::to_owned).collect();
+    for contender in &evidence.plan.contenders {
+        let ours = told.rows.iter().filter(|row| row.contender == contender.name);
+        let rows = ours.map(|row| std::iter::once(row.point.clone()).chain(row.values.iter().cloned()).collect());
+        lines.extend([format!("`{}`", contender.name), plain_table(heading.clone(), rows.collect(), 1)]);
+    }
+    lines.extend(told.is_corrected.then(|| format!("{}.", latency::ABOUT_CORRECTED)));
     lines
 }
 

@@ -5,6 +5,7 @@ pub mod contrast;
 pub mod diagnostic;
 pub mod ladder;
 pub mod pass;
+pub mod path;
 pub mod search;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use contrast::{ContrastKind, ContrastRecord};
 pub use diagnostic::{DiagnosticRecord, ProfileRecord, WaitsRecord, WaitsUnit};
 use ladder::LadderRecord;
+pub use path::PathRecord;
 
 /// Version of the whole folder's format; a newer one than this is refused with a message.
 pub const FORMAT_VERSION: u32 = 1;
@@ -494,6 +496,9 @@ pub struct ClientRecord {
     /// The generator against a server that does nothing, for each protocol: with few clients, and with many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub null_runs: Vec<NullRecord>,
+    /// What the ways to the servers can carry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathRecord>,
 }
 
 /// One side of a duet: a server and its generator.
@@ -575,6 +580,9 @@ pub struct EmbeddedRecords {
     /// What observers saw, of the trials and in the columns that are drawn.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub observed: BTreeMap<u32, Series>,
+    /// By number of trial: its response times window by window, as `latency.hlog` has them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub windows: BTreeMap<u32, String>,
     /// What was odd about the records themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,

@@ -4,9 +4,11 @@
 
 use load::Tally;
 
-use super::{Trial, nothing};
+use super::{Trial, nothing, path};
 use crate::observe::Readings;
 
+/// The flag of a trial whose limit was the generator.
+pub const BOUND: &str = "generator-bound";
 /// A closed loop that had a statement under way for less of the time was held back by its generator.
 const OCCUPANCY_MIN: f64 = 0.90;
 /// A load thread that used more of its core had no room left.
@@ -35,6 +37,7 @@ pub fn is_the_limit(tally: &Tally, readings: &Readings, trial: &Trial) -> bool {
     // What is free elsewhere is not kept from a generator that shares one side of a duet with its server.
     let is_one_side = !trial.seat.cpus.is_empty() && trial.seat.own_cores() == 0;
     let is_confined = !is_one_side && free_cores(readings).is_some_and(|free| waits_beside(tally, free));
+    let is_near_ceiling = is_near_ceiling || path::limit(tally, trial.path).is_some();
     is_near_ceiling || is_confined || is_late(tally) || is_held_back(tally, rests, trial.seat.own_cores())
 }
 

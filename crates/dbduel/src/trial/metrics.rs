@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use load::{Histogram, KindTally, Tally, Workload};
 
-use super::{debt, pass};
+use super::{debt, latency, pass};
 use crate::observe::Readings;
 
 /// A quantile is shown when at least this many transactions lie above it.
@@ -80,6 +80,7 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
     if !in_process && tally.queries() > 0 {
         put("client_cpu_us_per_query", client_cpu_us / tally.queries() as f64);
     }
+    put(latency::OUT_OF_RANGE, tally.response.out_of_range.total() as f64);
     for (prefix, histogram) in [("latency_ms", &tally.response), ("service_ms", &tally.service)] {
         metrics.extend(latencies(prefix, histogram));
     }
@@ -159,14 +160,17 @@ fn of_kind(name: &str, kind: &KindTally) -> Vec<(String, f64)> {
     metrics
 }
 
+/// Those that have enough of so many latencies above them.
+pub fn shown_quantiles(count: u64) -> impl Iterator<Item = (&'static str, f64)> {
+    QUANTILES.into_iter().filter(move |(_, quantile)| (1.0 - quantile) * count as f64 >= BEYOND_QUANTILE_MIN)
+}
+
 fn latencies(prefix: &str, histogram: &Histogram) -> Vec<(String, f64)> {
-    let count = histogram.count() as f64;
-    if count == 0.0 {
+    if histogram.count() == 0 {
         return Vec::new();
     }
-    let shown = QUANTILES.iter().filter(|(_, quantile)| (1.0 - quantile) * count >= BEYOND_QUANTILE_MIN);
-    shown
-        .map(|(name, quantile)| (format!("{prefix}_{name}"), histogram.quantile_ms(*quantile)))
+    shown_quantiles(histogram.count())
+        .map(|(name, quantile)| (format!("{prefix}_{name}"), histogram.quantile_ms(quantile)))
         .chain([(format!("{prefix}_avg"), histogram.mean_ms()), (format!("{prefix}_max"), histogram.max_ms())])
         .collect()
 }

@@ -86,6 +86,6 @@ fn write(sitting: &Sitting, trial: &Trial, finished: Finished, keep: &mut Keep) 
     run_dir.write_settings(number, &finished.settings)?;
     run_dir.write_series(number, &finished.series)?;
     run_dir.write_observed(number, &finished.observed)?;
-    run_dir.write_histogram(number, &finished.histogram)?;
+    run_dir.write_windows(number, &finished.windows)?;
     keep(finished.record)
 }

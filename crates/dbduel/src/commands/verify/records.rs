@@ -12,7 +12,7 @@ use crate::store::RunDir;
 use crate::store::format::{GivenUp, PlanRecord, PlannedTrial, Status, TrialRecord};
 
 /// Quantiles that a trial's histogram gives, as [`crate::trial::metrics`] names them.
-const QUANTILES: [(&str, f64); 5] = [
+pub const QUANTILES: [(&str, f64); 5] = [
     ("latency_ms_p50", 0.5),
     ("latency_ms_p90", 0.9),
     ("latency_ms_p95", 0.95),
@@ -97,16 +97,19 @@ pub fn against_files(run: &RunDir, evidence: &Evidence, findings: &mut Findings)
     let (mut rates, mut quantiles, mut histograms) = (0, 0, 0);
     for trial in evidence.trials.iter().filter(|trial| trial.status == Status::Ok) {
         rates += usize::from(rate(evidence, trial, findings));
+        // Of a run before there were windows.
         let Some(bytes) = run.histogram(trial.trial)? else { continue };
         let Some(histogram) = Histogram::decoded(&bytes) else {
             findings.differs(format!("trial {}: its histogram cannot be read", trial.trial));
             continue;
         };
         histograms += usize::from(histogram.count() > 0);
-        quantiles += self::quantiles(trial, &histogram, findings);
+        quantiles += self::quantiles(trial, &histogram, &QUANTILES, findings);
     }
     findings.checked(format!("throughput of {rates} trials, from their counts and from their seconds"));
-    findings.checked(format!("{quantiles} quantiles of {histograms} trials, from their histograms"));
+    if histograms > 0 {
+        findings.checked(format!("{quantiles} quantiles of {histograms} trials, from their histograms"));
+    }
     Ok(())
 }
 
@@ -140,8 +143,9 @@ fn rate(evidence: &Evidence, trial: &TrialRecord, findings: &mut Findings) -> bo
     true
 }
 
-fn quantiles(trial: &TrialRecord, histogram: &Histogram, findings: &mut Findings) -> usize {
-    let stored = QUANTILES.iter().filter_map(|(name, quantile)| Some((name, quantile, trial.metrics.get(*name)?)));
+/// Those of these quantiles that a trial tells, against its histogram; and how many there are.
+pub fn quantiles(trial: &TrialRecord, histogram: &Histogram, names: &[(&str, f64)], findings: &mut Findings) -> usize {
+    let stored = names.iter().filter_map(|(name, quantile)| Some((name, quantile, trial.metrics.get(*name)?)));
     let mut count = 0;
     for (name, quantile, stored) in stored {
         count += 1;

@@ -132,8 +132,89 @@ fn quantiles_are_those_of_the_histogram() {
     let run = stored(runs.path(), |_| {});
     let mut histogram = load::Histogram::default();
     (1..=1000).for_each(|step| histogram.record(step * 1_000_000));
-    run.write_histogram(1, &histogram.encoded()).unwrap();
+    // As runs have it that were stored before there were windows.
+    let old = run.trial_folder(1).unwrap().join("latency.hdr");
+    std::fs::write(&old, histogram.encoded()).unwrap();
     one_difference(&run, "trial 1: latency_ms_p50 is ");
-    run.write_histogram(1, b"spoilt").unwrap();
+    std::fs::write(&old, b"spoilt").unwrap();
     one_difference(&run, "trial 1: its histogram cannot be read");
+}
+
+/// Two seconds of windows of a second each: a thousand answers, one every two milliseconds.
+fn windows() -> (load::Histogram, String) {
+    let exchange = std::sync::Arc::new(load::Exchange::new(std::time::Duration::from_secs(1), 1));
+    let mut worker = load::Recorder::new(2, false).in_windows(exchange.clone());
+    let window = load::Window { start_ns: 0, end_ns: 2_000_000_000 };
+    for step in 1..=1000_u64 {
+        let end_ns = step * 2_000_000;
+        let due_ns = end_ns.saturating_sub(1_000_000 + step * 997);
+        let timing = load::Timing { due_ns, start_ns: due_ns, end_ns };
+        worker.record(load::Outcome::Committed, &load::Attempt::default(), timing, window);
+    }
+    drop(worker.finish());
+    let (total, windows) = load::Collector::new(&exchange).finish(2_000_000_000);
+    (total, windows.log())
+}
+
+/// A run whose first trial tells what its windows hold.
+fn with_windows(runs: &Path, change: impl Fn(&mut TrialRecord)) -> RunDir {
+    let (total, log) = windows();
+    let run = stored(runs, |told| {
+        let (clients, trial) = (told.plan.workloads[0].clients_at(&told.trials[0].point), &mut told.trials[0]);
+        // 1000 in what the story has as five seconds.
+        for (name, value) in [("tps", 200.0), ("transactions.committed", 1000.0), ("latency_out_of_range", 0.0)] {
+            trial.metrics.insert(name.to_owned(), value);
+        }
+        let interval_ns = crate::trial::latency::expected_interval_ns(clients, 200.0).unwrap();
+        let corrected = total.corrected(interval_ns);
+        for (name, quantile) in [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)] {
+            trial.metrics.insert(format!("latency_ms_{name}"), total.quantile_ms(quantile));
+            trial.metrics.insert(format!("corrected_ms_{name}"), corrected.quantile_ms(quantile));
+        }
+        change(trial);
+    });
+    run.write_windows(told_first(&run), &log).unwrap();
+    for (format, file) in KEPT_REPORTS {
+        run.write_report(file, &report::write(&run, format, &Options::default()).unwrap()).unwrap();
+    }
+    run
+}
+
+fn told_first(run: &RunDir) -> u32 {
+    run.trials().unwrap().records[0].trial
+}
+
+#[test]
+fn quantiles_are_those_of_the_sum_of_the_windows_in_a_run_and_in_its_page() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = with_windows(runs.path(), |_| {});
+    let findings = of_run(&run).unwrap();
+    assert_eq!(findings.differences, Vec::<String>::new());
+    let told = "6 quantiles of 1 trials, from the sum of 2 windows";
+    assert!(findings.checked.iter().any(|line| line == told), "{:?}", findings.checked);
+    let page = of_page(&run.path().join("report.html")).unwrap();
+    assert_eq!(page.differences, Vec::<String>::new());
+    assert!(page.checked.iter().any(|line| line == told), "the page carries them: {:?}", page.checked);
+}
+
+#[test]
+fn what_windows_do_not_say_is_found() {
+    let spoilt = |change: &dyn Fn(&mut TrialRecord)| {
+        let runs = tempfile::tempdir().unwrap();
+        let run = with_windows(runs.path(), change);
+        of_page(&run.path().join("report.html")).unwrap().differences.join("\n")
+    };
+    let changed = |name: &'static str| move |trial: &mut TrialRecord| *trial.metrics.get_mut(name).unwrap() += 1.0;
+    for name in ["latency_ms_p99", "corrected_ms_p95"] {
+        let found = spoilt(&changed(name));
+        assert!(found.contains(&format!("{name} is ")), "{name}: {found}");
+    }
+    let found = spoilt(&changed("latency_out_of_range"));
+    assert!(found.contains("latency_out_of_range is 1, its windows say 0"), "{found}");
+    let found = spoilt(&|trial| *trial.metrics.get_mut("transactions.rolled_back").unwrap() = 1.0);
+    assert!(found.contains("its windows hold 1000 transactions, its record 1001"), "{found}");
+    let runs = tempfile::tempdir().unwrap();
+    let run = with_windows(runs.path(), |_| {});
+    run.write_windows(told_first(&run), "no log at all\n").unwrap();
+    one_difference(&run, "its windows cannot be read");
 }

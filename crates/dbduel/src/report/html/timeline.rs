@@ -7,6 +7,7 @@ use minijinja::{Value, context};
 
 use super::chart::{BOTTOM, HEIGHT, LEFT, RIGHT, Scale, TOP, WIDTH, ticks};
 use crate::analysis::timeline::{QUANTITIES, Quantity, checkpoints};
+use crate::analysis::windows::{FIGURES, Told, windows};
 use crate::analysis::{SERIES_COLUMN, WorkloadConclusions};
 use crate::report::Evidence;
 use crate::store::format::{ContenderRecord, Point, Series, TrialRecord, point_text};
@@ -56,15 +57,39 @@ pub fn seconds(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Va
     let all = || lines.iter().flatten().map(|(second, _)| *second);
     let ends = (all().min_by(f64::total_cmp)?, all().max_by(f64::total_cmp)?);
     let committed = drawing(evidence, ends, &lines, &marks, "committed per second")?;
+    let (panels_of_windows, window_s) = window_panels(evidence, &drawn, ends, &marks);
     let panels = QUANTITIES.iter().filter_map(|quantity| {
         let lines = quantity_lines(evidence, &drawn, quantity);
         let chart = drawing(evidence, ends, &lines, &marks, quantity.unit)?;
         Some(context! { title => quantity.title, unit => quantity.unit, chart })
     });
     Some(context! {
-        committed, panels => panels.collect::<Vec<Value>>(), block => drawn.block, point => point_text(drawn.point),
+        committed, windows => panels_of_windows, window_s => window_s.map(|seconds| seconds.to_string()), panels => panels.collect::<Vec<Value>>(), block => drawn.block, point => point_text(drawn.point),
         checkpoints => marks.iter().any(|marks| !marks.is_empty()),
     })
+}
+
+/// Response times in each window, and how long a window is; a figure that nobody has is not drawn.
+fn window_panels(
+    evidence: &Evidence,
+    drawn: &Drawn,
+    ends: (f64, f64),
+    marks: &[Vec<f64>],
+) -> (Vec<Value>, Option<f64>) {
+    let of_trial = |trial: &&TrialRecord| evidence.windows.get(&trial.trial).and_then(|log| windows(log));
+    let told: Vec<Vec<Told>> = drawn.trials.iter().map(|trial| of_trial(trial).unwrap_or_default()).collect();
+    // One window is no course.
+    if told.iter().all(|windows| windows.len() < 2) {
+        return (Vec::new(), None);
+    }
+    let panels = FIGURES.iter().filter_map(|figure| {
+        // In the middle of its window, whose last second may be cut off.
+        let dot = |one: &Told| Some((one.start_s + one.seconds / 2.0, (figure.value)(one)?));
+        let lines: Vec<Vec<(f64, f64)>> = told.iter().map(|line| line.iter().filter_map(dot).collect()).collect();
+        let chart = drawing(evidence, ends, &lines, marks, "ms")?;
+        Some(context! { title => figure.title, chart })
+    });
+    (panels.collect(), told.iter().flatten().next().map(|first| first.seconds))
 }
 
 /// A target's disks and processes are not this host's.
@@ -96,7 +121,7 @@ fn drawing(
     let y = Scale { low: 0.0, high, start: BOTTOM, end: TOP, logarithmic: false };
     let contenders = || evidence.plan.contenders.iter().enumerate();
     let drawn = contenders().zip(lines).filter(|(_, line)| !line.is_empty()).map(|((index, contender), line)| {
-        let inside = line.iter().filter(|(second, _)| *second <= last);
+        let inside = line.iter().filter(|(second, _)| (first..=last).contains(second));
         let places = inside.map(|(second, value)| format!("{},{}", x.place(*second), y.place(*value)));
         context! { name => contender.name, color => index % 6, line => places.collect::<Vec<_>>().join(" ") }
     });
