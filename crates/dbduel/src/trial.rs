@@ -14,6 +14,7 @@ mod generator;
 mod ground;
 pub mod hosted_tables;
 mod interval;
+mod journal;
 mod metrics;
 pub mod nothing;
 mod pass;
@@ -110,6 +111,8 @@ pub struct Finished {
     pub series: Series,
     /// What observers saw in each second of the interval.
     pub observed: Series,
+    /// A line for each transaction that clients deferred and that has committed.
+    pub deferred: Series,
     /// HdrHistogram V2; empty for a failed trial.
     pub histogram: Vec<u8>,
     /// What the server had in force; empty when it did not start.
@@ -180,8 +183,8 @@ fn run_in<'a>(
     live: &mut dyn FnMut(Live),
 ) -> Result<Finished, Interrupted> {
     let started_at = Timestamp::now();
-    let (mut steps, mut settings) = (Steps::default(), BTreeMap::new());
-    let measured = measure(start, trial, is_last, &mut steps, &mut settings, observers, live);
+    let (mut steps, mut left) = (Steps::default(), Left::default());
+    let measured = measure(start, trial, is_last, &mut steps, &mut left, observers, live);
     if trial.interrupted.load(Ordering::Relaxed) {
         return Err(Interrupted);
     }
@@ -193,8 +196,15 @@ fn run_in<'a>(
     finished.record.finished_at = Timestamp::now().to_string();
     finished.record.steps = steps.taken;
     finished.record.shares_start_with = start.begun_by.filter(|first| *first != trial.planned.trial);
-    finished.settings = settings;
+    (finished.settings, finished.deferred) = (left.settings, left.deferred);
     Ok(finished)
+}
+
+/// What is kept of a trial whether it succeeds or not.
+#[derive(Default)]
+struct Left {
+    settings: BTreeMap<String, String>,
+    deferred: Series,
 }
 
 fn measure<'a>(
@@ -202,12 +212,12 @@ fn measure<'a>(
     trial: &Trial<'a>,
     is_last: bool,
     steps: &mut Steps,
-    settings: &mut BTreeMap<String, String>,
+    left: &mut Left,
     observers: &mut Observers,
     live: &mut dyn FnMut(Live),
 ) -> Result<(Tally, Readings)> {
     let (server, resident) = start.server(trial, steps)?;
-    settings.clone_from(server.effective_settings());
+    left.settings.clone_from(server.effective_settings());
     let (mut load, subject) = steps.take("connect", || {
         make_ready(trial, &server)?;
         let target = clients_target(trial, &server)?;
@@ -226,6 +236,7 @@ fn measure<'a>(
     let Measured { tally, failure } = steps.take("measure", || {
         Ok(load.measure(trial.interval.measured, live, &mut || readings = observers.end(&subject)))
     })?;
+    left.deferred = journal::series(&tally.journal, trial.workload.journal());
     if let Some(failure) = failure {
         return Err(crash::explain(trial, server, failure, &tally));
     }
@@ -378,6 +389,7 @@ fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
         record,
         series: Series::default(),
         observed: Series::default(),
+        deferred: Series::default(),
         histogram: Vec::new(),
         settings: BTreeMap::new(),
     }
@@ -393,6 +405,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     if trial.workload.writes() && !trial.workload.is_one_pass() {
         remarks.extend(debt::short(&readings, tally.interval_ns as f64 / 1e9));
     }
+    remarks.extend(journal::torn(&tally.journal));
     flags.extend(remarks.keys().cloned());
     if trial.rate.is_some() && tally.skipped > 0 {
         flags.push("saturated".to_owned());
@@ -410,6 +423,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         record,
         series: series(tally),
         observed: readings.seconds,
+        deferred: Series::default(),
         histogram: tally.response.encoded(),
         settings: BTreeMap::new(),
     }

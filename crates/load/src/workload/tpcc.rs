@@ -159,6 +159,10 @@ impl Workload for Tpcc {
         client::COUNT_NAMES
     }
 
+    fn journal(&self) -> &'static [&'static str] {
+        if self.delivery == Delivery::Queued { client::JOURNAL } else { &[] }
+    }
+
     fn recognise(&self, admin: &mut Admin, data_seed: u64) -> Result<Result<(), String>, Error> {
         meta::recognise(self, admin, data_seed)
     }

@@ -86,6 +86,7 @@ fn write(sitting: &Sitting, trial: &Trial, finished: Finished, keep: &mut Keep) 
     run_dir.write_settings(number, &finished.settings)?;
     run_dir.write_series(number, &finished.series)?;
     run_dir.write_observed(number, &finished.observed)?;
+    run_dir.write_deferred(number, &finished.deferred)?;
     run_dir.write_histogram(number, &finished.histogram)?;
     keep(finished.record)
 }
