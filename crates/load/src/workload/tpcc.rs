@@ -6,6 +6,7 @@
 //! measures. Inputs are drawn by the client, so that every contender gets the same.
 
 mod batch;
+pub mod by_hand;
 mod check;
 mod client;
 mod inputs;
