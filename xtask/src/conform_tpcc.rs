@@ -1,13 +1,16 @@
 //! `cargo xtask conform-tpcc`: are the TPC-C-derived tables and transactions what the specification says?
 //!
 //! Per server: the population by its counts and distributions, then transactions by many clients in each
-//! form, with what they counted, all conditions, and the statements that the server counted for each kind
-//! of transaction; at last corruptions, each of which must be caught. It measures no time. A line is one
+//! form, with Deliveries queued and not, with what they counted, all conditions, and the statements that the
+//! server counted for each kind of transaction; corruptions, each of which must be caught; at last the tests of
+//! isolation, and that each can fail. It measures no time. A line is one
 //! figure, what it should be, and whether it is; one wrong line makes the command fail.
 
 mod after_load;
 mod after_run;
 mod corruptions;
+mod deferred;
+mod isolation;
 mod statements;
 
 use std::collections::BTreeMap;
@@ -48,9 +51,15 @@ pub struct ConformTpcc {
     /// Leave out the corruptions, which take a check each
     #[arg(long)]
     no_corruptions: bool,
+    /// Load, and run nothing but the tests of isolation
+    #[arg(long)]
+    only_isolation: bool,
 }
 
 pub const FORMS: [&str; 3] = ["rows", "batch", "procedures"];
+/// How Deliveries are run. Queued ones come first: what is in their log is then all that was delivered.
+const QUEUED: &str = "queued";
+const WHOLE: &str = "whole";
 
 /// Lines of the report, and how many of them are wrong.
 #[derive(Default)]
@@ -97,22 +106,22 @@ pub fn run(options: &ConformTpcc, root: &Path) -> Result<()> {
 }
 
 /// The options of one form, as an experiment would give them.
-pub fn given(options: &ConformTpcc, form: &str) -> BTreeMap<String, OptionValue> {
+pub fn given(options: &ConformTpcc, form: &str, delivery: &str) -> BTreeMap<String, OptionValue> {
     let sent = if options.as_text { "disable" } else { "auto" };
-    let words = [("form", form), ("db_ps_mode", sent)];
+    let words = [("form", form), ("delivery", delivery), ("db_ps_mode", sent)];
     let words = words.map(|(name, word)| (name.to_owned(), OptionValue::Text(word.to_owned())));
     let warehouses = ("warehouses".to_owned(), OptionValue::Number(options.warehouses));
     words.into_iter().chain([warehouses]).collect()
 }
 
-fn build(options: &ConformTpcc, form: &str) -> Result<Arc<dyn Workload>> {
+fn build(options: &ConformTpcc, form: &str, delivery: &str) -> Result<Arc<dyn Workload>> {
     let kind = load::workload_kind("tpcc").context("there is a workload tpcc")?;
-    Ok((kind.build)(&Options::new(kind.options, &given(options, form))?)?.into())
+    Ok((kind.build)(&Options::new(kind.options, &given(options, form, delivery))?)?.into())
 }
 
 fn conform(options: &ConformTpcc, engine: &str, place: &Place, sheet: &mut Sheet) -> Result<()> {
     let (target, mut admin) = (place.target()?, place.admin()?);
-    let workload = build(options, FORMS[0])?;
+    let workload = build(options, FORMS[0], WHOLE)?;
     let begun = Instant::now();
     let loader = Loader { target: &target, sessions: LOADERS, interrupted: &AtomicBool::new(false) };
     loader.load(&*workload, DATA_SEED, &mut |_| ()).context("cannot load the tables")?;
@@ -122,32 +131,46 @@ fn conform(options: &ConformTpcc, engine: &str, place: &Place, sheet: &mut Sheet
         options.warehouses,
         begun.elapsed().as_secs_f64()
     ));
-    after_load::look(&mut admin, options.warehouses, sheet)?;
-    check(&*workload, &mut admin, None, "conditions after the load", sheet)?;
+    if !options.only_isolation {
+        after_load::look(&mut admin, options.warehouses, sheet)?;
+        check(&*workload, &mut admin, None, "conditions after the load", sheet)?;
+        run_forms(options, place, &mut admin, sheet)?;
+    }
+    isolation::hold(options, place, sheet)?;
+    check(&*workload, &mut admin, None, "conditions after all", sheet)?;
+    isolation::bite(options, place, sheet)
+}
+
+fn run_forms(options: &ConformTpcc, place: &Place, admin: &mut Admin, sheet: &mut Sheet) -> Result<()> {
     let (mut ran, mut done): (Option<Tally>, usize) = (None, 0);
     let forms = || FORMS.into_iter().filter(|form| form.contains(options.form.as_str()));
-    for form in forms() {
-        let workload = build(options, form)?;
-        if let Err(why) = workload.runs_on(admin.dialect()) {
-            sheet.title(&format!(" {form}: left out, because {why}"));
-            continue;
+    for delivery in [QUEUED, WHOLE] {
+        for form in forms() {
+            let workload = build(options, form, delivery)?;
+            if let Err(why) = workload.runs_on(admin.dialect()) {
+                sheet.title(&format!(" {form}: left out, because {why}"));
+                continue;
+            }
+            let tally = run_form(options, form, delivery, &workload, place, admin, sheet)?;
+            let ran = ran.get_or_insert_with(Tally::default);
+            ran.add(&tally);
+            done += 1;
+            check(&*workload, admin, Some(ran), "conditions after the run", sheet)?;
         }
-        let tally = run_form(options, form, &workload, place, &mut admin, sheet)?;
-        let ran = ran.get_or_insert_with(Tally::default);
-        ran.add(&tally);
-        done += 1;
-        check(&*workload, &mut admin, Some(ran), "conditions after the run", sheet)?;
+        if let Some(ran) = ran.as_ref().filter(|_| delivery == QUEUED && !options.no_corruptions) {
+            deferred::corrupt(&*build(options, FORMS[0], QUEUED)?, admin, ran, sheet)?;
+        }
     }
-    after_run::look_at_tables(options, &mut admin, done, ran.as_ref(), sheet)?;
+    after_run::look_at_tables(options, admin, done, ran.as_ref(), sheet)?;
     if !options.no_corruptions {
-        corruptions::inject(&*workload, &mut admin, ran.as_ref(), sheet)?;
+        corruptions::inject(&*build(options, FORMS[0], WHOLE)?, admin, ran.as_ref(), sheet)?;
     }
     for form in forms() {
-        if build(options, form)?.runs_on(admin.dialect()).is_ok() {
+        if build(options, form, WHOLE)?.runs_on(admin.dialect()).is_ok() {
             statements::count(options, form, place, sheet)?;
         }
     }
-    check(&*workload, &mut admin, None, "conditions after all", sheet)
+    Ok(())
 }
 
 fn check(workload: &dyn Workload, admin: &mut Admin, ran: Option<&Tally>, when: &str, sheet: &mut Sheet) -> Result<()> {
@@ -157,9 +180,17 @@ fn check(workload: &dyn Workload, admin: &mut Admin, ran: Option<&Tally>, when: 
     Ok(())
 }
 
+/// Other inputs for each run: the tables are not loaded again in between.
+fn input_seed(form: &str, delivery: &str) -> u64 {
+    let place = FORMS.iter().position(|known| *known == form).unwrap_or(0);
+    let behind = if delivery == QUEUED { FORMS.len() } else { 0 };
+    (1 + place + behind) as u64
+}
+
 fn run_form(
     options: &ConformTpcc,
     form: &str,
+    delivery: &str,
     workload: &Arc<dyn Workload>,
     place: &Place,
     admin: &mut Admin,
@@ -172,8 +203,7 @@ fn run_form(
     let load_options = LoadOptions {
         clients: options.clients,
         workers: 2,
-        // Other inputs for each form: the tables are not loaded again in between.
-        input_seed: 1 + FORMS.iter().position(|known| *known == form).unwrap_or(0) as u64,
+        input_seed: input_seed(form, delivery),
         data_seed: DATA_SEED,
         transactions_max: Some(options.transactions),
         policy: load::ErrorPolicy { ignored: workload.ignored_errors(target.dialect), ..Default::default() },
@@ -187,9 +217,12 @@ fn run_form(
     let load = Load::prepare(workload, &target, load_options, &interrupted)?;
     let tally = load.measure(None, &mut |_| (), &mut || ()).whole()?;
     let rate = tally.ended as f64 / begun.elapsed().as_secs_f64();
-    sheet.title(&format!(" {form}: {} transactions by {} clients, {rate:.0}/s", tally.ended, options.clients));
+    let (ended, clients) = (tally.ended, options.clients);
+    sheet.title(&format!(" {form}, Deliveries {delivery}: {ended} transactions by {clients} clients, {rate:.0}/s"));
     after_run::look(options, &tally, sheet);
-    if target.dialect != Dialect::Sqlite {
+    if delivery == QUEUED {
+        deferred::look(&tally, sheet);
+    } else if target.dialect != Dialect::Sqlite {
         let seen = statements::Seen { before, after: statements::totals(place)?, connecting };
         statements::compare_totals(form, &seen, &tally, sheet);
     }

@@ -29,6 +29,7 @@ const EXPERIMENT: &str = "experiment.toml";
 const GIVEN: &str = "given.toml";
 const SERIES: &str = "series.csv";
 const OBSERVED: &str = "observed.csv";
+const DEFERRED: &str = "deferred.csv";
 const SETTINGS: &str = "settings.json";
 const WINDOWS: &str = "latency.hlog";
 /// Of runs before there were windows.
@@ -233,6 +234,20 @@ impl RunDir {
     /// What was observed in each second of a trial, where somebody watched.
     pub fn observed(&self, trial: u32) -> Result<Option<Series>> {
         self.seconds(trial, OBSERVED)
+    }
+
+    /// Keeps a line for each deferred transaction; nothing where clients defer none. Whoever holds the log to a
+    /// database does so after a power cut too, so it is on the disk when this returns.
+    pub fn write_deferred(&self, trial: u32, deferred: &Series) -> Result<()> {
+        if deferred.columns.is_empty() {
+            return Ok(());
+        }
+        replace(&self.trial_folder(trial)?.join(DEFERRED), &csv_of(deferred)?)
+    }
+
+    /// The log of deferred transactions of a trial, where its clients deferred some.
+    pub fn deferred(&self, trial: u32) -> Result<Option<Series>> {
+        self.seconds(trial, DEFERRED)
     }
 
     fn seconds(&self, trial: u32, file: &str) -> Result<Option<Series>> {
@@ -502,6 +517,22 @@ mod tests {
         run.append(&record(2)).unwrap();
         let trials = run.trials().unwrap();
         assert_eq!((trials.records, trials.note), (vec![record(1), record(2)], None));
+    }
+
+    #[test]
+    fn a_log_of_deferred_transactions_is_kept_where_clients_deferred_some() {
+        let runs = tempfile::tempdir().unwrap();
+        let run = run_in(runs.path());
+        run.write_deferred(7, &Series::default()).unwrap();
+        assert_eq!(run.deferred(7).unwrap(), None);
+        let columns = ["queued_s", "ended_s", "w_id", "o_id_d1", "o_id_d2"].map(str::to_owned).to_vec();
+        let log = Series { columns, rows: vec![vec![-0.5, 0.000_001, 2.0, f64::NAN, 2101.0]] };
+        run.write_deferred(7, &log).unwrap();
+        let text = fs::read_to_string(run.path().join("trials/7/deferred.csv")).unwrap();
+        assert_eq!(text, "queued_s,ended_s,w_id,o_id_d1,o_id_d2\n-0.5,0.000001,2,,2101\n");
+        let found = run.deferred(7).unwrap().unwrap();
+        assert_eq!((found.columns, found.rows[0][..3].to_vec()), (log.columns, log.rows[0][..3].to_vec()));
+        assert!(found.rows[0][3].is_nan());
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod generator;
 mod ground;
 pub mod hosted_tables;
 mod interval;
+mod journal;
 pub mod latency;
 mod metrics;
 pub mod nothing;
@@ -116,6 +117,8 @@ pub struct Finished {
     pub observed: Series,
     /// Response times window by window, as an HdrHistogram interval log; empty for a failed trial and a pass.
     pub windows: String,
+    /// A line for each transaction that clients deferred and that has committed.
+    pub deferred: Series,
     /// What the server had in force; empty when it did not start.
     pub settings: BTreeMap<String, String>,
 }
@@ -184,8 +187,8 @@ fn run_in<'a>(
     live: &mut dyn FnMut(Live),
 ) -> Result<Finished, Interrupted> {
     let started_at = Timestamp::now();
-    let (mut steps, mut settings) = (Steps::default(), BTreeMap::new());
-    let measured = measure(start, trial, is_last, &mut steps, &mut settings, observers, live);
+    let (mut steps, mut left) = (Steps::default(), Left::default());
+    let measured = measure(start, trial, is_last, &mut steps, &mut left, observers, live);
     if trial.interrupted.load(Ordering::Relaxed) {
         return Err(Interrupted);
     }
@@ -197,8 +200,15 @@ fn run_in<'a>(
     finished.record.finished_at = Timestamp::now().to_string();
     finished.record.steps = steps.taken;
     finished.record.shares_start_with = start.begun_by.filter(|first| *first != trial.planned.trial);
-    finished.settings = settings;
+    (finished.settings, finished.deferred) = (left.settings, left.deferred);
     Ok(finished)
+}
+
+/// What is kept of a trial whether it succeeds or not.
+#[derive(Default)]
+struct Left {
+    settings: BTreeMap<String, String>,
+    deferred: Series,
 }
 
 fn measure<'a>(
@@ -206,12 +216,12 @@ fn measure<'a>(
     trial: &Trial<'a>,
     is_last: bool,
     steps: &mut Steps,
-    settings: &mut BTreeMap<String, String>,
+    left: &mut Left,
     observers: &mut Observers,
     live: &mut dyn FnMut(Live),
 ) -> Result<(Tally, Readings)> {
     let (server, resident) = start.server(trial, steps)?;
-    settings.clone_from(server.effective_settings());
+    left.settings.clone_from(server.effective_settings());
     let (mut load, subject) = steps.take("connect", || {
         make_ready(trial, &server)?;
         let target = clients_target(trial, &server)?;
@@ -230,6 +240,7 @@ fn measure<'a>(
     let Measured { tally, failure } = steps.take("measure", || {
         Ok(load.measure(trial.interval.measured, live, &mut || readings = observers.end(&subject)))
     })?;
+    left.deferred = journal::series(&tally.journal, trial.workload.journal());
     if let Some(failure) = failure {
         return Err(crash::explain(trial, server, failure, &tally));
     }
@@ -384,6 +395,7 @@ fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
         series: Series::default(),
         observed: Series::default(),
         windows: String::new(),
+        deferred: Series::default(),
         settings: BTreeMap::new(),
     }
 }
@@ -399,6 +411,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         remarks.extend(debt::short(&readings, tally.interval_ns as f64 / 1e9));
     }
     remarks.extend(latency::out_of_range(tally));
+    remarks.extend(journal::torn(&tally.journal));
     flags.extend(remarks.keys().cloned());
     if trial.rate.is_some() && tally.skipped > 0 {
         flags.push("saturated".to_owned());
@@ -423,6 +436,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         series: series(tally),
         observed: readings.seconds,
         windows: if tally.windows.is_empty() { String::new() } else { tally.windows.log() },
+        deferred: Series::default(),
         settings: BTreeMap::new(),
     }
 }

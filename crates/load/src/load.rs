@@ -19,6 +19,7 @@ use crate::board::Board;
 use crate::clock::{
     Alarm, MonotonicClock, cpu_clock_ns, monotonic_ns, run_queue_wait_ns, thread_cpu_ns, thread_number,
 };
+use crate::journal;
 use crate::pacer::{Arrivals, Pacer, Rate};
 use crate::pass::Gauge;
 use crate::policy::ErrorPolicy;
@@ -328,6 +329,7 @@ impl<'a> Load<'a> {
         if let Some((backlog, background)) = &self.deferred {
             tally.leave_deferred(background.kind, backlog.left_over(self.timeline.window()));
         }
+        tally.journal.count_from(start_ns);
         tally.drain_ns = self.last_answer_ns().saturating_sub(end_ns);
         tally.interval_ns = end_ns - start_ns;
         if let Some(windows) = self.windows.take() {
@@ -588,7 +590,8 @@ impl Worker {
     fn recorder(&self) -> Recorder {
         let seconds = self.options.interval_max.as_secs_f64().ceil() as usize;
         let (kinds, counts) = (self.workload.kinds().len(), self.workload.counts().len());
-        let mut recorder = Recorder::new(seconds, self.options.rate.is_some()).with_kinds(kinds, counts);
+        let recorder = Recorder::new(seconds, self.options.rate.is_some()).with_kinds(kinds, counts);
+        let mut recorder = recorder.with_journal(self.workload.journal().len(), self.journal_lines());
         if let Some(exchange) = &self.exchange {
             recorder = recorder.in_windows(Arc::clone(exchange));
         }
@@ -596,6 +599,13 @@ impl Worker {
             Some(board) => recorder.on_board(Arc::clone(board), self.number),
             None => recorder,
         }
+    }
+
+    /// What its seats in the background may write, of the room that there is for all of them.
+    fn journal_lines(&self) -> usize {
+        let all = self.workload.background(self.options.clients).map_or(0, |background| background.seats as usize);
+        let own = self.crew.iter().filter(|client| **client >= self.options.clients).count();
+        if own == 0 { 0 } else { journal::LINES_MAX / all * own }
     }
 
     fn seat_all(&self, recorder: &Rc<RefCell<Recorder>>, earliest_ns: &Rc<Cell<u64>>) -> Result<Seated, Fatal> {

@@ -6,6 +6,7 @@ use driver::{Code, Traffic, thread_traffic};
 
 use crate::board::Board;
 use crate::histogram::Histogram;
+use crate::journal::Journal;
 use crate::pass::ProgramTally;
 use crate::stall::Commits;
 use crate::timeline::Window;
@@ -144,6 +145,8 @@ pub struct Tally {
     pub counts_ever: Vec<u64>,
     /// What a pass over operations left, program by program; empty for everything else.
     pub programs: Vec<ProgramTally>,
+    /// Each deferred transaction that committed, warm-up and drain included.
+    pub journal: Journal,
     /// Every transaction that ended since the clients started, warm-up and drain included: what a
     /// server's own counters of the whole load are divided by.
     pub ended: u64,
@@ -227,6 +230,12 @@ impl Recorder {
         self.tally.kinds.resize_with(kinds, KindTally::default);
         self.tally.counts.resize(counts, 0);
         self.tally.counts_ever.resize(counts, 0);
+        self
+    }
+
+    /// Has room for so many lines, of so many numbers each, about deferred transactions.
+    pub fn with_journal(mut self, width: usize, lines: usize) -> Recorder {
+        self.tally.journal = Journal::with_room(width, lines);
         self
     }
 
@@ -407,6 +416,7 @@ impl Tally {
         self.in_flight_ns += other.in_flight_ns;
         self.traffic.add(other.traffic);
         self.programs.extend_from_slice(&other.programs);
+        self.journal.add(&other.journal);
         if self.kinds.len() < other.kinds.len() {
             self.kinds.resize_with(other.kinds.len(), KindTally::default);
         }

@@ -56,6 +56,9 @@ pub async fn drive<K: Clock>(client: &mut impl Client, seat: &mut Seat<K>) -> Re
         let mut recorder = seat.recorder.borrow_mut();
         if in_background {
             recorder.record_deferred(outcome, &attempt, timing, seat.timeline.window());
+            if outcome == Outcome::Committed && !client.journal().is_empty() {
+                recorder.tally.journal.write(timing, client.journal());
+            }
         } else {
             recorder.record(outcome, &attempt, timing, seat.timeline.window());
             recorder.ended(seat.client, timing);

@@ -191,6 +191,10 @@ pub trait Workload: Send + Sync {
     fn counts(&self) -> &'static [&'static str] {
         &[]
     }
+    /// What each line of the journal of deferred transactions holds, in the order of [`Client::journal`].
+    fn journal(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// Whether the tables are the ones that a run expects, of this seed; says why if they are not. Quick:
     /// it is asked before each run.
     fn recognise(&self, admin: &mut Admin, data_seed: u64) -> Result<Result<(), String>, Error> {
@@ -310,6 +314,12 @@ pub trait Client {
 
     /// What else the last try counted, in the order of the workload's names; kept only if it committed.
     fn counts(&self) -> &[u64] {
+        &[]
+    }
+
+    /// What there is to tell of the last transaction, if it was deferred and has committed, in the order of the
+    /// workload's names; 0 stands for none.
+    fn journal(&self) -> &[u32] {
         &[]
     }
 

@@ -89,6 +89,15 @@ fn queued_deliveries_are_all_run_and_counted_apart() {
         assert!(queued.committed > 0, "{form}: some client has played a deck");
         assert_eq!((deferred.committed, deferred.failed), (queued.committed, 0), "{form}");
         assert_eq!(deferred.response.count(), deferred.committed);
+        assert_eq!(
+            (tally.journal.len() as u64, tally.journal.lost),
+            (deferred.committed, 0),
+            "{form}: a line for each"
+        );
+        for line in tally.journal.lines() {
+            assert!((0..=line.ended_ns).contains(&line.queued_ns), "{form}: {line:?}, from the interval's beginning");
+            assert_eq!((line.numbers.len(), line.numbers[2..].contains(&0)), (12, false), "{form}: {line:?}");
+        }
         assert!(queued.response.max_ms() < deferred.response.max_ms(), "nothing was sent when they were queued");
     }
 }

@@ -117,6 +117,10 @@ impl<F: FnMut(u64, Turn, &mut Attempt) -> (u64, Result<Outcome, Error>)> Client 
         Ok(())
     }
 
+    fn journal(&self) -> &[u32] {
+        &[7, 0]
+    }
+
     fn connection(&mut self) -> &mut Line {
         &mut self.line
     }
@@ -287,7 +291,7 @@ fn deferred(stopped: bool) -> (Tally, Vec<Turn>, std::sync::Arc<Backlog>) {
     let end_ns = clock.now_ns();
     let pacer = Pacer::Deferred(std::sync::Arc::clone(&backlog));
     let mut seat = seat(clock.clone(), pacer, ErrorPolicy::default(), end_ns);
-    seat.recorder = Rc::new(RefCell::new(Recorder::new(0, false).with_kinds(1, 0)));
+    seat.recorder = Rc::new(RefCell::new(Recorder::new(0, false).with_kinds(1, 0).with_journal(2, 2)));
     if stopped {
         seat.timeline.stop();
     }
@@ -310,6 +314,9 @@ fn what_was_deferred_is_run_after_the_end_and_counted_by_its_kind_alone() {
     assert_eq!((kind.committed, kind.retries, kind.response.count()), (3, 1, 3));
     assert!((4000.0..4100.0).contains(&kind.response.max_ms()), "from queued to answered");
     assert_eq!(tally.reads, 4, "its statements are the load's");
+    let written: Vec<(i64, &[u32])> =
+        tally.journal.lines().map(|line| ((line.ended_ns - line.queued_ns) / SECOND as i64, line.numbers)).collect();
+    assert_eq!((written, tally.journal.lost), (vec![(1, &[7, 0][..]), (3, &[7, 0])], 1), "room for two lines of three");
 }
 
 #[test]
@@ -403,6 +410,16 @@ fn allocations_of(pacer: Pacer) -> u64 {
     let total = Collector::new(&exchange).finish(SECOND).0;
     assert!(total.count() > 80_000, "handed over by windows");
     allocated
+}
+
+#[test]
+fn a_line_of_the_journal_allocates_nothing_whether_there_is_room_or_not() {
+    let mut recorder = Recorder::new(1, false).with_journal(12, 1_000);
+    let timing = load::Timing { due_ns: 1, start_ns: 2, end_ns: 3 };
+    let before = ALLOCATIONS.with(Cell::get);
+    (0..1_500).for_each(|_| recorder.tally.journal.write(timing, &[1; 12]));
+    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+    assert_eq!((recorder.tally.journal.len(), recorder.tally.journal.lost), (1_000, 500));
 }
 
 #[test]

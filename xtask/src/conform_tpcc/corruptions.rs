@@ -105,7 +105,7 @@ pub fn inject(workload: &dyn Workload, admin: &mut Admin, ran: Option<&Tally>, s
     Ok(())
 }
 
-fn tell(what: &str, rules: &str, violations: &[String], sheet: &mut Sheet) {
+pub fn tell(what: &str, rules: &str, violations: &[String], sheet: &mut Sheet) {
     let broken: Vec<&str> = violations.iter().filter_map(|line| line.split(" (").next()).collect();
     let is_broken = |rule: &str| broken.iter().any(|name| name.strip_prefix("condition ").unwrap_or(name) == rule);
     let caught = rules.split_whitespace().all(is_broken);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::experiment::CORES;
 use crate::store::format::pass::PARTIAL;
-use crate::store::format::{PlanRecord, Point, RunRecord, Status, TrialRecord, point_text};
+use crate::store::format::{PlanRecord, Point, RunRecord, Status, TORN_LOG, TrialRecord, point_text};
 
 use super::arrangement;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT};
@@ -51,6 +51,7 @@ pub fn findings(
         accumulating(workloads),
         short(trials),
         debt_capped(trials),
+        torn_log(trials),
         resumed(trials),
         shared_cores(plan, circumstances),
         not_managed(plan),
@@ -233,6 +234,12 @@ fn debt_capped(trials: &[TrialRecord]) -> Option<Finding> {
     let capped = trials.iter().filter(|trial| trial.flags.iter().any(|flag| flag == DEBT_CAPPED));
     let text = "background work was not done when the wait for it ended, so the debt is larger than told".to_owned();
     finding(DEBT_CAPPED, text, capped.map(|trial| with_remark(trial, DEBT_CAPPED)).collect())
+}
+
+fn torn_log(trials: &[TrialRecord]) -> Option<Finding> {
+    let torn = trials.iter().filter(|trial| trial.flags.iter().any(|flag| flag == TORN_LOG));
+    let text = "the log of deferred transactions lacks lines, so only a part of them was held to the tables".to_owned();
+    finding(TORN_LOG, text, torn.map(|trial| with_remark(trial, TORN_LOG)).collect())
 }
 
 fn with_remark(trial: &TrialRecord, flag: &str) -> String {

@@ -4,6 +4,7 @@
 //! there. A report is compared to the byte, because the same records make the same bytes; where another
 //! dbduel wrote it, its numbers are looked for in ours. Nothing is repaired.
 
+mod deferred;
 mod records;
 mod windows;
 
@@ -69,6 +70,7 @@ fn of_run(run: &RunDir) -> Result<Findings> {
     records::against_plan(&evidence, &mut findings);
     records::against_files(run, &evidence, &mut findings)?;
     windows::against_windows(&evidence, &mut findings);
+    deferred::against_counts(run, &evidence, &mut findings)?;
     for (format, file) in KEPT_REPORTS {
         match run.report(file)? {
             Some(stored) => report(file, format, &stored, &evidence, &mut findings)?,

@@ -103,10 +103,11 @@ pub fn is_paced(option: impl Fn(&str) -> Option<String>) -> bool {
     }
 }
 
-/// Whether Deliveries found orders, if one of them did not; from metrics by name.
+/// Whether Deliveries found orders, where they were queued or one of them did not; from metrics by name.
 pub fn skipped_deliveries(metric: impl Fn(&str) -> Option<f64>) -> Option<String> {
-    let skipped = metric("skipped_districts").filter(|skipped| *skipped > 0.0)?;
-    let deliveries = metric("deferred_delivery.committed").or_else(|| metric("delivery.committed")).unwrap_or(0.0);
+    let deferred = metric("deferred_delivery.committed");
+    let skipped = metric("skipped_districts").filter(|skipped| *skipped > 0.0 || deferred.is_some())?;
+    let deliveries = deferred.or_else(|| metric("delivery.committed")).unwrap_or(0.0);
     let allowed = (SKIPPED_SHARE_MAX * deliveries).max(1.0);
     let verdict = if skipped <= allowed { "OK" } else { "NG" };
     Some(format!(
@@ -180,6 +181,7 @@ mod tests {
             assert_eq!(told.as_deref().map(|told| &told[told.len() - 2..]), expected, "{told:?}");
         };
         check(0.0, None, None);
+        check(0.0, Some(7.0), Some("OK"));
         check(10.0, None, Some("OK"));
         check(11.0, None, Some("NG"));
         check(1.0, Some(7.0), Some("OK"));

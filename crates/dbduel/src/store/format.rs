@@ -588,15 +588,20 @@ pub struct EmbeddedRecords {
     pub note: Option<String>,
 }
 
-/// `trials/<number>/series.csv` and `observed.csv`: one row per second of the measured interval. A value
-/// that could not be seen in a second is NaN, and an empty cell in the file.
+/// `trials/<number>/series.csv` and `observed.csv`: one row per second of the measured interval; and `deferred.csv`,
+/// one per transaction that clients had deferred and that committed. A value that could not be seen, or that there
+/// is none of, is NaN, and an empty cell in the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Named as the metrics are, `second` first.
+    /// Named as the metrics are, `second` first; of deferred transactions `queued_s` and `ended_s`, which count from
+    /// the interval's beginning.
     pub columns: Vec<String>,
     #[serde(with = "seen")]
     pub rows: Vec<Vec<f64>>,
 }
+
+/// Flag of a trial whose `deferred.csv` lacks lines.
+pub const TORN_LOG: &str = "torn-log";
 
 /// JSON knows no NaN: what could not be seen is null there.
 mod seen {

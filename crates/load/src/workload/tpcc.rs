@@ -6,6 +6,7 @@
 //! measures. Inputs are drawn by the client, so that every contender gets the same.
 
 mod batch;
+pub mod by_hand;
 mod check;
 mod client;
 mod inputs;
@@ -157,6 +158,10 @@ impl Workload for Tpcc {
 
     fn counts(&self) -> &'static [&'static str] {
         client::COUNT_NAMES
+    }
+
+    fn journal(&self) -> &'static [&'static str] {
+        if self.delivery == Delivery::Queued { client::JOURNAL } else { &[] }
     }
 
     fn recognise(&self, admin: &mut Admin, data_seed: u64) -> Result<Result<(), String>, Error> {

@@ -87,5 +87,6 @@ fn write(sitting: &Sitting, trial: &Trial, finished: Finished, keep: &mut Keep) 
     run_dir.write_series(number, &finished.series)?;
     run_dir.write_observed(number, &finished.observed)?;
     run_dir.write_windows(number, &finished.windows)?;
+    run_dir.write_deferred(number, &finished.deferred)?;
     keep(finished.record)
 }

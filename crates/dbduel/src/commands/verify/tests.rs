@@ -3,7 +3,7 @@
 use super::*;
 use crate::analysis::fixture::{CANDIDATE, StoredRun, Story, tell};
 use crate::plan::plan_hash;
-use crate::store::format::TrialRecord;
+use crate::store::format::{Series, TrialRecord};
 
 /// A run as its folder holds it, with the reports that `run` writes at its end.
 fn stored(runs: &Path, change: impl Fn(&mut StoredRun)) -> RunDir {
@@ -217,4 +217,25 @@ fn what_windows_do_not_say_is_found() {
     let run = with_windows(runs.path(), |_| {});
     run.write_windows(told_first(&run), "no log at all\n").unwrap();
     one_difference(&run, "its windows cannot be read");
+}
+
+#[test]
+fn a_log_of_deferred_deliveries_is_what_was_counted_and_delivers_nothing_twice() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = stored(runs.path(), |told| {
+        told.trials[0].metrics.insert("deferred_delivery.committed".to_owned(), 2.0);
+    });
+    one_difference(&run, "2 deferred Deliveries, and no log of them");
+    let number = run.trials().unwrap().records[0].trial;
+    let log = |lines: &[(f64, f64)]| Series {
+        columns: ["queued_s", "ended_s", "w_id", "o_carrier_id", "o_id_d1", "o_id_d2"].map(str::to_owned).to_vec(),
+        rows: lines.iter().map(|(queued_s, order)| vec![*queued_s, 1.0, 1.0, 7.0, *order, f64::NAN]).collect(),
+    };
+    // What was queued in the warm-up is no part of the record's count.
+    run.write_deferred(number, &log(&[(-0.5, 2101.0), (0.0, 2102.0), (0.5, 2103.0)])).unwrap();
+    assert_eq!(differences(&run), Vec::<String>::new());
+    run.write_deferred(number, &log(&[(-0.5, 2101.0), (0.0, 2102.0), (0.5, 2101.0)])).unwrap();
+    one_difference(&run, "1 orders stand in its log twice");
+    run.write_deferred(number, &log(&[(-0.5, 2101.0), (-0.1, 2102.0), (0.5, 2103.0)])).unwrap();
+    one_difference(&run, "its log has 1 Deliveries that were queued inside the interval, its record 2");
 }

@@ -303,30 +303,31 @@ impl BatchForm {
         while desk.progress.district() <= DISTRICTS {
             let first = desk.progress.district();
             let districts = first..=if self.per_district { first } else { DISTRICTS };
-            let count = districts.clone().count() as u64;
             self.brackets.begin_write(desk, attempt).await?;
-            let delivered = self.deliver(desk, delivery, districts, attempt).await?;
+            let taken = self.deliver(desk, delivery, districts.clone(), attempt).await?;
             self.brackets.commit(desk, attempt).await?;
-            desk.progress.add(count, delivered);
+            for d in districts {
+                desk.progress.pass(taken.iter().find(|order| order.d == d).map(|order| order.o));
+            }
         }
         desk.count_delivery();
         Ok(Outcome::Committed)
     }
 
-    /// Delivers the oldest order of each of these districts, and says how many had one.
+    /// Delivers the oldest order of each of these districts that has one, and says which they are.
     async fn deliver<C: Connection>(
         &self,
         desk: &mut Desk<C>,
         delivery: &Delivery,
         districts: RangeInclusive<i64>,
         attempt: &mut Attempt,
-    ) -> Result<u64, Error> {
+    ) -> Result<TakenOrders, Error> {
         let mut taken = match &self.sets {
             Sets::Arrays(arrays) => arrays.take_oldest(desk, delivery.w, districts, attempt).await?,
             Sets::Lists(lists) => lists.take_oldest(desk, delivery.w, districts, attempt).await?,
         };
         if taken.is_empty() {
-            return Ok(0);
+            return Ok(taken);
         }
         let now = desk.stamp.now();
         match &self.sets {
@@ -334,7 +335,7 @@ impl BatchForm {
             Sets::Lists(lists) => lists.deliver(desk, delivery, &now, &mut taken, attempt).await?,
         }
         desk.shown.cents = taken.last().map_or(0, |order| order.sum_cents);
-        Ok(taken.len() as u64)
+        Ok(taken)
     }
 
     pub async fn stock_level<C: Connection>(

@@ -5,6 +5,8 @@
 //! since the load, exactly, or within what unknown ends of transactions leave open. Run it while nobody
 //! changes the tables. It changes nothing, and it says nothing of how fast a server was.
 
+mod journal;
+
 use std::ops::RangeInclusive;
 
 use driver::{Admin, Dialect, Error};
@@ -154,9 +156,7 @@ const IMPLY_BALANCES: [&str; 2] = ["condition 12", "E9"];
 
 /// Looks for wrong data; each line is a violation.
 pub fn check(tpcc: &Tpcc, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
-    let ledger = Ledger { loaded: LOADED, tpcc };
-    let told = ran.map(|ran| Told::by(tpcc, ran, 0));
-    ledger.check(admin, told)
+    Ledger { loaded: LOADED, tpcc }.check(admin, ran)
 }
 
 /// What became of the transactions whose success a server had acknowledged before it was killed: their
@@ -292,13 +292,17 @@ struct Ledger<'a> {
 }
 
 impl Ledger<'_> {
-    fn check(&self, admin: &mut Admin, told: Option<Told>) -> Result<Vec<String>, Error> {
+    fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
+        let told = ran.map(|ran| Told::by(self.tpcc, ran, 0));
         let found = self.totals(admin)?;
         let traces = [Amount::NewOrders, Amount::Payments, Amount::DeliveredOrders];
         let is_untouched = found.iter().all(|total| total.found == 0 || !traces.contains(&total.amount));
         let told = told.or_else(|| is_untouched.then(Told::nothing));
         let mut violations = self.contradictions(admin)?;
         violations.extend(self.differences(&found, told.as_ref()));
+        if let Some(ran) = ran {
+            violations.extend(journal::violations(self, admin, ran)?);
+        }
         Ok(violations)
     }
 
@@ -319,6 +323,7 @@ impl Ledger<'_> {
         });
         let mut violations = self.contradictions(admin)?;
         violations.extend(self.differences(&found, Some(&told)));
+        violations.extend(journal::violations(self, admin, ran)?);
         let rest = match violations.as_slice() {
             [] => "the data are consistent".to_owned(),
             _ => format!("the data are wrong:\n{}", violations.join("\n")),

@@ -38,6 +38,23 @@ pub const COUNT_NAMES: &[&str] = &[
     "low_stock",
 ];
 
+/// What the journal holds of each deferred Delivery (clause 2.7.2.2 wants it in a file): the order that was
+/// delivered in each district.
+pub const JOURNAL: &[&str] = &[
+    "w_id",
+    "o_carrier_id",
+    "o_id_d1",
+    "o_id_d2",
+    "o_id_d3",
+    "o_id_d4",
+    "o_id_d5",
+    "o_id_d6",
+    "o_id_d7",
+    "o_id_d8",
+    "o_id_d9",
+    "o_id_d10",
+];
+
 /// Places in [`COUNT_NAMES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
@@ -98,8 +115,9 @@ impl Counts {
 /// begin anew would deliver twice in the districts that are done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
-    done: u64,
-    delivered: u64,
+    done: usize,
+    /// By district, of those that are done: the order that was delivered, or 0 where there was none.
+    orders: [u32; DISTRICTS as usize],
 }
 
 impl Progress {
@@ -108,10 +126,16 @@ impl Progress {
         self.done as i64 + 1
     }
 
-    /// So many districts are done, and so many of them had an order.
-    pub fn add(&mut self, districts: u64, delivered: u64) {
-        self.done += districts;
-        self.delivered += delivered;
+    /// The next district is done: this order of it was delivered, or there was none.
+    pub fn pass(&mut self, order: Option<i64>) {
+        if let Some(place) = self.orders.get_mut(self.done) {
+            *place = order.map_or(0, |order| order as u32);
+        }
+        self.done += 1;
+    }
+
+    fn delivered(&self) -> u64 {
+        self.orders.iter().filter(|order| **order > 0).count() as u64
     }
 }
 
@@ -182,8 +206,9 @@ impl<C> Desk<C> {
 
     /// Counts a Delivery of all districts that committed.
     pub fn count_delivery(&mut self) {
-        self.counts.add(Count::DeliveredOrders, self.progress.delivered);
-        self.counts.add(Count::SkippedDistricts, DISTRICTS as u64 - self.progress.delivered);
+        let delivered = self.progress.delivered();
+        self.counts.add(Count::DeliveredOrders, delivered);
+        self.counts.add(Count::SkippedDistricts, DISTRICTS as u64 - delivered);
     }
 }
 
@@ -202,6 +227,8 @@ pub struct TpccClient<C> {
     pauses: Option<Pauses>,
     input_seed: u64,
     duty: Duty,
+    /// Of the last deferred Delivery.
+    journal: [u32; JOURNAL.len()],
 }
 
 impl<C: Connection> TpccClient<C> {
@@ -214,20 +241,49 @@ impl<C: Connection> TpccClient<C> {
         let drawer = Drawer::new(&tpcc, place.data_seed, place.input_seed);
         let pauses = (tpcc.pacing == Pacing::Spec).then(|| Pauses::new(place.input_seed));
         let (desk, input_seed) = (Desk::new(connection), place.input_seed);
-        Ok(TpccClient { desk, forms, drawer, pauses, input_seed, duty: Duty::All })
+        let journal = Default::default();
+        Ok(TpccClient { desk, forms, drawer, pauses, input_seed, duty: Duty::All, journal })
     }
 
     pub fn with(self, duty: Duty) -> TpccClient<C> {
         TpccClient { duty, ..self }
+    }
+
+    /// Runs one try by the chosen form.
+    pub async fn perform(&mut self, inputs: &Inputs, attempt: &mut Attempt) -> Result<Outcome, Error> {
+        let desk = &mut self.desk;
+        match &mut self.forms {
+            Forms::Rows(form) => match inputs {
+                Inputs::NewOrder(order) => form.new_order(desk, order, attempt).await,
+                Inputs::Payment(payment) => form.payment(desk, payment, attempt).await,
+                Inputs::OrderStatus(asked) => form.order_status(desk, asked, attempt).await,
+                Inputs::Delivery(delivery) => form.delivery(desk, delivery, attempt).await,
+                Inputs::StockLevel(asked) => form.stock_level(desk, asked, attempt).await,
+            },
+            Forms::Batch(form) => match inputs {
+                Inputs::NewOrder(order) => form.new_order(desk, order, attempt).await,
+                Inputs::Payment(payment) => form.payment(desk, payment, attempt).await,
+                Inputs::OrderStatus(asked) => form.order_status(desk, asked, attempt).await,
+                Inputs::Delivery(delivery) => form.delivery(desk, delivery, attempt).await,
+                Inputs::StockLevel(asked) => form.stock_level(desk, asked, attempt).await,
+            },
+            Forms::Procedures(form) => match inputs {
+                Inputs::NewOrder(order) => form.new_order(desk, order, attempt).await,
+                Inputs::Payment(payment) => form.payment(desk, payment, attempt).await,
+                Inputs::OrderStatus(asked) => form.order_status(desk, asked, attempt).await,
+                Inputs::Delivery(delivery) => form.delivery(desk, delivery, attempt).await,
+                Inputs::StockLevel(asked) => form.stock_level(desk, asked, attempt).await,
+            },
+        }
     }
 }
 
 #[cfg(test)]
 impl<C> TpccClient<C> {
     /// Leaves a Delivery where a failed try might have left it.
-    pub fn progress_for_tests(&mut self, districts: u64, delivered: u64) {
+    pub fn progress_for_tests(&mut self, orders: &[Option<i64>]) {
         self.desk.progress = Progress::default();
-        self.desk.progress.add(districts, delivered);
+        orders.iter().for_each(|order| self.desk.progress.pass(*order));
     }
 }
 
@@ -249,30 +305,12 @@ impl<C: Connection> Client for TpccClient<C> {
             (Duty::Deferred, _) => attempt.kind = DEFERRED_DELIVERY,
             _ => {}
         }
-        let desk = &mut self.desk;
-        match &mut self.forms {
-            Forms::Rows(form) => match &inputs {
-                Inputs::NewOrder(order) => form.new_order(desk, order, attempt).await,
-                Inputs::Payment(payment) => form.payment(desk, payment, attempt).await,
-                Inputs::OrderStatus(asked) => form.order_status(desk, asked, attempt).await,
-                Inputs::Delivery(delivery) => form.delivery(desk, delivery, attempt).await,
-                Inputs::StockLevel(asked) => form.stock_level(desk, asked, attempt).await,
-            },
-            Forms::Batch(form) => match &inputs {
-                Inputs::NewOrder(order) => form.new_order(desk, order, attempt).await,
-                Inputs::Payment(payment) => form.payment(desk, payment, attempt).await,
-                Inputs::OrderStatus(asked) => form.order_status(desk, asked, attempt).await,
-                Inputs::Delivery(delivery) => form.delivery(desk, delivery, attempt).await,
-                Inputs::StockLevel(asked) => form.stock_level(desk, asked, attempt).await,
-            },
-            Forms::Procedures(form) => match &inputs {
-                Inputs::NewOrder(order) => form.new_order(desk, order, attempt).await,
-                Inputs::Payment(payment) => form.payment(desk, payment, attempt).await,
-                Inputs::OrderStatus(asked) => form.order_status(desk, asked, attempt).await,
-                Inputs::Delivery(delivery) => form.delivery(desk, delivery, attempt).await,
-                Inputs::StockLevel(asked) => form.stock_level(desk, asked, attempt).await,
-            },
+        let outcome = self.perform(&inputs, attempt).await?;
+        if let (Duty::Deferred, Inputs::Delivery(delivery)) = (&self.duty, &inputs) {
+            self.journal[..2].copy_from_slice(&[delivery.w as u32, delivery.carrier as u32]);
+            self.journal[2..].copy_from_slice(&self.desk.progress.orders);
         }
+        Ok(outcome)
     }
 
     async fn roll_back(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
@@ -295,6 +333,10 @@ impl<C: Connection> Client for TpccClient<C> {
 
     fn counts(&self) -> &[u64] {
         &self.desk.counts.0
+    }
+
+    fn journal(&self) -> &[u32] {
+        if matches!(self.duty, Duty::Deferred) { &self.journal } else { &[] }
     }
 
     fn connection(&mut self) -> &mut C {

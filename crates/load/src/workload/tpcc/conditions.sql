@@ -100,3 +100,6 @@ SELECT COUNT(*) FROM item
 SELECT COUNT(*), SUM(s_order_cnt), SUM(s_ytd), SUM(s_remote_cnt) FROM stock
 -- all-remote-orders
 SELECT COUNT(*) FROM orders WHERE o_all_local = 0
+-- carriers
+SELECT o_id, o_carrier_id FROM orders
+WHERE o_w_id = {w} AND o_d_id = {d} AND o_id > {delivered} AND o_carrier_id IS NOT NULL

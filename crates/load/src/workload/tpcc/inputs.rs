@@ -29,6 +29,13 @@ pub struct NewOrder {
 }
 
 impl NewOrder {
+    /// An order of these lines, [`LINES_MAX`] at most.
+    pub fn of([w, d, c]: [i64; 3], asked: &[Line]) -> NewOrder {
+        let mut lines = [Line::default(); LINES_MAX];
+        lines[..asked.len()].copy_from_slice(asked);
+        NewOrder { w, d, c, lines, count: asked.len() }
+    }
+
     pub fn lines(&self) -> &[Line] {
         &self.lines[..self.count]
     }

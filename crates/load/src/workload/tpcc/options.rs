@@ -40,7 +40,8 @@ pub const OPTIONS: &[OptionSpec] = &[
         "delivery",
         "whole",
         "whole: ten districts in one transaction; per-district: a commit for each; queued: clients only queue them, and \
-         one connection more per 10 clients (10 at most) runs them in the background, whole",
+         one connection more per 10 clients (10 at most) runs them in the background, whole; a trial keeps what each \
+         delivered in deferred.csv",
     ),
     OptionSpec::new("db_ps_mode", "auto", "auto: prepared statements; disable: statements as text"),
     OptionSpec::new("fk", "false", "foreign keys, made after the load"),

@@ -186,13 +186,19 @@ impl ProceduresForm {
             return Err(outrun());
         }
         let (delivered, skipped) = (desk.rows.int(0, 1)?, desk.rows.int(0, 2)?);
-        if delivered + skipped != districts {
+        let mut shown = delivered_orders(desk.rows.text(0, 4)).peekable();
+        let mut named = 0;
+        for d in first_d..first_d + districts {
+            let order = shown.next_if(|order| order.0 == d).map(|order| order.1);
+            named += i64::from(order.is_some());
+            desk.progress.pass(order);
+        }
+        if delivered + skipped != districts || named != delivered || shown.next().is_some() {
             return Err(Error::Protocol(format!(
-                "tpcc_delivery delivered {delivered} and skipped {skipped} districts of {districts}"
+                "tpcc_delivery delivered {delivered} and skipped {skipped} districts of {districts}, and names {named}"
             )));
         }
         desk.shown.cents = desk.rows.decimal(0, 3, 2)?;
-        desk.progress.add(districts as u64, delivered as u64);
         Ok(())
     }
 
@@ -210,6 +216,16 @@ impl ProceduresForm {
         desk.counts.add(Count::LowStock, low_stock as u64);
         Ok(Outcome::Committed)
     }
+}
+
+/// The districts and orders of `district:order;` each, as a Delivery shows them.
+fn delivered_orders(text: &[u8]) -> impl Iterator<Item = (i64, i64)> {
+    let number =
+        |digits: &[u8]| digits.iter().fold(0, |number, digit| number * 10 + i64::from(digit.wrapping_sub(b'0')));
+    text.split(|byte| *byte == b';').filter(|pair| !pair.is_empty()).map(move |pair| {
+        let mut halves = pair.splitn(2, |byte| *byte == b':');
+        (number(halves.next().unwrap_or_default()), number(halves.next().unwrap_or_default()))
+    })
 }
 
 /// Calls a routine that makes its changes permanent, which is the last that it does: an error means that it

@@ -296,11 +296,11 @@ impl RowsForm {
             if per_district {
                 self.brackets.begin_write(desk, attempt).await?;
             }
-            let is_delivered = self.district(desk, delivery, &now, attempt).await?;
+            let order = self.district(desk, delivery, &now, attempt).await?;
             if per_district {
                 self.brackets.commit(desk, attempt).await?;
             }
-            desk.progress.add(1, u64::from(is_delivered));
+            desk.progress.pass(order);
         }
         if !per_district {
             self.brackets.commit(desk, attempt).await?;
@@ -309,17 +309,17 @@ impl RowsForm {
         Ok(Outcome::Committed)
     }
 
-    /// Delivers the oldest order of the next district; `false` where none is left.
+    /// Delivers the oldest order of the next district, and says which; none where none is left.
     async fn district<C: Connection>(
         &self,
         desk: &mut Desk<C>,
         delivery: &Delivery,
         now: &StampText,
         attempt: &mut Attempt,
-    ) -> Result<bool, Error> {
+    ) -> Result<Option<i64>, Error> {
         let (w, d) = (Value::Int(delivery.w), Value::Int(desk.progress.district()));
         let statements = &self.deliver;
-        let Some(o_id) = self.take_oldest(desk, [w, d], attempt).await? else { return Ok(false) };
+        let Some(o_id) = self.take_oldest(desk, [w, d], attempt).await? else { return Ok(None) };
         let key = [w, d, Value::Int(o_id)];
         let carrier = Value::Int(delivery.carrier);
         statements.carry.run(desk, &[carrier, key[0], key[1], key[2]], 3, attempt).await?;
@@ -330,7 +330,7 @@ impl RowsForm {
         let sum_cents = desk.rows.decimal(0, 0, 2)?;
         write(&mut desk.connection, statements.bill, &[money(sum_cents), w, d, customer], attempt).await?;
         desk.shown.cents = sum_cents;
-        Ok(true)
+        Ok(Some(o_id))
     }
 
     /// Locks the oldest order of a district and takes it out of the queue.

@@ -295,7 +295,7 @@ fn districts_committed_alone_are_not_delivered_twice_by_another_try() {
             assert_eq!(bench.count(Count::DeliveredOrders), 10);
         }
         // Nothing is left to do for a later try of a turn that came to its end.
-        bench.client.progress_for_tests(4, 3);
+        bench.client.progress_for_tests(&[Some(2101), None, Some(2101), Some(2101)]);
         let (_, attempt, sent) = bench.run(Turn { retry: 1, ..turn });
         assert_eq!(sent[1].1[1], 5, "the fifth district comes next");
         if form == Form::Rows {
@@ -327,6 +327,9 @@ fn a_queued_delivery_sends_nothing_and_is_run_in_the_background_as_it_was_drawn(
         let (outcome, attempt, sent) = seat.run(Turn { series: deferred.series, number: deferred.number, retry: 0 });
         assert_eq!((outcome.unwrap(), attempt.kind), (Outcome::Committed, DEFERRED_DELIVERY));
         assert_eq!(seat.count(Count::DeliveredOrders), 10);
+        let Inputs::Delivery(drawn) = seat.drawer.draw(turn) else { panic!("a Delivery") };
+        assert_eq!(seat.client.journal()[..2], [drawn.w as u32, drawn.carrier as u32]);
+        assert_eq!((&seat.client.journal()[2..], client.client.journal()), (&[3001; 10][..], &[][..]));
         let mut itself = Bench::new(tpcc(3, form), dialect);
         assert_eq!(numbers(&itself.run(turn).2), numbers(&sent), "{form:?} on {dialect:?}");
     }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use driver::{Dialect, Endpoint, Login};
 
 use super::*;
-use crate::recorder::KindTally;
+use crate::journal::Journal;
+use crate::recorder::{KindTally, Timing};
 use crate::workload::Options;
 use crate::workload::tpcc::{KINDS, options};
 
@@ -122,7 +123,7 @@ impl Database {
 
     fn check(&mut self, ran: Option<&Tally>) -> Vec<String> {
         let ledger = Ledger { loaded: SMALL, tpcc: &self.tpcc };
-        ledger.check(&mut self.admin, ran.map(|ran| Told::by(&self.tpcc, ran, 0))).unwrap()
+        ledger.check(&mut self.admin, ran).unwrap()
     }
 
     fn verdict(&mut self, ran: &Tally) -> String {
@@ -285,13 +286,76 @@ fn unknown_endings_may_have_come_true_or_not() {
 fn queued_deliveries_are_known_by_those_who_ran_them() {
     let mut database = Database::used();
     database.tpcc = tpcc(&[("delivery", "queued")]);
-    let mut tally = tally();
+    let mut tally = queued_tally();
     assert_eq!(database.check(Some(&tally)), Vec::<String>::new());
     tally.counts_ever[Count::DeliveredOrders as usize] = 0;
+    tally.kinds[DEFERRED_DELIVERY].committed_ever = 0;
+    tally.journal = Journal::default();
     tally.kinds[DELIVERY].unknown_ever = 1;
     assert_eq!(database.broken_by("SELECT 1", Some(&tally)), names("E6"), "to queue one delivers nothing");
     tally.kinds[DEFERRED_DELIVERY].unknown_ever = 1;
     assert_eq!(database.check(Some(&tally)), Vec::<String>::new());
+}
+
+/// By the Delivery of [`TRANSACTIONS`]: its line, with this carrier and this order of each district.
+fn journal(lines: &[(u32, u32)]) -> Journal {
+    let mut journal = Journal::with_room(12, 2);
+    for (carrier, order) in lines {
+        let numbers: Vec<u32> = [1, *carrier].into_iter().chain([*order; 10]).collect();
+        journal.write(Timing { due_ns: 1, start_ns: 2, end_ns: 3 }, &numbers);
+    }
+    journal
+}
+
+/// The same, where a seat in the background ran the Delivery.
+fn queued_tally() -> Tally {
+    let mut tally = tally();
+    tally.kinds[DEFERRED_DELIVERY].committed_ever = 1;
+    tally.journal = journal(&[(3, 8)]);
+    tally
+}
+
+#[test]
+fn the_log_of_deferred_deliveries_is_held_to_the_counts_and_to_the_tables() {
+    let mut database = Database::used();
+    database.tpcc = tpcc(&[("delivery", "queued")]);
+    let mut check = |lines: &[(u32, u32)], committed: u64, statements: &str, expected: &str| {
+        let mut tally = queued_tally();
+        tally.journal = journal(lines);
+        tally.kinds[DEFERRED_DELIVERY].committed_ever = committed;
+        assert_eq!(database.broken_by(statements, Some(&tally)), names(expected), "{lines:?}, {statements}");
+    };
+    let nothing = "SELECT 1";
+    check(&[(3, 8)], 1, nothing, "");
+    check(&[], 1, nothing, "E12 E13");
+    check(&[(3, 8)], 2, nothing, "E12");
+    check(&[(3, 8), (3, 8)], 2, nothing, "E13 E14");
+    check(&[(4, 8)], 1, nothing, "E15");
+    check(&[(3, 9)], 1, nothing, "E15");
+    // What no other rule sees: the log says who carried it.
+    check(&[(3, 8)], 1, "UPDATE orders SET o_carrier_id = 4 WHERE o_w_id = 1 AND o_d_id = 5 AND o_id = 8", "E15");
+    // Lines that found no room leave open what they would have said, and no more.
+    check(&[(3, 8), (3, 8), (3, 8)], 3, nothing, "E13 E14");
+    let mut tally = queued_tally();
+    tally.journal.lost = 1;
+    tally.kinds[DEFERRED_DELIVERY].committed_ever = 2;
+    assert_eq!(database.check(Some(&tally)), Vec::<String>::new());
+}
+
+#[test]
+fn a_line_that_is_wrong_is_shown_with_what_the_tables_say() {
+    let mut database = Database::used();
+    database.tpcc = tpcc(&[("delivery", "queued")]);
+    let mut tally = queued_tally();
+    tally.journal = journal(&[(4, 8)]);
+    let said = database.check(Some(&tally)).concat();
+    assert!(said.contains("is broken in 10 places: (w 1, d 1, o 8: carrier 3, and 4 in the log), "), "{said}");
+    assert!(said.contains("; by: SELECT o_id, o_carrier_id FROM orders WHERE "), "{said}");
+    tally.journal = journal(&[(3, 8), (3, 9)]);
+    tally.kinds[DEFERRED_DELIVERY].committed_ever = 2;
+    let said = database.check(Some(&tally)).concat();
+    assert!(said.contains("E13") && said.contains("found 20, expected 10"), "{said}");
+    assert!(said.contains("(w 1, d 1, o 9: not delivered)"), "{said}");
 }
 
 /// Tries of a Delivery that failed half-way have delivered what they had committed.

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use driver::{Answer, Code, Part, Rows};
 
 use super::*;
-use crate::workload::tpcc::client::{COUNT_NAMES, Place, TpccClient};
+use crate::workload::tpcc::client::{COUNT_NAMES, Duty, Place, TpccClient};
 use crate::workload::tpcc::inputs::{Drawer, Inputs};
 use crate::workload::tpcc::random::ITEMS;
 use crate::workload::{Client, OptionValue, Options, Turn};
@@ -321,7 +321,8 @@ fn who_only_reads_counts_reads() {
 fn delivered(values: &[String]) -> Said {
     let [first, last] = [2, 3].map(|at| values[at].parse::<i64>().unwrap());
     let skipped = i64::from((first..=last).contains(&3));
-    Ok(vec![row(&format!("0|{}|{skipped}|70.00", last - first + 1 - skipped))])
+    let orders: String = (first..=last).filter(|d| *d != 3).map(|d| format!("{d}:{};", 2100 + d)).collect();
+    Ok(vec![row(&format!("0|{}|{skipped}|70.00|{orders}", last - first + 1 - skipped))])
 }
 
 #[test]
@@ -335,6 +336,27 @@ fn a_delivery_is_one_call_or_one_per_district() {
         let districts: Vec<[&str; 2]> = tried.heard.iter().map(|(_, values)| [&*values[2], &*values[3]]).collect();
         assert_eq!((districts[0][0], districts[calls as usize - 1][1]), ("1", "10"));
         assert_eq!([Count::DeliveredOrders, Count::SkippedDistricts].map(|count| tried.count(count)), [9, 1]);
+    }
+}
+
+#[test]
+fn a_deferred_delivery_writes_down_the_orders_that_the_routine_names() {
+    let tpcc = tpcc(3, "queued");
+    let (turn, inputs) = turns(&tpcc, |inputs| inputs.kind() == 3).next().unwrap();
+    let Inputs::Delivery(drawn) = inputs else { panic!("a Delivery") };
+    let (client, server) = client(Dialect::MySql, tpcc, |_, values, _| delivered(values));
+    let mut pair = (client.with(Duty::Deferred), server);
+    assert_eq!(attempt(&mut pair, turn).outcome, Ok(Outcome::Committed));
+    let expected = [drawn.w as u32, drawn.carrier as u32, 2101, 2102, 0, 2104, 2105, 2106, 2107, 2108, 2109, 2110];
+    assert_eq!(pair.0.journal(), expected);
+}
+
+#[test]
+fn a_delivery_that_names_other_orders_than_it_counts_is_no_answer() {
+    let (turn, _) = turns(&tpcc(1, "whole"), |inputs| inputs.kind() == 3).next().unwrap();
+    for said in ["0|10|0|70.00|1:2101;", "0|1|9|70.00|1:2101;1:2102;", "0|0|10|70.00|11:2101;", "0|1|9|70.00|"] {
+        let tried = attempt_once(Dialect::MySql, tpcc(1, "whole"), turn, Ok(vec![row(said)]));
+        assert!(matches!(tried.outcome, Err(Error::Protocol(_))), "{said}: {:?}", tried.outcome);
     }
 }
 
