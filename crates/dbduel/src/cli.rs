@@ -423,13 +423,13 @@ pub struct SelftestArgs {
     /// runs; see that broken designs are caught
     #[arg(long, group = "what")]
     pub sim: bool,
-    /// Measure what watching costs: a load against a server that does nothing, with the observers'
+    /// Measure what watching costs: work that keeps every CPU busy, with the observers'
     /// thread and without it in turn, by coin; they may not cost more than 0.5 % of throughput
     #[arg(long, group = "what")]
     pub observers: bool,
-    /// With --observers: measure so many blocks of 2 s with and 2 s without [default: 40]; more see
+    /// With --observers: measure so many blocks of 2 s with and 2 s without [default: 60]; more see
     /// smaller costs
-    #[arg(long, value_name = "N", default_value_t = 40, hide_default_value = true,
+    #[arg(long, value_name = "N", default_value_t = 60, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(8..=10_000))]
     pub blocks: u32,
     /// With --sim: simulate this many runs for each kind of noise and each difference [default: 4000]; fewer

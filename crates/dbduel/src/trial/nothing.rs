@@ -64,24 +64,6 @@ pub fn measure(
     Ok(record(&tally, dialect, clients))
 }
 
-/// Point selects by `BUSY_CLIENTS` for so long, told second by second; whoever changes something meanwhile
-/// learns from `live` how far it is.
-pub fn seconds(
-    interval: Duration,
-    seat: &ClientSeat,
-    folder: &Path,
-    interrupted: &AtomicBool,
-    live: &mut dyn FnMut(Duration),
-) -> Result<Vec<u64>> {
-    let server = start(Dialect::MySql, folder)?;
-    let options = options(BUSY_CLIENTS, seat, interval);
-    let mut load = Load::prepare(&point_selects()?, &target(Dialect::MySql, &server), options, interrupted)?;
-    load.warm_up(WARM_UP, &mut |_| ())?;
-    live(Duration::ZERO);
-    let tally = load.measure(Some(interval), &mut |now| live(now.elapsed), &mut || ()).whole()?;
-    Ok(tally.seconds.iter().map(|second| second.committed).collect())
-}
-
 fn start(dialect: Dialect, folder: &Path) -> Result<NullServer> {
     NullServer::start(dialect, &folder.join("null.sock")).context("cannot start the null server")
 }

@@ -1,13 +1,16 @@
 //! `dbduel selftest --observers`: what the thread costs that looks at host and server once a second.
 //!
-//! One load runs against a server that does nothing, which leaves no core idle. Its time is cut into
-//! slots; of each pair of neighbours a fair coin decides which one is watched. So the pairs are blocks,
+//! One load of pure work keeps every CPU busy: a server that does nothing would be steadier than any other, and
+//! still vary by several per cent with who wakes whom. What watching costs is CPU time and caches, and this
+//! loses both. Its time is cut into slots; of each pair of neighbours a fair coin decides which one is watched. So the pairs are blocks,
 //! and the exact rule judges them as it judges those of a run. The looks at the edges of an interval
 //! are outside of it and cost nothing there.
 
-use std::time::Duration;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use load::Failure as LoadFailure;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -17,7 +20,6 @@ use stats::{Interval, Judge, Rule, RuleKind};
 use crate::cli::{SelftestArgs, exit};
 use crate::commands::{Failure, host, note, run, say};
 use crate::observe::{Observers, Subject};
-use crate::trial::nothing;
 
 const SLOT_SECS: u32 = 2;
 /// Share of throughput that watching may cost (method, section 5).
@@ -73,10 +75,9 @@ fn measure(args: &SelftestArgs) -> anyhow::Result<Outcome> {
     let interrupted = run::interruption().context("cannot catch signals")?;
     let _lock = host::lock("selftest", &interrupted, &note)?;
     let interval = Duration::from_secs(u64::from(2 * SLOT_SECS * args.blocks));
-    note(&format!("selftest: a load against a server that does nothing, for {} s", interval.as_secs()));
-    let folder = PrivateFolder::make()?;
+    note(&format!("selftest: work on every CPU, for {} s", interval.as_secs()));
     let mut slots = Slots::new(coins(args.seed, args.blocks));
-    let seconds = nothing::seconds(interval, &host::seat(), &folder.0, &interrupted, &mut |now| slots.reach(now))?;
+    let seconds = work(interval, &interrupted, &mut |now| slots.reach(now))?;
     slots.end();
     let log_ratios = log_ratios(&seconds, &slots.watched_first);
     let blocks_max = log_ratios.len();
@@ -149,24 +150,43 @@ fn log_ratios(seconds: &[u64], watched_first: &[bool]) -> Vec<f64> {
     blocks.map(log_ratio).collect()
 }
 
-/// Where the server's socket lies; goes when it is dropped.
-struct PrivateFolder(std::path::PathBuf);
+/// As much memory as a core keeps close, so that whoever takes the core away also costs what was there.
+const WORDS: usize = 32 * 1024;
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-impl PrivateFolder {
-    fn make() -> anyhow::Result<PrivateFolder> {
-        use std::os::unix::fs::DirBuilderExt;
-        let path = std::env::temp_dir().join(format!("dbduel-selftest-{}", std::process::id()));
-        let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
-        made.with_context(|| format!("cannot make the folder `{}`", path.display()))?;
-        Ok(PrivateFolder(path))
-    }
+/// Keeps every CPU busy for so long, and tells how often the work was done in each second; `live` learns how far
+/// it is.
+fn work(interval: Duration, interrupted: &AtomicBool, live: &mut dyn FnMut(Duration)) -> anyhow::Result<Vec<u64>> {
+    let done: Vec<AtomicU64> = (0..interval.as_secs()).map(|_| AtomicU64::new(0)).collect();
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let (begun, is_over) = (Instant::now(), || interrupted.load(Ordering::Relaxed));
+    std::thread::scope(|scope| {
+        for _ in 0..cpus {
+            scope.spawn(|| {
+                let mut memory: Vec<u64> = (0..WORDS as u64).collect();
+                while let Some(second) = done.get(begun.elapsed().as_secs() as usize).filter(|_| !is_over()) {
+                    stir(&mut memory);
+                    second.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        while begun.elapsed() < interval && !is_over() {
+            live(begun.elapsed());
+            std::thread::sleep(LOOK_EVERY);
+        }
+    });
+    ensure!(!is_over(), LoadFailure::Interrupted);
+    Ok(done.into_iter().map(AtomicU64::into_inner).collect())
 }
 
-impl Drop for PrivateFolder {
-    fn drop(&mut self) {
-        // It holds nothing but a socket.
-        let _ = std::fs::remove_dir_all(&self.0);
+/// Some ten microseconds of reading, reckoning and writing.
+fn stir(memory: &mut [u64]) {
+    let mut last = 0;
+    for word in memory.iter_mut() {
+        last = word.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31) ^ last;
+        *word = last;
     }
+    black_box(last);
 }
 
 fn text(args: &SelftestArgs, outcome: &Outcome) -> String {
@@ -182,7 +202,7 @@ fn text(args: &SelftestArgs, outcome: &Outcome) -> String {
     };
     format!(
         "what the observers cost: {} blocks of {SLOT_SECS} s with them and {SLOT_SECS} s without, in an order drawn by coin,\n\
-         of point selects against a server that does nothing; seed {}\n\n\
+         of work that keeps every CPU busy; seed {}\n\n\
          throughput with over without: {:.4}x ({:.4}..{:.4}, exact rule, {} % sure, {} blocks)\n\
          the thread that looks once a second: {:.0} us of CPU a second, {:.3} % of {} CPUs\n\n{answer}\n",
         outcome.blocks,
@@ -237,6 +257,17 @@ mod tests {
         let told = log_ratios(&seconds, &[true, false]);
         assert_eq!(told.len(), 2, "what is left of a block is none");
         assert!(told.iter().all(|log_ratio| (log_ratio - 0.9f64.ln()).abs() < 1e-12), "{told:?}");
+    }
+
+    #[test]
+    fn work_is_counted_in_each_second_and_ends_when_it_is_interrupted() {
+        let mut looked = Vec::new();
+        let never = AtomicBool::new(false);
+        let seconds = work(Duration::from_secs(2), &never, &mut |now| looked.push(now)).unwrap();
+        assert!(seconds.len() == 2 && seconds.iter().all(|count| *count > 0), "{seconds:?}");
+        assert!(looked.first().unwrap() < looked.last().unwrap());
+        let error = work(Duration::from_secs(60), &AtomicBool::new(true), &mut |_| ()).unwrap_err();
+        assert_eq!(error.downcast_ref(), Some(&LoadFailure::Interrupted));
     }
 
     #[test]
