@@ -131,14 +131,16 @@ pub fn primary_metric(workload: &str) -> &'static str {
     }
 }
 
-/// The quantiles of latency that these trials have, of all transactions together.
+/// The quantiles of latency that each of these trials has, of all transactions together: enough transactions lie
+/// above a high one in quick trials first, and a median of those alone would flatter.
 fn quantiles(trials: &[&TrialRecord], confidence: f64) -> BTreeMap<String, MedianInterval> {
     let of_trials = trials.iter().flat_map(|trial| trial.metrics.keys());
     let is_quantile = |name: &&String| QUANTILE_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     let names: BTreeSet<&String> = of_trials.filter(is_quantile).collect();
     let quantile = |name: &String| {
         let values: Vec<f64> = trials.iter().filter_map(|trial| trial.metrics.get(name).copied()).collect();
-        Some((name.clone(), stats::median_interval(&values, confidence)?))
+        let of_all = stats::median_interval(&values, confidence).filter(|_| values.len() == trials.len());
+        Some((name.clone(), of_all?))
     };
     names.into_iter().filter_map(quantile).collect()
 }
