@@ -92,7 +92,9 @@ pub const KNOBS: &[Knob] = &[
     Knob::new(MARIADB, "table_open_cache", TABLES, tables),
     Knob::new(MYSQL, "thread_cache_size", What::Count { least: 0, most: 16_384 }, thread_caches),
     Knob::new(MARIADB, "thread_cache_size", What::Count { least: 0, most: 16_384 }, thread_caches),
-    Knob::new(MYSQL, "query_cache_type", What::Word, off).until(&[8]),
+    // The oldest ones take the number only.
+    Knob::new(MYSQL, "query_cache_type", What::Word, zero).until(&[5, 5]),
+    Knob::new(MYSQL, "query_cache_type", What::Word, off).from(&[5, 5]).until(&[8]),
     Knob::new(MARIADB, "query_cache_type", What::Word, off),
     Knob::new(MYSQL, "performance_schema", What::Word, off).from(&[5, 5]),
     Knob::new(MARIADB, "performance_schema", What::Word, off),
