@@ -183,7 +183,7 @@ fn work(interval: Duration, interrupted: &AtomicBool, live: &mut dyn FnMut(Durat
 fn stir(memory: &mut [u64]) {
     let mut last = 0;
     for word in memory.iter_mut() {
-        last = word.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31) ^ last;
+        last ^= word.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
         *word = last;
     }
     black_box(last);
