@@ -225,10 +225,7 @@ impl RunDir {
 
     /// Keeps what was observed in each second; nothing where nobody watched.
     pub fn write_observed(&self, trial: u32, observed: &Series) -> Result<()> {
-        if observed.columns.is_empty() {
-            return Ok(());
-        }
-        replace(&self.trial_folder(trial)?.join(OBSERVED), &csv_of(observed)?)
+        self.write_seconds(trial, OBSERVED, observed)
     }
 
     /// What was observed in each second of a trial, where somebody watched.
@@ -239,15 +236,19 @@ impl RunDir {
     /// Keeps a line for each deferred transaction; nothing where clients defer none. Whoever holds the log to a
     /// database does so after a power cut too, so it is on the disk when this returns.
     pub fn write_deferred(&self, trial: u32, deferred: &Series) -> Result<()> {
-        if deferred.columns.is_empty() {
-            return Ok(());
-        }
-        replace(&self.trial_folder(trial)?.join(DEFERRED), &csv_of(deferred)?)
+        self.write_seconds(trial, DEFERRED, deferred)
     }
 
     /// The log of deferred transactions of a trial, where its clients deferred some.
     pub fn deferred(&self, trial: u32) -> Result<Option<Series>> {
         self.seconds(trial, DEFERRED)
+    }
+
+    fn write_seconds(&self, trial: u32, file: &str, seconds: &Series) -> Result<()> {
+        if seconds.columns.is_empty() {
+            return Ok(());
+        }
+        replace(&self.trial_folder(trial)?.join(file), &csv_of(seconds)?)
     }
 
     fn seconds(&self, trial: u32, file: &str) -> Result<Option<Series>> {

@@ -6,8 +6,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// What connections read at once.
-const PIECE_BYTES: usize = 16 * 1024;
+use crate::transport::INBOX_BYTES;
 
 /// Bytes a second through a socket that has no network below it, as socket files have none.
 pub fn stream_socket(interval: Duration) -> io::Result<f64> {
@@ -25,10 +24,10 @@ pub fn stream_loopback(interval: Duration) -> io::Result<f64> {
 
 fn stream(mut sender: impl Write + Send + 'static, mut receiver: impl Read, interval: Duration) -> io::Result<f64> {
     let sending = std::thread::Builder::new().name("stream".to_owned()).spawn(move || {
-        let piece = [0; PIECE_BYTES];
+        let piece = [0; INBOX_BYTES];
         while sender.write_all(&piece).is_ok() {}
     })?;
-    let (mut piece, mut bytes, begun) = ([0; PIECE_BYTES], 0u64, Instant::now());
+    let (mut piece, mut bytes, begun) = ([0; INBOX_BYTES], 0u64, Instant::now());
     let mut elapsed = Duration::ZERO;
     while elapsed < interval {
         bytes += receiver.read(&mut piece)? as u64;

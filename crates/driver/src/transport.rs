@@ -21,7 +21,7 @@ use crate::tls::Session;
 use crate::{Endpoint, Error, Tls};
 
 /// Large enough for a whole `SELECT c … BETWEEN` answer of 100 rows, so that one read gets it.
-const INBOX_BYTES: usize = 16 * 1024;
+pub(crate) const INBOX_BYTES: usize = 16 * 1024;
 
 /// Inboxes that a thread keeps for its next answers.
 const SPARE_INBOXES_MAX: usize = 64;

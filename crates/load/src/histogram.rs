@@ -29,6 +29,9 @@ impl OutOfRange {
     }
 }
 
+/// A quantile is told when at least this many latencies lie above it.
+const BEYOND_QUANTILE_MIN: f64 = 30.0;
+
 const LOWEST_NS: u64 = 1_000;
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
@@ -71,6 +74,11 @@ impl Histogram {
 
     pub fn count(&self) -> u64 {
         self.inside.len() + self.out_of_range.above
+    }
+
+    /// Whether enough latencies lie above a quantile for it to be told (method, section 3).
+    pub fn tells(&self, quantile: f64) -> bool {
+        (1.0 - quantile) * self.count() as f64 >= BEYOND_QUANTILE_MIN
     }
 
     /// One that lies above the highest value is told as the highest: it is no less, and the count of such

@@ -3,9 +3,6 @@
 
 use load::{Histogram, LatencyWindow, read_windows};
 
-/// A quantile of a window is told under the same condition as one of a trial.
-const BEYOND_QUANTILE_MIN: f64 = 30.0;
-
 /// What one window held.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
@@ -39,10 +36,7 @@ pub fn whole(log: &str) -> Option<(Histogram, usize)> {
 fn told(window: &LatencyWindow) -> Told {
     let latencies = &window.latencies;
     let count = latencies.count();
-    let quantile = |quantile: f64| {
-        let is_told = (1.0 - quantile) * count as f64 >= BEYOND_QUANTILE_MIN;
-        is_told.then(|| latencies.quantile_ms(quantile))
-    };
+    let quantile = |quantile: f64| latencies.tells(quantile).then(|| latencies.quantile_ms(quantile));
     Told {
         start_s: window.start.as_secs_f64(),
         seconds: window.length.as_secs_f64(),

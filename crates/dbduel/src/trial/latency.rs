@@ -39,7 +39,7 @@ pub fn corrected(tally: &Tally) -> Vec<(String, f64)> {
         return Vec::new();
     };
     // As many as the others: what was added is a guess, and no reason to tell more.
-    let shown = shown_quantiles(tally.response.count());
+    let shown = shown_quantiles(&tally.response);
     shown.map(|(name, quantile)| (format!("corrected_ms_{name}"), corrected.quantile_ms(quantile))).collect()
 }
 
