@@ -2,8 +2,11 @@
 //! loaded, beside go-tpc.
 //!
 //! Both run by turns against one MariaDB, as processes of their own; the figure is the whole process's CPU
-//! (user + system) per transaction. Each connects as it does by default: dbduel by the socket file, go-tpc by
-//! TCP on loopback, since it knows no socket files; what dbduel costs by TCP stands beside, without a bar.
+//! (user + system) per transaction, and per statement as the server counts them. go-tpc reads the items and the
+//! stock of an order at once and inserts its lines at once, which is our form `batch`; the form `rows` sends
+//! twice as many statements, so it is compared by the statement. Each connects as it does by default: dbduel by
+//! the socket file, go-tpc by TCP on loopback, since it knows no socket files; what dbduel costs by TCP stands
+//! beside, without a bar.
 //! go-tpc is built by whoever runs this, from its public source, and found on the PATH or named by
 //! `--go-tpc`; it logs in without a password, with an account made for it, so none stands in its arguments.
 
@@ -21,15 +24,54 @@ use crate::bench::{Spread, done_in_release, warn_if_busy};
 use crate::client_programs::run_to_end;
 use crate::held::{Held, dbduel};
 
-/// What runs: a form by a transport, and the most that a transaction of it may cost, as a share of what one
-/// costs go-tpc.
-const OURS: [(&str, Transport, Option<f64>); 5] = [
-    ("procedures", Transport::Socket, Some(0.05)),
-    ("batch", Transport::Socket, Some(0.3)),
-    ("rows", Transport::Socket, Some(0.3)),
-    ("procedures", Transport::Tcp, None),
-    ("rows", Transport::Tcp, None),
+/// What runs, with the most that it may cost as a share of what go-tpc costs.
+struct Ours {
+    form: &'static str,
+    transport: Transport,
+    per: Per,
+    bar: Option<f64>,
+}
+
+const OURS: [Ours; 5] = [
+    Ours { form: "procedures", transport: Transport::Socket, per: Per::Transaction, bar: Some(0.05) },
+    Ours { form: "batch", transport: Transport::Socket, per: Per::Transaction, bar: Some(0.3) },
+    Ours { form: "rows", transport: Transport::Socket, per: Per::Statement, bar: Some(0.3) },
+    Ours { form: "procedures", transport: Transport::Tcp, per: Per::Transaction, bar: None },
+    Ours { form: "rows", transport: Transport::Tcp, per: Per::Statement, bar: None },
 ];
+
+/// What costs are compared by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Per {
+    Transaction,
+    /// For a form that does with more statements what go-tpc does with fewer.
+    Statement,
+}
+
+impl Per {
+    fn name(self) -> &'static str {
+        match self {
+            Per::Transaction => "transaction",
+            Per::Statement => "statement",
+        }
+    }
+}
+
+/// What one transaction took in one run.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    us: f64,
+    statements: f64,
+}
+
+impl Cost {
+    fn per(self, per: Per) -> f64 {
+        match per {
+            Per::Transaction => self.us,
+            Per::Statement => self.us / self.statements,
+        }
+    }
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Transport {
@@ -95,33 +137,55 @@ fn compare_transactions(options: &BenchTpcc, dbduel: &Path) -> Result<()> {
         "client CPU per transaction (user + system), {} clients, by turns, {} rounds",
         options.clients, options.pairs
     );
-    let mut costs: [Vec<f64>; OURS.len() + 1] = Default::default();
+    let mut costs: [Vec<Cost>; OURS.len() + 1] = Default::default();
     for round in 0..options.pairs as usize {
         for turn in 0..costs.len() {
             let place = (turn + round) % costs.len();
-            costs[place].push(match OURS.get(place) {
-                Some((form, transport, _)) => ours(options, &server, form, *transport)?,
-                None => theirs(options, &server)?,
-            });
+            let before = statements(&server)?;
+            let (cpu_us, transactions) = match OURS.get(place) {
+                Some(ours) => run_ours(options, &server, ours)?,
+                None => run_theirs(options, &server)?,
+            };
+            let sent = statements(&server)? - before;
+            costs[place].push(Cost { us: cpu_us / transactions, statements: sent / transactions });
         }
     }
     server.stop()?;
     let mut missed = Vec::new();
     let go_tpc = &costs[OURS.len()];
-    println!("go-tpc, tcp: {} us", Spread::of(go_tpc.clone()));
-    for ((form, transport, bar), ours) in OURS.iter().zip(&costs) {
-        let ratio = Spread::of(ours.iter().zip(go_tpc).map(|(ours, theirs)| ours / theirs).collect());
-        let held = bar.is_none_or(|bar| ratio.median <= bar);
+    println!("go-tpc, tcp: {}", told(go_tpc));
+    for (Ours { form, transport, per, bar }, ours) in OURS.iter().zip(&costs) {
+        let pairs = ours.iter().zip(go_tpc);
+        let ratio = |per| Spread::of(pairs.clone().map(|(ours, theirs)| ours.per(per) / theirs.per(per)).collect());
+        let (by_transaction, by_statement) = (ratio(Per::Transaction), ratio(Per::Statement));
+        let judged = if *per == Per::Transaction { &by_transaction } else { &by_statement };
+        let held = bar.is_none_or(|bar| judged.median <= bar);
         let verdict = match bar {
-            Some(bar) => format!(", bar <= {bar} {}", if held { "held" } else { "MISSED" }),
+            Some(bar) => format!(", bar <= {bar} per {} {}", per.name(), if held { "held" } else { "MISSED" }),
             None => String::new(),
         };
         let transport = if *transport == Transport::Tcp { "tcp" } else { "socket" };
-        println!("dbduel, {form}, {transport}: {} us, ratio {ratio:.3}{verdict}", Spread::of(ours.clone()));
+        println!("dbduel, {form}, {transport}: {}", told(ours));
+        println!("    of go-tpc's: per transaction {by_transaction:.3}, per statement {by_statement:.3}{verdict}");
         missed.extend((!held).then_some(*form));
     }
     ensure!(missed.is_empty(), "missed: {}", missed.join(", "));
     Ok(())
+}
+
+fn told(costs: &[Cost]) -> String {
+    let spread = |figure: fn(&Cost) -> f64| Spread::of(costs.iter().map(figure).collect());
+    let statements = spread(|cost| cost.statements).median;
+    let (transaction, statement) = (spread(|cost| cost.us), spread(|cost| cost.per(Per::Statement)));
+    format!("{transaction:.1} us per transaction, {statements:.1} statements of {statement:.1} us")
+}
+
+/// How many statements clients have sent so far; ours are a few, a program's tens of thousands.
+fn statements(server: &Held) -> Result<f64> {
+    let mut admin = server.admin(server.text("database")?)?;
+    let rows = admin.rows("SHOW GLOBAL STATUS LIKE 'Questions'")?;
+    let count = rows.first().and_then(|row| row.last()?.as_ref()?.parse().ok());
+    count.context("the server counts no questions")
 }
 
 /// Holds ten warehouses, so that neither program waits for pages.
@@ -214,8 +278,8 @@ fn cannot_start(program: &Path) -> String {
     format!("cannot start {}; build go-tpc from its public source and name it with --go-tpc", program.display())
 }
 
-/// CPU per transaction of go-tpc, which prints a line per kind: `[Summary] PAYMENT - Takes(s): 9.9, Count: 12, …`.
-fn theirs(options: &BenchTpcc, server: &Held) -> Result<f64> {
+/// CPU and transactions of go-tpc, which prints a line per kind: `[Summary] PAYMENT - Takes(s): 9.9, Count: 12, …`.
+fn run_theirs(options: &BenchTpcc, server: &Held) -> Result<(f64, f64)> {
     let mut command = go_tpc(options, server)?;
     command.args(["run", "--warehouses", "1", "-T", &options.clients.to_string()]);
     command.args(["--time", &format!("{}s", options.seconds)]);
@@ -224,22 +288,22 @@ fn theirs(options: &BenchTpcc, server: &Held) -> Result<f64> {
     let transactions: f64 =
         output.lines().filter(|line| line.starts_with("[Summary]") && !line.contains("_ERR")).filter_map(count).sum();
     ensure!(transactions > 0.0, "go-tpc printed no counts:\n{output}");
-    Ok(cpu_us / transactions)
+    Ok((cpu_us, transactions))
 }
 
-fn ours(options: &BenchTpcc, server: &Held, form: &str, transport: Transport) -> Result<f64> {
+fn run_ours(options: &BenchTpcc, server: &Held, ours: &Ours) -> Result<(f64, f64)> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["tpcc-worker", "--database", server.text("database")?]);
-    match transport {
+    match ours.transport {
         Transport::Socket => command.args(["--socket", server.text("socket")?]),
         Transport::Tcp => command.args(["--port", &server.port()?.to_string()]),
     };
-    command.args(["--form", form, "--clients", &options.clients.to_string()]);
+    command.args(["--form", ours.form, "--clients", &options.clients.to_string()]);
     command.args(["--seconds", &options.seconds.to_string()]);
     let (output, cpu_us) = run_to_end(&mut command)?;
     let transactions = output.trim().strip_prefix("transactions: ").and_then(|count| count.parse::<f64>().ok());
     let Some(transactions) = transactions.filter(|count| *count > 0.0) else { bail!("no transactions:\n{output}") };
-    Ok(cpu_us / transactions)
+    Ok((cpu_us, transactions))
 }
 
 /// The measuring end of dbduel in a process of its own.
