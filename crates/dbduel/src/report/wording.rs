@@ -355,7 +355,9 @@ pub fn number(value: f64) -> String {
         size if size >= 99.95 || size == 0.0 => 0,
         size if size >= 9.995 => 1,
         size if size >= 1.0 => 2,
-        _ => 4,
+        size if size >= 0.01 => 4,
+        // A tenth of a billionth is nothing in any unit that we tell.
+        size => (2 - size.log10().floor() as i32).min(10) as usize,
     };
     let plain = format!("{:.digits$}", value.abs());
     let (whole, fraction) = plain.split_at(plain.find('.').unwrap_or(plain.len()));
@@ -508,6 +510,9 @@ mod tests {
         for (value, expected) in [
             (0.0, "0"),
             (0.01234, "0.0123"),
+            (0.0059949, "0.00599"),
+            (-0.000012345, "-0.0000123"),
+            (1e-300, "0.0000000000"),
             (3.456, "3.46"),
             (34.56, "34.6"),
             (99.97, "100"),
