@@ -4,9 +4,9 @@
 //! Both run by turns against one MariaDB, as processes of their own; the figure is the whole process's CPU
 //! (user + system) per transaction, and per statement as the server counts them. go-tpc reads the items and the
 //! stock of an order at once and inserts its lines at once, which is our form `batch`; the form `rows` sends
-//! twice as many statements, so it is compared by the statement. Each connects as it does by default: dbduel by
-//! the socket file, go-tpc by TCP on loopback, since it knows no socket files; what dbduel costs by TCP stands
-//! beside, without a bar.
+//! twice as many statements. Bars hold per transaction all the same. Each connects as it does by default: dbduel
+//! by the socket file, go-tpc by TCP on loopback, since it knows no socket files; what dbduel costs by TCP
+//! stands beside, without a bar.
 //! go-tpc is built by whoever runs this, from its public source, and found on the PATH or named by
 //! `--go-tpc`; it logs in without a password, with an account made for it, so none stands in its arguments.
 
@@ -24,38 +24,15 @@ use crate::bench::{Spread, done_in_release, warn_if_busy};
 use crate::client_programs::run_to_end;
 use crate::held::{Held, dbduel};
 
-/// What runs, with the most that it may cost as a share of what go-tpc costs.
-struct Ours {
-    form: &'static str,
-    transport: Transport,
-    per: Per,
-    bar: Option<f64>,
-}
-
-const OURS: [Ours; 5] = [
-    Ours { form: "procedures", transport: Transport::Socket, per: Per::Transaction, bar: Some(0.05) },
-    Ours { form: "batch", transport: Transport::Socket, per: Per::Transaction, bar: Some(0.3) },
-    Ours { form: "rows", transport: Transport::Socket, per: Per::Statement, bar: Some(0.3) },
-    Ours { form: "procedures", transport: Transport::Tcp, per: Per::Transaction, bar: None },
-    Ours { form: "rows", transport: Transport::Tcp, per: Per::Statement, bar: None },
+/// What runs: a form by a transport, and the most that a transaction of it may cost, as a share of what one
+/// costs go-tpc.
+const OURS: [(&str, Transport, Option<f64>); 5] = [
+    ("procedures", Transport::Socket, Some(0.05)),
+    ("batch", Transport::Socket, Some(0.3)),
+    ("rows", Transport::Socket, Some(0.3)),
+    ("procedures", Transport::Tcp, None),
+    ("rows", Transport::Tcp, None),
 ];
-
-/// What costs are compared by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Per {
-    Transaction,
-    /// For a form that does with more statements what go-tpc does with fewer.
-    Statement,
-}
-
-impl Per {
-    fn name(self) -> &'static str {
-        match self {
-            Per::Transaction => "transaction",
-            Per::Statement => "statement",
-        }
-    }
-}
 
 /// What one transaction took in one run.
 #[derive(Debug, Clone, Copy)]
@@ -65,11 +42,8 @@ struct Cost {
 }
 
 impl Cost {
-    fn per(self, per: Per) -> f64 {
-        match per {
-            Per::Transaction => self.us,
-            Per::Statement => self.us / self.statements,
-        }
+    fn us_per_statement(&self) -> f64 {
+        self.us / self.statements
     }
 }
 
@@ -143,7 +117,7 @@ fn compare_transactions(options: &BenchTpcc, dbduel: &Path) -> Result<()> {
             let place = (turn + round) % costs.len();
             let before = statements(&server)?;
             let (cpu_us, transactions) = match OURS.get(place) {
-                Some(ours) => run_ours(options, &server, ours)?,
+                Some((form, transport, _)) => run_ours(options, &server, form, *transport)?,
                 None => run_theirs(options, &server)?,
             };
             let sent = statements(&server)? - before;
@@ -154,19 +128,19 @@ fn compare_transactions(options: &BenchTpcc, dbduel: &Path) -> Result<()> {
     let mut missed = Vec::new();
     let go_tpc = &costs[OURS.len()];
     println!("go-tpc, tcp: {}", told(go_tpc));
-    for (Ours { form, transport, per, bar }, ours) in OURS.iter().zip(&costs) {
-        let pairs = ours.iter().zip(go_tpc);
-        let ratio = |per| Spread::of(pairs.clone().map(|(ours, theirs)| ours.per(per) / theirs.per(per)).collect());
-        let (by_transaction, by_statement) = (ratio(Per::Transaction), ratio(Per::Statement));
-        let judged = if *per == Per::Transaction { &by_transaction } else { &by_statement };
-        let held = bar.is_none_or(|bar| judged.median <= bar);
+    for ((form, transport, bar), ours) in OURS.iter().zip(&costs) {
+        let ratio = |figure: fn(&Cost) -> f64| {
+            Spread::of(ours.iter().zip(go_tpc).map(|(ours, theirs)| figure(ours) / figure(theirs)).collect())
+        };
+        let (by_transaction, by_statement) = (ratio(|cost| cost.us), ratio(Cost::us_per_statement));
+        let held = bar.is_none_or(|bar| by_transaction.median <= bar);
         let verdict = match bar {
-            Some(bar) => format!(", bar <= {bar} per {} {}", per.name(), if held { "held" } else { "MISSED" }),
+            Some(bar) => format!(", bar <= {bar} {}", if held { "held" } else { "MISSED" }),
             None => String::new(),
         };
         let transport = if *transport == Transport::Tcp { "tcp" } else { "socket" };
         println!("dbduel, {form}, {transport}: {}", told(ours));
-        println!("    of go-tpc's: per transaction {by_transaction:.3}, per statement {by_statement:.3}{verdict}");
+        println!("    of go-tpc's: per statement {by_statement:.3}, per transaction {by_transaction:.3}{verdict}");
         missed.extend((!held).then_some(*form));
     }
     ensure!(missed.is_empty(), "missed: {}", missed.join(", "));
@@ -176,7 +150,7 @@ fn compare_transactions(options: &BenchTpcc, dbduel: &Path) -> Result<()> {
 fn told(costs: &[Cost]) -> String {
     let spread = |figure: fn(&Cost) -> f64| Spread::of(costs.iter().map(figure).collect());
     let statements = spread(|cost| cost.statements).median;
-    let (transaction, statement) = (spread(|cost| cost.us), spread(|cost| cost.per(Per::Statement)));
+    let (transaction, statement) = (spread(|cost| cost.us), spread(Cost::us_per_statement));
     format!("{transaction:.1} us per transaction, {statements:.1} statements of {statement:.1} us")
 }
 
@@ -291,14 +265,14 @@ fn run_theirs(options: &BenchTpcc, server: &Held) -> Result<(f64, f64)> {
     Ok((cpu_us, transactions))
 }
 
-fn run_ours(options: &BenchTpcc, server: &Held, ours: &Ours) -> Result<(f64, f64)> {
+fn run_ours(options: &BenchTpcc, server: &Held, form: &str, transport: Transport) -> Result<(f64, f64)> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["tpcc-worker", "--database", server.text("database")?]);
-    match ours.transport {
+    match transport {
         Transport::Socket => command.args(["--socket", server.text("socket")?]),
         Transport::Tcp => command.args(["--port", &server.port()?.to_string()]),
     };
-    command.args(["--form", ours.form, "--clients", &options.clients.to_string()]);
+    command.args(["--form", form, "--clients", &options.clients.to_string()]);
     command.args(["--seconds", &options.seconds.to_string()]);
     let (output, cpu_us) = run_to_end(&mut command)?;
     let transactions = output.trim().strip_prefix("transactions: ").and_then(|count| count.parse::<f64>().ok());
