@@ -2,9 +2,9 @@
 //!
 //! One load of pure work keeps every CPU busy: a server that does nothing would be steadier than any other, and
 //! still vary by several per cent with who wakes whom. What watching costs is CPU time and caches, and this
-//! loses both. Its time is cut into slots; of each pair of neighbours a fair coin decides which one is watched. So the pairs are blocks,
-//! and the exact rule judges them as it judges those of a run. The looks at the edges of an interval
-//! are outside of it and cost nothing there.
+//! loses both. Its time is cut into slots; of each pair of neighbours a fair coin decides which one is watched.
+//! So the pairs are blocks, and the exact rule judges them as it judges those of a run. The looks at the edges of
+//! an interval are outside of it and cost nothing there.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
