@@ -154,6 +154,33 @@ fn the_classic_command_line_prints_the_layout_of_0_4() {
     }
 }
 
+/// The rests lie inside the request, as in sysbench: one before each of a request's 19 statements.
+#[test]
+fn a_user_of_0_4_may_rest_before_each_statement() {
+    let place = Place::new();
+    let line = "bench --test=oltp --oltp-table-size=300 --target URL";
+    expect(&place, 0, &format!("{line} prepare"));
+    let rests = "--oltp-user-delay-min=1000 --oltp-user-delay-max=2000";
+    let (out, _) = expect(&place, 0, &format!("{line} {rests} --max-requests=5 --format json run"));
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let least_ms = report["metrics"]["latency_ms_min"].as_f64().unwrap();
+    assert!(least_ms > 19.0, "{report}");
+}
+
+#[test]
+fn a_dry_run_tells_what_the_client_costs() {
+    let place = Place::new();
+    for family in ["mysql", "pgsql"] {
+        let line = format!("bench oltp_read_write --dry-run --db-driver={family} --threads=2 --events=50 --json");
+        let report: Value = serde_json::from_str(&expect(&place, 0, &line).0).unwrap();
+        let metric = |name: &str| report["metrics"][name].as_f64().unwrap();
+        assert_eq!((metric("queries.read"), metric("queries.write")), (700.0, 200.0), "{report}");
+        assert!(metric("client_cpu_us_per_query") > 0.0 && report["target"] == "nothing (a dry run)", "{report}");
+    }
+    let (_, err) = expect(&place, 0, "bench oltp_read_write --dry-run prepare");
+    assert!(err.contains("nothing to do"), "{err}");
+}
+
 #[test]
 fn help_of_a_workload_lists_its_options() {
     let place = Place::new();

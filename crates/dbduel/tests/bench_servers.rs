@@ -49,8 +49,12 @@ impl Subject {
     }
 
     fn admin(&self) -> Admin {
+        self.admin_of(&from_environment("DBDUEL_TEST_DATABASE"))
+    }
+
+    fn admin_of(&self, database: &str) -> Admin {
         let endpoint = Endpoint::Unix(from_environment("DBDUEL_TEST_SOCKET").into());
-        let database = from_environment("DBDUEL_TEST_DATABASE");
+        let database = database.to_owned();
         let user = from_environment("DBDUEL_TEST_USER");
         let login = Login { user, password: password(), database: Some(database), ..Login::default() };
         Admin::connect(self.dialect, &endpoint, &login, LIMIT).unwrap()
@@ -147,6 +151,65 @@ fn a_pause_shows_in_response_times_and_hardly_in_service_times(dialect: Dialect)
     assert!(metric("service_ms_p95") < 500.0, "{report}");
 }
 
+/// The user's own procedure gets the client's number and how many there are, and rests pass while other clients
+/// work: two clients take turns on one event loop.
+fn a_procedure_of_the_user_is_called_by_each_client(dialect: Dialect) {
+    let subject = Subject::new(dialect);
+    subject.expect(0, "--test=oltp --oltp-table-size=100 prepare");
+    let mut admin = subject.admin_of(DATABASE);
+    admin.run("CREATE TABLE calls (client INTEGER, clients INTEGER)").unwrap();
+    let body = match dialect {
+        Dialect::Postgres => "LANGUAGE SQL AS 'INSERT INTO calls VALUES (a, b)'",
+        _ => "INSERT INTO calls VALUES (a, b)",
+    };
+    admin.run(&format!("CREATE PROCEDURE note_call(a INTEGER, b INTEGER) {body}")).unwrap();
+    let mode = "--oltp-test-mode=sp --oltp-sp-name=note_call --oltp-user-delay-min=3000 --oltp-user-delay-max=5000";
+    let line = format!("--test=oltp {mode} --num-threads=2 --workers=1 --max-requests=40 --format=json run");
+    let report: Value = serde_json::from_str(&subject.expect(0, &line).0).unwrap();
+    assert_eq!(report["metrics"]["queries.other"].as_f64(), Some(40.0), "{report}");
+    assert!(report["metrics"]["latency_ms_min"].as_f64().unwrap() >= 3.0, "{report}");
+    let calls = admin.rows("SELECT client, clients, COUNT(*) FROM calls GROUP BY client, clients ORDER BY 1").unwrap();
+    let clients: Vec<&str> = calls.iter().map(|row| row[0].as_deref().unwrap()).collect();
+    assert_eq!(clients, ["0", "1"], "{calls:?}");
+    assert!(calls.iter().all(|row| row[1].as_deref() == Some("2")), "{calls:?}");
+    assert_eq!(calls.iter().map(|row| row[2].as_deref().unwrap().parse::<u32>().unwrap()).sum::<u32>(), 40);
+}
+
+/// MyISAM knows no transactions, so 0.4 locks the table around each request.
+fn a_table_without_transactions_is_locked() {
+    let subject = Subject::new(Dialect::MySql);
+    subject.expect(0, "--test=oltp --oltp-table-size=100 --mysql-table-engine=myisam prepare");
+    let mut admin = subject.admin();
+    let mut count = |name: &str| {
+        let rows = admin.rows(&format!("SHOW GLOBAL STATUS LIKE '{name}'")).unwrap();
+        rows[0][1].as_deref().unwrap().parse::<u64>().unwrap()
+    };
+    let mut counts = || ["Com_lock_tables", "Com_unlock_tables", "Com_begin"].map(&mut count);
+    let before = counts();
+    let (out, _) = subject.expect(0, "--test=oltp --oltp-table-size=100 --num-threads=3 --max-requests=30 run");
+    let after = counts();
+    assert_eq!([0, 1, 2].map(|at| after[at] - before[at]), [30, 30, 0]);
+    assert!(out.contains("Using \"LOCK TABLES sbtest WRITE\" for starting transactions"), "{out}");
+    assert!(out.contains("        other:                           60\n"), "{out}");
+    subject.expect(0, "--test=oltp --oltp-table-size=100 check");
+}
+
+/// The same server by two names: by its socket file and by a link to it.
+fn clients_connect_to_the_servers_of_a_list() {
+    let subject = Subject::new(Dialect::MySql);
+    let socket = from_environment("DBDUEL_TEST_SOCKET");
+    let other = subject.place.path().join("other.sock");
+    std::os::unix::fs::symlink(&socket, &other).unwrap();
+    subject.expect(0, "oltp_point_select --table-size=100 prepare");
+    let both = format!("--mysql-socket={socket},{}", other.display());
+    let line = format!("oltp_point_select {both} --table-size=100 --threads=4 --events=40 --json run");
+    let report: Value = serde_json::from_str(&subject.expect(0, &line).0).unwrap();
+    assert_eq!(report["target"].as_str().unwrap().matches("mysql://").count(), 2, "{report}");
+    std::fs::remove_file(&other).unwrap();
+    let (_, err) = subject.expect(4, &line);
+    assert!(err.contains("other.sock: "), "{err}");
+}
+
 /// Stops a server and its children for a while; the pause is what is tested, and waits for nothing.
 fn pause_family(pid: i32, time: Duration) {
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
@@ -163,7 +226,7 @@ fn pause_family(pid: i32, time: Duration) {
 }
 
 macro_rules! on {
-    ($module:ident, $dialect:expr) => {
+    ($module:ident, $dialect:expr, { $($more:item)* }) => {
         mod $module {
             use super::*;
 
@@ -184,9 +247,28 @@ macro_rules! on {
             fn a_pause_shows_in_response_times_and_hardly_in_service_times() {
                 super::a_pause_shows_in_response_times_and_hardly_in_service_times($dialect);
             }
+
+            #[test]
+            #[ignore = "needs a server"]
+            fn a_procedure_of_the_user_is_called_by_each_client() {
+                super::a_procedure_of_the_user_is_called_by_each_client($dialect);
+            }
+            $($more)*
         }
     };
 }
 
-on!(mysql, Dialect::MySql);
-on!(postgres, Dialect::Postgres);
+on!(mysql, Dialect::MySql, {
+    #[test]
+    #[ignore = "needs a server"]
+    fn a_table_without_transactions_is_locked() {
+        super::a_table_without_transactions_is_locked();
+    }
+
+    #[test]
+    #[ignore = "needs a server"]
+    fn clients_connect_to_the_servers_of_a_list() {
+        super::clients_connect_to_the_servers_of_a_list();
+    }
+});
+on!(postgres, Dialect::Postgres, {});

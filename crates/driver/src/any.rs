@@ -57,6 +57,16 @@ impl AnyConnection {
         }
     }
 
+    /// The rows of one query of the set-up, also when the connection is attached already.
+    pub fn ask(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+        let Some(before) = self.transport_mut().map(Transport::enter_set_up).transpose()? else {
+            return self.rows(sql);
+        };
+        let rows = self.rows(sql);
+        self.transport_mut().map_or(Ok(()), |transport| transport.leave_set_up(before))?;
+        rows
+    }
+
     pub fn closer(&self) -> Closer {
         match self {
             AnyConnection::MySql(connection) => connection.transport().closer(),

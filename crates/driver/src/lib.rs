@@ -12,6 +12,7 @@ mod admin;
 mod any;
 mod as_text;
 mod closer;
+mod compression;
 mod decimal;
 mod isolation;
 pub mod mysql;
@@ -50,6 +51,15 @@ pub enum Endpoint {
     },
     /// A database file of an embedded engine.
     File(PathBuf),
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Endpoint::Unix(path) | Endpoint::File(path) => path.display().fmt(f),
+            Endpoint::Tcp { host, port } => write!(f, "{host}:{port}"),
+        }
+    }
 }
 
 /// A password that cannot be printed by accident.
@@ -95,6 +105,8 @@ pub struct Login {
     /// SQL that every new connection runs before anything else, such as SQLite's pragmas.
     pub on_connect: Vec<String>,
     pub tls: Tls,
+    /// Statements and answers travel deflated; only MySQL's protocol can.
+    pub compressed: bool,
 }
 
 /// The kinds of SQL we speak, and where they differ for a workload.

@@ -16,6 +16,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use crate::closer::{Closer, Slot};
+use crate::compression::Compressor;
 use crate::reactor::Reactor;
 use crate::tls::Session;
 use crate::{Endpoint, Error, Tls};
@@ -83,6 +84,7 @@ pub(crate) struct Transport {
     /// The socket in `slot`, at hand for the measured path.
     descriptor: RawFd,
     tls: Option<Box<Session>>,
+    compressor: Option<Box<Compressor>>,
     /// Reads wait for the reactor below.
     polled: bool,
     /// Who watches the socket, and under which number.
@@ -107,6 +109,7 @@ impl Transport {
             slot: Slot::default(),
             descriptor: NO_SOCKET,
             tls: None,
+            compressor: None,
             polled: false,
             attached: None,
             limit: Some(timeout),
@@ -151,6 +154,7 @@ impl Transport {
         self.descriptor = NO_SOCKET;
         self.slot.clear();
         self.tls = None;
+        self.compressor = None;
         self.more_waits = false;
         self.return_outbox();
         self.discard();
@@ -177,6 +181,15 @@ impl Transport {
             return Err(Error::Protocol("the server went on in clear after it agreed to encrypt".to_owned()));
         }
         self.tls = Some(Box::new(Session::start(tls, &self.endpoint, self.descriptor)?));
+        Ok(())
+    }
+
+    /// From here on all bytes are compressed, below their encryption.
+    pub(crate) fn start_compression(&mut self) -> Result<(), Error> {
+        if !self.unread().is_empty() {
+            return Err(Error::Protocol("the server went on in clear after it agreed to compress".to_owned()));
+        }
+        self.compressor = Some(Box::new(Compressor::new()));
         Ok(())
     }
 
@@ -241,10 +254,14 @@ impl Transport {
 
     /// Sends the outbox and empties it, whatever becomes of it: the next request starts afresh.
     pub(crate) fn send(&mut self) -> Result<(), Error> {
-        let sent = match &mut self.tls {
-            None => self.send_clear(),
-            Some(session) => session.send(self.descriptor, &self.outbox),
+        let bytes = match &mut self.compressor {
+            None => Ok(self.outbox.as_slice()),
+            Some(compressor) => compressor.pack(&self.outbox),
         };
+        let sent = bytes.and_then(|bytes| match &mut self.tls {
+            None => send_clear(self.descriptor, bytes),
+            Some(session) => session.send(self.descriptor, bytes),
+        });
         count_traffic(self.outbox.len(), 0);
         self.return_outbox();
         sent.map_err(|error| self.lost_by(&error))
@@ -265,21 +282,6 @@ impl Transport {
             outbox.clear();
             SPARE_OUTBOX.set(outbox);
         }
-    }
-
-    fn send_clear(&self) -> io::Result<()> {
-        let mut sent = 0;
-        while sent < self.outbox.len() {
-            // SAFETY: the socket is this transport's own; without one the call fails and touches nothing.
-            match unsafe { send(self.descriptor, &self.outbox[sent..], libc::MSG_NOSIGNAL) } {
-                count @ 0.. => sent += count as usize,
-                _ => match io::Error::last_os_error() {
-                    e if e.kind() == io::ErrorKind::Interrupted => {}
-                    e => return Err(e),
-                },
-            }
-        }
-        Ok(())
     }
 
     fn lost_by(&self, error: &io::Error) -> Error {
@@ -363,20 +365,24 @@ impl Transport {
 
     fn receive_into_inbox(&mut self, flags: libc::c_int) -> Result<bool, Error> {
         loop {
-            let (room, descriptor) = (&mut self.inbox[self.end..], self.descriptor);
+            let (room, descriptor, tls) = (&mut self.inbox[self.end..], self.descriptor, &mut self.tls);
             let room_bytes = room.len();
-            let received = match &mut self.tls {
+            let mut read = |room: &mut [u8]| match tls {
                 // SAFETY: the socket is this transport's own; without one the call fails and touches nothing.
                 None => {
                     usize::try_from(unsafe { receive(descriptor, room, flags) }).map_err(|_| io::Error::last_os_error())
                 }
                 Some(session) => session.receive(descriptor, room, flags),
             };
+            let received = match &mut self.compressor {
+                None => read(room),
+                Some(compressor) => compressor.receive(room, read),
+            };
             match received {
                 Ok(0) => return Err(lost("the server closed the connection")),
                 Ok(count) => {
-                    // Behind what was decrypted there may be more, both in the session and in the socket.
-                    self.more_waits = count == room_bytes || self.tls.is_some();
+                    // Behind what was unpacked there may be more, both with the unpacker and in the socket.
+                    self.more_waits = count == room_bytes || self.unpacks();
                     self.end += count;
                     count_traffic(0, count);
                     return Ok(true);
@@ -395,7 +401,7 @@ impl Transport {
     fn wait_and_receive(&mut self) -> Result<(), Error> {
         // Without a socket `poll` would wait for ever, and the read below fails at once.
         let is_file = matches!(self.endpoint, Endpoint::Unix(_)) && self.descriptor != NO_SOCKET;
-        if is_file && self.tls.is_none() {
+        if is_file && !self.unpacks() {
             let limit_ms = self.limit.map_or(-1, |limit| limit.as_millis().clamp(1, i32::MAX as u128) as libc::c_int);
             let mut wanted = libc::pollfd { fd: self.descriptor, events: libc::POLLIN, revents: 0 };
             // SAFETY: the pointer is to one live pollfd. What it found, the read below finds as well.
@@ -404,6 +410,11 @@ impl Transport {
             }
         }
         self.receive(0).map(|_| ())
+    }
+
+    /// Bytes may lie ready that the socket knows nothing of.
+    fn unpacks(&self) -> bool {
+        self.tls.is_some() || self.compressor.is_some()
     }
 
     /// Moves the unread bytes to the front, and grows the inbox only when one message fills it.
@@ -436,6 +447,21 @@ fn connect_tcp(host: &str, port: u16, timeout: Duration) -> Result<OwnedFd, Erro
 
 // The system calls themselves: the C library's `send` and `recv` also switch thread cancellation on
 // and off, which costs 2 % of a point select and which nobody here uses.
+
+fn send_clear(socket: RawFd, bytes: &[u8]) -> io::Result<()> {
+    let mut sent = 0;
+    while sent < bytes.len() {
+        // SAFETY: the socket is a transport's own; without one the call fails and touches nothing.
+        match unsafe { send(socket, &bytes[sent..], libc::MSG_NOSIGNAL) } {
+            count @ 0.. => sent += count as usize,
+            _ => match io::Error::last_os_error() {
+                e if e.kind() == io::ErrorKind::Interrupted => {}
+                e => return Err(e),
+            },
+        }
+    }
+    Ok(())
+}
 
 /// # Safety
 /// `socket` must be an open descriptor.

@@ -416,6 +416,39 @@ mod mysql {
         check_long_row(DIALECT);
     }
 
+    /// Both ways, on a connection that blocks and on one that a reactor watches; a row of 17 MiB takes many frames.
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn a_compressed_connection_carries_the_same() {
+        let login = Login { compressed: true, ..administrator(Dialect::MySql) };
+        let connect = || AnyConnection::connect(Dialect::MySql, &socket(), &login, LIMIT).unwrap();
+        let mut session = connect();
+        assert_eq!(session.rows("SHOW STATUS LIKE 'Compression'").unwrap()[0][1].as_deref(), Some("ON"));
+        let mut polled = Polled::new(connect());
+        for length in [1, 60, 4_000, LONG_BYTES] {
+            let text = "ab".repeat(length / 2 + 1)[..length].to_owned();
+            let sql = format!("SELECT LENGTH('{text}'), '{text}'");
+            let expected = [Some(length.to_string()), Some(text)];
+            assert!(session.rows(&sql).unwrap()[0] == expected, "{length} bytes");
+            let mut rows = Rows::default();
+            polled.complete(async |connection| connection.query_into(&sql, &mut rows).await).unwrap();
+            assert_eq!(rows.text(0, 1).len(), length);
+        }
+        let mut insert = connect();
+        query(&mut insert, "DROP TABLE IF EXISTS squeezed").unwrap();
+        query(&mut insert, "CREATE TABLE squeezed (id INTEGER, t TEXT)").unwrap();
+        let row = insert.prepare("INSERT INTO squeezed VALUES (?, ?)").unwrap();
+        let text = [b'z'; 3_000];
+        for id in 0..100 {
+            complete(insert.execute(row, &[Value::Int(id), Value::Text(&text)])).unwrap();
+        }
+        insert.reconnect(LIMIT).unwrap();
+        complete(insert.execute(row, &[Value::Int(100), Value::Text(&text)])).unwrap();
+        let sums = insert.rows("SELECT COUNT(*), SUM(LENGTH(t)) FROM squeezed").unwrap();
+        assert_eq!(sums[0], [Some("101".to_owned()), Some("303000".to_owned())]);
+        query(&mut insert, "DROP TABLE squeezed").unwrap();
+    }
+
     #[test]
     #[ignore = "needs a server: cargo xtask engines"]
     fn load_data_brings_every_byte() {

@@ -51,6 +51,7 @@ pub fn cpu_clock_ns(clock: libc::clockid_t) -> Option<u64> {
 }
 
 /// One client's view of the real clock.
+#[derive(Debug, Clone)]
 pub struct MonotonicClock {
     /// The last reading, so that a transaction due "now" costs no second one.
     last_ns: Cell<u64>,

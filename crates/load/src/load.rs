@@ -40,6 +40,9 @@ pub struct Target {
 #[derive(Debug, Clone)]
 pub struct LoadOptions {
     pub clients: u32,
+    /// Where clients connect to besides the target, in turn: the first to the target, the next to the first
+    /// of these.
+    pub elsewhere: Vec<Endpoint>,
     /// Event-loop threads; SQLite, which blocks, gets one per client instead.
     pub workers: u32,
     /// CPUs the threads are confined to; empty for all.
@@ -69,6 +72,7 @@ impl Default for LoadOptions {
     fn default() -> LoadOptions {
         LoadOptions {
             clients: 1,
+            elsewhere: Vec::new(),
             workers: 1,
             cpus: Vec::new(),
             input_seed: 1,
@@ -612,7 +616,8 @@ impl Worker {
         let policy = Arc::new(self.options.policy.clone());
         let reactor = Reactor::new().map_err(|e| Fatal::new(format!("no epoll: {e}")))?;
         let seat = |(place, client): (usize, &u32)| -> Result<(Task, Closer), driver::Error> {
-            let mut connection = self.connect()?;
+            let Target { dialect, login, .. } = &self.target;
+            let mut connection = AnyConnection::connect(*dialect, self.endpoint(*client), login, CONNECT_TIMEOUT)?;
             let closer = connection.closer();
             let alarm = Alarm::new(earliest_ns);
             let clock = if self.is_polled() {
@@ -625,14 +630,25 @@ impl Worker {
             let future = self.workload.client(self.seat(*client, recorder, clock, &policy), connection)?;
             Ok((Task { future, alarm }, closer))
         };
-        let seated = self.crew.iter().enumerate().map(seat).collect::<Result<Vec<_>, _>>()?;
+        let named = |crew: (usize, &u32)| seat(crew).map_err(|error| self.could_not_start(*crew.1, &error));
+        let seated = self.crew.iter().enumerate().map(named).collect::<Result<Vec<_>, _>>()?;
         let (tasks, closers) = seated.into_iter().unzip();
         Ok(Seated { tasks, closers, reactor })
     }
 
-    fn connect(&self) -> Result<AnyConnection, driver::Error> {
-        let Target { dialect, endpoint, login } = &self.target;
-        AnyConnection::connect(*dialect, endpoint, login, CONNECT_TIMEOUT)
+    /// Where this client connects to.
+    fn endpoint(&self, client: u32) -> &Endpoint {
+        let elsewhere = &self.options.elsewhere;
+        let in_turn = (client as usize % (1 + elsewhere.len())).checked_sub(1).map(|place| &elsewhere[place]);
+        in_turn.unwrap_or(&self.target.endpoint)
+    }
+
+    /// Among several servers, the error is one of them.
+    fn could_not_start(&self, client: u32, error: &driver::Error) -> Fatal {
+        match self.options.elsewhere.as_slice() {
+            [] => Fatal::new(error.to_string()),
+            _ => Fatal::new(format!("{}: {error}", self.endpoint(client))),
+        }
     }
 
     /// A worker with one client simply blocks: an event loop would poll before each read.

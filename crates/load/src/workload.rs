@@ -201,6 +201,11 @@ pub trait Workload: Send + Sync {
         let _ = (admin, data_seed);
         Ok(Ok(()))
     }
+    /// The statement that opens its clients' transactions on this server, where they have several statements.
+    fn opens_with(&self, admin: &mut Admin) -> Result<Option<String>, Error> {
+        let _ = admin;
+        Ok(None)
+    }
     /// Makes one client: prepares its statements and returns its whole life as a future.
     fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error>;
     /// Looks for wrong data, before a run or after one; each line is a violation, with the query that

@@ -1,6 +1,7 @@
 //! Every workload from its tables to its check, on the one engine that needs no server.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -31,13 +32,18 @@ fn run(workload: &Arc<dyn Workload>, transactions: u64) -> Tally {
     run_with(workload, transactions, LoadOptions { clients: 2, ..LoadOptions::default() })
 }
 
-fn run_with(workload: &Arc<dyn Workload>, transactions: u64, options: LoadOptions) -> Tally {
-    let folder = tempfile::tempdir().unwrap();
+/// The workload's tables in a file of this folder.
+fn loaded(workload: &Arc<dyn Workload>, folder: &Path) -> Target {
     let login = Login { user: String::new(), password: None, database: None, ..Login::default() };
-    let endpoint = Endpoint::File(folder.path().join("every.db"));
-    let target = Target { dialect: Dialect::Sqlite, endpoint, login };
+    let target = Target { dialect: Dialect::Sqlite, endpoint: Endpoint::File(folder.join("every.db")), login };
     let interrupted = AtomicBool::new(false);
     Loader { target: &target, sessions: 1, interrupted: &interrupted }.load(&**workload, 1, &mut |_| ()).unwrap();
+    target
+}
+
+fn run_with(workload: &Arc<dyn Workload>, transactions: u64, options: LoadOptions) -> Tally {
+    let folder = tempfile::tempdir().unwrap();
+    let (target, interrupted) = (loaded(workload, folder.path()), AtomicBool::new(false));
     let mut admin = Admin::connect(Dialect::Sqlite, &target.endpoint, &target.login, Duration::from_secs(30)).unwrap();
     assert_eq!(workload.check(&mut admin, None).unwrap(), Vec::<String>::new(), "before the run");
     for sql in workload.before_run(Dialect::Sqlite) {
@@ -78,6 +84,25 @@ fn the_options_that_change_tables_or_statements_work_on_every_path() {
     }
     let own = [text("mode", "nontrx"), text("nontrx_mode", "insert"), flag("auto_inc", false)];
     run(&build("oltp", &own), 30);
+}
+
+/// The second of two servers has no tables: whoever is sent there cannot start, and says where that was.
+#[test]
+fn clients_go_to_several_servers_in_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let (workload, interrupted) = (build("oltp_point_select", &[]), AtomicBool::new(false));
+    let target = loaded(&workload, folder.path());
+    let empty = folder.path().join("empty.db");
+    let prepare = |clients| {
+        let elsewhere = vec![Endpoint::File(empty.clone())];
+        let options =
+            LoadOptions { clients, elsewhere, transactions_max: Some(clients.into()), ..LoadOptions::default() };
+        Load::prepare(&workload, &target, options, &interrupted)
+    };
+    let tally = prepare(1).unwrap().measure(None, &mut |_| (), &mut || ()).whole().unwrap();
+    assert_eq!(tally.committed, 1);
+    let failure = prepare(2).map(|_| ()).unwrap_err().to_string();
+    assert!(failure.contains("empty.db: ") && failure.contains("no such table"), "{failure}");
 }
 
 /// Each is one transaction of a client and none of the seat's; the seat comes to an end with the queue.

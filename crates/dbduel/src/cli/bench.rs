@@ -128,6 +128,10 @@ pub struct Request {
     pub workload_options: BTreeMap<String, OptionValue>,
     pub compat: Option<Compat>,
     pub target: TargetUrl,
+    /// Servers of the same login that clients also connect to, in turn with the target.
+    pub further: Vec<TargetUrl>,
+    /// Against a server that does nothing, in place of the target.
+    pub dry_run: bool,
     pub password_file: Option<PathBuf>,
     pub clients: u32,
     /// None is no limit.

@@ -43,6 +43,10 @@ pub fn command(verb: Verb, args: &WordsArgs) -> Result<u8, Failure> {
     };
     request.notes.iter().for_each(|text| note(&format!("note: {text}")));
     let job = Job::new(request)?;
+    if job.request.dry_run && job.request.action != Action::Bench {
+        note("note: a dry run has no tables, so there is nothing to do");
+        return Ok(exit::DONE);
+    }
     let done = match job.request.action {
         Action::Prepare => tables::prepare(&job),
         Action::Check => tables::check(&job),

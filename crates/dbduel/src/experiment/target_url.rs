@@ -58,6 +58,8 @@ pub struct TargetUrl {
     /// The server's socket: MySQL's file, PostgreSQL's folder. It goes before host and port.
     pub socket: Option<PathBuf>,
     pub tls: TlsMode,
+    /// Statements and answers are deflated, as only MySQL's protocol can.
+    pub compressed: bool,
 }
 
 impl TargetKind {
@@ -128,6 +130,7 @@ impl TargetUrl {
             database: DEFAULT_NAME.to_owned(),
             socket: None,
             tls: TlsMode::Off,
+            compressed: false,
         }
     }
 
@@ -196,6 +199,13 @@ impl TargetUrl {
     fn read_option(&mut self, key: &str, value: &str) -> Result<(), String> {
         match (key, self.kind) {
             ("tls", _) => self.tls = TlsMode::parse(value)?,
+            ("compression", TargetKind::Mysql | TargetKind::Mariadb) => {
+                self.compressed = match value {
+                    "on" => true,
+                    "off" => false,
+                    _ => return Err(format!("compression is `{value}`; expected on or off")),
+                }
+            }
             ("socket", TargetKind::Mysql | TargetKind::Mariadb) => self.socket = Some(socket_path(key, value)?),
             // As libpq has it: a folder when it begins with a slash, else a name.
             ("host", TargetKind::Postgres) if value.starts_with('/') => self.socket = Some(value.into()),
@@ -204,7 +214,8 @@ impl TargetUrl {
                 return Err("a PostgreSQL target names its socket's folder: ?host=/folder".to_owned());
             }
             _ => {
-                let known = if self.kind == TargetKind::Postgres { "host and tls" } else { "socket and tls" };
+                let known =
+                    if self.kind == TargetKind::Postgres { "host and tls" } else { "socket, tls and compression" };
                 return Err(format!("`{key}` is no option of this target; known are {known}"));
             }
         }
@@ -237,6 +248,7 @@ impl TargetUrl {
                 TlsMode::Verify => Tls::Verify,
             },
             on_connect: Vec::new(),
+            compressed: self.compressed,
         }
     }
 
@@ -315,6 +327,10 @@ impl fmt::Display for TargetUrl {
         }
         if self.tls != TlsMode::Off {
             write!(f, "{sign}tls={}", self.tls.word())?;
+            sign = '&';
+        }
+        if self.compressed {
+            write!(f, "{sign}compression=on")?;
         }
         Ok(())
     }
@@ -406,7 +422,9 @@ mod tests {
         };
         check("mysql://db/x?charset=utf8", "`charset` is no option");
         check("postgres://db/x?socket=/run", "?host=/folder");
-        check("mysql://db/x?host=/run", "known are socket and tls");
+        check("mysql://db/x?host=/run", "known are socket, tls and compression");
+        check("mysql://db/x?compression=zstd", "expected on or off");
+        check("postgres://db/x?compression=on", "known are host and tls");
     }
 
     #[test]
@@ -423,6 +441,8 @@ mod tests {
             "postgres://a%40b@localhost:5432/x?host=/run/pg&tls=verify",
         );
         check("mariadb://r@[::1]/my%20db?socket=/s", "mariadb://r@[::1]:3306/my%20db?socket=/s");
+        check("mysql://r@db/x?compression=on&tls=verify", "mysql://r@db:3306/x?tls=verify&compression=on");
+        check("mysql://r@db/x?compression=off", "mysql://r@db:3306/x");
         check("sqlite:///a%20b/c", "sqlite:///a%20b/c");
         assert!(!format!("{:?}", TargetUrl::parse("mysql://app:hunter2@db/x")).contains("hunter2"));
     }

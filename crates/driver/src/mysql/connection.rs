@@ -14,6 +14,7 @@ use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnPart, P
 const CLIENT_LONG_PASSWORD: u32 = 1;
 const CLIENT_LONG_FLAG: u32 = 1 << 2;
 const CLIENT_CONNECT_WITH_DB: u32 = 1 << 3;
+const CLIENT_COMPRESS: u32 = 1 << 5;
 const CLIENT_PROTOCOL_41: u32 = 1 << 9;
 const CLIENT_SSL: u32 = 1 << 11;
 const CLIENT_TRANSACTIONS: u32 = 1 << 13;
@@ -31,6 +32,9 @@ const TYPE_LONGLONG: u8 = 0x08;
 const TYPE_NULL: u8 = 0x06;
 const TYPE_NEWDECIMAL: u8 = 0xf6;
 const TYPE_VAR_STRING: u8 = 0xfd;
+
+/// The client's own code for what cannot be done with this server.
+const CR_NOT_IMPLEMENTED: u16 = 2054;
 
 /// ER_UNSUPPORTED_PS: "This command is not supported in the prepared statement protocol yet".
 const ER_UNSUPPORTED_PS: &str = "1295";
@@ -106,6 +110,15 @@ impl MySqlConnection {
         let greeting = Greeting::parse(&payload)?;
         self.server_version = greeting.version.strip_prefix("5.5.5-").unwrap_or(&greeting.version).to_owned();
         let mut sequence = sequence.wrapping_add(1);
+        if self.login.compressed && greeting.capabilities & CLIENT_COMPRESS == 0 {
+            return Err(Error::Refused {
+                code: Code::number(CR_NOT_IMPLEMENTED),
+                message: format!(
+                    "this server ({}) does not compress; connect without compression",
+                    self.server_version
+                ),
+            });
+        }
         if self.login.tls != Tls::Off {
             self.encrypt(&greeting, sequence)?;
             sequence = sequence.wrapping_add(1);
@@ -117,7 +130,8 @@ impl MySqlConnection {
         let proof = proof(&plugin, password, &greeting.scramble).unwrap_or_default();
         self.put_handshake_response(&greeting, sequence, &plugin, &proof);
         self.transport.send()?;
-        self.finish_login(&plugin, password, greeting.scramble).await
+        self.finish_login(&plugin, password, greeting.scramble).await?;
+        if self.login.compressed { self.transport.start_compression() } else { Ok(()) }
     }
 
     fn capabilities(&self, greeting: &Greeting) -> u32 {
@@ -130,7 +144,8 @@ impl MySqlConnection {
             | CLIENT_PS_MULTI_RESULTS;
         let database = if self.login.database.is_some() { CLIENT_CONNECT_WITH_DB } else { 0 };
         let tls = if self.login.tls == Tls::Off { 0 } else { CLIENT_SSL };
-        always | database | tls | greeting.capabilities & CLIENT_PLUGIN_AUTH
+        let compression = if self.login.compressed { CLIENT_COMPRESS } else { 0 };
+        always | database | tls | compression | greeting.capabilities & CLIENT_PLUGIN_AUTH
     }
 
     /// The first half of the handshake response in clear, then everything encrypted.

@@ -4,11 +4,13 @@
 //! from the seed, so that every contender gets the same. Distribution, counting and retries are
 //! dbduel's own unless `compat` asks for sysbench's.
 
+mod brackets;
 pub mod bulk;
 pub mod classic;
 mod client;
 mod distribution;
 mod options;
+mod rest;
 mod rules;
 mod schema;
 pub mod scripts;
@@ -22,8 +24,10 @@ use std::sync::Arc;
 
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink, Value};
 
+use self::brackets::Brackets;
 use self::client::{OltpClient, Place};
 use self::distribution::Distribution;
+use self::rest::{NoRest, Rest};
 use self::rules::Rules;
 use self::schema::{Rows, Schema};
 use self::sql::{Kind, Statements};
@@ -38,6 +42,8 @@ use crate::workload::{
 struct Mix {
     transaction: bool,
     point_selects: u64,
+    /// Point selects read all columns, and not only `c`.
+    whole_rows: bool,
     simple_ranges: u64,
     sum_ranges: u64,
     order_ranges: u64,
@@ -53,7 +59,7 @@ impl Mix {
     /// The kinds of statements it needs, in the order it runs them.
     fn kinds(&self) -> Vec<Kind> {
         [
-            (Kind::PointSelect, self.point_selects),
+            (self.point_kind(), self.point_selects),
             (Kind::SimpleRange, self.simple_ranges),
             (Kind::SumRange, self.sum_ranges),
             (Kind::OrderRange, self.order_ranges),
@@ -68,9 +74,13 @@ impl Mix {
         .collect()
     }
 
+    fn point_kind(&self) -> Kind {
+        if self.whole_rows { Kind::RowSelect } else { Kind::PointSelect }
+    }
+
     /// There are point selects, and nothing else.
     fn is_points_only(&self) -> bool {
-        *self == Mix { point_selects: self.point_selects, ..Mix::default() }
+        *self == Mix { point_selects: self.point_selects, whole_rows: self.whole_rows, ..Mix::default() }
     }
 }
 
@@ -94,6 +104,18 @@ enum Script {
     UniqueDelete,
     /// 0.4, `nontrx`: an insert into the table that was emptied when the run began.
     FreshInsert,
+    /// 0.4, `sp`: a call of the user's own procedure.
+    Procedure,
+}
+
+/// What only 0.4 knows.
+#[derive(Debug, Clone, Default)]
+struct ClassicWays {
+    brackets: Brackets,
+    /// The user's own, for mode `sp`.
+    procedure: String,
+    /// The user's rest before each statement but BEGIN and COMMIT, inside the request: least and most.
+    delay_us: Option<(u64, u64)>,
 }
 
 /// Whose rules the text of statements, ranges and strings follow.
@@ -114,6 +136,7 @@ struct Oltp {
     /// Whether statements are prepared, or sent as text with their values in it.
     prepares: bool,
     script: Script,
+    classic: ClassicWays,
 }
 
 /// One client of a script on any connection, as real as those of a trial: it is how our own code is
@@ -127,7 +150,7 @@ pub fn client_on<C: Connection>(
     let built = Options::new(kind.options, given).map(|options| scripts::by_name(name, &options));
     let oltp = built.and_then(|oltp| oltp.expect("the caller names a script of one client's own"));
     let oltp = oltp.expect("the caller's options are valid");
-    OltpClient::new(Arc::new(oltp), Place { client: 0, clients: 1, input_seed: 1 }, connection)
+    OltpClient::new(Arc::new(oltp), Place { client: 0, clients: 1, input_seed: 1 }, connection, NoRest)
 }
 
 /// One client of the default `oltp_read_write`: what `cargo xtask bench-load` measures.
@@ -146,6 +169,7 @@ impl Oltp {
             Script::RandomPoints { .. } => vec![Kind::RandomPoints],
             Script::RandomRanges { .. } => vec![Kind::RandomRanges],
             Script::PadSelect => vec![Kind::PadSelect],
+            Script::Procedure => vec![Kind::Procedure],
         }
     }
 
@@ -155,6 +179,14 @@ impl Oltp {
             Script::RandomPoints { points } => points,
             Script::RandomRanges { ranges, .. } => 2 * ranges,
             _ => 0,
+        }
+    }
+
+    /// What a kind's statement names: a table, but for a procedure.
+    fn subject(&self, kind: Kind, table: u64) -> String {
+        match kind {
+            Kind::Procedure => self.classic.procedure.clone(),
+            _ => self.schema.table_name(table),
         }
     }
 
@@ -180,7 +212,7 @@ impl Oltp {
             _ => vec![Value::Int(id)],
         };
         let sql = Statements::of(self.schema.version);
-        let template = sql.template(kind, &self.schema.table_name(0), dialect, self.list_values());
+        let template = sql.template(kind, &self.subject(kind, 0), dialect, self.list_values());
         let mut text = String::new();
         template.fill(&values, &mut text);
         NamedStatement { name: kind.section(dialect).to_owned(), sql: text }
@@ -201,6 +233,7 @@ impl Oltp {
             Script::Insert if self.schema.auto_inc => Rows::Grow,
             Script::Insert => Rows::Scatter,
             Script::FreshInsert => Rows::Restart,
+            Script::Procedure => Rows::Unknown,
         }
     }
 }
@@ -226,6 +259,17 @@ impl Workload for Oltp {
         self.rows_after() == Rows::Stay
     }
 
+    fn rests(&self) -> bool {
+        self.classic.delay_us.is_some()
+    }
+
+    fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
+        if self.script == Script::Procedure && dialect == Dialect::Sqlite {
+            return Err("mode = \"sp\" calls a stored procedure, and SQLite has none".to_owned());
+        }
+        Ok(())
+    }
+
     fn before_run(&self, dialect: Dialect) -> Vec<String> {
         let verb = match dialect {
             Dialect::MySql | Dialect::Postgres => "TRUNCATE TABLE",
@@ -239,7 +283,7 @@ impl Workload for Oltp {
     }
 
     fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
-        let kinds = self.kinds().into_iter().filter(|kind| !kind.is_insert());
+        let kinds = self.kinds().into_iter().filter(|kind| !kind.is_insert() && *kind != Kind::Procedure);
         kinds.map(|kind| self.explained(kind, dialect)).collect()
     }
 
@@ -250,10 +294,27 @@ impl Workload for Oltp {
         }
     }
 
-    fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
+    fn opens_with(&self, admin: &mut Admin) -> Result<Option<String>, Error> {
+        if !self.transaction() {
+            return Ok(None);
+        }
+        let dialect = admin.dialect();
+        let brackets = self.brackets(dialect, |sql| admin.rows(sql))?;
+        Ok(Some(self.bracket_texts(brackets, dialect).open))
+    }
+
+    fn client(&self, seat: Seat, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
         let place = Place { client: seat.client, clients: seat.clients, input_seed: seat.input_seed };
-        let client = OltpClient::new(Arc::new(self.clone()), place, connection)?;
-        Ok(seat.drive(client))
+        let mut workload = self.clone();
+        workload.classic.brackets = self.brackets(connection.dialect(), |sql| connection.ask(sql))?;
+        let workload = Arc::new(workload);
+        match self.classic.delay_us {
+            None => Ok(seat.drive(OltpClient::new(workload, place, connection, NoRest)?)),
+            Some(delay_us) => {
+                let rest = Rest::new(delay_us, seat.clock.clone(), place);
+                Ok(seat.drive(OltpClient::new(workload, place, connection, rest)?))
+            }
+        }
     }
 
     fn check(&self, admin: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {

@@ -51,6 +51,7 @@ pub struct Draft {
     pub rand_seed: Option<u64>,
     pub reconnect: Option<Reconnect>,
     pub ignore_errors: Option<Vec<String>>,
+    pub dry_run: bool,
     pub workers: Option<u32>,
     pub forced_shutdown: Option<ForcedShutdown>,
     pub notes: Vec<String>,
@@ -209,12 +210,22 @@ impl Draft {
         }
         let mut workload_options = workload_options(workload, &self.workload_words, compat)?;
         let clients = clients(workload, &mut workload_options, self.clients)?;
+        if self.dry_run {
+            refuse_to_pretend(workload)?;
+        }
+        let mut further = std::mem::take(&mut self.target).resolve(self.dry_run)?;
+        let target = further.remove(0);
+        if !further.is_empty() && action != Action::Bench {
+            self.note(&format!("the tables are reached through the first server of the list, {target}"));
+        }
         Ok(Request {
             action,
             workload,
             workload_options,
             compat,
-            target: self.target.resolve()?,
+            target,
+            further,
+            dry_run: self.dry_run,
             password_file: self.password_file,
             clients,
             duration: limits.0,
@@ -236,6 +247,17 @@ impl Draft {
             notes: self.notes,
         })
     }
+}
+
+/// A server that does nothing has no rows to go on from.
+fn refuse_to_pretend(workload: &WorkloadKind) -> Result<(), String> {
+    if workload.name == tpcc::NAME || is_one_pass(workload) {
+        return Err(format!(
+            "--dry-run: {} works with what the server answers; name a script of sysbench",
+            workload.name
+        ));
+    }
+    Ok(())
 }
 
 /// Whether the workload runs once through, which none of its options changes.

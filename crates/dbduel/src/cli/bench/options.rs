@@ -130,6 +130,15 @@ pub static FLAGS: &[Flag] = &[
             Ok(())
         },
     ),
+    flag(
+        "compression",
+        &["mysql-compression"],
+        "Deflate statements and answers, where the protocol can: MySQL and MariaDB",
+        |draft, text| {
+            draft.target.compressed = Some(switch(text)?);
+            Ok(())
+        },
+    ),
     value(
         "password-file",
         &[],
@@ -273,6 +282,15 @@ pub static FLAGS: &[Flag] = &[
             Ok(())
         },
     ),
+    flag(
+        "dry-run",
+        &["mysql-dry-run"],
+        "Talk to a server inside dbduel that answers at once and does nothing: what the client costs by itself",
+        |draft, text| {
+            draft.dry_run = switch(text)?;
+            Ok(())
+        },
+    ),
     value(
         "workers",
         &[],
@@ -342,14 +360,14 @@ pub static FLAGS: &[Flag] = &[
         });
         Ok(())
     }),
-    login!("mysql-host", mysql, text => |parts, text| { parts.host = Some(only_one(text)?.to_owned()); Ok(()) }),
-    login!("mysql-port", mysql, text => |parts, text| { parts.port = Some(port(text)?); Ok(()) }),
-    login!("mysql-socket", mysql, text => |parts, text| { parts.socket = Some(only_one(text)?.into()); Ok(()) }),
+    login!("mysql-host", mysql, text => |parts, text| { parts.hosts = values::list(text, |host| Ok(host.to_owned()))?; Ok(()) }),
+    login!("mysql-port", mysql, text => |parts, text| { parts.ports = values::list(text, port)?; Ok(()) }),
+    login!("mysql-socket", mysql, text => |parts, text| { parts.sockets = values::list(text, |socket| Ok(socket.into()))?; Ok(()) }),
     login!("mysql-user", mysql, text => |parts, text| { parts.user = Some(text.to_owned()); Ok(()) }),
     login!("mysql-password", mysql, text => |parts, text| { parts.password = secret(text); Ok(()) }),
     login!("mysql-db", mysql, text => |parts, text| { parts.database = Some(text.to_owned()); Ok(()) }),
-    login!("pgsql-host", pgsql, text => |parts, text| { parts.host = Some(only_one(text)?.to_owned()); Ok(()) }),
-    login!("pgsql-port", pgsql, text => |parts, text| { parts.port = Some(port(text)?); Ok(()) }),
+    login!("pgsql-host", pgsql, text => |parts, text| { parts.hosts = vec![only_one(text)?.to_owned()]; Ok(()) }),
+    login!("pgsql-port", pgsql, text => |parts, text| { parts.ports = vec![port(only_one(text)?)?]; Ok(()) }),
     login!("pgsql-user", pgsql, text => |parts, text| { parts.user = Some(text.to_owned()); Ok(()) }),
     login!("pgsql-password", pgsql, text => |parts, text| { parts.password = secret(text); Ok(()) }),
     login!("pgsql-db", pgsql, text => |parts, text| { parts.database = Some(text.to_owned()); Ok(()) }),
@@ -361,26 +379,15 @@ pub static FLAGS: &[Flag] = &[
     noted!("thread-stack-size", Value, "clients have no threads of their own"),
     noted!("thread-init-timeout", Value, "a connection may take 30 s"),
     noted!("init-rng", Switch, "inputs always follow from --rand-seed"),
-    noted!("myisam-max-rows", Value, "tables are made for InnoDB"),
-    refused!("mysql-dry-run", Switch, ["off", "false", "0"], "there is no run without a server"),
-    refused!(
-        "mysql-compression",
-        Switch,
-        ["off", "false", "0"],
-        "compressed connections are not supported; leave it out"
-    ),
+    noted!("myisam-max-rows", Value, "MyISAM's row pointers are wide enough without it"),
     refused!("mysql-ssl-cipher", Value, [""], "the cipher cannot be chosen; leave it out"),
     noted!("oltp-connect-delay", Value, "nothing waits after a connect"),
-    refused!("oltp-user-delay-min", Value, ["0"], "clients do not think between statements; leave it out"),
-    refused!("oltp-user-delay-max", Value, ["0"], "clients do not think between statements; leave it out"),
     refused!(
         "oltp-point-select-mysql-handler",
         Switch,
         ["off", "false", "0"],
         "point selects use SELECT; leave it out"
     ),
-    refused!("oltp-point-select-all-cols", Switch, ["off", "false", "0"], "point selects read c; leave it out"),
-    refused!("oltp-sp-name", Value, [""], "stored procedures are not run; leave it out"),
     value("oltp-reconnect-mode", &[], "", "", |draft, text| match choice(text, &["session", "transaction"]) {
         Ok(0) => Ok(()),
         Ok(_) => {
@@ -390,13 +397,6 @@ pub static FLAGS: &[Flag] = &[
         Err(why) => Err(format!("{why}; a connection lasts for one transaction at least")),
     }),
     refused!("tx-jitter", Value, ["0"], "arrivals are spaced by --arrivals poisson or constant"),
-    refused!("mysql-engine-trx", Value, ["auto", "yes"], "only transactional engines are supported"),
-    refused!(
-        "create-table-options",
-        Value,
-        [""],
-        "tables are made as the workload says; make them yourself to change that"
-    ),
 ];
 
 fn secret(text: &str) -> Option<Secret> {

@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
-use driver::Secret;
+use driver::{Dialect, Secret};
 
 use crate::experiment::{TargetKind, TargetUrl, TlsMode};
 
-/// What one family of sysbench's options says.
+/// What one family of sysbench's options says. Lists are empty where nothing was said.
 #[derive(Debug, Default)]
 pub struct LoginParts {
-    pub host: Option<String>,
-    pub port: Option<u16>,
-    pub socket: Option<PathBuf>,
+    pub hosts: Vec<String>,
+    pub ports: Vec<u16>,
+    pub sockets: Vec<PathBuf>,
     pub user: Option<String>,
     pub password: Option<Secret>,
     pub database: Option<String>,
@@ -19,10 +19,10 @@ pub struct LoginParts {
 
 impl LoginParts {
     fn is_empty(&self) -> bool {
-        let LoginParts { host, port, socket, user, password, database } = self;
-        host.is_none()
-            && port.is_none()
-            && socket.is_none()
+        let LoginParts { hosts, ports, sockets, user, password, database } = self;
+        hosts.is_empty()
+            && ports.is_empty()
+            && sockets.is_empty()
             && user.is_none()
             && password.is_none()
             && database.is_none()
@@ -36,16 +36,18 @@ pub struct TargetParts {
     pub mysql: LoginParts,
     pub pgsql: LoginParts,
     pub tls: Option<TlsMode>,
+    pub compressed: Option<bool>,
 }
 
 impl TargetParts {
-    /// The one target that was described.
-    pub fn resolve(self) -> Result<TargetUrl, String> {
-        let TargetParts { url, driver, mysql, pgsql, tls } = self;
-        let mut target = match url {
-            Some(url) if mysql.is_empty() && pgsql.is_empty() => url,
+    /// The target that was described; several, of one login, where lists of hosts, ports or sockets were given.
+    /// In a dry run only their kind matters, and nobody need say it.
+    pub fn resolve(self, is_dry_run: bool) -> Result<Vec<TargetUrl>, String> {
+        let TargetParts { url, driver, mysql, pgsql, tls, compressed } = self;
+        let mut targets = match url {
+            Some(url) if mysql.is_empty() && pgsql.is_empty() => vec![url],
             Some(_) => return Err("--target says it all: give no --mysql-* and --pgsql-* options beside it".to_owned()),
-            None if mysql.is_empty() && pgsql.is_empty() && driver.is_none() => return Err(no_target()),
+            None if mysql.is_empty() && pgsql.is_empty() && driver.is_none() && !is_dry_run => return Err(no_target()),
             None => {
                 let guess =
                     if mysql.is_empty() && !pgsql.is_empty() { TargetKind::Postgres } else { TargetKind::Mysql };
@@ -54,11 +56,21 @@ impl TargetParts {
                 of_parts(kind, parts)
             }
         };
-        target.tls = tls.unwrap_or(target.tls);
-        if target.kind == TargetKind::Sqlite && target.tls != TlsMode::Off {
-            return Err("--tls: a SQLite file has no connection to encrypt".to_owned());
+        for target in &mut targets {
+            target.tls = tls.unwrap_or(target.tls);
+            target.compressed = compressed.unwrap_or(target.compressed);
+            if target.compressed && target.kind.dialect() != Dialect::MySql {
+                return Err("--compression: only the protocol of MySQL and MariaDB can".to_owned());
+            }
+            if target.kind == TargetKind::Sqlite && target.tls != TlsMode::Off {
+                return Err("--tls: a SQLite file has no connection to encrypt".to_owned());
+            }
+            let is_plain = target.tls == TlsMode::Off && !target.compressed;
+            if is_dry_run && (target.kind == TargetKind::Sqlite || !is_plain) {
+                return Err("--dry-run: only plain connections to MySQL and PostgreSQL can be pretended".to_owned());
+            }
         }
-        Ok(target)
+        Ok(targets)
     }
 }
 
@@ -66,25 +78,43 @@ fn no_target() -> String {
     "which server? give --target mysql://user@host/db (or postgres://, sqlite:///path), or sysbench's --mysql-host, --mysql-socket, --pgsql-host …".to_owned()
 }
 
-fn of_parts(kind: TargetKind, parts: LoginParts) -> TargetUrl {
-    let mut target = TargetUrl::of_kind(kind);
-    // libpq takes a host that begins with a slash for the folder of the socket.
-    let folder = parts.host.clone().filter(|host| host.starts_with('/') && kind == TargetKind::Postgres);
-    target.socket = parts.socket.or(folder.map(PathBuf::from));
-    target.host = parts.host.filter(|host| !host.starts_with('/')).unwrap_or(target.host);
-    target.port = parts.port.unwrap_or(target.port);
-    target.user = parts.user.unwrap_or(target.user);
-    target.database = parts.database.unwrap_or(target.database);
-    target.password = parts.password;
-    target
+/// In the order in which sysbench goes round: each socket, where there are any, else each port of the first host,
+/// then of the next.
+fn of_parts(kind: TargetKind, parts: LoginParts) -> Vec<TargetUrl> {
+    let LoginParts { hosts, ports, sockets, user, password, database } = parts;
+    let mut shared = TargetUrl::of_kind(kind);
+    shared.user = user.unwrap_or(shared.user);
+    shared.database = database.unwrap_or(shared.database);
+    shared.password = password;
+    let hosts = if hosts.is_empty() { vec![shared.host.clone()] } else { hosts };
+    let ports = if ports.is_empty() { vec![shared.port] } else { ports };
+    if !sockets.is_empty() {
+        let (host, port) = (host_name(&hosts[0], &shared), ports[0]);
+        let by_socket = |socket| TargetUrl { socket: Some(socket), host: host.clone(), port, ..shared.clone() };
+        return sockets.into_iter().map(by_socket).collect();
+    }
+    let by_network = |host: &String, port: &u16| TargetUrl {
+        socket: (is_folder(host) && kind == TargetKind::Postgres).then(|| PathBuf::from(host)),
+        host: host_name(host, &shared),
+        port: *port,
+        ..shared.clone()
+    };
+    hosts.iter().flat_map(|host| ports.iter().map(move |port| (host, port))).map(|(h, p)| by_network(h, p)).collect()
 }
 
-/// One value where sysbench would rotate over a list.
+/// libpq takes a host that begins with a slash for the folder of the socket.
+fn is_folder(host: &str) -> bool {
+    host.starts_with('/')
+}
+
+fn host_name(host: &str, otherwise: &TargetUrl) -> String {
+    if is_folder(host) { otherwise.host.clone() } else { host.to_owned() }
+}
+
+/// One value where `--mysql-*` would take a list.
 pub fn only_one(text: &str) -> Result<&str, String> {
     match text.split_once(',') {
         None => Ok(text),
-        Some((first, _)) => Err(format!(
-            "connections are not dealt out over several servers here: give one, such as `{first}`, and run once per server"
-        )),
+        Some((first, _)) => Err(format!("only --mysql-* options take lists: give one, such as `{first}`")),
     }
 }

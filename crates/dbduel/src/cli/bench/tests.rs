@@ -106,6 +106,40 @@ fn the_driver_decides_where_both_families_are_given() {
 }
 
 #[test]
+fn lists_of_hosts_ports_and_sockets_are_servers_in_sysbench_s_order() {
+    let check = |line: &str, expected: &[&str]| {
+        let request = bench(&format!("oltp_read_only --mysql-user=a {line} run"));
+        let all = std::iter::once(&request.target).chain(&request.further);
+        assert_eq!(all.map(|target| target.endpoint().to_string()).collect::<Vec<_>>(), expected, "{line}");
+        assert!(request.further.iter().all(|target| target.user == "a"), "{line}");
+    };
+    check("", &["localhost:3306"]);
+    check("--mysql-host=a,b", &["a:3306", "b:3306"]);
+    check("--mysql-host=a,b --mysql-port=1,2", &["a:1", "a:2", "b:1", "b:2"]);
+    check("--mysql-host=a,b --mysql-socket=/x,/y,/z", &["/x", "/y", "/z"]);
+    let request = bench("oltp_read_only --mysql-host=a,b prepare");
+    assert!(request.notes[0].contains("first server of the list, mysql://sbtest@a:3306"), "{:?}", request.notes);
+}
+
+#[test]
+fn connections_may_be_compressed() {
+    let compressed = |line: &str| bench(line).target.compressed;
+    assert!(compressed("oltp_read_write --mysql-user=a --mysql-compression=on run"));
+    assert!(!compressed("oltp_read_write --mysql-user=a --mysql-compression=off run"));
+    assert!(compressed("oltp_read_write --target mysql://a@db/x --compression"));
+    assert!(!compressed("oltp_read_write --target mysql://a@db/x?compression=on --compression=off"));
+}
+
+#[test]
+fn a_dry_run_needs_no_server() {
+    let request = bench("oltp_read_write --dry-run --threads=2");
+    assert_eq!((request.dry_run, request.target.kind), (true, TargetKind::Mysql));
+    let request = bench("oltp_read_write --mysql-dry-run --db-driver=pgsql run");
+    assert_eq!((request.dry_run, request.target.kind), (true, TargetKind::Postgres));
+    assert!(!bench("oltp_read_write --mysql-user=a --mysql-dry-run=off run").dry_run);
+}
+
+#[test]
 fn options_of_a_config_file_come_first() {
     let file = |_: &str| Ok("threads=8\ntime=20\nmysql-user=app\n".to_owned());
     let line = words("oltp_read_only --threads=2 --config-file=my.cfg run");
@@ -128,9 +162,13 @@ fn what_cannot_be_honoured_is_refused_with_the_option_and_what_to_do() {
     check("oltp_point_select --target mysql://db/x --range-size 4", &["--range-size", "has no such option"]);
     check("oltp_read_write --target mysql://db/x --mysql-user=a", &["--target says it all"]);
     check("oltp_read_write --target mysql://db/x --clients many", &["--clients", "whole number"]);
-    check("oltp_read_write --mysql-host=a,b run", &["--mysql-host", "`a`"]);
-    check("oltp_read_write --mysql-user=a --mysql-dry-run run", &["--mysql-dry-run", "server"]);
-    check("oltp_read_write --mysql-user=a --mysql-compression=on run", &["--mysql-compression"]);
+    check("oltp_read_write --pgsql-host=a,b run", &["--pgsql-host", "`a`"]);
+    check("oltp_read_write --mysql-port=3306,x run", &["--mysql-port", "`x`"]);
+    check("tpcc --dry-run --warehouses=1", &["--dry-run", "tpcc works with what the server answers"]);
+    check("oltp_read_write --dry-run --target sqlite:///x", &["--dry-run", "MySQL and PostgreSQL"]);
+    check("oltp_read_write --dry-run --target mysql://db/x?tls=require", &["--dry-run", "plain connections"]);
+    check("oltp_read_write --pgsql-user=a --compression", &["--compression", "MySQL and MariaDB"]);
+    check("--test=oltp --mysql-user=a --oltp-reconnect-mode=query run", &["--oltp-reconnect-mode", "one transaction"]);
     check("oltp_read_write --target mysql://db/x extra", &["`extra` was not expected"]);
     check("--test=oltp --mysql-user=a", &["last word"]);
     let why = read_line(Verb::Prepare, "oltp_read_write run --target mysql://db/x").err().unwrap();
@@ -163,7 +201,7 @@ fn every_option_of_sysbench_s_own_help_is_understood() {
 
 #[test]
 fn what_changes_nothing_is_accepted_and_noted() {
-    let request = bench("oltp_read_write --mysql-user=a --verbosity=4 --validate --mysql-dry-run=off run");
+    let request = bench("oltp_read_write --mysql-user=a --verbosity=4 --validate run");
     assert_eq!(request.notes.len(), 2, "{:?}", request.notes);
     assert!(request.notes[0].starts_with("--verbosity has no effect"));
 }

@@ -3,14 +3,16 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow};
-use driver::{Code, Dialect};
-use load::{ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading};
+use driver::{Code, Dialect, Login, NullServer};
+use load::{ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading, Target};
 
 use super::super::{host, note, say};
 use super::watch::{Mark, Watch};
 use super::{Failure, Job, tell};
 use crate::cli::bench::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Request};
 use crate::cli::exit;
+use crate::engine::{Cache, WorkFolder};
+use crate::experiment::TargetUrl;
 use crate::report::bench::BenchReport;
 use crate::report::dbt2::Arithmetic;
 use crate::report::sysbench::{Buckets, Figures, Layout};
@@ -22,23 +24,16 @@ const ENDLESS: Duration = Duration::from_secs(86_400);
 
 pub fn bench(job: &Job) -> Result<u8, Failure> {
     let request = &job.request;
-    let server_version = {
-        let mut admin = job.session()?;
-        job.expect_tables(&mut admin)?;
-        job.recognise(&mut admin)?;
-        job.claim_scratch(&mut admin)?;
-        for sql in job.workload.before_run(job.target.dialect) {
-            admin.run(&sql).with_context(|| format!("cannot run {sql}"))?;
-        }
-        admin.server_version().to_owned()
-    };
+    let nothing = request.dry_run.then(|| Nothing::start(job.target.dialect)).transpose()?;
+    let Seen { server_version, opens_with } = if request.dry_run { Seen::nothing() } else { look_around(job)? };
     let _lock = host::lock(request.workload.name, &job.interrupted, &note)?;
     let layout = layout(request);
     let seed = request.rand_seed.unwrap_or_else(|| drawn_seed(request));
-    let load = Load::prepare(&job.workload, &job.target, options(job, seed), &job.interrupted);
+    let target = nothing.as_ref().map_or_else(|| job.target.clone(), Nothing::target);
+    let load = Load::prepare(&job.workload, &target, options(job, seed), &job.interrupted);
     let mut load = load.map_err(|failure| anyhow!("{failure}"))?;
     if let Some(layout) = layout {
-        say(&layout.heading(&tell::heading(request)))?;
+        say(&layout.heading(&tell::heading(request, opens_with.as_deref())))?;
         if request.rand_seed.is_none() && layout == Layout::Modern {
             note(&format!("note: --rand-seed={seed} gives the same inputs again"));
         }
@@ -55,6 +50,51 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let run = Run { job, measured, watch, begin, counted, server_version, seed };
     run.tell(layout)?;
     Ok(run.exit())
+}
+
+/// What there is to tell of the server.
+struct Seen {
+    server_version: String,
+    opens_with: Option<String>,
+}
+
+impl Seen {
+    fn nothing() -> Seen {
+        Seen { server_version: "spoken to a server that does nothing".to_owned(), opens_with: Some("BEGIN".to_owned()) }
+    }
+}
+
+/// Makes sure that the tables are there, and does what comes before the clients.
+fn look_around(job: &Job) -> anyhow::Result<Seen> {
+    let mut admin = job.session()?;
+    job.expect_tables(&mut admin)?;
+    job.recognise(&mut admin)?;
+    job.claim_scratch(&mut admin)?;
+    for sql in job.workload.before_run(job.target.dialect) {
+        admin.run(&sql).with_context(|| format!("cannot run {sql}"))?;
+    }
+    let opens_with = job.workload.opens_with(&mut admin).context("cannot ask for the table's storage engine")?;
+    Ok(Seen { server_version: admin.server_version().to_owned(), opens_with })
+}
+
+/// The server of a dry run, in a folder of its own.
+struct Nothing {
+    server: NullServer,
+    dialect: Dialect,
+    _folder: WorkFolder,
+}
+
+impl Nothing {
+    fn start(dialect: Dialect) -> anyhow::Result<Nothing> {
+        let folder = Cache::open()?.scratch()?;
+        let server = NullServer::start(dialect, &folder.for_sockets().join("null.sock"))?;
+        Ok(Nothing { server, dialect, _folder: folder })
+    }
+
+    fn target(&self) -> Target {
+        let login = Login { user: "dbduel".to_owned(), ..Login::default() };
+        Target { dialect: self.dialect, endpoint: self.server.endpoint(), login }
+    }
 }
 
 /// A run that has ended, one way or another.
@@ -170,6 +210,7 @@ fn options(job: &Job, input_seed: u64) -> LoadOptions {
     let seat = host::seat();
     LoadOptions {
         clients: request.clients,
+        elsewhere: request.further.iter().map(TargetUrl::endpoint).collect(),
         workers: request.workers.unwrap_or(seat.workers),
         // Where a server runs that somebody else manages is not ours to say, so no CPU is set aside.
         cpus: Vec::new(),

@@ -150,7 +150,9 @@ fn line(verb: &str, request: &Request) -> String {
             OptionValue::List(names) => names.join(","),
             value => value.to_string(),
         };
-        format!(" --{}={value}", name.replace('_', "-"))
+        let word = format!("--{}={value}", name.replace('_', "-"));
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=.,:/".contains(letter);
+        if word.chars().all(is_plain) { format!(" {word}") } else { format!(" '{}'", word.replace('\'', r"'\''")) }
     });
     format!("dbduel {verb} {} --target {url}{}", request.workload.name, options.collect::<String>())
 }

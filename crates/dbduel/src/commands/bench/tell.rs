@@ -122,8 +122,8 @@ pub fn percentiles(latencies_ms: &[(f64, u64)], percents: &[f64]) -> Vec<(f64, f
     percents.iter().map(|percent| (*percent, value(*percent))).collect()
 }
 
-/// What stands above a run in sysbench's layouts.
-pub fn heading(request: &Request) -> Heading {
+/// What stands above a run in sysbench's layouts. `opens_with` is the statement that opens its transactions.
+pub fn heading(request: &Request, opens_with: Option<&str>) -> Heading {
     let whole_secs = |time: &std::time::Duration| time.as_secs_f64().round() as u64;
     Heading {
         version: format!("dbduel {} (in the layout of {})", env!("CARGO_PKG_VERSION"), layout_name(request)),
@@ -132,7 +132,7 @@ pub fn heading(request: &Request) -> Heading {
         report_interval_s: request.report_interval.as_ref().map(whole_secs),
         checkpoints_s: request.checkpoints.iter().map(whole_secs).collect(),
         seed: request.rand_seed,
-        about: about(request),
+        about: about(request, opens_with),
     }
 }
 
@@ -144,24 +144,21 @@ fn layout_name(request: &Request) -> &'static str {
     }
 }
 
-/// The mode of 0.4 that runs transactions.
-const MIXED: &str = "Running mixed OLTP test";
-
 /// What a 0.4 run says about itself.
-fn about(request: &Request) -> Vec<String> {
+fn about(request: &Request, opens_with: Option<&str>) -> Vec<String> {
     let option = |name: &str| request.workload_options.get(name).map(|value| value.to_string().replace('"', ""));
     let is = |name: &str, expected: &str| option(name).is_some_and(|value| value == expected);
     let kind = match option("mode").as_deref() {
         Some("simple") => "Running simple OLTP test",
         Some("nontrx") => "Running non-transactional test",
-        _ => MIXED,
+        Some("sp") => "Running stored procedure test",
+        _ => "Running mixed OLTP test",
     };
     let distribution = option("rand_type").unwrap_or_else(|| "special".to_owned());
     let mut lines = vec!["Doing OLTP test.".to_owned(), kind.to_owned()];
     lines.extend(is("read_only", "true").then(|| "Doing read-only test".to_owned()));
     lines.push(format!("Using {} distribution", distribution.to_uppercase()));
-    let transactions = kind == MIXED && !is("skip_trx", "true");
-    lines.extend(transactions.then(|| "Using \"BEGIN\" for starting transactions".to_owned()));
+    lines.extend(opens_with.map(|sql| format!("Using \"{sql}\" for starting transactions")));
     let auto_inc = if is("auto_inc", "false") { "Not using" } else { "Using" };
     lines.push(format!("{auto_inc} auto_inc on the id column"));
     lines.extend(
@@ -192,7 +189,7 @@ pub fn report(request: &Request, workload: &dyn Workload, tally: &Tally, embedde
         manner: is_tpcc.then(|| tpcc::manner(option)),
         paced: is_tpcc && tpcc::is_paced(option),
         workload: request.workload.name.to_owned(),
-        target: request.target.to_string(),
+        target: all_targets(request),
         kind: request.target.kind.engine().to_owned(),
         clients: request.clients,
         rate: request.rate,
@@ -207,6 +204,15 @@ pub fn report(request: &Request, workload: &dyn Workload, tally: &Tally, embedde
         histogram: request.histogram.then(|| Buckets::new(tally.response.latencies_ms()).text()),
         ..BenchReport::default()
     }
+}
+
+/// The one target, or the several that clients connected to in turn.
+fn all_targets(request: &Request) -> String {
+    if request.dry_run {
+        return "nothing (a dry run)".to_owned();
+    }
+    let targets = std::iter::once(&request.target).chain(&request.further);
+    targets.map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn more_metrics(tally: &Tally) -> BTreeMap<String, f64> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use driver::{Connection, Error, Value};
 
+use super::rest::Habit;
 use super::session::Session;
 use super::sql::Kind;
 use super::text::{self, C_BYTES, PAD_BYTES};
@@ -19,8 +20,8 @@ pub struct Place {
     pub input_seed: u64,
 }
 
-pub struct OltpClient<C> {
-    session: Session<C>,
+pub struct OltpClient<C, H> {
+    session: Session<C, H>,
     workload: Arc<Oltp>,
     place: Place,
     rng: Rng,
@@ -28,9 +29,9 @@ pub struct OltpClient<C> {
     list: Vec<Value<'static>>,
 }
 
-impl<C: Connection> OltpClient<C> {
-    pub fn new(workload: Arc<Oltp>, place: Place, connection: C) -> Result<Self, Error> {
-        let session = Session::new(&workload, connection)?;
+impl<C: Connection, H: Habit> OltpClient<C, H> {
+    pub fn new(workload: Arc<Oltp>, place: Place, connection: C, habit: H) -> Result<Self, Error> {
+        let session = Session::new(&workload, connection, habit)?;
         let list = vec![Value::Int(0); workload.list_values()];
         Ok(OltpClient { session, workload, place, rng: Rng::stream(0, 0, 0), list })
     }
@@ -38,13 +39,17 @@ impl<C: Connection> OltpClient<C> {
     async fn script(&mut self, turn: Turn, attempt: &mut Attempt) -> Result<(), Error> {
         match self.workload.script {
             // The same statements as below, without walking through the groups that are empty.
-            Script::Mix(mix) if mix.is_points_only() => self.by_id(Kind::PointSelect, mix.point_selects, attempt).await,
+            Script::Mix(mix) if mix.is_points_only() => self.by_id(mix.point_kind(), mix.point_selects, attempt).await,
             Script::Mix(mix) => self.transaction(mix, attempt).await,
             Script::Delete => self.by_id(Kind::Delete, 1, attempt).await,
             Script::PadSelect => self.by_id(Kind::PadSelect, 1, attempt).await,
             Script::Insert | Script::FreshInsert => self.insert(turn, attempt).await,
             Script::RandomPoints { .. } => self.random_points(turn, attempt).await,
             Script::RandomRanges { delta, .. } => self.random_ranges(turn, delta as i64, attempt).await,
+            Script::Procedure => {
+                let place = [i64::from(self.place.client), i64::from(self.place.clients)].map(Value::Int);
+                self.session.run(Kind::Procedure, 0, &place, attempt).await
+            }
             Script::UniqueDelete => {
                 let id = unique::classic(self.unique_place(turn), self.workload.schema.rows);
                 self.session.run(Kind::Delete, 0, &[Value::Int(id)], attempt).await
@@ -54,7 +59,7 @@ impl<C: Connection> OltpClient<C> {
 
     async fn transaction(&mut self, mix: Mix, attempt: &mut Attempt) -> Result<(), Error> {
         self.session.begin(attempt).await?;
-        self.by_id(Kind::PointSelect, mix.point_selects, attempt).await?;
+        self.by_id(mix.point_kind(), mix.point_selects, attempt).await?;
         self.ranges(Kind::SimpleRange, mix.simple_ranges, attempt).await?;
         self.ranges(Kind::SumRange, mix.sum_ranges, attempt).await?;
         self.ranges(Kind::OrderRange, mix.order_ranges, attempt).await?;
@@ -202,7 +207,7 @@ impl<C: Connection> OltpClient<C> {
     }
 }
 
-impl<C: Connection> Client for OltpClient<C> {
+impl<C: Connection, H: Habit> Client for OltpClient<C, H> {
     type Connection = C;
 
     async fn attempt(&mut self, turn: Turn, attempt: &mut Attempt) -> Result<Outcome, Error> {

@@ -40,6 +40,9 @@ pub const CREATE_SECONDARY: OptionSpec = OptionSpec::new("create_secondary", "tr
 pub const MYSQL_STORAGE_ENGINE: OptionSpec =
     OptionSpec::new("mysql_storage_engine", "innodb", "storage engine of the tables on MySQL and MariaDB")
         .alias(&["mysql_table_engine"]);
+pub const CREATE_TABLE_OPTIONS: OptionSpec =
+    OptionSpec::new("create_table_options", "", "SQL behind CREATE TABLE, such as ROW_FORMAT=COMPRESSED")
+        .alias(&["mysql_table_options"]);
 pub const PGSQL_VARIANT: OptionSpec =
     OptionSpec::new("pgsql_variant", "", "redshift: no index on k, and no delete with insert in a transaction");
 pub const DB_PS_MODE: OptionSpec =

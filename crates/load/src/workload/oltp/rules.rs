@@ -101,7 +101,7 @@ fn listed(codes: &[&str]) -> Ignored {
 
 fn counter_of_kind(kind: Option<Kind>, attempt: &mut Attempt) -> &mut u64 {
     match kind {
-        None => &mut attempt.other,
+        None | Some(Kind::Procedure) => &mut attempt.other,
         Some(kind) if kind.is_read() => &mut attempt.reads,
         Some(_) => &mut attempt.writes,
     }
@@ -124,6 +124,7 @@ mod tests {
             (Some(Kind::Delete), (false, 1), (0, 1, 0), (0, 1, 0)),
             (Some(Kind::Delete), (false, 0), (0, 0, 1), (0, 1, 0)),
             (None, (false, 0), (0, 0, 1), (0, 0, 1)),
+            (Some(Kind::Procedure), (true, 0), (1, 0, 0), (0, 0, 1)),
         ] {
             check(Rules::Modern, kind, answer, by_result);
             check(Rules::Dbduel, kind, answer, by_kind);

@@ -3,7 +3,7 @@
 use super::options::*;
 use super::rules::Rules;
 use super::schema::{ROWS_MAX, Schema};
-use super::{Mix, Oltp, Script};
+use super::{ClassicWays, Mix, Oltp, Script};
 use crate::workload::{OptionError, OptionSpec, Options, Workload, WorkloadKind};
 
 /// The options that every script has, with its own in front.
@@ -12,7 +12,7 @@ macro_rules! script_options {
         &[
             TABLES, ROWS, $($own,)* COMPAT_MODERN, RAND_TYPE, RAND_SPEC_ITER, RAND_SPEC_PCT, RAND_SPEC_RES,
             RAND_PARETO_H, RAND_ZIPFIAN_EXP, AUTO_INC, SECONDARY, CREATE_SECONDARY, MYSQL_STORAGE_ENGINE,
-            PGSQL_VARIANT, DB_PS_MODE,
+            CREATE_TABLE_OPTIONS, PGSQL_VARIANT, DB_PS_MODE,
         ]
     };
 }
@@ -229,6 +229,7 @@ fn build(options: &Options, script: Script) -> Result<Oltp, OptionError> {
         prepares: prepares(options)? && script != Script::Insert,
         schema,
         script,
+        classic: ClassicWays::default(),
     })
 }
 

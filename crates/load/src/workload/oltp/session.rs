@@ -6,6 +6,7 @@
 use driver::{Answer, Connection, Error, Statement, Value};
 
 use super::Oltp;
+use super::rest::Habit;
 use super::rules::{RollBack, Rules};
 use super::sql::{KINDS, Kind, Statements, Template};
 use crate::workload::Attempt;
@@ -15,26 +16,27 @@ const TEXT_BYTES: usize = 1024;
 /// Room for a value of a list, with what stands around it.
 const LIST_VALUE_BYTES: usize = 40;
 
-pub struct Session<C> {
+pub struct Session<C, H> {
     pub connection: C,
     rules: Rules,
     /// By kind, then by table; the kinds that the script lacks have none.
     statements: [Vec<Form>; KINDS],
-    /// BEGIN and COMMIT, where statements do not commit themselves.
+    /// BEGIN and COMMIT, or what stands for them, where statements do not commit themselves.
     brackets: Option<(Form, Form)>,
     /// Where statements are written that are not prepared.
     text: String,
+    habit: H,
 }
 
 /// How one statement travels.
-enum Form {
+pub enum Form {
     Prepared(Statement),
     Text(Template),
 }
 
-impl<C: Connection> Session<C> {
+impl<C: Connection, H: Habit> Session<C, H> {
     /// Prepares BEGIN and COMMIT once, and each kind of statement once per table, as sysbench does.
-    pub fn new(workload: &Oltp, mut connection: C) -> Result<Session<C>, Error> {
+    pub fn new(workload: &Oltp, mut connection: C, habit: H) -> Result<Session<C, H>, Error> {
         let dialect = connection.dialect();
         let mut form = |template: Template| {
             if workload.prepares {
@@ -44,8 +46,8 @@ impl<C: Connection> Session<C> {
             }
         };
         let brackets = if workload.transaction() {
-            let begin = if workload.changes_rows() { dialect.begin_write() } else { "BEGIN" };
-            Some((form(Template::fixed(begin))?, form(Template::fixed("COMMIT"))?))
+            let texts = workload.bracket_texts(workload.classic.brackets, dialect);
+            Some((form(Template::fixed(&texts.open))?, form(Template::fixed(&texts.close))?))
         } else {
             None
         };
@@ -54,12 +56,12 @@ impl<C: Connection> Session<C> {
         let mut statements: [Vec<Form>; KINDS] = Default::default();
         for kind in workload.kinds() {
             for table in 0..workload.schema.tables {
-                let template = sql.template(kind, &workload.schema.table_name(table), dialect, list_values);
+                let template = sql.template(kind, &workload.subject(kind, table), dialect, list_values);
                 statements[kind as usize].push(form(template)?);
             }
         }
         let text = String::with_capacity(TEXT_BYTES + list_values * LIST_VALUE_BYTES);
-        Ok(Session { connection, rules: workload.rules, statements, brackets, text })
+        Ok(Session { connection, rules: workload.rules, statements, brackets, text, habit })
     }
 
     /// Opens a transaction, where the workload has any.
@@ -92,7 +94,7 @@ impl<C: Connection> Session<C> {
         attempt.committing = self.brackets.is_none() && !kind.is_read();
         self.rules.count_sent(Some(kind), attempt);
         let form = &self.statements[kind as usize][table];
-        let answer = send(&mut self.connection, &mut self.text, form, values).await?;
+        let answer = self.habit.send(&mut self.connection, &mut self.text, form, values).await?;
         attempt.committing = false;
         self.rules.count_answered(Some(kind), answer, attempt);
         Ok(())
@@ -115,7 +117,7 @@ impl<C: Connection> Session<C> {
     }
 }
 
-async fn send<C: Connection>(
+pub async fn send<C: Connection>(
     connection: &mut C,
     text: &mut String,
     form: &Form,

@@ -14,6 +14,8 @@ use crate::workload::sections;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     PointSelect,
+    /// 0.4: a point select of all columns.
+    RowSelect,
     /// 0.4, `nontrx`: the other text column.
     PadSelect,
     SimpleRange,
@@ -28,15 +30,18 @@ pub enum Kind {
     InsertNumbered,
     RandomPoints,
     RandomRanges,
+    /// 0.4, `sp`: a procedure that the user has made.
+    Procedure,
 }
 
-pub const KINDS: usize = 13;
+pub const KINDS: usize = 15;
 
 impl Kind {
     /// The section of the `.sql` file; but for inserts the same in all dialects.
     pub fn section(self, dialect: Dialect) -> &'static str {
         match self {
             Kind::PointSelect => "point-select",
+            Kind::RowSelect => "row-select",
             Kind::PadSelect => "pad-select",
             Kind::SimpleRange => "simple-range",
             Kind::SumRange => "sum-range",
@@ -53,6 +58,7 @@ impl Kind {
             },
             Kind::RandomPoints => "random-points",
             Kind::RandomRanges => "random-ranges",
+            Kind::Procedure => "procedure",
         }
     }
 
@@ -62,9 +68,10 @@ impl Kind {
 
     pub fn is_read(self) -> bool {
         match self {
-            Kind::PointSelect | Kind::PadSelect | Kind::RandomPoints | Kind::RandomRanges => true,
+            Kind::PointSelect | Kind::RowSelect | Kind::PadSelect | Kind::RandomPoints | Kind::RandomRanges => true,
             Kind::SimpleRange | Kind::SumRange | Kind::OrderRange | Kind::DistinctRange => true,
             Kind::UpdateIndex | Kind::UpdateNonIndex | Kind::Delete | Kind::Insert | Kind::InsertNumbered => false,
+            Kind::Procedure => false,
         }
     }
 }
@@ -88,9 +95,10 @@ impl Statements {
         sections::named(self.file, section).replace("{table}", table)
     }
 
-    /// A statement with a place for each of its values; `values` are those of a list in it.
-    pub fn template(&self, kind: Kind, table: &str, dialect: Dialect, values: usize) -> Template {
-        let text = self.text(kind.section(dialect), table);
+    /// A statement with a place for each of its values; `subject` is the table, or the procedure, and `values`
+    /// are those of a list in it.
+    pub fn template(&self, kind: Kind, subject: &str, dialect: Dialect, values: usize) -> Template {
+        let text = self.text(kind.section(dialect), subject).replace("{procedure}", subject);
         let text = text.replace("{points}", &vec!["?"; values].join(", "));
         let text = text.replace("{ranges}", &vec!["k BETWEEN ? AND ?"; values / 2].join(" OR "));
         Template { parts: text.split('?').map(str::to_owned).collect() }

@@ -23,6 +23,8 @@ CREATE TABLE {table} (
 CREATE INDEX {index} ON {table}(k)
 -- point-select
 SELECT c from {table} where id=?
+-- row-select
+SELECT id, k, c, pad from {table} where id=?
 -- pad-select
 SELECT pad from {table} where id=?
 -- simple-range
@@ -47,3 +49,9 @@ INSERT INTO {table} values(NULL,?,?,?)
 INSERT INTO {table} values(DEFAULT,?,?,?)
 -- insert-numbered-sqlite
 INSERT INTO {table} values(NULL,?,?,?)
+-- procedure
+CALL {procedure}(?,?)
+-- lock-tables
+LOCK TABLES {table} {lock}
+-- unlock-tables
+UNLOCK TABLES

@@ -68,7 +68,7 @@ impl Connection for Listener {
     }
 }
 
-fn oltp(name: &str, given: &[(&str, OptionValue)]) -> Oltp {
+pub fn oltp(name: &str, given: &[(&str, OptionValue)]) -> Oltp {
     let kind = workload_kind(name).unwrap();
     let given: BTreeMap<String, OptionValue> =
         given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
@@ -77,7 +77,7 @@ fn oltp(name: &str, given: &[(&str, OptionValue)]) -> Oltp {
     scripts::by_name(name, &options).unwrap().unwrap()
 }
 
-fn text(value: &str) -> OptionValue {
+pub fn text(value: &str) -> OptionValue {
     OptionValue::Text(value.to_owned())
 }
 
@@ -102,7 +102,7 @@ fn hear_through(
     (series, number): (u64, u64),
 ) -> (Vec<String>, Attempt) {
     let mut attempt = Attempt::default();
-    let mut client = OltpClient::new(Arc::new(workload.clone()), place, listener.clone()).unwrap();
+    let mut client = OltpClient::new(Arc::new(workload.clone()), place, listener.clone(), NoRest).unwrap();
     for retry in 0.. {
         match complete(client.attempt(Turn { series, number, retry }, &mut attempt)) {
             Ok(outcome) => {
@@ -180,6 +180,8 @@ fn each_script_counts_what_sysbench_counts() {
     check("oltp", &[on("write_only")], 0, 5, 2);
     check("oltp", &[on("skip_trx")], 14, 5, 0);
     check("oltp", &[("mode", text("simple"))], 1, 0, 0);
+    check("oltp", &[on("point_select_all_cols")], 14, 5, 2);
+    check("oltp", &[("mode", text("sp")), ("sp_name", text("mine"))], 0, 0, 1);
     for (kind, reads, writes) in
         [("select", 1, 0), ("update_key", 0, 1), ("update_nokey", 0, 1), ("insert", 0, 1), ("delete", 0, 1)]
     {
@@ -198,7 +200,7 @@ fn a_delete_and_its_insert_share_the_id() {
 fn statements_are_prepared_once_per_table() {
     let listener = Listener::default();
     let four = oltp("oltp_read_write", &[("tables", OptionValue::Number(4))]);
-    OltpClient::new(Arc::new(four), FIRST, listener.clone()).unwrap();
+    OltpClient::new(Arc::new(four), FIRST, listener.clone(), NoRest).unwrap();
     assert_eq!(listener.prepared.borrow().len(), 2 + 9 * 4);
 }
 
@@ -362,6 +364,46 @@ fn tables_look_as_asked_for_in_every_dialect() {
     let redshift = ("pgsql_variant", text("redshift"));
     check(&[redshift], Dialect::Postgres, "id INTEGER IDENTITY(1,1),", &["VACUUM ANALYZE sbtest1"]);
     check(&[off("auto_inc")], Dialect::Sqlite, "id INTEGER PRIMARY KEY,", &[index, "ANALYZE sbtest1"]);
+    let own = [("create_table_options", text("ROW_FORMAT=COMPRESSED")), off("create_secondary")];
+    check(&own, Dialect::MySql, "ENGINE=innodb ROW_FORMAT=COMPRESSED", &["ANALYZE TABLE sbtest1"]);
+}
+
+#[test]
+fn what_only_0_4_has_travels_as_it_says() {
+    let hear_first = |options: &[(&str, OptionValue)], place| {
+        let (heard, _) = hear_through(Listener::default(), &oltp("oltp", options), place, (0, 0));
+        heard[0].clone()
+    };
+    let third = Place { client: 2, clients: 8, input_seed: 1 };
+    let call = [("mode", text("sp")), ("sp_name", text("mine"))];
+    assert_eq!(hear_first(&call, third), "CALL mine(?,?) <- 2, 8");
+    let whole = [("mode", text("simple")), ("point_select_all_cols", OptionValue::Flag(true))];
+    assert!(hear_first(&whole, FIRST).starts_with("SELECT id, k, c, pad from sbtest where id=? <- "));
+    let locks = [("mysql_engine_trx", text("no"))];
+    let workload = oltp("oltp", &locks);
+    let (heard, attempt) = hear(&workload, 0, 0, 0);
+    assert_eq!(
+        (heard[0].as_str(), heard.last().unwrap().as_str()),
+        ("LOCK TABLES sbtest WRITE <- ", "UNLOCK TABLES <- ")
+    );
+    assert_eq!(attempt, Attempt { reads: 14, writes: 5, other: 2, ..Attempt::default() });
+    assert!(oltp("oltp", &call).runs_on(Dialect::Sqlite).unwrap_err().contains("SQLite has none"));
+}
+
+#[test]
+fn what_0_4_cannot_do_is_said_with_the_option() {
+    let check = |given: &[(&str, OptionValue)], expected: &str| {
+        let kind = workload_kind("oltp").unwrap();
+        let given = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+        let options = Options::new(kind.options, &given).unwrap();
+        let error = (kind.build)(&options).err().unwrap_or_else(|| panic!("{given:?} was built")).to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    check(&[("mode", text("sp")), ("sp_name", text("a b"))], "`sp_name`: a word of letters");
+    check(&[("mode", text("sp"))], "`sp_name`: the procedure that mode");
+    let delay = |name, us| (name, OptionValue::Number(us));
+    check(&[delay("user_delay_min", 5), delay("user_delay_max", 4)], "`user_delay_min`: at most `user_delay_max`, 4");
+    check(&[delay("user_delay_min", 5)], "`user_delay_max`: at least `user_delay_min`, 5");
 }
 
 #[test]
