@@ -67,6 +67,14 @@ const AS_IT_RUNS: &str = "as it runs";
 /// All engines, in the order `dbduel list engines` shows them.
 pub static ENGINES: &[&dyn Engine] = &[&sqlite::Sqlite, &mysql::MYSQL, &mariadb::MARIADB, &postgres::Postgres];
 
+/// The class of a commit's promise where nobody can tell.
+pub const NOT_KNOWN: &str = "not known";
+
+/// The less that either of two classes promises.
+pub fn weaker_class<'a>(one: &'a str, other: &'a str) -> &'a str {
+    if [one, other].contains(&NOT_KNOWN) { NOT_KNOWN } else { one.min(other) }
+}
+
 /// How to provision and operate one kind of server.
 pub trait Engine: Sync {
     /// The name before the `@`: `mysql`.
@@ -112,6 +120,11 @@ pub trait Engine: Sync {
     fn settle(&self, admin: &mut Admin) -> Result<()>;
     /// What a commit promises (`D3` survives an OS crash … `D0` may corrupt), from the settings.
     fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str;
+    /// The same of a table, from the statement that would make it; None where the settings say it.
+    fn table_class(&self, create: &str) -> Option<&'static str> {
+        let _ = create;
+        None
+    }
     /// What the server has counted and how it stands; what it does not show, or not to this account, is absent.
     fn counters(&self, admin: &mut Admin) -> Result<Counters>;
     /// What of it may be asked once a second while a load runs; None where asking would hinder the load.

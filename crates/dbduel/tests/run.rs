@@ -332,6 +332,20 @@ fn the_gate_tells_slower_from_faster_and_from_unknown() {
     place.expect(3, &["run", "try.toml", "--gate"]);
 }
 
+/// The settings promise what InnoDB does, and these tables are not InnoDB's.
+#[test]
+fn tables_of_another_storage_engine_promise_less() {
+    let place = Place::new();
+    let Some(mariadb) = place.installed("mariadb") else { return };
+    let text = experiment(&mariadb, r#"engine = "sqlite""#, "oltp", "[2]", 1);
+    let classic = "name = \"oltp\", compat = \"sysbench-0.4\", mysql_storage_engine = \"myisam\"";
+    place.write("try.toml", &text.replace("name = \"oltp\"", classic));
+    place.expect(0, &["run", "try.toml"]);
+    let class = |name: &str| place.json("run.json")["contenders"][name]["durability_class"].clone();
+    assert_eq!((class("one"), class("two")), (Value::from("D0"), Value::from("D3")));
+    place.assert_nothing_is_left();
+}
+
 fn a_killed_dbduel_leaves_no_server(kind: &str, word: &str) {
     let place = Place::new();
     let Some(engine) = place.installed(kind) else { return };

@@ -14,7 +14,7 @@ use super::progress::Progress;
 use super::refusal;
 use super::room::{Room, Shortage, free_bytes};
 use super::seats::Seats;
-use crate::engine::{Cache, Explained, Hosted, Installation, Snapshot, WorkFolder, provision, resolve};
+use crate::engine::{Cache, Explained, Hosted, Installation, Snapshot, WorkFolder, provision, resolve, weaker_class};
 use crate::experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
 use crate::plan::{self, Plan};
 use crate::store::format::{ContenderFacts, NullRecord, PathRecord, PlannedTrial, Point, StatementPlan, point_text};
@@ -480,15 +480,18 @@ impl<'a> Stage<'a> {
             let (server, isolation) = rehearse(&trial)?;
             let ddl = ddl(&server, &filling.workload)?;
             let plans = plans(&server, filling.workload.as_ref())?;
+            let class = server.durability_class(&ddl);
             let facts = learned.get_or_insert_with(|| ContenderFacts {
                 version: server.version().to_owned(),
                 effective_settings: server.effective_settings().clone(),
-                durability_class: server.durability_class().to_owned(),
+                durability_class: class.to_owned(),
                 isolation: BTreeMap::new(),
                 ddl: BTreeMap::new(),
                 plans: BTreeMap::new(),
                 data_bytes: BTreeMap::new(),
             });
+            // One promise for all that a contender does: its weakest.
+            facts.durability_class = weaker_class(class, &facts.durability_class).to_owned();
             facts.isolation.insert(filling.choice.label.clone(), isolation.as_str().to_owned());
             facts.ddl.insert(filling.choice.label.clone(), ddl);
             facts.plans.insert(filling.title(), plans);

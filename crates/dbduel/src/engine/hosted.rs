@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use driver::{Admin, Endpoint, Secret};
 
-use super::{Engine, engine};
+use super::{Engine, NOT_KNOWN, engine};
 use crate::experiment::{MASK, TargetChoice, TargetUrl};
 
 /// Where a password may stand that belongs into no file and no command line.
@@ -79,7 +79,7 @@ impl Hosted {
 
     /// What a commit promises by the settings that can be seen.
     pub fn durability_class(&self) -> &'static str {
-        if self.settings.is_empty() { "not known" } else { self.engine.durability_class(&self.settings) }
+        if self.settings.is_empty() { NOT_KNOWN } else { self.engine.durability_class(&self.settings) }
     }
 
     /// The engine lives inside dbduel; its work is the client's.

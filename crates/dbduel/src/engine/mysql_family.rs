@@ -25,8 +25,8 @@ use super::keeper::{Account, Exit, Program};
 use super::server::server_environment;
 use super::settings::{Agreement, Effective, parse_size, parse_switch};
 use super::{
-    DATABASE, Engine, Explained, Found, Installation, Launch, Places, Purpose, Release, Sample, Site, StartOptions,
-    Waits, log_tail, version_numbers, version_output,
+    DATABASE, Engine, Explained, Found, Installation, Launch, NOT_KNOWN, Places, Purpose, Release, Sample, Site,
+    StartOptions, Waits, log_tail, version_numbers, version_output,
 };
 
 const ADMINISTRATOR: &str = "root";
@@ -374,6 +374,19 @@ impl Engine for MysqlFamily {
             // MariaDB's 3 is 1 with another group commit.
             "1" | "3" if !binary_log_lags => "D3",
             _ => "D2",
+        }
+    }
+
+    /// The settings speak of InnoDB.
+    fn table_class(&self, create: &str) -> Option<&'static str> {
+        let engine = create.rsplit_once("ENGINE=")?.1;
+        let name = engine.split(|letter: char| !letter.is_ascii_alphanumeric()).next()?;
+        match name.to_ascii_lowercase().as_str() {
+            "innodb" => None,
+            "myisam" | "mrg" | "memory" | "heap" | "csv" | "archive" | "blackhole" => Some("D0"),
+            // Whole after a crash, without the changes since its last checkpoint.
+            "aria" => Some("D1"),
+            _ => Some(NOT_KNOWN),
         }
     }
 
@@ -824,5 +837,15 @@ mod tests {
         check(&[("innodb_flush_log_at_trx_commit", "0")], "D1");
         check(&[("innodb_flush_log_at_trx_commit", "1"), ("log_bin", "ON")], "D2");
         check(&[("innodb_flush_log_at_trx_commit", "1"), ("innodb_doublewrite", "OFF")], "D0");
+    }
+
+    #[test]
+    fn a_table_of_another_storage_engine_has_its_own_class() {
+        let class = |engine: &str| MYSQL.table_class(&format!("CREATE TABLE `t` (\n  `id` int\n) {engine}"));
+        assert_eq!(class("ENGINE=InnoDB DEFAULT CHARSET=latin1"), None);
+        assert_eq!(class("ENGINE=MyISAM"), Some("D0"));
+        assert_eq!(class("ENGINE=MRG_MYISAM UNION=(`a`)"), Some("D0"));
+        assert_eq!(class("ENGINE=Aria TRANSACTIONAL=1"), Some("D1"));
+        assert_eq!(class("ENGINE=ROCKSDB"), Some(NOT_KNOWN));
     }
 }

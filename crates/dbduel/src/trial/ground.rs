@@ -12,7 +12,7 @@ use load::Target;
 use super::{Trial, dataset, hosted_tables};
 use crate::engine::{
     Engine, Hosted, Installation, Monitor, Purpose, Server, Snapshot, StartOptions, WorkFolder, apply_page_cache,
-    resident_fraction,
+    resident_fraction, weaker_class,
 };
 use crate::observe::Subject;
 
@@ -215,12 +215,13 @@ impl Running<'_> {
         }
     }
 
-    /// What a commit promises with these settings: `D3` … `D0`.
-    pub fn durability_class(&self) -> &'static str {
-        match self {
-            Running::Managed(server) => server.durability_class(),
-            Running::Hosted(hosted) => hosted.durability_class(),
-        }
+    /// What a commit promises with these settings, on tables that these statements would make: `D3` … `D0`.
+    pub fn durability_class(&self, ddl: &[String]) -> &'static str {
+        let (engine, by_settings) = match self {
+            Running::Managed(server) => (server.engine(), server.durability_class()),
+            Running::Hosted(hosted) => (hosted.engine(), hosted.durability_class()),
+        };
+        ddl.iter().filter_map(|create| engine.table_class(create)).fold(by_settings, weaker_class)
     }
 
     /// Whether the server is still there; says how it ended if not. Of a target only a login would
