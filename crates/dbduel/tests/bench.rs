@@ -174,9 +174,15 @@ fn a_dry_run_tells_what_the_client_costs() {
         let line = format!("bench oltp_read_write --dry-run --db-driver={family} --threads=2 --events=50 --json");
         let report: Value = serde_json::from_str(&expect(&place, 0, &line).0).unwrap();
         let metric = |name: &str| report["metrics"][name].as_f64().unwrap();
-        assert_eq!((metric("queries.read"), metric("queries.write")), (700.0, 200.0), "{report}");
+        assert_eq!(
+            ["read", "write", "other"].map(|kind| metric(&format!("queries.{kind}"))),
+            [700.0, 200.0, 100.0],
+            "{report}"
+        );
         assert!(metric("client_cpu_us_per_query") > 0.0 && report["target"] == "nothing (a dry run)", "{report}");
     }
+    let (out, _) = expect(&place, 0, "bench oltp_read_write --mysql-dry-run --time=0 --events=50 run");
+    assert!(out.contains("        other:                           100\n"), "{out}");
     let (_, err) = expect(&place, 0, "bench oltp_read_write --dry-run prepare");
     assert!(err.contains("nothing to do"), "{err}");
 }

@@ -3,7 +3,7 @@
 //!
 //! What a load costs against it is the load's own cost, and the kernel's; how much it reaches there is the
 //! most that the generator can reach anywhere. It checks no password, keeps no data and knows no SQL but
-//! whether a statement begins like one that returns rows. One thread serves all connections.
+//! how a statement begins that returns rows, or changes none. One thread serves all connections.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read, Write};
@@ -165,12 +165,30 @@ impl Guest {
     }
 }
 
-/// Whether a statement returns rows, as far as its first word tells.
-pub(crate) fn returns_rows(sql: &[u8]) -> bool {
+/// What a statement comes to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// One row.
+    Rows,
+    /// One changed row.
+    #[default]
+    Change,
+    Nothing,
+}
+
+/// As far as the statement's first word tells.
+pub(crate) fn effect(sql: &[u8]) -> Effect {
     let sql = sql.trim_ascii_start();
-    [&b"select"[..], b"show", b"with", b"values"]
-        .iter()
-        .any(|word| sql.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)))
+    let begins = |words: &[&str]| {
+        let is_first =
+            |word: &&str| sql.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes()));
+        words.iter().any(is_first)
+    };
+    match () {
+        () if begins(&["select", "show", "with", "values"]) => Effect::Rows,
+        () if begins(&["begin", "start", "commit", "rollback", "lock", "unlock", "set"]) => Effect::Nothing,
+        () => Effect::Change,
+    }
 }
 
 #[cfg(test)]
@@ -195,6 +213,8 @@ mod tests {
             assert_eq!((selected.rows, selected.returns_rows), (1, true), "{dialect:?}");
             let changed = complete(connection.query("insert into t values (1)")).unwrap();
             assert_eq!((changed.rows, changed.affected), (0, 1), "{dialect:?}");
+            let begun = complete(connection.query("BEGIN")).unwrap();
+            assert_eq!((begun.rows, begun.affected, begun.returns_rows), (0, 0, false), "{dialect:?}");
             let place = dialect.placeholder(1);
             let select = connection.prepare(&format!("SELECT c FROM t WHERE id = {place}")).unwrap();
             let update = connection.prepare(&format!("UPDATE t SET c = {place}")).unwrap();

@@ -643,12 +643,11 @@ impl Worker {
         in_turn.unwrap_or(&self.target.endpoint)
     }
 
-    /// Among several servers, the error is one of them.
+    /// Among several servers, the error is one of them, which it may not name.
     fn could_not_start(&self, client: u32, error: &driver::Error) -> Fatal {
-        match self.options.elsewhere.as_slice() {
-            [] => Fatal::new(error.to_string()),
-            _ => Fatal::new(format!("{}: {error}", self.endpoint(client))),
-        }
+        let (error, server) = (error.to_string(), self.endpoint(client).to_string());
+        let is_named = self.options.elsewhere.is_empty() || error.contains(&server);
+        Fatal::new(if is_named { error } else { format!("{server}: {error}") })
     }
 
     /// A worker with one client simply blocks: an event loop would poll before each read.

@@ -7,7 +7,7 @@
 
 use super::packet::{begin_packet, end_packet, put_lenenc, whole_packet};
 use crate::Error;
-use crate::null::{Answers, returns_rows};
+use crate::null::{Answers, Effect, effect};
 
 const COM_QUIT: u8 = 0x01;
 const COM_QUERY: u8 = 0x03;
@@ -23,8 +23,8 @@ const TYPE_LONGLONG: u8 = 0x08;
 #[derive(Default)]
 pub(crate) struct MySqlAnswers {
     logged_in: bool,
-    /// Whether each prepared statement returns rows; the first has the number 1.
-    prepared: Vec<bool>,
+    /// What each prepared statement comes to; the first has the number 1.
+    prepared: Vec<Effect>,
 }
 
 impl Answers for MySqlAnswers {
@@ -65,24 +65,24 @@ impl MySqlAnswers {
         match *command {
             COM_QUIT => return Err(Error::lost("the client has left")),
             COM_STMT_CLOSE => {}
-            COM_QUERY if returns_rows(rest) => put_result(out, &[1, b'1']),
+            COM_QUERY => put_effect(out, effect(rest), &[1, b'1']),
             COM_STMT_PREPARE => {
-                self.prepared.push(returns_rows(rest));
+                self.prepared.push(effect(rest));
                 self.put_prepared(rest, out);
             }
-            COM_STMT_EXECUTE if self.selects(rest) => put_result(out, &[0, 0, 1, 0, 0, 0, 0, 0, 0, 0]),
-            _ => put_ok(out, 1, 1),
+            COM_STMT_EXECUTE => put_effect(out, self.effect(rest), &[0, 0, 1, 0, 0, 0, 0, 0, 0, 0]),
+            _ => put_ok(out, 1, 0),
         }
         Ok(())
     }
 
-    fn selects(&self, execute: &[u8]) -> bool {
+    fn effect(&self, execute: &[u8]) -> Effect {
         let number = execute.first_chunk().map_or(0, |number| u32::from_le_bytes(*number) as usize);
-        number.checked_sub(1).and_then(|at| self.prepared.get(at)).copied().unwrap_or(false)
+        number.checked_sub(1).and_then(|at| self.prepared.get(at)).copied().unwrap_or_default()
     }
 
     fn put_prepared(&self, sql: &[u8], out: &mut Vec<u8>) {
-        let columns = u16::from(self.prepared.last() == Some(&true));
+        let columns = u16::from(self.prepared.last() == Some(&Effect::Rows));
         let parameters = sql.iter().filter(|byte| **byte == b'?').count() as u16;
         let at = begin_packet(out, 1);
         out.push(0);
@@ -100,6 +100,15 @@ impl MySqlAnswers {
             put_eof(out, sequence);
             sequence = sequence.wrapping_add(1);
         }
+    }
+}
+
+/// A row, where there is one, has these bytes.
+fn put_effect(out: &mut Vec<u8>, effect: Effect, row: &[u8]) {
+    match effect {
+        Effect::Rows => put_result(out, row),
+        Effect::Change => put_ok(out, 1, 1),
+        Effect::Nothing => put_ok(out, 1, 0),
     }
 }
 

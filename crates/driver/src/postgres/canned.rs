@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use super::message::{begin_message, end_message, whole_message};
 use crate::Error;
-use crate::null::{Answers, returns_rows};
+use crate::null::{Answers, Effect, effect};
 
 const SSL_REQUEST: u32 = 80_877_103;
 const INT8: u32 = 20;
@@ -18,10 +18,10 @@ const INT8: u32 = 20;
 #[derive(Default)]
 pub(crate) struct PostgresAnswers {
     logged_in: bool,
-    /// Whether each prepared statement returns rows.
-    prepared: HashMap<Vec<u8>, bool>,
-    /// Whether the statement that was bound last does.
-    bound: bool,
+    /// What each prepared statement comes to.
+    prepared: HashMap<Vec<u8>, Effect>,
+    /// And the one that was bound last.
+    bound: Effect,
 }
 
 impl Answers for PostgresAnswers {
@@ -51,26 +51,26 @@ impl PostgresAnswers {
     fn message(&mut self, kind: u8, body: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         match kind {
             b'Q' => {
-                let selects = returns_rows(body);
-                if selects {
+                let effect = effect(body);
+                if effect == Effect::Rows {
                     put_row_description(out);
                 }
-                put_rows(out, selects);
+                put_effect(out, effect);
                 put_ready(out);
             }
             b'P' => {
                 let (name, sql) = split_name(body)?;
-                self.prepared.insert(name.to_vec(), returns_rows(sql));
+                self.prepared.insert(name.to_vec(), effect(sql));
                 put(out, b'1', &[]);
             }
             b'B' => {
                 let (_portal, rest) = split_name(body)?;
                 let (name, _) = split_name(rest)?;
-                self.bound = self.prepared.get(name).copied().unwrap_or(false);
+                self.bound = self.prepared.get(name).copied().unwrap_or_default();
                 put(out, b'2', &[]);
             }
             b'D' => self.describe(body, out)?,
-            b'E' => put_rows(out, self.bound),
+            b'E' => put_effect(out, self.bound),
             b'C' => put(out, b'3', &[]),
             b'S' => put_ready(out),
             b'H' => {}
@@ -82,13 +82,13 @@ impl PostgresAnswers {
     fn describe(&self, body: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
         let (what, rest) = body.split_first().ok_or_else(|| Error::Protocol("an empty Describe".to_owned()))?;
         let (name, _) = split_name(rest)?;
-        let selects = if *what == b'S' {
+        let effect = if *what == b'S' {
             put(out, b't', &[0, 0]);
-            self.prepared.get(name).copied().unwrap_or(false)
+            self.prepared.get(name).copied().unwrap_or_default()
         } else {
             self.bound
         };
-        if selects {
+        if effect == Effect::Rows {
             put_row_description(out);
         } else {
             put(out, b'n', &[]);
@@ -138,11 +138,13 @@ fn put_row_description(out: &mut Vec<u8>) {
     end_message(out, at);
 }
 
-fn put_rows(out: &mut Vec<u8>, selects: bool) {
-    if selects {
-        put(out, b'D', &[0, 1, 0, 0, 0, 1, b'1']);
-        put(out, b'C', b"SELECT 1\0");
-    } else {
-        put(out, b'C', b"INSERT 0 1\0");
+fn put_effect(out: &mut Vec<u8>, effect: Effect) {
+    match effect {
+        Effect::Rows => {
+            put(out, b'D', &[0, 1, 0, 0, 0, 1, b'1']);
+            put(out, b'C', b"SELECT 1\0");
+        }
+        Effect::Change => put(out, b'C', b"INSERT 0 1\0"),
+        Effect::Nothing => put(out, b'C', b"BEGIN\0"),
     }
 }
