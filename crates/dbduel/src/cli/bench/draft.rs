@@ -215,6 +215,9 @@ impl Draft {
         }
         let mut further = std::mem::take(&mut self.target).resolve(self.dry_run)?;
         let target = further.remove(0);
+        if self.dry_run {
+            further.clear();
+        }
         if !further.is_empty() && action != Action::Bench {
             self.note(&format!("the tables are reached through the first server of the list, {target}"));
         }

@@ -381,6 +381,9 @@ pub static FLAGS: &[Flag] = &[
     noted!("init-rng", Switch, "inputs always follow from --rand-seed"),
     noted!("myisam-max-rows", Value, "MyISAM's row pointers are wide enough without it"),
     refused!("mysql-ssl-cipher", Value, [""], "the cipher cannot be chosen; leave it out"),
+    refused!("mysql-ssl-ca", Value, [""], "name the file in SSL_CERT_FILE, and give --tls verify"),
+    refused!("mysql-ssl-cert", Value, [""], "there are no client certificates; give the account a password"),
+    refused!("mysql-ssl-key", Value, [""], "there are no client certificates; give the account a password"),
     noted!("oltp-connect-delay", Value, "nothing waits after a connect"),
     refused!(
         "oltp-point-select-mysql-handler",

@@ -137,6 +137,8 @@ fn a_dry_run_needs_no_server() {
     let request = bench("oltp_read_write --mysql-dry-run --db-driver=pgsql run");
     assert_eq!((request.dry_run, request.target.kind), (true, TargetKind::Postgres));
     assert!(!bench("oltp_read_write --mysql-user=a --mysql-dry-run=off run").dry_run);
+    let request = bench("oltp_read_write --mysql-dry-run --mysql-host=a,b run");
+    assert!(request.further.is_empty(), "nobody is connected to");
 }
 
 #[test]
@@ -167,6 +169,7 @@ fn what_cannot_be_honoured_is_refused_with_the_option_and_what_to_do() {
     check("tpcc --dry-run --warehouses=1", &["--dry-run", "tpcc works with what the server answers"]);
     check("oltp_read_write --dry-run --target sqlite:///x", &["--dry-run", "MySQL and PostgreSQL"]);
     check("oltp_read_write --dry-run --target mysql://db/x?tls=require", &["--dry-run", "plain connections"]);
+    check("oltp_read_write --mysql-user=a --mysql-ssl-ca=/ca.pem run", &["--mysql-ssl-ca", "SSL_CERT_FILE"]);
     check("oltp_read_write --pgsql-user=a --compression", &["--compression", "MySQL and MariaDB"]);
     check("--test=oltp --mysql-user=a --oltp-reconnect-mode=query run", &["--oltp-reconnect-mode", "one transaction"]);
     check("oltp_read_write --target mysql://db/x extra", &["`extra` was not expected"]);
