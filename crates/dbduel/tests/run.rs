@@ -295,10 +295,10 @@ fn a_file_with_another_plan_is_no_way_to_resume() {
 #[test]
 fn an_interruption_reaches_a_load_and_a_wait_for_another_dbduel() {
     let place = Place::new();
-    // More rows than are loaded before the signal arrives, and few enough for a small disk: about 2 GiB must be free.
-    place.write("try.toml", &sqlite(1).replace("rows = 1000", "rows = 4_000_000"));
+    // More rows than are loaded before the signal arrives, and few enough for a small disk: about 1 GiB must be free.
+    place.write("try.toml", &sqlite(1).replace("rows = 1000", "rows = 2_000_000"));
     let mut loading = place.start(&["run", "try.toml"]);
-    loading.wait_until_it_says("loading 4000000 rows");
+    loading.wait_until_it_says("loading 2000000 rows");
     let mut waiting = place.start(&["run", "try.toml", "--runs", "others"]);
     waiting.wait_until_it_says("waiting for `Tried out` (process ");
     for running in [waiting, loading] {
