@@ -102,7 +102,7 @@ fn flags_help(verb: Verb) -> String {
     });
     let sysbench = entry(
         "--mysql-*, --pgsql-*",
-        "Reach the server as sysbench does: -host, -port, -socket, -user, -password, -db",
+        "Reach the server as sysbench does: -host, -port, -socket, -user, -password, -db; lists of --mysql- hosts, ports and sockets are several servers, which the clients take in turn",
     );
     text.collect::<String>() + &sysbench
 }
