@@ -64,11 +64,12 @@ pub fn measure(
     Ok(record(&tally, dialect, clients))
 }
 
-fn start(dialect: Dialect, folder: &Path) -> Result<NullServer> {
+/// A server that does nothing; the socket is made in `folder`.
+pub fn start(dialect: Dialect, folder: &Path) -> Result<NullServer> {
     NullServer::start(dialect, &folder.join("null.sock")).context("cannot start the null server")
 }
 
-fn target(dialect: Dialect, server: &NullServer) -> Target {
+pub fn target(dialect: Dialect, server: &NullServer) -> Target {
     let login = Login { user: "dbduel".to_owned(), ..Login::default() };
     Target { dialect, endpoint: server.endpoint(), login }
 }

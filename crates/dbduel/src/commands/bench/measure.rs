@@ -3,8 +3,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow};
-use driver::{Code, Dialect, Login, NullServer};
-use load::{ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading, Target};
+use driver::{Code, Dialect};
+use load::{ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading};
 
 use super::super::{host, note, say};
 use super::watch::{Mark, Watch};
@@ -16,6 +16,7 @@ use crate::experiment::TargetUrl;
 use crate::report::bench::BenchReport;
 use crate::report::dbt2::Arithmetic;
 use crate::report::sysbench::{Buckets, Figures, Layout};
+use crate::trial::nothing;
 
 /// As many arrivals as sysbench lets wait.
 const QUEUE_MAX: u64 = 131_072;
@@ -24,12 +25,15 @@ const ENDLESS: Duration = Duration::from_secs(86_400);
 
 pub fn bench(job: &Job) -> Result<u8, Failure> {
     let request = &job.request;
-    let nothing = request.dry_run.then(|| Nothing::start(job.target.dialect)).transpose()?;
+    // The server of a dry run is there until the run is over, and its folder a little longer.
+    let scratch = request.dry_run.then(|| Cache::open()?.scratch()).transpose()?;
+    let start = |folder: &WorkFolder| nothing::start(job.target.dialect, folder.for_sockets());
+    let null = scratch.as_ref().map(start).transpose()?;
     let Seen { server_version, opens_with } = if request.dry_run { Seen::nothing() } else { look_around(job)? };
     let _lock = host::lock(request.workload.name, &job.interrupted, &note)?;
     let layout = layout(request);
     let seed = request.rand_seed.unwrap_or_else(|| drawn_seed(request));
-    let target = nothing.as_ref().map_or_else(|| job.target.clone(), Nothing::target);
+    let target = null.as_ref().map_or_else(|| job.target.clone(), |null| nothing::target(job.target.dialect, null));
     let load = Load::prepare(&job.workload, &target, options(job, seed), &job.interrupted);
     let mut load = load.map_err(|failure| anyhow!("{failure}"))?;
     if let Some(layout) = layout {
@@ -75,26 +79,6 @@ fn look_around(job: &Job) -> anyhow::Result<Seen> {
     }
     let opens_with = job.workload.opens_with(&mut admin).context("cannot ask for the table's storage engine")?;
     Ok(Seen { server_version: admin.server_version().to_owned(), opens_with })
-}
-
-/// The server of a dry run, in a folder of its own.
-struct Nothing {
-    server: NullServer,
-    dialect: Dialect,
-    _folder: WorkFolder,
-}
-
-impl Nothing {
-    fn start(dialect: Dialect) -> anyhow::Result<Nothing> {
-        let folder = Cache::open()?.scratch()?;
-        let server = NullServer::start(dialect, &folder.for_sockets().join("null.sock"))?;
-        Ok(Nothing { server, dialect, _folder: folder })
-    }
-
-    fn target(&self) -> Target {
-        let login = Login { user: "dbduel".to_owned(), ..Login::default() };
-        Target { dialect: self.dialect, endpoint: self.server.endpoint(), login }
-    }
 }
 
 /// A run that has ended, one way or another.
