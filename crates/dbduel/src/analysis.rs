@@ -399,6 +399,8 @@ struct Circumstances {
     shared_cores: bool,
     given_up: Vec<GivenUp>,
     durability: BTreeMap<String, String>,
+    /// What the data of each contender lie on, where it was seen.
+    file_systems: BTreeMap<String, String>,
     /// Why contenders were not measured at all.
     refused: BTreeMap<String, String>,
     /// Verdicts that told twins apart on this host, where they are too many for chance.
@@ -438,6 +440,11 @@ pub fn conclude_with_seconds(
         shared_cores: run.client.shared_cores,
         given_up: with_given_up(run.given_up.clone(), given_up(trials)),
         durability: run.contenders.iter().map(|(name, facts)| (name.clone(), facts.durability_class.clone())).collect(),
+        file_systems: run
+            .contenders
+            .iter()
+            .filter_map(|(name, facts)| Some((name.clone(), facts.file_system.clone()?)))
+            .collect(),
         refused: run.refused.clone(),
         twins_told_apart: twins::too_many_told_apart(&run.twins),
         doublings: run.doublings.iter().filter_map(doubling::doubled).collect(),

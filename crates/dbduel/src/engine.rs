@@ -30,6 +30,7 @@ mod server;
 mod settings;
 mod snapshot;
 mod sqlite;
+mod storage;
 pub mod vetting;
 mod waits;
 
@@ -59,6 +60,7 @@ pub use settings::{Agreement, Effective, nearest_known, parse_quantity, parse_sw
 pub use snapshot::{
     Snapshot, apply_page_cache, expect_clones, find_snapshot, resident_fraction, save_snapshot, snapshot_key, template,
 };
+pub use storage::storage_of;
 pub use waits::Waits;
 
 /// The version of a target, until it has answered.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::experiment::CORES;
 use crate::store::format::pass::PARTIAL;
-use crate::store::format::{PlanRecord, Point, RunRecord, Status, TORN_LOG, TrialRecord, point_text};
+use crate::store::format::{ContenderRecord, PlanRecord, Point, RunRecord, Status, TORN_LOG, TrialRecord, point_text};
 
 use super::arrangement;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT};
@@ -310,11 +310,13 @@ fn durability_differs(
     workloads: &[WorkloadConclusions],
 ) -> Option<Finding> {
     let differs = workloads.iter().flat_map(|workload| &workload.duels).any(|duel| duel.durability.is_some());
-    let classes = plan
-        .contenders
-        .iter()
-        .filter_map(|contender| Some((&contender.name, circumstances.durability.get(&contender.name)?)));
-    let lines: Vec<String> = classes.map(|(name, class)| format!("{name}: {class}")).collect();
+    let line = |contender: &ContenderRecord| {
+        let class = circumstances.durability.get(&contender.name)?;
+        let below = circumstances.file_systems.get(&contender.name);
+        let below = below.map_or_else(String::new, |below| format!(" ({below})"));
+        Some(format!("{}: {class}, data on {}{below}", contender.name, contender.storage))
+    };
+    let lines: Vec<String> = plan.contenders.iter().filter_map(line).collect();
     let text = "the contenders do not promise the same durability, so part of a difference may be its price".to_owned();
     finding("durability differs", text, if differs { lines } else { vec![] })
 }

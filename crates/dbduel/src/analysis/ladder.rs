@@ -16,10 +16,6 @@ use crate::plan::point_rule;
 use crate::store::format::ladder::{DropRecord, LadderRecord, OrderRecord};
 use crate::store::format::{GivenUp, PlanRecord, Point, Status};
 
-/// The storage that a crash of the machine empties, and the most that a commit can promise there.
-const IN_MEMORY: &str = "tmpfs";
-const SURVIVES_THE_SERVER: &str = "D2";
-
 /// One ladder under one workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ladder {
@@ -389,12 +385,8 @@ impl Climb<'_> {
         last
     }
 
-    /// What a commit promises there: what the settings say, and on a file system in memory no more than that it
-    /// survives the server (method, section 7).
     fn class(&self, contender: &str) -> Option<String> {
-        let of_settings = self.circumstances.durability.get(contender)?;
-        let in_memory = self.plan.contenders.iter().any(|one| one.name == contender && one.storage == IN_MEMORY);
-        Some(if in_memory { of_settings.as_str().min(SURVIVES_THE_SERVER) } else { of_settings }.to_owned())
+        self.circumstances.durability.get(contender).cloned()
     }
 
     fn value(&self, contender: &str) -> Option<f64> {

@@ -22,6 +22,7 @@ use super::cache::{WorkFolder, remove_tree};
 use super::keeper::{Exit, Kept, Program};
 use super::memory_limit::MemoryLimit;
 use super::settings::{Effective, verify};
+use super::storage::{Storage, class_in, storage_of};
 use super::{Engine, Installation, Launch, Places, log_tail};
 use crate::experiment::Transport;
 
@@ -88,6 +89,7 @@ pub struct Server {
     /// Dropped after the process, which is in its group.
     memory: Option<MemoryLimit>,
     places: Places,
+    data: PathBuf,
     launch: Launch,
     effective: Effective,
     version: String,
@@ -131,6 +133,7 @@ impl Server {
             process,
             memory,
             places,
+            data: options.data.to_owned(),
             launch,
             effective: Effective::default(),
             version: String::new(),
@@ -204,9 +207,14 @@ impl Server {
         &self.effective.values
     }
 
-    /// What a commit promises with these settings: `D3` … `D0`.
+    /// What a commit promises with these settings where the data lie: `D3` … `D0`.
     pub fn durability_class(&self) -> &'static str {
-        self.installation.engine().durability_class(&self.effective.values)
+        class_in(&self.data, self.engine().durability_class(&self.effective.values))
+    }
+
+    /// Where the data lie.
+    pub fn storage(&self) -> Option<Storage> {
+        storage_of(&self.data)
     }
 
     /// Makes the empty [`DATABASE`], where the engine has databases.

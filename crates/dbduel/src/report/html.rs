@@ -416,7 +416,8 @@ fn restored(facts: &ContenderFacts, workload: &str) -> Option<String> {
 fn contender_context(evidence: &Evidence, contender: &ContenderRecord, index: usize) -> Value {
     let facts = evidence.run.contenders.get(&contender.name);
     context! {
-        name => contender.name, color => index % 6, engine => contender.engine, source => contender.source, storage => contender.storage,
+        name => contender.name, color => index % 6, engine => contender.engine, source => contender.source,
+        storage => wording::storage(contender, facts),
         version => facts.map_or(&contender.version, |facts| &facts.version),
         durability => facts.map_or("not known", |facts| &facts.durability_class), isolation => wording::isolation(facts),
         cores => contender.cores, is_baseline => contender.name == evidence.plan.baseline,

@@ -510,9 +510,10 @@ fn footer(evidence: &Evidence) -> Vec<String> {
         let version = facts.map_or(&contender.version, |facts| &facts.version);
         let durability = facts.map_or("not known", |facts| &facts.durability_class);
         lines.push(format!(
-            "contender `{}`: {} {version}, durability {durability}, isolation {}, from {}",
+            "contender `{}`: {} {version}, durability {durability}, data on {}, isolation {}, from {}",
             contender.name,
             contender.kind,
+            wording::storage(contender, facts),
             wording::isolation(facts),
             contender.source
         ));

@@ -192,6 +192,12 @@ fn lost_point(comparison: &Comparison) -> String {
     format!("{place} ({})", ratio_only(comparison))
 }
 
+/// What a contender's data lie on: `disk (ext4 on /dev/vda)`.
+pub fn storage(contender: &ContenderRecord, facts: Option<&ContenderFacts>) -> String {
+    let below = facts.and_then(|facts| facts.file_system.as_ref());
+    below.map_or_else(|| contender.storage.clone(), |below| format!("{} ({below})", contender.storage))
+}
+
 /// The level of the clients' transactions, by workload only where it is not the same for all.
 pub fn isolation(facts: Option<&ContenderFacts>) -> String {
     let levels = facts.map(|facts| &facts.isolation).into_iter().flatten();
