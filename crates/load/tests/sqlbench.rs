@@ -3,10 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use driver::{Dialect, Endpoint, Login};
-use load::{Gauge, Load, LoadOptions, OperationTally, OptionValue, Options, ProgramTally, Target, Workload};
+use load::{
+    Failure, Gauge, Live, Load, LoadOptions, Measured, OperationTally, OptionValue, Options, ProgramTally, Target,
+    Workload,
+};
 
 fn names(key: &str, names: &[&str]) -> (String, OptionValue) {
     (key.to_owned(), OptionValue::List(names.iter().map(|name| (*name).to_owned()).collect()))
@@ -18,17 +21,21 @@ fn flag(key: &str, flag: bool) -> (String, OptionValue) {
 
 /// One pass at small scale, nothing looped.
 fn pass(given: &[(String, OptionValue)]) -> Vec<ProgramTally> {
-    let kind = load::workload_kind("sql-bench").unwrap();
     let small = [flag("small", true), flag("loop_short", false)];
-    let given: BTreeMap<_, _> = small.into_iter().chain(given.iter().cloned()).collect();
+    let given: Vec<_> = small.into_iter().chain(given.iter().cloned()).collect();
+    measured(&given, &AtomicBool::new(false), &mut |_| ()).whole().unwrap().programs
+}
+
+fn measured(given: &[(String, OptionValue)], interrupted: &AtomicBool, live: &mut dyn FnMut(Live)) -> Measured {
+    let kind = load::workload_kind("sql-bench").unwrap();
+    let given: BTreeMap<_, _> = given.iter().cloned().collect();
     let workload: Arc<dyn Workload> = (kind.build)(&Options::new(kind.options, &given).unwrap()).unwrap().into();
     let folder = tempfile::tempdir().unwrap();
     let login = Login { on_connect: vec!["PRAGMA synchronous = OFF".to_owned()], ..Login::default() };
     let target = Target { dialect: Dialect::Sqlite, endpoint: Endpoint::File(folder.path().join("bench.db")), login };
     let options = LoadOptions { gauge: Some(Gauge::new(|| Some(7))), ..LoadOptions::default() };
-    let interrupted = AtomicBool::new(false);
-    let load = Load::prepare(&workload, &target, options, &interrupted).unwrap();
-    load.measure(None, &mut |_| (), &mut || ()).whole().unwrap().programs
+    let load = Load::prepare(&workload, &target, options, interrupted).unwrap();
+    load.measure(None, live, &mut || ())
 }
 
 /// The operations of one program as (name, count, executed), all of them answered rightly.
@@ -286,4 +293,19 @@ fn an_operation_that_nobody_asked_for_is_neither_run_nor_reported() {
     let programs = pass(&[names("programs", &["connect"]), names("operations", &["select_1_row"])]);
     let seen: Vec<_> = programs[0].operations.iter().map(|operation| operation.name).collect();
     assert_eq!(seen, ["select_1_row"]);
+}
+
+#[test]
+fn an_interruption_ends_a_pass_under_way_and_keeps_what_it_did() {
+    let interrupted = AtomicBool::new(false);
+    let full = [names("programs", &["big-tables", "connect"])];
+    // By then the first program is done; the second takes minutes in a debug build.
+    let interrupt = &mut |live: Live| interrupted.store(live.part == 1, Ordering::Relaxed);
+    let Measured { tally, failure } = measured(&full, &interrupted, interrupt);
+    assert_eq!(failure, Some(Failure::Interrupted));
+    assert_eq!((tally.due, tally.committed, tally.failed), (1, 0, 1));
+    let [whole, broken_off] = tally.programs.as_slice() else { panic!("{:?}", tally.programs) };
+    assert!(whole.operations.iter().all(|operation| operation.executed == 2000));
+    let not_reached = broken_off.operations.last().and_then(|operation| operation.refused.as_deref()).unwrap();
+    assert!(not_reached.starts_with("not reached: "), "{not_reached}");
 }
