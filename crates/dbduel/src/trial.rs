@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use driver::{Admin, Isolation};
 use jiff::Timestamp;
-use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Tally, Target, Workload};
+use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Tally, Target, Workload, cut_off_when};
 
 use crate::experiment::{Method, Transport};
 use crate::observe::{Observers, Readings, Subject, server_gauge};
@@ -330,7 +330,8 @@ fn drain_debt(
 
 /// A fast wrong answer is not a result.
 fn check(trial: &Trial, server: &Running, ran: Option<&Tally>) -> Result<()> {
-    let violations = trial.workload.check(&mut server.session()?, ran)?;
+    let checked = cut_off_when(trial.interrupted, &mut server.session()?, |session| trial.workload.check(session, ran));
+    let violations = checked?;
     ensure!(violations.is_empty(), "the data are wrong after the run:\n{}", violations.join("\n"));
     Ok(())
 }
@@ -461,12 +462,14 @@ pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<(Running<'a>, Isolation)> {
     trial.ground.lay_out(trial)?;
     let server = trial.ground.start(trial)?;
     recognise(trial, &server)?;
-    let violations = trial.workload.check(&mut server.session()?, None)?;
-    if !violations.is_empty() {
-        bail!("the loaded data are wrong:\n{}", violations.join("\n"));
-    }
+    let checked =
+        cut_off_when(trial.interrupted, &mut server.session()?, |session| trial.workload.check(session, None));
     if trial.interrupted.load(Ordering::Relaxed) {
         return Err(anyhow!(Interrupted));
+    }
+    let violations = checked?;
+    if !violations.is_empty() {
+        bail!("the loaded data are wrong:\n{}", violations.join("\n"));
     }
     let level = isolation(trial, &clients_target(trial, &server)?)?;
     Ok((server, level))

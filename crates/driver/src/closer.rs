@@ -5,18 +5,20 @@
 //! socket comes or goes, never by a statement.
 
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::Error;
 
 /// Where a connection keeps what can be closed: a socket, or the handle of a library.
 #[derive(Default)]
-pub(crate) struct Slot(Arc<Mutex<Inner>>);
+pub(crate) struct Slot(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    closed: bool,
-    held: Option<Held>,
+    /// Changes under the lock.
+    closed: AtomicBool,
+    held: Mutex<Option<Held>>,
 }
 
 enum Held {
@@ -47,17 +49,23 @@ impl Slot {
     }
 
     fn put(&self, held: Held) -> Result<(), Error> {
-        let mut inner = lock(&self.0);
-        if inner.closed {
+        let mut place = self.0.lock();
+        self.expect_open()?;
+        *place = Some(held);
+        Ok(())
+    }
+
+    /// For a library: it has no socket that fails, and gives up only the statement that runs when it is told to.
+    pub(crate) fn expect_open(&self) -> Result<(), Error> {
+        if self.0.closed.load(Ordering::Relaxed) {
             return Err(Error::lost("this connection was closed for good"));
         }
-        inner.held = Some(held);
         Ok(())
     }
 
     /// Closes what is held; a closer then finds nothing to do.
     pub(crate) fn clear(&self) {
-        lock(&self.0).held = None;
+        *self.0.lock() = None;
     }
 }
 
@@ -69,25 +77,28 @@ impl Drop for Slot {
 }
 
 /// Ends a connection from another thread: what waits on it fails with [`Error::Lost`].
-pub struct Closer(Arc<Mutex<Inner>>);
+pub struct Closer(Arc<Inner>);
 
 impl Closer {
     pub(crate) fn of(slot: &Slot) -> Closer {
         Closer(Arc::clone(&slot.0))
     }
 
-    /// Ends the connection for good: neither will it reconnect.
+    /// Ends the connection for good: neither will it reconnect. A statement of SQLite that is just about to begin
+    /// may not notice; who waits for the end calls this again until it is there.
     pub fn close(&self) {
-        let mut inner = lock(&self.0);
-        inner.closed = true;
-        if let Some(held) = &inner.held {
+        let place = self.0.lock();
+        self.0.closed.store(true, Ordering::Relaxed);
+        if let Some(held) = &*place {
             held.close();
         }
     }
 }
 
-fn lock(inner: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
-    inner.lock().expect("nobody panics while holding a slot")
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, Option<Held>> {
+        self.held.lock().expect("nobody panics while holding a slot")
+    }
 }
 
 #[cfg(test)]

@@ -189,6 +189,7 @@ pub struct Load<'a> {
     deferred: Option<(Arc<Backlog>, Background)>,
     windows: Option<Collector>,
     options: LoadOptions,
+    is_one_pass: bool,
     interrupted: &'a AtomicBool,
     /// The clients have left the barrier.
     started: bool,
@@ -202,8 +203,10 @@ pub struct Load<'a> {
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 const TICK: Duration = Duration::from_millis(100);
 /// After an interruption, or when what is queued is given up, how long a transaction under way may take to end
-/// by itself.
+/// by itself. A pass under way gets no time: nothing of its operation would count.
 const INTERRUPTED_DRAIN_MAX: Duration = Duration::from_secs(2);
+/// Between two attempts to cut off connections. SQLite gives up only the statement that runs at that moment.
+const CUT_EVERY: Duration = Duration::from_millis(10);
 
 impl<'a> Load<'a> {
     /// Connects all clients and prepares their statements; returns with everyone at the barrier.
@@ -256,6 +259,7 @@ impl<'a> Load<'a> {
             deferred: backlog.zip(background),
             windows: exchange.as_ref().map(Collector::new),
             options,
+            is_one_pass: workload.is_one_pass(),
             interrupted,
             started: false,
             tally: Tally::default(),
@@ -420,7 +424,7 @@ impl<'a> Load<'a> {
         let mut drain_max = self.options.drain_max;
         if broken_off {
             self.timeline.stop();
-            drain_max = drain_max.min(INTERRUPTED_DRAIN_MAX);
+            drain_max = if self.is_one_pass { Duration::ZERO } else { drain_max.min(INTERRUPTED_DRAIN_MAX) };
         }
         let mut late_ns = end_ns + drain_max.as_nanos() as u64;
         loop {
@@ -475,7 +479,10 @@ impl<'a> Load<'a> {
     /// Cuts every connection, so that no worker waits for a server any more, and collects them.
     fn abandon(&mut self) {
         self.timeline.stop();
-        self.closers.iter().for_each(Closer::close);
+        while self.workers.iter().any(|worker| worker.thread.as_ref().is_some_and(|thread| !thread.is_finished())) {
+            self.closers.iter().for_each(Closer::close);
+            std::thread::sleep(CUT_EVERY);
+        }
         (0..self.workers.len()).for_each(|index| self.join(index));
     }
 

@@ -35,6 +35,24 @@ pub struct Loader<'a> {
     pub interrupted: &'a AtomicBool,
 }
 
+/// Does `work` on a session, and cuts the session off when somebody interrupts: a check of large tables may take
+/// minutes, and what reads it is then told that the connection is lost.
+pub fn cut_off_when<T>(interrupted: &AtomicBool, session: &mut Admin, work: impl FnOnce(&mut Admin) -> T) -> T {
+    let (closer, (working, watched)) = (session.closer(), mpsc::channel::<()>());
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while watched.recv_timeout(INTERRUPTION_POLL) == Err(RecvTimeoutError::Timeout) {
+                if interrupted.load(Ordering::Relaxed) {
+                    closer.close();
+                }
+            }
+        });
+        let worked = work(session);
+        drop(working);
+        worked
+    })
+}
+
 /// Units of one table, by their numbers from 0.
 struct Part {
     table: usize,
@@ -46,9 +64,9 @@ impl Loader<'_> {
     /// of them. `progress` hears of rows loaded so far.
     pub fn load(&self, workload: &dyn Workload, data_seed: u64, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
         let tables = workload.tables(self.target.dialect);
-        let mut session = self.connect()?;
-        tables.iter().flat_map(|table| &table.create).try_for_each(|sql| session.run(sql).map(drop))?;
-        drop(session);
+        cut_off_when(self.interrupted, &mut self.connect()?, |session| {
+            tables.iter().flat_map(|table| &table.create).try_for_each(|sql| session.run(sql).map(drop))
+        })?;
         let load = |session: &mut Admin, part: Part| {
             load_part(workload, data_seed, session, &tables[part.table], part.table, part.units)
         };
@@ -233,4 +251,32 @@ pub fn show_table(admin: &mut Admin, table: &str) -> Result<String, Error> {
 fn joined(admin: &mut Admin, sql: &str, separator: &str) -> Result<String, Error> {
     let lines: Vec<String> = admin.rows(sql)?.into_iter().flatten().flatten().collect();
     Ok(lines.join(separator))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interruption_ends_a_statement_that_would_run_for_years() {
+        let endpoint = driver::Endpoint::File(":memory:".into());
+        let mut session =
+            Admin::connect(Dialect::Sqlite, &endpoint, &driver::Login::default(), Duration::from_secs(1)).unwrap();
+        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n";
+        let interrupted = AtomicBool::new(true);
+        let ended = cut_off_when(&interrupted, &mut session, |session| session.rows(endless));
+        assert!(matches!(ended, Err(Error::Lost { .. })), "{ended:?}");
+        // Nor does another one begin.
+        assert!(matches!(session.rows("SELECT 1"), Err(Error::Lost { .. })));
+    }
+
+    #[test]
+    fn a_session_that_nobody_cut_off_goes_on() {
+        let endpoint = driver::Endpoint::File(":memory:".into());
+        let mut session =
+            Admin::connect(Dialect::Sqlite, &endpoint, &driver::Login::default(), Duration::from_secs(1)).unwrap();
+        let interrupted = AtomicBool::new(false);
+        let one = |session: &mut Admin| session.value("SELECT 1").unwrap();
+        assert_eq!(cut_off_when(&interrupted, &mut session, one), one(&mut session));
+    }
 }

@@ -62,7 +62,8 @@ pub struct OperationTally {
     pub gauged: Option<u64>,
     /// How often it ran over, so that a short one could be timed; 1 for most.
     pub passes: u32,
-    /// The time limit ended it; time and count are scaled up to the planned loop.
+    /// The time limit ended it: wall and CPU time are scaled up to the planned loop. Statements, connections and
+    /// rows are those that there were.
     pub estimated: bool,
     /// How long it was timed, all of its passes together.
     pub timed_ns: u64,

@@ -240,10 +240,14 @@ impl Recorder {
     }
 
     /// Keeps a pass over operations. It counts as one transaction, without a place in the histograms, which
-    /// are not made for hours.
-    pub fn pass(&mut self, programs: Vec<ProgramTally>, statements: u64, wall_ns: u64) {
+    /// are not made for hours. One that was broken off has failed, with the programs that it came to.
+    pub fn pass(&mut self, outcome: Outcome, programs: Vec<ProgramTally>, statements: u64, wall_ns: u64) {
         self.tally.due += 1;
-        self.tally.committed += 1;
+        if outcome == Outcome::Committed {
+            self.tally.committed += 1;
+        } else {
+            self.tally.failed += 1;
+        }
         self.tally.other += statements;
         self.tally.in_flight_ns += wall_ns;
         self.tally.traffic = thread_traffic();

@@ -3,10 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use driver::{Dialect, Endpoint, Login};
-use load::{Gauge, Load, LoadOptions, OperationTally, OptionValue, Options, ProgramTally, Target, Workload};
+use load::{
+    Failure, Gauge, Live, Load, LoadOptions, Measured, OperationTally, OptionValue, Options, ProgramTally, Target,
+    Workload,
+};
 
 fn names(key: &str, names: &[&str]) -> (String, OptionValue) {
     (key.to_owned(), OptionValue::List(names.iter().map(|name| (*name).to_owned()).collect()))
@@ -18,17 +21,21 @@ fn flag(key: &str, flag: bool) -> (String, OptionValue) {
 
 /// One pass at small scale, nothing looped.
 fn pass(given: &[(String, OptionValue)]) -> Vec<ProgramTally> {
-    let kind = load::workload_kind("sql-bench").unwrap();
     let small = [flag("small", true), flag("loop_short", false)];
-    let given: BTreeMap<_, _> = small.into_iter().chain(given.iter().cloned()).collect();
+    let given: Vec<_> = small.into_iter().chain(given.iter().cloned()).collect();
+    measured(&given, &AtomicBool::new(false), &mut |_| ()).whole().unwrap().programs
+}
+
+fn measured(given: &[(String, OptionValue)], interrupted: &AtomicBool, live: &mut dyn FnMut(Live)) -> Measured {
+    let kind = load::workload_kind("sql-bench").unwrap();
+    let given: BTreeMap<_, _> = given.iter().cloned().collect();
     let workload: Arc<dyn Workload> = (kind.build)(&Options::new(kind.options, &given).unwrap()).unwrap().into();
     let folder = tempfile::tempdir().unwrap();
     let login = Login { on_connect: vec!["PRAGMA synchronous = OFF".to_owned()], ..Login::default() };
     let target = Target { dialect: Dialect::Sqlite, endpoint: Endpoint::File(folder.path().join("bench.db")), login };
     let options = LoadOptions { gauge: Some(Gauge::new(|| Some(7))), ..LoadOptions::default() };
-    let interrupted = AtomicBool::new(false);
-    let load = Load::prepare(&workload, &target, options, &interrupted).unwrap();
-    load.measure(None, &mut |_| (), &mut || ()).whole().unwrap().programs
+    let load = Load::prepare(&workload, &target, options, interrupted).unwrap();
+    load.measure(None, live, &mut || ())
 }
 
 /// The operations of one program as (name, count, executed), all of them answered rightly.
@@ -266,7 +273,9 @@ fn what_is_estimated_is_in_the_time_of_the_program() {
     let at_once = ("time_limit".to_owned(), OptionValue::Text("0.001ms".to_owned()));
     let program = &pass(&[names("programs", &["alter-table"]), at_once])[0];
     assert!(program.is_estimated());
-    assert_eq!((program.operations[0].executed, program.operations[3].executed), (92, 46));
+    // The server saw one statement of each loop, whatever the planned count is.
+    let seen: Vec<_> = program.operations.iter().map(|operation| (operation.count, operation.executed)).collect();
+    assert_eq!(seen, [(92, 1), (8, 8), (8, 8), (46, 1)]);
     let operations_ns: u64 = program.operations.iter().map(|operation| operation.wall_ns).sum();
     assert!(program.wall_ns >= operations_ns, "{} ns for {operations_ns} ns of operations", program.wall_ns);
 }
@@ -278,7 +287,8 @@ fn what_the_time_limit_cut_off_does_not_run_again() {
     let programs = pass(&[one.to_vec(), vec![at_once, flag("loop_short", true)]].concat());
     let operation = &programs[0].operations[0];
     assert!(operation.estimated);
-    assert_eq!((operation.count, operation.executed, operation.passes), (50, 50, 1));
+    // One turn of five queries, with as many rows as those find.
+    assert_eq!((operation.count, operation.executed, operation.rows, operation.passes), (50, 5, 602, 1));
 }
 
 #[test]
@@ -286,4 +296,19 @@ fn an_operation_that_nobody_asked_for_is_neither_run_nor_reported() {
     let programs = pass(&[names("programs", &["connect"]), names("operations", &["select_1_row"])]);
     let seen: Vec<_> = programs[0].operations.iter().map(|operation| operation.name).collect();
     assert_eq!(seen, ["select_1_row"]);
+}
+
+#[test]
+fn an_interruption_ends_a_pass_under_way_and_keeps_what_it_did() {
+    let interrupted = AtomicBool::new(false);
+    let full = [names("programs", &["big-tables", "connect"])];
+    // By then the first program is done; the second takes minutes in a debug build.
+    let interrupt = &mut |live: Live| interrupted.store(live.part == 1, Ordering::Relaxed);
+    let Measured { tally, failure } = measured(&full, &interrupted, interrupt);
+    assert_eq!(failure, Some(Failure::Interrupted));
+    assert_eq!((tally.due, tally.committed, tally.failed), (1, 0, 1));
+    let [whole, broken_off] = tally.programs.as_slice() else { panic!("{:?}", tally.programs) };
+    assert!(whole.operations.iter().all(|operation| operation.executed == 2000));
+    let not_reached = broken_off.operations.last().and_then(|operation| operation.refused.as_deref()).unwrap();
+    assert!(not_reached.starts_with("not reached: "), "{not_reached}");
 }

@@ -52,12 +52,14 @@ impl SqliteConnection {
 
     /// Runs one statement outside measured time; rows are thrown away.
     pub(crate) fn run(&self, sql: &str) -> Result<u64, Error> {
+        self.slot.expect_open()?;
         let mut statement = self.connection.prepare(sql).map_err(typed)?;
         step_through(&mut statement)?;
         Ok(self.connection.changes())
     }
 
     pub(crate) fn rows(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+        self.slot.expect_open()?;
         let mut statement = self.connection.prepare(sql).map_err(typed)?;
         let columns = statement.column_count();
         let mut found = statement.query([]).map_err(typed)?;
@@ -71,6 +73,7 @@ impl SqliteConnection {
 
     /// Shows the rows of a query, one by one.
     pub(crate) fn each_row(&self, sql: &str, on_row: &mut dyn FnMut(&Rows)) -> Result<(), Error> {
+        self.slot.expect_open()?;
         let mut statement = self.connection.prepare(sql).map_err(typed)?;
         let mut found = statement.query([]).map_err(typed)?;
         let mut one = Rows::default();
@@ -114,6 +117,7 @@ impl SqliteConnection {
         parameters: &[Value<'_>],
         on_row: &mut dyn FnMut(&rusqlite::Row<'_>) -> Result<(), Error>,
     ) -> Result<Answer, Error> {
+        self.slot.expect_open()?;
         let statement = self.statements.get_mut(statement.0);
         let statement = statement.ok_or_else(|| Error::lost("there is no connection; reconnect first"))?;
         for (index, parameter) in parameters.iter().enumerate() {
@@ -218,6 +222,7 @@ impl Connection for SqliteConnection {
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
+        self.slot.expect_open()?;
         let mut statement = self.connection.prepare_cached(sql).map_err(typed)?;
         let returns_rows = statement.column_count() > 0;
         let rows = step_through(&mut statement)?;
@@ -227,6 +232,7 @@ impl Connection for SqliteConnection {
 
     /// Each text is another one, so the cache of statements would only lose those that come again.
     async fn query_into(&mut self, sql: &str, rows: &mut Rows) -> Result<Answer, Error> {
+        self.slot.expect_open()?;
         rows.clear();
         let mut statement = self.connection.prepare(sql).map_err(typed)?;
         let returns_rows = statement.column_count() > 0;

@@ -28,7 +28,9 @@ use self::session::Session;
 use crate::clock::monotonic_ns;
 use crate::pass::{Gauge, OperationTally, ProgramTally};
 use crate::recorder::Tally;
-use crate::workload::{ClientFuture, Fatal, OptionError, Options, Scratch, Seat, Table, Workload, WorkloadKind};
+use crate::workload::{
+    ClientFuture, Fatal, OptionError, Options, Outcome, Scratch, Seat, Table, Workload, WorkloadKind,
+};
 
 pub const SQL_BENCH: WorkloadKind = WorkloadKind {
     name: "sql-bench",
@@ -99,33 +101,43 @@ pub fn sqlbench_operations(program: &str) -> &'static [&'static str] {
 fn run(options: &SqlBench, seat: &Seat, connection: AnyConnection) -> Result<(), Fatal> {
     let mut session = Session::new(connection);
     let begun_ns = monotonic_ns();
-    let mut programs = Vec::new();
+    let (mut programs, mut broken_off) = (Vec::new(), None);
     for (part, program) in options.programs.iter().enumerate() {
         seat.timeline.part.store(part, Ordering::Relaxed);
-        programs.push(run_program(options, program, &mut session, seat.gauge.as_ref())?);
+        let (tally, fatal) = run_program(options, program, &mut session, seat.gauge.as_ref());
+        programs.push(tally);
+        broken_off = fatal;
+        if broken_off.is_some() {
+            break;
+        }
     }
     seat.timeline.ended.fetch_add(1, Ordering::Relaxed);
-    seat.recorder.borrow_mut().pass(programs, session.seen().statements, monotonic_ns() - begun_ns);
-    Ok(())
+    let outcome = if broken_off.is_none() { Outcome::Committed } else { Outcome::Failed };
+    seat.recorder.borrow_mut().pass(outcome, programs, session.seen().statements, monotonic_ns() - begun_ns);
+    broken_off.map_or(Ok(()), Err)
 }
 
+/// One program, and what ended the whole pass in it.
 fn run_program(
     options: &SqlBench,
     program: &Program,
     session: &mut Session,
     gauge: Option<&Gauge>,
-) -> Result<ProgramTally, Fatal> {
+) -> (ProgramTally, Option<Fatal>) {
     let begun_ns = monotonic_ns();
     let mut bench = Bench::new(options, session, gauge);
     let ended = (program.run)(&mut bench);
     let wall_ns = bench.program_ns(monotonic_ns() - begun_ns);
     let mut operations = bench.into_tallies();
-    match ended {
-        Ok(()) => {}
-        Err(Stop::Pass(fatal)) => return Err(fatal),
-        Err(Stop::Program(why)) => name_the_missing(options, program, &mut operations, &why),
+    let (why, fatal) = match ended {
+        Ok(()) => (None, None),
+        Err(Stop::Program(why)) => (Some(why), None),
+        Err(Stop::Pass(fatal)) => (Some(fatal.to_string()), Some(fatal)),
+    };
+    if let Some(why) = why {
+        name_the_missing(options, program, &mut operations, &why);
     }
-    Ok(ProgramTally { name: program.name, wall_ns, operations })
+    (ProgramTally { name: program.name, wall_ns, operations }, fatal)
 }
 
 /// Operations that a program did not reach are gaps with a name.

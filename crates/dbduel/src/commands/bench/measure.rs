@@ -4,7 +4,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow};
 use driver::{Code, Dialect};
-use load::{ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading};
+use load::{
+    ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading, cut_off_when,
+};
 
 use super::super::{host, note, say};
 use super::watch::{Mark, Watch};
@@ -70,15 +72,16 @@ impl Seen {
 
 /// Makes sure that the tables are there, and does what comes before the clients.
 fn look_around(job: &Job) -> anyhow::Result<Seen> {
-    let mut admin = job.session()?;
-    job.expect_tables(&mut admin)?;
-    job.recognise(&mut admin)?;
-    job.claim_scratch(&mut admin)?;
-    for sql in job.workload.before_run(job.target.dialect) {
-        admin.run(&sql).with_context(|| format!("cannot run {sql}"))?;
-    }
-    let opens_with = job.workload.opens_with(&mut admin).context("cannot ask for the table's storage engine")?;
-    Ok(Seen { server_version: admin.server_version().to_owned(), opens_with })
+    cut_off_when(&job.interrupted, &mut job.session()?, |admin| {
+        job.expect_tables(admin)?;
+        job.recognise(admin)?;
+        job.claim_scratch(admin)?;
+        for sql in job.workload.before_run(job.target.dialect) {
+            admin.run(&sql).with_context(|| format!("cannot run {sql}"))?;
+        }
+        let opens_with = job.workload.opens_with(admin).context("cannot ask for the table's storage engine")?;
+        Ok(Seen { server_version: admin.server_version().to_owned(), opens_with })
+    })
 }
 
 /// A run that has ended, one way or another.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use driver::Admin;
 use indicatif::{ProgressBar, ProgressStyle};
-use load::{Loader, Table};
+use load::{Loader, Table, cut_off_when};
 
 use super::server::listed;
 use super::{Failure, Job, note, say};
@@ -63,7 +63,8 @@ pub fn check(job: &Job) -> Result<u8, Failure> {
     }
     job.expect_tables(&mut admin)?;
     job.recognise(&mut admin)?;
-    let violations = job.workload.check(&mut admin, None).context("cannot check the data")?;
+    let checked = cut_off_when(&job.interrupted, &mut admin, |admin| job.workload.check(admin, None));
+    let violations = checked.context("cannot check the data")?;
     if violations.is_empty() {
         say(&format!("the data of {} are as they should be\n", job.request.workload.name))?;
         return Ok(exit::DONE);
@@ -79,7 +80,8 @@ pub fn cleanup(job: &Job) -> Result<u8, Failure> {
         None => job.tables(&mut admin)?.0,
     };
     for table in &there {
-        admin.run(&format!("DROP TABLE {table}")).with_context(|| format!("cannot drop {table}"))?;
+        let dropped = cut_off_when(&job.interrupted, &mut admin, |admin| admin.run(&format!("DROP TABLE {table}")));
+        dropped.with_context(|| format!("cannot drop {table}"))?;
     }
     // Whatever form is asked for: a run of another one may have left them.
     let remains = job.workload.remains(&mut admin).context("cannot look for routines of earlier runs")?;
@@ -101,7 +103,8 @@ pub fn prewarm(job: &Job) -> Result<u8, Failure> {
     let mut admin = job.session()?;
     job.expect_tables(&mut admin)?;
     for table in job.workload.tables(job.target.dialect) {
-        read_whole(&mut admin, &table).with_context(|| format!("cannot read {}", table.name))?;
+        let read = cut_off_when(&job.interrupted, &mut admin, |admin| read_whole(admin, &table));
+        read.with_context(|| format!("cannot read {}", table.name))?;
         say(&format!("read {}\n", table.name))?;
     }
     Ok(exit::DONE)

@@ -12,7 +12,7 @@ pub const GAP: &str = "gap";
 pub const WRONG: &str = "wrong";
 /// The server lacks some of its statements, so that its time is that of less work.
 pub const FEWER: &str = "fewer";
-/// The time limit ended it: time and count are scaled up.
+/// The time limit ended it: its time is scaled up to the planned count.
 pub const ESTIMATED: &str = "estimated";
 /// A program of which an operation was estimated.
 pub const ESTIMATED_PROGRAM: &str = "estimated_program";

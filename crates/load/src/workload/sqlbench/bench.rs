@@ -275,23 +275,25 @@ impl<'a> Bench<'a> {
             self.lacks(operation.name, error.to_string());
             return;
         }
-        // What was cut off is scaled up to the whole loop.
-        let share = operation.turns.max(1) as f64 / done.turns.max(1) as f64 / f64::from(interval.passes);
-        let per_pass = |from: u64, to: u64| ((to - from) as f64 * share).round() as u64;
-        let cut_off = done.turns < operation.turns;
-        let wall_ns = per_pass(mark.wall_ns, after.wall_ns);
+        let per_pass =
+            |from: u64, to: u64, scale: f64| ((to - from) as f64 * scale / f64::from(interval.passes)).round() as u64;
+        // Times of a loop that was cut off are scaled up to the whole loop; what the server saw is not.
+        let planned_share = operation.turns.max(1) as f64 / done.turns.max(1) as f64;
+        let time = |from, to| per_pass(from, to, planned_share);
+        let seen = |from, to| per_pass(from, to, 1.0);
+        let wall_ns = time(mark.wall_ns, after.wall_ns);
         self.beyond_ns += wall_ns as i64 - (after.wall_ns - mark.wall_ns) as i64;
         let tally = self.tally(operation.name);
         if tally.refused.is_some() {
             return;
         }
         tally.count += operation.count;
-        tally.executed += per_pass(mark.seen.statements, after.seen.statements);
-        tally.connections += per_pass(mark.seen.connections, after.seen.connections);
-        tally.rows += per_pass(mark.seen.rows, after.seen.rows);
+        tally.executed += seen(mark.seen.statements, after.seen.statements);
+        tally.connections += seen(mark.seen.connections, after.seen.connections);
+        tally.rows += seen(mark.seen.rows, after.seen.rows);
         tally.wall_ns += wall_ns;
-        tally.client_cpu_ns += per_pass(mark.cpu_ns, after.cpu_ns);
-        let gauged = mark.gauge.zip(after.gauge).map(|(from, to)| per_pass(from, to.max(from)));
+        tally.client_cpu_ns += time(mark.cpu_ns, after.cpu_ns);
+        let gauged = mark.gauge.zip(after.gauge).map(|(from, to)| time(from, to.max(from)));
         tally.gauged = match (tally.gauged, gauged) {
             (Some(sum), Some(more)) => Some(sum + more),
             (None, more) if tally.passes == 0 => more,
@@ -299,7 +301,7 @@ impl<'a> Bench<'a> {
             _ => None,
         };
         tally.passes = tally.passes.max(interval.passes);
-        tally.estimated |= cut_off;
+        tally.estimated |= done.turns < operation.turns;
         tally.timed_ns += after.wall_ns - mark.wall_ns;
         if tally.wrong.is_none() {
             tally.wrong = wrong;
