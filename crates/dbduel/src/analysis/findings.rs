@@ -10,10 +10,11 @@ use crate::store::format::pass::PARTIAL;
 use crate::store::format::{ContenderRecord, PlanRecord, Point, RunRecord, Status, TORN_LOG, TrialRecord, point_text};
 
 use super::arrangement;
-use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT};
+use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT, is_outage};
 use super::contrast;
 use super::doubling::{self, Doubled};
 use super::ladder;
+use super::missing::missing_quantiles;
 use super::{Circumstances, Deferring, Drift, Duel, Finding, Growth, WorkloadConclusions};
 
 /// The wait for background work came to its end before the work did.
@@ -37,10 +38,12 @@ pub fn findings(
 ) -> Vec<Finding> {
     let found = [
         failed_trials(trials),
+        outages(trials),
         given_up(circumstances),
         generator_bound(trials),
         saturated(trials),
         out_of_range(trials),
+        missing_quantiles(workloads),
         doubled(circumstances),
         not_doubled(run),
         not_contrasted(run),
@@ -76,6 +79,17 @@ fn failed_trials(trials: &[TrialRecord]) -> Option<Finding> {
         format!("{} of {} trials failed; their pairs are missing", failed.len(), trials.len()),
         failed.iter().map(line).collect(),
     )
+}
+
+fn outages(trials: &[TrialRecord]) -> Option<Finding> {
+    let out: Vec<String> = trials.iter().filter(|trial| is_outage(trial)).map(place).collect();
+    let text = format!(
+        "nothing was committed in {} of {} trials. Each counts as half a transaction, and a contender with such trials \
+         in 10 % of its pairs or more, and more than the other, is not called faster or equal",
+        out.len(),
+        trials.len()
+    );
+    finding("trials without a commit", text, out)
 }
 
 fn given_up(circumstances: &Circumstances) -> Option<Finding> {

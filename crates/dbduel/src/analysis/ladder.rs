@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::{Basis, Judge, Rule};
 
-use super::comparison::Scope;
+use super::comparison::{Scope, value};
 use super::records::Records;
 use super::{Caveat, Circumstances, Comparison, Finding, Word, less_is_better};
 use crate::plan::point_rule;
 use crate::store::format::ladder::{DropRecord, LadderRecord, OrderRecord};
-use crate::store::format::{GivenUp, PlanRecord, Point, Status};
+use crate::store::format::{GivenUp, PlanRecord, Point};
 
 /// One ladder under one workload.
 #[derive(Debug, Clone, PartialEq)]
@@ -216,7 +216,7 @@ fn ladder(climb: &Climb, record: &LadderRecord) -> Ladder {
     let (worths, orders) = worths(climb, record);
     Ladder {
         base: record.base.clone(),
-        base_value: climb.value(&record.base),
+        base_value: climb.value(record, &record.base),
         safe_top: safe_top.or_else(|| base_class.is_some().then(|| record.base.clone())),
         product: product(&rungs),
         safe_gain: safe_gain(climb, &rungs),
@@ -241,7 +241,7 @@ fn rung(climb: &Climb, record: &LadderRecord, contender: &str) -> Rung {
     Rung {
         contender: contender.to_owned(),
         changes: changes.into_iter().flatten().map(|change| change.text()).collect(),
-        value: climb.value(contender),
+        value: climb.value(record, contender),
         class: climb.class(contender),
         gain: step.as_ref().and_then(Gain::of),
         cumulative: against(&record.base).as_ref().and_then(Gain::of),
@@ -389,8 +389,12 @@ impl Climb<'_> {
         self.circumstances.durability.get(contender).cloned()
     }
 
-    fn value(&self, contender: &str) -> Option<f64> {
-        self.records.mean(self.workload, self.points, contender, self.metric)
+    /// Over the points that everybody on the ladder has.
+    fn value(&self, record: &LadderRecord, contender: &str) -> Option<f64> {
+        let rungs = record.rungs.iter().map(|rung| rung.contender.as_str());
+        let measured = rungs.chain([record.base.as_str()]).filter(|one| self.refusal(one).is_none());
+        let points = self.points_of(&measured.collect::<Vec<_>>());
+        self.records.mean(self.workload, &points, contender, self.metric)
     }
 
     /// The points at which nobody of these has been given up.
@@ -409,8 +413,7 @@ impl Climb<'_> {
         let of_block = |block: u32| {
             let of_point = |point: &Point| {
                 let trial = self.records.find(self.workload, point, contender, block)?;
-                let value = trial.metrics.get(self.metric).filter(|_| trial.status == Status::Ok)?;
-                (*value > 0.0).then(|| sign * value.ln())
+                value(trial, self.metric).map(|value| sign * value.ln())
             };
             let logs: Vec<f64> = points.iter().map(of_point).collect::<Option<_>>()?;
             Some((block, stats::mean(&logs)?))

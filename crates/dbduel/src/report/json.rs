@@ -413,6 +413,7 @@ fn trial<'a>(evidence: &Evidence, trial: &'a TrialRecord, repeated_as: Option<u3
 /// The whole sweep first, then its points; the primary metric before the others, and parts of a pass last.
 fn comparisons(duel: &Duel) -> impl Iterator<Item = &Comparison> {
     let others = duel.others.iter().flat_map(|other| std::iter::once(&other.overall).chain(&other.points));
+    let others = others.filter(|comparison| !comparison.is_withheld);
     let parts = duel.parts.iter().flat_map(|parts| parts.programs.iter().chain(&parts.operations));
     std::iter::once(&duel.overall).chain(&duel.points).chain(others).chain(parts.map(|part| &part.comparison))
 }

@@ -157,6 +157,14 @@ fn place(points: &[Point]) -> String {
     }
 }
 
+/// The row of all points together, and how many they are where some have no pair of values.
+pub fn sweep(points: &[Comparison], overall: &Comparison) -> String {
+    match overall.points {
+        common if common < points.len() => format!("{common} of {} points", points.len()),
+        _ => "whole sweep".to_owned(),
+    }
+}
+
 /// The absolute differences over the points: `Mean difference -188 tps over 4 points; highest …`.
 pub fn difference(workload: &WorkloadConclusions, duel: &Duel) -> Option<String> {
     let difference = duel.difference.as_ref()?;
@@ -165,7 +173,7 @@ pub fn difference(workload: &WorkloadConclusions, duel: &Duel) -> Option<String>
     let text = format!(
         "Mean difference {} {unit} over {}; highest {}, lowest {}",
         signed(difference.mean),
-        count(duel.points.len(), "point"),
+        count(difference.points, "point"),
         extreme(&difference.max),
         extreme(&difference.min),
     );

@@ -3,6 +3,7 @@
 use super::super::fixture::{BASELINE, FLUSH, Gains, INDEPENDENT, LOG, PLANTED, StoredRun, Story, tell_ladder};
 use super::super::{Conclusions, conclude, should_stop};
 use super::*;
+use crate::store::format::Status;
 use crate::store::format::ladder::RungRecord;
 
 fn conclusions(stored: &StoredRun) -> Conclusions {
