@@ -63,6 +63,7 @@ pub fn check(job: &Job) -> Result<u8, Failure> {
     }
     job.expect_tables(&mut admin)?;
     job.recognise(&mut admin)?;
+    job.expect_long_statements(&mut admin)?;
     let violations = job.workload.check(&mut admin, None).context("cannot check the data")?;
     if violations.is_empty() {
         say(&format!("the data of {} are as they should be\n", job.request.workload.name))?;
@@ -78,6 +79,7 @@ pub fn cleanup(job: &Job) -> Result<u8, Failure> {
         Some(scratch) => job.left_over(&mut admin, &scratch)?,
         None => job.tables(&mut admin)?.0,
     };
+    job.expect_long_statements(&mut admin)?;
     for table in &there {
         admin.run(&format!("DROP TABLE {table}")).with_context(|| format!("cannot drop {table}"))?;
     }
@@ -100,6 +102,7 @@ pub fn cleanup(job: &Job) -> Result<u8, Failure> {
 pub fn prewarm(job: &Job) -> Result<u8, Failure> {
     let mut admin = job.session()?;
     job.expect_tables(&mut admin)?;
+    job.expect_long_statements(&mut admin)?;
     for table in job.workload.tables(job.target.dialect) {
         read_whole(&mut admin, &table).with_context(|| format!("cannot read {}", table.name))?;
         say(&format!("read {}\n", table.name))?;
