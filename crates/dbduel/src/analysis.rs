@@ -549,6 +549,19 @@ pub fn given_up(trials: &[TrialRecord]) -> Vec<GivenUp> {
     given_up
 }
 
+/// Contenders that were tried and have no trial that succeeded, with why the last one failed.
+pub fn never_ok(trials: &[TrialRecord]) -> BTreeMap<&str, &str> {
+    let mut never = BTreeMap::new();
+    for trial in trials {
+        let why = trial.failure.as_ref().map_or("no message", |failure| &failure.message);
+        never.insert(trial.contender.as_str(), why);
+    }
+    for trial in trials.iter().filter(|trial| trial.status == Status::Ok) {
+        never.remove(trial.contender.as_str());
+    }
+    never
+}
+
 fn with_given_up(mut recorded: Vec<GivenUp>, seen: Vec<GivenUp>) -> Vec<GivenUp> {
     for one in seen {
         let same = |other: &GivenUp| {

@@ -25,7 +25,8 @@ pub mod exit {
     pub const USAGE: u8 = 2;
     /// `--gate`, and a word is inconclusive.
     pub const GATE_INCONCLUSIVE: u8 = 3;
-    /// A contender did not start, a point was given up, or something needed is not there.
+    /// A contender did not start or has no trial that succeeded, a point was given up, a server was gone at the
+    /// end, or something needed is not there.
     pub const NOT_MEASURED: u8 = 4;
     /// `check` found data that are not as they should be, `verify` a difference, or `selftest` missed a target.
     pub const VIOLATION: u8 = 5;
@@ -39,7 +40,8 @@ Exit status:
     1  --gate: a candidate is slower, or mixed with a losing point
     2  bad usage or a bad experiment file
     3  --gate: a word is inconclusive
-    4  a contender did not start, a point was given up, or something needed is not there
+    4  a contender did not start or has no trial that succeeded, a point was given up, a server was
+       gone at the end, or something needed is not there
     5  check: the data are not as they should be; verify: something differs; selftest: a target was
        missed
   130  interrupted; what was measured is kept, `--resume` goes on";

@@ -163,6 +163,18 @@ fn more_than_one_failed_pair_in_ten_takes_the_word_away() {
 }
 
 #[test]
+fn a_contender_is_never_ok_only_where_no_trial_of_its_own_succeeded() {
+    let mut stored = tell_of([0.9; 4], 2);
+    assert!(never_ok(&stored.trials).is_empty());
+    for trial in stored.trials.iter_mut().filter(|trial| trial.contender == BASELINE) {
+        (trial.status, trial.failure) = (Status::Failed, None);
+    }
+    assert_eq!(never_ok(&stored.trials).into_iter().collect::<Vec<_>>(), [(BASELINE, "no message")]);
+    stored.trials.iter_mut().rfind(|trial| trial.contender == BASELINE).unwrap().status = Status::Ok;
+    assert!(never_ok(&stored.trials).is_empty());
+}
+
+#[test]
 fn a_point_that_is_given_up_takes_the_word_of_the_sweep_but_not_of_other_points() {
     let mut stored = tell_of([0.9; 4], 20);
     for block in 1..=3 {

@@ -12,6 +12,7 @@ mod watch;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use driver::{Admin, Secret};
@@ -23,6 +24,10 @@ use crate::cli::{WordsArgs, exit};
 
 /// The environment's way to give a password.
 const PASSWORD: &str = "DBDUEL_PASSWORD";
+
+/// How soon an interruption is seen, and how long a command may take to end by itself.
+const INTERRUPTION_POLL: Duration = Duration::from_millis(50);
+const INTERRUPTION_MAX: Duration = Duration::from_millis(1_800);
 
 /// One request with everything it needs.
 struct Job {
@@ -61,7 +66,7 @@ pub fn command(verb: Verb, args: &WordsArgs) -> Result<u8, Failure> {
             note(&format!("interrupted{}", if job.request.action == Action::Prepare { &half } else { "" }));
             Ok(exit::INTERRUPTED)
         }
-        done => done,
+        done => done.map_err(|failure| job.named(failure)),
     }
 }
 
@@ -79,12 +84,25 @@ impl Job {
                 .runs_on(target.dialect)
                 .map_err(|why| Failure::usage(anyhow!("{}: {why}", request.workload.name)))?;
         }
-        Ok(Job {
-            target,
-            workload: Arc::from(workload),
-            request,
-            interrupted: run::interruption().context("cannot catch signals")?,
-        })
+        let interrupted = run::interruption().context("cannot catch signals")?;
+        end_late(Arc::clone(&interrupted)).context("no thread to end by")?;
+        Ok(Job { target, workload: Arc::from(workload), request, interrupted })
+    }
+
+    /// A failure with the server's name, which one behind the login does not have.
+    fn named(&self, failure: Failure) -> Failure {
+        let target = self.request.target.to_string();
+        if format!("{:#}", failure.error).contains(&target) {
+            return failure;
+        }
+        let doing = match self.request.action {
+            Action::Prepare => "cannot prepare",
+            Action::Check => "cannot check",
+            Action::Cleanup => "cannot clean up",
+            Action::Prewarm => "cannot read",
+            Action::Bench => "cannot measure",
+        };
+        Failure { error: failure.error.context(format!("{doing} {target}")), ..failure }
     }
 
     fn is_interrupted(&self) -> bool {
@@ -100,6 +118,19 @@ impl Job {
     fn data_seed(&self) -> u64 {
         self.request.rand_seed.unwrap_or(1)
     }
+}
+
+/// One Ctrl-C is enough: what nothing else ends, such as SQLite's wait for a lock, ends with the process.
+fn end_late(interrupted: Arc<AtomicBool>) -> std::io::Result<()> {
+    let end = move || {
+        while !interrupted.load(Ordering::Relaxed) {
+            std::thread::sleep(INTERRUPTION_POLL);
+        }
+        std::thread::sleep(INTERRUPTION_MAX);
+        note("interrupted; a wait that did not end was cut off");
+        std::process::exit(exit::INTERRUPTED.into());
+    };
+    std::thread::Builder::new().name("end".to_owned()).spawn(end).map(drop)
 }
 
 /// The password that stands neither in the URL nor among the options.

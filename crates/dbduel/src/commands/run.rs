@@ -29,7 +29,7 @@ use super::progress::Progress;
 use super::seats::Seats;
 use super::stage::Stage;
 use super::{Failure, aa, cannot_plan, clones, doubling, host, note, plan_experiment, say, vocabulary};
-use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up};
+use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up, never_ok};
 use crate::cli::{RunArgs, exit};
 use crate::engine::{Cache, end_all};
 use crate::experiment::{Experiment, NoisyHost, Overrides};
@@ -217,13 +217,14 @@ pub fn interruption() -> Result<Arc<AtomicBool>> {
         signal_hook::flag::register_conditional_shutdown(signal, exit::INTERRUPTED.into(), Arc::clone(&flag))?;
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }
+    driver::end_waits_on(&flag);
     Ok(flag)
 }
 
 /// How a sitting ended when nothing broke.
 struct Ended {
     reason: EndReason,
-    /// A contender did not start, or a point was given up.
+    /// A contender did not start or has no trial that succeeded, or a point was given up.
     incomplete: bool,
 }
 
@@ -264,7 +265,7 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     };
     let mut course = Course::new(sitting, interrupted, &mut progress, &mut run, budget, &mut run_trials);
     let ended = course.run_all();
-    let given_up = given_up(&course.trials);
+    let (given_up, is_missing) = (given_up(&course.trials), tell_never_ok(&course.trials));
     let reason = match ended {
         Err(_) if interrupted.load(Ordering::Relaxed) => EndReason::Interrupted,
         ended => ended?,
@@ -278,12 +279,21 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
         Diagnostics { plan, experiment, run_dir, stage: &stage, progress: &progress }.run(&mut run)?;
     }
     progress.finish();
-    let incomplete = !failures.is_empty() || !given_up.is_empty();
+    let incomplete = !failures.is_empty() || !given_up.is_empty() || is_missing;
     run.given_up = given_up;
     run.ended_by = Some(reason.as_str().to_owned());
     run.finished_at = Some(Timestamp::now().to_string());
     run_dir.write_run(&run)?;
     Ok(Ended { reason, incomplete })
+}
+
+/// Prints which contenders were tried in vain; whether there are any.
+pub fn tell_never_ok(trials: &[TrialRecord]) -> bool {
+    let never = never_ok(trials);
+    for (name, why) in &never {
+        note(&format!("warning: no trial of `{name}` succeeded; the last one failed: {why}"));
+    }
+    !never.is_empty()
 }
 
 fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {

@@ -17,6 +17,8 @@ use crate::experiment::{MASK, TargetChoice, TargetUrl};
 /// Where a password may stand that belongs into no file and no command line.
 pub const PASSWORD_VARIABLE: &str = "DBDUEL_PASSWORD";
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);
+/// Longest answer to a question that any server answers at once.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 /// No statement of a load or a check may take longer.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
 
@@ -59,11 +61,18 @@ impl Hosted {
         self.url.target()
     }
 
-    /// A blocking session in the target's database.
+    /// A blocking session in the target's database, for short questions.
     pub fn session(&self) -> Result<Admin> {
         let (endpoint, login) = (self.url.endpoint(), self.url.login());
         let admin = Admin::connect(self.url.kind.dialect(), &endpoint, &login, LOGIN_LIMIT);
         let mut admin = admin.with_context(|| format!("cannot log in to {}", self.url))?;
+        admin.set_timeout(Some(ANSWER_LIMIT))?;
+        Ok(admin)
+    }
+
+    /// The same for statements that take as long as the tables are large.
+    pub fn long_session(&self) -> Result<Admin> {
+        let mut admin = self.session()?;
         admin.set_timeout(Some(STATEMENT_LIMIT))?;
         Ok(admin)
     }

@@ -171,8 +171,7 @@ fn keep(row: &rusqlite::Row<'_>, rows: &mut Rows) -> Result<(), Error> {
             }
         }
     }
-    rows.end_row();
-    Ok(())
+    rows.end_row()
 }
 
 fn text_of(value: ValueRef<'_>) -> Option<String> {
