@@ -166,7 +166,7 @@ fn mysql_answer_is_whole(answer: &[u8]) -> Result<bool> {
 }
 
 fn postgres_answer_is_whole(answer: &[u8]) -> Result<bool> {
-    match message::AnswerParser::default().feed(answer, None)?.1 {
+    match message::AnswerParser::to_request(message::Request::Execute).feed(answer, None)?.1 {
         message::Step::More => Ok(false),
         message::Step::Done(found) if found.rows == 1 => Ok(true),
         other => bail!("a point select was answered with {other:?}"),

@@ -19,6 +19,7 @@ pub mod flame;
 mod host;
 mod kinds;
 mod ladder;
+mod missing;
 mod pass;
 mod records;
 mod scaling;
@@ -45,6 +46,7 @@ pub use host::{Watched, watched};
 pub use kinds::{Kind, kinds};
 use ladder::Climb;
 pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind, Worth, one_line};
+pub use missing::Missing;
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use records::Records;
 pub use records::primary_metric;
@@ -179,6 +181,8 @@ pub struct Duel {
     pub overall: Comparison,
     pub points: Vec<Comparison>,
     pub others: Vec<MetricComparison>,
+    /// Quantiles that are compared with nothing.
+    pub missing: Vec<Missing>,
     /// Of a workload that runs once through.
     pub parts: Option<Parts>,
     pub difference: Option<Difference>,
@@ -219,6 +223,8 @@ pub struct MetricComparison {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
     pub mean: f64,
+    /// Points that both have values at.
+    pub points: usize,
     pub max: (Point, f64),
     pub min: (Point, f64),
 }
@@ -232,7 +238,7 @@ pub struct Comparison {
     /// Absent for the whole sweep.
     pub point: Option<Point>,
     pub metric: String,
-    /// Means over the trials that are ok.
+    /// Geometric means over the points and the trials that are ok.
     pub baseline_value: Option<f64>,
     pub candidate_value: Option<f64>,
     /// Above 1 the candidate is better; absent with no pair at all.
@@ -246,6 +252,8 @@ pub struct Comparison {
     pub confidence: f64,
     pub word: Word,
     pub caveats: Vec<Caveat>,
+    /// Points at which both have values; the values are means over these.
+    pub points: usize,
     /// Complete pairs (of the whole sweep: complete blocks).
     pub blocks: usize,
     pub blocks_planned: usize,
@@ -258,6 +266,11 @@ pub struct Comparison {
     pub sign_flip_p: Option<f64>,
     /// Ratio in each block, by block number.
     pub pairs: Vec<(u32, f64)>,
+    /// Blocks in which a trial that is ok could not give the value: too few requests for a quantile. They count as
+    /// the worst for the side that lacks it.
+    pub incomplete: usize,
+    /// Too many of these: there is neither ratio nor value, and no report has a row for it.
+    pub is_withheld: bool,
     /// The same without the blocks in which the host disturbed a trial, where there are any.
     pub unflagged: Option<Unflagged>,
 }
@@ -319,6 +332,8 @@ pub enum Caveat {
     SharedCores,
     DurabilityDiffers,
     GeneratorBound,
+    /// Trials ran and nothing was committed in them: they count as the worst.
+    Outages,
     /// Throughput still rose or fell inside the trials.
     Unsteady,
     /// The server put off work, and more of it in every trial.
@@ -346,6 +361,7 @@ impl Caveat {
             Caveat::SharedCores => "shared cores",
             Caveat::DurabilityDiffers => "durability differs",
             Caveat::GeneratorBound => "generator-bound",
+            Caveat::Outages => "trials without a commit",
             Caveat::Unsteady => "unsteady",
             Caveat::Accumulating => "accumulating",
             Caveat::Short => "short",
@@ -399,6 +415,8 @@ struct Circumstances {
     shared_cores: bool,
     given_up: Vec<GivenUp>,
     durability: BTreeMap<String, String>,
+    /// What the data of each contender lie on, where it was seen.
+    file_systems: BTreeMap<String, String>,
     /// Why contenders were not measured at all.
     refused: BTreeMap<String, String>,
     /// Verdicts that told twins apart on this host, where they are too many for chance.
@@ -438,6 +456,11 @@ pub fn conclude_with_seconds(
         shared_cores: run.client.shared_cores,
         given_up: with_given_up(run.given_up.clone(), given_up(trials)),
         durability: run.contenders.iter().map(|(name, facts)| (name.clone(), facts.durability_class.clone())).collect(),
+        file_systems: run
+            .contenders
+            .iter()
+            .filter_map(|(name, facts)| Some((name.clone(), facts.file_system.clone()?)))
+            .collect(),
         refused: run.refused.clone(),
         twins_told_apart: twins::too_many_told_apart(&run.twins),
         doublings: run.doublings.iter().filter_map(doubling::doubled).collect(),
@@ -588,6 +611,7 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {
         candidate: candidate.to_owned(),
         deferring: deferring(metric, &overall, &of_points, &others),
         others,
+        missing: missing::missing(scope, points),
         parts: pass::parts(scope, points),
         difference: comparison::difference(&of_points),
         losing: comparison::losing(&of_points),
@@ -619,8 +643,9 @@ fn all_drifts(scope: &Scope, points: &[Point]) -> Vec<(Option<Point>, Drift)> {
 }
 
 fn other_metric(scope: &Scope, metric: &str, points: &[Point]) -> MetricComparison {
-    let of_points = scope.of_points(metric, points);
+    let mut of_points = scope.of_points(metric, points);
     let overall = scope.overall(metric, points, &of_points);
+    of_points.retain(|comparison| !comparison.is_withheld);
     MetricComparison { metric: metric.to_owned(), overall, points: of_points }
 }
 

@@ -31,7 +31,7 @@ use driver::Dialect;
 
 use crate::cli::bench::Verb;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
-use crate::engine::{ENGINES, Engine, resolve};
+use crate::engine::{ENGINES, Engine, engine, resolve};
 use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Needs, Vocabulary};
 use crate::observe;
 use crate::plan::{Plan, ResolvedFacts};
@@ -169,6 +169,7 @@ fn vocabulary() -> Vocabulary<'static> {
         engines: ENGINES.iter().map(words).collect(),
         workloads: load::WORKLOADS.iter().map(|kind| kind.name).collect(),
         options: &|name| load::workload_kind(name).map(|kind| kind.options),
+        refused: &|kind, name, value| engine(kind).ok().and_then(|engine| engine.reserved().refusal(name, value)),
         check: &|name, given| {
             let Some(kind) = load::workload_kind(name) else { return Ok(Needs::default()) };
             let workload = load::Options::new(kind.options, given).and_then(|options| (kind.build)(&options))?;

@@ -25,11 +25,13 @@ mod mysql;
 mod mysql_family;
 mod postgres;
 mod provision;
+mod reserved;
 mod selfcheck;
 mod server;
 mod settings;
 mod snapshot;
 mod sqlite;
+mod storage;
 pub mod vetting;
 mod waits;
 
@@ -53,12 +55,14 @@ pub use keeper::{Account, end_all};
 pub use monitor::Monitor;
 use provision::Knowledge;
 pub use provision::{Client, Layout, Package};
+pub use reserved::Reserved;
 pub use selfcheck::selfcheck;
 pub use server::{DATABASE, Purpose, Server, StartOptions};
 pub use settings::{Agreement, Effective, nearest_known, parse_quantity, parse_switch};
 pub use snapshot::{
     Snapshot, apply_page_cache, expect_clones, find_snapshot, resident_fraction, save_snapshot, snapshot_key, template,
 };
+pub use storage::storage_of;
 pub use waits::Waits;
 
 /// The version of a target, until it has answered.
@@ -104,11 +108,15 @@ pub trait Engine: Sync {
         settings: &BTreeMap<String, String>,
         connections: u32,
     ) -> BTreeMap<String, String>;
+    /// Settings that are dbduel's own, and that nobody else may make.
+    fn reserved(&self) -> &'static Reserved;
     /// The command line of a server, and what dbduel sets by itself.
     fn launch(&self, installation: &Installation, options: &StartOptions, places: &Places) -> Result<Launch>;
     /// What is left to do before the load may connect, once the server answers.
     fn secure(&self, admin: &mut Admin, installation: &Installation, places: &Places) -> Result<()>;
     fn read_settings(&self, admin: &mut Admin) -> Result<Effective>;
+    /// Where the server that answers works, as it says itself.
+    fn whereabouts(&self, admin: &mut Admin, effective: &Effective) -> Result<Whereabouts>;
     /// Whether a setting is in force as it was asked for.
     fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement;
     /// Asks the server what it would make of settings, without a start; fails where it refuses one or changes it.
@@ -235,6 +243,16 @@ pub struct Places {
     pub port: Option<u16>,
     /// The password of every account of this start; only with a port.
     pub password: Option<Secret>,
+}
+
+/// Where a server works: what must be dbduel's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Whereabouts {
+    pub data: PathBuf,
+    /// None for an engine that lives inside dbduel.
+    pub socket: Option<PathBuf>,
+    /// None where it listens on no port.
+    pub port: Option<u16>,
 }
 
 /// How one server is started and reached.

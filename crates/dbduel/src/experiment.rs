@@ -30,7 +30,7 @@ pub use mistakes::Mistakes;
 pub use parse::Overrides;
 pub use secrets::{MASK, is_secret_key};
 pub use target_url::{TargetKind, TargetUrl, TlsMode};
-pub use vocabulary::{EngineWords, Needs, Vocabulary};
+pub use vocabulary::{EngineWords, Needs, Refusal, Vocabulary};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -605,6 +605,7 @@ pub mod tests {
             workloads: vec!["oltp_read_write"],
             options: &|_| Some(&[]),
             check: &|_, _| Ok(Needs::default()),
+            refused: &|_, _, _| None,
         };
         let text = "workload = \"oltp_read_write\"\nsweep.clients = [1, 2]\nmethod.seed = 5\n\
                     contender = [{ engine = \"mysql@5.5.9\" }, { engine = \"mysql@5.6.24\" }]";

@@ -88,6 +88,21 @@ fn a_rung_on_a_disk_that_is_too_small_is_refused_and_the_others_are_measured() {
 }
 
 #[test]
+fn a_rung_in_memory_is_a_trade_and_its_storage_stands_beside_it() {
+    let place = Place::new();
+    place.write("ladder.toml", &file("engine = \"sqlite\"", &[("memory", "storage = \"tmpfs\"")]));
+    place.expect(0, &["run", "ladder.toml", "--accept-noisy"]);
+    let report: Value = serde_json::from_str(&place.expect(0, &["report", "last", "--format", "json"]).0).unwrap();
+    let contenders = ["base", "memory"].map(|name| {
+        let mut all = report["contenders"].as_array().unwrap().iter();
+        all.find(|contender| contender["name"] == name).unwrap()["durability_class"].clone()
+    });
+    assert_eq!(contenders, ["D3", "D0"]);
+    let (said, _) = place.expect(0, &["report", "last"]);
+    assert!(said.contains("durability D0, data on tmpfs (tmpfs on ") && said.contains("trade: D3 to D0"), "{said}");
+}
+
+#[test]
 fn a_rung_whose_log_fills_the_disk_is_refused_with_the_size_that_fits() {
     let place = Place::new();
     let Some(engine) = place.installed("postgres") else { return };

@@ -17,7 +17,7 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// Connects; no single statement may take longer than `timeout` unless [`Admin::set_timeout`] says so.
+    /// Connects within `timeout`; no single statement may take longer either, unless [`Admin::set_timeout`] says so.
     pub fn connect(dialect: Dialect, endpoint: &Endpoint, login: &Login, timeout: Duration) -> Result<Admin, Error> {
         AnyConnection::connect(dialect, endpoint, login, timeout)
             .map(|connection| Admin { connection, prepared: HashMap::new() })

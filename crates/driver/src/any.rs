@@ -17,7 +17,7 @@ pub enum AnyConnection {
 }
 
 impl AnyConnection {
-    /// `timeout` bounds every wait of the set-up; for SQLite it is the busy time-out, for good.
+    /// `timeout` bounds the login as a whole, and each exchange of the set-up behind it; for SQLite it is the busy time-out, for good.
     pub fn connect(dialect: Dialect, endpoint: &Endpoint, login: &Login, timeout: Duration) -> Result<Self, Error> {
         Ok(match dialect {
             Dialect::MySql => AnyConnection::MySql(MySqlConnection::connect(endpoint, login, timeout)?),
@@ -45,7 +45,8 @@ impl AnyConnection {
 
     /// How long one answer may take; a library that blocks has no such limit.
     pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
-        self.transport_mut().map_or(Ok(()), |transport| transport.set_receive_timeout(timeout))
+        self.transport_mut().into_iter().for_each(|transport| transport.set_limit(timeout));
+        Ok(())
     }
 
     /// The rows of one query as text; `None` is NULL. Not for measured time: it keeps them all.
@@ -59,11 +60,11 @@ impl AnyConnection {
 
     /// The rows of one query of the set-up, also when the connection is attached already.
     pub fn ask(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
-        let Some(before) = self.transport_mut().map(Transport::enter_set_up).transpose()? else {
-            return self.rows(sql);
-        };
+        let before = self.transport_mut().map(Transport::enter_set_up);
         let rows = self.rows(sql);
-        self.transport_mut().map_or(Ok(()), |transport| transport.leave_set_up(before))?;
+        if let (Some(transport), Some(before)) = (self.transport_mut(), before) {
+            transport.leave_set_up(before);
+        }
         rows
     }
 
@@ -143,6 +144,14 @@ impl Connection for AnyConnection {
             AnyConnection::MySql(connection) => connection.query_into(sql, rows).await,
             AnyConnection::Postgres(connection) => connection.query_into(sql, rows).await,
             AnyConnection::Sqlite(connection) => connection.query_into(sql, rows).await,
+        }
+    }
+
+    fn leave(&mut self) -> Result<(), Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.leave(),
+            AnyConnection::Postgres(connection) => connection.leave(),
+            AnyConnection::Sqlite(_) => Ok(()),
         }
     }
 

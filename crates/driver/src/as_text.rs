@@ -144,6 +144,10 @@ impl<C: Connection> Connection for AsText<C> {
         self.connection.query_into(sql, rows).await
     }
 
+    fn leave(&mut self) -> Result<(), Error> {
+        self.connection.leave()
+    }
+
     fn reconnect(&mut self, timeout: Duration) -> Result<(), Error> {
         self.connection.reconnect(timeout)
     }

@@ -117,6 +117,9 @@ impl Compressor {
     fn unpack(&mut self) -> io::Result<bool> {
         let Some((header, rest)) = self.arrived.split_at_checked(HEADER_BYTES) else { return Ok(false) };
         let (frame_length, clear_length) = (length(&header[..3]), length(&header[4..]));
+        if header[3] != self.sequence {
+            return Err(invalid(format!("frame number {} where number {} was due", header[3], self.sequence)));
+        }
         let Some(frame) = rest.get(..frame_length) else { return Ok(false) };
         self.sequence = header[3].wrapping_add(1);
         self.clear.clear();
@@ -127,15 +130,22 @@ impl Compressor {
         } else {
             self.inflate.reset(true);
             self.clear.reserve(clear_length);
-            self.inflate.decompress_vec(frame, &mut self.clear, FlushDecompress::Finish).map_err(io::Error::other)?;
+            self.inflate
+                .decompress_vec(frame, &mut self.clear, FlushDecompress::Finish)
+                .map_err(|e| invalid(e.to_string()))?;
             if self.clear.len() != clear_length {
-                return Err(io::Error::other("a compressed packet is not as long as it says"));
+                return Err(invalid("a compressed packet is not as long as it says".to_owned()));
             }
         }
         self.arrived.drain(..HEADER_BYTES + frame_length);
         self.arrived.shrink_to(KEPT_BYTES);
         Ok(true)
     }
+}
+
+/// What the protocol does not allow, other than what the socket says.
+fn invalid(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 fn length(bytes: &[u8]) -> usize {

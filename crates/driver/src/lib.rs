@@ -13,7 +13,9 @@ mod any;
 mod as_text;
 mod closer;
 mod compression;
+mod deadline;
 mod decimal;
+mod dial;
 mod isolation;
 pub mod mysql;
 mod null;
@@ -33,6 +35,7 @@ pub use admin::{Admin, RowSink};
 pub use any::AnyConnection;
 pub use as_text::AsText;
 pub use closer::Closer;
+pub use deadline::end_waits_on;
 pub use isolation::Isolation;
 pub use null::{Delay, NullServer};
 pub use reactor::{Reactor, Ready};
@@ -281,6 +284,11 @@ pub trait Connection {
     fn query_into(&mut self, sql: &str, rows: &mut Rows) -> impl Future<Output = Result<Answer, Error>> {
         let _ = (sql, rows);
         std::future::ready(Err(Error::Protocol("this kind of connection gives no rows of a text".to_owned())))
+    }
+    /// Behind the last statement: fails when the server has sent what nobody asked for, which would have been
+    /// taken for the next answer.
+    fn leave(&mut self) -> Result<(), Error> {
+        Ok(())
     }
     /// Connects and logs in anew, prepares every statement again and keeps their numbers; a reactor or a
     /// closer of the old connection serves the new one. Blocks for up to `timeout` in each wait, since it

@@ -12,42 +12,48 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-use crate::transport::{receive, send};
+use crate::deadline::Deadline;
+use crate::transport::{count, receive, send_some};
 use crate::{Endpoint, Error, Tls};
 
 /// A session over one socket; the socket itself stays the transport's.
 pub(crate) struct Session(ClientConnection);
 
 impl Session {
-    /// Shakes hands over a socket that blocks, so within the time limit the socket has.
-    pub(crate) fn start(tls: Tls, endpoint: &Endpoint, socket: RawFd) -> Result<Session, Error> {
+    /// Shakes hands.
+    pub(crate) fn start(
+        tls: Tls,
+        endpoint: &Endpoint,
+        socket: RawFd,
+        deadline: Option<Deadline>,
+    ) -> Result<Session, Error> {
         // Behind a socket file there is no host to check; the certificate then has to name this one.
         let host = if let Endpoint::Tcp { host, .. } = endpoint { host } else { "localhost" };
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| Error::lost(format!("{host} is no name that a certificate could bear")))?;
         let session = ClientConnection::new(configuration(tls)?, name);
         let mut session = Session(session.map_err(|e| Error::lost(format!("no TLS session: {e}")))?);
-        let mut wire = Wire { socket, flags: 0 };
+        let mut wire = Wire { socket, flags: 0, deadline };
         while session.0.is_handshaking() {
             session.0.complete_io(&mut wire).map_err(|e| Error::lost(format!("the TLS handshake failed: {e}")))?;
         }
         Ok(session)
     }
 
-    /// Encrypts and sends everything; a socket whose buffer is full is waited for.
-    pub(crate) fn send(&mut self, socket: RawFd, mut bytes: &[u8]) -> io::Result<()> {
+    /// Encrypts and sends everything; a socket whose buffer is full is waited for, up to a deadline if there is one.
+    pub(crate) fn send(&mut self, socket: RawFd, mut bytes: &[u8], deadline: Option<Deadline>) -> io::Result<()> {
         while !bytes.is_empty() {
             // rustls takes only so much before it wants to be emptied.
             let taken = self.0.writer().write(bytes)?;
             bytes = &bytes[taken..];
-            self.flush(socket)?;
+            self.flush(socket, deadline)?;
         }
         Ok(())
     }
 
-    fn flush(&mut self, socket: RawFd) -> io::Result<()> {
+    fn flush(&mut self, socket: RawFd, deadline: Option<Deadline>) -> io::Result<()> {
         while self.0.wants_write() {
-            match self.0.write_tls(&mut Wire { socket, flags: 0 }) {
+            match self.0.write_tls(&mut Wire { socket, flags: 0, deadline }) {
                 Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
                 _ => {}
             }
@@ -64,10 +70,10 @@ impl Session {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
                 read => return read,
             }
-            self.0.read_tls(&mut Wire { socket, flags })?;
+            self.0.read_tls(&mut Wire { socket, flags, deadline: None })?;
             self.0.process_new_packets().map_err(io::Error::other)?;
             // Such as the answer to a change of keys.
-            self.flush(socket)?;
+            self.flush(socket, None)?;
         }
     }
 }
@@ -76,28 +82,33 @@ impl Session {
 struct Wire {
     socket: RawFd,
     flags: libc::c_int,
+    /// Where there is one, reads and writes wait until then; `flags` say what they do otherwise.
+    deadline: Option<Deadline>,
 }
 
 impl Read for Wire {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        // SAFETY: the transport lends its open socket for the length of one call.
-        count(unsafe { receive(self.socket, room, self.flags) })
+        let flags = if self.deadline.is_some() { libc::MSG_DONTWAIT } else { self.flags };
+        loop {
+            // SAFETY: the transport lends its open socket for the length of one call.
+            match (count(unsafe { receive(self.socket, room, flags) }), self.deadline) {
+                (Err(error), Some(deadline)) if error.kind() == io::ErrorKind::WouldBlock => {
+                    deadline.wait(self.socket, libc::POLLIN)?;
+                }
+                (received, _) => return received,
+            }
+        }
     }
 }
 
 impl Write for Wire {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // SAFETY: as above.
-        count(unsafe { send(self.socket, bytes, libc::MSG_NOSIGNAL) })
+        send_some(self.socket, bytes, self.deadline)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-fn count(returned: libc::c_long) -> io::Result<usize> {
-    usize::try_from(returned).map_err(|_| io::Error::last_os_error())
 }
 
 /// One configuration of each kind for all connections; roots are read from disk once.

@@ -8,21 +8,25 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::os::unix::net::UnixStream;
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use crate::closer::{Closer, Slot};
 use crate::compression::Compressor;
+use crate::deadline::Deadline;
+use crate::dial;
 use crate::reactor::Reactor;
 use crate::tls::Session;
 use crate::{Endpoint, Error, Tls};
 
 /// Large enough for a whole `SELECT c … BETWEEN` answer of 100 rows, so that one read gets it.
 pub(crate) const INBOX_BYTES: usize = 16 * 1024;
+
+/// No message of which all bytes must be there at once is longer: MySQL's packets end here, and so does what
+/// dbduel asks of PostgreSQL. What is longer comes from no server that means well.
+const INBOX_BYTES_MAX: usize = (16 << 20) + 64;
 
 /// Inboxes that a thread keeps for its next answers.
 const SPARE_INBOXES_MAX: usize = 64;
@@ -89,8 +93,14 @@ pub(crate) struct Transport {
     polled: bool,
     /// Who watches the socket, and under which number.
     attached: Option<(Arc<Reactor>, usize)>,
-    /// Longest wait of a blocking read.
+    /// Longest wait for a whole answer; none for measured statements.
     limit: Option<Duration>,
+    /// The end of the exchange under way, where there is a limit.
+    deadline: Option<Deadline>,
+    /// What the protocol wants a client to say before it leaves.
+    farewell: &'static [u8],
+    /// The login is over, so that there is somebody to take leave of.
+    greeted: bool,
     /// The last read took as much as there was room for, so the kernel may hold more.
     more_waits: bool,
     /// The request under construction; without memory, in between, like the inbox.
@@ -103,7 +113,7 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    pub(crate) fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Transport, Error> {
+    pub(crate) fn connect(endpoint: &Endpoint, farewell: &'static [u8], timeout: Duration) -> Result<Transport, Error> {
         let mut transport = Transport {
             endpoint: endpoint.clone(),
             slot: Slot::default(),
@@ -113,6 +123,9 @@ impl Transport {
             polled: false,
             attached: None,
             limit: Some(timeout),
+            deadline: None,
+            farewell,
+            greeted: false,
             more_waits: false,
             outbox: Vec::new(),
             inbox: Vec::new(),
@@ -126,6 +139,7 @@ impl Transport {
     /// A new socket in place of the old one, which goes first: the server may have as many connections
     /// as it takes. It blocks, with a time limit, until [`Transport::settle`].
     pub(crate) fn reopen(&mut self, timeout: Duration) -> Result<(), Error> {
+        self.take_leave();
         self.disconnect();
         self.polled = false;
         self.open(timeout)
@@ -134,11 +148,11 @@ impl Transport {
     /// Ends what [`Transport::reopen`] began: waits and is watched as before, or, when the new connection
     /// did not come about, has no socket until a later attempt.
     pub(crate) fn settle(&mut self, restored: Result<(), Error>, limit: Option<Duration>) -> Result<(), Error> {
-        let settled = restored.and_then(|()| self.set_receive_timeout(limit)).and_then(|()| self.watch_again());
+        let settled = restored.and_then(|()| self.watch_again());
         if settled.is_err() {
             self.disconnect();
-            self.limit = limit;
         }
+        self.set_limit(limit);
         settled
     }
 
@@ -149,9 +163,27 @@ impl Transport {
         }
     }
 
+    /// Says goodbye if that needs no wait: a server counts who leaves without a word as aborted.
+    fn take_leave(&mut self) {
+        if !std::mem::replace(&mut self.greeted, false) {
+            return;
+        }
+        let now = Some(Deadline::after(Duration::ZERO));
+        let bytes = match &mut self.compressor {
+            None => Ok(self.farewell),
+            Some(compressor) => compressor.pack(self.farewell),
+        };
+        // Nobody minds when the server has left first.
+        let _ = bytes.and_then(|bytes| match &mut self.tls {
+            None => send_clear(self.descriptor, bytes, now),
+            Some(session) => session.send(self.descriptor, bytes, now),
+        });
+    }
+
     /// Leaves no socket, and no byte of an answer that nobody will read.
     pub(crate) fn disconnect(&mut self) {
         self.descriptor = NO_SOCKET;
+        self.greeted = false;
         self.slot.clear();
         self.tls = None;
         self.compressor = None;
@@ -160,18 +192,27 @@ impl Transport {
         self.discard();
     }
 
+    /// The limit is one for everything up to [`Transport::end_login`].
     fn open(&mut self, timeout: Duration) -> Result<(), Error> {
+        let deadline = Deadline::after(timeout);
         let socket = match &self.endpoint {
             Endpoint::Unix(path) => {
-                UnixStream::connect(path).map(OwnedFd::from).map_err(|e| lost(&format!("{}: {e}", path.display())))?
+                dial::unix(path, deadline).map_err(|e| lost(&format!("{}: {e}", path.display())))?
             }
-            Endpoint::Tcp { host, port } => connect_tcp(host, *port, timeout)?,
+            Endpoint::Tcp { host, port } => dial::tcp(host, *port, deadline).map_err(|e| lost(&e.to_string()))?,
             Endpoint::File(path) => return Err(lost(&format!("{} is a file, not a server", path.display()))),
         };
         let descriptor = socket.as_raw_fd();
         self.slot.fill(socket)?;
         self.descriptor = descriptor;
-        self.set_receive_timeout(Some(timeout))
+        self.limit = Some(timeout);
+        self.deadline = Some(deadline);
+        Ok(())
+    }
+
+    /// The server has let us in.
+    pub(crate) fn end_login(&mut self) {
+        self.greeted = true;
     }
 
     /// From here on all bytes are encrypted. Whoever slipped bytes in behind the server's consent
@@ -180,7 +221,7 @@ impl Transport {
         if !self.unread().is_empty() {
             return Err(Error::Protocol("the server went on in clear after it agreed to encrypt".to_owned()));
         }
-        self.tls = Some(Box::new(Session::start(tls, &self.endpoint, self.descriptor)?));
+        self.tls = Some(Box::new(Session::start(tls, &self.endpoint, self.descriptor, self.deadline)?));
         Ok(())
     }
 
@@ -211,41 +252,27 @@ impl Transport {
     }
 
     /// Blocks, with a time limit, for a step of the set-up between measured statements.
-    pub(crate) fn enter_set_up(&mut self) -> Result<SetUp, Error> {
+    pub(crate) fn enter_set_up(&mut self) -> SetUp {
         let before = SetUp { polled: self.polled, limit: self.limit };
-        self.set_receive_timeout(Some(SET_UP_TIMEOUT))?;
+        self.set_limit(Some(self.limit.map_or(SET_UP_TIMEOUT, |limit| limit.min(SET_UP_TIMEOUT))));
         self.polled = false;
-        Ok(before)
+        before
     }
 
-    pub(crate) fn leave_set_up(&mut self, before: SetUp) -> Result<(), Error> {
+    pub(crate) fn leave_set_up(&mut self, before: SetUp) {
         self.polled = before.polled;
-        self.set_receive_timeout(before.limit)
+        self.set_limit(before.limit);
     }
 
     pub(crate) fn limit(&self) -> Option<Duration> {
         self.limit
     }
 
-    /// `None` waits for ever: a measured statement is ended by its [`Closer`], not by a time-out.
-    pub(crate) fn set_receive_timeout(&mut self, limit: Option<Duration>) -> Result<(), Error> {
-        let timeout = limit.unwrap_or(Duration::ZERO);
-        let value = libc::timeval {
-            tv_sec: timeout.as_secs() as libc::time_t,
-            tv_usec: timeout.subsec_micros() as libc::suseconds_t,
-        };
-        // SAFETY: the option takes a timeval, whose address and size are those passed.
-        let status = unsafe {
-            libc::setsockopt(
-                self.descriptor,
-                libc::SOL_SOCKET,
-                libc::SO_RCVTIMEO,
-                (&raw const value).cast(),
-                size_of::<libc::timeval>() as libc::socklen_t,
-            )
-        };
+    /// How long each answer may take from here on, whole. `None` waits for ever: a measured statement is ended
+    /// by its [`Closer`], not by a time-out.
+    pub(crate) fn set_limit(&mut self, limit: Option<Duration>) {
         self.limit = limit;
-        if status == 0 { Ok(()) } else { Err(self.lost_by(&io::Error::last_os_error())) }
+        self.deadline = None;
     }
 
     pub(crate) fn closer(&self) -> Closer {
@@ -254,13 +281,21 @@ impl Transport {
 
     /// Sends the outbox and empties it, whatever becomes of it: the next request starts afresh.
     pub(crate) fn send(&mut self) -> Result<(), Error> {
+        if let Some(limit) = self.limit {
+            self.deadline = Some(Deadline::after(limit));
+        }
+        self.send_on()
+    }
+
+    /// The same within the exchange under way, whose deadline stays.
+    pub(crate) fn send_on(&mut self) -> Result<(), Error> {
         let bytes = match &mut self.compressor {
             None => Ok(self.outbox.as_slice()),
             Some(compressor) => compressor.pack(&self.outbox),
         };
         let sent = bytes.and_then(|bytes| match &mut self.tls {
-            None => send_clear(self.descriptor, bytes),
-            Some(session) => session.send(self.descriptor, bytes),
+            None => send_clear(self.descriptor, bytes, self.deadline),
+            Some(session) => session.send(self.descriptor, bytes, self.deadline),
         });
         count_traffic(self.outbox.len(), 0);
         self.return_outbox();
@@ -287,7 +322,7 @@ impl Transport {
     fn lost_by(&self, error: &io::Error) -> Error {
         match error.kind() {
             _ if self.descriptor == NO_SOCKET => lost("there is no connection; reconnect first"),
-            io::ErrorKind::WouldBlock => lost("no answer within the time limit"),
+            io::ErrorKind::InvalidData => Error::Protocol(error.to_string()),
             _ => lost(&error.to_string()),
         }
     }
@@ -333,7 +368,7 @@ impl Transport {
 
     /// Reads at least one more byte behind the unread ones.
     pub(crate) async fn fill(&mut self) -> Result<(), Error> {
-        self.make_room();
+        self.make_room()?;
         if !self.polled {
             return self.wait_and_receive();
         }
@@ -369,9 +404,7 @@ impl Transport {
             let room_bytes = room.len();
             let mut read = |room: &mut [u8]| match tls {
                 // SAFETY: the socket is this transport's own; without one the call fails and touches nothing.
-                None => {
-                    usize::try_from(unsafe { receive(descriptor, room, flags) }).map_err(|_| io::Error::last_os_error())
-                }
+                None => count(unsafe { receive(descriptor, room, flags) }),
                 Some(session) => session.receive(descriptor, room, flags),
             };
             let received = match &mut self.compressor {
@@ -399,17 +432,29 @@ impl Transport {
     /// instead of one; 8.8 us of CPU against 6.9 us, and less in each of four rounds). TCP has no such
     /// wake-up.
     fn wait_and_receive(&mut self) -> Result<(), Error> {
+        if let Some(deadline) = self.deadline {
+            return self.receive_until(deadline);
+        }
         // Without a socket `poll` would wait for ever, and the read below fails at once.
         let is_file = matches!(self.endpoint, Endpoint::Unix(_)) && self.descriptor != NO_SOCKET;
         if is_file && !self.unpacks() {
-            let limit_ms = self.limit.map_or(-1, |limit| limit.as_millis().clamp(1, i32::MAX as u128) as libc::c_int);
             let mut wanted = libc::pollfd { fd: self.descriptor, events: libc::POLLIN, revents: 0 };
             // SAFETY: the pointer is to one live pollfd. What it found, the read below finds as well.
-            if unsafe { libc::syscall(libc::SYS_poll, &raw mut wanted, 1, limit_ms) } == 0 {
-                return Err(lost("no answer within the time limit"));
-            }
+            unsafe { libc::syscall(libc::SYS_poll, &raw mut wanted, 1, -1) };
         }
         self.receive(0).map(|_| ())
+    }
+
+    fn receive_until(&mut self, deadline: Deadline) -> Result<(), Error> {
+        while !self.receive(libc::MSG_DONTWAIT)? {
+            deadline.wait(self.descriptor, libc::POLLIN).map_err(|error| self.lost_by(&error))?;
+        }
+        Ok(())
+    }
+
+    /// Whether the server has sent something that nobody asked for; it then lies in the inbox.
+    pub(crate) fn has_more(&mut self) -> bool {
+        self.end > self.start || (self.descriptor != NO_SOCKET && self.receive(libc::MSG_DONTWAIT) == Ok(true))
     }
 
     /// Bytes may lie ready that the socket knows nothing of.
@@ -418,49 +463,60 @@ impl Transport {
     }
 
     /// Moves the unread bytes to the front, and grows the inbox only when one message fills it.
-    fn make_room(&mut self) {
+    fn make_room(&mut self) -> Result<(), Error> {
         if self.start > 0 {
             self.inbox.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;
         }
         if self.end > 0 && self.end == self.inbox.len() {
-            self.inbox.resize(self.inbox.len() * 2, 0);
+            if self.end >= INBOX_BYTES_MAX {
+                return Err(Error::Protocol("the server sent a message of more than 16 MiB".to_owned()));
+            }
+            self.inbox.resize((self.inbox.len() * 2).min(INBOX_BYTES_MAX), 0);
         }
+        Ok(())
     }
 }
 
-fn connect_tcp(host: &str, port: u16, timeout: Duration) -> Result<OwnedFd, Error> {
-    let addresses = (host, port).to_socket_addrs().map_err(|e| lost(&format!("{host}: {e}")))?;
-    let mut last = lost(&format!("{host} has no address"));
-    for address in addresses {
-        match TcpStream::connect_timeout(&address, timeout) {
-            Ok(stream) => {
-                stream.set_nodelay(true).map_err(|e| lost(&e.to_string()))?;
-                return Ok(stream.into());
-            }
-            Err(error) => last = lost(&format!("{address}: {error}")),
-        }
+impl Drop for Transport {
+    fn drop(&mut self) {
+        self.take_leave();
     }
-    Err(last)
 }
 
 // The system calls themselves: the C library's `send` and `recv` also switch thread cancellation on
 // and off, which costs 2 % of a point select and which nobody here uses.
 
-fn send_clear(socket: RawFd, bytes: &[u8]) -> io::Result<()> {
+fn send_clear(socket: RawFd, bytes: &[u8], deadline: Option<Deadline>) -> io::Result<()> {
     let mut sent = 0;
     while sent < bytes.len() {
-        // SAFETY: the socket is a transport's own; without one the call fails and touches nothing.
-        match unsafe { send(socket, &bytes[sent..], libc::MSG_NOSIGNAL) } {
-            count @ 0.. => sent += count as usize,
-            _ => match io::Error::last_os_error() {
-                e if e.kind() == io::ErrorKind::Interrupted => {}
-                e => return Err(e),
-            },
+        match send_some(socket, &bytes[sent..], deadline) {
+            Ok(count) => sent += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(())
+}
+
+/// Sends as much as there is room for, and waits for room.
+pub(crate) fn send_some(socket: RawFd, bytes: &[u8], deadline: Option<Deadline>) -> io::Result<usize> {
+    let Some(deadline) = deadline else {
+        // SAFETY: the socket is a transport's own; without one the call fails and touches nothing.
+        return count(unsafe { send(socket, bytes, libc::MSG_NOSIGNAL) });
+    };
+    loop {
+        // SAFETY: as above.
+        match count(unsafe { send(socket, bytes, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT) }) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => deadline.wait(socket, libc::POLLOUT)?,
+            sent => return sent,
+        }
+    }
+}
+
+pub(crate) fn count(returned: libc::c_long) -> io::Result<usize> {
+    usize::try_from(returned).map_err(|_| io::Error::last_os_error())
 }
 
 /// # Safety

@@ -37,12 +37,16 @@ static ALLOCATOR: Counting = Counting;
 const STATEMENTS: u64 = 1_000;
 const ROWS: u64 = 100;
 
-/// What a canned server says: first of all, after a login, after a prepare, and to every statement.
+/// What a canned server says: first of all, after a login, after a prepare, and to every prepared statement and
+/// every text.
 struct Script {
     greeting: Vec<u8>,
     welcome: Vec<u8>,
     prepared: Vec<u8>,
-    answer: Vec<u8>,
+    executed: Vec<u8>,
+    asked: Vec<u8>,
+    /// Where a request has the letter by which a text is known.
+    text: (usize, u8),
 }
 
 fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
@@ -64,9 +68,13 @@ fn mysql() -> Script {
         b"ijklmnopqrst\0",
         b"mysql_native_password\0",
     ];
-    let mut answer = [packet(1, &[1]), packet(2, b"\x03def one column"), packet(3, eof)].concat();
-    (0..ROWS).for_each(|row| answer.extend(packet((4 + row) as u8, &[b'x'; 125])));
-    answer.extend(packet((4 + ROWS) as u8, eof));
+    // A binary row begins with a zero, and one in text with the length of its first column.
+    let answer = |first: u8| {
+        let mut answer = [packet(1, &[1]), packet(2, b"\x03def one column"), packet(3, eof)].concat();
+        (0..ROWS).for_each(|row| answer.extend(packet((4 + row) as u8, &[&[first][..], &[b'x'; 124]].concat())));
+        answer.extend(packet((4 + ROWS) as u8, eof));
+        answer
+    };
     Script {
         greeting: packet(0, &greeting.concat()),
         welcome: packet(2, &[0, 0, 0, 2, 0, 0, 0]),
@@ -80,7 +88,9 @@ fn mysql() -> Script {
             packet(6, eof),
         ]
         .concat(),
-        answer,
+        executed: answer(0),
+        asked: answer(124),
+        text: (4, 0x03),
     }
 }
 
@@ -95,11 +105,14 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
 fn postgres() -> Script {
     let ready = message(b'Z', b"I");
     let row = message(b'D', &[b"\0\x01\0\0\0\x78".as_slice(), &[b'x'; 120]].concat());
+    let rows = [row.repeat(ROWS as usize), message(b'C', b"SELECT 100\0"), ready.clone()].concat();
     Script {
         greeting: Vec::new(),
         welcome: [message(b'R', &[0; 4]), ready.clone()].concat(),
-        prepared: [message(b'1', b""), ready.clone()].concat(),
-        answer: [message(b'2', b""), row.repeat(ROWS as usize), message(b'C', b"SELECT 100\0"), ready].concat(),
+        prepared: [message(b'1', b""), ready].concat(),
+        executed: [message(b'2', b""), rows.clone()].concat(),
+        asked: [message(b'T', b"\0\0"), rows].concat(),
+        text: (0, b'Q'),
     }
 }
 
@@ -109,13 +122,14 @@ fn serve(listener: UnixListener, script: Script) -> JoinHandle<()> {
         let (mut socket, _) = listener.accept().unwrap();
         socket.write_all(&script.greeting).unwrap();
         let mut request = [0; 4096];
-        let mut hears = |socket: &mut UnixStream| socket.read(&mut request).is_ok_and(|bytes| bytes > 0);
         for said in [&script.welcome, &script.prepared] {
-            assert!(hears(&mut socket), "the client goes on");
+            assert!(socket.read(&mut request).unwrap() > 0, "the client goes on");
             socket.write_all(said).unwrap();
         }
-        while hears(&mut socket) {
-            if socket.write_all(&script.answer).is_err() {
+        while socket.read(&mut request).is_ok_and(|bytes| bytes > 0) {
+            let (place, letter) = script.text;
+            let answer = if request[place] == letter { &script.asked } else { &script.executed };
+            if socket.write_all(answer).is_err() {
                 return; // The client has heard enough.
             }
         }

@@ -30,6 +30,9 @@ fn serve(listener: UnixListener, heard: mpsc::Sender<Vec<u8>>) {
             let mut request = [0; 4096];
             while let Ok(bytes @ 1..) = socket.read(&mut request) {
                 heard.send(request[..bytes].to_vec()).unwrap();
+                if request[0] == b'X' {
+                    break;
+                }
                 let answer = match request[0] {
                     0 => [message(b'R', &[0; 4]), ready.clone()].concat(),
                     b'P' => [message(b'1', b""), ready.clone()].concat(),

@@ -63,6 +63,11 @@ impl Backlog {
         self.queue.pop()
     }
 
+    /// How many wait; it changes for as long as seats work.
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
     /// Nothing will be put in any more.
     pub fn all_have_left(&self) -> bool {
         self.givers.load(Ordering::Acquire) == 0

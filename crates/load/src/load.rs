@@ -54,6 +54,8 @@ pub struct LoadOptions {
     pub interval_max: Duration,
     /// After the interval, how long to wait for the last answers before cutting the connections.
     pub drain_max: Duration,
+    /// Where nothing else ends a wait, it ends when no transaction has ended for so long.
+    pub silence_max: Duration,
     /// An open loop at this rate; without it, each client starts anew when it has its answer.
     pub rate: Option<Rate>,
     /// Transactions in the measured interval, over all clients; it ends when they have.
@@ -79,6 +81,7 @@ impl Default for LoadOptions {
             data_seed: 1,
             interval_max: Duration::from_secs(60),
             drain_max: Duration::from_secs(60),
+            silence_max: SILENCE_MAX,
             rate: None,
             transactions_max: None,
             policy: ErrorPolicy::default(),
@@ -90,7 +93,7 @@ impl Default for LoadOptions {
 }
 
 /// Why a load gave no tally, or only part of one.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Failure {
     #[error("a client could not start: {0}")]
     Start(String),
@@ -98,6 +101,10 @@ pub enum Failure {
     Client(String),
     #[error("answers were still missing {secs} s after the interval, from {clients} clients")]
     Drain { secs: u64, clients: u32 },
+    #[error("{clients} clients had no connection at the end; no transaction ended in the last {secs:.1} s")]
+    Gone { secs: f64, clients: u32 },
+    #[error("no transaction ended in the last {secs:.1} s")]
+    Silence { secs: f64 },
     #[error("interrupted")]
     Interrupted,
 }
@@ -197,14 +204,32 @@ pub struct Load<'a> {
     tally: Tally,
     fatal: Option<String>,
     last_end_ns: u64,
+    progress: Progress,
 }
 
-/// Time a connection may take for each step of its set-up, and SQLite's busy time-out.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// How far the clients have come, and when that was first seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Progress {
+    ended: u64,
+    part: usize,
+    deferred: usize,
+    at_ns: u64,
+}
+
+/// Time that a login may take.
+const LOGIN_LIMIT: Duration = Duration::from_secs(10);
+const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// A client that waits longer for a lock has waited for the time-outs of most servers, and no server that runs
+/// ends nothing for so long.
+pub const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// Users who rest do so for two minutes and more.
+const RESTING_SILENCE_MAX: Duration = Duration::from_secs(300);
+/// A workload that is one pass has operations of hours, and ends no transaction between them.
+const PASS_SILENCE_MAX: Duration = Duration::from_secs(6 * 3600);
 const TICK: Duration = Duration::from_millis(100);
 /// After an interruption, or when what is queued is given up, how long a transaction under way may take to end
 /// by itself. A pass under way gets no time: nothing of its operation would count.
-const INTERRUPTED_DRAIN_MAX: Duration = Duration::from_secs(2);
+const INTERRUPTED_DRAIN_MAX: Duration = Duration::from_secs(1);
 /// Between two attempts to cut off connections. SQLite gives up only the statement that runs at that moment.
 const CUT_EVERY: Duration = Duration::from_millis(10);
 
@@ -213,9 +238,14 @@ impl<'a> Load<'a> {
     pub fn prepare(
         workload: &Arc<dyn Workload>,
         target: &Target,
-        options: LoadOptions,
+        mut options: LoadOptions,
         interrupted: &'a AtomicBool,
     ) -> Result<Load<'a>, Failure> {
+        options.silence_max = options.silence_max.max(match workload.as_ref() {
+            pass if pass.is_one_pass() => PASS_SILENCE_MAX,
+            users if users.rests() => RESTING_SILENCE_MAX,
+            _ => Duration::ZERO,
+        });
         let timeline = Arc::new(Timeline::default());
         let background = workload.background(options.clients);
         let crews = crews(target.dialect, &options, background.map_or(0, |background| background.seats));
@@ -265,6 +295,7 @@ impl<'a> Load<'a> {
             tally: Tally::default(),
             fatal: None,
             last_end_ns: 0,
+            progress: Progress::default(),
         };
         for _ in 0..load.workers.len() {
             load.closers.extend(next_ready(&readiness, interrupted)?);
@@ -326,7 +357,7 @@ impl<'a> Load<'a> {
             Ok(Watched::AllIsDone) => self.last_answer_ns(),
             _ => monotonic_ns(),
         });
-        let end_ns = self.timeline.window().end_ns;
+        let (end_ns, silent_since_ns) = (self.timeline.window().end_ns, self.progress.at_ns);
         let times_after = self.worker_times();
         at_end();
         let drained = self.drain(end_ns, watched.is_err());
@@ -356,13 +387,44 @@ impl<'a> Load<'a> {
         tally.worker_wait_ns = waited.collect::<Option<Vec<u64>>>().unwrap_or_default();
         let ends = tally.committed + tally.rolled_back + tally.failed + tally.skipped;
         assert_eq!(tally.due, ends, "every transaction that was due has ended in one of four ways");
-        Measured { tally, failure: watched.err().or(drained.err()).or(self.fatal.take().map(Failure::Client)) }
+        let failure = watched.err().or(drained.err()).or(self.fatal.take().map(Failure::Client));
+        let gone = self.gone(end_ns.saturating_sub(silent_since_ns.max(start_ns)));
+        Measured { tally, failure: failure.or(gone) }
+    }
+
+    /// A server that went away and stayed away has given no rate, whatever it did before.
+    fn gone(&self, silent_ns: u64) -> Option<Failure> {
+        let clients = self.timeline.cut_off.load(Ordering::Relaxed);
+        (clients > 0).then_some(Failure::Gone { secs: silent_ns as f64 / 1e9, clients })
+    }
+
+    /// How long no transaction has ended, seen from here.
+    fn silent_ns(&mut self) -> u64 {
+        let now = Progress {
+            ended: self.timeline.ended.load(Ordering::Relaxed),
+            part: self.timeline.part.load(Ordering::Relaxed),
+            deferred: self.deferred.as_ref().map_or(0, |(backlog, _)| backlog.waiting()),
+            at_ns: monotonic_ns(),
+        };
+        if self.progress.at_ns == 0 || (Progress { at_ns: self.progress.at_ns, ..now }) != self.progress {
+            self.progress = now;
+        }
+        now.at_ns - self.progress.at_ns
+    }
+
+    fn is_silent(&mut self) -> bool {
+        u128::from(self.silent_ns()) > self.options.silence_max.as_nanos()
+    }
+
+    /// In an open loop nobody is silent while nothing waits: there may be nothing to do.
+    fn nothing_waits(&self) -> bool {
+        self.arrivals.as_ref().is_some_and(|arrivals| arrivals.waiting(monotonic_ns()) == 0)
     }
 
     /// Waits until `end_ns`, or until all transactions are done, unless a client fails or somebody
     /// interrupts.
     fn watch(&mut self, begin_ns: u64, end_ns: Option<u64>, live: &mut dyn FnMut(Live)) -> Result<Watched, Failure> {
-        let end_ns = end_ns.unwrap_or(u64::MAX);
+        let (is_endless, end_ns) = (end_ns.is_none(), end_ns.unwrap_or(u64::MAX));
         let mut recent = VecDeque::from([(begin_ns, self.timeline.ended.load(Ordering::Relaxed))]);
         loop {
             let now_ns = monotonic_ns();
@@ -379,6 +441,12 @@ impl<'a> Load<'a> {
             }
             if self.all_clients_ended() {
                 return Ok(Watched::AllIsDone);
+            }
+            if self.nothing_waits() {
+                self.progress.at_ns = 0;
+            }
+            if self.is_silent() && is_endless {
+                return Err(Failure::Silence { secs: self.silent_ns() as f64 / 1e9 });
             }
             let tick_ns = TICK.as_nanos() as u64;
             // On whole ticks since the beginning, so that what is shown each second is of one second.
@@ -427,6 +495,7 @@ impl<'a> Load<'a> {
             drain_max = if self.is_one_pass { Duration::ZERO } else { drain_max.min(INTERRUPTED_DRAIN_MAX) };
         }
         let mut late_ns = end_ns + drain_max.as_nanos() as u64;
+        self.progress.at_ns = 0;
         loop {
             self.collect_ended();
             let clients = self.workers.iter().filter(|worker| worker.thread.is_some()).count();
@@ -434,7 +503,7 @@ impl<'a> Load<'a> {
                 return Ok(());
             }
             let interrupted = !broken_off && self.interrupted.load(Ordering::Relaxed);
-            let mut late = monotonic_ns() > late_ns;
+            let mut late = monotonic_ns() > late_ns || (drain_max > self.options.silence_max && self.is_silent());
             if late && self.gives_up_backlog() {
                 // Those under way are few, and as quick as the others were.
                 late_ns = monotonic_ns() + drain_max.max(INTERRUPTED_DRAIN_MAX).as_nanos() as u64;
@@ -443,7 +512,8 @@ impl<'a> Load<'a> {
             if interrupted || late {
                 let clients = self.board.as_ref().map_or(clients as u32, |board| board.running().0);
                 self.abandon();
-                let failure = Failure::Drain { secs: drain_max.as_secs(), clients };
+                let waited_ns = monotonic_ns().saturating_sub(end_ns);
+                let failure = Failure::Drain { secs: waited_ns / 1_000_000_000, clients };
                 return Err(if interrupted { Failure::Interrupted } else { failure });
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -511,7 +581,12 @@ impl Drop for Load<'_> {
     /// No thread outlives its load.
     fn drop(&mut self) {
         self.gate.open(false);
-        self.abandon();
+        if self.started {
+            self.abandon();
+        } else {
+            // Whoever waits at the gate goes home, and takes leave of the server.
+            (0..self.workers.len()).for_each(|index| self.join(index));
+        }
     }
 }
 
@@ -624,7 +699,8 @@ impl Worker {
         let reactor = Reactor::new().map_err(|e| Fatal::new(format!("no epoll: {e}")))?;
         let seat = |(place, client): (usize, &u32)| -> Result<(Task, Closer), driver::Error> {
             let Target { dialect, login, .. } = &self.target;
-            let mut connection = AnyConnection::connect(*dialect, self.endpoint(*client), login, CONNECT_TIMEOUT)?;
+            let limit = if *dialect == Dialect::Sqlite { SQLITE_BUSY_TIMEOUT } else { LOGIN_LIMIT };
+            let mut connection = AnyConnection::connect(*dialect, self.endpoint(*client), login, limit)?;
             let closer = connection.closer();
             let alarm = Alarm::new(earliest_ns);
             let clock = if self.is_polled() {
@@ -650,10 +726,10 @@ impl Worker {
         in_turn.unwrap_or(&self.target.endpoint)
     }
 
-    /// Among several servers, the error is one of them, which it may not name.
+    /// The error with its server, which not every error names.
     fn could_not_start(&self, client: u32, error: &driver::Error) -> Fatal {
         let (error, server) = (error.to_string(), self.endpoint(client).to_string());
-        let is_named = self.options.elsewhere.is_empty() || error.contains(&server);
+        let is_named = error.contains(&server);
         Fatal::new(if is_named { error } else { format!("{server}: {error}") })
     }
 

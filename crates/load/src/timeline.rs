@@ -1,6 +1,6 @@
 //! The interval that is measured, as the coordinator moves it and all workers see it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// The measured interval; both ends are `u64::MAX` until they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct Timeline {
     pub ended: AtomicU64,
     /// Which of a pass's parts is under way, by its place among them; for the progress line.
     pub part: AtomicUsize,
+    /// Clients that had no connection any more when their time was over.
+    pub cut_off: AtomicU32,
 }
 
 impl Default for Timeline {
@@ -38,6 +40,7 @@ impl Default for Timeline {
             left: AtomicU64::new(u64::MAX),
             ended: AtomicU64::new(0),
             part: AtomicUsize::new(0),
+            cut_off: AtomicU32::new(0),
         }
     }
 }

@@ -31,7 +31,9 @@ pub async fn drive<K: Clock>(client: &mut impl Client, seat: &mut Seat<K>) -> Re
     for number in 0.. {
         let mut attempt = Attempt::default();
         if seat.policy.reconnect_every.is_some_and(|every| number > 0 && number % every == 0) {
-            reconnect(client, seat, &mut attempt).await;
+            if !reconnect(client, seat, &mut attempt).await {
+                return Ok(());
+            }
             ended_ns = None;
         }
         let now_ns = ended_ns.take().unwrap_or_else(|| seat.clock.now_ns());
@@ -50,7 +52,7 @@ pub async fn drive<K: Clock>(client: &mut impl Client, seat: &mut Seat<K>) -> Re
             // The client was free, so what it is late by is the generator's fault and no queue.
             seat.recorder.borrow_mut().sent(arrival.due_ns, start_ns, seat.timeline.window());
         }
-        let (outcome, fatal) = transact(client, seat, arrival, &mut attempt).await;
+        let (outcome, goes_on) = transact(client, seat, arrival, &mut attempt).await;
         timing.end_ns = seat.clock.now_ns();
         ended_ns = Some(timing.end_ns);
         let mut recorder = seat.recorder.borrow_mut();
@@ -68,14 +70,14 @@ pub async fn drive<K: Clock>(client: &mut impl Client, seat: &mut Seat<K>) -> Re
             recorder.counts(client.counts(), timing.due_ns, seat.timeline.window());
         }
         drop(recorder);
-        if let Some(fatal) = fatal {
-            return Err(fatal);
+        if !goes_on? {
+            return Ok(());
         }
     }
     let mut last = Attempt::default();
     let finished = client.finish(&mut last).await;
     seat.recorder.borrow_mut().statements(&last);
-    finished.map_err(Fatal::from)
+    Ok(finished.and_then(|()| client.connection().leave())?)
 }
 
 /// How often a client that waits for an arrival looks whether the load was stopped.
@@ -140,20 +142,21 @@ async fn next_deferred<K: Clock>(seat: &Seat<K>, backlog: &Backlog, mut now_ns: 
     None
 }
 
-/// Brings one transaction to an end, and says how long it took behind its first try.
+/// Brings one transaction to an end, and says how long it took behind its first try, and whether the client has
+/// a connection to go on with.
 async fn transact<K: Clock>(
     client: &mut impl Client,
     seat: &Seat<K>,
     arrival: Arrival,
     attempt: &mut Attempt,
-) -> (Outcome, Option<Fatal>) {
+) -> (Outcome, Result<bool, Fatal>) {
     let mut turn = Turn { series: arrival.series, number: arrival.number, retry: 0 };
     let mut failed_ns = None;
     loop {
         let error = match client.attempt(turn, attempt).await {
             Ok(outcome) => {
                 attempt.retry_ns = failed_ns.map_or(0, |failed_ns| seat.clock.now_ns() - failed_ns);
-                return (outcome, None);
+                return (outcome, Ok(true));
             }
             Err(error) => error,
         };
@@ -161,10 +164,10 @@ async fn transact<K: Clock>(
         seat.recorder.borrow_mut().error(code_of(&error), arrival.due_ns, seat.timeline.window());
         let mended = mend(client, seat, error, attempt).await;
         turn.retry += 1;
-        let goes_on = mended.is_ok() && !attempt.committing && is_there_another_try(client, seat, turn).await;
+        let goes_on = mended == Ok(true) && !attempt.committing && is_there_another_try(client, seat, turn).await;
         attempt.retry_ns = seat.clock.now_ns() - failed_ns;
         if !goes_on {
-            return (Outcome::Failed, mended.err());
+            return (Outcome::Failed, mended);
         }
     }
 }
@@ -182,26 +185,25 @@ async fn is_there_another_try<K: Clock>(client: &mut impl Client, seat: &Seat<K>
     }
 }
 
-/// Makes the connection fit for another try.
+/// Makes the connection fit for another try; `false` when there was none to be had in time.
 async fn mend<K: Clock>(
     client: &mut impl Client,
     seat: &Seat<K>,
     error: Error,
     attempt: &mut Attempt,
-) -> Result<(), Fatal> {
+) -> Result<bool, Fatal> {
     let mut error = error;
     if seat.policy.verdict(&error) == Verdict::TryAgain {
         attempt.retries += 1;
         // The server said no, so nothing was made permanent.
         attempt.committing = false;
         match client.roll_back(attempt).await {
-            Ok(()) => return Ok(()),
+            Ok(()) => return Ok(true),
             Err(worse) => error = worse,
         }
     }
     if seat.policy.verdict(&error) == Verdict::Reconnect {
-        reconnect(client, seat, attempt).await;
-        return Ok(());
+        return Ok(reconnect(client, seat, attempt).await);
     }
     Err(error.into())
 }
@@ -211,19 +213,23 @@ const RECONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Between two tries to connect: at first, and after many failures.
 const RECONNECT_PAUSE_NS: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_000;
 
-/// Opens a new connection, for as long as there is time. It blocks the worker for a moment, which
-/// a server that lost its connections makes up for.
-async fn reconnect<K: Clock>(client: &mut impl Client, seat: &Seat<K>, attempt: &mut Attempt) {
+/// Opens a new connection, for as long as there is time; `false` when it was over first. It blocks the worker
+/// for a moment, which a server that lost its connections makes up for.
+async fn reconnect<K: Clock>(client: &mut impl Client, seat: &Seat<K>, attempt: &mut Attempt) -> bool {
     let mut pause_ns = *RECONNECT_PAUSE_NS.start();
     let mut now_ns = seat.clock.now_ns();
     while !seat.is_over(now_ns) {
-        if client.connection().reconnect(RECONNECT_TIMEOUT).is_ok() {
+        // No try outlasts the interval: nobody waits for a connection that is of no use any more.
+        let left = Duration::from_nanos(seat.timeline.window().end_ns.saturating_sub(now_ns));
+        if client.connection().reconnect(RECONNECT_TIMEOUT.min(left)).is_ok() {
             attempt.reconnects += 1;
-            return;
+            return true;
         }
         now_ns = seat.clock.wait_until(seat.clock.now_ns() + pause_ns).await;
         pause_ns = (pause_ns * 2).min(*RECONNECT_PAUSE_NS.end());
     }
+    seat.timeline.cut_off.fetch_add(1, Ordering::Relaxed);
+    false
 }
 
 /// What all workers wait at until every client is connected and prepared.

@@ -60,6 +60,8 @@ impl Clock for VirtualClock {
 #[derive(Default)]
 struct Line {
     reconnected: u32,
+    /// Nobody is there any more.
+    refuses: bool,
 }
 
 impl Connection for Line {
@@ -87,7 +89,7 @@ impl Connection for Line {
     /// Succeeds at every second try.
     fn reconnect(&mut self, _: std::time::Duration) -> Result<(), Error> {
         self.reconnected += 1;
-        if self.reconnected.is_multiple_of(2) { Ok(()) } else { Err(Error::lost("not yet")) }
+        if self.reconnected.is_multiple_of(2) && !self.refuses { Ok(()) } else { Err(Error::lost("not yet")) }
     }
 }
 
@@ -338,6 +340,23 @@ fn a_lost_connection_is_opened_again_and_the_transaction_runs_there() {
     assert_eq!((tally.reconnects, tally.failed, server.line.reconnected), (1, 0, 2));
     assert_eq!(tally.committed, tally.due);
     assert_eq!(tally.errors.total(), 1);
+}
+
+#[test]
+fn a_client_that_finds_no_connection_any_more_ends_with_its_time_and_is_counted() {
+    let policy = ErrorPolicy { reconnect: true, ..ErrorPolicy::default() };
+    let clock = VirtualClock::default();
+    let mut seat = seat(clock.clone(), Pacer::Closed, policy, 10 * SECOND);
+    let dies = |_: u64, turn: Turn, _: &mut Attempt| match turn.number {
+        0..7 => (MILLISECOND, Ok(Outcome::Committed)),
+        _ => (MILLISECOND, Err(Error::lost("killed"))),
+    };
+    let line = Line { refuses: true, ..Line::default() };
+    let mut server = Server { clock, answer: dies, line, seen: Vec::new(), rolled_back: 0 };
+    complete(drive(&mut server, &mut seat)).unwrap();
+    let tally = seat.recorder.take().finish();
+    assert_eq!((tally.committed, tally.failed, tally.reconnects), (7, 1, 0));
+    assert_eq!(seat.timeline.cut_off.load(std::sync::atomic::Ordering::Relaxed), 1);
 }
 
 #[test]

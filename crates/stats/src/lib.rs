@@ -8,6 +8,7 @@
 //! The module knows nothing of servers, metrics or reports.
 
 mod describe;
+mod missing;
 mod power;
 mod race;
 mod random;
@@ -22,6 +23,7 @@ mod usl;
 pub use describe::{
     Interval, MedianInterval, hodges_lehmann, mean, median_interval, sd, t_interval, t_quantile, walsh_averages,
 };
+pub use missing::{INCOMPLETE_SHARE_MAX, Pair, completed, outages_forbid, with_deferred_work};
 pub use power::{blocks_needed, minimum_detectable_effect, sign_flip_p};
 pub use race::{Out, Race, RaceRules, Runner};
 pub use rule::{Basis, FIRST_LOOK, Judge, Rule, RuleKind, Verdict, Word};

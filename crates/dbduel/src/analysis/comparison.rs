@@ -3,7 +3,7 @@
 //! A point and a whole sweep go through the same code: the log ratio of a block is the mean over
 //! the points asked for, and a block counts only when every one of them has its pair.
 
-use stats::{Basis, Judge, Verdict};
+use stats::{Basis, Judge, Pair, Verdict};
 
 use crate::plan::point_rule;
 use crate::store::format::{PlanRecord, Point, RuleName, Status, TrialRecord};
@@ -35,6 +35,11 @@ const QUICK_BELOW_S: f64 = 30.0;
 /// Blocks without a flag that a second opinion needs.
 const UNFLAGGED_BLOCKS_MIN: usize = stats::FIRST_LOOK;
 
+/// Rates of committed work, debt-adjusted ones too, and the seconds that they count by.
+const RATES: [(&str, f64); 3] = [("tps", 1.0), ("nopm", 60.0), ("tpm", 60.0)];
+
+const HALF_A_TRANSACTION: f64 = 0.5;
+
 /// Who is compared, and under which circumstances.
 pub struct Scope<'a> {
     pub plan: &'a PlanRecord,
@@ -48,8 +53,10 @@ pub struct Scope<'a> {
 struct Block {
     number: u32,
     /// Mean over the points; absent unless every point has its pair.
-    log_ratio: Option<f64>,
+    pair: Option<Pair>,
     pairs: usize,
+    /// Trials without a commit, of baseline and candidate.
+    outages: (usize, usize),
     pairs_failed: usize,
     pairs_noisy: usize,
     /// Trials in which the generator was the limit, of baseline and candidate.
@@ -96,6 +103,15 @@ impl Scope<'_> {
             .any(|one| one.workload == self.workload && ours(&one.contender) && Some(&one.point) == point)
     }
 
+    /// Those at which both sides have values: a mean over other points than the other side's says nothing beside it.
+    fn common_points(&self, metric: &str, points: &[Point]) -> Vec<Point> {
+        let has = |contender: &str, point: &Point| {
+            self.records.mean(self.workload, std::slice::from_ref(point), contender, metric).is_some()
+        };
+        let both = |point: &&Point| has(&self.plan.baseline, point) && has(self.candidate, point);
+        points.iter().filter(both).cloned().collect()
+    }
+
     /// The durability classes of baseline and candidate, where they differ.
     pub fn durability(&self) -> Option<(String, String)> {
         let class = |contender: &str| self.circumstances.durability.get(contender).cloned();
@@ -108,7 +124,10 @@ impl Scope<'_> {
         let blocks: Vec<Block> =
             (1..=self.plan.method.blocks).map(|number| self.block(metric, points, number)).collect();
         let judge = Judge::new(point_rule(self.plan, share));
-        let verdict = judge.judge(&log_ratios(&blocks, |_| true), self.circumstances.ended);
+        let log_ratios = log_ratios(&blocks, |_| true);
+        let incomplete = blocks.iter().filter(|block| block.is_incomplete()).count();
+        let is_withheld = log_ratios.is_none();
+        let verdict = judge.judge(&log_ratios.unwrap_or_default(), self.circumstances.ended);
         let unflagged = unflagged(&blocks, &judge);
         let (mut word, mut caveats) = self.word(&blocks, point, verdict.as_ref(), unflagged.as_ref());
         self.behaviour(points, &mut word, &mut caveats);
@@ -117,9 +136,11 @@ impl Scope<'_> {
             take_word(&mut word, &mut caveats, Caveat::Duet);
         }
         caveats.sort();
-        let value = |contender: &str| self.records.mean(self.workload, points, contender, metric);
+        let common = self.common_points(metric, points);
+        let value =
+            |contender: &str| self.records.mean(self.workload, &common, contender, metric).filter(|_| !is_withheld);
         let interval = interval.map(|bounds| bounds.map(f64::exp));
-        let pairs = blocks.iter().filter_map(|block| Some((block.number, block.log_ratio?.exp())));
+        let pairs = blocks.iter().filter_map(|block| Some((block.number, block.log_ratio()?.exp())));
         Comparison {
             workload: self.workload.to_owned(),
             baseline: self.plan.baseline.clone(),
@@ -139,25 +160,29 @@ impl Scope<'_> {
             confidence: self.plan.method.confidence,
             word,
             caveats,
+            points: common.len(),
             blocks: verdict.as_ref().map_or(0, |verdict| verdict.blocks),
             blocks_planned: self.plan.method.blocks as usize,
             mde: verdict.as_ref().and_then(|verdict| verdict.mde),
             sd: verdict.as_ref().and_then(|verdict| verdict.sd),
             mean_ratio: verdict.as_ref().map(|verdict| verdict.mean.exp()),
             sign_flip_p: verdict.as_ref().and_then(|verdict| verdict.sign_flip_p),
-            pairs: pairs.collect(),
-            unflagged,
+            pairs: if is_withheld { Vec::new() } else { pairs.collect() },
+            incomplete,
+            is_withheld,
+            unflagged: unflagged.filter(|_| !is_withheld),
         }
     }
 
     /// Of a block; none unless every point has its pair.
     pub fn log_ratio_of(&self, metric: &str, points: &[Point], block: u32) -> Option<f64> {
-        self.block(metric, points, block).log_ratio
+        self.block(metric, points, block).log_ratio()
     }
 
     fn block(&self, metric: &str, points: &[Point], number: u32) -> Block {
-        let mut block = Block { number, log_ratio: None, pairs: 0, pairs_failed: 0, pairs_noisy: 0, bound: (0, 0) };
-        let mut ratios = Vec::with_capacity(points.len());
+        let mut block =
+            Block { number, pair: None, pairs: 0, outages: (0, 0), pairs_failed: 0, pairs_noisy: 0, bound: (0, 0) };
+        let mut pairs = Vec::with_capacity(points.len());
         for point in points {
             let find = |contender: &str| self.records.find(self.workload, point, contender, number);
             let (Some(baseline), Some(candidate)) = (find(&self.plan.baseline), find(self.candidate)) else {
@@ -167,15 +192,14 @@ impl Scope<'_> {
             block.pairs_noisy += usize::from(is_noisy(baseline) || is_noisy(candidate));
             block.bound.0 += usize::from(is_bound(baseline));
             block.bound.1 += usize::from(is_bound(candidate));
-            let ratio = log_ratio(baseline, candidate, metric);
-            // A trial that did nothing at all has no ratio either: that is a failure, not a number to leave out.
-            let did_nothing = |trial: &TrialRecord| trial.metrics.get(metric).is_some_and(|value| *value <= 0.0);
-            let failed = |trial: &TrialRecord| trial.status == Status::Failed || did_nothing(trial);
+            block.outages.0 += usize::from(is_outage(baseline));
+            block.outages.1 += usize::from(is_outage(candidate));
+            let failed = |trial: &TrialRecord| trial.status == Status::Failed;
             block.pairs_failed += usize::from(failed(baseline) || failed(candidate));
-            ratios.extend(ratio);
+            pairs.extend(pair(baseline, candidate, metric));
         }
-        if ratios.len() == points.len() {
-            block.log_ratio = stats::mean(&ratios);
+        if pairs.len() == points.len() {
+            block.pair = over_points(&pairs);
         }
         block
     }
@@ -197,8 +221,17 @@ impl Scope<'_> {
             }
         };
         let of_the_numbers = word;
-        let pairs: usize = blocks.iter().map(|block| block.pairs).sum();
+        let sum = |count: &dyn Fn(&Block) -> usize| blocks.iter().map(count).sum::<usize>();
+        let pairs = sum(&|block| block.pairs);
         let share = |count: usize| count as f64 / pairs.max(1) as f64;
+        let (baseline_out, candidate_out) = (sum(&|block| block.outages.0), sum(&|block| block.outages.1));
+        if baseline_out + candidate_out > 0 {
+            caveats.push(Caveat::Outages);
+            let word_of_numbers = verdict.and_then(|verdict| verdict.word);
+            if word_of_numbers.is_some_and(|word| stats::outages_forbid(word, baseline_out, candidate_out, pairs)) {
+                word = Word::Inconclusive;
+            }
+        }
         let failed: usize = blocks.iter().map(|block| block.pairs_failed).sum();
         if share(failed) > FAILED_SHARE_MAX || self.is_given_up(point) {
             take_word(&mut word, &mut caveats, Caveat::FailedTrials);
@@ -263,10 +296,21 @@ impl Scope<'_> {
         method.preset == "quick" || self.measured_s() < QUICK_BELOW_S || short_pilot || !method.left_out.is_empty()
     }
 
+    pub fn is_pass(&self) -> bool {
+        self.plan.workloads.iter().any(|workload| workload.label == self.workload && workload.one_pass)
+    }
+
+    /// Whether too many pairs of this point lack a metric for any comparison of it.
+    pub fn lacks_too_often(&self, metric: &str, point: &Point) -> bool {
+        let points = std::slice::from_ref(point);
+        let blocks: Vec<Block> =
+            (1..=self.plan.method.blocks).map(|number| self.block(metric, points, number)).collect();
+        log_ratios(&blocks, |_| true).is_none()
+    }
+
     /// How long a trial measures; of passes, how long the baseline's take.
     fn measured_s(&self) -> f64 {
-        let is_pass = self.plan.workloads.iter().any(|workload| workload.label == self.workload && workload.one_pass);
-        if !is_pass {
+        if !self.is_pass() {
             return self.plan.method.duration_s;
         }
         let points = self.records.points(self.workload);
@@ -329,7 +373,7 @@ fn unflagged(blocks: &[Block], judge: &Judge) -> Option<Unflagged> {
     if blocks.iter().all(is_quiet) {
         return None;
     }
-    let verdict = judge.judge(&log_ratios(blocks, is_quiet), true)?;
+    let verdict = judge.judge(&log_ratios(blocks, is_quiet)?, true)?;
     Some(Unflagged {
         blocks: verdict.blocks,
         ratio: verdict.estimate.exp(),
@@ -339,15 +383,86 @@ fn unflagged(blocks: &[Block], judge: &Judge) -> Option<Unflagged> {
     })
 }
 
-fn log_ratios(blocks: &[Block], wanted: impl Fn(&Block) -> bool) -> Vec<f64> {
-    blocks.iter().filter(|block| wanted(block)).filter_map(|block| block.log_ratio).collect()
+/// None where too many pairs are incomplete for any estimate.
+fn log_ratios(blocks: &[Block], wanted: impl Fn(&Block) -> bool) -> Option<Vec<f64>> {
+    let pairs: Vec<Pair> = blocks.iter().filter(|block| wanted(block)).filter_map(|block| block.pair).collect();
+    stats::completed(&pairs)
 }
 
-/// Positive where the candidate is better. Absent where a trial failed or measured nothing.
+impl Block {
+    fn log_ratio(&self) -> Option<f64> {
+        match self.pair {
+            Some(Pair::Ratio(ratio)) => Some(ratio),
+            _ => None,
+        }
+    }
+
+    fn is_incomplete(&self) -> bool {
+        self.pair.is_some_and(|pair| !matches!(pair, Pair::Ratio(_)))
+    }
+}
+
+/// The mean over points; where a side lacks its value at one of them, it lacks that of the block.
+fn over_points(pairs: &[Pair]) -> Option<Pair> {
+    let has = |wanted: Pair| pairs.contains(&wanted);
+    let lacking = (has(Pair::BaselineLacks), has(Pair::CandidateLacks));
+    Some(match lacking {
+        _ if has(Pair::BothLack) => Pair::BothLack,
+        (true, true) => Pair::BothLack,
+        (true, false) => Pair::BaselineLacks,
+        (false, true) => Pair::CandidateLacks,
+        (false, false) => {
+            let ratio = |pair: &Pair| if let Pair::Ratio(ratio) = pair { Some(*ratio) } else { None };
+            Pair::Ratio(stats::mean(&pairs.iter().filter_map(ratio).collect::<Vec<f64>>())?)
+        }
+    })
+}
+
+/// What two trials of a block are to a metric; none where one of them failed or never measured it.
+fn pair(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) -> Option<Pair> {
+    let by_result = |trial: &TrialRecord| is_quantile(metric) || is_outage(trial) && metric.ends_with("_per_tx");
+    let lacks = |trial: &TrialRecord| trial.status == Status::Ok && value(trial, metric).is_none() && by_result(trial);
+    match (lacks(baseline), lacks(candidate)) {
+        (true, true) => Some(Pair::BothLack),
+        (true, false) => value(candidate, metric).map(|_| Pair::BaselineLacks),
+        (false, true) => value(baseline, metric).map(|_| Pair::CandidateLacks),
+        (false, false) => log_ratio(baseline, candidate, metric).map(Pair::Ratio),
+    }
+}
+
+/// Positive where the candidate is better. Absent where a trial failed or did not measure it.
 pub fn log_ratio(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) -> Option<f64> {
-    let value = |trial: &TrialRecord| trial.metrics.get(metric).copied().filter(|value| *value > 0.0);
-    let ratio = (value(candidate)? / value(baseline)?).ln();
+    let ratio = (value(candidate, metric)? / value(baseline, metric)?).ln();
     Some(if less_is_better(metric) { -ratio } else { ratio })
+}
+
+/// The metric of a trial that is ok, as comparisons take it: always above zero.
+///
+/// A trial without a commit has the rate of half a transaction in its interval, the least that can be told from
+/// nothing. Leaving it out because of its result would flatter its side.
+pub fn value(trial: &TrialRecord, metric: &str) -> Option<f64> {
+    let measured = trial.metrics.get(metric).copied().filter(|_| trial.status == Status::Ok)?;
+    if measured > 0.0 {
+        return Some(measured);
+    }
+    let per = RATES.iter().find(|(name, _)| metric.ends_with(name)).map(|(_, seconds)| seconds)?;
+    Some(HALF_A_TRANSACTION * per / interval_s(trial)?)
+}
+
+/// Seconds that it measured.
+pub fn interval_s(trial: &TrialRecord) -> Option<f64> {
+    let measured = trial.steps.iter().find(|(name, _)| name == "measure").map(|(_, seconds)| *seconds);
+    measured.filter(|seconds| *seconds > 0.0)
+}
+
+/// It ran as it should, and nothing was committed.
+pub fn is_outage(trial: &TrialRecord) -> bool {
+    trial.status == Status::Ok && trial.metrics.get("transactions.committed").is_some_and(|count| *count <= 0.0)
+}
+
+/// A quantile of latency, which a trial has only where enough requests lie above it.
+pub fn is_quantile(metric: &str) -> bool {
+    metric.contains("latency_ms_p")
 }
 
 /// Times, latencies, costs and error rates: the less the better.
@@ -392,6 +507,7 @@ pub fn difference(of_points: &[Comparison]) -> Option<Difference> {
     let values: Vec<f64> = differences.iter().map(|(_, value)| *value).collect();
     Some(Difference {
         mean: stats::mean(&values)?,
+        points: values.len(),
         max: differences.iter().max_by(|a, b| a.1.total_cmp(&b.1))?.clone(),
         min: differences.iter().min_by(|a, b| a.1.total_cmp(&b.1))?.clone(),
     })

@@ -71,9 +71,8 @@ pub struct Ratio {
 
 /// The trials of the scope are to be [`priced`]. A workload of one pass has no transactions to price.
 pub fn diagnose(scope: &Scope, metric: &str, points: &[Point]) -> Diagnosis {
-    let is_pass = scope.plan.workloads.iter().any(|workload| workload.label == scope.workload && workload.one_pass);
     let active = scope.active(points);
-    if is_pass || active.is_empty() {
+    if scope.is_pass() || active.is_empty() {
         return Diagnosis::default();
     }
     let judge = Judge::new(point_rule(scope.plan, points.len()));

@@ -8,13 +8,14 @@ use std::collections::BTreeSet;
 use crate::experiment::CORES;
 use crate::store::format::figures::{percent_of_log, signed_percent};
 use crate::store::format::pass::PARTIAL;
-use crate::store::format::{PlanRecord, Point, RunRecord, Status, TORN_LOG, TrialRecord, point_text};
+use crate::store::format::{ContenderRecord, PlanRecord, Point, RunRecord, Status, TORN_LOG, TrialRecord, point_text};
 
 use super::arrangement;
-use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT};
+use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT, is_outage};
 use super::contrast;
 use super::doubling::{self, Doubled};
 use super::ladder;
+use super::missing::missing_quantiles;
 use super::{Circumstances, Deferring, Drift, Duel, Finding, Growth, WorkloadConclusions};
 
 /// The wait for background work came to its end before the work did.
@@ -38,10 +39,12 @@ pub fn findings(
 ) -> Vec<Finding> {
     let found = [
         failed_trials(trials),
+        outages(trials),
         given_up(circumstances),
         generator_bound(trials),
         saturated(trials),
         out_of_range(trials),
+        missing_quantiles(workloads),
         doubled(circumstances),
         not_doubled(run),
         not_contrasted(run),
@@ -77,6 +80,17 @@ fn failed_trials(trials: &[TrialRecord]) -> Option<Finding> {
         format!("{} of {} trials failed; their pairs are missing", failed.len(), trials.len()),
         failed.iter().map(line).collect(),
     )
+}
+
+fn outages(trials: &[TrialRecord]) -> Option<Finding> {
+    let out: Vec<String> = trials.iter().filter(|trial| is_outage(trial)).map(place).collect();
+    let text = format!(
+        "nothing was committed in {} of {} trials. Each counts as half a transaction, and a contender with such trials \
+         in 10 % of its pairs or more, and more than the other, is not called faster or equal",
+        out.len(),
+        trials.len()
+    );
+    finding("trials without a commit", text, out)
 }
 
 fn given_up(circumstances: &Circumstances) -> Option<Finding> {
@@ -311,11 +325,13 @@ fn durability_differs(
     workloads: &[WorkloadConclusions],
 ) -> Option<Finding> {
     let differs = workloads.iter().flat_map(|workload| &workload.duels).any(|duel| duel.durability.is_some());
-    let classes = plan
-        .contenders
-        .iter()
-        .filter_map(|contender| Some((&contender.name, circumstances.durability.get(&contender.name)?)));
-    let lines: Vec<String> = classes.map(|(name, class)| format!("{name}: {class}")).collect();
+    let line = |contender: &ContenderRecord| {
+        let class = circumstances.durability.get(&contender.name)?;
+        let below = circumstances.file_systems.get(&contender.name);
+        let below = below.map_or_else(String::new, |below| format!(" ({below})"));
+        Some(format!("{}: {class}, data on {}{below}", contender.name, contender.storage))
+    };
+    let lines: Vec<String> = plan.contenders.iter().filter_map(line).collect();
     let text = "the contenders do not promise the same durability, so part of a difference may be its price".to_owned();
     finding("durability differs", text, if differs { lines } else { vec![] })
 }

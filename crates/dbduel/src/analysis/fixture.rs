@@ -308,6 +308,7 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
         ]
         .into(),
         durability_class: "D3".into(),
+        file_system: Some("ext4 on /dev/vda".into()),
         isolation: [("oltp_read_write".into(), "repeatable read".into())].into(),
         ddl: [(
             "oltp_read_write".into(),

@@ -43,11 +43,13 @@ fn kind(name: String, trials: &[&Metrics]) -> Kind {
     let ended = |trial: &Metrics| {
         ["committed", "rolled_back", "failed"].iter().filter_map(|what| value(trial, what)).sum::<f64>()
     };
+    // A mean over the trials that answered enough alone would flatter.
+    let all_have = |what: &str| trials.iter().all(|trial| value(trial, what).is_some() || ended(trial) == 0.0);
     let mean = |what: &str| {
         let weighted = trials.iter().filter_map(|trial| Some((value(trial, what)?, ended(trial))));
         let (total, weight) =
             weighted.fold((0.0, 0.0), |(total, all), (value, weight)| (total + value * weight, all + weight));
-        (weight > 0.0).then(|| total / weight)
+        (weight > 0.0 && all_have(what)).then(|| total / weight)
     };
     Kind {
         committed: sum("committed"),
@@ -83,7 +85,7 @@ mod tests {
         let kinds = kinds(&[&one, &two]);
         assert_eq!(kinds.iter().map(|kind| kind.name.as_str()).collect::<Vec<_>>(), ["delivery", "payment"]);
         assert_eq!((kinds[1].committed, kinds[1].rolled_back), (39, 1));
-        assert_eq!((kinds[1].latency_ms_avg, kinds[1].latency_ms_p90), (Some(3.0), Some(4.0)));
+        assert_eq!((kinds[1].latency_ms_avg, kinds[1].latency_ms_p90), (Some(3.0), None), "one trial lacks its p90");
         assert_eq!(kinds[0].latency_ms_avg, None);
     }
 

@@ -9,17 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::{Basis, Judge, Rule};
 
-use super::comparison::Scope;
+use super::comparison::{Scope, value};
 use super::records::Records;
 use super::{Caveat, Circumstances, Comparison, Finding, Word, less_is_better};
 use crate::plan::point_rule;
 use crate::store::format::figures::signed_percent;
 use crate::store::format::ladder::{DropRecord, LadderRecord, OrderRecord};
-use crate::store::format::{GivenUp, PlanRecord, Point, Status};
-
-/// The storage that a crash of the machine empties, and the most that a commit can promise there.
-const IN_MEMORY: &str = "tmpfs";
-const SURVIVES_THE_SERVER: &str = "D2";
+use crate::store::format::{GivenUp, PlanRecord, Point};
 
 /// One ladder under one workload.
 #[derive(Debug, Clone, PartialEq)]
@@ -221,7 +217,7 @@ fn ladder(climb: &Climb, record: &LadderRecord) -> Ladder {
     let (worths, orders) = worths(climb, record);
     Ladder {
         base: record.base.clone(),
-        base_value: climb.value(&record.base),
+        base_value: climb.value(record, &record.base),
         safe_top: safe_top.or_else(|| base_class.is_some().then(|| record.base.clone())),
         product: product(&rungs),
         safe_gain: safe_gain(climb, &rungs),
@@ -246,7 +242,7 @@ fn rung(climb: &Climb, record: &LadderRecord, contender: &str) -> Rung {
     Rung {
         contender: contender.to_owned(),
         changes: changes.into_iter().flatten().map(|change| change.text()).collect(),
-        value: climb.value(contender),
+        value: climb.value(record, contender),
         class: climb.class(contender),
         gain: step.as_ref().and_then(Gain::of),
         cumulative: against(&record.base).as_ref().and_then(Gain::of),
@@ -390,16 +386,16 @@ impl Climb<'_> {
         last
     }
 
-    /// What a commit promises there: what the settings say, and on a file system in memory no more than that it
-    /// survives the server (method, section 7).
     fn class(&self, contender: &str) -> Option<String> {
-        let of_settings = self.circumstances.durability.get(contender)?;
-        let in_memory = self.plan.contenders.iter().any(|one| one.name == contender && one.storage == IN_MEMORY);
-        Some(if in_memory { of_settings.as_str().min(SURVIVES_THE_SERVER) } else { of_settings }.to_owned())
+        self.circumstances.durability.get(contender).cloned()
     }
 
-    fn value(&self, contender: &str) -> Option<f64> {
-        self.records.mean(self.workload, self.points, contender, self.metric)
+    /// Over the points that everybody on the ladder has.
+    fn value(&self, record: &LadderRecord, contender: &str) -> Option<f64> {
+        let rungs = record.rungs.iter().map(|rung| rung.contender.as_str());
+        let measured = rungs.chain([record.base.as_str()]).filter(|one| self.refusal(one).is_none());
+        let points = self.points_of(&measured.collect::<Vec<_>>());
+        self.records.mean(self.workload, &points, contender, self.metric)
     }
 
     /// The points at which nobody of these has been given up.
@@ -418,8 +414,7 @@ impl Climb<'_> {
         let of_block = |block: u32| {
             let of_point = |point: &Point| {
                 let trial = self.records.find(self.workload, point, contender, block)?;
-                let value = trial.metrics.get(self.metric).filter(|_| trial.status == Status::Ok)?;
-                (*value > 0.0).then(|| sign * value.ln())
+                value(trial, self.metric).map(|value| sign * value.ln())
             };
             let logs: Vec<f64> = points.iter().map(of_point).collect::<Option<_>>()?;
             Some((block, stats::mean(&logs)?))

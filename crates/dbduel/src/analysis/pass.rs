@@ -130,8 +130,7 @@ fn has(trial: &TrialRecord, kind: &str, name: &str) -> bool {
 
 /// Compares programs and operations; none where the workload is no pass.
 pub fn parts(scope: &Scope, points: &[Point]) -> Option<Parts> {
-    let is_pass = scope.plan.workloads.iter().any(|workload| workload.label == scope.workload && workload.one_pass);
-    let (true, [point]) = (is_pass, points) else { return None };
+    let (true, [point]) = (scope.is_pass(), points) else { return None };
     let everyone = scope.records.trials().iter().filter(|trial| trial.workload == scope.workload);
     let is_ours = |name: &str| name == scope.plan.baseline || name == scope.candidate;
     let trials = everyone.clone().filter(|trial| is_ours(&trial.contender)).collect();

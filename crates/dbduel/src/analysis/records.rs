@@ -9,6 +9,7 @@ use stats::MedianInterval;
 use crate::plan::repeat_number;
 use crate::store::format::{GivenUp, PlanRecord, Point, Status, TrialRecord};
 
+use super::comparison::{is_quantile, value};
 use super::{Cell, Summary, kinds};
 
 /// `latency_ms_p95` and its like, as they were and as corrected.
@@ -73,7 +74,7 @@ impl<'a> Records<'a> {
     }
 
     /// One contender's trials at one point.
-    fn at<'b>(
+    pub fn at<'b>(
         &'b self,
         workload: &'b str,
         point: &'b Point,
@@ -83,15 +84,22 @@ impl<'a> Records<'a> {
         blocks.filter_map(move |block| self.find(workload, point, contender, block))
     }
 
-    /// Mean of a metric over the trials that are ok, and over the points given.
+    /// Geometric mean over the trials that are ok and over the points given, as ratios are averaged too; none where
+    /// a point has no trial.
     pub fn mean(&self, workload: &str, points: &[Point], contender: &str, metric: &str) -> Option<f64> {
-        let of_point = |point| {
-            let trials = self.at(workload, point, contender);
-            let values: Vec<f64> = trials.filter_map(|trial| trial.metrics.get(metric).copied()).collect();
-            stats::mean(&values)
+        let of_point = |point| stats::mean(&self.logs(workload, point, contender, metric));
+        let means: Vec<f64> = points.iter().map(of_point).collect::<Option<_>>()?;
+        stats::mean(&means).map(f64::exp)
+    }
+
+    /// Logarithms of a metric over one contender's trials at one point.
+    fn logs(&self, workload: &str, point: &Point, contender: &str, metric: &str) -> Vec<f64> {
+        let trials: Vec<&TrialRecord> = self.at(workload, point, contender).collect();
+        let values = match is_quantile(metric) {
+            true => completed(&trials, metric).unwrap_or_default(),
+            false => trials.iter().filter_map(|trial| value(trial, metric)).collect(),
         };
-        let means: Vec<f64> = points.iter().filter_map(of_point).collect();
-        stats::mean(&means)
+        values.into_iter().filter(|value| *value > 0.0).map(f64::ln).collect()
     }
 
     pub fn cell(&self, workload: &str, point: &Point, contender: &str) -> Cell {
@@ -100,7 +108,10 @@ impl<'a> Records<'a> {
             trials.into_iter().partition(|trial| trial.status == Status::Ok);
         let names: BTreeSet<&String> = ok.iter().flat_map(|trial| trial.metrics.keys()).collect();
         let metrics = names.into_iter().filter_map(|name| {
-            let values: Vec<f64> = ok.iter().filter_map(|trial| trial.metrics.get(name).copied()).collect();
+            let values = match depends_on_result(name) {
+                true => completed(&ok, name)?,
+                false => ok.iter().filter_map(|trial| trial.metrics.get(name).copied()).collect(),
+            };
             Some((name.clone(), summary(&values, self.plan.method.confidence)?))
         });
         Cell {
@@ -131,18 +142,34 @@ pub fn primary_metric(workload: &str) -> &'static str {
     }
 }
 
-/// The quantiles of latency that each of these trials has, of all transactions together: enough transactions lie
-/// above a high one in quick trials first, and a median of those alone would flatter.
+/// The quantiles of latency of these trials, of all transactions together.
 fn quantiles(trials: &[&TrialRecord], confidence: f64) -> BTreeMap<String, MedianInterval> {
     let of_trials = trials.iter().flat_map(|trial| trial.metrics.keys());
-    let is_quantile = |name: &&String| QUANTILE_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    let names: BTreeSet<&String> = of_trials.filter(is_quantile).collect();
+    let is_of_all = |name: &&String| QUANTILE_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let names: BTreeSet<&String> = of_trials.filter(is_of_all).collect();
     let quantile = |name: &String| {
-        let values: Vec<f64> = trials.iter().filter_map(|trial| trial.metrics.get(name).copied()).collect();
-        let of_all = stats::median_interval(&values, confidence).filter(|_| values.len() == trials.len());
-        Some((name.clone(), of_all?))
+        let values = completed(trials, name)?;
+        Some((name.clone(), stats::median_interval(&values, confidence)?))
     };
     names.into_iter().filter_map(quantile).collect()
+}
+
+/// Values that a trial lacks because of what it did: it answered too little.
+fn depends_on_result(metric: &str) -> bool {
+    metric.contains("_ms_") || metric.ends_with("_per_tx")
+}
+
+/// A value for each trial: one that lacks it, since too few requests ended in it, counts as the worst of the
+/// others. None where more than a tenth lack it: those that have it are the fast ones.
+fn completed(trials: &[&TrialRecord], metric: &str) -> Option<Vec<f64>> {
+    let ok = || trials.iter().filter(|trial| trial.status == Status::Ok);
+    let known: Vec<f64> = ok().filter_map(|trial| trial.metrics.get(metric).copied()).collect();
+    let lacking = ok().count() - known.len();
+    if lacking as f64 > stats::INCOMPLETE_SHARE_MAX * ok().count() as f64 {
+        return None;
+    }
+    let worst = known.iter().copied().reduce(f64::max)?;
+    Some(known.into_iter().chain(std::iter::repeat_n(worst, lacking)).collect())
 }
 
 pub fn summary(values: &[f64], confidence: f64) -> Option<Summary> {

@@ -12,7 +12,7 @@ use crate::experiment::{CLIENTS, CORES};
 use crate::plan::point_rule;
 use crate::store::format::{PlanRecord, Point, TrialRecord};
 
-use super::comparison::less_is_better;
+use super::comparison::{less_is_better, value};
 use super::records::Records;
 use super::{Duel, Summary};
 
@@ -166,7 +166,7 @@ fn row<'a>(
 }
 
 fn log(trial: &TrialRecord, metric: &str) -> Option<f64> {
-    trial.metrics.get(metric).filter(|value| **value > 0.0).map(|value| value.ln())
+    value(trial, metric).map(f64::ln)
 }
 
 fn step(plan: &PlanRecord, rows: &[Row], row: &Row, metric: &str, ratio: Option<(Estimate, Basis)>) -> Step {
@@ -228,9 +228,9 @@ fn law(rows: &[Row], metric: &str, contender: &str, seed: u64) -> (Law, Vec<u32>
     let every = |block: &u32| ours.iter().all(|row| row.trials.contains_key(block));
     let blocks: Vec<u32> =
         ours.first().map_or(Vec::new(), |first| first.trials.keys().copied().filter(every).collect());
-    let value = |block: &u32| ours.iter().map(|row| row.trials[block].metrics[metric]).collect();
+    let values = |block: &u32| ours.iter().filter_map(|row| value(row.trials[block], metric)).collect();
     let ns: Vec<f64> = ours.iter().map(|row| row.n as f64).collect();
-    let fit = fit_usl(&ns, &blocks.iter().map(value).collect::<Vec<Vec<f64>>>(), seed);
+    let fit = fit_usl(&ns, &blocks.iter().map(values).collect::<Vec<Vec<f64>>>(), seed);
     (Law { contender: contender.to_owned(), fit }, blocks)
 }
 

@@ -75,6 +75,82 @@ fn a_failed_trial_takes_its_pair_and_leaves_the_word() {
     assert_eq!(duel.points[0].blocks, 12, "other points keep all their pairs");
 }
 
+/// As a trial leaves it in which the server answered nothing.
+fn outage(stored: &mut StoredRun, contender: &str, clients: u64, block: u32) {
+    let trial = stored.trial(contender, clients, block);
+    trial.metrics.retain(|name, _| !name.contains("_ms_") && name != "cpu_us_per_tx");
+    for name in ["tps", "qps", "transactions.due", "transactions.committed"] {
+        trial.metrics.insert(name.into(), 0.0);
+    }
+}
+
+#[test]
+fn a_trial_without_a_commit_is_ranked_worst_and_two_in_twenty_are_no_win() {
+    let mut stored = tell_of([1.2; 4], 20);
+    let before = duel_of(&stored).points[2].clone();
+    for block in [4, 15] {
+        outage(&mut stored, CANDIDATE, 16, block);
+    }
+    let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+    let duel = &conclusions.workloads[0].duels[0];
+    let point = &duel.points[2];
+    assert_eq!((before.word, point.word, point.blocks), (Word::Faster, Word::Inconclusive, 20));
+    assert!(point.caveats.contains(&Caveat::Outages) && !point.caveats.contains(&Caveat::FailedTrials));
+    let worst = point.pairs.iter().map(|(_, ratio)| *ratio).fold(1.0, f64::min);
+    assert!(worst < 1e-4, "half a transaction in five seconds: {worst}");
+    assert!(point.candidate_value < before.candidate_value, "the mean has them too");
+    let cpu = duel.others.iter().find(|other| other.metric == "cpu_us_per_tx").unwrap();
+    assert_eq!((cpu.points[2].blocks, cpu.points[2].incomplete), (20, 2), "no cost of nothing is left out");
+    assert_ne!(cpu.points[2].word, Word::Faster);
+    assert!(conclusions.findings.iter().any(|finding| finding.kind == "trials without a commit"));
+    outage(&mut stored, BASELINE, 16, 4);
+    outage(&mut stored, BASELINE, 16, 15);
+    assert_eq!(duel_of(&stored).points[2].word, Word::Faster, "both were out as often");
+}
+
+#[test]
+fn the_peak_and_the_spread_count_a_trial_without_a_commit() {
+    let mut stored = tell_of([1.2; 4], 20);
+    outage(&mut stored, CANDIDATE, 16, 4);
+    let duel = duel_of(&stored);
+    assert_eq!((duel.peak.unwrap().blocks, duel.spread.blocks, duel.overall.blocks), (20, 20, 20));
+}
+
+#[test]
+fn a_quantile_that_one_trial_in_ten_lacks_ranks_worst_and_one_that_more_lack_is_not_told() {
+    let lacking = |blocks: &[u32]| {
+        let mut stored = tell_of([1.2; 4], 20);
+        for block in blocks {
+            stored.trial(CANDIDATE, 16, *block).metrics.remove("latency_ms_p99");
+        }
+        conclude(&stored.plan, &stored.run, &stored.trials)
+    };
+    let p99 = |conclusions: &Conclusions| {
+        let others = &conclusions.workloads[0].duels[0].others;
+        others.iter().find(|other| other.metric == "latency_ms_p99").unwrap().clone()
+    };
+    let quantile = |conclusions: &Conclusions| {
+        let cells = &conclusions.workloads[0].cells;
+        let ours = |cell: &&Cell| cell.contender == CANDIDATE && cell.point["clients"] == 16;
+        let cell = cells.iter().find(ours).unwrap();
+        (cell.quantiles.contains_key("latency_ms_p99"), cell.metrics.contains_key("latency_ms_p99"))
+    };
+    let (whole, some) = (lacking(&[]), lacking(&[3, 9]));
+    let (before, after) = (&p99(&whole).points[2], &p99(&some).points[2]);
+    assert_eq!((after.blocks, after.incomplete, quantile(&some)), (20, 2, (true, true)));
+    assert!(after.low < before.low && after.candidate_value >= before.candidate_value, "{after:?}");
+    let many = lacking(&[3, 9, 10]);
+    let (told, duel) = (p99(&many), &many.workloads[0].duels[0]);
+    assert!(!told.points.iter().any(|point| point.point.as_ref().unwrap()["clients"] == 16), "no row, no point");
+    assert!(told.overall.is_withheld && told.overall.ratio.is_none() && told.overall.candidate_value.is_none());
+    assert_eq!((told.overall.word, quantile(&many)), (Word::Inconclusive, (false, false)));
+    let missing = duel.missing.iter().find(|one| one.quantile == "p99").unwrap();
+    assert_eq!((missing.points.len(), missing.trials_lacking, missing.trials), (1, 3, 40));
+    let requests = 1480.0 * 1.2 * 5.0;
+    assert!((missing.needed_s / (5.0 * 30.0 / (0.01 * requests)) - 1.0).abs() < 0.05, "{missing:?}");
+    assert!(many.findings.iter().any(|finding| finding.kind == "missing quantiles"));
+}
+
 #[test]
 fn more_than_one_failed_pair_in_ten_takes_the_word_away() {
     let mut stored = tell_of([0.9; 4], 20);
@@ -187,7 +263,7 @@ fn every_trouble_of_a_run_is_a_finding_with_evidence() {
     let stored = tell(&Story { trouble: true, ..Story::default() });
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let kinds: Vec<&str> = conclusions.findings.iter().map(|finding| finding.kind).collect();
-    assert_eq!(kinds, ["failed trials", "noisy host", "resumed", "shared cores"]);
+    assert_eq!(kinds, ["failed trials", "missing quantiles", "noisy host", "resumed", "shared cores"]);
     assert!(conclusions.findings[0].evidence[0].contains("mysqld exited with status 1"));
     assert_eq!((conclusions.tally.trials_finished, conclusions.tally.trials_failed), (64, 1));
 }
@@ -272,7 +348,8 @@ fn a_pass_is_compared_by_the_operations_that_everybody_did_rightly() {
         times.map(|(_, seconds)| seconds).sum()
     };
     let ours: Vec<f64> = stored.trials.iter().filter(|trial| trial.contender == CANDIDATE).map(total_of).collect();
-    assert!((duel.overall.candidate_value.unwrap() - stats::mean(&ours).unwrap()).abs() < 1e-9);
+    let logs: Vec<f64> = ours.iter().map(|seconds| seconds.ln()).collect();
+    assert!((duel.overall.candidate_value.unwrap() - stats::mean(&logs).unwrap().exp()).abs() < 1e-9);
     // 90 of 102 seconds are a fifth slower.
     assert_eq!((duel.overall.metric.as_str(), duel.overall.word), ("seconds", Word::Slower));
     assert!((duel.overall.ratio.unwrap() - 99.4 / 117.4).abs() < 0.01, "{:?}", duel.overall.ratio);

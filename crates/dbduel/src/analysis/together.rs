@@ -7,7 +7,7 @@ use stats::{Basis, Judge};
 use crate::plan::point_rule;
 use crate::store::format::Point;
 
-use super::comparison::{Scope, less_is_better};
+use super::comparison::{Scope, less_is_better, value};
 use super::{Comparison, Duel};
 
 /// Half of the blocks choose the peaks, the other half compares them.
@@ -35,7 +35,7 @@ pub struct Peak {
 pub struct Best {
     /// As either half of the blocks has it; one where they agree.
     pub points: Vec<Point>,
-    /// Mean over the blocks that did not choose.
+    /// Geometric mean over the blocks that did not choose.
     pub value: f64,
 }
 
@@ -72,10 +72,8 @@ pub fn peak(scope: &Scope, metric: &str, points: &[Point]) -> Option<Peak> {
 
 /// Of baseline and candidate.
 fn logs(scope: &Scope, metric: &str, point: &Point, block: u32) -> Option<[f64; 2]> {
-    let log = |contender: &str| {
-        let trial = scope.records.find(scope.workload, point, contender, block)?;
-        trial.metrics.get(metric).filter(|value| **value > 0.0).map(|value| value.ln())
-    };
+    let log =
+        |contender: &str| value(scope.records.find(scope.workload, point, contender, block)?, metric).map(f64::ln);
     Some([log(&scope.plan.baseline)?, log(scope.candidate)?])
 }
 
@@ -84,8 +82,8 @@ fn best(points: &[Point], logs: &[Vec<f64>], chosen: [usize; 2]) -> Option<Best>
     let mut places = chosen.map(|index| points[index].clone()).to_vec();
     places.dedup();
     let blocks = logs.first()?.len();
-    let values: Vec<f64> = (0..blocks).map(|block| logs[chosen[(block + 1) % 2]][block].exp()).collect();
-    Some(Best { points: places, value: stats::mean(&values)? })
+    let values: Vec<f64> = (0..blocks).map(|block| logs[chosen[(block + 1) % 2]][block]).collect();
+    Some(Best { points: places, value: stats::mean(&values)?.exp() })
 }
 
 /// Writes into each duel the p value that holds for all candidates together.

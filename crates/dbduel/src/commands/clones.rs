@@ -4,8 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::host;
-use crate::engine::{Cache, expect_clones};
+use crate::engine::{Cache, expect_clones, storage_of};
 use crate::experiment::{Experiment, Origin, WorkCopy};
 
 /// Tries a clone in each work folder before anything starts: what fails here would fail in every trial.
@@ -19,7 +18,8 @@ pub fn expect(experiment: &Experiment, file: &Path) -> Result<()> {
     for contender in managed {
         let work = cache.work_on(&contender.storage)?;
         expect_clones(&kept, &work).with_context(|| {
-            let storage = host::storage_under(work.path()).unwrap_or_else(|| "a file system not visible here".to_owned());
+            let storage = storage_of(work.path());
+            let storage = storage.map_or("a file system not visible here".to_owned(), |storage| storage.file_system);
             format!(
                 "{}: clone = \"reflink\" in [method] cannot be: the work folder of `{}` is on {storage}\n  next: write clone = \"copy\", or set DBDUEL_CACHE to a folder on XFS (reflink=1) or Btrfs",
                 file.display(),

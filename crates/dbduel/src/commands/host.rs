@@ -12,6 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use procfs::Current;
 
+use crate::engine::storage_of;
 use crate::observe;
 use crate::store::format::HostRecord;
 use crate::trial::{ClientSeat, Interrupted};
@@ -29,22 +30,11 @@ pub fn describe(work: &Path) -> HostRecord {
         memory_bytes: procfs::Meminfo::current().map_or(0, |memory| memory.mem_total),
         kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
             .map_or_else(|_| unseen(), |text| text.trim().to_owned()),
-        storage: storage_under(work).unwrap_or_else(unseen),
+        storage: storage_of(work).map_or_else(unseen, |storage| storage.file_system),
         virtualisation: virtualisation(),
         facts: facts::facts(work),
         not_visible: observe::not_visible(),
     }
-}
-
-/// File system and device of a folder, by the longest mount point that contains it: `ext4 on /dev/vda`.
-pub fn storage_under(folder: &Path) -> Option<String> {
-    let folder = folder.canonicalize().ok()?;
-    let mounts = procfs::process::Process::myself().ok()?.mountinfo().ok()?;
-    let mount = mounts
-        .into_iter()
-        .filter(|mount| folder.starts_with(&mount.mount_point))
-        .max_by_key(|mount| mount.mount_point.as_os_str().len())?;
-    Some(format!("{} on {}", mount.fs_type, mount.mount_source.unwrap_or_default()))
 }
 
 fn virtualisation() -> String {

@@ -485,6 +485,7 @@ impl<'a> Stage<'a> {
                 version: server.version().to_owned(),
                 effective_settings: server.effective_settings().clone(),
                 durability_class: class.to_owned(),
+                file_system: server.file_system(),
                 isolation: BTreeMap::new(),
                 ddl: BTreeMap::new(),
                 plans: BTreeMap::new(),

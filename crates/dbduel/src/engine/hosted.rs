@@ -4,12 +4,13 @@
 //! business of `trial/hosted_tables.rs`. What must stay true: nothing here changes the server.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use driver::{Admin, Endpoint, Secret};
 
+use super::storage::{Storage, class_in, storage_of};
 use super::{Engine, NOT_KNOWN, engine};
 use crate::experiment::{MASK, TargetChoice, TargetUrl};
 
@@ -77,9 +78,23 @@ impl Hosted {
         &self.settings
     }
 
-    /// What a commit promises by the settings that can be seen.
+    /// What a commit promises by the settings that can be seen, and by where the data lie if that can be seen.
     pub fn durability_class(&self) -> &'static str {
-        if self.settings.is_empty() { NOT_KNOWN } else { self.engine.durability_class(&self.settings) }
+        if self.settings.is_empty() {
+            return NOT_KNOWN;
+        }
+        let by_settings = self.engine.durability_class(&self.settings);
+        self.folder().map_or(by_settings, |folder| class_in(&folder, by_settings))
+    }
+
+    /// Where the data lie, of a database that is a file here.
+    pub fn storage(&self) -> Option<Storage> {
+        storage_of(&self.folder()?)
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        let Endpoint::File(file) = self.url.endpoint() else { return None };
+        Some(file.canonicalize().ok()?.parent()?.to_owned())
     }
 
     /// The engine lives inside dbduel; its work is the client's.
@@ -141,6 +156,18 @@ mod tests {
     fn a_password_that_was_masked_is_asked_for_again() {
         let error = password(&TargetUrl::parse("mysql://app:***@db/x").unwrap(), None).unwrap_err().to_string();
         assert!(error.contains(PASSWORD_VARIABLE) && error.contains("password_file"), "{error}");
+    }
+
+    #[test]
+    fn a_database_file_in_memory_promises_nothing_in_an_os_crash() {
+        let class_in = |folder: &Path| {
+            let folder = tempfile::tempdir_in(folder).unwrap();
+            let file = folder.path().join("t.db");
+            std::fs::write(&file, "").unwrap();
+            Hosted::reach(&choice(&format!("sqlite://{}", file.display()))).unwrap().durability_class()
+        };
+        let on_disk = class_in(Path::new(env!("CARGO_MANIFEST_DIR")));
+        assert_eq!((on_disk, class_in(Path::new("/dev/shm"))), ("D3", "D0"));
     }
 
     #[test]

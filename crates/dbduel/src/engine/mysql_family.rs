@@ -6,6 +6,7 @@
 
 mod counters;
 mod plans;
+mod reserved;
 mod vet;
 mod waits;
 
@@ -25,8 +26,8 @@ use super::keeper::{Account, Exit, Program};
 use super::server::server_environment;
 use super::settings::{Agreement, Effective, parse_size, parse_switch};
 use super::{
-    DATABASE, Engine, Explained, Found, Installation, Launch, NOT_KNOWN, Places, Purpose, Release, Sample, Site,
-    StartOptions, Waits, log_tail, version_numbers, version_output,
+    DATABASE, Engine, Explained, Found, Installation, Launch, NOT_KNOWN, Places, Purpose, Release, Reserved, Sample,
+    Site, StartOptions, Waits, Whereabouts, log_tail, version_numbers, version_output,
 };
 
 const ADMINISTRATOR: &str = "root";
@@ -285,6 +286,10 @@ impl Engine for MysqlFamily {
         own
     }
 
+    fn reserved(&self) -> &'static Reserved {
+        &reserved::RESERVED
+    }
+
     fn launch(&self, installation: &Installation, options: &StartOptions, places: &Places) -> Result<Launch> {
         let socket = places.folder.join("sock");
         let login = |database: Option<&str>| Login {
@@ -329,6 +334,17 @@ impl Engine for MysqlFamily {
             }
         }
         Ok(effective)
+    }
+
+    fn whereabouts(&self, _admin: &mut Admin, effective: &Effective) -> Result<Whereabouts> {
+        let listens = parse_switch(effective.value("skip_networking")?) == Some(false);
+        let port =
+            if listens { Some(effective.value("port")?.parse().context("the port is no number")?) } else { None };
+        Ok(Whereabouts {
+            data: effective.value("datadir")?.into(),
+            socket: Some(effective.value("socket")?.into()),
+            port,
+        })
     }
 
     fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement {

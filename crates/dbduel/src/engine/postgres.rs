@@ -22,7 +22,7 @@ use super::mysql_family::run_step;
 use super::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_size};
 use super::{
     Client, DATABASE, Engine, Explained, Found, Installation, Launch, Layout, Package, Places, Purpose, Release,
-    Sample, Site, StartOptions, Waits, version_numbers, version_output,
+    Reserved, Sample, Site, StartOptions, Waits, Whereabouts, version_numbers, version_output,
 };
 
 pub struct Postgres;
@@ -80,6 +80,51 @@ const NOTABLE: &[&str] = &[
     "temp_buffers",
     "track_io_timing",
 ];
+/// Where a server keeps its files, how it is reached, and what it does outside its data directory.
+static RESERVED: Reserved = Reserved {
+    always: &[
+        "archive_library",
+        "basic_archive.archive_directory",
+        "bonjour",
+        "bonjour_name",
+        "config_file",
+        "data_directory",
+        "dynamic_library_path",
+        "extension_control_path",
+        "external_pid_file",
+        "hba_file",
+        "ident_file",
+        "include",
+        "include_dir",
+        "include_if_exists",
+        "listen_addresses",
+        // What it logs is read when it fails; syslog is the machine's.
+        "log_destination",
+        "log_directory",
+        "log_filename",
+        "port",
+        "primary_conninfo",
+        "primary_slot_name",
+        "promote_trigger_file",
+        "stats_temp_directory",
+        "temp_tablespaces",
+        "default_tablespace",
+        "unix_socket_directories",
+        "unix_socket_directory",
+        "unix_socket_group",
+        "unix_socket_permissions",
+    ],
+    paths: &["jit_provider", "local_preload_libraries", "session_preload_libraries", "shared_preload_libraries"],
+    commands: &[
+        "archive_cleanup_command",
+        "archive_command",
+        "recovery_end_command",
+        "restore_command",
+        "ssl_passphrase_command",
+    ],
+    prefixes: &[],
+    abbreviates: false,
+};
 /// What initdb decides, once and for all.
 const BY_INITDB: &[&str] = &["data_checksums", "wal_segment_size"];
 /// Settings whose value at load time stays in the files.
@@ -203,6 +248,10 @@ impl Engine for Postgres {
         own.into_iter().filter(|(name, _)| !replaced(name)).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
+    fn reserved(&self) -> &'static Reserved {
+        &RESERVED
+    }
+
     fn launch(&self, installation: &Installation, options: &StartOptions, places: &Places) -> Result<Launch> {
         let port = places.port.unwrap_or(SOCKET_PORT);
         write_host_rules(options.data, places.port.map(|_| password_method(installation)))?;
@@ -262,6 +311,15 @@ impl Engine for Postgres {
             effective.values.insert(name, shown);
         }
         Ok(effective)
+    }
+
+    fn whereabouts(&self, _admin: &mut Admin, effective: &Effective) -> Result<Whereabouts> {
+        let port = effective.value("port")?;
+        let socket = Path::new(effective.value("unix_socket_directories")?).join(format!(".s.PGSQL.{port}"));
+        let port = port.parse().context("the port is no number")?;
+        let listens = !effective.value("listen_addresses")?.is_empty();
+        let data = effective.value("data_directory")?.into();
+        Ok(Whereabouts { data, socket: Some(socket), port: listens.then_some(port) })
     }
 
     fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement {

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use driver::{Admin, Dialect, Endpoint, Error, Login, Secret};
 use rand::distr::{Alphanumeric, SampleString};
 use rand::{Rng, SeedableRng};
@@ -22,7 +22,8 @@ use super::cache::{WorkFolder, remove_tree};
 use super::keeper::{Exit, Kept, Program};
 use super::memory_limit::MemoryLimit;
 use super::settings::{Effective, verify};
-use super::{Engine, Installation, Launch, Places, log_tail};
+use super::storage::{Storage, class_in, storage_of};
+use super::{Engine, Installation, Launch, Places, Whereabouts, log_tail};
 use crate::experiment::Transport;
 
 /// The database a workload's tables live in.
@@ -88,6 +89,7 @@ pub struct Server {
     /// Dropped after the process, which is in its group.
     memory: Option<MemoryLimit>,
     places: Places,
+    data: PathBuf,
     launch: Launch,
     effective: Effective,
     version: String,
@@ -131,6 +133,7 @@ impl Server {
             process,
             memory,
             places,
+            data: options.data.to_owned(),
             launch,
             effective: Effective::default(),
             version: String::new(),
@@ -141,11 +144,13 @@ impl Server {
         };
         let mut admin = server.wait_until_ready(started)?;
         server.ready_after = started.elapsed();
-        engine.secure(&mut admin, installation, &server.places)?;
         server.effective = engine.read_settings(&mut admin)?;
+        let found = engine.whereabouts(&mut admin, &server.effective)?;
+        expect_own_place(&found, &server.expected_place(options)).map_err(|error| server.with_log(error))?;
+        engine.secure(&mut admin, installation, &server.places)?;
         server.version = admin.server_version().to_owned();
         if let Err(error) = verify(engine, &server.effective, &server.launch.asked) {
-            bail!("{error}\n{}", server.see_log());
+            return Err(server.with_log(error));
         }
         if let Some(pid) = server.pid() {
             affinity::confirm(pid, options.cores)?;
@@ -204,9 +209,14 @@ impl Server {
         &self.effective.values
     }
 
-    /// What a commit promises with these settings: `D3` … `D0`.
+    /// What a commit promises with these settings where the data lie: `D3` … `D0`.
     pub fn durability_class(&self) -> &'static str {
-        self.installation.engine().durability_class(&self.effective.values)
+        class_in(&self.data, self.engine().durability_class(&self.effective.values))
+    }
+
+    /// Where the data lie.
+    pub fn storage(&self) -> Option<Storage> {
+        storage_of(&self.data)
     }
 
     /// Makes the empty [`DATABASE`], where the engine has databases.
@@ -276,6 +286,22 @@ impl Server {
         format!("it said: {}\n{}", said.join("\n         "), self.see_log())
     }
 
+    fn with_log(&self, error: anyhow::Error) -> anyhow::Error {
+        anyhow!("{error}\n{}", self.see_log())
+    }
+
+    fn expected_place(&self, options: &StartOptions) -> Whereabouts {
+        let socket = match &self.launch.admin.0 {
+            Endpoint::Unix(path) => Some(path.clone()),
+            Endpoint::Tcp { .. } | Endpoint::File(_) => None,
+        };
+        let port = match self.launch.load.0 {
+            Endpoint::Tcp { port, .. } => Some(port),
+            Endpoint::Unix(_) | Endpoint::File(_) => None,
+        };
+        Whereabouts { data: options.data.to_owned(), socket, port }
+    }
+
     fn see_log(&self) -> String {
         format!("see: {}", self.log.display())
     }
@@ -287,6 +313,29 @@ impl Drop for Server {
         self.process = None;
         let _ = remove_tree(&self.places.folder);
     }
+}
+
+/// Fails where the server that answers is not the one that was started on this data directory: nothing may be
+/// written to it then.
+fn expect_own_place(found: &Whereabouts, expected: &Whereabouts) -> Result<()> {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.components().collect());
+    let socket = |place: &Whereabouts| place.socket.as_deref().map(real);
+    let shown = |path: Option<PathBuf>| path.map_or("none".to_owned(), |path| path.display().to_string());
+    let port = |place: &Whereabouts| place.port.map_or("none".to_owned(), |port| port.to_string());
+    let pairs = [
+        ("data directory", shown(Some(real(&found.data))), shown(Some(real(&expected.data)))),
+        ("socket", shown(socket(found)), shown(socket(expected))),
+        ("port", port(found), port(expected)),
+    ];
+    let differ = |(what, is, wanted): &(&str, String, String)| {
+        (is != wanted).then(|| format!("\n{what}: the server has {is}, dbduel gave it {wanted}"))
+    };
+    let wrong: String = pairs.iter().filter_map(differ).collect();
+    ensure!(
+        wrong.is_empty(),
+        "the server that answers does not work where dbduel started it; nothing was written to it{wrong}\n  next: look for an option file or a wrapper script of this server that sets them"
+    );
+    Ok(())
 }
 
 /// A login and a query; both must work before the server counts as ready.
@@ -384,4 +433,31 @@ fn check_entrance(path: &Path) -> Result<()> {
 pub(super) fn server_environment() -> Vec<(OsString, OsString)> {
     let kept = ["PATH", "TZ"].iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?)));
     kept.chain([("LC_ALL".into(), "C".into())]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_elsewhere_than_dbduel_started_it_is_refused() {
+        let place = |data: &str, socket: Option<&str>, port| Whereabouts {
+            data: data.into(),
+            socket: socket.map(PathBuf::from),
+            port,
+        };
+        let expected = place("/w/data", Some("/w/s/sock"), None);
+        // Servers end a folder with a slash.
+        assert!(expect_own_place(&place("/w/data/", Some("/w/s/sock"), None), &expected).is_ok());
+        let check = |found: &Whereabouts, line: &str| {
+            let error = expect_own_place(found, &expected).unwrap_err().to_string();
+            assert!(error.contains("nothing was written to it") && error.contains(line), "{error}");
+        };
+        check(
+            &place("/var/lib/mysql", Some("/w/s/sock"), None),
+            "data directory: the server has /var/lib/mysql, dbduel gave it /w/data",
+        );
+        check(&place("/w/data", Some("/run/sock"), None), "socket: the server has /run/sock");
+        check(&place("/w/data", Some("/w/s/sock"), Some(3306)), "port: the server has 3306, dbduel gave it none");
+    }
 }

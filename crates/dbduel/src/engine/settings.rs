@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use super::Engine;
 use super::knobs::other_names;
@@ -19,6 +19,14 @@ pub struct Effective {
     pub values: BTreeMap<String, String>,
     /// As a number of some unit, where the server tells both: value, unit, kind of value.
     pub raw: BTreeMap<String, (String, String, String)>,
+}
+
+impl Effective {
+    /// A setting that every server of the engine has.
+    pub fn value(&self, name: &str) -> Result<&str> {
+        let value = self.values.get(name).map(String::as_str);
+        value.with_context(|| format!("the server does not tell its `{name}`"))
+    }
 }
 
 /// How a setting in force compares to what was asked for.

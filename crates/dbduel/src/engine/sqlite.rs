@@ -14,7 +14,9 @@ use driver::{Admin, Dialect, Endpoint, Login};
 use super::counters::{Counters, Deferral};
 use super::keeper::Account;
 use super::settings::{Agreement, Effective, parse_switch};
-use super::{Engine, Explained, Found, Installation, Launch, Places, Purpose, Release, Site, StartOptions};
+use super::{
+    Engine, Explained, Found, Installation, Launch, Places, Purpose, Release, Reserved, Site, StartOptions, Whereabouts,
+};
 
 pub struct Sqlite;
 
@@ -83,6 +85,15 @@ const NOTABLE: &[&str] = &[
     "cache_spill",
     "threads",
 ];
+/// Where files lie that are not the database's, and what rewrites the tables that describe it.
+static RESERVED: Reserved = Reserved {
+    always: &["data_store_directory", "lock_proxy_file", "schema_version", "temp_store_directory", "writable_schema"],
+    paths: &[],
+    commands: &[],
+    // A pragma may name the database that it is for.
+    prefixes: &["main.", "temp."],
+    abbreviates: false,
+};
 /// What a load relaxes; the file at rest is the same, because it is synced when it is kept.
 const LOAD_SETTINGS: &[(&str, &str)] = &[("synchronous", "OFF")];
 
@@ -153,6 +164,10 @@ impl Engine for Sqlite {
         own.into_iter().collect()
     }
 
+    fn reserved(&self) -> &'static Reserved {
+        &RESERVED
+    }
+
     fn launch(&self, _installation: &Installation, options: &StartOptions, _places: &Places) -> Result<Launch> {
         let plain = |(name, value): (&String, &String)| (name.to_ascii_lowercase(), value.clone());
         let mut settings: BTreeMap<String, String> = options.settings.iter().map(plain).collect();
@@ -189,6 +204,14 @@ impl Engine for Sqlite {
             }
         }
         Ok(effective)
+    }
+
+    fn whereabouts(&self, admin: &mut Admin, _effective: &Effective) -> Result<Whereabouts> {
+        let databases = admin.rows("PRAGMA database_list")?;
+        let file = |row: &Vec<Option<String>>| (row.get(1)?.as_deref() == Some("main")).then(|| row.get(2)?.clone())?;
+        let file = databases.iter().find_map(file).context("SQLite does not tell its file")?;
+        let data = Path::new(&file).parent().context("the file of SQLite lies in no folder")?.to_owned();
+        Ok(Whereabouts { data, socket: None, port: None })
     }
 
     fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement {

@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 use super::keys::CONTENDER_KEYS;
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer};
-use super::vocabulary::{EngineWords, Vocabulary};
+use super::vocabulary::{EngineWords, Refusal, Vocabulary};
 use super::{Contender, Origin, Storage, TargetChoice, TargetUrl, VersionRequest};
 
 /// Keys that mean something to a server that dbduel starts, and nothing to a target.
@@ -98,7 +98,7 @@ fn read_contender<'a>(
         kind: words.name.to_owned(),
         version,
         origin,
-        settings: read_settings(reader, section, words),
+        settings: read_settings(reader, section, words, vocabulary),
         storage: own_storage.unwrap_or_else(|| storage.clone()),
         cores: reader.cpu_list(section, "cores"),
         memory_bytes: reader.bytes(section, "memory"),
@@ -259,13 +259,17 @@ pub fn read_settings<'a>(
     reader: &mut Reader<'a>,
     section: &Section<'a>,
     words: &EngineWords,
+    vocabulary: &Vocabulary,
 ) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     let Some(value) = section.value("settings") else {
         return settings;
     };
     match value.get_ref().as_table() {
-        Some(table) => add_settings(reader, table, "", words, &mut settings),
+        Some(table) => {
+            let check = |name: &str, value: &str| (vocabulary.refused)(words.name, name, value);
+            add_settings(reader, table, "", words, &check, &mut settings);
+        }
         None => {
             reader.wrong_type(section, "settings", value, "a table: settings = { innodb_buffer_pool_size = \"1G\" }")
         }
@@ -280,17 +284,21 @@ fn add_settings(
     table: &DeTable,
     prefix: &str,
     words: &EngineWords,
+    refused: &dyn Fn(&str, &str) -> Option<Refusal>,
     settings: &mut BTreeMap<String, String>,
 ) {
     for (key, value) in table {
         let name = format!("{prefix}{}", key.get_ref());
         if let Some(inner) = value.get_ref().as_table() {
-            add_settings(reader, inner, &format!("{name}."), words, settings);
+            add_settings(reader, inner, &format!("{name}."), words, refused, settings);
             continue;
         }
         match setting_text(value, words) {
             // A line break would smuggle a second setting into the server's configuration file.
-            Some(text) if !text.chars().any(char::is_control) => drop(settings.insert(name, text)),
+            Some(text) if !text.chars().any(char::is_control) => match refused(&name, &text) {
+                Some(refusal) => reader.reject(&key.span(), refusal.what, refusal.next),
+                None => drop(settings.insert(name, text)),
+            },
             _ => reader.reject(
                 &value.span(),
                 format!("setting `{name}` is neither a text on one line, a number, true nor false"),

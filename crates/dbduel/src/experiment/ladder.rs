@@ -171,7 +171,7 @@ fn read_rung<'a>(
     let words = vocabulary.engines.iter().find(|words| words.name == kind)?;
     let mut step = Step {
         name: String::new(),
-        settings: read_settings(reader, section, words),
+        settings: read_settings(reader, section, words, vocabulary),
         storage: read_storage(reader, section),
         cores: reader.cpu_list(section, "cores"),
         memory_bytes: reader.bytes(section, "memory"),

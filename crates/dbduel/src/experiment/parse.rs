@@ -347,7 +347,7 @@ pub mod tests {
     use driver::{Dialect, Isolation};
     use load::{OptionSpec, OptionValue};
 
-    use super::super::vocabulary::{EngineWords, Needs};
+    use super::super::vocabulary::{EngineWords, Needs, Refusal};
     use super::super::{Origin, PageCache, Storage, Sweep, Transport, VersionRequest};
     use super::*;
     use crate::store::format::RuleName;
@@ -382,6 +382,10 @@ pub mod tests {
                 }
                 _ if name == "sql-bench" => Ok(Needs { clients: Some(1), one_pass: true, ..Needs::default() }),
                 _ => Ok(Needs::default()),
+            },
+            refused: &|kind, name, _| {
+                let what = format!("setting `{name}` of {kind} is not yours");
+                (name == "datadir").then_some(Refusal { what, next: "next: take it out" })
             },
         }
     }
@@ -565,6 +569,20 @@ pub mod tests {
         check("preset = \"quick\", warmup = \"auto\"", Some(300), 30, &["warmup"]);
         let beside = parse(&format!("{plain}method = {{ warmup = \"30s\", pilot = \"100s\" }}\n")).unwrap_err();
         assert!(beside.to_string().contains("`pilot` in [method] has no use beside"), "{beside}");
+    }
+
+    #[test]
+    fn a_setting_that_is_not_the_users_is_refused_at_its_line() {
+        let check = |rest: &str, line: usize| {
+            let mistakes = parse(&format!("{SHORT}{rest}")).unwrap_err();
+            assert_eq!((mistakes.list.len(), mistakes.list[0].line), (1, Some(line)), "{mistakes}");
+            let said = mistakes.to_string();
+            assert!(said.contains("setting `datadir` of mysql is not yours\n  next: take it out"), "{said}");
+        };
+        check("[[ladder]]\non = \"mysql@5.7.29\"\nsettings = { sort_buffer_size = 1,\n  datadir = \"/home/x\" }\n", 8);
+        let own = "[[contender]]\nengine = \"mysql@5.7.29\"\n[contender.settings]\ndatadir = \"/home/x\"\n";
+        let mistakes = parse(&format!("workload = \"oltp_read_write\"\n{own}")).unwrap_err();
+        assert_eq!(mistakes.list[0].line, Some(5), "{mistakes}");
     }
 
     #[test]

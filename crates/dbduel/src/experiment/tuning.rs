@@ -239,6 +239,7 @@ mod tests {
             workloads: load::WORKLOADS.iter().map(|kind| kind.name).collect(),
             options: &|name| load::workload_kind(name).map(|kind| kind.options),
             check: &|_, _| Ok(Needs::default()),
+            refused: &|_, _, _| None,
         }
     }
 

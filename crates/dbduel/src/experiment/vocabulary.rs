@@ -14,10 +14,22 @@ pub struct Vocabulary<'a> {
     /// What the workload itself says about options of the right name and type: its ranges and words,
     /// and what it needs with them.
     pub check: &'a OptionCheck,
+    /// Why an engine takes a setting from nobody but dbduel; None where it is the user's to make.
+    pub refused: &'a SettingCheck,
 }
 
 /// Checks the given options of a workload, by its name.
 pub type OptionCheck = dyn Fn(&str, &BTreeMap<String, OptionValue>) -> Result<Needs, OptionError>;
+
+/// Why a setting cannot stand in a file, and what to do instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub what: String,
+    pub next: &'static str,
+}
+
+/// Holds a setting of an engine, by its name and value, against what is dbduel's own.
+pub type SettingCheck = dyn Fn(&str, &str, &str) -> Option<Refusal>;
 
 /// What a workload needs, its options decided.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -352,12 +352,12 @@ fn parts_context(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) -> 
 
 /// One row per point, then the whole sweep.
 fn rows(points: &[Comparison], overall: &Comparison) -> Vec<Value> {
-    let sweep = (points.len() > 1).then_some(overall);
+    let sweep = (points.len() > 1 && !overall.is_withheld).then_some(overall);
     let said = sweep.map_or(&[][..], |overall| &overall.caveats);
     let row = |comparison: &Comparison| {
         context! {
             overall => comparison.point.is_none(),
-            name => comparison.point.as_ref().map_or("whole sweep".to_owned(), point_text),
+            name => comparison.point.as_ref().map_or_else(|| wording::sweep(points, overall), point_text),
             baseline => wording::optional_number(comparison.baseline_value), candidate => wording::optional_number(comparison.candidate_value),
             ratio => wording::ratio_only(comparison), interval => wording::interval(comparison), t => comparison.basis == stats::Basis::Plain,
             blocks => comparison.blocks, class => comparison.word.as_str().replace(' ', "-"), word => wording::word(comparison),
@@ -416,7 +416,8 @@ fn restored(facts: &ContenderFacts, workload: &str) -> Option<String> {
 fn contender_context(evidence: &Evidence, contender: &ContenderRecord, index: usize) -> Value {
     let facts = evidence.run.contenders.get(&contender.name);
     context! {
-        name => contender.name, color => index % 6, engine => contender.engine, source => contender.source, storage => contender.storage,
+        name => contender.name, color => index % 6, engine => contender.engine, source => contender.source,
+        storage => wording::storage(contender, facts),
         version => facts.map_or(&contender.version, |facts| &facts.version),
         durability => facts.map_or("not known", |facts| &facts.durability_class), isolation => wording::isolation(facts),
         cores => contender.cores, is_baseline => contender.name == evidence.plan.baseline,

@@ -129,6 +129,8 @@ struct JsonContender<'a> {
     durability_class: Option<&'a str>,
     isolation: Option<&'a BTreeMap<String, String>>,
     storage: &'a str,
+    /// Null where nothing is seen of it.
+    file_system: Option<&'a str>,
     cores: Option<&'a str>,
     memory_bytes: Option<u64>,
 }
@@ -380,6 +382,7 @@ fn contender<'a>(contender: &'a ContenderRecord, run: &'a RunRecord) -> JsonCont
         durability_class: facts.map(|facts| facts.durability_class.as_str()),
         isolation: facts.map(|facts| &facts.isolation),
         storage: &contender.storage,
+        file_system: facts.and_then(|facts| facts.file_system.as_deref()),
         cores: contender.cores.as_deref(),
         memory_bytes: contender.memory_bytes,
     }
@@ -410,6 +413,7 @@ fn trial<'a>(evidence: &Evidence, trial: &'a TrialRecord, repeated_as: Option<u3
 /// The whole sweep first, then its points; the primary metric before the others, and parts of a pass last.
 fn comparisons(duel: &Duel) -> impl Iterator<Item = &Comparison> {
     let others = duel.others.iter().flat_map(|other| std::iter::once(&other.overall).chain(&other.points));
+    let others = others.filter(|comparison| !comparison.is_withheld);
     let parts = duel.parts.iter().flat_map(|parts| parts.programs.iter().chain(&parts.operations));
     std::iter::once(&duel.overall).chain(&duel.points).chain(others).chain(parts.map(|part| &part.comparison))
 }

@@ -120,7 +120,10 @@ fn duel_section(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
         "Ratio above 1: the candidate is better. n counts pairs. Intervals of points hold together; one marked t is"
             .to_owned(),
     );
-    lines.push("a plain t interval, which supports no word. Values are means over the trials that are ok.".to_owned());
+    lines.push(
+        "a plain t interval, which supports no word. Values are geometric means over the trials that are ok."
+            .to_owned(),
+    );
     lines.extend(wording::difference(workload, duel));
     lines.push(wording::losses(duel));
     lines.extend(sharpness::sentences(&evidence.plan.method, &workload.metric, duel));
@@ -275,7 +278,7 @@ fn diagnostics_section(evidence: &Evidence) -> Vec<String> {
 /// One row per contender, one column per workload.
 fn summary(evidence: &Evidence) -> Vec<String> {
     let Some((heading, rows)) = wording::summary(evidence) else { return Vec::new() };
-    let title = format!("summary: means over the points, with the ratio to `{}`", evidence.plan.baseline);
+    let title = format!("summary: geometric means over the points, with the ratio to `{}`", evidence.plan.baseline);
     vec![String::new(), title, plain_table(heading, rows, 1)]
 }
 
@@ -400,7 +403,7 @@ fn plain_table(heading: Vec<String>, rows: Vec<Vec<String>>, numbers: usize) -> 
 /// One row per point, then the whole sweep.
 fn table(workload: &WorkloadConclusions, metric: &str, points: &[Comparison], overall: &Comparison) -> String {
     let mut table = empty_table(metric, overall);
-    let sweep = (points.len() > 1).then_some(overall);
+    let sweep = (points.len() > 1 && !overall.is_withheld).then_some(overall);
     // What holds for the whole sweep stands in the headline already.
     let said = sweep.map_or(&[][..], |overall| &overall.caveats);
     for comparison in points {
@@ -410,7 +413,7 @@ fn table(workload: &WorkloadConclusions, metric: &str, points: &[Comparison], ov
         table.add_row(row(name, comparison, word));
     }
     if let Some(overall) = sweep {
-        table.add_row(row("whole sweep".to_owned(), overall, wording::word(overall).to_owned()));
+        table.add_row(row(wording::sweep(points, overall), overall, wording::word(overall).to_owned()));
     }
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
@@ -510,9 +513,10 @@ fn footer(evidence: &Evidence) -> Vec<String> {
         let version = facts.map_or(&contender.version, |facts| &facts.version);
         let durability = facts.map_or("not known", |facts| &facts.durability_class);
         lines.push(format!(
-            "contender `{}`: {} {version}, durability {durability}, isolation {}, from {}",
+            "contender `{}`: {} {version}, durability {durability}, data on {}, isolation {}, from {}",
             contender.name,
             contender.kind,
+            wording::storage(contender, facts),
             wording::isolation(facts),
             contender.source
         ));

@@ -158,6 +158,14 @@ fn place(points: &[Point]) -> String {
     }
 }
 
+/// The row of all points together, and how many they are where some have no pair of values.
+pub fn sweep(points: &[Comparison], overall: &Comparison) -> String {
+    match overall.points {
+        common if common < points.len() => format!("{common} of {} points", points.len()),
+        _ => "whole sweep".to_owned(),
+    }
+}
+
 /// The absolute differences over the points: `Mean difference -188 tps over 4 points; highest …`.
 pub fn difference(workload: &WorkloadConclusions, duel: &Duel) -> Option<String> {
     let difference = duel.difference.as_ref()?;
@@ -166,7 +174,7 @@ pub fn difference(workload: &WorkloadConclusions, duel: &Duel) -> Option<String>
     let text = format!(
         "Mean difference {} {unit} over {}; highest {}, lowest {}",
         signed(difference.mean),
-        count(duel.points.len(), "point"),
+        count(difference.points, "point"),
         extreme(&difference.max),
         extreme(&difference.min),
     );
@@ -191,6 +199,12 @@ pub fn losses(duel: &Duel) -> String {
 fn lost_point(comparison: &Comparison) -> String {
     let place = comparison.point.as_ref().map(point_text).unwrap_or_default();
     format!("{place} ({})", ratio_only(comparison))
+}
+
+/// What a contender's data lie on: `disk (ext4 on /dev/vda)`.
+pub fn storage(contender: &ContenderRecord, facts: Option<&ContenderFacts>) -> String {
+    let below = facts.and_then(|facts| facts.file_system.as_ref());
+    below.map_or_else(|| contender.storage.clone(), |below| format!("{} ({below})", contender.storage))
 }
 
 /// The level of the clients' transactions, by workload only where it is not the same for all.

@@ -529,8 +529,12 @@ pub struct ContenderFacts {
     pub version: String,
     /// All settings, as read back from the running server.
     pub effective_settings: BTreeMap<String, String>,
-    /// `D3` … `D0` of the method's section on durability, from the settings.
+    /// `D3` … `D0` of the method's section on durability, from the settings and from where the data lie.
     pub durability_class: String,
+    /// File system and device of the data, and whether an OS crash empties it: `tmpfs on tmpfs, in memory`.
+    /// Absent where it cannot be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
     /// Isolation level of the clients' sessions as read back, by workload label.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub isolation: BTreeMap<String, String>,

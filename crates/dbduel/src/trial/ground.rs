@@ -224,6 +224,15 @@ impl Running<'_> {
         ddl.iter().filter_map(|create| engine.table_class(create)).fold(by_settings, weaker_class)
     }
 
+    /// File system and device of the data: `ext4 on /dev/vda`; of a server elsewhere nothing can be seen.
+    pub fn file_system(&self) -> Option<String> {
+        let storage = match self {
+            Running::Managed(server) => server.storage(),
+            Running::Hosted(hosted) => hosted.storage(),
+        };
+        storage.map(|storage| storage.file_system)
+    }
+
     /// Whether the server is still there; says how it ended if not. Of a target only a login would
     /// tell, and the lost connection has told as much.
     pub(super) fn check_alive(&mut self) -> Result<()> {

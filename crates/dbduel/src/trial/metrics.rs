@@ -57,10 +57,12 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
         put(name, count as f64);
     }
     put("occupancy", tally.occupancy());
+    // A trial without a commit is not left out because of its result: it cost as much as half a transaction.
+    let committed = (tally.committed as f64).max(0.5);
     for (per_transaction, counted) in PER_TRANSACTION {
-        let is_told = tally.committed > 0 && !(*counted == WRITTEN && counts_whole_folios(&readings.values, seconds));
+        let is_told = !(*counted == WRITTEN && counts_whole_folios(&readings.values, seconds));
         if let Some(count) = readings.values.get(*counted).filter(|_| is_told) {
-            put(per_transaction, count / tally.committed as f64);
+            put(per_transaction, count / committed);
         }
     }
     put("drain_s", tally.drain_ns as f64 / 1e9);
@@ -72,8 +74,8 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
         ["server_cpu_user_s", "server_cpu_system_s"].iter().filter_map(|name| readings.values.get(*name));
     let server_cpu_us = server_cpu_us.sum::<f64>() * 1e6;
     let engine_cpu_us = if in_process { client_cpu_us } else { server_cpu_us };
-    if tally.committed > 0 && engine_cpu_us > 0.0 {
-        put("cpu_us_per_tx", engine_cpu_us / tally.committed as f64);
+    if engine_cpu_us > 0.0 {
+        put("cpu_us_per_tx", engine_cpu_us / committed);
     }
     if !in_process && tally.queries() > 0 {
         put("client_cpu_us_per_query", client_cpu_us / tally.queries() as f64);
@@ -119,7 +121,8 @@ fn stalled_share(tally: &Tally) -> Option<f64> {
     }
     counts.sort_unstable_by(f64::total_cmp);
     let median = (counts[(counts.len() - 1) / 2] + counts[counts.len() / 2]) / 2.0;
-    let stalled = counts.iter().filter(|count| **count < median / 2.0).count();
+    // Where most seconds are empty the median is nothing too, and those without a commit are the stalled ones.
+    let stalled = counts.iter().filter(|count| **count < median / 2.0 || **count == 0.0).count();
     Some(stalled as f64 / counts.len() as f64)
 }
 
@@ -192,6 +195,20 @@ mod tests {
         // A row for a second that is not whole counts for nothing.
         assert_eq!(told(10, 11), told(10, 10));
         assert_eq!(told(9, 9), None);
+    }
+
+    #[test]
+    fn a_trial_without_a_commit_has_the_costs_of_half_a_transaction_and_only_stalled_seconds() {
+        let kind = load::workload_kind("oltp_point_select").unwrap();
+        let workload = (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap();
+        let values = [("server_cpu_user_s", 0.3), ("server_cpu_system_s", 0.1), ("server_ctx_voluntary", 50.0)];
+        let readings =
+            Readings { values: values.map(|(name, value)| (name.to_owned(), value)).into(), ..Readings::default() };
+        let seconds = vec![load::Second::default(); 12];
+        let tally = Tally { seconds, interval_ns: 12_000_000_000, ..Tally::default() };
+        let told = metrics(&tally, &readings, false, workload.as_ref());
+        assert_eq!((told["tps"], told["ctx_voluntary_per_tx"], told["stalled_seconds_share"]), (0.0, 100.0, 1.0));
+        assert!((told["cpu_us_per_tx"] - 800_000.0).abs() < 1e-6, "{}", told["cpu_us_per_tx"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::auth;
 use super::packet::{
     self, AnswerParser, CLIENT_PLUGIN_AUTH, CLIENT_SECURE_CONNECTION, Greeting, Step, begin_packet, end_packet,
-    put_lenenc, server_error,
+    last_sequence, put_lenenc, server_error,
 };
 use crate::decimal::{DECIMAL_BYTES_MAX, decimal_text};
 use crate::transport::{Transport, complete};
@@ -24,6 +24,8 @@ const CLIENT_PS_MULTI_RESULTS: u32 = 1 << 18;
 /// The largest packet we say we take.
 const PACKET_BYTES_MAX: u32 = 16 << 20;
 
+/// COM_QUIT: without it the server counts the connection as aborted.
+const FAREWELL: &[u8] = &[1, 0, 0, 0, 0x01];
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
@@ -32,6 +34,11 @@ const TYPE_LONGLONG: u8 = 0x08;
 const TYPE_NULL: u8 = 0x06;
 const TYPE_NEWDECIMAL: u8 = 0xf6;
 const TYPE_VAR_STRING: u8 = 0xfd;
+
+/// No packet of a login is longer; what comes from another kind of server reads like a greater length.
+const LOGIN_BYTES_MAX: usize = 64 << 10;
+/// No packet that describes a prepared statement is longer.
+const PREPARE_BYTES_MAX: usize = 1 << 20;
 
 /// The client's own code for what cannot be done with this server.
 const CR_NOT_IMPLEMENTED: u16 = 2054;
@@ -45,6 +52,8 @@ pub struct MySqlConnection {
     login: Box<Login>,
     statements: Vec<Prepared>,
     server_version: String,
+    /// Number of the last packet that we or the server sent.
+    sequence: u8,
 }
 
 struct Prepared {
@@ -64,10 +73,10 @@ enum Way {
 
 impl MySqlConnection {
     pub fn connect(endpoint: &Endpoint, login: &Login, timeout: Duration) -> Result<MySqlConnection, Error> {
-        let transport = Transport::connect(endpoint, timeout)?;
+        let transport = Transport::connect(endpoint, FAREWELL, timeout)?;
         let login = Box::new(login.clone());
-        let mut connection =
-            MySqlConnection { transport, login, statements: Vec::new(), server_version: String::new() };
+        let (statements, server_version) = (Vec::new(), String::new());
+        let mut connection = MySqlConnection { transport, login, statements, server_version, sequence: 0 };
         connection.set_up()?;
         Ok(connection)
     }
@@ -75,10 +84,12 @@ impl MySqlConnection {
     /// From a fresh socket to where statements can be prepared.
     fn set_up(&mut self) -> Result<(), Error> {
         complete(self.log_in())?;
+        self.transport.end_login();
         for at in 0..self.login.on_connect.len() {
+            self.expect_idle()?;
             put_query(self.transport.outbox(), &self.login.on_connect[at]);
-            self.transport.send()?;
-            complete(self.read_answer())?;
+            self.send()?;
+            complete(self.read_answer(false))?;
         }
         Ok(())
     }
@@ -87,9 +98,36 @@ impl MySqlConnection {
         self.transport.reopen(timeout)?;
         self.set_up()?;
         for at in 0..self.statements.len() {
-            self.statements[at].way = complete(prepare(&mut self.transport, &self.statements[at].sql))?;
+            let sql = std::mem::take(&mut self.statements[at].sql);
+            let prepared = complete(self.prepare_text(&sql));
+            self.statements[at].sql = sql;
+            self.statements[at].way = prepared?;
         }
         Ok(())
+    }
+
+    /// Whatever lies unread before a request belongs to no answer: nobody asked for it.
+    fn expect_idle(&mut self) -> Result<(), Error> {
+        if self.transport.unread().is_empty() { Ok(()) } else { Err(self.unasked()) }
+    }
+
+    #[cold]
+    fn unasked(&mut self) -> Error {
+        let unread = self.transport.unread();
+        let farewell = packet::whole_packet(unread)
+            .filter(|(payload, ..)| payload.first() == Some(&0xff))
+            .map(|(payload, ..)| server_error(payload))
+            .filter(|error| matches!(error, Error::Lost { .. }));
+        let unasked = || Error::Protocol(format!("{} bytes behind the end of an answer", unread.len()));
+        let error = farewell.unwrap_or_else(unasked);
+        self.transport.disconnect();
+        error
+    }
+
+    /// Sends a command, which begins a new series of packet numbers.
+    fn send(&mut self) -> Result<(), Error> {
+        self.sequence = last_sequence(self.transport.outbox().len());
+        self.transport.send()
     }
 
     /// As the server's greeting says, without the `5.5.5-` that MariaDB once put in front.
@@ -106,10 +144,10 @@ impl MySqlConnection {
     }
 
     async fn log_in(&mut self) -> Result<(), Error> {
-        let (payload, sequence) = read_packet(&mut self.transport).await?;
+        self.sequence = u8::MAX;
+        let payload = self.read_packet(LOGIN_BYTES_MAX).await?;
         let greeting = Greeting::parse(&payload)?;
         self.server_version = greeting.version.strip_prefix("5.5.5-").unwrap_or(&greeting.version).to_owned();
-        let mut sequence = sequence.wrapping_add(1);
         if self.login.compressed && greeting.capabilities & CLIENT_COMPRESS == 0 {
             return Err(Error::Refused {
                 code: Code::number(CR_NOT_IMPLEMENTED),
@@ -120,16 +158,15 @@ impl MySqlConnection {
             });
         }
         if self.login.tls != Tls::Off {
-            self.encrypt(&greeting, sequence)?;
-            sequence = sequence.wrapping_add(1);
+            self.encrypt(&greeting)?;
         }
         let password = self.login.password.clone();
         let password = password.as_ref().map_or("", |p| p.expose());
         let plugin = greeting.plugin.clone().unwrap_or_else(|| "mysql_native_password".to_owned());
         // A plugin we do not know is answered with a native proof; the server then asks to switch.
         let proof = proof(&plugin, password, &greeting.scramble).unwrap_or_default();
-        self.put_handshake_response(&greeting, sequence, &plugin, &proof);
-        self.transport.send()?;
+        self.put_handshake_response(&greeting, &plugin, &proof);
+        self.transport.send_on()?;
         self.finish_login(&plugin, password, greeting.scramble).await?;
         if self.login.compressed { self.transport.start_compression() } else { Ok(()) }
     }
@@ -153,7 +190,7 @@ impl MySqlConnection {
     /// ```text
     /// capabilities:4 max_packet:4 charset:1 zero:23
     /// ```
-    fn encrypt(&mut self, greeting: &Greeting, sequence: u8) -> Result<(), Error> {
+    fn encrypt(&mut self, greeting: &Greeting) -> Result<(), Error> {
         if greeting.capabilities & CLIENT_SSL == 0 {
             return Err(Error::Refused {
                 code: Code::number(2026),
@@ -163,20 +200,20 @@ impl MySqlConnection {
                 ),
             });
         }
-        let capabilities = self.capabilities(greeting);
+        let (capabilities, sequence) = (self.capabilities(greeting), self.next_sequence());
         let out = self.transport.outbox();
         let at = begin_packet(out, sequence);
         put_client_flags(out, capabilities, greeting.charset);
         end_packet(out, at);
-        self.transport.send()?;
+        self.transport.send_on()?;
         self.transport.start_tls(self.login.tls)
     }
 
     /// ```text
     /// capabilities:4 max_packet:4 charset:1 zero:23 user\0 proof_length:1 proof [database\0] [plugin\0]
     /// ```
-    fn put_handshake_response(&mut self, greeting: &Greeting, sequence: u8, plugin: &str, proof: &[u8]) {
-        let capabilities = self.capabilities(greeting);
+    fn put_handshake_response(&mut self, greeting: &Greeting, plugin: &str, proof: &[u8]) {
+        let (capabilities, sequence) = (self.capabilities(greeting), self.next_sequence());
         let login = &self.login;
         let out = self.transport.outbox();
         let at = begin_packet(out, sequence);
@@ -199,25 +236,25 @@ impl MySqlConnection {
     async fn finish_login(&mut self, plugin: &str, password: &str, mut scramble: Vec<u8>) -> Result<(), Error> {
         let mut plugin = plugin.to_owned();
         loop {
-            let (payload, sequence) = read_packet(&mut self.transport).await?;
+            let payload = self.read_packet(LOGIN_BYTES_MAX).await?;
             match payload.first() {
                 Some(0x00) => return Ok(()),
                 Some(0xff) => return Err(server_error(&payload)),
                 Some(0xfe) => {
                     (plugin, scramble) = switch_request(&payload)?;
                     let proof = proof(&plugin, password, &scramble).ok_or_else(|| unknown_plugin(&plugin))?;
-                    self.send_packet(sequence.wrapping_add(1), &proof)?;
+                    self.send_packet(&proof)?;
                 }
                 Some(0x01) if plugin == "caching_sha2_password" => match payload.get(1) {
                     Some(0x03) => {} // Known to the server's cache: an OK follows.
                     Some(0x04) if self.transport.is_private() => {
                         let clear: Vec<u8> = password.bytes().chain([0]).collect();
-                        self.send_packet(sequence.wrapping_add(1), &clear)?;
+                        self.send_packet(&clear)?;
                     }
-                    Some(0x04) => self.send_packet(sequence.wrapping_add(1), &[0x02])?, // Asks for the public key.
+                    Some(0x04) => self.send_packet(&[0x02])?, // Asks for the public key.
                     Some(_) => {
                         let sealed = auth::sealed(password, &scramble, &payload[1..])?;
-                        self.send_packet(sequence.wrapping_add(1), &sealed)?;
+                        self.send_packet(&sealed)?;
                     }
                     None => return Err(Error::Protocol("empty authentication data".to_owned())),
                 },
@@ -226,16 +263,50 @@ impl MySqlConnection {
         }
     }
 
-    fn send_packet(&mut self, sequence: u8, payload: &[u8]) -> Result<(), Error> {
+    /// The number of our next packet of a login.
+    fn next_sequence(&mut self) -> u8 {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.sequence
+    }
+
+    fn send_packet(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let sequence = self.next_sequence();
         let out = self.transport.outbox();
         let at = begin_packet(out, sequence);
         out.extend_from_slice(payload);
         end_packet(out, at);
-        self.transport.send()
+        self.transport.send_on()
     }
 
-    async fn read_answer(&mut self) -> Result<Answer, Error> {
-        let mut parser = AnswerParser::default();
+    /// One whole packet of at most so many bytes, copied: for set-up only.
+    async fn read_packet(&mut self, bytes_max: usize) -> Result<Vec<u8>, Error> {
+        let expected = self.sequence.wrapping_add(1);
+        loop {
+            let unread = self.transport.unread();
+            if let Some((payload, sequence, size)) = packet::whole_packet(unread) {
+                // Servers number an error as they please when they turn somebody away.
+                if sequence != expected && payload.first() != Some(&0xff) {
+                    return Err(Error::Protocol(format!("packet number {sequence} where number {expected} was due")));
+                }
+                let payload = payload.to_vec();
+                self.sequence = sequence;
+                self.transport.consume(size);
+                return Ok(payload);
+            }
+            if packet::announced_bytes(unread).is_some_and(|bytes| bytes > bytes_max) {
+                return Err(Error::Protocol("this is no MySQL server: its packet is longer than any here".to_owned()));
+            }
+            self.transport.fill().await?;
+        }
+    }
+
+    fn parser(&self, binary: bool) -> AnswerParser {
+        let parser = AnswerParser::to_request(self.sequence, binary);
+        if self.login.compressed { parser.unnumbered() } else { parser }
+    }
+
+    async fn read_answer(&mut self, binary: bool) -> Result<Answer, Error> {
+        let mut parser = self.parser(binary);
         loop {
             self.transport.fill().await?;
             match self.step(&mut parser, None)? {
@@ -251,8 +322,13 @@ impl MySqlConnection {
                 self.transport.consume(consumed);
                 Ok(step)
             }
+            // Nothing can be understood behind what the protocol does not allow.
+            Err(error @ Error::Protocol(_)) => {
+                self.transport.disconnect();
+                Err(error)
+            }
             Err(error) => {
-                self.transport.discard();
+                self.transport.consume(parser.consumed());
                 Err(error)
             }
         }
@@ -264,9 +340,10 @@ impl MySqlConnection {
         sql: &str,
         take: &mut dyn FnMut(Part<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        self.expect_idle()?;
         put_query(self.transport.outbox(), sql);
-        self.transport.send()?;
-        let mut parser = AnswerParser::default();
+        self.send()?;
+        let mut parser = self.parser(false);
         let mut broken = None;
         loop {
             complete(self.transport.fill())?;
@@ -296,7 +373,7 @@ impl MySqlConnection {
 
     /// Reads one answer with its values.
     async fn read_rows(&mut self, binary: bool, rows: &mut Rows) -> Result<Answer, Error> {
-        let mut parser = AnswerParser::default();
+        let mut parser = self.parser(binary);
         let mut broken = None;
         loop {
             self.transport.fill().await?;
@@ -312,10 +389,54 @@ impl MySqlConnection {
         }
     }
 
+    /// Answered by `00 statement:4 columns:2 parameters:2 00 warnings:2`, then a packet per
+    /// parameter and EOF, then a packet per column and EOF.
+    async fn prepare_text(&mut self, sql: &str) -> Result<Way, Error> {
+        self.expect_idle()?;
+        let out = self.transport.outbox();
+        let at = begin_packet(out, 0);
+        out.push(COM_STMT_PREPARE);
+        out.extend_from_slice(sql.as_bytes());
+        end_packet(out, at);
+        self.send()?;
+        let payload = self.read_packet(PREPARE_BYTES_MAX).await?;
+        if payload.first() == Some(&0xff) {
+            return match server_error(&payload) {
+                Error::Refused { code, .. } if code.as_str() == ER_UNSUPPORTED_PS => Ok(Way::Text),
+                error => Err(error),
+            };
+        }
+        let fixed = payload.get(..9).filter(|fixed| fixed[0] == 0);
+        let fixed = fixed.ok_or_else(|| Error::Protocol("no answer to a prepare".to_owned()))?;
+        let id = u32::from_le_bytes([fixed[1], fixed[2], fixed[3], fixed[4]]);
+        let columns = u16::from_le_bytes([fixed[5], fixed[6]]);
+        let parameters = u16::from_le_bytes([fixed[7], fixed[8]]);
+        self.read_definitions(parameters).await?;
+        self.read_definitions(columns).await?;
+        Ok(Way::Binary { id, parameters, types_sent: false })
+    }
+
+    /// As many definitions as there are, and the EOF behind them.
+    async fn read_definitions(&mut self, count: u16) -> Result<(), Error> {
+        for left in (0..=count).rev().take_while(|_| count > 0) {
+            let payload = self.read_packet(PREPARE_BYTES_MAX).await?;
+            let is_end = payload.first() == Some(&0xfe) && payload.len() < 9;
+            if payload.first() == Some(&0xff) {
+                let error = server_error(&payload);
+                return Err(Error::Protocol(format!("where a statement was to be described: {error}")));
+            }
+            if is_end != (left == 0) {
+                return Err(Error::Protocol("more or fewer definitions than a prepared statement has".to_owned()));
+            }
+        }
+        Ok(())
+    }
+
     /// ```text
     /// 17 statement:4 flags:1 iterations:4 null_bitmap:(n+7)/8 types_follow:1 [type:2 ...] values
     /// ```
-    fn put_execute(&mut self, statement: Statement, parameters: &[Value<'_>]) {
+    fn put_execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<bool, Error> {
+        self.expect_idle()?;
         let out = self.transport.outbox();
         let at = begin_packet(out, 0);
         let Prepared { sql, way } = &mut self.statements[statement.0];
@@ -335,6 +456,7 @@ impl MySqlConnection {
             }
         }
         end_packet(out, at);
+        Ok(matches!(way, Way::Binary { .. }))
     }
 }
 
@@ -388,17 +510,17 @@ impl Connection for MySqlConnection {
     }
 
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
-        let before = self.transport.enter_set_up()?;
-        let prepared = complete(prepare(&mut self.transport, sql));
-        self.transport.leave_set_up(before)?;
+        let before = self.transport.enter_set_up();
+        let prepared = complete(self.prepare_text(sql));
+        self.transport.leave_set_up(before);
         self.statements.push(Prepared { sql: sql.into(), way: prepared? });
         Ok(Statement(self.statements.len() - 1))
     }
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
-        self.put_execute(statement, parameters);
-        self.transport.send()?;
-        self.read_answer().await
+        let binary = self.put_execute(statement, parameters)?;
+        self.send()?;
+        self.read_answer(binary).await
     }
 
     async fn fetch(
@@ -408,23 +530,28 @@ impl Connection for MySqlConnection {
         rows: &mut Rows,
     ) -> Result<Answer, Error> {
         rows.clear();
-        let binary = matches!(self.statements[statement.0].way, Way::Binary { .. });
-        self.put_execute(statement, parameters);
-        self.transport.send()?;
+        let binary = self.put_execute(statement, parameters)?;
+        self.send()?;
         self.read_rows(binary, rows).await
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
+        self.expect_idle()?;
         put_query(self.transport.outbox(), sql);
-        self.transport.send()?;
-        self.read_answer().await
+        self.send()?;
+        self.read_answer(false).await
     }
 
     async fn query_into(&mut self, sql: &str, rows: &mut Rows) -> Result<Answer, Error> {
         rows.clear();
+        self.expect_idle()?;
         put_query(self.transport.outbox(), sql);
-        self.transport.send()?;
+        self.send()?;
         self.read_rows(false, rows).await
+    }
+
+    fn leave(&mut self) -> Result<(), Error> {
+        if self.transport.has_more() { Err(self.unasked()) } else { Ok(()) }
     }
 
     fn reconnect(&mut self, timeout: Duration) -> Result<(), Error> {
@@ -448,46 +575,6 @@ fn put_client_flags(out: &mut Vec<u8>, capabilities: u32, charset: u8) {
     // The server's own default character set, so that no version pays for a conversion.
     out.push(charset);
     out.extend_from_slice(&[0; 23]);
-}
-
-/// One whole packet, copied: for set-up only.
-async fn read_packet(transport: &mut Transport) -> Result<(Vec<u8>, u8), Error> {
-    loop {
-        if let Some((payload, sequence, size)) = packet::whole_packet(transport.unread()) {
-            let payload = payload.to_vec();
-            transport.consume(size);
-            return Ok((payload, sequence));
-        }
-        transport.fill().await?;
-    }
-}
-
-/// Answered by `00 statement:4 columns:2 parameters:2 00 warnings:2`, then a packet per
-/// parameter and EOF, then a packet per column and EOF.
-async fn prepare(transport: &mut Transport, sql: &str) -> Result<Way, Error> {
-    let out = transport.outbox();
-    let at = begin_packet(out, 0);
-    out.push(COM_STMT_PREPARE);
-    out.extend_from_slice(sql.as_bytes());
-    end_packet(out, at);
-    transport.send()?;
-    let (payload, _) = read_packet(transport).await?;
-    if payload.first() == Some(&0xff) {
-        return match server_error(&payload) {
-            Error::Refused { code, .. } if code.as_str() == ER_UNSUPPORTED_PS => Ok(Way::Text),
-            error => Err(error),
-        };
-    }
-    let fixed = payload.get(..9).ok_or_else(|| Error::Protocol("prepare answer cut off".to_owned()))?;
-    let id = u32::from_le_bytes([fixed[1], fixed[2], fixed[3], fixed[4]]);
-    let columns = u16::from_le_bytes([fixed[5], fixed[6]]);
-    let parameters = u16::from_le_bytes([fixed[7], fixed[8]]);
-    for count in [parameters, columns].into_iter().filter(|count| *count > 0) {
-        for _ in 0..=count {
-            read_packet(transport).await?;
-        }
-    }
-    Ok(Way::Binary { id, parameters, types_sent: false })
 }
 
 fn proof(plugin: &str, password: &str, scramble: &[u8]) -> Option<Vec<u8>> {

@@ -15,6 +15,11 @@ pub const HEADER_BYTES: usize = 4;
 /// A payload of exactly this length goes on in the next packet.
 const PAYLOAD_BYTES_MAX: usize = 0xff_ffff;
 
+/// A row of several packets that is handed over ends here.
+const ROW_BYTES_MAX: usize = 64 << 20;
+/// No table, and so no answer, has more columns.
+const COLUMNS_MAX: u64 = 4096;
+
 /// Server status bit: another result follows (procedures, multi-statements).
 const SERVER_MORE_RESULTS_EXISTS: u16 = 0x0008;
 
@@ -47,6 +52,11 @@ pub fn whole_packet(input: &[u8]) -> Option<(&[u8], u8, usize)> {
     let header = input.get(..HEADER_BYTES)?;
     let size = HEADER_BYTES + payload_length(header);
     Some((input.get(HEADER_BYTES..size)?, header[3], size))
+}
+
+/// How many bytes the first packet announces, once its header is there.
+pub fn announced_bytes(input: &[u8]) -> Option<usize> {
+    input.get(..HEADER_BYTES).map(payload_length)
 }
 
 fn payload_length(header: &[u8]) -> usize {
@@ -96,6 +106,11 @@ pub enum Step {
     Done(Answer),
 }
 
+/// The sequence number of the last packet of a request, which has number 0 when it is the only one.
+pub fn last_sequence(request_bytes: usize) -> u8 {
+    (request_bytes / (HEADER_BYTES + PAYLOAD_BYTES_MAX)) as u8
+}
+
 /// Walks through one answer without looking into its rows.
 ///
 /// It may be cut anywhere: [`AnswerParser::feed`] says how many bytes it is done with, and is called
@@ -104,6 +119,14 @@ pub enum Step {
 pub struct AnswerParser {
     state: State,
     answer: Answer,
+    /// The number of the packet before: each packet of an exchange has the next one.
+    sequence: u8,
+    /// The frames around the packets are numbered instead: those of the compressed protocol are.
+    unnumbered: bool,
+    /// Rows are binary, and each begins with a zero.
+    binary: bool,
+    /// Bytes of the last input up to the end of the packet that was an error.
+    consumed: usize,
     /// Rest of a packet whose content does not matter.
     skip: usize,
     /// The packet being skipped had the greatest length, so the next one continues it.
@@ -122,6 +145,21 @@ enum State {
 }
 
 impl AnswerParser {
+    /// For the answer to a request of which the last packet had the number `sequence`.
+    pub fn to_request(sequence: u8, binary: bool) -> AnswerParser {
+        AnswerParser { sequence, binary, ..AnswerParser::default() }
+    }
+
+    /// Leaves numbers to the frames around the packets.
+    pub fn unnumbered(self) -> AnswerParser {
+        AnswerParser { unnumbered: true, ..self }
+    }
+
+    /// After an error of the server: how much of the last input it was at the end of.
+    pub fn consumed(&self) -> usize {
+        self.consumed
+    }
+
     /// Parses as far as `input` goes; returns the bytes used up and what that was. With `on_part`,
     /// columns and rows are handed over whole; without, they are skipped wherever they are cut.
     pub fn feed(&mut self, input: &[u8], mut on_part: Option<OnPart<'_>>) -> Result<(usize, Step), Error> {
@@ -137,6 +175,9 @@ impl AnswerParser {
             }
             let Some(header) = input.get(at..at + HEADER_BYTES) else { return Ok((at, Step::More)) };
             let length = payload_length(header);
+            if header[3] != self.sequence.wrapping_add(1) && !self.unnumbered {
+                return self.out_of_order(&input[at..]).map(|step| (at, step));
+            }
             if self.continued || (self.state == State::Rows && length > 8 && on_part.is_none()) {
                 // The hot path: a row, of which only the first byte matters.
                 let first = input.get(at + HEADER_BYTES).copied();
@@ -144,21 +185,28 @@ impl AnswerParser {
                     match first {
                         None => return Ok((at, Step::More)),
                         Some(0xff) => {
-                            let Some((payload, ..)) = whole_packet(&input[at..]) else { return Ok((at, Step::More)) };
+                            let Some((payload, _, size)) = whole_packet(&input[at..]) else {
+                                return Ok((at, Step::More));
+                            };
+                            self.consumed = at + size;
                             return Err(server_error(payload));
                         }
+                        Some(1..) if self.binary => return Err(not_a_row()),
                         Some(_) => self.answer.rows += 1,
                     }
                 }
+                self.sequence = header[3];
                 self.continued = length == PAYLOAD_BYTES_MAX;
                 self.skip = length;
                 at += HEADER_BYTES;
                 continue;
             }
-            let Some((payload, _, size)) = whole_packet(&input[at..]) else { return Ok((at, Step::More)) };
+            let Some((payload, sequence, size)) = whole_packet(&input[at..]) else { return Ok((at, Step::More)) };
             at += size;
+            self.sequence = sequence;
+            self.consumed = at;
             if self.state == State::Rows && (length == PAYLOAD_BYTES_MAX || !self.long_row.is_empty()) {
-                self.long_row(payload, &mut on_part);
+                self.long_row(payload, &mut on_part)?;
             } else if let Some(step) = self.packet(payload, &mut on_part)? {
                 return Ok((at, step));
             }
@@ -166,29 +214,61 @@ impl AnswerParser {
     }
 
     /// One more packet of a row that does not fit in one; a shorter packet is its last.
-    fn long_row(&mut self, payload: &[u8], on_part: &mut Option<OnPart<'_>>) {
+    fn long_row(&mut self, payload: &[u8], on_part: &mut Option<OnPart<'_>>) -> Result<(), Error> {
+        if self.long_row.len() + payload.len() > ROW_BYTES_MAX {
+            return Err(Error::Protocol("the server sent a row of more than 64 MiB".to_owned()));
+        }
         self.long_row.extend_from_slice(payload);
         if payload.len() == PAYLOAD_BYTES_MAX {
-            return;
+            return Ok(());
         }
         let row = std::mem::take(&mut self.long_row);
         self.answer.rows += 1;
         show(on_part, Part::Row(&row));
+        Ok(())
+    }
+
+    /// A packet with another number than its turn has belongs to no answer of ours. A farewell is one all the
+    /// same: a server that ends an idle session sends it when it wants to.
+    #[cold]
+    fn out_of_order(&self, input: &[u8]) -> Result<Step, Error> {
+        let is_error = match input.get(HEADER_BYTES) {
+            None => return Ok(Step::More),
+            Some(first) => *first == 0xff,
+        };
+        match whole_packet(input) {
+            None if is_error => return Ok(Step::More),
+            Some((payload, ..)) if is_error => {
+                if let error @ Error::Lost { .. } = server_error(payload) {
+                    return Err(error);
+                }
+            }
+            _ => {}
+        }
+        let expected = self.sequence.wrapping_add(1);
+        Err(Error::Protocol(format!("packet number {} where number {expected} was due", input[3])))
     }
 
     fn packet(&mut self, payload: &[u8], on_part: &mut Option<OnPart<'_>>) -> Result<Option<Step>, Error> {
         let first = *payload.first().ok_or_else(|| Error::Protocol("empty packet".to_owned()))?;
         match (self.state, first) {
+            (State::Columns(_) | State::ColumnsEnd, 0xff) => {
+                Err(Error::Protocol(format!("where a column was to be described: {}", server_error(payload))))
+            }
             (_, 0xff) => Err(server_error(payload)),
             (State::First, 0x00) => self.ok(payload),
             (State::First, 0xfb) => Err(Error::Protocol("the server asked for a file nobody offered".to_owned())),
             (State::First, _) => {
                 let columns = lenenc(payload).map(|(columns, _)| columns).filter(|columns| *columns > 0);
-                let columns = columns.ok_or_else(|| Error::Protocol("no column count".to_owned()))?;
+                let columns = columns.filter(|columns| *columns <= COLUMNS_MAX);
+                let columns = columns.ok_or_else(|| Error::Protocol("no count of columns".to_owned()))?;
                 self.answer.returns_rows = true;
                 self.state = State::Columns(columns);
                 show(on_part, Part::Result);
                 Ok(None)
+            }
+            (State::Columns(left), 0xfe) if payload.len() < 9 => {
+                Err(Error::Protocol(format!("the columns ended {left} before their count")))
             }
             (State::Columns(left), _) => {
                 self.state = if left == 1 { State::ColumnsEnd } else { State::Columns(left.saturating_sub(1)) };
@@ -204,6 +284,7 @@ impl AnswerParser {
                 let status = payload.get(3..5).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));
                 Ok(self.end_of_result(status))
             }
+            (State::Rows, 1..) if self.binary => Err(not_a_row()),
             (State::Rows, _) => {
                 self.answer.rows += 1;
                 show(on_part, Part::Row(payload));
@@ -225,6 +306,10 @@ impl AnswerParser {
         self.state = State::First;
         (status & SERVER_MORE_RESULTS_EXISTS == 0).then_some(Step::Done(self.answer))
     }
+}
+
+fn not_a_row() -> Error {
+    Error::Protocol("something else where a row was due".to_owned())
 }
 
 fn show(on_part: &mut Option<OnPart<'_>>, part: Part<'_>) {

@@ -5,12 +5,18 @@ use std::time::Duration;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
-use super::message::{self, AnswerParser, Step, begin_message, end_message, server_error, whole_message};
+use super::message::{self, AnswerParser, Request, Step, begin_message, end_message, server_error, whole_message};
 use crate::decimal::{DECIMAL_BYTES_MAX, decimal_text};
 use crate::transport::{Transport, complete};
 use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnPart, Part, Rows, Statement, Tls, Value};
 
 const PROTOCOL_VERSION_3_0: i32 = 3 << 16;
+
+/// Terminate: without it the server notes that the client vanished.
+const FAREWELL: &[u8] = b"X\0\0\0\x04";
+
+/// No message of a login is longer; what comes from another kind of server reads like a greater length.
+const LOGIN_BYTES_MAX: usize = 64 << 10;
 
 /// What asks for encryption in place of a protocol version.
 const SSL_REQUEST: i32 = 80_877_103;
@@ -32,7 +38,7 @@ enum Format {
 
 impl PostgresConnection {
     pub fn connect(endpoint: &Endpoint, login: &Login, timeout: Duration) -> Result<PostgresConnection, Error> {
-        let transport = Transport::connect(endpoint, timeout)?;
+        let transport = Transport::connect(endpoint, FAREWELL, timeout)?;
         let login = Box::new(login.clone());
         let mut connection =
             PostgresConnection { transport, login, statements: Vec::new(), server_version: String::new() };
@@ -46,10 +52,12 @@ impl PostgresConnection {
             complete(self.encrypt())?;
         }
         complete(self.log_in())?;
+        self.transport.end_login();
         for at in 0..self.login.on_connect.len() {
+            expect_idle(&mut self.transport)?;
             put_query(self.transport.outbox(), &self.login.on_connect[at]);
             self.transport.send()?;
-            complete(read_answer(&mut self.transport))?;
+            complete(read_answer(&mut self.transport, Request::Query))?;
         }
         Ok(())
     }
@@ -58,9 +66,10 @@ impl PostgresConnection {
         self.transport.reopen(timeout)?;
         self.set_up()?;
         for (number, sql) in self.statements.iter().enumerate() {
+            expect_idle(&mut self.transport)?;
             put_parse(self.transport.outbox(), number, sql);
             self.transport.send()?;
-            complete(read_answer(&mut self.transport))?;
+            complete(read_answer(&mut self.transport, Request::Parse))?;
         }
         Ok(())
     }
@@ -70,7 +79,7 @@ impl PostgresConnection {
         let out = self.transport.outbox();
         out.extend_from_slice(&8i32.to_be_bytes());
         out.extend_from_slice(&SSL_REQUEST.to_be_bytes());
-        self.transport.send()?;
+        self.transport.send_on()?;
         self.transport.fill().await?;
         let verdict = self.transport.unread()[0];
         self.transport.consume(1);
@@ -108,7 +117,7 @@ impl PostgresConnection {
         }
         out.push(0);
         end_message(out, 0);
-        self.transport.send()?;
+        self.transport.send_on()?;
         let (user, password) = (login.user.clone(), login.password.clone());
         self.authenticate(&user, password.as_ref().map_or("", |p| p.expose())).await?;
         loop {
@@ -116,7 +125,8 @@ impl PostgresConnection {
                 (b'S', body) => self.note_parameter(&body),
                 (b'Z', _) => return Ok(()),
                 (b'E', body) => return Err(server_error(&body)),
-                _ => {} // BackendKeyData, notices.
+                (b'K' | b'N' | b'A', _) => {}
+                _ => return Err(protocol("unexpected message behind the login")),
             }
         }
     }
@@ -191,16 +201,20 @@ impl PostgresConnection {
         let at = begin_message(out, b'p');
         out.extend_from_slice(body);
         end_message(out, at);
-        self.transport.send()
+        self.transport.send_on()
     }
 
     /// One whole message, copied: for set-up only.
     async fn read_message(&mut self) -> Result<(u8, Vec<u8>), Error> {
         loop {
-            if let Some((kind, body, size)) = whole_message(self.transport.unread())? {
+            let unread = self.transport.unread();
+            if let Some((kind, body, size)) = whole_message(unread)? {
                 let body = body.to_vec();
                 self.transport.consume(size);
                 return Ok((kind, body));
+            }
+            if message::announced_bytes(unread)?.is_some_and(|bytes| bytes > LOGIN_BYTES_MAX) {
+                return Err(protocol("this is no PostgreSQL server: its message is longer than any here"));
             }
             self.transport.fill().await?;
         }
@@ -212,6 +226,7 @@ impl PostgresConnection {
         sql: &str,
         take: &mut dyn FnMut(Part<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        expect_idle(&mut self.transport)?;
         put_query(self.transport.outbox(), sql);
         self.transport.send()?;
         let mut parser = AnswerParser::default();
@@ -251,7 +266,8 @@ impl PostgresConnection {
     /// E portal\0 row_limit:4=0
     /// S
     /// ```
-    fn put_execute(&mut self, statement: Statement, parameters: &[Value<'_>], results: Format) {
+    fn put_execute(&mut self, statement: Statement, parameters: &[Value<'_>], results: Format) -> Result<(), Error> {
+        expect_idle(&mut self.transport)?;
         let out = self.transport.outbox();
         let at = begin_message(out, b'B');
         out.push(0);
@@ -272,11 +288,33 @@ impl PostgresConnection {
         out.extend_from_slice(&[0, 1, 0, results as u8]);
         end_message(out, at);
         out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04");
+        Ok(())
     }
 }
 
-pub(super) async fn read_answer(transport: &mut Transport) -> Result<Answer, Error> {
-    let mut parser = AnswerParser::default();
+/// What lies unread before a request belongs to no answer. What a server may say at any time is passed over.
+pub(super) fn expect_idle(transport: &mut Transport) -> Result<(), Error> {
+    if transport.unread().is_empty() { Ok(()) } else { pass_over(transport) }
+}
+
+#[cold]
+fn pass_over(transport: &mut Transport) -> Result<(), Error> {
+    let unasked = loop {
+        match whole_message(transport.unread()) {
+            Ok(Some((b'S' | b'N' | b'A', _, size))) => transport.consume(size),
+            Ok(Some((b'E', body, _))) => break message::unasked_error(body),
+            // The rest of a message comes with the next answer.
+            Ok(None) if matches!(transport.unread().first(), None | Some(b'S' | b'N' | b'A')) => return Ok(()),
+            Ok(_) => break protocol(&format!("{} bytes behind the end of an answer", transport.unread().len())),
+            Err(error) => break error,
+        }
+    };
+    transport.disconnect();
+    Err(unasked)
+}
+
+pub(super) async fn read_answer(transport: &mut Transport, request: Request) -> Result<Answer, Error> {
+    let mut parser = AnswerParser::to_request(request);
     loop {
         transport.fill().await?;
         match step(transport, &mut parser, None)? {
@@ -288,8 +326,8 @@ pub(super) async fn read_answer(transport: &mut Transport) -> Result<Answer, Err
 }
 
 /// Reads one answer with its values.
-async fn read_rows(transport: &mut Transport, rows: &mut Rows) -> Result<Answer, Error> {
-    let mut parser = AnswerParser::default();
+async fn read_rows(transport: &mut Transport, request: Request, rows: &mut Rows) -> Result<Answer, Error> {
+    let mut parser = AnswerParser::to_request(request);
     let mut broken = None;
     loop {
         transport.fill().await?;
@@ -316,9 +354,13 @@ pub(super) fn step(
             transport.consume(consumed);
             Ok(step)
         }
+        // Nothing can be understood behind what the protocol does not allow.
+        Err(error @ Error::Protocol(_)) => {
+            transport.disconnect();
+            Err(error)
+        }
         Err(error) => {
-            // The parser returns a server's error at ReadyForQuery: nothing may follow it.
-            transport.discard();
+            transport.consume(parser.consumed());
             Err(error)
         }
     }
@@ -347,20 +389,21 @@ impl Connection for PostgresConnection {
 
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
         let number = self.statements.len();
-        let before = self.transport.enter_set_up()?;
+        expect_idle(&mut self.transport)?;
+        let before = self.transport.enter_set_up();
         put_parse(self.transport.outbox(), number, sql);
         let sent = self.transport.send();
-        let answer = sent.and_then(|()| complete(read_answer(&mut self.transport)));
-        self.transport.leave_set_up(before)?;
+        let answer = sent.and_then(|()| complete(read_answer(&mut self.transport, Request::Parse)));
+        self.transport.leave_set_up(before);
         answer?;
         self.statements.push(sql.into());
         Ok(Statement(number))
     }
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
-        self.put_execute(statement, parameters, Format::Binary);
+        self.put_execute(statement, parameters, Format::Binary)?;
         self.transport.send()?;
-        read_answer(&mut self.transport).await
+        read_answer(&mut self.transport, Request::Execute).await
     }
 
     async fn fetch(
@@ -370,22 +413,28 @@ impl Connection for PostgresConnection {
         rows: &mut Rows,
     ) -> Result<Answer, Error> {
         rows.clear();
-        self.put_execute(statement, parameters, Format::Text);
+        self.put_execute(statement, parameters, Format::Text)?;
         self.transport.send()?;
-        read_rows(&mut self.transport, rows).await
+        read_rows(&mut self.transport, Request::Execute, rows).await
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
+        expect_idle(&mut self.transport)?;
         put_query(self.transport.outbox(), sql);
         self.transport.send()?;
-        read_answer(&mut self.transport).await
+        read_answer(&mut self.transport, Request::Query).await
     }
 
     async fn query_into(&mut self, sql: &str, rows: &mut Rows) -> Result<Answer, Error> {
         rows.clear();
+        expect_idle(&mut self.transport)?;
         put_query(self.transport.outbox(), sql);
         self.transport.send()?;
-        read_rows(&mut self.transport, rows).await
+        read_rows(&mut self.transport, Request::Query, rows).await
+    }
+
+    fn leave(&mut self) -> Result<(), Error> {
+        if self.transport.has_more() { pass_over(&mut self.transport) } else { Ok(()) }
     }
 
     fn reconnect(&mut self, timeout: Duration) -> Result<(), Error> {

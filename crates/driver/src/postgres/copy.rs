@@ -3,8 +3,8 @@
 //! Rows go to the server as they come, in messages of bounded size, so that a load of any length needs the
 //! memory of one.
 
-use super::connection::{PostgresConnection, protocol, put_query, read_answer, step};
-use super::message::{AnswerParser, Step, begin_message, end_message};
+use super::connection::{PostgresConnection, expect_idle, protocol, put_query, read_answer, step};
+use super::message::{AnswerParser, Request, Step, begin_message, end_message};
 use crate::decimal::{DECIMAL_BYTES_MAX, decimal_text};
 use crate::transport::{Transport, complete};
 use crate::{Error, RowSink, Value};
@@ -39,6 +39,7 @@ impl PostgresConnection {
 }
 
 fn begin(transport: &mut Transport, sql: &str) -> Result<(), Error> {
+    expect_idle(transport)?;
     put_query(transport.outbox(), sql);
     transport.send()?;
     let mut parser = AnswerParser::default();
@@ -61,7 +62,7 @@ fn end(transport: &mut Transport, given: Result<(), Error>) -> Result<u64, Error
     }
     end_message(out, at);
     let sent = transport.send();
-    let answer = sent.and_then(|()| complete(read_answer(transport)));
+    let answer = sent.and_then(|()| complete(read_answer(transport, Request::CopyEnd)));
     given.and(answer).map(|answer| answer.affected)
 }
 

@@ -36,6 +36,11 @@ pub fn whole_message(input: &[u8]) -> Result<Option<Whole<'_>>, Error> {
     Ok(input.get(HEADER_BYTES..size).map(|body| (kind, body, size)))
 }
 
+/// How many bytes the first message announces, once its header is there.
+pub fn announced_bytes(input: &[u8]) -> Result<Option<usize>, Error> {
+    Ok(header(input)?.map(|(_, bytes)| bytes))
+}
+
 fn header(input: &[u8]) -> Result<Option<(u8, usize)>, Error> {
     let Some(header) = input.get(..HEADER_BYTES) else { return Ok(None) };
     let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
@@ -57,17 +62,57 @@ pub enum Step {
     WantsRows,
 }
 
+/// What was sent, which says what may come back and in which order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Request {
+    /// A text: results one after the other.
+    #[default]
+    Query,
+    /// Parse and Sync.
+    Parse,
+    /// Bind, Execute and Sync.
+    Execute,
+    /// The end of the rows of a COPY.
+    CopyEnd,
+}
+
+/// How far an answer has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Begin,
+    /// Rows, or the end of this result.
+    Rows,
+    /// A result has ended.
+    End,
+    /// An error has ended everything.
+    Failed,
+}
+
 /// Walks through one answer, up to and with ReadyForQuery, without looking into its rows.
 #[derive(Debug, Default)]
 pub struct AnswerParser {
+    request: Request,
+    state: State,
     answer: Answer,
     /// Rest of a message whose content does not matter.
     skip: usize,
     /// The server's error, held back until it is ready again.
     error: Option<Error>,
+    /// Bytes of the last input up to the end of the message that an error was returned at.
+    consumed: usize,
 }
 
 impl AnswerParser {
+    pub fn to_request(request: Request) -> AnswerParser {
+        AnswerParser { request, ..AnswerParser::default() }
+    }
+
+    /// After an error of the server: how much of the last input it was at the end of.
+    pub fn consumed(&self) -> usize {
+        self.consumed
+    }
+
     /// Parses as far as `input` goes; returns the bytes used up and what that was. With `on_part`,
     /// rows are handed over whole; without, they are skipped wherever they are cut.
     pub fn feed(&mut self, input: &[u8], mut on_part: Option<OnPart<'_>>) -> Result<(usize, Step), Error> {
@@ -80,45 +125,68 @@ impl AnswerParser {
                 return Ok((at, Step::More));
             }
             let Some((kind, length)) = header(&input[at..])? else { return Ok((at, Step::More)) };
-            match kind {
-                b'D' if on_part.is_none() => {
-                    self.answer.rows += 1;
-                    self.answer.returns_rows = true;
-                }
-                // ParseComplete, BindComplete, CloseComplete, NoData, EmptyQuery, ParameterStatus,
-                // Notice, Notification, ParameterDescription: nothing to learn.
-                b'1' | b'2' | b'3' | b'n' | b'I' | b'S' | b'N' | b'A' | b't' => {}
-                b'T' => self.answer.returns_rows = true,
-                _ => {
-                    let Some((_, body, size)) = whole_message(&input[at..])? else { return Ok((at, Step::More)) };
-                    at += size;
-                    match kind {
-                        b'D' => {
-                            self.answer.rows += 1;
-                            self.answer.returns_rows = true;
-                            if let Some(on_part) = &mut on_part {
-                                on_part(Part::Row(body));
-                            }
-                        }
-                        b'C' => self.complete(body),
-                        // Behind a farewell comes the end of the connection, not ReadyForQuery.
-                        b'E' if is_fatal(body) => return Err(farewell(body)),
-                        b'E' => self.error = Some(server_error(body)),
-                        b'G' => return Ok((at, Step::WantsRows)),
-                        b'Z' => return self.error.take().map_or(Ok((at, Step::Done(self.answer))), Err),
-                        other => return Err(Error::Protocol(format!("unexpected message {:?}", char::from(other)))),
-                    }
-                    continue;
-                }
+            let is_skipped = match kind {
+                b'D' => on_part.is_none(),
+                // ParameterStatus, Notice and Notification may come at any time; what a row looks like we know.
+                b'S' | b'N' | b'A' | b'T' => true,
+                _ => false,
+            };
+            if is_skipped {
+                self.advance(kind)?;
+                at += HEADER_BYTES;
+                self.skip = length;
+                continue;
             }
-            at += HEADER_BYTES;
-            self.skip = length;
+            let Some((_, body, size)) = whole_message(&input[at..])? else { return Ok((at, Step::More)) };
+            at += size;
+            self.consumed = at;
+            // Behind a farewell comes the end of the connection, not ReadyForQuery.
+            if kind == b'E' && is_fatal(body) {
+                return Err(farewell(body));
+            }
+            self.advance(kind)?;
+            match (kind, body) {
+                (b'D', row) => show(&mut on_part, row),
+                (b'C', [tag @ .., 0]) => self.complete(tag),
+                (b'E', body) => self.error = Some(server_error(body)),
+                (b'G', _) => return Ok((at, Step::WantsRows)),
+                (b'Z', [b'I' | b'T' | b'E']) => {
+                    return self.error.take().map_or(Ok((at, Step::Done(self.answer))), Err);
+                }
+                (b'1' | b'2' | b'I', []) => {}
+                _ => return Err(Error::Protocol(format!("{} bytes in {}", body.len(), message_text(kind)))),
+            }
         }
+    }
+
+    /// The state behind a message of this kind; an error where it was not due.
+    fn advance(&mut self, kind: u8) -> Result<(), Error> {
+        use Request::{CopyEnd, Execute, Parse, Query};
+        self.state = match (self.state, kind, self.request) {
+            (state, b'S' | b'N' | b'A', _) => state,
+            (State::Rows, b'D', _) => {
+                self.answer.rows += 1;
+                self.answer.returns_rows = true;
+                State::Rows
+            }
+            (State::Begin, b'2', Execute) => State::Rows,
+            (State::Begin | State::End, b'T', Query) => {
+                self.answer.returns_rows = true;
+                State::Rows
+            }
+            (State::Begin, b'1', Parse) => State::End,
+            (State::Rows, b'C', _) | (State::Rows, b'I', Execute) => State::End,
+            (State::Begin | State::End, b'C' | b'I', Query) | (State::Begin, b'C', CopyEnd) => State::End,
+            (State::Begin, b'G', Query) => State::Rows,
+            (State::Begin | State::Rows | State::End, b'E', _) => State::Failed,
+            (State::End | State::Failed, b'Z', _) => State::End,
+            _ => return Err(Error::Protocol(format!("{} was not due", message_text(kind)))),
+        };
+        Ok(())
     }
 
     /// `UPDATE 1`, `INSERT 0 1`, `SELECT 100`, `BEGIN`: the last word is a count, or not a number.
     fn complete(&mut self, tag: &[u8]) {
-        let tag = tag.strip_suffix(&[0]).unwrap_or(tag);
         if tag.starts_with(b"SELECT") {
             self.answer.returns_rows = true;
             return;
@@ -130,6 +198,16 @@ impl AnswerParser {
             self.answer.affected = self.answer.affected.saturating_add(count);
         }
     }
+}
+
+fn show(on_part: &mut Option<OnPart<'_>>, row: &[u8]) {
+    if let Some(on_part) = on_part {
+        on_part(Part::Row(row));
+    }
+}
+
+fn message_text(kind: u8) -> String {
+    format!("message `{}`", kind.escape_ascii())
 }
 
 /// One field of an ErrorResponse, which is `code:1 text\0 ... \0`; empty when it is not there.
@@ -154,6 +232,11 @@ fn message_of(body: &[u8]) -> String {
 
 fn farewell(body: &[u8]) -> Error {
     Error::farewell(Code::new(field(body, b'C')), &message_of(body))
+}
+
+/// An error that no request caused: a farewell, or nothing that the protocol allows.
+pub fn unasked_error(body: &[u8]) -> Error {
+    if is_fatal(body) { farewell(body) } else { Error::Protocol(format!("unasked: {}", server_error(body))) }
 }
 
 /// What an ErrorResponse says; `C` is the SQLSTATE. At a login even a refusal is fatal to the server, so

@@ -84,9 +84,12 @@ pub(super) fn told(scope: &Scope, metric: &str, rule: &Rule, side: Side, point: 
         Side::Candidate => (&record.candidate_values, &record.baseline_values),
         Side::Baseline => (&record.baseline_values, &record.candidate_values),
     };
-    let mean = |values: &[f64]| stats::mean(values).map_or_else(|| "-".to_owned(), figure);
+    let mean = |values: &[f64]| {
+        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        stats::mean(&logs).map_or_else(|| "-".to_owned(), |mean| figure(mean.exp()))
+    };
     let evidence = format!(
-        "with {setting}, {}: {metric} {} against {} (means of {BLOCKS} blocks); {:.0} % of the gap went away \
+        "with {setting}, {}: {metric} {} against {} (geometric means of {BLOCKS} blocks); {:.0} % of the gap went away \
          (difference of log ratios {:.3}, t interval {:.3} to {:.3}, {} blocks before and {BLOCKS} after)",
         point_text(point),
         mean(own_and_other.0),

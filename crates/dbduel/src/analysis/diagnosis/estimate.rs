@@ -4,7 +4,7 @@ use stats::{Basis, Interval, Judge};
 
 use crate::store::format::Point;
 
-use super::super::comparison::Scope;
+use super::super::comparison::{Scope, value as measured};
 
 /// A quantity of both sides, over the blocks in which both have it at every point.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,9 +61,14 @@ impl Estimate {
         } else {
             (None, Basis::Plain)
         };
+        // Of the same kind as the ratio beside them.
+        let mean = |side: usize| match is_positive {
+            true => stats::mean(&over(&|pair| pair[side].ln())).map(f64::exp),
+            false => stats::mean(&over(&|pair| pair[side])),
+        };
         Some(Estimate {
-            baseline: stats::mean(&over(&|pair| pair[0]))?,
-            candidate: stats::mean(&over(&|pair| pair[1]))?,
+            baseline: mean(0)?,
+            candidate: mean(1)?,
             blocks: blocks.len(),
             log_ratio,
             basis,
@@ -113,7 +118,8 @@ fn ratio(scope: &Scope, judge: &Judge, log_ratios: &[f64]) -> (Option<Bounded>, 
 /// Baseline and candidate at each of the points; none unless all are there.
 pub fn pairs(scope: &Scope, metric: &str, points: &[Point], block: u32) -> Option<Vec<[f64; 2]>> {
     let value = |contender: &str, point: &Point| {
-        scope.records.find(scope.workload, point, contender, block)?.metrics.get(metric).copied()
+        let trial = scope.records.find(scope.workload, point, contender, block)?;
+        measured(trial, metric).or_else(|| trial.metrics.get(metric).copied())
     };
     points.iter().map(|point| Some([value(&scope.plan.baseline, point)?, value(scope.candidate, point)?])).collect()
 }

@@ -3,6 +3,7 @@
 use super::super::fixture::{BASELINE, FLUSH, Gains, INDEPENDENT, LOG, PLANTED, StoredRun, Story, tell_ladder};
 use super::super::{Conclusions, conclude, should_stop};
 use super::*;
+use crate::store::format::Status;
 use crate::store::format::ladder::RungRecord;
 
 fn conclusions(stored: &StoredRun) -> Conclusions {
@@ -47,14 +48,15 @@ fn a_step_that_lowers_the_promise_is_a_trade_outside_the_safe_gain() {
 }
 
 #[test]
-fn a_commit_in_memory_promises_no_more_than_to_survive_the_server() {
+fn a_rung_in_memory_above_a_trade_is_another_trade() {
     let mut stored = told(INDEPENDENT);
-    stored.plan.contenders.iter_mut().find(|one| one.name == LOG).unwrap().storage = "tmpfs".into();
+    stored.run.contenders.get_mut(LOG).unwrap().durability_class = "D2".into();
+    stored.run.contenders.get_mut(FLUSH).unwrap().durability_class = "D0".into();
     let ladder = ladder_of(&stored);
-    assert_eq!(ladder.rungs[1].trade, Some(("D3".to_owned(), "D2".to_owned())));
-    assert_eq!((ladder.rungs[2].trade.clone(), ladder.safe_top.as_deref()), (None, Some("pool")));
-    // The flush on top of it lowers nothing any more, and counts.
-    holds(ladder.safe_gain, 1.4 * 2.0);
+    let trade = |from: &str, to: &str| Some((from.to_owned(), to.to_owned()));
+    assert_eq!((ladder.rungs[1].trade.clone(), ladder.rungs[2].trade.clone()), (trade("D3", "D2"), trade("D2", "D0")));
+    assert_eq!(ladder.safe_top.as_deref(), Some("pool"));
+    holds(ladder.safe_gain, 1.4);
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn a_report_that_was_touched_is_noticed_and_where_it_lies_is_no_difference() {
 fn the_report_of_another_dbduel_is_held_to_its_numbers() {
     let runs = tempfile::tempdir().unwrap();
     let run = stored(runs.path(), |told| told.run.dbduel_version = "0.0.9".into());
-    edit(&run, "report.txt", |text| text.replacen("Values are means", "Figures are means", 1));
+    edit(&run, "report.txt", |text| text.replacen("Values are geometric", "Figures are geometric", 1));
     let findings = of_run(&run).unwrap();
     assert_eq!(findings.differences, Vec::<String>::new());
     assert!(findings.text("last").contains("dbduel 0.0.9 wrote it"));

@@ -71,9 +71,9 @@ fn an_answer_goes_on_while_more_results_are_announced() {
 #[test]
 fn a_row_that_starts_like_an_end_but_is_long_is_a_row() {
     // 0xfe opens an 8-byte length: a text column of more than 16 MiB, here only its beginning.
-    let row = packet(5, &[0xfe, 1, 0, 0, 0, 0, 0, 0, 0, b'x']);
+    let row = packet(4, &[0xfe, 1, 0, 0, 0, 0, 0, 0, 0, b'x']);
     let bytes =
-        [packet(1, &[1]), packet(2, b"def"), packet(3, &[0xfe, 0, 0, 2, 0]), row, packet(6, &[0xfe, 0, 0, 2, 0])];
+        [packet(1, &[1]), packet(2, b"def"), packet(3, &[0xfe, 0, 0, 2, 0]), row, packet(5, &[0xfe, 0, 0, 2, 0])];
     check(&bytes.concat(), Answer { rows: 1, affected: 0, returns_rows: true });
 }
 
@@ -156,7 +156,7 @@ fn long_row() -> (Vec<u8>, usize) {
     let mut payload = Vec::new();
     put_lenenc(&mut payload, text.len() as u64);
     payload.extend_from_slice(&text);
-    let end = packet(9, &[0xfe, 0, 0, 2, 0]);
+    let end = packet(6, &[0xfe, 0, 0, 2, 0]);
     let head = [packet(1, &[1]), packet(2, b"def"), packet(3, &[0xfe, 0, 0, 2, 0])].concat();
     ([head, packet(4, &payload), end].concat(), payload.len())
 }
@@ -181,4 +181,78 @@ fn a_payload_of_just_the_greatest_length_is_closed_by_an_empty_packet() {
 #[test]
 fn a_result_set_without_columns_is_refused() {
     assert!(AnswerParser::default().feed(&packet(1, &[0xfc, 0, 0]), None).is_err());
+}
+
+fn refused(bytes: &[u8], parser: fn() -> AnswerParser) -> String {
+    let seen = |rows: Option<OnPart<'_>>| match parser().feed(bytes, rows) {
+        Err(Error::Protocol(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    let counted = seen(None);
+    assert_eq!(counted, seen(Some(&mut |_| {})), "with rows and without");
+    counted
+}
+
+#[test]
+fn a_packet_with_another_number_than_its_turn_has_is_refused_in_every_place() {
+    let whole = result_set();
+    let mut at = 0;
+    while let Some((_, sequence, size)) = whole_packet(&whole[at..]) {
+        let mut bytes = whole.clone();
+        bytes[at + 3] = sequence.wrapping_sub(1);
+        assert!(refused(&bytes, AnswerParser::default).contains(&format!("where number {sequence} was due")));
+        at += size;
+    }
+    // A row of more than eight bytes takes another way through the parser.
+    let head = [packet(1, &[1]), packet(2, b"def"), packet(3, &[0xfe, 0, 0, 2, 0])].concat();
+    refused(&[head, packet(3, b"\x0acolumn ten")].concat(), AnswerParser::default);
+    let unnumbered = AnswerParser::default().unnumbered().feed(&packet(7, &[0, 0, 0, 2, 0, 0, 0]), None);
+    assert_eq!(unnumbered.unwrap().1, Step::Done(Answer::default()));
+    let behind = AnswerParser::to_request(2, false).feed(&packet(3, &[0, 0, 0, 2, 0, 0, 0]), None);
+    assert_eq!(behind.unwrap().1, Step::Done(Answer::default()));
+}
+
+#[test]
+fn a_farewell_is_one_whatever_its_number_is() {
+    let farewell = packet(0, b"\xff\x1d\x04#08S01Server shutdown in progress");
+    assert!(matches!(AnswerParser::default().feed(&farewell, None), Err(Error::Lost { .. })));
+    refused(&packet(0, b"\xff\xbd\x04#40001Deadlock found"), AnswerParser::default);
+}
+
+#[test]
+fn an_error_where_a_column_was_to_be_described_is_no_answer() {
+    let deadlock = b"\xff\xbd\x04#40001Deadlock found";
+    let (count, column) = (packet(1, &[2]), packet(2, b"\x03def column one"));
+    refused(&[count.clone(), packet(2, deadlock)].concat(), AnswerParser::default);
+    refused(&[count.clone(), column.clone(), packet(3, deadlock)].concat(), AnswerParser::default);
+    let two = [count.clone(), column.clone(), packet(3, b"\x03def column two")].concat();
+    refused(&[two, packet(4, deadlock)].concat(), AnswerParser::default);
+    refused(&[count, column, packet(3, &[0xfe, 0, 0, 2, 0])].concat(), AnswerParser::default);
+}
+
+#[test]
+fn a_binary_row_begins_with_a_zero() {
+    let head = [packet(1, &[1]), packet(2, b"def"), packet(3, &[0xfe, 0, 0, 2, 0])].concat();
+    for row in [&b"\x01\0abc"[..], b"\x01\0abcdefghijk"] {
+        refused(&[head.clone(), packet(4, row)].concat(), || AnswerParser::to_request(0, true));
+    }
+}
+
+#[test]
+fn bytes_behind_an_error_are_not_taken_for_a_part_of_it() {
+    let error = packet(1, b"\xff\x28\x04#42000You have an error");
+    let mut parser = AnswerParser::default();
+    assert!(parser.feed(&[error.clone(), packet(2, &[0, 0, 0, 2, 0, 0, 0])].concat(), None).is_err());
+    assert_eq!(parser.consumed(), error.len());
+}
+
+#[test]
+fn the_last_packet_of_a_long_request_has_the_number_of_packets_before_it() {
+    let last = |payload: usize| {
+        let out = packet(0, &vec![b'x'; payload]);
+        (last_sequence(out.len()), out[out.len() - payload % 0xff_ffff - 1])
+    };
+    assert_eq!(last(10), (0, 0));
+    assert_eq!(last(0xff_ffff), (1, 1));
+    assert_eq!(last(0xff_ffff + 10), (1, 1));
 }

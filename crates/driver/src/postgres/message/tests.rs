@@ -23,7 +23,7 @@ fn select_answer() -> Vec<u8> {
 }
 
 fn parse_cut_at(bytes: &[u8], cut: usize) -> Result<Step, Error> {
-    let mut parser = AnswerParser::default();
+    let mut parser = AnswerParser::to_request(Request::Execute);
     let mut unread = Vec::new();
     let mut last = Step::More;
     for part in [&bytes[..cut], &bytes[cut..]] {
@@ -95,5 +95,71 @@ fn a_length_that_no_server_means_is_refused_before_any_of_it_is_awaited() {
 #[test]
 fn a_count_beyond_all_numbers_does_not_wrap() {
     let tag = [message(b'C', b"UPDATE 99999999999999999999999\0"), message(b'C', b"UPDATE 1\0"), message(b'Z', b"I")];
-    check(&tag.concat(), Answer { affected: u64::MAX, ..Answer::default() });
+    let answer = Step::Done(Answer { affected: u64::MAX, ..Answer::default() });
+    assert_eq!(AnswerParser::default().feed(&tag.concat(), None).unwrap().1, answer);
+}
+
+fn refused(request: Request, messages: &[(u8, &[u8])]) {
+    let bytes: Vec<u8> = messages.iter().flat_map(|(kind, body)| message(*kind, body)).collect();
+    for with_rows in [false, true] {
+        let mut ignore = |_: Part<'_>| {};
+        let on_part = with_rows.then_some(&mut ignore as OnPart<'_>);
+        let fed = AnswerParser::to_request(request).feed(&bytes, on_part);
+        assert!(matches!(fed, Err(Error::Protocol(_))), "{request:?}: {messages:?} gave {fed:?}");
+    }
+}
+
+#[test]
+fn messages_of_another_kind_or_order_than_the_request_causes_are_refused() {
+    use Request::{CopyEnd, Execute, Parse, Query};
+    let (ready, row): ((u8, &[u8]), (u8, &[u8])) = ((b'Z', b"I"), (b'D', b"\0\0"));
+    for request in [Query, Parse, Execute, CopyEnd] {
+        refused(request, &[ready]);
+        refused(request, &[row]);
+        refused(request, &[(b'R', &[0; 4])]);
+        refused(request, &[(b'3', b"")]);
+    }
+    refused(Parse, &[(b'2', b""), ready]);
+    refused(Execute, &[(b'1', b""), ready]);
+    refused(Execute, &[(b'2', b""), ready]);
+    refused(Execute, &[(b'2', b""), (b'2', b"")]);
+    refused(Execute, &[(b'C', b"SELECT 1\0"), ready]);
+    refused(Execute, &[(b'2', b""), (b'C', b"SELECT 1\0"), row]);
+    refused(Execute, &[(b'2', b""), (b'C', b"SELECT 1\0"), (b'C', b"SELECT 1\0")]);
+    refused(Query, &[(b'T', b"\0\0"), ready]);
+    refused(Query, &[(b'E', b"SERROR\0C42601\0Mno\0\0"), (b'C', b"SELECT 1\0")]);
+    refused(CopyEnd, &[(b'C', b"COPY 1\0"), (b'C', b"COPY 1\0")]);
+}
+
+#[test]
+fn messages_of_another_length_than_their_kind_has_are_refused() {
+    refused(Request::Parse, &[(b'1', b"x")]);
+    refused(Request::Execute, &[(b'2', b"x")]);
+    refused(Request::Query, &[(b'C', b"BEGIN")]);
+    for status in [&b""[..], b"II", b"x"] {
+        refused(Request::Query, &[(b'C', b"BEGIN\0"), (b'Z', status)]);
+    }
+}
+
+#[test]
+fn what_a_server_may_say_at_any_time_is_passed_over_at_any_time() {
+    let whole = select_answer();
+    let mut at = 0;
+    while let Some((.., size)) = whole_message(&whole[at..]).unwrap() {
+        let notice = message(b'N', b"SNOTICE\0\0");
+        let bytes = [&whole[..at], &notice, &whole[at..]].concat();
+        assert_eq!(parse_cut_at(&bytes, 1).unwrap(), parse_cut_at(&whole, 1).unwrap());
+        at += size;
+    }
+}
+
+#[test]
+fn an_error_behind_the_end_of_a_statement_is_that_of_its_commit() {
+    let bytes = [
+        message(b'2', b""),
+        message(b'C', b"INSERT 0 1\0"),
+        message(b'E', b"SERROR\0C40001\0Mno\0\0"),
+        message(b'Z', b"I"),
+    ];
+    assert!(matches!(parse_cut_at(&bytes.concat(), 1), Err(Error::Retryable { .. })));
 }
