@@ -168,7 +168,9 @@ impl RunDir {
     /// All finished trials, in the order in which they ran.
     pub fn trials(&self) -> Result<StoredTrials> {
         let path = self.path.join(TRIALS);
-        let (records, torn) = read_lines(&path, "trial record")?;
+        let (mut records, torn): (Vec<TrialRecord>, bool) = read_lines(&path, "trial record")?;
+        // A sum of nothing was stored as -0.0.
+        records.iter_mut().flat_map(|record| record.metrics.values_mut()).for_each(|value| *value += 0.0);
         let note = torn.then(|| {
             format!("`{TRIALS}` ends in half a line, written when dbduel was killed; its trial counts as not done")
         });

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::experiment::CORES;
+use crate::store::format::figures::{percent_of_log, signed_percent};
 use crate::store::format::pass::PARTIAL;
 use crate::store::format::{ContenderRecord, PlanRecord, Point, RunRecord, Status, TORN_LOG, TrialRecord, point_text};
 
@@ -140,7 +141,7 @@ fn out_of_range(trials: &[TrialRecord]) -> Option<Finding> {
 fn doubled(circumstances: &Circumstances) -> Option<Finding> {
     let bound = circumstances.doublings.iter().filter(|one| one.is_bound());
     let line = |one: &Doubled| {
-        format!("{} at {}, {}: {:+.1} %", one.contender, point_text(&one.point), one.workload, one.rise * 100.0)
+        format!("{} at {}, {}: {}", one.contender, point_text(&one.point), one.workload, signed_percent(one.rise, 1))
     };
     let text =
         "with twice the load generator's threads more was done: the generator was the limit, and the server's own \
@@ -189,7 +190,7 @@ fn unsteady(plan: &PlanRecord, workloads: &[WorkloadConclusions]) -> Option<Find
 fn drift_line((point, drift): &(Option<Point>, Drift)) -> String {
     let place = point.as_ref().map_or("whole sweep".to_owned(), point_text);
     let who = drift.contender.as_deref().unwrap_or("candidate over baseline");
-    let percent = |log_ratio: f64| format!("{:+.1} %", log_ratio.exp_m1() * 100.0);
+    let percent = |log_ratio: f64| percent_of_log(log_ratio, 1);
     format!(
         "{who}, {place}: second half {} against the first (95 % t interval {} to {}, {} blocks)",
         percent(drift.mean),

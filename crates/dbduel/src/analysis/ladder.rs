@@ -13,6 +13,7 @@ use super::comparison::{Scope, value};
 use super::records::Records;
 use super::{Caveat, Circumstances, Comparison, Finding, Word, less_is_better};
 use crate::plan::point_rule;
+use crate::store::format::figures::signed_percent;
 use crate::store::format::ladder::{DropRecord, LadderRecord, OrderRecord};
 use crate::store::format::{GivenUp, PlanRecord, Point};
 
@@ -445,7 +446,7 @@ pub fn findings(circumstances: &Circumstances, all: &[(String, &[Ladder])]) -> V
 }
 
 fn order_matters(workload: &str, one: &Interaction) -> Option<Finding> {
-    let percent = |gain: &Gain| format!("{:+.1} %", (gain.ratio - 1.0) * 100.0);
+    let percent = |gain: &Gain| signed_percent(gain.ratio - 1.0, 1);
     let with_bounds = |title: &str, gain: &Gain| {
         let bounds = gain.bounds.map(|(low, high)| format!(", interval {low:.3}..{high:.3}")).unwrap_or_default();
         format!("{workload}: {title} {:.3}x{bounds}, {} blocks", gain.ratio, gain.blocks)

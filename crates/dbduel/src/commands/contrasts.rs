@@ -23,6 +23,7 @@ use crate::observe::Observers;
 use crate::plan::Plan;
 use crate::plan::contrast::blocks;
 use crate::store::RunDir;
+use crate::store::format::figures::signed_percent;
 use crate::store::format::{ContrastKind, ContrastRecord, PlannedTrial, RunRecord, TrialRecord, point_text};
 use crate::trial::{Ground, Trial, run_trial};
 
@@ -93,8 +94,8 @@ impl Contrasts<'_> {
             record.baseline_values.push(baseline);
             record.candidate_values.push(candidate);
             self.run_dir.write_run(run)?;
-            let (number, gap) = (block[0].block, (candidate / baseline - 1.0) * 100.0);
-            self.progress.say(&format!("[contrast {number}/{BLOCKS}] {place}: {gap:+.1} %"));
+            let (number, gap) = (block[0].block, signed_percent(candidate / baseline - 1.0, 1));
+            self.progress.say(&format!("[contrast {number}/{BLOCKS}] {place}: {gap}"));
         }
         Ok(())
     }

@@ -17,6 +17,7 @@ use crate::analysis::primary_metric;
 use crate::observe::Observers;
 use crate::plan::doubling::{DoublingTrial, blocks};
 use crate::store::RunDir;
+use crate::store::format::figures::signed_percent;
 use crate::store::format::{
     DoublingRecord, PlanRecord, PlannedTrial, RunRecord, TrialRecord, WorkloadRecord, point_text,
 };
@@ -76,10 +77,9 @@ impl Doubling<'_> {
             record.as_usual.push(as_usual);
             record.doubled.push(doubled);
             self.run_dir.write_run(run)?;
-            let rise = (doubled / as_usual - 1.0) * 100.0;
+            let rise = signed_percent(doubled / as_usual - 1.0, 1);
             let number = run.doublings[at].doubled.len();
-            self.progress
-                .say(&format!("[doubling {number}/{BLOCKS}] {place}: twice the generator's threads: {rise:+.1} %"));
+            self.progress.say(&format!("[doubling {number}/{BLOCKS}] {place}: twice the generator's threads: {rise}"));
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::{dbt2, tpcc};
 use crate::analysis::kinds;
+use crate::store::format::figures::fixed;
 use crate::store::format::pass::{SHORT, flagged};
 
 /// Version of the JSON below.
@@ -168,7 +169,8 @@ impl BenchReport {
             "remarks": self.remarks,
             "errors": errors,
             "intervals": self.intervals.iter().map(BenchInterval::json).collect::<Vec<_>>(),
-            "metrics": metrics,
+            // A sum of nothing is -0.0.
+            "metrics": metrics.into_iter().map(|(name, value)| (name, value + 0.0)).collect::<BTreeMap<_, _>>(),
         })
     }
 
@@ -348,7 +350,7 @@ fn time(ms: f64) -> String {
 
 /// `1,234,567`.
 fn grouped(number: f64) -> String {
-    let digits = format!("{number:.0}");
+    let digits = fixed(number, 0);
     let first = digits.len() % 3;
     let mut out = digits[..first].to_owned();
     for (index, digit) in digits[first..].chars().enumerate() {

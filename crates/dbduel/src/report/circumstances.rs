@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::analysis::Tally;
+use crate::store::format::figures::percent_of_log;
 use crate::store::format::{
     ClientRecord, DoublingRecord, HostRecord, PathRecord, PilotRecord, RunRecord, TrialRecord, TwinsRecord,
     WarmupRecord, point_text,
@@ -96,7 +97,7 @@ pub fn warm_up(run: &RunRecord) -> Vec<String> {
 /// What a contender and its twin have shown on this host.
 pub fn twins(run: &RunRecord) -> Vec<String> {
     let line = |one: &TwinsRecord| {
-        let shown = |log_ratio: f64| format!("{:+.1} %", log_ratio.exp_m1() * 100.0);
+        let shown = |log_ratio: f64| percent_of_log(log_ratio, 1);
         let order = one.order_effect.map(|effect| {
             let [effect, low, high] = effect.map(shown);
             let what = if one.arrangement.as_deref() == Some("duet") { "first side" } else { "first of the two" };

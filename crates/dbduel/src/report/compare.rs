@@ -9,6 +9,7 @@ use comfy_table::{CellAlignment, Table};
 use super::sqlbench::{self, Column, Layout};
 use super::{Evidence, wording};
 use crate::analysis::{Caveat, Cell, WorkloadConclusions, less_is_better};
+use crate::store::format::figures::fixed;
 use crate::store::format::{Point, point_text};
 
 /// One rule under the header and nothing else.
@@ -94,19 +95,23 @@ pub fn columns(columns: &[Column], layout: &Layout) -> String {
 fn totals(columns: &[Column]) -> Vec<String> {
     let common = sqlbench::common_operations(columns);
     let Some((first, others)) = columns.split_first() else { return Vec::new() };
-    let mut lines = vec![format!(
-        "Totals of the {} operations that all columns have, with one count and right answers; above 1 is better:",
-        common.len()
-    )];
+    let mut lines = vec![if sqlbench::mixes_suites(columns) {
+        "No totals are compared: the columns come from different versions of the suite.".to_owned()
+    } else if common.is_empty() {
+        "No totals are compared: no operation is in all columns with one count and right answers.".to_owned()
+    } else {
+        let count = wording::count(common.len(), "operation");
+        format!("Totals of the {count} that all columns have, with one count and right answers; above 1 is better:")
+    }];
     let total = |column: &Column| sqlbench::total_of(column, &common);
-    for column in others {
+    for column in others.iter().filter(|_| !common.is_empty()) {
         let ratio = ratio("seconds", [Some(total(first)), Some(total(column))]);
         lines.push(format!(
-            "  {} against {}: {ratio} ({:.2} s, {:.2} s)",
+            "  {} against {}: {ratio} ({} s, {} s)",
             column.name,
             first.name,
-            total(column),
-            total(first)
+            fixed(total(column), 2),
+            fixed(total(first), 2)
         ));
     }
     for column in columns {
@@ -114,9 +119,9 @@ fn totals(columns: &[Column]) -> Vec<String> {
             column.operations.keys().map(String::as_str).filter(|name| !common.contains(name)).collect();
         if !left.is_empty() {
             lines.push(format!(
-                "  not compared of {} ({:.2} s in all): {}",
+                "  not compared of {} ({} s in all): {}",
                 column.name,
-                sqlbench::total_s(column),
+                fixed(sqlbench::total_s(column), 2),
                 left.join(", ")
             ));
         }

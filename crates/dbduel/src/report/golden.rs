@@ -11,6 +11,7 @@ use crate::analysis::fixture::{
     CANDIDATE, FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, tell, tell_cores, tell_duel_of_a_search, tell_ladder,
     tell_passes, tell_tpcc,
 };
+use crate::store::format::figures::has_negative_zero;
 use crate::store::format::{
     ContrastKind, ContrastRecord, DoublingRecord, PilotRecord, Point, StatementPlan, Status, TwinsRecord, WarmupRecord,
 };
@@ -74,6 +75,7 @@ fn troubled() -> Evidence {
 }
 
 fn check(file_name: &str, text: &str) {
+    assert!(!has_negative_zero(text), "{file_name} has a zero with a sign");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file_name);
     if std::env::var_os("DBDUEL_BLESS").is_some() {
         std::fs::write(&path, text).unwrap();

@@ -9,6 +9,7 @@ use stats::Basis;
 use crate::analysis::{
     Caveat, Gain, Interaction, Ladder, Rung, Stage, StageKind, WorkloadConclusions, Worth, one_line,
 };
+use crate::store::format::figures::short_percent;
 
 use super::wording::{self, bound, optional_number};
 
@@ -86,7 +87,7 @@ fn word(rung: &Rung) -> String {
 
 /// `1.88x (+88 %), 1.80..1.95`; a plain t interval is marked.
 pub fn gain(gain: &Gain) -> String {
-    let percent = wording::signed_percent(gain.ratio - 1.0);
+    let percent = short_percent(gain.ratio - 1.0);
     match gain.bounds {
         Some(_) => format!("{} ({percent}), {}", ratio(gain), interval(gain)),
         None => format!("{} ({percent})", ratio(gain)),

@@ -5,6 +5,7 @@
 use stats::{UslFit, UslRefusal};
 
 use crate::analysis::{Contrast, Estimate, Law, Scaling, Step, Summary};
+use crate::store::format::figures::fixed;
 
 use super::wording::{self, number, percent};
 
@@ -137,7 +138,7 @@ fn fitted(fit: &UslFit, scaling: &Scaling, metric: &str) -> String {
 
 /// Three digits of what may be a ten-thousandth.
 fn small(value: f64) -> String {
-    if value == 0.0 || value >= 0.001 { format!("{value:.3}") } else { format!("{value:.1e}") }
+    if value == 0.0 || value >= 0.001 { fixed(value, 3) } else { format!("{value:.1e}") }
 }
 
 /// Why there is no law.

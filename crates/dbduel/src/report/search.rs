@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::wording::percent;
 use crate::analysis::one_line;
+use crate::store::format::figures::signed_percent;
 use crate::store::format::point_text;
 use crate::store::format::search::{CandidateRecord, RecoveryRecord, RoundRecord, SearchRecord};
 
@@ -103,7 +104,7 @@ fn row(search: &SearchRecord, candidate: &CandidateRecord) -> Vec<String> {
     vec![
         candidate.name.clone(),
         candidate.blocks.to_string(),
-        candidate.ratio.map_or_else(String::new, |ratio| format!("{:+.1} %", (ratio - 1.0) * 100.0)),
+        candidate.ratio.map_or_else(String::new, |ratio| signed_percent(ratio - 1.0, 1)),
         evidence,
         fate(search, candidate),
     ]

@@ -3,6 +3,7 @@
 //! Sentences from the analysis' figures, the same for every report.
 
 use crate::analysis::{Best, Caveat, Comparison, Duel, OrderEffect, Peak, Spread, Unflagged, Word};
+use crate::store::format::figures::percent_of_log;
 use crate::store::format::{MethodRecord, point_text};
 
 use super::wording::{blocks, count, detectable, duration, number, percent, ratio_only, unit};
@@ -90,7 +91,7 @@ fn together(duel: &Duel) -> Option<String> {
 }
 
 fn order(effect: OrderEffect, is_duet: bool) -> String {
-    let share = |log_ratio: f64| format!("{:+.1} %", log_ratio.exp_m1() * 100.0);
+    let share = |log_ratio: f64| percent_of_log(log_ratio, 1);
     format!(
         "{} makes {} (95 % t interval {} to {})",
         if is_duet { "Being on the first side" } else { "Being first of the two" },

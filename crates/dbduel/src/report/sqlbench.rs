@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use table::{COLUMNS_MAX, Operation, Program};
-pub use table::{Column, Layout, common_operations, render, total_of, total_s};
+pub use table::{Column, Layout, common_operations, mixes_suites, render, total_of, total_s};
 
 use crate::analysis::Cell;
 use crate::store::format::pass::{
@@ -21,6 +21,8 @@ use super::{Evidence, Options, Report, wording};
 
 /// The workload that this table is about.
 pub const NAME: &str = "sql-bench";
+/// The version of the suite whose operations dbduel runs.
+const SUITE: &str = "2.15";
 
 pub struct Stored;
 
@@ -101,6 +103,7 @@ fn column(
     let name = if several { format!("{}, {}", contender.name, workload.label) } else { contender.name.clone() };
     Some(Column {
         name,
+        suite: SUITE.to_owned(),
         version: format!("{} {}", title(&contender.kind), version.replace('-', " ")),
         arguments: arguments(workload),
         comments: comments(contender, cell),

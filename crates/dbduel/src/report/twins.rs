@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::analysis::twins::{EFFECTS, Sight, is_worth_keeping, sight, told_apart};
+use crate::store::format::figures::percent_of_log;
 use crate::store::format::{Point, TwinsRecord, point_text};
 
 use super::Evidence;
@@ -76,7 +77,7 @@ fn order(record: &TwinsRecord) -> String {
     let Some([mean, low, high]) = record.order_effect else {
         return format!("{what}: not known, the same twin always {always}");
     };
-    let signed = |log: f64| format!("{:+.2} %", log.exp_m1() * 100.0);
+    let signed = |log: f64| percent_of_log(log, 2);
     let said = if low > 0.0 || high < 0.0 {
         "it matters here, which the coin of each block makes harmless"
     } else {

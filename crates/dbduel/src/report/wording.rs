@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use stats::Basis;
 
 use crate::analysis::{Caveat, Cell, Comparison, Conclusions, Duel, Word, WorkloadConclusions, less_is_better};
+use crate::store::format::figures::{fixed, short_percent};
 use crate::store::format::{
     ContenderFacts, ContenderRecord, NullRecord, PlanRecord, Point, WorkloadRecord, point_text,
 };
@@ -275,8 +276,7 @@ pub fn extent(conclusions: &Conclusions, ended_by: Option<&str>) -> String {
         tally.trials_failed,
         tally.blocks_finished,
         tally.blocks_planned,
-        // A sum of nothing is -0.0.
-        duration(tally.minutes.abs()),
+        duration(tally.minutes),
         ended_by.unwrap_or("not finished")
     )
 }
@@ -295,7 +295,7 @@ pub fn ratio_with_interval(comparison: &Comparison) -> String {
 /// `0.87x (-13 %)`.
 pub fn ratio_only(comparison: &Comparison) -> String {
     match comparison.ratio {
-        Some(ratio) => format!("{ratio:.*}x ({})", decimals(comparison), signed_percent(ratio - 1.0)),
+        Some(ratio) => format!("{ratio:.*}x ({})", decimals(comparison), short_percent(ratio - 1.0)),
         None => "no ratio".to_owned(),
     }
 }
@@ -327,7 +327,7 @@ pub fn bound(value: f64, digits: usize) -> String {
         (value * scale).round() != scale || (value - 1.0).abs() < 1e-6
     };
     let digits = (digits..6).find(exact_enough).unwrap_or(6);
-    format!("{value:.digits$}")
+    fixed(value, digits)
 }
 
 /// The word in a table. Less latency is not "faster" but better.
@@ -382,7 +382,8 @@ pub fn number(value: f64) -> String {
         }
         grouped.push(digit);
     }
-    format!("{}{grouped}{fraction}", if value < 0.0 { "-" } else { "" })
+    let is_zero = plain.bytes().all(|byte| byte == b'0' || byte == b'.');
+    format!("{}{grouped}{fraction}", if value < 0.0 && !is_zero { "-" } else { "" })
 }
 
 /// The median of the trials' own quantiles with its interval: `12.3 (11.9..12.8)`, at least that where
@@ -419,11 +420,7 @@ fn signed(value: f64) -> String {
 /// `4.1 %`, `95 %`.
 pub fn percent(fraction: f64) -> String {
     let value = fraction * 100.0;
-    if value >= 10.0 || (value - value.round()).abs() < 1e-9 {
-        format!("{value:.0} %")
-    } else {
-        format!("{value:.1} %")
-    }
+    if value >= 10.0 || (value - value.round()).abs() < 1e-9 { fixed(value, 0) + " %" } else { fixed(value, 1) + " %" }
 }
 
 /// From two or three blocks the spread is hardly known, and the figure runs away.
@@ -431,14 +428,9 @@ pub fn detectable(mde: f64) -> String {
     if mde > 10.0 { "a tenfold difference".to_owned() } else { percent(mde) }
 }
 
-pub fn signed_percent(fraction: f64) -> String {
-    let value = fraction * 100.0;
-    if value.abs() >= 9.95 { format!("{value:+.0} %") } else { format!("{value:+.1} %") }
-}
-
 pub fn duration(minutes: f64) -> String {
     match minutes {
-        short if short < 2.0 => format!("{:.0} s", short * 60.0),
+        short if short < 2.0 => fixed(short * 60.0, 0) + " s",
         long if long < 120.0 => format!("{long:.0} min"),
         longer => format!("{:.1} h", longer / 60.0),
     }
@@ -541,6 +533,6 @@ mod tests {
     #[test]
     fn percentages_show_what_matters() {
         assert_eq!((percent(0.041), percent(0.95), percent(0.01)), ("4.1 %".into(), "95 %".into(), "1 %".into()));
-        assert_eq!((signed_percent(-0.13), signed_percent(0.004)), ("-13 %".into(), "+0.4 %".into()));
+        assert_eq!((number(-1e-12), percent(-0.0004)), ("0.0000000000".into(), "0.0 %".into()));
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod contrast;
 pub mod diagnostic;
+pub mod figures;
 pub mod ladder;
 pub mod pass;
 pub mod path;

@@ -6,6 +6,7 @@
 use stats::Interval;
 
 pub use crate::plan::contrast::BLOCKS;
+use crate::store::format::figures::short_percent;
 use crate::store::format::{ContrastKind, ContrastRecord, Point, RunRecord, point_text};
 
 use super::super::comparison::Scope;
@@ -150,8 +151,7 @@ impl Gap {
 }
 
 fn percent(log_ratio: f64) -> String {
-    let value = log_ratio.exp_m1() * 100.0;
-    if value.abs() >= 9.95 { format!("{value:+.0} %") } else { format!("{value:+.1} %") }
+    short_percent(log_ratio.exp_m1())
 }
 
 fn bounded(bounds: Option<Interval>) -> String {

@@ -14,6 +14,7 @@ use super::{Sitting, repeats, warmups};
 use crate::analysis::{EndReason, given_up, should_stop};
 use crate::commands::progress::Progress;
 use crate::plan;
+use crate::store::format::figures::percent_of_log;
 use crate::store::format::{PlannedTrial, RunRecord, TrialRecord, point_text};
 use crate::trial::Interrupted;
 
@@ -119,10 +120,10 @@ impl<'a> Course<'a> {
         for found in warmups::lengthened(&self.sitting.plan.record, &self.run.warmups, &self.trials, self.walked) {
             let warmup = &found.warmup;
             self.progress.say(&format!(
-                "{} is unsteady ({} changes by {:+.1} % from the first half of a trial to the second): from block {} on trials warm up {} s, twice as long",
+                "{} is unsteady ({} changes by {} from the first half of a trial to the second): from block {} on trials warm up {} s, twice as long",
                 warmup.workload,
                 found.who,
-                found.drift.mean.exp_m1() * 100.0,
+                percent_of_log(found.drift.mean, 1),
                 warmup.from_block,
                 warmup.seconds
             ));

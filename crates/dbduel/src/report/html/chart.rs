@@ -10,6 +10,7 @@ use minijinja::{Value, context};
 use crate::analysis::{Cell, Comparison, Duel, Part, Scaling, Step, Summary, WorkloadConclusions};
 use crate::report::scaling::CPU_USE;
 use crate::report::wording;
+use crate::store::format::figures::fixed;
 use crate::store::format::{ContenderRecord, PlanRecord, Point, point_text};
 
 /// Paper in user units. The page scales it, so this only fixes proportions.
@@ -293,7 +294,7 @@ pub fn ratio_ticks(scale: &Scale) -> Vec<Value> {
     } else {
         1
     };
-    values.iter().map(|value| context! { place => scale.place(*value), text => format!("{value:.digits$}") }).collect()
+    values.iter().map(|value| context! { place => scale.place(*value), text => fixed(*value, digits) }).collect()
 }
 
 pub fn ticks(scale: &Scale, values: &[f64]) -> Vec<Value> {

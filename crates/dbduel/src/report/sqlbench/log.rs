@@ -96,6 +96,7 @@ fn read_header(lines: &mut Lines, column: &mut Column) -> Result<(), LogError> {
         in_comments = label == "Comments";
         let value = value.trim().to_owned();
         match label {
+            "Benchmark DBD suite" => column.suite = value,
             "Arguments" => column.arguments = told_arguments(&value),
             "Comments" => column.comments = value,
             "Limits from" => column.limits_from = value,
@@ -141,8 +142,8 @@ fn read_programs(lines: &mut Lines, column: &mut Column) -> Result<(), LogError>
             // It was skipped, or it failed, and contributes nothing.
             continue;
         };
-        let seconds = time.split_whitespace().next().and_then(|number| number.parse().ok());
-        let seconds = seconds.ok_or_else(|| lines.odd(line, "seconds behind `Total time:`"))?;
+        let seconds = time.split_whitespace().next().and_then(seconds);
+        let seconds = seconds.ok_or_else(|| lines.odd(line, "seconds behind `Total time:`, none below zero"))?;
         if column.programs.insert(name.to_owned(), Program { seconds, estimated }).is_some() {
             return Err(lines.odd(line, "each program once"));
         }
@@ -151,7 +152,7 @@ fn read_programs(lines: &mut Lines, column: &mut Column) -> Result<(), LogError>
 
 /// The operations, down to their total, which must be their sum.
 fn read_operations(lines: &mut Lines, column: &mut Column) -> Result<(), LogError> {
-    const EXPECTED: &str = "an operation: its name, four times, a count and its marks";
+    const EXPECTED: &str = "an operation: its name, four times that are not below zero, a count and its marks";
     let heading = lines.take("the heading of the operations")?;
     if !heading.starts_with("Operation") {
         return Err(lines.odd(heading, "the heading `Operation seconds usr sys cpu tests`"));
@@ -162,8 +163,8 @@ fn read_operations(lines: &mut Lines, column: &mut Column) -> Result<(), LogErro
         let [name, seconds, user, system, cpu, count, marks @ ..] = words.as_slice() else {
             return Err(lines.odd(line, EXPECTED));
         };
-        let times: Result<Vec<f64>, _> = [seconds, user, system, cpu].iter().map(|time| time.parse()).collect();
-        let (Ok(times), Ok(count)) = (times, count.parse()) else { return Err(lines.odd(line, EXPECTED)) };
+        let times: Option<Vec<f64>> = [seconds, user, system, cpu].iter().map(|time| self::seconds(time)).collect();
+        let (Some(times), Ok(count)) = (times, count.parse()) else { return Err(lines.odd(line, EXPECTED)) };
         if *name == TOTALS {
             return agree(lines, column, times[0]);
         }
@@ -173,6 +174,11 @@ fn read_operations(lines: &mut Lines, column: &mut Column) -> Result<(), LogErro
             return Err(lines.odd(line, "each operation once"));
         }
     }
+}
+
+/// A time that a clock can have shown.
+fn seconds(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0)
 }
 
 /// A file that was edited or cut is not what the suite measured.

@@ -7,10 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use crate::store::format::figures::fixed;
+
 /// One server's figures.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Column {
     pub name: String,
+    /// Version of the suite: in others, operations of one name are other work.
+    pub suite: String,
     pub version: String,
     /// Options that shape the work, as a command line.
     pub arguments: String,
@@ -82,12 +86,17 @@ fn preamble(columns: &[Column], layout: &Layout) -> String {
     ];
     if layout.relative {
         lines.push("The first column is in seconds.");
-        lines.push("The others are multiples of it: below 1 is faster.");
+        lines.push("The others are multiples of it, or of the first column that has the row: below 1 is faster.");
     }
     if layout.verbose {
         lines.push("Behind each time and a colon stands its count.");
     }
     let mut text = lines.join("\n") + "\n";
+    if mixes_suites(columns) {
+        let suites = columns.iter().map(|column| format!("{} {}", column.name, column.suite)).collect::<Vec<_>>();
+        let suites = suites.join(", ");
+        let _ = writeln!(text, "Warning: suite versions differ ({suites}), so that one name is different work.");
+    }
     let limits: BTreeSet<&str> = columns.iter().map(|column| column.limits_from.as_str()).collect();
     for limits in limits.into_iter().filter(|limits| !limits.is_empty()) {
         let _ = writeln!(text, "Limits are the least that these servers share: {limits}");
@@ -95,14 +104,21 @@ fn preamble(columns: &[Column], layout: &Layout) -> String {
     text
 }
 
+/// Whether columns come from different versions of the suite.
+pub fn mixes_suites(columns: &[Column]) -> bool {
+    columns.windows(2).any(|pair| pair[0].suite != pair[1].suite)
+}
+
 /// The sum of all operations of a column.
 pub fn total_s(column: &Column) -> f64 {
     column.operations.values().map(|operation| operation.seconds).sum()
 }
 
-/// Operations that all columns have, answered rightly in each and counted alike.
+/// Operations that all columns have, answered rightly in each and counted alike; none where suites are mixed.
 pub fn common_operations(columns: &[Column]) -> BTreeSet<&str> {
-    let Some((first, others)) = columns.split_first() else { return BTreeSet::new() };
+    let Some((first, others)) = columns.split_first().filter(|_| !mixes_suites(columns)) else {
+        return BTreeSet::new();
+    };
     let is_common = |(name, operation): &(&String, &Operation)| {
         let alike = |other: &Column| {
             other.operations.get(*name).is_some_and(|theirs| theirs.count == operation.count && !theirs.wrong)
@@ -194,7 +210,7 @@ impl Sheet<'_> {
             let Some(cell) = cell else { return String::new() };
             let value = if self.layout.relative && number > 0 { cell.seconds / unit } else { cell.seconds };
             let width = self.number_width();
-            let time = format!("{:>width$}", format!("{}{value:.2}", cell.marks));
+            let time = format!("{:>width$}", cell.marks + &fixed(value, 2));
             match cell.count {
                 Some(count) if self.layout.verbose => format!("{time}:{count:>6}"),
                 _ if self.layout.verbose => format!("{time}{:7}", ""),
@@ -239,10 +255,13 @@ impl Sheet<'_> {
             let counts = operations.iter().filter_map(|name| Some(column.operations.get(*name)?.count));
             Cell { seconds: total_of(column, operations), marks: String::new(), count: Some(counts.sum()) }
         };
-        let own = |column: &Column| Some(sum(&column.operations.keys().map(String::as_str).collect(), column));
+        let own = |column: &Column| {
+            let operations: BTreeSet<&str> = column.operations.keys().map(String::as_str).collect();
+            (!operations.is_empty()).then(|| sum(&operations, column))
+        };
         let mut text = self.row(TOTALS, self.columns.iter().map(own).collect());
         let common = common_operations(self.columns);
-        if self.columns.iter().any(|column| column.operations.len() > common.len()) {
+        if !common.is_empty() && self.columns.iter().any(|column| column.operations.len() > common.len()) {
             text += &self.row(COMMON_TOTALS, self.columns.iter().map(|column| Some(sum(&common, column))).collect());
         }
         text

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::log;
+use crate::store::format::figures::has_negative_zero;
+
 use super::table::{Column, Layout, Operation, Program, block, common_operations, render, total_s};
 
 const FIGURES: &str = include_str!("figures-2013.txt");
@@ -21,8 +23,8 @@ fn figures() -> Vec<(&'static str, &'static str, u64, [f64; 4])> {
 
 fn columns() -> Vec<Column> {
     let column = |index: usize| {
-        let mut column =
-            Column { name: NAMES[index].to_owned(), version: VERSIONS[index].to_owned(), ..Column::default() };
+        let (name, suite, version) = (NAMES[index].to_owned(), "2.15".to_owned(), VERSIONS[index].to_owned());
+        let mut column = Column { name, suite, version, ..Column::default() };
         for (kind, name, count, times) in figures() {
             let (name, seconds) = (name.to_owned(), times[index]);
             if kind == "program" {
@@ -114,6 +116,7 @@ fn two() -> Vec<Column> {
     let operation = |seconds, count| Operation { seconds, count, ..Operation::default() };
     let column = |name: &str, operations: &[(&str, Operation)]| Column {
         name: name.to_owned(),
+        suite: "2.15".to_owned(),
         version: "X 1".to_owned(),
         operations: operations.iter().map(|(name, operation)| ((*name).to_owned(), *operation)).collect(),
         programs: BTreeMap::from([("select".to_owned(), Program { seconds: 4.0, estimated: name == "b" })]),
@@ -175,6 +178,52 @@ fn relative_verbose_without_counts_and_without_bars() {
 }
 
 #[test]
+fn others_are_relative_to_the_first_column_that_has_the_row() {
+    let mut columns = two();
+    let late = Operation { seconds: 6.0, count: 7, ..Operation::default() };
+    columns.push(Column { operations: [("right".to_owned(), late)].into(), ..columns[1].clone() });
+    let text = block(&columns, &Layout { relative: true, ..Layout::default() });
+    let expect = |line: &str| assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    expect("right ()                            |          |   *?+1.00|     *2.00|");
+    // A column of which nothing is known has no total, and none to be relative to.
+    columns[0].operations.clear();
+    let text = block(&columns, &Layout { relative: true, ..Layout::default() });
+    let expect = |line: &str| assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    expect("TOTALS                              |          |      1.00|      0.92|");
+    assert!(!text.contains("TOTALS of common operations"), "{text}");
+}
+
+#[test]
+fn no_zero_has_a_sign() {
+    let mut columns = two();
+    columns[0].operations.clear();
+    columns[0].programs.clear();
+    let rounded = Operation { seconds: -0.001, ..Operation::default() };
+    columns[1].operations.insert("rounded".to_owned(), rounded);
+    for (relative, verbose) in [(false, false), (true, true)] {
+        let text = render(&columns, &Layout { relative, verbose, ..Layout::default() });
+        assert!(!has_negative_zero(&text), "{text}");
+    }
+    let text = crate::report::compare::columns(&columns, &Layout::default());
+    assert!(
+        !has_negative_zero(&text) && text.contains("No totals are compared: no operation is in all columns"),
+        "{text}"
+    );
+}
+
+#[test]
+fn columns_of_different_suites_are_reported_and_not_compared() {
+    let mut columns = two();
+    let compared = crate::report::compare::columns(&columns, &Layout::default());
+    assert!(compared.contains("Totals of the 2 operations that all columns have") && !compared.contains("Warning"));
+    columns[1].suite = "2.7".to_owned();
+    let text = crate::report::compare::columns(&columns, &Layout::default());
+    assert!(text.contains("Warning: suite versions differ (a 2.15, b 2.7)"), "{text}");
+    assert!(text.contains("No totals are compared: the columns come from different versions of the suite."), "{text}");
+    assert!(!text.contains("TOTALS of common operations") && !text.contains(" against "), "{text}");
+}
+
+#[test]
 fn the_marks_are_explained_above_the_table() {
     let text = render(&two(), &Layout { relative: true, verbose: true, ..Layout::default() });
     let preamble = text.split("The result logs").next().unwrap();
@@ -187,7 +236,7 @@ fn the_marks_are_explained_above_the_table() {
 fn summary(column: &Column, arguments: &str, comments: &str) -> String {
     let mut text = String::new();
     for (label, value) in [
-        ("Benchmark DBD suite:", "2.15"),
+        ("Benchmark DBD suite:", column.suite.as_str()),
         ("Date of test:", "2013-03-01 10:11:12"),
         ("Running tests on:", "Linux 2.6.32 x86_64"),
         ("Arguments:", arguments),
@@ -249,7 +298,14 @@ fn what_is_no_summary_is_refused_with_its_line() {
     assert!(said(&no_time).contains("RUN-x: line 11: `select: Total time: soon"), "{}", said(&no_time));
     let no_count = whole.replace("     10", "     ten");
     assert!(said(&no_count).contains("line 18: `both"), "{}", said(&no_count));
-    assert!(said(&no_count).ends_with("expected an operation: its name, four times, a count and its marks"));
+    let expected = "expected an operation: its name, four times that are not below zero, a count and its marks";
+    assert!(said(&no_count).ends_with(expected));
+    for odd in ["-1.00", "NaN", "inf", "1e999"] {
+        let time = whole.replacen("   2.00", &format!("{odd:>7}"), 1);
+        assert!(said(&time).contains("line 18: `both"), "{}", said(&time));
+        let program = whole.replace("Total time:  4", &format!("Total time: {odd}"));
+        assert!(said(&program).contains("line 11: `select"), "{}", said(&program));
+    }
     let edited = whole.replacen("5.00", "9.00", 1);
     assert!(said(&edited).contains("line 21: TOTALS of 7.00 s, expected the sum of the operations above, 11.00 s"));
     let twice = whole.replace("none ", "both ");
