@@ -16,6 +16,7 @@ pub mod drift;
 mod duet;
 mod findings;
 pub mod flame;
+pub mod gate;
 mod host;
 mod kinds;
 mod ladder;

@@ -74,19 +74,20 @@ fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Stri
     let durability =
         duel.durability.as_ref().map(|(baseline, candidate)| format!(", at {candidate} against {baseline},"));
     let durability = durability.unwrap_or_default();
+    let but = but_slower(duel);
     match duel.overall.word {
         Word::Faster | Word::Slower => {
-            format!("{candidate} is {}{durability} than {baseline}{place}", duel.overall.word.as_str())
+            format!("{candidate} is {}{durability} than {baseline}{place}{but}", duel.overall.word.as_str())
         }
         Word::NoDifferenceShown => {
             format!(
-                "no difference shown between {candidate} and {baseline}{durability}{place} (margin {})",
+                "no difference shown between {candidate} and {baseline}{durability}{place} (margin {}){but}",
                 percent(plan.method.margin)
             )
         }
         Word::Inconclusive => {
             // Its own comma is the one that what follows begins with.
-            let pair = format!("{candidate} against {baseline}{}{place}", durability.trim_end_matches(','));
+            let pair = format!("{candidate} against {baseline}{}{place}{but}", durability.trim_end_matches(','));
             match duel.overall.mde {
                 _ if duel.overall.caveats.contains(&Caveat::Unsteady) => {
                     format!("inconclusive: {pair}, throughput had not settled, so nothing lasting is claimed")
@@ -105,6 +106,21 @@ fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Stri
             durability = if durability.is_empty() { ";".to_owned() } else { durability },
         ),
     }
+}
+
+/// `, but slower at 16 clients`: what a verdict about all points together would hide.
+fn but_slower(duel: &Duel) -> String {
+    let is_told = matches!(duel.overall.word, Word::Slower | Word::Mixed) || duel.points.len() < 2;
+    match duel.losing.is_empty() || is_told {
+        true => String::new(),
+        false => format!(", but slower at {}", points_with(duel, Word::Slower)),
+    }
+}
+
+/// `a, b and c`.
+pub fn joined(mut texts: Vec<String>) -> String {
+    let last = texts.pop().unwrap_or_default();
+    if texts.is_empty() { last } else { format!("{} and {last}", texts.join(", ")) }
 }
 
 /// `1-16 and 64 clients`: neighbours with the same word are one stretch.
@@ -243,6 +259,7 @@ pub fn method(plan: &PlanRecord) -> String {
     if candidates > 1 {
         text += &format!("; {candidates} candidates share the error");
     }
+    text += &super::gate::about(plan).map_or(String::new(), |about| format!("; {about}"));
     let clones = method.work_copy.as_ref().map(|how| format!("data by {how}"));
     for told in clones.into_iter().chain(method.arrangement().map(str::to_owned)) {
         text += &format!("; {told}");
@@ -530,6 +547,22 @@ mod tests {
         ] {
             assert_eq!(number(value), expected);
         }
+    }
+
+    #[test]
+    fn a_losing_point_stands_in_the_claim_whatever_the_overall_verdict() {
+        use crate::analysis::{conclude, fixture};
+        let stored = fixture::tell(&fixture::Story::default());
+        let mut workload = conclude(&stored.plan, &stored.run, &stored.trials).workloads.remove(0);
+        let mut duel = workload.duels.remove(0);
+        duel.points[2].word = Word::Inconclusive;
+        for word in [Word::Faster, Word::NoDifferenceShown, Word::Inconclusive] {
+            duel.overall.word = word;
+            let claim = claim(&stored.plan, &workload, &duel);
+            assert!(claim.ends_with(", but slower at 4 and 64 clients"), "{claim}");
+        }
+        duel.overall.word = Word::Slower;
+        assert!(!claim(&stored.plan, &workload, &duel).contains("but slower"));
     }
 
     #[test]
