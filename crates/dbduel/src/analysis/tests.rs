@@ -152,6 +152,25 @@ fn a_quantile_that_one_trial_in_ten_lacks_ranks_worst_and_one_that_more_lack_is_
 }
 
 #[test]
+fn cpu_per_transaction_decides_where_throughput_cannot() {
+    let mut stored = tell(&Story { ratios: [1.0; 4], spread: 0.5, ..Story::default() });
+    let cpu = |trial: &TrialRecord| if trial.contender == CANDIDATE { 1090.0 } else { 1000.0 };
+    for trial in &mut stored.trials {
+        let value = cpu(trial) * (1.0 + 0.002 * f64::from(trial.trial % 7));
+        trial.metrics.insert(SECONDARY_METRIC.into(), value);
+    }
+    let decided = |stored: &StoredRun| {
+        let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+        let workload = &conclusions.workloads[0];
+        let duel = &workload.duels[0];
+        (duel.overall.word, workload.decided_by_cost(duel).map(|cost| cost.word))
+    };
+    assert_eq!(decided(&stored), (Word::Inconclusive, Some(Word::Slower)));
+    stored.plan.workloads[0].arrivals = Some("poisson".into());
+    assert_eq!(decided(&stored).1, None, "an open loop is told by its response times");
+}
+
+#[test]
 fn more_than_one_failed_pair_in_ten_takes_the_word_away() {
     let mut stored = tell_of([0.9; 4], 20);
     for block in [2, 5, 9] {

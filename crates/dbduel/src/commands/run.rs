@@ -29,7 +29,8 @@ use super::progress::Progress;
 use super::seats::Seats;
 use super::stage::Stage;
 use super::{Failure, aa, cannot_plan, clones, doubling, host, note, plan_experiment, say, vocabulary};
-use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up, never_ok};
+use crate::analysis::gate::Answer;
+use crate::analysis::{self, EndReason, conclude, given_up, never_ok};
 use crate::cli::{RunArgs, exit};
 use crate::engine::{Cache, end_all};
 use crate::experiment::{Experiment, NoisyHost, Overrides};
@@ -385,12 +386,12 @@ fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, 
     if ended.reason == EndReason::Interrupted {
         return interrupted_end(args, run_dir);
     }
-    let conclusions = tell(args, run_dir)?;
+    tell(args, run_dir)?;
     aa::remember(run_dir, &run_dir.plan()?)?;
     if ended.incomplete {
         return Ok(exit::NOT_MEASURED);
     }
-    Ok(if args.gate { gate(&conclusions) } else { exit::DONE })
+    if args.gate { gate(run_dir) } else { Ok(exit::DONE) }
 }
 
 /// A run that breaks off (a full disk, say) loses no finished trial, and its user should know by which command it
@@ -421,29 +422,24 @@ fn interrupted_end(args: &RunArgs, run_dir: &RunDir) -> Result<u8, Failure> {
     Ok(exit::INTERRUPTED)
 }
 
-fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<Conclusions> {
+fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<()> {
     let plain = report::Options::default();
     for (format, file) in [("text", "report.txt"), ("html", "report.html")] {
         run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
     }
     let format = if args.json { "json" } else { "text" };
     let color = !args.json && super::wants_color();
-    say(&report::write(run_dir, format, &report::Options { color, ..plain })?)?;
-    Ok(conclude(&run_dir.plan()?, &run_dir.run_record()?, &run_dir.trials()?.records))
+    say(&report::write(run_dir, format, &report::Options { color, ..plain })?)
 }
 
-fn gate(conclusions: &Conclusions) -> u8 {
-    let duels = || conclusions.workloads.iter().flat_map(|workload| &workload.duels);
-    let loses = duels().any(|duel| match duel.overall.word {
-        Word::Slower => true,
-        Word::Mixed => !duel.losing.is_empty(),
-        _ => false,
-    });
-    if loses {
-        exit::GATE_SLOWER
-    } else if duels().any(|duel| duel.overall.word == Word::Inconclusive) {
-        exit::GATE_INCONCLUSIVE
-    } else {
-        exit::DONE
-    }
+/// Prints the answer beside the report, whose standard output may be JSON.
+fn gate(run_dir: &RunDir) -> Result<u8, Failure> {
+    let (plan, run, trials) = (run_dir.plan()?, run_dir.run_record()?, run_dir.trials()?.records);
+    let gate = analysis::gate::gate(&plan, &run, &trials, &conclude(&plan, &run, &trials));
+    report::gate::lines(&gate).iter().for_each(|line| note(line));
+    Ok(match gate.answer {
+        Answer::Passed => exit::DONE,
+        Answer::Slower => exit::GATE_SLOWER,
+        Answer::Undecided => exit::GATE_INCONCLUSIVE,
+    })
 }
