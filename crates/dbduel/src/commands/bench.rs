@@ -21,6 +21,7 @@ use load::{Options, Workload};
 use super::{Failure, note, run, say};
 use crate::cli::bench::{Action, Asked, Request, Verb, read};
 use crate::cli::{WordsArgs, exit};
+use crate::experiment::plain_file;
 
 /// The environment's way to give a password.
 const PASSWORD: &str = "DBDUEL_PASSWORD";
@@ -38,7 +39,9 @@ struct Job {
 }
 
 pub fn command(verb: Verb, args: &WordsArgs) -> Result<u8, Failure> {
-    let read_file = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let read_file = |path: &str| {
+        plain_file::read_text(path.as_ref(), plain_file::TEXT_BYTES_MAX).map_err(|error| error.to_string())
+    };
     let request = match read(verb, &args.words, &read_file).map_err(|why| Failure::usage(anyhow!(why)))? {
         Asked::Help(text) => {
             say(&text)?;
@@ -136,7 +139,7 @@ fn end_late(interrupted: Arc<AtomicBool>) -> std::io::Result<()> {
 /// The password that stands neither in the URL nor among the options.
 fn password(request: &Request) -> Result<Option<Secret>, Failure> {
     if let Some(path) = &request.password_file {
-        let text = std::fs::read_to_string(path)
+        let text = plain_file::read_text(path, plain_file::TEXT_BYTES_MAX)
             .with_context(|| format!("--password-file {}: cannot read it", path.display()))
             .map_err(Failure::usage)?;
         return Ok(Some(Secret::new(text.lines().next().unwrap_or_default())));

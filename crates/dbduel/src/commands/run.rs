@@ -28,7 +28,9 @@ use super::diagnostics::Diagnostics;
 use super::progress::Progress;
 use super::seats::Seats;
 use super::stage::Stage;
-use super::{Failure, aa, cannot_plan, clones, doubling, host, note, plan_experiment, say, vocabulary};
+use super::{
+    Failure, aa, cannot_plan, clones, doubling, expect_open_files, host, note, plan_experiment, say, vocabulary,
+};
 use crate::analysis::gate::Answer;
 use crate::analysis::{self, EndReason, conclude, given_up, never_ok};
 use crate::cli::{RunArgs, exit};
@@ -143,7 +145,7 @@ impl Sitting {
 
     /// The stored experiment again, with what the command line changed then.
     fn resume(args: &RunArgs, run: &str) -> Result<Sitting, Failure> {
-        let run_dir = RunDir::open(&args.runs, run)?;
+        let run_dir = RunDir::open_to_write(&args.runs, run)?;
         let stored = run_dir.plan()?;
         if args.twins && !stored.twins {
             return Err(Failure::usage(anyhow!(
@@ -158,7 +160,7 @@ impl Sitting {
         Sitting::of_stored(run_dir, &stored, search)
     }
 
-    /// A run that goes on where its records end.
+    /// A run that goes on where its records end; it was opened to write.
     pub fn of_stored(run_dir: RunDir, stored: &PlanRecord, search: Option<SearchRecord>) -> Result<Sitting, Failure> {
         let overrides = Overrides::of_plan(stored);
         let experiment = Experiment::parse(&run_dir.experiment()?, "experiment.toml", &vocabulary(), &overrides);
@@ -205,6 +207,7 @@ fn planned(file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Fai
 
 /// What the file says of cores, as this host can have it, and the file systems as the file wants them.
 fn seats(experiment: &Experiment, file: &Path) -> Result<Seats, Failure> {
+    expect_open_files(experiment, file).map_err(Failure::usage)?;
     clones::expect(experiment, file).map_err(Failure::usage)?;
     let seats = Seats::on_this_host(experiment).with_context(|| file.display().to_string());
     seats.map_err(Failure::usage)

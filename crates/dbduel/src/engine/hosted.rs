@@ -12,7 +12,7 @@ use driver::{Admin, Endpoint, Secret};
 
 use super::storage::{Storage, class_in, storage_of};
 use super::{Engine, NOT_KNOWN, engine};
-use crate::experiment::{MASK, TargetChoice, TargetUrl};
+use crate::experiment::{MASK, TargetChoice, TargetUrl, plain_file};
 
 /// Where a password may stand that belongs into no file and no command line.
 pub const PASSWORD_VARIABLE: &str = "DBDUEL_PASSWORD";
@@ -127,8 +127,8 @@ impl Hosted {
 /// The password of a target: of its file, of its URL, or of the environment, in this order.
 pub fn password(url: &TargetUrl, file: Option<&Path>) -> Result<Option<Secret>> {
     if let Some(file) = file {
-        let text =
-            std::fs::read_to_string(file).with_context(|| format!("cannot read password_file {}", file.display()))?;
+        let text = plain_file::read_text(file, plain_file::TEXT_BYTES_MAX);
+        let text = text.with_context(|| format!("cannot read password_file {}", file.display()))?;
         return Ok(Some(Secret::new(text.trim_end_matches(['\r', '\n']))));
     }
     let given = url.password.clone().filter(|password| password.expose() != MASK);

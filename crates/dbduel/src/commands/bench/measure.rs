@@ -32,6 +32,8 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let start = |folder: &WorkFolder| nothing::start(job.target.dialect, folder.for_sockets());
     let null = scratch.as_ref().map(start).transpose()?;
     let Seen { server_version, opens_with } = if request.dry_run { Seen::nothing() } else { look_around(job)? };
+    let files = u64::from(request.clients) * host::files_of_a_client(job.target.dialect);
+    host::expect_open_files(files).map_err(Failure::usage)?;
     let _lock = host::lock(request.workload.name, &job.interrupted, &note)?;
     let layout = layout(request);
     let seed = request.rand_seed.unwrap_or_else(|| drawn_seed(request));
