@@ -67,14 +67,16 @@ pub async fn drive<K: Clock>(client: &mut impl Client, seat: &mut Seat<K>) -> Re
         if outcome == Outcome::Committed && !client.counts().is_empty() {
             recorder.counts(client.counts(), timing.due_ns, seat.timeline.window());
         }
-        drop(recorder);
         if let Some(fatal) = fatal {
+            recorder.tally.add_answers(client.answers());
             return Err(fatal);
         }
     }
     let mut last = Attempt::default();
     let finished = client.finish(&mut last).await;
-    seat.recorder.borrow_mut().statements(&last);
+    let mut recorder = seat.recorder.borrow_mut();
+    recorder.statements(&last);
+    recorder.tally.add_answers(client.answers());
     finished.map_err(Fatal::from)
 }
 
