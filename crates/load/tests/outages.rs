@@ -82,8 +82,7 @@ fn a_server_that_falls_silent_ends_a_load_that_nothing_else_would_end() {
         });
         let server = NullServer::start_delayed(dialect, &folder.path().join("null.sock"), delay).unwrap();
         let limits = (Duration::from_secs(86_400), Duration::from_secs(1));
-        let options =
-            LoadOptions { clients: 4, drain_max: limits.0, silence_max: limits.1, ..LoadOptions::default() };
+        let options = LoadOptions { clients: 4, drain_max: limits.0, silence_max: limits.1, ..LoadOptions::default() };
         let fell_silent = AtomicBool::new(false);
         let measured = load(&target(dialect, &server), options, interval, || {
             valve.set(true);

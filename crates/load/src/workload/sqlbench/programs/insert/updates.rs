@@ -24,10 +24,12 @@ pub fn run(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
         let id3 = loops + data.shuffled(i);
         session.run_to_change(1, format_args!("update bench1 set id3=-{id3} where id3={id3}"))
     })?;
+    bench.verify_count("update_of_key", "bench1 where id3<0", loops / 2)?;
     update_of_key_big(bench, data.scale)?;
     bench.time(Operation::changes("update_with_key", rows, rows).batched("bench1"), |session, id| {
         session.run_to_change(1, format_args!("update bench1 set dummy1='updated' where id={id} and id2={id}"))
     })?;
+    bench.verify_count("update_with_key", "bench1 where dummy1='updated'", rows)?;
     bench.time(
         Operation::changes("update_with_key_prefix", loops, loops).batched("bench1").limited(),
         |session, i| {
@@ -39,6 +41,7 @@ pub fn run(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
         let turn = i + 1;
         session.run_to_change(rows, format_args!("update bench1 set dummy1='updated {turn}'"))
     })?;
+    bench.verify_count("update_big", &format!("bench1 where dummy1='updated {repeats}'"), rows)?;
     bench.book_keeping("bench1")
 }
 
