@@ -16,6 +16,7 @@ pub mod drift;
 mod duet;
 mod findings;
 pub mod flame;
+pub mod gate;
 mod host;
 mod kinds;
 mod ladder;
@@ -70,8 +71,12 @@ const OTHER_METRICS: [&str; 10] = [
     "latency_ms_p99",
     "latency_ms_p999",
     "new_order.latency_ms_p90",
-    "cpu_us_per_tx",
+    SECONDARY_METRIC,
 ];
+
+/// Judged by the same rule at its own error rate, and told with the verdict where that is inconclusive: on a busy
+/// host it spreads seven to ten times less than throughput.
+pub const SECONDARY_METRIC: &str = "cpu_us_per_tx";
 
 /// Behind it stands the primary metric of which it counts the server's deferred work.
 const DEBT_ADJUSTED: &str = "debt_adjusted_";
@@ -129,6 +134,8 @@ pub struct WorkloadConclusions {
     pub metric: String,
     /// Throughput was set from outside, so that response times tell the contenders apart.
     pub is_open_loop: bool,
+    /// Named beforehand: of each closed loop whose servers are all started here, which shows their CPU.
+    pub secondary: Option<&'static str>,
     /// Ascending.
     pub points: Vec<Point>,
     pub cells: Vec<Cell>,
@@ -142,6 +149,13 @@ pub struct WorkloadConclusions {
 }
 
 impl WorkloadConclusions {
+    /// The secondary verdict, where it decides and the primary one does not.
+    pub fn decided_by_cost<'a>(&self, duel: &'a Duel) -> Option<&'a Comparison> {
+        let metric = self.secondary.filter(|_| duel.overall.word == Word::Inconclusive)?;
+        let cost = &duel.others.iter().find(|other| other.metric == metric)?.overall;
+        matches!(cost.word, Word::Faster | Word::Slower | Word::NoDifferenceShown).then_some(cost)
+    }
+
     /// Whether a candidate stands on a ladder, which tells of it step by step.
     pub fn is_rung(&self, candidate: &str) -> bool {
         self.ladders.iter().any(|ladder| ladder.rungs.iter().any(|rung| rung.contender == candidate))
@@ -549,6 +563,19 @@ pub fn given_up(trials: &[TrialRecord]) -> Vec<GivenUp> {
     given_up
 }
 
+/// Contenders that were tried and have no trial that succeeded, with why the last one failed.
+pub fn never_ok(trials: &[TrialRecord]) -> BTreeMap<&str, &str> {
+    let mut never = BTreeMap::new();
+    for trial in trials {
+        let why = trial.failure.as_ref().map_or("no message", |failure| &failure.message);
+        never.insert(trial.contender.as_str(), why);
+    }
+    for trial in trials.iter().filter(|trial| trial.status == Status::Ok) {
+        never.remove(trial.contender.as_str());
+    }
+    never
+}
+
 fn with_given_up(mut recorded: Vec<GivenUp>, seen: Vec<GivenUp>) -> Vec<GivenUp> {
     for one in seen {
         let same = |other: &GivenUp| {
@@ -589,12 +616,16 @@ fn conclude_workload(
         .flat_map(|contender| points.iter().map(|point| records.cell(workload, point, &contender.name)))
         .collect();
     let scaling = scaling::scaling(plan, records, workload, &metric, &points, &duels);
-    let is_open_loop = plan.workloads.iter().any(|record| record.label == workload && record.is_open_loop());
+    let record = plan.workloads.iter().find(|record| record.label == workload);
+    let is_open_loop = record.is_some_and(|record| record.is_open_loop());
+    let shows_cpu = !is_open_loop && record.is_some_and(|record| !record.one_pass);
+    let is_managed = plan.contenders.iter().all(|contender| contender.target.is_none());
+    let secondary = (shows_cpu && is_managed).then_some(SECONDARY_METRIC);
     let climb = Climb { plan, records, circumstances, workload, metric: &metric, points: &points };
     let ladders = ladder::ladders(&climb);
     let stages = ladder::stages(&climb, &ladders);
     let workload = workload.to_owned();
-    WorkloadConclusions { workload, metric, is_open_loop, points, cells, duels, scaling, ladders, stages }
+    WorkloadConclusions { workload, metric, is_open_loop, secondary, points, cells, duels, scaling, ladders, stages }
 }
 
 fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {

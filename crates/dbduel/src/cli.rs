@@ -19,13 +19,14 @@ use crate::experiment::{Overrides, preset_names, quantity};
 pub mod exit {
     /// Done, whatever the word.
     pub const DONE: u8 = 0;
-    /// `--gate`, and a candidate is slower, or mixed with a losing point.
+    /// `--gate`, and a candidate is slower, overall or at a point.
     pub const GATE_SLOWER: u8 = 1;
     /// Bad usage or a bad experiment file.
     pub const USAGE: u8 = 2;
-    /// `--gate`, and a word is inconclusive.
+    /// `--gate`, and a verdict is inconclusive.
     pub const GATE_INCONCLUSIVE: u8 = 3;
-    /// A contender did not start, a point was given up, or something needed is not there.
+    /// A contender did not start or has no trial that succeeded, a point was given up, a server was gone at the
+    /// end, or something needed is not there.
     pub const NOT_MEASURED: u8 = 4;
     /// `check` found data that are not as they should be, `verify` a difference, or `selftest` missed a target.
     pub const VIOLATION: u8 = 5;
@@ -36,10 +37,11 @@ pub mod exit {
 const EXIT_HELP: &str = "\
 Exit status:
     0  done, whatever the word
-    1  --gate: a candidate is slower, or mixed with a losing point
+    1  --gate: a candidate is slower, overall or at any point
     2  bad usage or a bad experiment file
-    3  --gate: a word is inconclusive
-    4  a contender did not start, a point was given up, or something needed is not there
+    3  --gate: a verdict is inconclusive
+    4  a contender did not start or has no trial that succeeded, a point was given up, a server was
+       gone at the end, or something needed is not there
     5  check: the data are not as they should be; verify: something differs; selftest: a target was
        missed
   130  interrupted; what was measured is kept, `--resume` goes on";
@@ -129,7 +131,7 @@ pub struct RunArgs {
     pub resume: Option<String>,
     #[command(flatten)]
     pub method: MethodArgs,
-    /// Exit with 1 when a candidate is slower and 3 when a word is inconclusive, for use in CI
+    /// Exit with 1 when a candidate is slower anywhere and 3 when a verdict is inconclusive, for use in CI
     #[arg(long)]
     pub gate: bool,
     /// Print the JSON report on stdout instead of the text

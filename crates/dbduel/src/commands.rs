@@ -31,7 +31,7 @@ use driver::Dialect;
 
 use crate::cli::bench::Verb;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
-use crate::engine::{ENGINES, Engine, engine, resolve};
+use crate::engine::{self, ENGINES, Engine, engine, resolve};
 use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Needs, Vocabulary};
 use crate::observe;
 use crate::plan::{Plan, ResolvedFacts};
@@ -115,6 +115,7 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     let file = args.file.as_deref().expect("clap asks for FILE unless --defaults is given");
     let experiment = Experiment::load(file, &vocabulary(), &args.method.overrides()).map_err(Failure::usage)?;
     let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Failure::usage)?;
+    expect_open_files(&experiment, file).map_err(Failure::usage)?;
     if args.json {
         let json = serde_json::to_string_pretty(&plan.json()).context("cannot write the plan as JSON")?;
         say(&(json + "\n"))?;
@@ -128,6 +129,15 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
 fn plan_experiment(experiment: &Experiment) -> Result<Plan> {
     let facts = experiment.contenders.iter().map(|contender| facts(contender, experiment.clients_max()));
     Ok(Plan::new(experiment, &facts.collect::<Result<Vec<_>>>()?, observe::THRESHOLDS))
+}
+
+/// Fails if this process may not open the files that the most clients of a trial need.
+fn expect_open_files(experiment: &Experiment, file: &Path) -> Result<()> {
+    let sides = if experiment.method.duet { 2 } else { 1 };
+    let engines = experiment.contenders.iter().filter_map(|contender| engine::engine(&contender.kind).ok());
+    let files_each = engines.map(|engine| host::files_of_a_client(engine.dialect())).max().unwrap_or(1);
+    let files = u64::from(experiment.clients_max()) * sides * files_each;
+    host::expect_open_files(files).with_context(|| file.display().to_string())
 }
 
 fn cannot_plan(file: &Path) -> String {

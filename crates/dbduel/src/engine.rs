@@ -17,12 +17,14 @@ mod hosted;
 pub mod keeper;
 pub mod knobs;
 mod libraries;
+mod manifest;
 mod mariadb;
 mod memory_limit;
 pub mod memory_need;
 mod monitor;
 mod mysql;
 mod mysql_family;
+mod own_folder;
 mod postgres;
 mod provision;
 mod reserved;
@@ -51,8 +53,9 @@ use crate::experiment::{Contender, Origin, VersionRequest};
 pub use cache::{Cache, CacheEntry, WorkFolder};
 pub use fresh::FreshStart;
 pub use hosted::Hosted;
-pub use keeper::{Account, end_all};
+pub use keeper::{Account, end_all, raise_open_files};
 pub use monitor::Monitor;
+pub use own_folder::lock_file;
 use provision::Knowledge;
 pub use provision::{Client, Layout, Package};
 pub use reserved::Reserved;
@@ -60,7 +63,8 @@ pub use selfcheck::selfcheck;
 pub use server::{DATABASE, Purpose, Server, StartOptions};
 pub use settings::{Agreement, Effective, nearest_known, parse_quantity, parse_switch};
 pub use snapshot::{
-    Snapshot, apply_page_cache, expect_clones, find_snapshot, resident_fraction, save_snapshot, snapshot_key, template,
+    Snapshot, apply_page_cache, expect_clones, find_snapshot, resident_fraction, save_snapshot, snapshot_key,
+    sound_snapshot, template,
 };
 pub use storage::storage_of;
 pub use waits::Waits;
@@ -99,6 +103,11 @@ pub trait Engine: Sync {
     fn shaping_settings(&self, version: &[u32]) -> Vec<&'static str>;
     /// The account a server needs when dbduel's own will not do.
     fn account(&self) -> Result<Option<Account>>;
+    /// What a server receives when its keeper is killed. One that leaves shared memory behind needs a signal on which
+    /// it ends at once and removes it.
+    fn signal_without_keeper(&self) -> i32 {
+        libc::SIGKILL
+    }
     /// Fills the empty folder `site.data` with a data directory without user tables.
     fn initialise(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()>;
     /// What dbduel sets by itself on a version, given what the user sets.
@@ -485,10 +494,10 @@ fn provision_release(
     progress: &dyn Fn(&str),
 ) -> Result<Installation> {
     let folder = resolved.folder(cache);
-    if provision::marker(&folder).is_none() {
+    if !provision::is_sound(&folder, &|_| {})? {
         let _lock = cache.lock("servers", progress)?;
         // Another dbduel may have fetched it while this one waited.
-        if provision::marker(&folder).is_none() {
+        if !provision::is_sound(&folder, progress)? {
             let knowledge = Knowledge {
                 locate: &|root| resolved.engine.locate(root),
                 version: &|server, libraries| {

@@ -15,6 +15,7 @@ mod keys;
 mod ladder;
 mod mistakes;
 mod parse;
+pub mod plain_file;
 pub mod quantity;
 mod secrets;
 mod section;

@@ -12,6 +12,7 @@ mod csv;
 pub mod dbt2;
 mod diagnostics;
 mod drift;
+pub mod gate;
 mod html;
 mod json;
 mod ladder;

@@ -2,17 +2,19 @@
 //!
 //! A [`RunDir`] is a folder that holds everything a run left behind; reports read nothing else.
 //! What must stay true: a record that was written survives a kill and a power cut, so whole files
-//! are replaced by renaming and lines are synced before the next trial starts; and a folder that
-//! a newer dbduel wrote is refused, never guessed at. Data directories never lie in here.
+//! are replaced by renaming and lines are synced before the next trial starts; one process writes
+//! to a run at a time, and no trial is stored twice; and a folder that a newer dbduel wrote is
+//! refused, never guessed at. Data directories never lie in here.
 
 pub mod format;
 mod twins;
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use jiff::Timestamp;
@@ -21,6 +23,8 @@ use serde::de::DeserializeOwned;
 
 use self::format::{FORMAT_VERSION, PlanRecord, RunRecord, Series, TrialRecord};
 pub use self::twins::Twins;
+use crate::engine::lock_file;
+use crate::experiment::plain_file;
 
 const PLAN: &str = "plan.json";
 const RUN: &str = "run.json";
@@ -32,6 +36,7 @@ const OBSERVED: &str = "observed.csv";
 const DEFERRED: &str = "deferred.csv";
 const SETTINGS: &str = "settings.json";
 const WINDOWS: &str = "latency.hlog";
+const LOCK: &str = "lock";
 /// Of runs before there were windows.
 const HISTOGRAM: &str = "latency.hdr";
 
@@ -39,6 +44,8 @@ const HISTOGRAM: &str = "latency.hdr";
 #[derive(Debug, Clone)]
 pub struct RunDir {
     path: PathBuf,
+    /// Held by the one process that may write to the run; a reader has none.
+    _writer: Option<Arc<File>>,
 }
 
 /// The trials of a run as they were found.
@@ -61,7 +68,7 @@ impl RunDir {
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {
                     sync_folder(runs)?;
-                    return Ok(RunDir { path });
+                    return RunDir { path, _writer: None }.held();
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
                 Err(error) => {
@@ -70,6 +77,34 @@ impl RunDir {
             }
         }
         bail!("cannot make a run folder `{stem}`: a hundred of that name are there already")
+    }
+
+    /// Opens a stored run to go on with it; refused while another process works on it. What is read from now on
+    /// is changed by nobody else.
+    pub fn open_to_write(runs: &Path, run: &str) -> Result<RunDir> {
+        RunDir::open(runs, run)?.held()
+    }
+
+    fn held(self) -> Result<RunDir> {
+        let file = lock_file(&self.path.join(LOCK))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => bail!(self.in_use()),
+            Err(TryLockError::Error(error)) => return Err(error).context("cannot lock the run folder"),
+        }
+        file.set_len(0)?;
+        writeln!(&file, "{}", std::process::id())?;
+        Ok(RunDir { _writer: Some(Arc::new(file)), ..self })
+    }
+
+    fn in_use(&self) -> String {
+        let holder = read_plain(&self.path.join(LOCK)).unwrap_or_default();
+        let holder = std::str::from_utf8(&holder).ok().and_then(|text| text.trim().parse::<u32>().ok());
+        let holder = holder.map_or(String::new(), |pid| format!(" (process {pid})"));
+        let (name, path) = (self.name(), self.path.display());
+        format!(
+            "{name} is still running: another dbduel{holder} works on it\n  next: wait until it has ended; `dbduel report {path}` reports what there is by now"
+        )
     }
 
     /// Opens a stored run: a folder, its name under `runs`, or `last`.
@@ -85,7 +120,7 @@ impl RunDir {
                 },
             )?,
         };
-        let run = RunDir { path };
+        let run = RunDir { path, _writer: None };
         check_version(&run.path.join(PLAN))?;
         Ok(run)
     }
@@ -107,7 +142,7 @@ impl RunDir {
 
     pub fn experiment(&self) -> Result<String> {
         let path = self.path.join(EXPERIMENT);
-        fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))
+        read_plain_text(&path).with_context(|| format!("cannot read `{}`", path.display()))
     }
 
     /// Keeps the file that a search was asked for with, of which its experiment was made; the caller has masked
@@ -155,14 +190,18 @@ impl RunDir {
         if !path.is_file() {
             return Ok(None);
         }
-        fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display())).map(Some)
+        read_plain_text(&path).with_context(|| format!("cannot read `{}`", path.display())).map(Some)
     }
 
     /// Adds a finished trial. It is on the disk when this returns, so a crash in hour three keeps
     /// hours one and two.
+    ///
+    /// A number that is stored already is refused, whoever stored it: no trial is counted twice.
     pub fn append(&self, record: &TrialRecord) -> Result<()> {
         let path = self.path.join(TRIALS);
-        append_line(&path, record).with_context(|| format!("cannot add trial {} to `{}`", record.trial, path.display()))
+        let is_new = |line: &serde_json::Value| line["trial"].as_u64() != Some(record.trial.into());
+        let added = append_line(&path, record, &is_new);
+        added.with_context(|| format!("cannot add trial {} to `{}`", record.trial, path.display()))
     }
 
     /// All finished trials, in the order in which they ran.
@@ -294,15 +333,26 @@ impl RunDir {
         if !path.is_file() {
             return Ok(None);
         }
-        fs::read(&path).with_context(|| format!("cannot read `{}`", path.display())).map(Some)
+        read_plain(&path).with_context(|| format!("cannot read `{}`", path.display())).map(Some)
     }
 }
 
-/// Adds a line to a file of JSON lines; it is on the disk when this returns.
-fn append_line(path: &Path, record: &impl Serialize) -> Result<()> {
+/// Adds a line to a file of JSON lines; it is on the disk when this returns. Nothing is added unless every line that
+/// is there `allows` it.
+fn append_line(path: &Path, record: &impl Serialize, allows: &dyn Fn(&serde_json::Value) -> bool) -> Result<()> {
     let is_new = !path.exists();
-    let mut file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path)?;
-    cut_torn_line(&mut file)?;
+    let mut file = plain_file::open(OpenOptions::new().create(true).truncate(false).read(true).write(true), path)?;
+    // No other process adds a line between the look at those that are there and the writing.
+    file.lock()?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let whole = whole_lines(&bytes);
+    for line in bytes[..whole].split_inclusive(|byte| *byte == b'\n') {
+        ensure!(allows(&serde_json::from_slice(line)?), "it is stored there already");
+    }
+    // What a killed dbduel left behind the last whole line.
+    file.set_len(whole as u64)?;
+    file.seek(SeekFrom::Start(whole as u64))?;
     let mut line = serde_json::to_vec(record)?;
     line.push(b'\n');
     file.write_all(&line)?;
@@ -316,7 +366,7 @@ fn append_line(path: &Path, record: &impl Serialize) -> Result<()> {
 /// All whole lines of a file of JSON lines, and whether half a line stands behind them; none where there is
 /// no file. `what` names a line in messages.
 fn read_lines<T: DeserializeOwned>(path: &Path, what: &str) -> Result<(Vec<T>, bool)> {
-    let bytes = match fs::read(path) {
+    let bytes = match read_plain(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((Vec::new(), false)),
         Err(error) => return Err(error).context(format!("cannot read `{}`", path.display())),
@@ -330,6 +380,15 @@ fn read_lines<T: DeserializeOwned>(path: &Path, what: &str) -> Result<(Vec<T>, b
         records.push(record);
     }
     Ok((records, whole < bytes.len()))
+}
+
+/// A file of a run; what is no plain file there is refused.
+fn read_plain(path: &Path) -> std::io::Result<Vec<u8>> {
+    plain_file::read(path, plain_file::STORED_BYTES_MAX)
+}
+
+fn read_plain_text(path: &Path) -> std::io::Result<String> {
+    plain_file::read_text(path, plain_file::STORED_BYTES_MAX)
 }
 
 /// A run's name as part of a folder's name: lower case, everything but letters and digits `-`.
@@ -384,21 +443,6 @@ fn sync_folder(folder: &Path) -> Result<()> {
     sync().with_context(|| format!("cannot sync the folder `{}`", folder.display()))
 }
 
-/// Takes off what a killed dbduel left behind the last whole line, and goes to the end.
-fn cut_torn_line(file: &mut File) -> Result<()> {
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::End(-1)).or_else(|_| file.rewind().map(|()| 0))?;
-    file.read_to_end(&mut bytes)?;
-    if bytes.last().is_some_and(|byte| *byte != b'\n') {
-        bytes.clear();
-        file.rewind()?;
-        file.read_to_end(&mut bytes)?;
-        file.set_len(whole_lines(&bytes) as u64)?;
-    }
-    file.seek(SeekFrom::End(0))?;
-    Ok(())
-}
-
 /// Bytes up to and with the last line feed.
 fn whole_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |index| index + 1)
@@ -412,14 +456,14 @@ fn pretty(record: &impl Serialize) -> Result<Vec<u8>> {
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     check_version(path)?;
-    let bytes = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let bytes = read_plain(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     serde_json::from_slice(&bytes)
         .with_context(|| format!("`{}` is damaged: not a record of format {FORMAT_VERSION}", path.display()))
 }
 
 /// Looks at the version alone, because a newer record may have a shape we cannot read.
 fn check_version(path: &Path) -> Result<()> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let bytes = read_plain(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let record: serde_json::Value =
         serde_json::from_slice(&bytes).with_context(|| format!("`{}` is damaged: not JSON", path.display()))?;
     match record["format_version"].as_u64() {
@@ -457,7 +501,8 @@ fn value(cell: &str) -> Result<f64, std::num::ParseFloatError> {
 }
 
 fn read_series(path: &Path) -> Result<Series> {
-    let mut csv = csv::Reader::from_path(path)?;
+    let text = read_plain(path)?;
+    let mut csv = csv::Reader::from_reader(&text[..]);
     let columns = csv.headers()?.iter().map(str::to_owned).collect();
     let mut rows = Vec::new();
     for record in csv.records() {
@@ -495,6 +540,12 @@ mod tests {
             finished_at: "2031-05-04T10:16:00Z".into(),
             steps: vec![("start".into(), 0.5)],
             metrics: [("tps".to_owned(), 1234.5)].into(),
+        }
+    }
+
+    impl RunDir {
+        fn write_plan_for_tests(&self) {
+            fs::write(self.path().join(PLAN), r#"{"format_version": 1}"#).unwrap();
         }
     }
 
@@ -536,6 +587,35 @@ mod tests {
         let found = run.deferred(7).unwrap().unwrap();
         assert_eq!((found.columns, found.rows[0][..3].to_vec()), (log.columns, log.rows[0][..3].to_vec()));
         assert!(found.rows[0][3].is_nan());
+    }
+
+    #[test]
+    fn a_trial_is_stored_once_whoever_stores_it() {
+        let runs = tempfile::tempdir().unwrap();
+        let run = run_in(runs.path());
+        run.write_plan_for_tests();
+        let beside = RunDir::open(runs.path(), &run.name()).unwrap();
+        run.append(&record(1)).unwrap();
+        let message = format!("{:#}", beside.append(&record(1)).unwrap_err());
+        assert!(message.contains("trial 1") && message.contains("stored there already"), "{message}");
+        beside.append(&record(2)).unwrap();
+        assert_eq!(run.trials().unwrap().records, [record(1), record(2)]);
+    }
+
+    #[test]
+    fn a_run_has_one_writer_and_any_number_of_readers() {
+        let runs = tempfile::tempdir().unwrap();
+        let run = run_in(runs.path());
+        run.write_plan_for_tests();
+        let name = run.name();
+        let message = RunDir::open_to_write(runs.path(), &name).unwrap_err().to_string();
+        assert!(message.contains(&format!("(process {})", std::process::id())), "{message}");
+        assert!(RunDir::open(runs.path(), &name).unwrap().trials().unwrap().records.is_empty());
+        let copy = run.clone();
+        drop(run);
+        RunDir::open_to_write(runs.path(), &name).expect_err("the copy still holds it");
+        drop(copy);
+        RunDir::open_to_write(runs.path(), &name).unwrap();
     }
 
     #[test]
@@ -607,6 +687,8 @@ mod tests {
         run.write_experiment("name = \"x\"\n").unwrap();
         run.write_experiment("name = \"y\"\n").unwrap();
         assert_eq!(run.experiment().unwrap(), "name = \"y\"\n");
-        assert_eq!(fs::read_dir(run.path()).unwrap().count(), 1);
+        let files = fs::read_dir(run.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let files: std::collections::BTreeSet<_> = files.collect();
+        assert_eq!(files, [EXPERIMENT, LOCK].map(Into::into).into());
     }
 }

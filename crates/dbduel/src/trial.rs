@@ -31,7 +31,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use driver::{Admin, Isolation};
 use jiff::Timestamp;
-use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Tally, Target, Workload, cut_off_when};
+use load::{
+    ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Setting, Tally, Target, Workload, cut_off_when, wrong_answers,
+};
 
 use crate::experiment::{Method, Transport};
 use crate::observe::{Observers, Readings, Subject, server_gauge};
@@ -222,13 +224,13 @@ fn measure<'a>(
 ) -> Result<(Tally, Readings)> {
     let (server, resident) = start.server(trial, steps)?;
     left.settings.clone_from(server.effective_settings());
-    let (mut load, subject) = steps.take("connect", || {
+    let (mut load, subject, isolation) = steps.take("connect", || {
         make_ready(trial, &server)?;
         let target = clients_target(trial, &server)?;
-        isolation(trial, &target)?;
+        let isolation = isolation(trial, &target)?;
         let subject = Subject { monitor: server.monitor()?, ..server.subject() };
         let options = load_options(trial, &server);
-        Ok((Load::prepare(trial.workload, &target, options, trial.interrupted)?, subject))
+        Ok((Load::prepare(trial.workload, &target, options, trial.interrupted)?, subject, isolation))
     })?;
     meet(trial, steps)?;
     if let Err(failure) = steps.take("warm_up", || Ok(trial.interval.warm_up(&mut load, live)))? {
@@ -246,7 +248,10 @@ fn measure<'a>(
     }
     drain_debt(trial, steps, subject, &tally, &mut readings)?;
     readings.values.extend(resident.map(|share| ("data_resident_share".to_owned(), share)));
-    steps.take("check", || check(trial, &server, Some(&tally)))?;
+    steps.take("check", || {
+        expect_answers(trial.workload.as_ref(), &tally, &Setting { dialect: server.dialect(), isolation })?;
+        check(trial, &server, &tally)
+    })?;
     if is_last {
         steps.take("stop", || server.stop())?;
     } else {
@@ -329,7 +334,14 @@ fn drain_debt(
 }
 
 /// A fast wrong answer is not a result.
-fn check(trial: &Trial, server: &Running, ran: Option<&Tally>) -> Result<()> {
+fn expect_answers(workload: &dyn Workload, tally: &Tally, setting: &Setting) -> Result<()> {
+    let wrong = wrong_answers(workload, tally, setting);
+    ensure!(wrong.is_empty(), "the server's answers were wrong:\n{}", wrong.join("\n"));
+    Ok(())
+}
+
+fn check(trial: &Trial, server: &Running, ran: &Tally) -> Result<()> {
+    let ran = Some(ran);
     let checked = cut_off_when(trial.interrupted, &mut server.session()?, |session| trial.workload.check(session, ran));
     let violations = checked?;
     ensure!(violations.is_empty(), "the data are wrong after the run:\n{}", violations.join("\n"));

@@ -149,15 +149,27 @@ fn below(ancestor: u32) -> BTreeSet<Process> {
     found
 }
 
-/// The files of shared memory that a process maps.
-fn shared_files(pid: u32) -> Vec<String> {
+/// The shared memory that a process maps: files, and System V segments by their number.
+fn shared_memory(pid: u32) -> Vec<String> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-    let names = maps.lines().filter_map(|line| line.split_ascii_whitespace().nth(5));
-    names.filter(|name| name.starts_with("/dev/shm/")).map(str::to_owned).collect()
+    let memory = maps.lines().filter_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().skip(4).collect();
+        let name = *fields.get(1)?;
+        if name.starts_with("/SYSV") { Some(fields[0].to_owned()) } else { Some(name.to_owned()) }
+    });
+    memory.filter(|name| name.starts_with("/dev/shm/") || name.parse::<u64>().is_ok()).collect()
 }
 
-/// Starts a real server as a trial would, kills dbduel, and looks for what is left.
-fn kill_dbduel_with_a_server(name: &str, processes_least: usize) {
+fn is_there(memory: &str) -> bool {
+    if memory.starts_with('/') {
+        return Path::new(memory).exists();
+    }
+    let segments = fs::read_to_string("/proc/sysvipc/shm").unwrap();
+    segments.lines().any(|line| line.split_ascii_whitespace().nth(1) == Some(memory))
+}
+
+/// Starts a real server as a trial would, kills dbduel or the server's keeper, and looks for what is left.
+fn kill_above_a_server(name: &str, processes_least: usize, kill_the_keeper: bool) {
     let cache = tempfile::tempdir().unwrap();
     // A server under another account must be able to enter.
     fs::set_permissions(cache.path(), fs::Permissions::from_mode(0o711)).unwrap();
@@ -181,12 +193,26 @@ fn kill_dbduel_with_a_server(name: &str, processes_least: usize) {
     let running = below(held.id());
     assert!(running.iter().any(|(pid, _)| u64::from(*pid) == server));
     assert!(running.len() >= processes_least, "{running:?}");
-    let memory: BTreeSet<String> = running.iter().flat_map(|(pid, _)| shared_files(*pid)).collect();
-    held.kill().unwrap();
-    held.wait().unwrap();
+    let memory: BTreeSet<String> = running.iter().flat_map(|(pid, _)| shared_memory(*pid)).collect();
+    if name == "postgres" {
+        assert!(memory.iter().any(|one| !one.starts_with('/')), "a PostgreSQL has a System V segment: {memory:?}");
+    }
+    if kill_the_keeper {
+        let (_, keeper) = process(server as u32).unwrap();
+        // SAFETY: the keeper is a child of the process that this test holds.
+        assert_eq!(unsafe { libc::kill(keeper as i32, libc::SIGKILL) }, 0);
+    } else {
+        held.kill().unwrap();
+        held.wait().unwrap();
+    }
+    let running: Vec<Process> = running.into_iter().filter(|(pid, _)| *pid != held.id()).collect();
     let left = || running.iter().any(|known| process(known.0).is_some_and(|(now, _)| now == *known));
     wait_for("no process of the server", ALL_GONE_WITHIN, || !left());
-    wait_for("no shared memory", ALL_GONE_WITHIN, || memory.iter().all(|file| !Path::new(file).exists()));
+    wait_for("no shared memory", ALL_GONE_WITHIN, || !memory.iter().any(|memory| is_there(memory)));
+    if kill_the_keeper {
+        held.kill().unwrap();
+        held.wait().unwrap();
+    }
     // What it left in the work folder goes at the next start.
     let work =
         || fs::read_dir(cache.path().join("work")).unwrap().flatten().filter(|entry| entry.path().is_dir()).count();
@@ -198,10 +224,20 @@ fn kill_dbduel_with_a_server(name: &str, processes_least: usize) {
 #[test]
 fn no_process_of_postgres_survives_a_killed_dbduel() {
     // The keeper, the postmaster, and its five background processes.
-    kill_dbduel_with_a_server("postgres", 6);
+    kill_above_a_server("postgres", 6, false);
 }
 
 #[test]
 fn no_process_of_mariadb_survives_a_killed_dbduel() {
-    kill_dbduel_with_a_server("mariadb", 2);
+    kill_above_a_server("mariadb", 2, false);
+}
+
+#[test]
+fn neither_processes_nor_shared_memory_of_postgres_survive_a_killed_keeper() {
+    kill_above_a_server("postgres", 6, true);
+}
+
+#[test]
+fn no_process_of_mariadb_survives_a_killed_keeper() {
+    kill_above_a_server("mariadb", 2, true);
 }

@@ -254,9 +254,19 @@ impl Statement {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Answer {
     pub rows: u64,
+    /// Rows that were inserted, deleted or changed.
     pub affected: u64,
+    /// Rows that an UPDATE found and that had its values already; only MySQL does not count them as affected.
+    pub unchanged: u64,
     /// The statement returned columns, even if no row.
     pub returns_rows: bool,
+}
+
+impl Answer {
+    /// Rows that a change found, whether it changed them or not.
+    pub fn matched(&self) -> u64 {
+        self.affected.saturating_add(self.unchanged)
+    }
 }
 
 /// One connection with prepared statements.

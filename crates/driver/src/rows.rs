@@ -6,6 +6,29 @@
 
 use crate::{Error, mysql, postgres};
 
+/// An answer that is kept whole is no longer: nobody asks for as much, so a server that goes on means no good.
+const BYTES_MAX: usize = 64 << 20;
+
+pub(crate) fn too_long() -> Error {
+    Error::Protocol("the server sent more than 64 MiB in answer to one statement".to_owned())
+}
+
+/// Rows as texts, as long as there are not too many of them.
+#[derive(Default)]
+pub(crate) struct TextRows {
+    pub(crate) rows: Vec<Vec<Option<String>>>,
+    bytes: usize,
+}
+
+impl TextRows {
+    pub(crate) fn push(&mut self, row: Vec<Option<String>>) -> Result<(), Error> {
+        let text: usize = row.iter().flatten().map(String::len).sum();
+        self.bytes += text + (1 + row.len()) * size_of::<Option<String>>();
+        self.rows.push(row);
+        if self.bytes > BYTES_MAX { Err(too_long()) } else { Ok(()) }
+    }
+}
+
 /// One value of one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cell<'a> {
@@ -99,8 +122,10 @@ impl Rows {
         self.cells.push(Held::Text { start, end: self.text.len() });
     }
 
-    pub(crate) fn end_row(&mut self) {
+    pub(crate) fn end_row(&mut self) -> Result<(), Error> {
         self.ends.push(self.cells.len());
+        let bytes = self.text.len() + size_of_val(self.cells.as_slice()) + size_of_val(self.ends.as_slice());
+        if bytes > BYTES_MAX { Err(too_long()) } else { Ok(()) }
     }
 
     /// Takes in what a MySQL parser hands over.
@@ -115,7 +140,7 @@ impl Rows {
             })?,
         }
         if matches!(part, Part::Row(_)) {
-            self.end_row();
+            self.end_row()?;
         }
         Ok(())
     }
@@ -127,8 +152,7 @@ impl Rows {
             Some(text) => self.push_text(text),
             None => self.push_null(),
         })?;
-        self.end_row();
-        Ok(())
+        self.end_row()
     }
 }
 
@@ -190,13 +214,25 @@ mod tests {
     }
 
     #[test]
+    fn rows_without_end_are_refused_before_they_fill_the_memory() {
+        let mut rows = Rows::default();
+        let kept = std::iter::repeat_n((), 100).take_while(|()| {
+            rows.push_text(&[b'x'; 1 << 20]);
+            rows.end_row().is_ok()
+        });
+        assert_eq!(kept.count(), 63);
+        let mut rows = TextRows::default();
+        assert!((0..100).any(|_| rows.push(vec![Some("x".repeat(1 << 20))]).is_err()));
+    }
+
+    #[test]
     fn a_cell_is_found_by_its_row_and_column_only() {
         let mut rows = Rows::default();
         rows.push_int(1);
         rows.push_text(b"2.50");
-        rows.end_row();
+        rows.end_row().unwrap();
         rows.push_null();
-        rows.end_row();
+        rows.end_row().unwrap();
         assert_eq!((rows.len(), rows.int(0, 0), rows.decimal(0, 1, 2)), (2, Ok(1), Ok(250)));
         assert_eq!((rows.cell(1, 0), rows.cell(1, 1), rows.cell(2, 0)), (Some(Cell::Null), None, None));
         assert!(rows.int(1, 0).is_err());

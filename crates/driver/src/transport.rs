@@ -192,6 +192,17 @@ impl Transport {
         self.discard();
     }
 
+    /// Ends the connection where its rows cannot be understood: the rest of them is not waited for.
+    pub(crate) fn end_if(&mut self, broken: &mut Option<Error>) -> Result<(), Error> {
+        match broken.take() {
+            None => Ok(()),
+            Some(error) => {
+                self.disconnect();
+                Err(error)
+            }
+        }
+    }
+
     /// The limit is one for everything up to [`Transport::end_login`].
     fn open(&mut self, timeout: Duration) -> Result<(), Error> {
         let deadline = Deadline::after(timeout);

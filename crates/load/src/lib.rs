@@ -5,6 +5,7 @@
 //! trial nothing here allocates, locks or prints. This crate knows connections and dialects, and
 //! nothing of engines, experiments or reports.
 
+mod answers;
 mod backlog;
 mod board;
 mod checksum;
@@ -24,6 +25,7 @@ mod windows;
 mod worker;
 pub mod workload;
 
+pub use answers::{Answers, Expected, Setting, wrong_answers};
 pub use backlog::{Backlog, Deferred, Giver};
 pub use board::{Board, Reading};
 pub use checksum::Checksum;

@@ -20,6 +20,8 @@ pub const LOADER_VERSION: u32 = 2;
 /// Rows that a session loads in one transaction, if its units are no larger: enough to make its end cheap,
 /// few enough that sessions end at nearly the same time.
 const PART_ROWS: u64 = 10_000;
+/// A server that has not let a session in by then is not there.
+const LOGIN_LIMIT: Duration = Duration::from_secs(10);
 /// No statement of a load may take longer.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
 /// How soon a load notices an interruption. Short, because SQLite gives up only the statement that
@@ -81,7 +83,10 @@ impl Loader<'_> {
 
     fn connect(&self) -> Result<Admin, Error> {
         let Target { dialect, endpoint, login } = self.target;
-        Admin::connect(*dialect, endpoint, login, STATEMENT_LIMIT)
+        let limit = if *dialect == Dialect::Sqlite { STATEMENT_LIMIT } else { LOGIN_LIMIT };
+        let mut session = Admin::connect(*dialect, endpoint, login, limit)?;
+        session.set_timeout(Some(STATEMENT_LIMIT))?;
+        Ok(session)
     }
 
     /// Does the pieces of work, each by whichever session is free; the first error ends it all.

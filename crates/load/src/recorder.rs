@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use driver::{Code, Traffic, thread_traffic};
 
+use crate::answers::Answers;
 use crate::board::Board;
 use crate::histogram::Histogram;
 use crate::journal::Journal;
@@ -143,6 +144,8 @@ pub struct Tally {
     pub counts: Vec<u64>,
     /// The same of every committed transaction, warm-up and drain included.
     pub counts_ever: Vec<u64>,
+    /// What all statements brought since the clients started, in the order of the workload's kinds of statements.
+    pub answers: Vec<Answers>,
     /// What a pass over operations left, program by program; empty for everything else.
     pub programs: Vec<ProgramTally>,
     /// Each deferred transaction that committed, warm-up and drain included.
@@ -427,6 +430,7 @@ impl Tally {
         self.kinds.iter_mut().zip(&other.kinds).for_each(|(mine, theirs)| mine.add(theirs));
         add_each(&mut self.counts, &other.counts);
         add_each(&mut self.counts_ever, &other.counts_ever);
+        self.add_answers(&other.answers);
         self.commits.add(&other.commits);
         if self.seconds.len() < other.seconds.len() {
             self.seconds.resize(other.seconds.len(), Second::default());
@@ -442,6 +446,14 @@ impl Tally {
     /// In a closed loop a transaction is sent when it is due, so both times are one.
     pub(crate) fn serve_as_responded(&mut self) {
         self.service = self.response.clone();
+    }
+
+    /// Adds what a client's statements brought, once it has run its last.
+    pub fn add_answers(&mut self, answers: &[Answers]) {
+        if self.answers.len() < answers.len() {
+            self.answers.resize(answers.len(), Answers::default());
+        }
+        self.answers.iter_mut().zip(answers).for_each(|(sum, one)| sum.add(one));
     }
 
     fn add_statements(&mut self, attempt: &Attempt) {

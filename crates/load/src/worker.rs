@@ -69,14 +69,17 @@ pub async fn drive<K: Clock>(client: &mut impl Client, seat: &mut Seat<K>) -> Re
         if outcome == Outcome::Committed && !client.counts().is_empty() {
             recorder.counts(client.counts(), timing.due_ns, seat.timeline.window());
         }
-        drop(recorder);
-        if !goes_on? {
-            return Ok(());
+        if !matches!(goes_on, Ok(true)) {
+            recorder.tally.add_answers(client.answers());
+            return goes_on.map(|_| ());
         }
     }
     let mut last = Attempt::default();
     let finished = client.finish(&mut last).await;
-    seat.recorder.borrow_mut().statements(&last);
+    let mut recorder = seat.recorder.borrow_mut();
+    recorder.statements(&last);
+    recorder.tally.add_answers(client.answers());
+    drop(recorder);
     Ok(finished.and_then(|()| client.connection().leave())?)
 }
 

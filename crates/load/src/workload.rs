@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
 
+use crate::answers::{Answers, Expected, Setting};
 use crate::backlog::Giver;
 use crate::clock::MonotonicClock;
 use crate::pacer::Pacer;
@@ -211,6 +212,12 @@ pub trait Workload: Send + Sync {
     /// Looks for wrong data, before a run or after one; each line is a violation, with the query that
     /// shows it. `ran` is what the clients counted since the tables were loaded, where that is known.
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error>;
+    /// What the answers to its statements had to bring on tables as they were loaded. `seen` is what they brought,
+    /// in the order of [`Client::answers`]; empty where clients look at each answer themselves.
+    fn expected_answers(&self, seen: &[Answers], setting: &Setting) -> Vec<Expected> {
+        let _ = (seen, setting);
+        Vec::new()
+    }
     /// Itself, where its tables tell which transactions were committed.
     fn witness(&self) -> Option<&dyn Witness> {
         None
@@ -319,6 +326,11 @@ pub trait Client {
 
     /// What else the last try counted, in the order of the workload's names; kept only if it committed.
     fn counts(&self) -> &[u64] {
+        &[]
+    }
+
+    /// What the answers to its statements have brought so far, by kind of statement.
+    fn answers(&self) -> &[Answers] {
         &[]
     }
 

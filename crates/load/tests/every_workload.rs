@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use driver::{Admin, Dialect, Endpoint, Login};
-use load::{ErrorPolicy, Load, LoadOptions, Loader, OptionValue, Options, Tally, Target, WORKLOADS, Workload};
+use driver::{Admin, Dialect, Endpoint, Isolation, Login};
+use load::{
+    ErrorPolicy, Load, LoadOptions, Loader, OptionValue, Options, Setting, Tally, Target, WORKLOADS, Workload,
+    wrong_answers,
+};
 
 fn text(key: &str, word: &str) -> (String, OptionValue) {
     (key.to_owned(), OptionValue::Text(word.to_owned()))
@@ -26,6 +29,8 @@ fn build(name: &str, given: &[(String, OptionValue)]) -> Arc<dyn Workload> {
     let given: BTreeMap<_, _> = small.chain(given.iter().cloned()).collect();
     (kind.build)(&Options::new(kind.options, &given).unwrap()).unwrap().into()
 }
+
+const SETTING: Setting = Setting { dialect: Dialect::Sqlite, isolation: Isolation::Serializable };
 
 /// Loads, runs so many transactions with two clients, and checks.
 fn run(workload: &Arc<dyn Workload>, transactions: u64) -> Tally {
@@ -54,6 +59,7 @@ fn run_with(workload: &Arc<dyn Workload>, transactions: u64, options: LoadOption
     let load = Load::prepare(workload, &target, options, &interrupted).unwrap();
     let tally = load.measure(None, &mut |_| (), &mut || ()).whole().unwrap();
     assert_eq!(workload.check(&mut admin, Some(&tally)).unwrap(), Vec::<String>::new(), "after the run");
+    assert_eq!(wrong_answers(&**workload, &tally, &SETTING), Vec::<String>::new());
     let ends = tally.committed + tally.rolled_back;
     assert_eq!((ends, tally.due, tally.ended), (transactions, transactions, transactions));
     tally
@@ -171,4 +177,31 @@ fn what_is_explained_is_what_a_server_can_run() {
             assert!(plan.is_ok(), "{name}, {}: {} gives {plan:?}", one.name, one.sql);
         }
     }
+}
+
+/// An engine that acknowledges changes and drops them, and one that has lost rows.
+#[test]
+fn a_database_that_does_not_do_what_it_acknowledges_is_found_out() {
+    let drops = |event: &str| format!("CREATE TRIGGER t BEFORE {event} ON sbtest1 BEGIN SELECT RAISE(IGNORE); END");
+    let check = |name: &str, sabotage: &str, expected: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let workload = build(name, &[]);
+        let (target, interrupted) = (loaded(&workload, folder.path()), AtomicBool::new(false));
+        let mut admin =
+            Admin::connect(Dialect::Sqlite, &target.endpoint, &target.login, Duration::from_secs(30)).unwrap();
+        admin.run(sabotage).unwrap();
+        let options = LoadOptions { clients: 2, transactions_max: Some(200), ..LoadOptions::default() };
+        let load = Load::prepare(&workload, &target, options, &interrupted).unwrap();
+        let tally = load.measure(None, &mut |_| (), &mut || ()).whole().unwrap();
+        let wrong = wrong_answers(&*workload, &tally, &SETTING);
+        let data = workload.check(&mut admin, Some(&tally)).unwrap();
+        assert!(wrong.iter().chain(&data).any(|line| line.starts_with(expected)), "{name}: {wrong:?} {data:?}");
+    };
+    check("oltp_point_select", "DELETE FROM sbtest1 WHERE id > 250", "point-select: 200 rows expected in 200 answers");
+    check("oltp_read_only", "DELETE FROM sbtest1 WHERE id > 250", "simple-range: ");
+    check("oltp_update_index", &drops("UPDATE"), "update-index: 200 matched rows expected");
+    check("oltp_insert", &drops("INSERT"), "insert-numbered-sqlite: 200 matched rows expected");
+    // It says of itself that it deleted and inserted, and both are gone afterwards.
+    let undone = "CREATE TRIGGER t AFTER INSERT ON sbtest1 BEGIN DELETE FROM sbtest1 WHERE id = NEW.id; END";
+    check("oltp_insert", undone, "1");
 }

@@ -152,6 +152,25 @@ fn a_quantile_that_one_trial_in_ten_lacks_ranks_worst_and_one_that_more_lack_is_
 }
 
 #[test]
+fn cpu_per_transaction_decides_where_throughput_cannot() {
+    let mut stored = tell(&Story { ratios: [1.0; 4], spread: 0.5, ..Story::default() });
+    let cpu = |trial: &TrialRecord| if trial.contender == CANDIDATE { 1090.0 } else { 1000.0 };
+    for trial in &mut stored.trials {
+        let value = cpu(trial) * (1.0 + 0.002 * f64::from(trial.trial % 7));
+        trial.metrics.insert(SECONDARY_METRIC.into(), value);
+    }
+    let decided = |stored: &StoredRun| {
+        let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+        let workload = &conclusions.workloads[0];
+        let duel = &workload.duels[0];
+        (duel.overall.word, workload.decided_by_cost(duel).map(|cost| cost.word))
+    };
+    assert_eq!(decided(&stored), (Word::Inconclusive, Some(Word::Slower)));
+    stored.plan.workloads[0].arrivals = Some("poisson".into());
+    assert_eq!(decided(&stored).1, None, "an open loop is told by its response times");
+}
+
+#[test]
 fn more_than_one_failed_pair_in_ten_takes_the_word_away() {
     let mut stored = tell_of([0.9; 4], 20);
     for block in [2, 5, 9] {
@@ -160,6 +179,18 @@ fn more_than_one_failed_pair_in_ten_takes_the_word_away() {
     let duel = duel_of(&stored);
     assert_eq!((duel.points[2].word, duel.points[2].blocks), (Word::Inconclusive, 17), "3 of 20 pairs failed here");
     assert_eq!(duel.overall.word, Word::Slower, "3 of 80 pairs failed in the whole sweep");
+}
+
+#[test]
+fn a_contender_is_never_ok_only_where_no_trial_of_its_own_succeeded() {
+    let mut stored = tell_of([0.9; 4], 2);
+    assert!(never_ok(&stored.trials).is_empty());
+    for trial in stored.trials.iter_mut().filter(|trial| trial.contender == BASELINE) {
+        (trial.status, trial.failure) = (Status::Failed, None);
+    }
+    assert_eq!(never_ok(&stored.trials).into_iter().collect::<Vec<_>>(), [(BASELINE, "no message")]);
+    stored.trials.iter_mut().rfind(|trial| trial.contender == BASELINE).unwrap().status = Status::Ok;
+    assert!(never_ok(&stored.trials).is_empty());
 }
 
 #[test]

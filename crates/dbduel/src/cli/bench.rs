@@ -153,6 +153,8 @@ pub struct Request {
     pub ignore_errors: Option<Vec<String>>,
     pub workers: Option<u32>,
     pub forced_shutdown: ForcedShutdown,
+    /// Ends a wait that has no other end when no transaction has ended for so long.
+    pub silence: Duration,
     pub format: Format,
     /// What was accepted without an effect, for stderr.
     pub notes: Vec<String>,

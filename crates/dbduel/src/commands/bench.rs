@@ -12,6 +12,7 @@ mod watch;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use driver::{Admin, Secret};
@@ -20,9 +21,14 @@ use load::{Options, Workload};
 use super::{Failure, note, run, say};
 use crate::cli::bench::{Action, Asked, Request, Verb, read};
 use crate::cli::{WordsArgs, exit};
+use crate::experiment::plain_file;
 
 /// The environment's way to give a password.
 const PASSWORD: &str = "DBDUEL_PASSWORD";
+
+/// How soon an interruption is seen, and how long a command may take to end by itself.
+const INTERRUPTION_POLL: Duration = Duration::from_millis(50);
+const INTERRUPTION_MAX: Duration = Duration::from_millis(1_800);
 
 /// One request with everything it needs.
 struct Job {
@@ -33,7 +39,9 @@ struct Job {
 }
 
 pub fn command(verb: Verb, args: &WordsArgs) -> Result<u8, Failure> {
-    let read_file = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let read_file = |path: &str| {
+        plain_file::read_text(path.as_ref(), plain_file::TEXT_BYTES_MAX).map_err(|error| error.to_string())
+    };
     let request = match read(verb, &args.words, &read_file).map_err(|why| Failure::usage(anyhow!(why)))? {
         Asked::Help(text) => {
             say(&text)?;
@@ -61,7 +69,7 @@ pub fn command(verb: Verb, args: &WordsArgs) -> Result<u8, Failure> {
             note(&format!("interrupted{}", if job.request.action == Action::Prepare { &half } else { "" }));
             Ok(exit::INTERRUPTED)
         }
-        done => done,
+        done => done.map_err(|failure| job.named(failure)),
     }
 }
 
@@ -79,12 +87,25 @@ impl Job {
                 .runs_on(target.dialect)
                 .map_err(|why| Failure::usage(anyhow!("{}: {why}", request.workload.name)))?;
         }
-        Ok(Job {
-            target,
-            workload: Arc::from(workload),
-            request,
-            interrupted: run::interruption().context("cannot catch signals")?,
-        })
+        let interrupted = run::interruption().context("cannot catch signals")?;
+        end_late(Arc::clone(&interrupted)).context("no thread to end by")?;
+        Ok(Job { target, workload: Arc::from(workload), request, interrupted })
+    }
+
+    /// A failure with the server's name, which one behind the login does not have.
+    fn named(&self, failure: Failure) -> Failure {
+        let target = self.request.target.to_string();
+        if format!("{:#}", failure.error).contains(&target) {
+            return failure;
+        }
+        let doing = match self.request.action {
+            Action::Prepare => "cannot prepare",
+            Action::Check => "cannot check",
+            Action::Cleanup => "cannot clean up",
+            Action::Prewarm => "cannot read",
+            Action::Bench => "cannot measure",
+        };
+        Failure { error: failure.error.context(format!("{doing} {target}")), ..failure }
     }
 
     fn is_interrupted(&self) -> bool {
@@ -102,10 +123,23 @@ impl Job {
     }
 }
 
+/// One Ctrl-C is enough: what nothing else ends, such as SQLite's wait for a lock, ends with the process.
+fn end_late(interrupted: Arc<AtomicBool>) -> std::io::Result<()> {
+    let end = move || {
+        while !interrupted.load(Ordering::Relaxed) {
+            std::thread::sleep(INTERRUPTION_POLL);
+        }
+        std::thread::sleep(INTERRUPTION_MAX);
+        note("interrupted; a wait that did not end was cut off");
+        std::process::exit(exit::INTERRUPTED.into());
+    };
+    std::thread::Builder::new().name("end".to_owned()).spawn(end).map(drop)
+}
+
 /// The password that stands neither in the URL nor among the options.
 fn password(request: &Request) -> Result<Option<Secret>, Failure> {
     if let Some(path) = &request.password_file {
-        let text = std::fs::read_to_string(path)
+        let text = plain_file::read_text(path, plain_file::TEXT_BYTES_MAX)
             .with_context(|| format!("--password-file {}: cannot read it", path.display()))
             .map_err(Failure::usage)?;
         return Ok(Some(Secret::new(text.lines().next().unwrap_or_default())));

@@ -4,14 +4,16 @@ mod facts;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use driver::Dialect;
 use procfs::Current;
 
+use crate::engine;
 use crate::engine::storage_of;
 use crate::observe;
 use crate::store::format::HostRecord;
@@ -79,17 +81,47 @@ pub fn shared_out(cpus: &[usize]) -> (&[usize], &[usize]) {
     if cpus.len() < CPUS_TO_SHARE_OUT { (&[], &[]) } else { cpus.split_at(cpus.len() - cpus.len() / 4) }
 }
 
+/// Files that one client of a trial has open: its socket, or the database with its log and the log's index.
+pub fn files_of_a_client(dialect: Dialect) -> u64 {
+    if dialect == Dialect::Sqlite { 3 } else { 1 }
+}
+
+/// Lets this process open the files that all clients need at once; fails where it may not.
+pub fn expect_open_files(of_clients: u64) -> Result<()> {
+    expect_to_fit(of_clients, engine::raise_open_files(OPEN_FILES_MAX))
+}
+
+fn expect_to_fit(of_clients: u64, may: u64) -> Result<()> {
+    let needed = of_clients + FILES_BESIDE_CLIENTS;
+    ensure!(
+        needed <= may,
+        "the clients need {of_clients} open files, dbduel up to {FILES_BESIDE_CLIENTS} more, and this process may open {may}\n  next: raise the limit (`ulimit -Hn {needed}` as root, in the shell that starts dbduel), or use fewer clients"
+    );
+    Ok(())
+}
+
 /// Held while this process measures: two measurements on one host would measure each other.
 pub struct HostLock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
 
 /// How often a waiting dbduel looks whether it is its turn, or has been interrupted.
 const TURN_POLL: Duration = Duration::from_millis(100);
+/// What is read of a holder's name.
+const HOLDER_BYTES_MAX: u64 = 300;
+
+/// More than the clients of any run need.
+const OPEN_FILES_MAX: u64 = 1 << 20;
+/// Logs, observers and sockets of servers.
+const FILES_BESIDE_CLIENTS: u64 = 200;
 
 /// Waits for its turn; `say` hears for whom.
 pub fn lock(name: &str, interrupted: &AtomicBool, say: &dyn Fn(&str)) -> Result<HostLock> {
-    let path = std::env::temp_dir().join("dbduel-measuring.lock");
-    let opened = open_lock(&path);
+    lock_at(&std::env::temp_dir().join("dbduel-measuring.lock"), name, interrupted, say)
+}
+
+fn lock_at(path: &Path, name: &str, interrupted: &AtomicBool, say: &dyn Fn(&str)) -> Result<HostLock> {
+    let opened = open_lock(path);
     let mut file = opened.with_context(|| format!("cannot open the lock for measuring, {}", path.display()))?;
+    let owner = expect_lock_file(&file, path)?;
     let mut told = false;
     loop {
         match file.try_lock() {
@@ -98,42 +130,71 @@ pub fn lock(name: &str, interrupted: &AtomicBool, say: &dyn Fn(&str)) -> Result<
             Err(TryLockError::Error(error)) => return Err(error).context("cannot lock the host for measuring"),
         }
         if !std::mem::replace(&mut told, true) {
-            say(&format!("waiting for {}, which measures on this host", holder(&mut file)?));
+            say(&format!(
+                "waiting for {}, which measures on this host (it holds {})",
+                holder(&mut file)?,
+                path.display()
+            ));
         }
         if interrupted.load(Ordering::Relaxed) {
             return Err(Interrupted.into());
         }
         std::thread::sleep(TURN_POLL);
     }
-    file.set_len(0)?;
-    file.rewind()?;
-    writeln!(file, "`{name}` (process {})", std::process::id())?;
+    // Nothing is written into what another user made.
+    if owner == nix::unistd::geteuid().as_raw() {
+        file.set_len(0)?;
+        file.rewind()?;
+        writeln!(file, "`{name}` (process {})", std::process::id())?;
+    }
     Ok(HostLock(file))
 }
 
-fn holder(file: &mut File) -> Result<String> {
-    let mut holder = String::new();
-    file.read_to_string(&mut holder)?;
-    Ok(if holder.is_empty() { "another dbduel".to_owned() } else { holder.trim().to_owned() })
+/// Fails if the file is not a lock as dbduel makes it; gives its owner.
+fn expect_lock_file(file: &File, path: &Path) -> Result<u32> {
+    let meta = file.metadata()?;
+    ensure!(
+        meta.is_file() && meta.nlink() == 1,
+        "{} is no lock file that dbduel made\n  next: remove it, or have its owner (uid {}) do so",
+        path.display(),
+        meta.uid()
+    );
+    Ok(meta.uid())
 }
 
-/// One file for all users of the host, whoever measured first. Kernels refuse to *create* what
-/// another user has in a shared folder, so it is opened first; and nobody is led elsewhere by a link.
+/// Who holds the lock, as the file has it; another user may have written anything there.
+fn holder(file: &mut File) -> Result<String> {
+    let mut holder = Vec::new();
+    file.take(HOLDER_BYTES_MAX).read_to_end(&mut holder)?;
+    let holder: String = String::from_utf8_lossy(&holder).chars().filter(|letter| !letter.is_control()).collect();
+    Ok(if holder.is_empty() { "another dbduel".to_owned() } else { holder })
+}
+
+/// One file for all users of the host, whoever measured first; one that is another user's is locked without being
+/// written. Kernels refuse to *create* what another user has in a shared folder, so it is opened first; and a link or
+/// a pipe in its place leads nowhere.
 fn open_lock(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).custom_flags(libc::O_NOFOLLOW);
-    match options.open(path) {
+    match open_existing(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         opened => return opened,
     }
-    match options.create_new(true).open(path) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => options.create_new(false).open(path),
+    match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => open_existing(path),
         created => {
             let file = created?;
             // Not by the mode of the call, which the umask would narrow.
-            file.set_permissions(fs::Permissions::from_mode(0o666))?;
+            file.set_permissions(fs::Permissions::from_mode(0o644))?;
             Ok(file)
         }
+    }
+}
+
+fn open_existing(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    match options.open(path) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => options.write(false).open(path),
+        opened => opened,
     }
 }
 
@@ -147,5 +208,47 @@ mod tests {
         assert_eq!((server.len(), client), (6, &[6, 7][..]));
         assert_eq!(shared_out(&[0, 1, 2, 3, 4]).1, [4]);
         assert!(shared_out(&[0, 1]).1.is_empty());
+    }
+
+    #[test]
+    fn more_connections_than_files_are_refused_with_the_limit_to_ask_for() {
+        expect_to_fit(824, 1024).unwrap();
+        let error = expect_to_fit(825, 1024).unwrap_err().to_string();
+        assert!(error.contains("ulimit -Hn 1025") && error.contains("may open 1024"), "{error}");
+    }
+
+    #[test]
+    fn a_lock_file_that_dbduel_did_not_make_is_neither_written_nor_waited_on() {
+        let base = tempfile::tempdir().unwrap();
+        let (path, letter) = (base.path().join("lock"), base.path().join("letter"));
+        fs::write(&letter, "dear").unwrap();
+        let plants: [(&str, &dyn Fn()); 4] = [
+            ("a link", &|| std::os::unix::fs::symlink(&letter, &path).unwrap()),
+            ("a second name of a file", &|| fs::hard_link(&letter, &path).unwrap()),
+            ("a pipe", &|| nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap()),
+            ("a folder", &|| fs::create_dir(&path).unwrap()),
+        ];
+        for (what, plant) in plants {
+            plant();
+            assert!(lock_at(&path, "run", &AtomicBool::new(false), &|_| {}).is_err(), "{what}");
+            let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir(&path));
+        }
+        assert_eq!(fs::read_to_string(&letter).unwrap(), "dear");
+        drop(lock_at(&path, "run", &AtomicBool::new(false), &|_| {}).unwrap());
+        assert!(fs::read_to_string(&path).unwrap().starts_with("`run` (process "));
+    }
+
+    #[test]
+    fn whoever_waits_reads_a_short_plain_name() {
+        let base = tempfile::tempdir().unwrap();
+        let path = base.path().join("lock");
+        fs::write(&path, format!("\x1b[2J\n{}", "x".repeat(1 << 20))).unwrap();
+        let held = File::open(&path).unwrap();
+        held.lock().unwrap();
+        let said = std::cell::RefCell::new(String::new());
+        let ended = lock_at(&path, "run", &AtomicBool::new(true), &|line| said.borrow_mut().push_str(line));
+        assert!(ended.is_err_and(|error| error.is::<Interrupted>()));
+        let said = said.into_inner();
+        assert!(said.len() < 500 && said.contains("[2Jxx") && !said.contains(char::is_control), "{said}");
     }
 }

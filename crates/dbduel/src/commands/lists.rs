@@ -97,7 +97,7 @@ pub fn named(name: &str) -> Result<engine::Resolved> {
 pub fn cache(args: &CacheArgs) -> Result<u8, Failure> {
     let cache = Cache::open()?;
     if args.action == Some(CacheAction::Clear) {
-        let freed = quantity::bytes_text(cache.clear()?);
+        let freed = quantity::bytes_text(cache.clear(&note)?);
         say(&format!("{freed} freed in {}\n", cache.root().display()))?;
         return Ok(exit::DONE);
     }

@@ -28,8 +28,11 @@ use super::diagnostics::Diagnostics;
 use super::progress::Progress;
 use super::seats::Seats;
 use super::stage::Stage;
-use super::{Failure, aa, cannot_plan, clones, doubling, host, note, plan_experiment, say, vocabulary};
-use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up};
+use super::{
+    Failure, aa, cannot_plan, clones, doubling, expect_open_files, host, note, plan_experiment, say, vocabulary,
+};
+use crate::analysis::gate::Answer;
+use crate::analysis::{self, EndReason, conclude, given_up, never_ok};
 use crate::cli::{RunArgs, exit};
 use crate::engine::{Cache, end_all};
 use crate::experiment::{Experiment, NoisyHost, Overrides};
@@ -142,7 +145,7 @@ impl Sitting {
 
     /// The stored experiment again, with what the command line changed then.
     fn resume(args: &RunArgs, run: &str) -> Result<Sitting, Failure> {
-        let run_dir = RunDir::open(&args.runs, run)?;
+        let run_dir = RunDir::open_to_write(&args.runs, run)?;
         let stored = run_dir.plan()?;
         if args.twins && !stored.twins {
             return Err(Failure::usage(anyhow!(
@@ -157,7 +160,7 @@ impl Sitting {
         Sitting::of_stored(run_dir, &stored, search)
     }
 
-    /// A run that goes on where its records end.
+    /// A run that goes on where its records end; it was opened to write.
     pub fn of_stored(run_dir: RunDir, stored: &PlanRecord, search: Option<SearchRecord>) -> Result<Sitting, Failure> {
         let overrides = Overrides::of_plan(stored);
         let experiment = Experiment::parse(&run_dir.experiment()?, "experiment.toml", &vocabulary(), &overrides);
@@ -204,6 +207,7 @@ fn planned(file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Fai
 
 /// What the file says of cores, as this host can have it, and the file systems as the file wants them.
 fn seats(experiment: &Experiment, file: &Path) -> Result<Seats, Failure> {
+    expect_open_files(experiment, file).map_err(Failure::usage)?;
     clones::expect(experiment, file).map_err(Failure::usage)?;
     let seats = Seats::on_this_host(experiment).with_context(|| file.display().to_string());
     seats.map_err(Failure::usage)
@@ -217,13 +221,14 @@ pub fn interruption() -> Result<Arc<AtomicBool>> {
         signal_hook::flag::register_conditional_shutdown(signal, exit::INTERRUPTED.into(), Arc::clone(&flag))?;
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }
+    driver::end_waits_on(&flag);
     Ok(flag)
 }
 
 /// How a sitting ended when nothing broke.
 struct Ended {
     reason: EndReason,
-    /// A contender did not start, or a point was given up.
+    /// A contender did not start or has no trial that succeeded, or a point was given up.
     incomplete: bool,
 }
 
@@ -264,7 +269,7 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     };
     let mut course = Course::new(sitting, interrupted, &mut progress, &mut run, budget, &mut run_trials);
     let ended = course.run_all();
-    let given_up = given_up(&course.trials);
+    let (given_up, is_missing) = (given_up(&course.trials), tell_never_ok(&course.trials));
     let reason = match ended {
         Err(_) if interrupted.load(Ordering::Relaxed) => EndReason::Interrupted,
         ended => ended?,
@@ -278,12 +283,21 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
         Diagnostics { plan, experiment, run_dir, stage: &stage, progress: &progress }.run(&mut run)?;
     }
     progress.finish();
-    let incomplete = !failures.is_empty() || !given_up.is_empty();
+    let incomplete = !failures.is_empty() || !given_up.is_empty() || is_missing;
     run.given_up = given_up;
     run.ended_by = Some(reason.as_str().to_owned());
     run.finished_at = Some(Timestamp::now().to_string());
     run_dir.write_run(&run)?;
     Ok(Ended { reason, incomplete })
+}
+
+/// Prints which contenders were tried in vain; whether there are any.
+pub fn tell_never_ok(trials: &[TrialRecord]) -> bool {
+    let never = never_ok(trials);
+    for (name, why) in &never {
+        note(&format!("warning: no trial of `{name}` succeeded; the last one failed: {why}"));
+    }
+    !never.is_empty()
 }
 
 fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
@@ -375,12 +389,12 @@ fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, 
     if ended.reason == EndReason::Interrupted {
         return interrupted_end(args, run_dir);
     }
-    let conclusions = tell(args, run_dir)?;
+    tell(args, run_dir)?;
     aa::remember(run_dir, &run_dir.plan()?)?;
     if ended.incomplete {
         return Ok(exit::NOT_MEASURED);
     }
-    Ok(if args.gate { gate(&conclusions) } else { exit::DONE })
+    if args.gate { gate(run_dir) } else { Ok(exit::DONE) }
 }
 
 /// A run that breaks off (a full disk, say) loses no finished trial, and its user should know by which command it
@@ -411,29 +425,24 @@ fn interrupted_end(args: &RunArgs, run_dir: &RunDir) -> Result<u8, Failure> {
     Ok(exit::INTERRUPTED)
 }
 
-fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<Conclusions> {
+fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<()> {
     let plain = report::Options::default();
     for (format, file) in [("text", "report.txt"), ("html", "report.html")] {
         run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
     }
     let format = if args.json { "json" } else { "text" };
     let color = !args.json && super::wants_color();
-    say(&report::write(run_dir, format, &report::Options { color, ..plain })?)?;
-    Ok(conclude(&run_dir.plan()?, &run_dir.run_record()?, &run_dir.trials()?.records))
+    say(&report::write(run_dir, format, &report::Options { color, ..plain })?)
 }
 
-fn gate(conclusions: &Conclusions) -> u8 {
-    let duels = || conclusions.workloads.iter().flat_map(|workload| &workload.duels);
-    let loses = duels().any(|duel| match duel.overall.word {
-        Word::Slower => true,
-        Word::Mixed => !duel.losing.is_empty(),
-        _ => false,
-    });
-    if loses {
-        exit::GATE_SLOWER
-    } else if duels().any(|duel| duel.overall.word == Word::Inconclusive) {
-        exit::GATE_INCONCLUSIVE
-    } else {
-        exit::DONE
-    }
+/// Prints the answer beside the report, whose standard output may be JSON.
+fn gate(run_dir: &RunDir) -> Result<u8, Failure> {
+    let (plan, run, trials) = (run_dir.plan()?, run_dir.run_record()?, run_dir.trials()?.records);
+    let gate = analysis::gate::gate(&plan, &run, &trials, &conclude(&plan, &run, &trials));
+    report::gate::lines(&gate).iter().for_each(|line| note(line));
+    Ok(match gate.answer {
+        Answer::Passed => exit::DONE,
+        Answer::Slower => exit::GATE_SLOWER,
+        Answer::Undecided => exit::GATE_INCONCLUSIVE,
+    })
 }

@@ -94,16 +94,19 @@ fn behind_the_search(
     raced: Raced,
     interrupted: &AtomicBool,
 ) -> Result<u8, Failure> {
-    match raced.search.outcome.as_ref().and_then(|outcome| outcome.winner.clone()) {
-        Some(winner) => duel(args, draft, search_dir, raced, &winner, interrupted),
+    let winner = raced.search.outcome.as_ref().and_then(|outcome| outcome.winner.clone());
+    let status = match winner {
+        Some(winner) => duel(args, draft, search_dir, raced, &winner, interrupted)?,
         None => {
             tell_search(search_dir, args.json, true)?;
             if args.write.is_some() {
                 note(&format!("no candidate came out ahead of `{}`: nothing is written", draft.record.incumbent));
             }
-            Ok(exit::DONE)
+            exit::DONE
         }
-    }
+    };
+    let is_missing = run::tell_never_ok(&search_dir.trials()?.records);
+    Ok(if status == exit::DONE && is_missing { exit::NOT_MEASURED } else { status })
 }
 
 fn refuse_to_overwrite(write: Option<&Path>) -> Result<(), Failure> {

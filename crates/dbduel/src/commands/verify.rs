@@ -15,6 +15,7 @@ use anyhow::{Context, Result};
 
 use super::{Failure, say};
 use crate::cli::{VerifyArgs, exit};
+use crate::experiment::plain_file;
 use crate::report::{self, Evidence, Options};
 use crate::store::RunDir;
 use crate::store::format::PlanRecord;
@@ -81,7 +82,8 @@ fn of_run(run: &RunDir) -> Result<Findings> {
 }
 
 fn of_page(path: &Path) -> Result<Findings> {
-    let page = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let page = plain_file::read_text(path, plain_file::STORED_BYTES_MAX)
+        .with_context(|| format!("cannot read {}", path.display()))?;
     let mut findings = Findings::default();
     let evidence = Evidence::of_page(&page).with_context(|| format!("{} cannot be verified", path.display()))?;
     plan(&evidence.plan, &mut findings);

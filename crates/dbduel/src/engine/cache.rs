@@ -2,27 +2,49 @@
 //!
 //! The cache outlives dbduel; a work folder belongs to one process and dies with it. This module
 //! knows folders and locks, not what lies in them. What must stay true: a folder that a live
-//! dbduel holds is never removed by another one, and every folder above a data directory can be
-//! entered (not read) by the account a server runs under.
+//! dbduel holds is never removed by another one, nothing that dbduel did not make is touched
+//! (`own_folder.rs`), and every folder above a data directory can be entered (not read) by the
+//! account a server runs under.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::ffi::OsString;
+use std::fs::{self, File, TryLockError};
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
+use super::own_folder::{
+    FOLDERS_MAX, claim, claim_in_public, expect_safe_place, expect_usable, is_own_folder, is_work_name, lock_file,
+    own_file, resolved,
+};
 use crate::experiment::Storage;
+
+pub(super) use super::own_folder::make_entrance;
 
 /// The longest path a Unix socket may have, the closing NUL not counted.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
 /// Room that a socket's own folder and file name take below the work folder.
 const SOCKET_NAME_BYTES: usize = 40;
+/// What the name of a short folder for sockets begins with.
+const SHORT_PREFIX: &str = "dbduel-";
+/// More than any path has.
+const PATH_BYTES_MAX: u64 = 4096;
+
+/// The folders of a cache.
+const PARTS: [&str; 6] = ["servers", "templates", "snapshots", "tmp", "locks", MAVEN];
+/// Maven's own plugins; it is there once Maven has fetched something.
+const MAVEN: &str = "maven";
 
 /// The folder that keeps servers, templates and snapshots between runs.
 #[derive(Debug, Clone)]
 pub struct Cache {
     root: PathBuf,
     work: PathBuf,
+    /// Held shared by every dbduel that uses the cache, and alone by the one that clears it.
+    users: Arc<File>,
 }
 
 /// One line of `dbduel cache`.
@@ -45,14 +67,23 @@ impl Cache {
 
     /// Opens a cache at given places; `open` is this with the places of the environment.
     pub fn at(root: &Path, work: &Path) -> Result<Cache> {
-        for folder in [root, work] {
-            make_entrance(folder)?;
+        let (root, work) = (resolved(root)?, resolved(work)?);
+        refuse_overlap(&root, &work)?;
+        let [for_root, for_work] = [("DBDUEL_CACHE", &root), ("DBDUEL_WORK", &work)].map(another_folder);
+        expect_usable(&root, &for_root)?;
+        expect_usable(&work, &for_work)?;
+        claim(&root, &for_root)?;
+        for part in PARTS {
+            make_part(&root.join(part))?;
         }
-        let cache = Cache { root: fs::canonicalize(root)?, work: fs::canonicalize(work)? };
-        for part in ["servers", "templates", "snapshots", "tmp", "locks"] {
-            make_entrance(&cache.root.join(part))?;
+        claim(&work, &for_work)?;
+        let users = lock_file(&root.join("locks/users"))?;
+        // It is taken alone only for as long as folders are renamed.
+        users.lock_shared().context("cannot lock the cache")?;
+        let cache = Cache { root, work, users: Arc::new(users) };
+        for folder in [&cache.work, &cache.root.join("tmp")] {
+            sweep_leftovers(folder)?;
         }
-        sweep_leftovers(&cache.work)?;
         Ok(cache)
     }
 
@@ -91,11 +122,14 @@ impl Cache {
     pub fn work_on(&self, storage: &Storage) -> Result<WorkFolder> {
         match storage {
             Storage::Disk => self.work(),
-            Storage::Tmpfs => on_other_storage(&PathBuf::from(format!("/dev/shm/dbduel-{}", nix::unistd::getuid()))),
+            Storage::Tmpfs => {
+                let folder = PathBuf::from(format!("/dev/shm/dbduel-{}", nix::unistd::geteuid()));
+                on_other_storage(&folder, "remove it, or have its owner do so")
+            }
             Storage::Directory(base) => {
                 let known = base.is_dir();
-                anyhow::ensure!(known, "storage folder {} does not exist; make it first", base.display());
-                on_other_storage(&base.join("dbduel-work"))
+                ensure!(known, "storage folder {} does not exist; make it first", base.display());
+                on_other_storage(&base.join("dbduel-work"), "name another folder with `storage`")
             }
         }
     }
@@ -103,14 +137,7 @@ impl Cache {
     /// Waits until no other dbduel holds the lock `name`; it is free again when the file is dropped.
     pub fn lock(&self, name: &str, progress: &dyn Fn(&str)) -> Result<File> {
         let file = lock_file(&self.root.join("locks").join(name))?;
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => {
-                progress(&format!("waiting for another dbduel that works on the cache ({name})"))
-            }
-            Err(TryLockError::Error(error)) => return Err(error).context("cannot lock the cache"),
-        }
-        file.lock().context("cannot lock the cache")?;
+        wait_for_lock(&file, &|| progress(&format!("waiting for another dbduel that works on the cache ({name})")))?;
         Ok(file)
     }
 
@@ -134,9 +161,8 @@ impl Cache {
             of_kind.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(a.name.cmp(&b.name)));
             entries.extend(of_kind);
         }
-        let maven = self.root.join("maven");
-        if maven.is_dir() {
-            // Maven's own plugins; what it fetched for us went after use.
+        let maven = self.root.join(MAVEN);
+        if !read_folder(&maven)?.is_empty() {
             entries.push(CacheEntry { kind: "package client", name: "maven".into(), bytes: tree_bytes(&maven)? });
         }
         if self.twins().is_file() {
@@ -146,22 +172,70 @@ impl Cache {
         Ok(entries)
     }
 
-    /// Removes servers, templates and snapshots; says how many bytes that freed.
+    /// Removes servers, templates and snapshots; returns how many bytes that freed.
     ///
-    /// A dbduel that is running keeps its work folder, and is waited for while it fetches. What twins have
-    /// shown stays: it takes hours to learn, and no room.
-    pub fn clear(&self) -> Result<u64> {
-        let _lock = self.lock("servers", &|_| {})?;
-        let mut freed = 0;
-        for folder in [self.servers(), self.templates(), self.snapshots(), self.root.join("maven")] {
-            for entry in read_folder(&folder)? {
-                freed += tree_bytes(&entry.path())?;
-                remove_tree(&entry.path())?;
+    /// A dbduel that uses the cache is waited for. What twins have shown stays: it takes hours to learn, and no room.
+    pub fn clear(&self, progress: &dyn Fn(&str)) -> Result<u64> {
+        let removed = self.scratch()?;
+        self.without_others(progress, || {
+            for folder in [self.servers(), self.templates(), self.snapshots(), self.root.join(MAVEN)] {
+                let into = removed.path().join(folder.file_name().expect("each has a name"));
+                fs::create_dir(&into)?;
+                for entry in read_folder(&folder)? {
+                    fs::rename(entry.path(), into.join(entry.file_name()))
+                        .with_context(|| format!("cannot remove {}", entry.path().display()))?;
+                }
             }
+            Ok(())
+        })?;
+        let mut freed = 0;
+        for entry in read_folder(removed.path())?.iter().filter(|entry| entry.path().is_dir()) {
+            freed += files_bytes(&entry.path())?;
+            remove_tree(&entry.path())?;
         }
-        sweep_leftovers(&self.root.join("tmp"))?;
         Ok(freed)
     }
+
+    /// Does something while no other dbduel uses the cache; waits for those that do.
+    fn without_others(&self, progress: &dyn Fn(&str), work: impl FnOnce() -> Result<()>) -> Result<()> {
+        wait_for_lock(&self.users, &|| progress("waiting for another dbduel that uses the cache"))?;
+        let worked = work();
+        self.users.lock_shared().context("cannot lock the cache")?;
+        worked
+    }
+}
+
+/// What a user can do about a folder that dbduel does not use.
+fn another_folder((variable, folder): (&str, &PathBuf)) -> String {
+    format!(
+        "set {variable} to a new or empty folder, for example {}; or delete this one, if only an earlier dbduel used it",
+        folder.join("dbduel").display()
+    )
+}
+
+/// A work folder inside what `clear` empties, or around the cache, could not be swept safely.
+fn refuse_overlap(root: &Path, work: &Path) -> Result<()> {
+    let inside = work.strip_prefix(root).ok().and_then(|inside| inside.iter().next());
+    let overlaps =
+        inside.is_some_and(|part| PARTS.iter().any(|known| part == *known)) || (root != work && root.starts_with(work));
+    ensure!(
+        !overlaps,
+        "DBDUEL_WORK ({}) and DBDUEL_CACHE ({}) lie within one another\n  next: name folders that lie beside one another",
+        work.display(),
+        root.display()
+    );
+    Ok(())
+}
+
+/// A folder of the cache; not a link, behind which may lie anything.
+fn make_part(folder: &Path) -> Result<()> {
+    make_entrance(folder)?;
+    ensure!(
+        folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()),
+        "{} is a symbolic link: dbduel deletes nothing behind it\n  next: remove the link; DBDUEL_CACHE may name a folder on another disk",
+        folder.display()
+    );
+    Ok(())
 }
 
 /// A private folder of this process. Others see by its lock that it is in use; dropping removes it.
@@ -170,23 +244,25 @@ pub struct WorkFolder {
     path: PathBuf,
     /// Where sockets go when `path` is too long for one.
     short: Option<PathBuf>,
-    _lock: File,
+    _locks: Vec<File>,
 }
 
 impl WorkFolder {
     fn new(base: &Path) -> Result<WorkFolder> {
         // Nobody may sweep between the making of the folder and the taking of its lock.
         let _gate = gate(base)?;
-        let path = fresh_folder(base, "")?;
-        let lock = lock_file(&path.join("lock"))?;
-        lock.try_lock().with_context(|| format!("cannot lock {}", path.display()))?;
-        let too_long = path.as_os_str().len() + SOCKET_NAME_BYTES > SOCKET_PATH_BYTES_MAX;
-        let short = too_long.then(|| fresh_folder(&std::env::temp_dir(), "dbduel-")).transpose()?;
-        if let Some(short) = &short {
+        let (path, lock) = fresh_folder(base, "")?;
+        let mut folder = WorkFolder { path, short: None, _locks: vec![lock] };
+        if folder.path.as_os_str().len() + SOCKET_NAME_BYTES > SOCKET_PATH_BYTES_MAX {
+            let public = std::env::temp_dir();
+            expect_safe_place(&public)?;
+            let (short, lock) = fresh_folder(&public, SHORT_PREFIX)?;
+            folder._locks.push(lock);
             // Read by whoever sweeps this folder after a kill.
-            fs::write(path.join("short"), short.as_os_str().as_encoded_bytes())?;
+            fs::write(folder.path.join("short"), short.as_os_str().as_encoded_bytes())?;
+            folder.short = Some(short);
         }
-        Ok(WorkFolder { path, short, _lock: lock })
+        Ok(folder)
     }
 
     pub fn path(&self) -> &Path {
@@ -231,29 +307,22 @@ fn default_root() -> Result<PathBuf> {
     }
 }
 
-fn on_other_storage(base: &Path) -> Result<WorkFolder> {
-    make_entrance(base)?;
+fn on_other_storage(base: &Path, next: &str) -> Result<WorkFolder> {
+    claim_in_public(base, next)?;
     sweep_leftovers(base)?;
     WorkFolder::new(base)
 }
 
-/// Makes a folder that others may enter but not list, as `interface.md` asks above data directories.
-pub(super) fn make_entrance(folder: &Path) -> Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o711))?;
-    Ok(())
-}
-
-fn fresh_folder(base: &Path, prefix: &str) -> Result<PathBuf> {
-    for attempt in 0u32..1000 {
+/// A folder of this process, and its lock, taken.
+fn fresh_folder(base: &Path, prefix: &str) -> Result<(PathBuf, File)> {
+    for attempt in 0..FOLDERS_MAX {
         let path = base.join(format!("{prefix}{}-{attempt}", std::process::id()));
         match fs::create_dir(&path) {
             Ok(()) => {
                 fs::set_permissions(&path, fs::Permissions::from_mode(0o711))?;
-                return Ok(path);
+                let lock = lock_file(&path.join("lock"))?;
+                lock.try_lock().with_context(|| format!("cannot lock {}", path.display()))?;
+                return Ok((path, lock));
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error).with_context(|| format!("cannot make {}", path.display())),
@@ -262,13 +331,17 @@ fn fresh_folder(base: &Path, prefix: &str) -> Result<PathBuf> {
     bail!("cannot make a folder of its own below {}", base.display())
 }
 
-fn lock_file(path: &Path) -> Result<File> {
-    OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(path)
-        .with_context(|| format!("cannot open {}", path.display()))
+/// Takes a lock alone; `waiting` is called first if that takes a while.
+fn wait_for_lock(file: &File, waiting: &dyn Fn()) -> Result<()> {
+    let locked = match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            waiting();
+            file.lock()
+        }
+        Err(TryLockError::Error(error)) => Err(error),
+        Ok(()) => Ok(()),
+    };
+    locked.context("cannot lock the cache")
 }
 
 fn gate(base: &Path) -> Result<File> {
@@ -277,22 +350,37 @@ fn gate(base: &Path) -> Result<File> {
     Ok(gate)
 }
 
-/// Removes the work folders below `base` whose owner is gone: nobody holds their lock.
+/// Removes the work folders below `base` whose process is gone: nobody holds their lock.
 fn sweep_leftovers(base: &Path) -> Result<()> {
     let _gate = gate(base)?;
     for entry in read_folder(base)? {
-        if !entry.file_type()?.is_dir() {
-            continue;
+        let (path, name) = (entry.path(), entry.file_name());
+        let Some(name) = name.to_str().filter(|name| is_work_name(name)) else { continue };
+        let Some(_lock) = abandoned(&path) else { continue };
+        if let Some(short) = short_folder(&path, name)
+            && let Some(_lock) = abandoned(&short)
+        {
+            remove_tree(&short)?;
         }
-        let lock = lock_file(&entry.path().join("lock"))?;
-        if lock.try_lock().is_ok() {
-            if let Ok(short) = fs::read_to_string(entry.path().join("short")) {
-                remove_tree(Path::new(&short))?;
-            }
-            remove_tree(&entry.path())?;
-        }
+        remove_tree(&path)?;
     }
     Ok(())
+}
+
+/// The lock of a folder that a dbduel of this user made and no longer holds.
+fn abandoned(folder: &Path) -> Option<File> {
+    let lock = is_own_folder(folder).then(|| own_file(&folder.join("lock")))??;
+    lock.try_lock().is_ok().then_some(lock)
+}
+
+/// Where the sockets of the work folder `name` are, if that is a path as dbduel makes it.
+fn short_folder(work: &Path, name: &str) -> Option<PathBuf> {
+    let mut bytes = Vec::new();
+    own_file(&work.join("short"))?.take(PATH_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    let path = PathBuf::from(OsString::from_vec(bytes));
+    let short_name = path.file_name()?.to_str()?.strip_prefix(SHORT_PREFIX)?;
+    let of_same_process = short_name.split_once('-')?.0 == name.split_once('-')?.0;
+    (path.is_absolute() && is_work_name(short_name) && of_same_process).then_some(path)
 }
 
 pub(super) fn remove_tree(path: &Path) -> Result<()> {
@@ -318,12 +406,17 @@ pub(super) fn read_folder(folder: &Path) -> Result<Vec<fs::DirEntry>> {
     entries.collect::<std::io::Result<_>>().with_context(|| format!("cannot read {}", folder.display()))
 }
 
+/// What the files below a folder take.
+fn files_bytes(folder: &Path) -> Result<u64> {
+    read_folder(folder)?.iter().map(|entry| tree_bytes(&entry.path())).sum()
+}
+
 pub(super) fn tree_bytes(path: &Path) -> Result<u64> {
     let meta = path.symlink_metadata().with_context(|| format!("cannot read {}", path.display()))?;
     if !meta.is_dir() {
         return Ok(meta.len());
     }
-    read_folder(path)?.iter().map(|entry| tree_bytes(&entry.path())).sum()
+    files_bytes(path)
 }
 
 #[cfg(test)]
@@ -342,6 +435,124 @@ mod tests {
         Cache::at(&root, &work).unwrap();
         assert!(live.path().is_dir());
         assert!(!dead.exists());
+    }
+
+    /// A folder as a killed dbduel leaves it.
+    fn left_behind(path: &Path) {
+        fs::create_dir(path).unwrap();
+        fs::write(path.join("lock"), "").unwrap();
+    }
+
+    #[test]
+    fn only_what_dbduel_made_is_swept() {
+        let base = tempfile::tempdir().unwrap();
+        let (root, work) = (base.path().join("cache"), base.path().join("work"));
+        Cache::at(&root, &work).unwrap();
+        let theirs = base.path().join("theirs");
+        left_behind(&theirs);
+        left_behind(&work.join("photos"));
+        fs::create_dir(work.join("1-0")).unwrap();
+        std::os::unix::fs::symlink(&theirs, work.join("2-0")).unwrap();
+        fs::create_dir(work.join("3-0")).unwrap();
+        std::os::unix::fs::symlink(theirs.join("lock"), work.join("3-0/lock")).unwrap();
+        left_behind(&work.join("4-0"));
+        fs::set_permissions(work.join("4-0"), fs::Permissions::from_mode(0o777)).unwrap();
+        Cache::at(&root, &work).unwrap();
+        for kept in ["photos/lock", "1-0", "2-0", "3-0/lock", "4-0/lock"] {
+            assert!(work.join(kept).exists(), "{kept}");
+        }
+        assert!(theirs.join("lock").exists());
+    }
+
+    #[test]
+    fn a_path_for_sockets_is_removed_only_if_dbduel_made_it() {
+        let base = tempfile::tempdir().unwrap();
+        let (root, work) = (base.path().join("cache"), base.path().join("work"));
+        Cache::at(&root, &work).unwrap();
+        let swept = |named: &Path| {
+            left_behind(&work.join("7-0"));
+            fs::write(work.join("7-0/short"), named.as_os_str().as_encoded_bytes()).unwrap();
+            Cache::at(&root, &work).unwrap();
+            assert!(!work.join("7-0").exists());
+            !named.exists()
+        };
+        let theirs = base.path().join("theirs");
+        left_behind(&theirs);
+        assert!(!swept(&theirs), "any folder");
+        let other = base.path().join("dbduel-8-0");
+        left_behind(&other);
+        assert!(!swept(&other), "of another process");
+        let link = base.path().join("dbduel-7-1");
+        std::os::unix::fs::symlink(&theirs, &link).unwrap();
+        assert!(!swept(&link), "a link");
+        let short = base.path().join("dbduel-7-0");
+        left_behind(&short);
+        let held = File::open(short.join("lock")).unwrap();
+        held.lock().unwrap();
+        assert!(!swept(&short), "in use");
+        drop(held);
+        assert!(swept(&short), "as dbduel makes it");
+    }
+
+    #[test]
+    fn a_folder_of_the_cache_that_is_a_link_is_not_followed() {
+        let base = tempfile::tempdir().unwrap();
+        let (root, theirs) = (base.path().join("cache"), base.path().join("theirs"));
+        fs::create_dir(&theirs).unwrap();
+        for part in PARTS {
+            Cache::at(&root, &root.join("work")).unwrap();
+            remove_tree(&root.join(part)).unwrap();
+            std::os::unix::fs::symlink(&theirs, root.join(part)).unwrap();
+            let error = Cache::at(&root, &root.join("work")).unwrap_err().to_string();
+            assert!(error.contains("is a symbolic link"), "{part}: {error}");
+            fs::remove_file(root.join(part)).unwrap();
+        }
+        assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_work_folder_around_the_cache_or_in_what_is_cleared_is_refused() {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().join("cache");
+        for work in [base.path().to_owned(), root.join("servers"), root.join("tmp/deep")] {
+            let error = Cache::at(&root, &work).unwrap_err().to_string();
+            assert!(error.contains("lie within one another"), "{}: {error}", work.display());
+        }
+        assert!(!root.exists());
+        for work in [root.clone(), root.join("work"), root.join("other/deep")] {
+            Cache::at(&root, &work).unwrap().work().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_folder_with_other_files_is_refused_before_anything_is_made() {
+        let base = tempfile::tempdir().unwrap();
+        let (root, theirs) = (base.path().join("cache"), base.path().join("theirs"));
+        left_behind(&theirs);
+        for (root, work, variable) in [(&root, &theirs, "DBDUEL_WORK"), (&theirs, &root, "DBDUEL_CACHE")] {
+            let error = Cache::at(root, work).unwrap_err().to_string();
+            assert!(error.contains(&format!("next: set {variable} to a new or empty folder")), "{error}");
+        }
+        assert!(!root.exists());
+        assert_eq!(fs::read_dir(&theirs).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn clearing_waits_for_whoever_uses_the_cache() {
+        let base = tempfile::tempdir().unwrap();
+        let at = || Cache::at(base.path(), &base.path().join("work")).unwrap();
+        let user = at();
+        let server = user.servers().join("mysql-5.5.9");
+        fs::create_dir(&server).unwrap();
+        let (said, heard) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let clearing = scope.spawn(move || at().clear(&|line| said.send(line.to_owned()).unwrap()));
+            assert!(heard.recv().unwrap().contains("waiting for another dbduel"));
+            assert!(server.exists());
+            drop(user);
+            clearing.join().unwrap().unwrap();
+        });
+        assert!(!server.exists());
     }
 
     #[test]
@@ -378,7 +589,7 @@ mod tests {
         let expected = CacheEntry { kind: "server", name: "mysql-5.5.9".into(), bytes: 1000 };
         let [server, twins] = &cache.contents().unwrap()[..] else { panic!("two things lie there") };
         assert_eq!((server, twins.kind, twins.bytes), (&expected, "twins", 3));
-        assert_eq!(cache.clear().unwrap(), 1000);
+        assert_eq!(cache.clear(&|_| {}).unwrap(), 1000);
         assert_eq!(cache.contents().unwrap().len(), 1, "what twins have shown is kept");
     }
 }

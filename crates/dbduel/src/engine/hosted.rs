@@ -12,11 +12,13 @@ use driver::{Admin, Endpoint, Secret};
 
 use super::storage::{Storage, class_in, storage_of};
 use super::{Engine, NOT_KNOWN, engine};
-use crate::experiment::{MASK, TargetChoice, TargetUrl};
+use crate::experiment::{MASK, TargetChoice, TargetUrl, plain_file};
 
 /// Where a password may stand that belongs into no file and no command line.
 pub const PASSWORD_VARIABLE: &str = "DBDUEL_PASSWORD";
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);
+/// Longest answer to a question that any server answers at once.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 /// No statement of a load or a check may take longer.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
 
@@ -59,11 +61,18 @@ impl Hosted {
         self.url.target()
     }
 
-    /// A blocking session in the target's database.
+    /// A blocking session in the target's database, for short questions.
     pub fn session(&self) -> Result<Admin> {
         let (endpoint, login) = (self.url.endpoint(), self.url.login());
         let admin = Admin::connect(self.url.kind.dialect(), &endpoint, &login, LOGIN_LIMIT);
         let mut admin = admin.with_context(|| format!("cannot log in to {}", self.url))?;
+        admin.set_timeout(Some(ANSWER_LIMIT))?;
+        Ok(admin)
+    }
+
+    /// The same for statements that take as long as the tables are large.
+    pub fn long_session(&self) -> Result<Admin> {
+        let mut admin = self.session()?;
         admin.set_timeout(Some(STATEMENT_LIMIT))?;
         Ok(admin)
     }
@@ -118,8 +127,8 @@ impl Hosted {
 /// The password of a target: of its file, of its URL, or of the environment, in this order.
 pub fn password(url: &TargetUrl, file: Option<&Path>) -> Result<Option<Secret>> {
     if let Some(file) = file {
-        let text =
-            std::fs::read_to_string(file).with_context(|| format!("cannot read password_file {}", file.display()))?;
+        let text = plain_file::read_text(file, plain_file::TEXT_BYTES_MAX);
+        let text = text.with_context(|| format!("cannot read password_file {}", file.display()))?;
         return Ok(Some(Secret::new(text.trim_end_matches(['\r', '\n']))));
     }
     let given = url.password.clone().filter(|password| password.expose() != MASK);

@@ -51,6 +51,8 @@ pub struct Program {
     pub cores: Vec<usize>,
     /// The list of a control group's processes, which keeper and program join.
     pub group: Option<PathBuf>,
+    /// What the kernel sends to the program when the keeper itself is killed; SIGKILL where it is absent.
+    pub signal_without_keeper: Option<i32>,
 }
 
 /// How a program ended.
@@ -113,7 +115,10 @@ impl Program {
             option("--core", core.to_string().into());
         }
         if let Some(group) = &self.group {
-            args.extend(["--group".into(), group.clone().into()]);
+            option("--group", group.clone().into());
+        }
+        if let Some(signal) = self.signal_without_keeper {
+            option("--signal-without-keeper", signal.to_string().into());
         }
         args.extend(["--".into(), self.path.clone().into()]);
         args.extend(self.args.iter().cloned());
@@ -257,6 +262,7 @@ struct Orders {
     libraries: Vec<OsString>,
     cores: Vec<usize>,
     group: Option<PathBuf>,
+    signal_without_keeper: Option<i32>,
     program: Vec<OsString>,
 }
 
@@ -278,6 +284,7 @@ impl Orders {
                 "--library" => orders.libraries.push(value),
                 "--core" => orders.cores.push(value.to_string_lossy().parse()?),
                 "--group" => orders.group = Some(value.into()),
+                "--signal-without-keeper" => orders.signal_without_keeper = Some(value.to_string_lossy().parse()?),
                 other => bail!("unknown option {other}"),
             }
         }
@@ -345,10 +352,19 @@ fn become_keeper() {
             libc::signal(signal, libc::SIG_IGN);
         }
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    }
+    raise_open_files(OPEN_FILES_MAX);
+}
+
+/// Lets this process open as many files as it may, `most` at the most; returns how many those are.
+pub fn raise_open_files(most: u64) -> u64 {
+    // SAFETY: both calls touch only the local given to them.
+    unsafe {
         let mut files: libc::rlimit = std::mem::zeroed();
         libc::getrlimit(libc::RLIMIT_NOFILE, &mut files);
-        files.rlim_cur = files.rlim_max.min(OPEN_FILES_MAX);
+        files.rlim_cur = files.rlim_max.min(most);
         libc::setrlimit(libc::RLIMIT_NOFILE, &files);
+        files.rlim_cur
     }
 }
 
@@ -371,11 +387,12 @@ fn spawn(orders: &Orders) -> Result<i32> {
     pin(&orders.cores)?;
     join(orders.group.as_deref())?;
     let keeper = std::process::id() as i32;
+    let signal = orders.signal_without_keeper.unwrap_or(libc::SIGKILL);
     // SAFETY: only async-signal-safe calls. They run after the change of user, which would clear
     // the parent-death signal.
     unsafe {
         command.pre_exec(move || {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            libc::prctl(libc::PR_SET_PDEATHSIG, signal);
             for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
                 libc::signal(signal, libc::SIG_DFL);
             }
@@ -489,7 +506,8 @@ fn parse_mapping(line: &str) -> Option<SharedMemory> {
     if name.starts_with("/SYSV") {
         return Some(SharedMemory::SystemV(inode.parse().ok()?));
     }
-    name.starts_with("/dev/shm/").then(|| SharedMemory::File(name.into()))
+    // Nothing else that a server may have mapped there: files of its data directory on tmpfs are mapped too.
+    name.starts_with("/dev/shm/PostgreSQL.").then(|| SharedMemory::File(name.into()))
 }
 
 /// Removes what nobody else uses.
@@ -561,6 +579,8 @@ mod tests {
     fn shared_memory_is_found_among_the_mappings() {
         let file = "7f3c0000-7f3d0000 rw-s 00000000 00:1b 123                 /dev/shm/PostgreSQL.1297801552";
         assert_eq!(parse_mapping(file), Some(SharedMemory::File("/dev/shm/PostgreSQL.1297801552".into())));
+        let data = "7f3c0000-7f3d0000 rw-s 00000000 00:1b 123                 /dev/shm/dbduel-0/7-0/data/ib_logfile0";
+        assert_eq!(parse_mapping(data), None);
         let segment = "7f3c0000-7f3c1000 rw-s 00000000 00:01 34               /SYSV000e23c2 (deleted)";
         assert_eq!(parse_mapping(segment), Some(SharedMemory::SystemV(34)));
         assert_eq!(parse_mapping("7f3c0000-7f3c1000 r-xp 00000000 fe:00 99 /usr/lib/libc.so.6"), None);
@@ -575,6 +595,7 @@ mod tests {
             cores: vec![0, 3],
             stdin: Some("/in".into()),
             directory: Some("/d".into()),
+            signal_without_keeper: Some(libc::SIGQUIT),
             ..Program::new("/bin/server", Path::new("/log")).args(["--", "--log", "x y"])
         };
         let orders = Orders::parse(program.keeper_args().into_iter().skip(1)).unwrap();
@@ -582,6 +603,7 @@ mod tests {
         assert_eq!(orders.account, Some((65534, 65533)));
         assert_eq!(orders.directory.as_deref(), Some(Path::new("/d")));
         assert_eq!(orders.stdin.as_deref(), Some(Path::new("/in")));
+        assert_eq!(orders.signal_without_keeper, Some(libc::SIGQUIT));
         assert_eq!(orders.libraries, ["/l1", "/l2"]);
         assert_eq!(orders.cores, [0, 3]);
         assert_eq!(orders.program, ["/bin/server", "--", "--log", "x y"]);

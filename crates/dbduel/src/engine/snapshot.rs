@@ -3,8 +3,9 @@
 //! A snapshot is made once and never changed; a trial gets a full copy. Copies are read and
 //! written, and cloned by the file system only where the run asks for it: a clone bills its first
 //! writes to the trial (`snapshot/reflink.rs`).
-//! What must stay true: a snapshot folder is whole or absent, a copy has the bytes, modes and
-//! owners of its original, and it is on the disk before the server starts.
+//! What must stay true: a snapshot folder is whole or absent and has the checksums of the day it was
+//! saved, a copy has the bytes, modes and owners of its original, and it is on the disk before the
+//! server starts.
 
 mod reflink;
 
@@ -19,8 +20,9 @@ use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
 use super::cache::{Cache, WorkFolder, make_entrance, read_folder, remove_tree};
+use super::manifest::{files_below, sizes};
 use super::provision::hex;
-use super::{Installation, Site, version_numbers};
+use super::{Installation, Site, manifest, version_numbers};
 use crate::experiment::{PageCache, WorkCopy};
 
 pub use reflink::expect_clones;
@@ -67,6 +69,11 @@ pub fn find_snapshot(cache: &Cache, key: &str) -> Result<Option<Snapshot>> {
     find(&cache.snapshots().join(key))
 }
 
+/// The same, unless its bytes have changed since it was saved: that is reported, and it is removed.
+pub fn sound_snapshot(cache: &Cache, key: &str, progress: &dyn Fn(&str)) -> Result<Option<Snapshot>> {
+    find_sound(&cache.snapshots().join(key), "loaded", progress)
+}
+
 /// Keeps the data directory of a stopped server under a key. The original stays.
 pub fn save_snapshot(cache: &Cache, key: &str, data: &Path) -> Result<Snapshot> {
     save(cache, &cache.snapshots().join(key), data).with_context(|| format!("cannot save the snapshot {key}"))
@@ -83,7 +90,7 @@ pub fn template(
     let key = snapshot_key(installation, settings, &[]);
     let folder = cache.templates().join(&key);
     let _lock = cache.lock(&key, progress)?;
-    if let Some(template) = find(&folder)? {
+    if let Some(template) = find_sound(&folder, "made", progress)? {
         return Ok(template);
     }
     let name = format!("{} {}", installation.kind, installation.version);
@@ -111,12 +118,21 @@ fn make_data_folder(data: &Path, installation: &Installation) -> Result<()> {
     Ok(())
 }
 
+fn find_sound(folder: &Path, made: &str, progress: &dyn Fn(&str)) -> Result<Option<Snapshot>> {
+    let Some(found) = find(folder)? else { return Ok(None) };
+    let manifest = fs::read_to_string(folder.join(MANIFEST))?;
+    let Some(damage) = manifest::damage_at_first_use(&folder.join(DATA), &manifest)? else { return Ok(Some(found)) };
+    progress(&format!("the snapshot {} is damaged ({damage}): it is {made} again", folder.display()));
+    remove_tree(folder)?;
+    Ok(None)
+}
+
 fn find(folder: &Path) -> Result<Option<Snapshot>> {
     let manifest = match fs::read_to_string(folder.join(MANIFEST)) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         manifest => manifest.with_context(|| format!("cannot read {}", folder.display()))?,
     };
-    let bytes = manifest.lines().filter_map(parse_manifest_line).map(|(bytes, _)| bytes).sum();
+    let bytes = sizes(&manifest).iter().map(|(bytes, _)| bytes).sum();
     Ok(Some(Snapshot { folder: folder.to_owned(), bytes }))
 }
 
@@ -125,10 +141,11 @@ fn save(cache: &Cache, folder: &Path, data: &Path) -> Result<Snapshot> {
     let whole = scratch.path().join("snapshot");
     make_entrance(&whole)?;
     copy_tree(data, &whole.join(DATA))?;
-    fs::write(whole.join(MANIFEST), manifest_of(&whole.join(DATA))?)?;
+    fs::write(whole.join(MANIFEST), manifest::list(&whole.join(DATA), "")?)?;
     sync_file_system(&whole)?;
     remove_tree(folder)?;
     fs::rename(&whole, folder).with_context(|| format!("cannot move the data to {}", folder.display()))?;
+    manifest::is_sound(&folder.join(DATA));
     find(folder)?.context("the snapshot vanished as it was saved; was the cache cleared?")
 }
 
@@ -153,41 +170,22 @@ impl Snapshot {
         };
         let copied = copied.with_context(|| format!("cannot restore {name}"))?;
         let manifest = fs::read_to_string(self.folder.join(MANIFEST))?;
-        if manifest_of(into)? != manifest {
-            bail!("{name} is damaged: the copy differs from its manifest; remove it and load again");
+        let expected = sizes(&manifest).into_iter().map(|(bytes, path)| (bytes, path.to_owned()));
+        if sizes_below(into)? != expected.collect::<Vec<_>>() {
+            bail!("{name} is damaged: the copy has other files than its list\n  next: run again, which makes it anew");
         }
         sync_file_system(into)?;
         Ok(copied)
     }
 }
 
-/// A line for each file: its size and its path, sorted by path.
-fn manifest_of(data: &Path) -> Result<String> {
-    let mut lines = Vec::new();
-    for file in files_below(data)? {
+/// The size and the path of each file, sorted by path.
+fn sizes_below(data: &Path) -> Result<Vec<(u64, String)>> {
+    let size = |file: PathBuf| {
         let path = file.strip_prefix(data).expect("the walk started here");
-        lines.push(format!("{} {}\n", file.symlink_metadata()?.len(), path.display()));
-    }
-    Ok(lines.concat())
-}
-
-fn parse_manifest_line(line: &str) -> Option<(u64, &str)> {
-    let (bytes, path) = line.split_once(' ')?;
-    Some((bytes.parse().ok()?, path))
-}
-
-/// Every file that is no folder, sorted by path.
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in read_folder(folder)? {
-        if entry.file_type()?.is_dir() {
-            files.extend(files_below(&entry.path())?);
-        } else {
-            files.push(entry.path());
-        }
-    }
-    files.sort();
-    Ok(files)
+        Ok((file.symlink_metadata()?.len(), path.display().to_string()))
+    };
+    files_below(data)?.into_iter().map(size).collect()
 }
 
 /// Copies a tree with modes and owners; returns the bytes of its files.
@@ -371,6 +369,29 @@ mod tests {
         fs::write(cache.snapshots().join("k/data/t.ibd"), "ro").unwrap();
         let error = snapshot.restore(&base.path().join("trial")).unwrap_err().to_string();
         assert!(error.contains("is damaged"), "{error}");
+    }
+
+    #[test]
+    fn a_snapshot_with_a_changed_byte_is_reported_and_removed() {
+        let base = tempfile::tempdir().unwrap();
+        let cache = cache(base.path());
+        let data = base.path().join("data");
+        fs::create_dir(&data).unwrap();
+        fs::write(data.join("t.ibd"), "rows").unwrap();
+        // As another process left it: this one has not checked it yet.
+        let scratch = base.path().join("saved");
+        fs::create_dir(&scratch).unwrap();
+        copy_tree(&data, &scratch.join(DATA)).unwrap();
+        fs::write(scratch.join(MANIFEST), manifest::list(&data, "").unwrap()).unwrap();
+        fs::rename(&scratch, cache.snapshots().join("k")).unwrap();
+        fs::write(cache.snapshots().join("k/data/t.ibd"), "rowz").unwrap();
+        let said = std::cell::RefCell::new(Vec::new());
+        let found = sound_snapshot(&cache, "k", &|line| said.borrow_mut().push(line.to_owned())).unwrap();
+        assert!(found.is_none() && said.borrow().len() == 1, "{said:?}");
+        assert!(said.borrow()[0].contains("t.ibd does not have its checksum"), "{said:?}");
+        assert!(find_snapshot(&cache, "k").unwrap().is_none());
+        save_snapshot(&cache, "k", &data).unwrap();
+        assert!(sound_snapshot(&cache, "k", &|_| {}).unwrap().is_some());
     }
 
     #[test]

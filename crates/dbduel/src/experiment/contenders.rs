@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::keys::CONTENDER_KEYS;
 use super::mistakes::suggestion;
-use super::section::{Reader, Section, Value, integer};
+use super::section::{Reader, Section, Value, integer, shortened};
 use super::vocabulary::{EngineWords, Refusal, Vocabulary};
 use super::{Contender, Origin, Storage, TargetChoice, TargetUrl, VersionRequest};
 
@@ -72,7 +72,7 @@ fn read_contender<'a>(
     storage: &Storage,
 ) -> Option<Contender> {
     reader.check_keys(section, CONTENDER_KEYS, &[]);
-    let name = reader.text(section, "name");
+    let name = reader.name(section, "name");
     if section.value("target").is_some() {
         return read_target(reader, section, name, storage, vocabulary);
     }
@@ -132,7 +132,7 @@ fn read_target<'a>(
         return None;
     }
     Some(Contender {
-        name: name.unwrap_or_else(|| choice.url.to_string()),
+        name: name.unwrap_or_else(|| shortened(choice.url.to_string())),
         engine: kind.to_owned(),
         kind: kind.to_owned(),
         version: VersionRequest::Newest,

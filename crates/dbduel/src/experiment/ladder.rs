@@ -15,7 +15,7 @@ use toml::Spanned;
 use super::contenders::{read_engine, read_settings, read_storage};
 use super::keys::RUNG_KEYS;
 use super::mistakes::suggestion;
-use super::section::{Reader, Section};
+use super::section::{Reader, Section, shortened};
 use super::vocabulary::{EngineWords, Vocabulary};
 use super::{Contender, CpuList, MASK, Origin, Storage, VersionRequest, is_secret_key, quantity};
 use crate::store::format::ladder::{
@@ -184,7 +184,7 @@ fn read_rung<'a>(
         return None;
     }
     let told = || changes.iter().map(|change| format!("{} = {}", change.name, change.after)).collect::<Vec<_>>();
-    step.name = reader.text(section, "name").unwrap_or_else(|| told().join(", "));
+    step.name = reader.name(section, "name").unwrap_or_else(|| shortened(told().join(", ")));
     let rung = (step.on(below), changes);
     Some((step, rung))
 }

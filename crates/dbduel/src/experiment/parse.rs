@@ -15,12 +15,12 @@ use super::defaults::{Defaults, MethodKeys, TRANSPORT_WORDS, Warmup, defaults};
 use super::keys::TOP_KEYS;
 use super::ladder::read_ladders;
 use super::mistakes::{Mistake, Mistakes, suggestion};
-use super::secrets;
-use super::section::{Reader, Section};
+use super::section::{NAME_CHARS_MAX, Reader, Section, is_short};
 use super::twins;
 use super::vocabulary::Vocabulary;
 use super::workloads::{read_sweep, read_workloads};
 use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop};
+use super::{plain_file, secrets};
 use crate::store::format::PlanRecord;
 
 const TOP_KEYS_LATER: &[&str] = &["recovery"];
@@ -73,7 +73,8 @@ impl Experiment {
     /// Reads and checks an experiment file.
     pub fn load(path: &Path, vocabulary: &Vocabulary, overrides: &Overrides) -> Result<Experiment, Mistakes> {
         let file = path.display().to_string();
-        let source = std::fs::read_to_string(path).map_err(|cause| unreadable(&file, &cause))?;
+        let source =
+            plain_file::read_text(path, plain_file::TEXT_BYTES_MAX).map_err(|cause| unreadable(&file, &cause))?;
         Experiment::parse(&source, &file, vocabulary, overrides)
     }
 
@@ -128,7 +129,10 @@ fn read_experiment<'a>(
     }
     let (transport, client_cores) = read_clients(reader, top, &defaults);
     let experiment = Experiment {
-        name: (reader.text(top, "name")).or_else(|| overrides.fallback_name.clone()).unwrap_or_else(|| file_stem(file)),
+        name: reader
+            .name(top, "name")
+            .or_else(|| overrides.fallback_name.clone())
+            .unwrap_or_else(|| name_of_file(reader, file)),
         question: reader.prose(top, "question"),
         baseline,
         ladders,
@@ -157,8 +161,14 @@ fn refuse_times<'a>(reader: &mut Reader<'a>, top: &Section<'a>) {
     }
 }
 
-fn file_stem(file: &str) -> String {
-    Path::new(file).file_stem().map_or_else(|| "experiment".to_owned(), |stem| stem.to_string_lossy().into_owned())
+fn name_of_file(reader: &mut Reader, file: &str) -> String {
+    let stem = Path::new(file).file_stem();
+    let stem = stem.map_or_else(|| "experiment".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    if !is_short(&stem) {
+        let what = format!("the file's name has more than {NAME_CHARS_MAX} characters, too many for the name of a run");
+        reader.reject(&(0..0), what, "give the experiment a `name`");
+    }
+    stem
 }
 
 /// The contender that all others are compared with: the first one, unless the file names another.

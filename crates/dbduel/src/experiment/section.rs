@@ -21,6 +21,18 @@ pub type Value<'a> = Spanned<DeValue<'a>>;
 /// Mistakes that are worth saying at once; behind them a reader only scrolls.
 const MOST_MISTAKES: usize = 20;
 
+/// Names become parts of file names, of which a file system takes 255 bytes.
+pub const NAME_CHARS_MAX: usize = 200;
+
+pub fn is_short(name: &str) -> bool {
+    name.chars().count() <= NAME_CHARS_MAX
+}
+
+/// A name that nobody gave, cut to what file names hold.
+pub fn shortened(name: String) -> String {
+    name.chars().take(NAME_CHARS_MAX).collect()
+}
+
 /// One table of the file, under the name that a reader knows it by.
 #[derive(Clone)]
 pub struct Section<'a> {
@@ -140,6 +152,18 @@ impl<'a> Reader<'a> {
             return None;
         }
         Some(text)
+    }
+
+    /// A text that files and folders are named after.
+    pub fn name(&mut self, section: &Section<'a>, key: &str) -> Option<String> {
+        let name = self.text(section, key)?;
+        if !is_short(&name) {
+            let what = format!("{} has {} characters", section.place(key), name.chars().count());
+            let note = format!("expected {NAME_CHARS_MAX} at most: files are named after it");
+            self.reject(&section.value(key)?.span(), what, note);
+            return None;
+        }
+        Some(name)
     }
 
     /// A text of any number of lines.

@@ -139,7 +139,7 @@ fn read_workload<'a>(
     let rate = reader.whole(section, RATE, 1..=MOST_RATE);
     refuse_rests(reader, section, RATE, &needs, rate.is_some());
     Some(WorkloadChoice {
-        label: reader.text(section, "label").unwrap_or_else(|| name.clone()),
+        label: reader.name(section, "label").unwrap_or_else(|| name.clone()),
         in_force: in_force(specs, &options),
         options,
         one_pass: needs.one_pass,

@@ -207,7 +207,7 @@ fn verdicts(evidence: &Evidence) -> Vec<Value> {
     let verdict = |(workload, duel): (&WorkloadConclusions, &Duel)| {
         let headline = wording::headline(evidence, workload, duel);
         let (word, causes) = (headline.word.as_str(), causes(&headline, duel));
-        context! { class => word.replace(' ', "-"), word, claim => headline.claim, numbers => headline.numbers, aside => headline.aside, causes }
+        context! { class => word.replace(' ', "-"), word, claim => headline.claim, numbers => headline.numbers, asides => headline.asides, causes }
     };
     duels.map(verdict).collect()
 }
@@ -306,7 +306,7 @@ fn types_context(workload: &WorkloadConclusions, record: &WorkloadRecord) -> Val
 
 fn duel_context(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel) -> Value {
     let others = duel.others.iter().map(|other| {
-        context! { title => wording::metric_title(&other.metric, workload.is_open_loop), unit => wording::unit(&other.metric), rows => rows(&other.points, &other.overall) }
+        context! { title => wording::other_title(workload, &other.metric), unit => wording::unit(&other.metric), rows => rows(&other.points, &other.overall) }
     });
     context! {
         baseline => duel.baseline, candidate => duel.candidate, rows => rows(&duel.points, &duel.overall),

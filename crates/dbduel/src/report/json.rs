@@ -14,7 +14,7 @@ use serde::Serialize;
 use stats::{Basis, RuleKind};
 
 use crate::analysis::drift::{Drift, PlanPair, Setting, drifts};
-use crate::analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word};
+use crate::analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word, WorkloadConclusions};
 use crate::store::format::search::SearchRecord;
 use crate::store::format::{
     ContenderRecord, ContrastRecord, DiagnosticRecord, DoublingRecord, FORMAT_VERSION, Failure, HostRecord,
@@ -211,6 +211,9 @@ struct JsonDuel<'a> {
     baseline: &'a str,
     candidate: &'a str,
     losing: &'a [Point],
+    /// The metric of the secondary verdict: `comparisons` has it under this name. Null in open loops, passes and
+    /// against servers that are not started here.
+    secondary_metric: Option<&'static str>,
     /// Neighbouring points between which the curves cross.
     crossings: &'a [(Point, Point)],
     peak: Option<JsonPeak<'a>>,
@@ -331,7 +334,11 @@ impl<'a> Document<'a> {
             workloads: &plan.workloads,
             trials: trials.iter().map(|one| trial(evidence, one, repeated_as.get(&one.trial).copied())).collect(),
             comparisons: duels().flat_map(comparisons).map(comparison).collect(),
-            duels: duels().map(duel).collect(),
+            duels: conclusions
+                .workloads
+                .iter()
+                .flat_map(|workload| workload.duels.iter().map(move |one| duel(workload, one)))
+                .collect(),
             scaling: conclusions.workloads.iter().flat_map(scaling::steps).collect(),
             laws: conclusions.workloads.iter().flat_map(scaling::laws).collect(),
             ladders: conclusions.workloads.iter().flat_map(ladder::ladders).collect(),
@@ -450,12 +457,13 @@ fn unflagged(unflagged: &Unflagged) -> JsonUnflagged {
     JsonUnflagged { blocks, ratio, low, high, word: word.map(Word::as_str) }
 }
 
-fn duel(duel: &Duel) -> JsonDuel<'_> {
+fn duel<'a>(workload: &WorkloadConclusions, duel: &'a Duel) -> JsonDuel<'a> {
     JsonDuel {
         workload: &duel.overall.workload,
         baseline: &duel.baseline,
         candidate: &duel.candidate,
         losing: &duel.losing,
+        secondary_metric: workload.secondary,
         crossings: &duel.crossings,
         peak: duel.peak.as_ref().map(peak),
         p_together: duel.p_together,

@@ -12,6 +12,7 @@ use table::{COLUMNS_MAX, Operation, Program};
 pub use table::{Column, Layout, common_operations, mixes_suites, render, total_of, total_s};
 
 use crate::analysis::Cell;
+use crate::experiment::plain_file;
 use crate::store::format::pass::{
     ESTIMATED, ESTIMATED_PROGRAM, SECONDS, WRONG, flagged, operation_metric, operation_of, program_of,
 };
@@ -58,7 +59,8 @@ pub fn expect_to_fit(columns: &[Column]) -> Result<()> {
 
 /// A file of the classic suite as a column.
 pub fn read_log(path: &Path) -> Result<Column> {
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = plain_file::read(path, plain_file::TEXT_BYTES_MAX)
+        .with_context(|| format!("cannot read {}", path.display()))?;
     // Comments may be in any encoding of their time; figures are ASCII.
     let text = String::from_utf8_lossy(&bytes);
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

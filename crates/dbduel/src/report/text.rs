@@ -54,7 +54,7 @@ impl Report for Text {
             for duel in &workload.duels {
                 let headline = wording::headline(evidence, workload, duel);
                 lines.push(self::headline(&headline, options));
-                lines.extend(headline.aside);
+                lines.extend(headline.asides);
                 lines.extend(headline.causes);
             }
         }
@@ -130,7 +130,7 @@ fn duel_section(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
     lines.extend(costs_section(duel));
     for other in &duel.others {
         lines.push(String::new());
-        lines.push(wording::metric_title(&other.metric, workload.is_open_loop));
+        lines.push(wording::other_title(workload, &other.metric));
         lines.push(table(workload, &other.metric, &other.points, &other.overall));
     }
     lines.extend(duel.parts.iter().flat_map(|parts| parts_section(workload, duel, parts)));

@@ -21,8 +21,9 @@ pub struct Headline {
     pub claim: String,
     /// `0.87x (-13 %), 95 % interval 0.85..0.89, 8 blocks, 21 min (quick; shared cores)`
     pub numbers: String,
-    /// What turns the claim round, or is the real news, where something does.
-    pub aside: Option<String>,
+    /// What turns the claim round, or is the real news, where something does; and the secondary verdict where the
+    /// claim is none.
+    pub asides: Vec<String>,
     /// Why it is so, in a sentence each. A ladder tells of its rungs step by step, and each has the same
     /// reasons to differ from the base as the one below; they stand among the findings only.
     pub causes: Vec<String>,
@@ -45,7 +46,13 @@ pub fn headline(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
         word: overall.word,
         claim: prefix + &claim(&evidence.plan, workload, duel),
         numbers,
-        aside: sharpness::deferring(duel).or_else(|| response_times(workload, duel)),
+        asides: [
+            sharpness::deferring(duel).or_else(|| response_times(workload, duel)),
+            workload.decided_by_cost(duel).map(|cost| cost_of(&evidence.plan, cost)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
         causes: if workload.is_rung(&duel.candidate) { Vec::new() } else { why::causes(duel) },
     }
 }
@@ -68,6 +75,45 @@ fn response_times(workload: &WorkloadConclusions, duel: &Duel) -> Option<String>
     ))
 }
 
+/// The cost of a transaction where throughput decides nothing.
+fn cost_of(plan: &PlanRecord, comparison: &Comparison) -> String {
+    let (candidate, baseline) = (quoted(&comparison.candidate), quoted(&comparison.baseline));
+    // A ratio above 1 is the baseline's cost over the candidate's.
+    let needs = |ratio: f64| 1.0 / ratio;
+    let (low, high) = (comparison.high.map_or(f64::NAN, needs), comparison.low.map_or(f64::NAN, needs));
+    let needed = comparison.ratio.map_or(f64::NAN, needs);
+    let level = percent(comparison.confidence);
+    let range = |from: f64, to: f64| format!("{}–{}", percent(from).trim_end_matches(" %"), percent(to));
+    let verdict = match comparison.word {
+        Word::Slower if needed >= 2.0 => {
+            format!("{candidate} needs {needed:.1}x as much as {baseline} ({level} CI {low:.1}–{high:.1})")
+        }
+        Word::Slower => format!(
+            "{candidate} needs {} more than {baseline} ({level} CI {})",
+            percent(needed - 1.0),
+            range(low - 1.0, high - 1.0)
+        ),
+        Word::Faster => format!(
+            "{candidate} needs {} less than {baseline} ({level} CI {})",
+            percent(1.0 - needed),
+            range(1.0 - high, 1.0 - low)
+        ),
+        _ => format!(
+            "{candidate} and {baseline} differ by less than {} ({level} CI {} to {})",
+            percent(plan.method.margin),
+            signed_percent(low - 1.0),
+            signed_percent(high - 1.0)
+        ),
+    };
+    format!("CPU per transaction is decided: {verdict}.")
+}
+
+/// The title of a metric beside the primary one.
+pub fn other_title(workload: &WorkloadConclusions, metric: &str) -> String {
+    let title = metric_title(metric, workload.is_open_loop);
+    if workload.secondary == Some(metric) { format!("{title}: the secondary verdict") } else { title }
+}
+
 fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> String {
     let (candidate, baseline) = (quoted(&duel.candidate), quoted(&duel.baseline));
     let co_run = if plan.method.duet { ", relative, under co-run" } else { "" };
@@ -75,19 +121,20 @@ fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Stri
     let durability =
         duel.durability.as_ref().map(|(baseline, candidate)| format!(", at {candidate} against {baseline},"));
     let durability = durability.unwrap_or_default();
+    let but = but_slower(duel);
     match duel.overall.word {
         Word::Faster | Word::Slower => {
-            format!("{candidate} is {}{durability} than {baseline}{place}", duel.overall.word.as_str())
+            format!("{candidate} is {}{durability} than {baseline}{place}{but}", duel.overall.word.as_str())
         }
         Word::NoDifferenceShown => {
             format!(
-                "no difference shown between {candidate} and {baseline}{durability}{place} (margin {})",
+                "no difference shown between {candidate} and {baseline}{durability}{place} (margin {}){but}",
                 percent(plan.method.margin)
             )
         }
         Word::Inconclusive => {
             // Its own comma is the one that what follows begins with.
-            let pair = format!("{candidate} against {baseline}{}{place}", durability.trim_end_matches(','));
+            let pair = format!("{candidate} against {baseline}{}{place}{but}", durability.trim_end_matches(','));
             match duel.overall.mde {
                 _ if duel.overall.caveats.contains(&Caveat::Unsteady) => {
                     format!("inconclusive: {pair}, throughput had not settled, so nothing lasting is claimed")
@@ -106,6 +153,21 @@ fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Stri
             durability = if durability.is_empty() { ";".to_owned() } else { durability },
         ),
     }
+}
+
+/// `, but slower at 16 clients`: what a verdict about all points together would hide.
+fn but_slower(duel: &Duel) -> String {
+    let is_told = matches!(duel.overall.word, Word::Slower | Word::Mixed) || duel.points.len() < 2;
+    match duel.losing.is_empty() || is_told {
+        true => String::new(),
+        false => format!(", but slower at {}", points_with(duel, Word::Slower)),
+    }
+}
+
+/// `a, b and c`.
+pub fn joined(mut texts: Vec<String>) -> String {
+    let last = texts.pop().unwrap_or_default();
+    if texts.is_empty() { last } else { format!("{} and {last}", texts.join(", ")) }
 }
 
 /// `1-16 and 64 clients`: neighbours with the same word are one stretch.
@@ -250,6 +312,7 @@ pub fn method(plan: &PlanRecord) -> String {
     if candidates > 1 {
         text += &format!("; {candidates} candidates share the error");
     }
+    text += &super::gate::about(plan).map_or(String::new(), |about| format!("; {about}"));
     let clones = method.work_copy.as_ref().map(|how| format!("data by {how}"));
     for told in clones.into_iter().chain(method.arrangement().map(str::to_owned)) {
         text += &format!("; {told}");
@@ -528,6 +591,46 @@ mod tests {
         ] {
             assert_eq!(number(value), expected);
         }
+    }
+
+    #[test]
+    fn a_losing_point_stands_in_the_claim_whatever_the_overall_verdict() {
+        use crate::analysis::{conclude, fixture};
+        let stored = fixture::tell(&fixture::Story::default());
+        let mut workload = conclude(&stored.plan, &stored.run, &stored.trials).workloads.remove(0);
+        let mut duel = workload.duels.remove(0);
+        duel.points[2].word = Word::Inconclusive;
+        for word in [Word::Faster, Word::NoDifferenceShown, Word::Inconclusive] {
+            duel.overall.word = word;
+            let claim = claim(&stored.plan, &workload, &duel);
+            assert!(claim.ends_with(", but slower at 4 and 64 clients"), "{claim}");
+        }
+        duel.overall.word = Word::Slower;
+        assert!(!claim(&stored.plan, &workload, &duel).contains("but slower"));
+    }
+
+    #[test]
+    fn a_decided_cost_stands_behind_an_inconclusive_claim_and_never_alone() {
+        use crate::analysis::{conclude, fixture};
+        let stored = fixture::tell(&fixture::Story::default());
+        let mut workload = conclude(&stored.plan, &stored.run, &stored.trials).workloads.remove(0);
+        let mut duel = workload.duels.remove(0);
+        assert_eq!(workload.decided_by_cost(&duel), None, "throughput has its verdict");
+        duel.overall.word = Word::Inconclusive;
+        let mut told = |word: Word, ratio: f64, low: f64, high: f64| {
+            let cost = &mut duel.others.iter_mut().find(|other| other.metric == "cpu_us_per_tx").unwrap().overall;
+            (cost.word, cost.ratio, cost.low, cost.high) = (word, Some(ratio), Some(low), Some(high));
+            workload.decided_by_cost(&duel).map(|one| cost_of(&stored.plan, one))
+        };
+        let more = "CPU per transaction is decided: `5.6 <b>&tuned` needs 9.0 % more than `5.5` (95 % CI 6.0–14 %).";
+        assert_eq!(told(Word::Slower, 1.0 / 1.0901, 1.0 / 1.1404, 1.0 / 1.0601).as_deref(), Some(more));
+        let less = "CPU per transaction is decided: `5.6 <b>&tuned` needs 21 % less than `5.5` (95 % CI 17–26 %).";
+        assert_eq!(told(Word::Faster, 1.0 / 0.79, 1.0 / 0.83, 1.0 / 0.74).as_deref(), Some(less));
+        let same = "CPU per transaction is decided: `5.6 <b>&tuned` and `5.5` differ by less than 1 % (95 % CI -0.5 % to +0.4 %).";
+        assert_eq!(told(Word::NoDifferenceShown, 1.0, 1.0 / 1.004, 1.0 / 0.995).as_deref(), Some(same));
+        let half = "CPU per transaction is decided: `5.6 <b>&tuned` needs 2.5x as much as `5.5` (95 % CI 2.0–3.3).";
+        assert_eq!(told(Word::Slower, 0.4, 0.3, 0.5).as_deref(), Some(half));
+        assert_eq!(told(Word::Inconclusive, 1.0, 0.9, 1.1), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use load::{LOADER_VERSION, Loader, Table, Workload};
 
 use crate::engine::{
     Cache, Installation, Purpose, Server, Snapshot, StartOptions, WorkFolder, find_snapshot, save_snapshot,
-    snapshot_key, template,
+    snapshot_key, sound_snapshot, template,
 };
 use crate::experiment::Transport;
 
@@ -49,7 +49,7 @@ impl Dataset<'_> {
     ) -> Result<Snapshot> {
         let key = self.key();
         let _lock = cache.lock(&format!("snapshot-{key}"), progress)?;
-        if let Some(snapshot) = find_snapshot(cache, &key)? {
+        if let Some(snapshot) = sound_snapshot(cache, &key, progress)? {
             return Ok(snapshot);
         }
         let data = work.path().join("load");

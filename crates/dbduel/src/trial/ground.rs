@@ -195,7 +195,7 @@ impl Running<'_> {
     pub fn session(&self) -> Result<Admin> {
         match self {
             Running::Managed(server) => dataset::session(server),
-            Running::Hosted(hosted) => hosted.session(),
+            Running::Hosted(hosted) => hosted.long_session(),
         }
     }
 

@@ -57,6 +57,7 @@ pub fn freshen(
             "the target has a table `{name}` that dbduel did not make; name another database, or say `overwrite = true` beside `target` to lose what is in it"
         );
     }
+    let mut admin = hosted.long_session()?;
     for name in &names {
         // The row first: a table must never be there without it.
         record(&mut admin, name, &data, NOT_FRESH)?;

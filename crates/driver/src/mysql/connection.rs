@@ -8,6 +8,7 @@ use super::packet::{
     last_sequence, put_lenenc, server_error,
 };
 use crate::decimal::{DECIMAL_BYTES_MAX, decimal_text};
+use crate::rows::TextRows;
 use crate::transport::{Transport, complete};
 use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnPart, Part, Rows, Statement, Tls, Value};
 
@@ -352,23 +353,24 @@ impl MySqlConnection {
                     broken.get_or_insert(error);
                 }
             };
-            match self.step(&mut parser, Some(&mut on_part))? {
-                Step::More => {}
-                Step::Done(_) => return broken.map_or(Ok(()), Err),
+            let step = self.step(&mut parser, Some(&mut on_part))?;
+            self.transport.end_if(&mut broken)?;
+            if let Step::Done(_) = step {
+                return Ok(());
             }
         }
     }
 
     /// Rows of a text query.
     pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
-        let mut rows = Vec::new();
+        let mut rows = TextRows::default();
         self.each_part(sql, &mut |part| {
             if let Part::Row(payload) = part {
-                rows.push(packet::text_row(payload)?);
+                rows.push(packet::text_row(payload)?)?;
             }
             Ok(())
         })?;
-        Ok(rows)
+        Ok(rows.rows)
     }
 
     /// Reads one answer with its values.
@@ -382,9 +384,10 @@ impl MySqlConnection {
                     broken.get_or_insert(error);
                 }
             };
-            match self.step(&mut parser, Some(&mut on_part))? {
-                Step::More => {}
-                Step::Done(answer) => return broken.map_or(Ok(answer), Err),
+            let step = self.step(&mut parser, Some(&mut on_part))?;
+            self.transport.end_if(&mut broken)?;
+            if let Step::Done(answer) = step {
+                return Ok(answer);
             }
         }
     }

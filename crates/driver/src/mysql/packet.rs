@@ -299,6 +299,11 @@ impl AnswerParser {
         let (_, id_size) = lenenc(&payload[1 + size..]).ok_or_else(cut)?;
         let status = payload.get(1 + size + id_size..3 + size + id_size).ok_or_else(cut)?;
         self.answer.affected = self.answer.affected.saturating_add(affected);
+        if affected == 0 {
+            // Behind status, warnings and the length of the text.
+            let info = payload.get(6 + size + id_size..).unwrap_or_default();
+            self.answer.unchanged = self.answer.unchanged.saturating_add(rows_matched(info));
+        }
         Ok(self.end_of_result(u16::from_le_bytes([status[0], status[1]])))
     }
 
@@ -310,6 +315,12 @@ impl AnswerParser {
 
 fn not_a_row() -> Error {
     Error::Protocol("something else where a row was due".to_owned())
+}
+
+/// The first number of `Rows matched: 1  Changed: 0  Warnings: 0`, which servers write in several languages.
+fn rows_matched(info: &[u8]) -> u64 {
+    let digits = info.iter().skip_while(|byte| !byte.is_ascii_digit()).take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0, |number: u64, digit| number.saturating_mul(10).saturating_add(u64::from(digit - b'0')))
 }
 
 fn show(on_part: &mut Option<OnPart<'_>>, part: Part<'_>) {

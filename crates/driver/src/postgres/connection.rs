@@ -7,6 +7,7 @@ use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, Scr
 
 use super::message::{self, AnswerParser, Request, Step, begin_message, end_message, server_error, whole_message};
 use crate::decimal::{DECIMAL_BYTES_MAX, decimal_text};
+use crate::rows::TextRows;
 use crate::transport::{Transport, complete};
 use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnPart, Part, Rows, Statement, Tls, Value};
 
@@ -238,9 +239,11 @@ impl PostgresConnection {
                     broken.get_or_insert(error);
                 }
             };
-            match step(&mut self.transport, &mut parser, Some(&mut on_part))? {
+            let step = step(&mut self.transport, &mut parser, Some(&mut on_part))?;
+            self.transport.end_if(&mut broken)?;
+            match step {
                 Step::More => {}
-                Step::Done(_) => return broken.map_or(Ok(()), Err),
+                Step::Done(_) => return Ok(()),
                 Step::WantsRows => return Err(protocol("the server asked for rows nobody offered")),
             }
         }
@@ -248,14 +251,14 @@ impl PostgresConnection {
 
     /// Rows of a simple query.
     pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
-        let mut rows = Vec::new();
+        let mut rows = TextRows::default();
         self.each_part(sql, &mut |part| {
             if let Part::Row(body) = part {
-                rows.push(message::text_row(body)?);
+                rows.push(message::text_row(body)?)?;
             }
             Ok(())
         })?;
-        Ok(rows)
+        Ok(rows.rows)
     }
 
     /// Bind, Execute and Sync in one write; parameters as text, results in binary, as sysbench asks, or as
@@ -336,9 +339,11 @@ async fn read_rows(transport: &mut Transport, request: Request, rows: &mut Rows)
                 broken.get_or_insert(error);
             }
         };
-        match step(transport, &mut parser, Some(&mut on_part))? {
+        let step = step(transport, &mut parser, Some(&mut on_part))?;
+        transport.end_if(&mut broken)?;
+        match step {
             Step::More => {}
-            Step::Done(answer) => return broken.map_or(Ok(answer), Err),
+            Step::Done(answer) => return Ok(answer),
             Step::WantsRows => return Err(protocol("the server asked for rows nobody offered")),
         }
     }

@@ -138,7 +138,7 @@ impl SqliteConnection {
         }
         drop(found);
         let affected = if read_only { 0 } else { self.connection.changes() };
-        Ok(Answer { rows, affected, returns_rows })
+        Ok(Answer { rows, affected, returns_rows, ..Answer::default() })
     }
 }
 
@@ -171,8 +171,7 @@ fn keep(row: &rusqlite::Row<'_>, rows: &mut Rows) -> Result<(), Error> {
             }
         }
     }
-    rows.end_row();
-    Ok(())
+    rows.end_row()
 }
 
 fn text_of(value: ValueRef<'_>) -> Option<String> {
@@ -227,7 +226,7 @@ impl Connection for SqliteConnection {
         let returns_rows = statement.column_count() > 0;
         let rows = step_through(&mut statement)?;
         let affected = if statement.readonly() { 0 } else { self.connection.changes() };
-        Ok(Answer { rows, affected, returns_rows })
+        Ok(Answer { rows, affected, returns_rows, ..Answer::default() })
     }
 
     /// Each text is another one, so the cache of statements would only lose those that come again.
@@ -244,7 +243,7 @@ impl Connection for SqliteConnection {
         }
         drop(found);
         let affected = if read_only { 0 } else { self.connection.changes() };
-        Ok(Answer { rows: count, affected, returns_rows })
+        Ok(Answer { rows: count, affected, returns_rows, ..Answer::default() })
     }
 
     /// Opens the file again; `timeout` becomes the busy time-out, as it was at the first time.

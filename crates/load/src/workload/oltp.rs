@@ -4,6 +4,7 @@
 //! from the seed, so that every contender gets the same. Distribution, counting and retries are
 //! dbduel's own unless `compat` asks for sysbench's.
 
+mod answers;
 mod brackets;
 pub mod bulk;
 pub mod classic;
@@ -31,6 +32,7 @@ use self::rest::{NoRest, Rest};
 use self::rules::Rules;
 use self::schema::{Rows, Schema};
 use self::sql::{Kind, Statements};
+use crate::answers::{Answers, Expected, Setting};
 use crate::policy::Ignored;
 use crate::recorder::Tally;
 use crate::workload::{
@@ -317,8 +319,16 @@ impl Workload for Oltp {
         }
     }
 
-    fn check(&self, admin: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {
-        self.schema.check(self.rows_after(), admin)
+    fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
+        let mut violations = self.schema.check(self.rows_after(), admin)?;
+        if let Some(expected) = ran.and_then(|ran| self.rows_left(&ran.answers)) {
+            violations.extend(self.schema.check_count(expected, admin)?);
+        }
+        Ok(violations)
+    }
+
+    fn expected_answers(&self, seen: &[Answers], setting: &Setting) -> Vec<Expected> {
+        self.expected(seen, setting)
     }
 }
 

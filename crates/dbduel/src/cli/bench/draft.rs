@@ -54,6 +54,7 @@ pub struct Draft {
     pub dry_run: bool,
     pub workers: Option<u32>,
     pub forced_shutdown: Option<ForcedShutdown>,
+    pub silence: Option<Duration>,
     pub notes: Vec<String>,
 }
 
@@ -246,6 +247,7 @@ impl Draft {
             ignore_errors: self.ignore_errors,
             workers: self.workers,
             forced_shutdown: self.forced_shutdown.unwrap_or(ForcedShutdown::After(DRAIN_MAX)),
+            silence: self.silence.unwrap_or(load::SILENCE_MAX),
             format,
             notes: self.notes,
         })

@@ -276,9 +276,19 @@ pub static FLAGS: &[Flag] = &[
         "forced-shutdown",
         &[],
         "TIME",
-        "Cut off what still runs this long after the end, in seconds or per cent of --duration; off waits on [default: 60]",
+        "Cut off what still runs this long after the end, in seconds or per cent of --duration; off waits on, up to --silence [default: 60]",
         |draft, text| {
             draft.forced_shutdown = Some(forced_shutdown(text)?);
+            Ok(())
+        },
+    ),
+    value(
+        "silence",
+        &[],
+        "TIME",
+        "End a run without a time limit when no transaction has ended for this long; the report is partial [default: 60]",
+        |draft, text| {
+            draft.silence = Some(seconds(text)?);
             Ok(())
         },
     ),

@@ -32,12 +32,14 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let start = |folder: &WorkFolder| nothing::start(job.target.dialect, folder.for_sockets());
     let null = scratch.as_ref().map(start).transpose()?;
     let Seen { server_version, opens_with } = if request.dry_run { Seen::nothing() } else { look_around(job)? };
+    let files = u64::from(request.clients) * host::files_of_a_client(job.target.dialect);
+    host::expect_open_files(files).map_err(Failure::usage)?;
     let _lock = host::lock(request.workload.name, &job.interrupted, &note)?;
     let layout = layout(request);
     let seed = request.rand_seed.unwrap_or_else(|| drawn_seed(request));
     let target = null.as_ref().map_or_else(|| job.target.clone(), |null| nothing::target(job.target.dialect, null));
     let load = Load::prepare(&job.workload, &target, options(job, seed), &job.interrupted);
-    let mut load = load.map_err(|failure| anyhow!("{failure}"))?;
+    let mut load = load.map_err(|failure| with_target(request, &failure))?;
     if let Some(layout) = layout {
         say(&layout.heading(&tell::heading(request, opens_with.as_deref())))?;
         if request.rand_seed.is_none() && layout == Layout::Modern {
@@ -45,7 +47,8 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
         }
     }
     if !request.warmup.is_zero() {
-        load.warm_up(request.warmup, &mut |_| {}).map_err(|failure| anyhow!("while warming up: {failure}"))?;
+        load.warm_up(request.warmup, &mut |_| {})
+            .map_err(|failure| with_target(request, &failure).context("no measurement: the warm-up failed"))?;
     }
     let board = load.board();
     let mut watch = Watch::new(request, layout, board.clone(), job.workload.parts());
@@ -76,7 +79,11 @@ fn look_around(job: &Job) -> anyhow::Result<Seen> {
         job.expect_tables(admin)?;
         job.recognise(admin)?;
         job.claim_scratch(admin)?;
-        for sql in job.workload.before_run(job.target.dialect) {
+        let before_run = job.workload.before_run(job.target.dialect);
+        if !before_run.is_empty() {
+            job.expect_long_statements(admin)?;
+        }
+        for sql in before_run {
             admin.run(&sql).with_context(|| format!("cannot run {sql}"))?;
         }
         let opens_with = job.workload.opens_with(admin).context("cannot ask for the table's storage engine")?;
@@ -100,7 +107,8 @@ impl Run<'_> {
     fn tell(&self, layout: Option<Layout>) -> Result<(), Failure> {
         let request = &self.job.request;
         if let Some(failure) = self.failure() {
-            note(&format!("error: {failure}\n  the report covers what was measured until then"));
+            let error = with_target(request, failure);
+            note(&format!("error: {error}\n  the report covers what was measured until then"));
         }
         match layout {
             Some(layout) => {
@@ -175,6 +183,11 @@ impl Run<'_> {
     }
 }
 
+/// A failure of the load, which knows the server by its address only, if at all.
+fn with_target(request: &Request, failure: &LoadFailure) -> anyhow::Error {
+    anyhow!("{}: {failure}", tell::all_targets(request))
+}
+
 fn layout(request: &Request) -> Option<Layout> {
     match request.format {
         Format::Modern => Some(Layout::Modern),
@@ -205,6 +218,7 @@ fn options(job: &Job, input_seed: u64) -> LoadOptions {
         data_seed: job.data_seed(),
         interval_max: request.duration.unwrap_or(ENDLESS),
         drain_max: drain_max(request),
+        silence_max: request.silence,
         rate: request.rate.map(|per_sec| Rate {
             per_sec,
             gaps: match request.arrivals {

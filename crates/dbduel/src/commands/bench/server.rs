@@ -12,7 +12,11 @@ use super::Job;
 use crate::cli::bench::Request;
 use crate::trial::hosted_tables;
 
-/// No statement of a load or a check may take longer.
+/// A server that has not let us in by then is not there.
+const LOGIN_LIMIT: Duration = Duration::from_secs(10);
+/// Longest answer to a question that any server answers at once.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+/// No statement that loads, reads or drops tables may take longer.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
 
 impl Job {
@@ -58,7 +62,16 @@ impl Job {
     }
 
     fn connect(&self, login: &Login) -> Result<Admin, Error> {
-        Admin::connect(self.target.dialect, &self.target.endpoint, login, STATEMENT_LIMIT)
+        // SQLite, which has no login, waits so long for a lock.
+        let limit = if self.target.dialect == Dialect::Sqlite { STATEMENT_LIMIT } else { LOGIN_LIMIT };
+        let mut admin = Admin::connect(self.target.dialect, &self.target.endpoint, login, limit)?;
+        admin.set_timeout(Some(ANSWER_LIMIT))?;
+        Ok(admin)
+    }
+
+    /// From here on statements take as long as the tables are large.
+    pub fn expect_long_statements(&self, admin: &mut Admin) -> Result<()> {
+        Ok(admin.set_timeout(Some(STATEMENT_LIMIT))?)
     }
 
     fn unreachable(&self, error: Error) -> anyhow::Error {

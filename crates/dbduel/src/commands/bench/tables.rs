@@ -63,6 +63,7 @@ pub fn check(job: &Job) -> Result<u8, Failure> {
     }
     job.expect_tables(&mut admin)?;
     job.recognise(&mut admin)?;
+    job.expect_long_statements(&mut admin)?;
     let checked = cut_off_when(&job.interrupted, &mut admin, |admin| job.workload.check(admin, None));
     let violations = checked.context("cannot check the data")?;
     if violations.is_empty() {
@@ -79,6 +80,7 @@ pub fn cleanup(job: &Job) -> Result<u8, Failure> {
         Some(scratch) => job.left_over(&mut admin, &scratch)?,
         None => job.tables(&mut admin)?.0,
     };
+    job.expect_long_statements(&mut admin)?;
     for table in &there {
         let dropped = cut_off_when(&job.interrupted, &mut admin, |admin| admin.run(&format!("DROP TABLE {table}")));
         dropped.with_context(|| format!("cannot drop {table}"))?;
@@ -102,6 +104,7 @@ pub fn cleanup(job: &Job) -> Result<u8, Failure> {
 pub fn prewarm(job: &Job) -> Result<u8, Failure> {
     let mut admin = job.session()?;
     job.expect_tables(&mut admin)?;
+    job.expect_long_statements(&mut admin)?;
     for table in job.workload.tables(job.target.dialect) {
         let read = cut_off_when(&job.interrupted, &mut admin, |admin| read_whole(admin, &table));
         read.with_context(|| format!("cannot read {}", table.name))?;

@@ -207,7 +207,7 @@ pub fn report(request: &Request, workload: &dyn Workload, tally: &Tally, embedde
 }
 
 /// The one target, or the several that clients connected to in turn.
-fn all_targets(request: &Request) -> String {
+pub fn all_targets(request: &Request) -> String {
     if request.dry_run {
         return "nothing (a dry run)".to_owned();
     }

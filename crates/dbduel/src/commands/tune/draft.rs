@@ -1,7 +1,6 @@
 //! What a search will try, decided before anything starts.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
@@ -11,7 +10,7 @@ use crate::commands::{Failure, host, vocabulary};
 use crate::engine::knobs::{Knob, Machine, knobs};
 use crate::engine::{memory_need, resolve};
 use crate::experiment::tuning::{Rival, SearchShape, search_text};
-use crate::experiment::{Contender, Experiment, Origin, Overrides, RATE, WorkloadChoice};
+use crate::experiment::{Contender, Experiment, Origin, Overrides, RATE, WorkloadChoice, plain_file};
 use crate::plan::search::{Range, candidates};
 use crate::plan::{data_directory_bytes, heaviest_point, values};
 use crate::store::format::Point;
@@ -51,7 +50,8 @@ impl Draft {
     pub fn of(args: &TuneArgs, file: &Path, refused: Vec<RefusedRecord>) -> Result<Draft, Failure> {
         let overrides = args.method.overrides();
         let experiment = Experiment::load(file, &vocabulary(), &overrides).map_err(Failure::usage)?;
-        let source = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let source = plain_file::read_text(file, plain_file::TEXT_BYTES_MAX)
+            .with_context(|| format!("cannot read {}", file.display()))?;
         let (incumbent, workload) = (&experiment.contenders[0], &experiment.workloads[0]);
         refuse_target(incumbent, file)?;
         refuse_rate(workload, &experiment, file)?;

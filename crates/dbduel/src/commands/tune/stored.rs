@@ -61,7 +61,7 @@ fn go_on_with_the_duel(
     interrupted: &AtomicBool,
 ) -> Result<u8, Failure> {
     let beside = search_dir.path().with_file_name(duel);
-    let run_dir = RunDir::open(&args.runs, beside.to_str().unwrap_or(duel))?;
+    let run_dir = RunDir::open_to_write(&args.runs, beside.to_str().unwrap_or(duel))?;
     let (text, _, _) = draft.duel(winner, None)?;
     let is_over = run_dir.run_record().is_ok_and(|run| run.ended_by.is_some_and(|by| by != "interrupted"));
     let status = if is_over {
@@ -81,10 +81,11 @@ impl Stored {
     /// The search of this name, or the one that the duel of this name belongs to.
     fn open(runs: &Path, run: &str) -> Result<Stored, Failure> {
         let run_dir = RunDir::open(runs, run)?;
-        let search = search_of(&run_dir)?;
-        let Some(name) = &search.run else { return Stored::read(run_dir, search) };
-        let beside = run_dir.path().with_file_name(name);
-        let run_dir = RunDir::open(runs, beside.to_str().unwrap_or(name))?;
+        let path = match search_of(&run_dir)?.run {
+            Some(name) => run_dir.path().with_file_name(name),
+            None => run_dir.path().to_owned(),
+        };
+        let run_dir = RunDir::open_to_write(runs, path.to_str().unwrap_or(run))?;
         let search = search_of(&run_dir)?;
         Stored::read(run_dir, search)
     }

@@ -53,19 +53,29 @@ fn check(bytes: &[u8], expected: Answer) {
 
 #[test]
 fn a_result_set_is_counted_wherever_it_is_cut() {
-    check(&result_set(), Answer { rows: 2, affected: 0, returns_rows: true });
+    check(&result_set(), Answer { rows: 2, returns_rows: true, ..Answer::default() });
 }
 
 #[test]
 fn an_ok_packet_gives_the_rows_it_changed() {
-    check(&packet(1, &[0, 0xfc, 0x2c, 0x01, 0, 2, 0, 0, 0]), Answer { rows: 0, affected: 300, returns_rows: false });
+    check(&packet(1, &[0, 0xfc, 0x2c, 0x01, 0, 2, 0, 0, 0]), Answer { affected: 300, ..Answer::default() });
+}
+
+#[test]
+fn an_update_that_changes_nothing_has_still_found_its_rows() {
+    let ok = |affected, info: &[u8]| packet(1, &[&[0, affected, 0, 2, 0, 0, 0][..], info].concat());
+    let found = b"9Rows matched: 12  Changed: 0  Warnings: 0";
+    check(&ok(0, found), Answer { unchanged: 12, ..Answer::default() });
+    check(&ok(0, b""), Answer::default());
+    // What was changed was found.
+    check(&ok(1, b"\x28Rows matched: 1  Changed: 1  Warnings: 0"), Answer { affected: 1, ..Answer::default() });
 }
 
 #[test]
 fn an_answer_goes_on_while_more_results_are_announced() {
     let first = packet(1, &[0, 1, 0, 0x0a, 0, 0, 0]); // OK with SERVER_MORE_RESULTS_EXISTS
     let second = packet(2, &[0, 2, 0, 0x02, 0, 0, 0]);
-    check(&[first, second].concat(), Answer { rows: 0, affected: 3, returns_rows: false });
+    check(&[first, second].concat(), Answer { affected: 3, ..Answer::default() });
 }
 
 #[test]
@@ -74,7 +84,7 @@ fn a_row_that_starts_like_an_end_but_is_long_is_a_row() {
     let row = packet(4, &[0xfe, 1, 0, 0, 0, 0, 0, 0, 0, b'x']);
     let bytes =
         [packet(1, &[1]), packet(2, b"def"), packet(3, &[0xfe, 0, 0, 2, 0]), row, packet(5, &[0xfe, 0, 0, 2, 0])];
-    check(&bytes.concat(), Answer { rows: 1, affected: 0, returns_rows: true });
+    check(&bytes.concat(), Answer { rows: 1, returns_rows: true, ..Answer::default() });
 }
 
 #[test]
@@ -164,7 +174,7 @@ fn long_row() -> (Vec<u8>, usize) {
 #[test]
 fn a_row_of_several_packets_is_one_row() {
     let (bytes, length) = long_row();
-    let expected = Answer { rows: 1, affected: 0, returns_rows: true };
+    let expected = Answer { rows: 1, returns_rows: true, ..Answer::default() };
     let mut rows = Some(Vec::new());
     assert_eq!(parse_cut_at(&bytes, 0, &mut rows), Ok(Step::Done(expected)));
     assert_eq!(rows.unwrap().iter().map(Vec::len).collect::<Vec<_>>(), [length]);

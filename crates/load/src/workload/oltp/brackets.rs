@@ -27,7 +27,8 @@ pub struct BracketTexts {
 }
 
 /// MySQL's and MariaDB's engines, of all times, that know transactions.
-const TRANSACTIONAL: [&str; 8] = ["innodb", "ndbcluster", "berkeleydb", "bdb", "falcon", "pbxt", "tokudb", "rocksdb"];
+pub const TRANSACTIONAL: [&str; 8] =
+    ["innodb", "ndbcluster", "berkeleydb", "bdb", "falcon", "pbxt", "tokudb", "rocksdb"];
 
 impl Oltp {
     /// `Brackets::ByEngine` decided by the table that is there; `ask` runs a query on the server.

@@ -11,6 +11,7 @@ use super::options::{COMPAT_MODERN, MYSQL_STORAGE_ENGINE, TABLES};
 use super::rules::Rules;
 use super::scripts::rules;
 use super::sql::{Kind, Statements};
+use crate::answers::{Answers, Expected, Setting};
 use crate::policy::Ignored;
 use crate::recorder::Tally;
 use crate::workload::{
@@ -102,6 +103,14 @@ impl Workload for BulkInsert {
         Ok(seat.drive(client))
     }
 
+    fn expected_answers(&self, seen: &[Answers], _: &Setting) -> Vec<Expected> {
+        let of_inserts = |seen: &Answers| {
+            let matched = Some(seen.wanted..=seen.wanted);
+            Expected { statement: "insert", seen: *seen, rows: Some(0..=0), matched }
+        };
+        seen.iter().map(of_inserts).collect()
+    }
+
     /// Rows whose statement was lost with its connection may be missing; none may be wrong.
     fn check(&self, admin: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {
         let mut violations = Vec::new();
@@ -124,8 +133,11 @@ struct BulkClient<C> {
     head: usize,
     /// The last row that was put into a statement.
     rows: u64,
+    /// How many of them the statement holds.
+    collected: u64,
     /// Whether the statement was sent and its answer not seen.
     sent: bool,
+    answers: Answers,
 }
 
 impl<C: Connection> BulkClient<C> {
@@ -133,7 +145,16 @@ impl<C: Connection> BulkClient<C> {
         // One row more than fits, to see that it does not.
         let mut text = String::with_capacity(STATEMENT_BYTES + ROW_BYTES_MAX);
         text.push_str(&Statements::of(Version::Modern).text("insert-bulk", &table_name(table)));
-        BulkClient { connection, rules, head: text.len(), text, rows: 0, sent: false }
+        BulkClient {
+            connection,
+            rules,
+            head: text.len(),
+            text,
+            rows: 0,
+            collected: 0,
+            sent: false,
+            answers: Answers::default(),
+        }
     }
 
     /// Sends what was collected.
@@ -147,12 +168,15 @@ impl<C: Connection> BulkClient<C> {
         let answer = self.connection.query(&self.text).await?;
         attempt.committing = false;
         self.rules.count_answered(Some(Kind::Insert), answer, attempt);
+        self.answers.take(answer);
+        self.answers.wanted += self.collected;
         self.empty();
         Ok(())
     }
 
     fn empty(&mut self) {
         self.text.truncate(self.head);
+        self.collected = 0;
         self.sent = false;
     }
 
@@ -163,7 +187,9 @@ impl<C: Connection> BulkClient<C> {
         let written = write!(self.text, "{separator}({row},{row})");
         written.expect("a string takes whatever is written");
         let fits = self.text.len() < STATEMENT_BYTES;
-        if !fits {
+        if fits {
+            self.collected += 1;
+        } else {
             self.text.truncate(length);
         }
         fits
@@ -197,6 +223,10 @@ impl<C: Connection> Client for BulkClient<C> {
             return Ok(());
         }
         self.flush(attempt).await
+    }
+
+    fn answers(&self) -> &[Answers] {
+        std::slice::from_ref(&self.answers)
     }
 
     fn connection(&mut self) -> &mut C {

@@ -9,6 +9,7 @@ use super::session::Session;
 use super::sql::Kind;
 use super::text::{self, C_BYTES, PAD_BYTES};
 use super::{Mix, Oltp, Script, Version, unique};
+use crate::answers::Answers;
 use crate::rng::Rng;
 use crate::workload::{Attempt, Client, Outcome, Turn};
 
@@ -98,6 +99,8 @@ impl<C: Connection, H: Habit> OltpClient<C, H> {
         for _ in 0..count {
             let (low, high) = self.draw_range(kind);
             self.session.run(kind, table, &[Value::Int(low), Value::Int(high)], attempt).await?;
+            let last = high.min(self.workload.schema.rows as i64);
+            self.session.answers[kind as usize].wanted += (last - low + 1) as u64;
         }
         Ok(())
     }
@@ -218,6 +221,10 @@ impl<C: Connection, H: Habit> Client for OltpClient<C, H> {
 
     async fn roll_back(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
         self.session.roll_back(attempt).await
+    }
+
+    fn answers(&self) -> &[Answers] {
+        &self.session.answers
     }
 
     fn connection(&mut self) -> &mut C {

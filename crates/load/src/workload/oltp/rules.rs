@@ -116,7 +116,7 @@ mod tests {
         let check = |rules: Rules, kind, (rows, affected), expected| {
             let mut attempt = Attempt::default();
             rules.count_sent(kind, &mut attempt);
-            rules.count_answered(kind, Answer { rows: 0, affected, returns_rows: rows }, &mut attempt);
+            rules.count_answered(kind, Answer { affected, returns_rows: rows, ..Answer::default() }, &mut attempt);
             assert_eq!((attempt.reads, attempt.writes, attempt.other), expected, "{rules:?} {kind:?}");
         };
         for (kind, answer, by_result, by_kind) in [

@@ -97,7 +97,7 @@ impl Schema {
         }
     }
 
-    fn loaded_rows(&self) -> u64 {
+    pub fn loaded_rows(&self) -> u64 {
         if self.loaded { self.rows } else { 0 }
     }
 
@@ -219,6 +219,17 @@ impl Schema {
             }
         }
         Ok(violations)
+    }
+
+    /// Whether all tables together hold so many rows.
+    pub fn check_count(&self, expected: u64, admin: &mut Admin) -> Result<Option<String>, Error> {
+        let mut found = 0;
+        for table in 0..self.tables {
+            let count = admin.value(&format!("SELECT COUNT(*) FROM {}", self.table_name(table)))?;
+            found += count.and_then(|count| count.parse::<u64>().ok()).unwrap_or(0);
+        }
+        let wrong = format!("{expected} rows were expected by what the server acknowledged, {found} found");
+        Ok((found != expected).then_some(wrong))
     }
 
     /// What was expected, when it is not what was found.

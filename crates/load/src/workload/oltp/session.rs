@@ -9,6 +9,7 @@ use super::Oltp;
 use super::rest::Habit;
 use super::rules::{RollBack, Rules};
 use super::sql::{KINDS, Kind, Statements, Template};
+use crate::answers::Answers;
 use crate::workload::Attempt;
 
 /// Room for the text of any statement but one with a list: two strings and two numbers.
@@ -26,6 +27,8 @@ pub struct Session<C, H> {
     /// Where statements are written that are not prepared.
     text: String,
     habit: H,
+    /// By kind.
+    pub answers: [Answers; KINDS],
 }
 
 /// How one statement travels.
@@ -61,7 +64,15 @@ impl<C: Connection, H: Habit> Session<C, H> {
             }
         }
         let text = String::with_capacity(TEXT_BYTES + list_values * LIST_VALUE_BYTES);
-        Ok(Session { connection, rules: workload.rules, statements, brackets, text, habit })
+        Ok(Session {
+            connection,
+            rules: workload.rules,
+            statements,
+            brackets,
+            text,
+            habit,
+            answers: Default::default(),
+        })
     }
 
     /// Opens a transaction, where the workload has any.
@@ -97,6 +108,7 @@ impl<C: Connection, H: Habit> Session<C, H> {
         let answer = self.habit.send(&mut self.connection, &mut self.text, form, values).await?;
         attempt.committing = false;
         self.rules.count_answered(Some(kind), answer, attempt);
+        self.answers[kind as usize].take(answer);
         Ok(())
     }
 

@@ -3,9 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use driver::{Answer, Code, Connection, Rows, Statement, Value};
+use driver::{Answer, Code, Connection, Isolation, Rows, Statement, Value};
 
+use super::sql::KINDS;
 use super::*;
+use crate::answers::Answers;
 use crate::workload::{ARRIVALS, Attempt, Outcome, Turn};
 
 #[derive(Clone, Default)]
@@ -16,6 +18,8 @@ struct Listener {
     deadlocks: Rc<RefCell<u32>>,
     /// Deletes find no row.
     drained: bool,
+    /// No change matches a row.
+    idle: bool,
     postgres: bool,
 }
 
@@ -24,8 +28,8 @@ impl Listener {
     fn answer(&self, sql: &str) -> Answer {
         let returns_rows = sql.starts_with("SELECT");
         let changes = ["UPDATE", "INSERT", "DELETE"].iter().any(|verb| sql.starts_with(verb));
-        let misses = self.drained && sql.starts_with("DELETE");
-        Answer { rows: 0, affected: u64::from(changes && !misses), returns_rows }
+        let misses = self.idle || (self.drained && sql.starts_with("DELETE"));
+        Answer { affected: u64::from(changes && !misses), returns_rows, ..Answer::default() }
     }
 }
 
@@ -460,4 +464,72 @@ fn a_wrong_option_says_what_was_expected() {
     let options = Options::new(kind.options, &given).unwrap();
     let Err(error) = (kind.build)(&options) else { panic!("rows = many is no number") };
     assert_eq!(error.to_string(), "`rows`: a whole number from 1 to 2147483647 was expected, not \"many\"");
+}
+
+/// What is wrong with the answers to 200 transactions on a server that answers as the listener does.
+fn wrong_answers(workload: &Oltp, listener: &Listener) -> Vec<String> {
+    let mut client = OltpClient::new(Arc::new(workload.clone()), FIRST, listener.clone(), NoRest).unwrap();
+    for number in 0..200 {
+        complete(client.attempt(Turn { series: 0, number, retry: 0 }, &mut Attempt::default())).unwrap();
+    }
+    let setting = Setting { dialect: listener.dialect(), isolation: Isolation::ReadCommitted };
+    workload.expected(client.answers(), &setting).iter().flat_map(Expected::violations).collect()
+}
+
+#[test]
+fn a_server_that_answers_ok_and_returns_no_rows_is_found_out() {
+    let listener = Listener::default();
+    let check = |name: &str, options: &[(&str, OptionValue)], expected: &[&str]| {
+        let wrong = wrong_answers(&oltp(name, options), &listener);
+        assert_eq!(wrong.len(), expected.len(), "{name} {options:?}: {wrong:?}");
+        for (wrong, expected) in wrong.iter().zip(expected) {
+            assert!(wrong.starts_with(expected), "{name} {options:?}: {wrong}");
+        }
+    };
+    check("oltp_point_select", &[], &["point-select: 200 rows expected in 200 answers, 0 seen"]);
+    // Ten rows, so a range of a hundred reaches over the table's end.
+    let few = [("rows", OptionValue::Number(10))];
+    let all = ["point-select: 2000 rows", "simple-range: ", "sum-range: 200 rows", "order-range: ", "distinct-range: "];
+    check("oltp_read_only", &few, &all);
+    check("oltp_read_write", &[("compat", text("sysbench-1.0"))], &all);
+    // Rows that others have deleted and not inserted yet may be missed, but not all.
+    let some = ["point-select: 200 to 2000 rows", "simple-range", "sum-range: 200 rows", "order", "distinct"];
+    check("oltp_read_write", &[("skip_trx", OptionValue::Flag(true))], &some);
+    check("select_random_points", &[], &["random-points: at least 100 rows expected"]);
+    check("select_random_ranges", &[], &["random-ranges: 200 rows expected"]);
+    check("oltp", &[], &["point-select: 2000 rows", "simple-range", "sum-range", "order-range", "distinct-range"]);
+    check("oltp", &[("mode", text("nontrx"))], &["pad-select: 200 rows expected"]);
+    check("oltp_write_only", &[], &[]);
+}
+
+#[test]
+fn a_server_whose_changes_match_nothing_is_found_out() {
+    let listener = Listener { idle: true, ..Listener::default() };
+    let wrong = |name: &str, options: &[(&str, OptionValue)]| wrong_answers(&oltp(name, options), &listener);
+    assert_eq!(wrong("oltp_update_index", &[]), ["update-index: 200 matched rows expected in 200 answers, 0 seen"]);
+    assert_eq!(wrong("oltp_update_non_index", &[("compat", text("sysbench-1.0"))]).len(), 1);
+    assert_eq!(wrong("oltp_write_only", &[]).len(), 4, "two updates, a delete and an insert");
+    assert_eq!(wrong("oltp_insert", &[]).len(), 1);
+    assert_eq!(wrong("oltp", &[("write_only", OptionValue::Flag(true))]).len(), 4);
+    assert_eq!(wrong("oltp_delete", &[]), Vec::<String>::new(), "nobody knows how many ids were drawn before");
+    // There an update may miss a row that was deleted and inserted meanwhile, but not every time.
+    let postgres = Listener { postgres: true, ..listener.clone() };
+    let wrong = wrong_answers(&oltp("oltp_write_only", &[]), &postgres);
+    assert_eq!(wrong.len(), 4, "{wrong:?}");
+    assert!(wrong[0].starts_with("update-index: 20 to 200 matched rows expected"), "{wrong:?}");
+}
+
+#[test]
+fn rows_that_are_acknowledged_have_to_be_there_afterwards() {
+    let seen = |kind: Kind, matched: u64| {
+        let mut seen = [Answers::default(); KINDS];
+        seen[kind as usize].matched = matched;
+        seen
+    };
+    let rows = [("rows", OptionValue::Number(100)), ("tables", OptionValue::Number(2))];
+    assert_eq!(oltp("oltp_delete", &rows).rows_left(&seen(Kind::Delete, 7)), Some(193));
+    assert_eq!(oltp("oltp_insert", &rows).rows_left(&seen(Kind::InsertNumbered, 7)), Some(207));
+    assert_eq!(oltp("oltp_read_write", &rows).rows_left(&seen(Kind::Insert, 7)), None);
+    let fresh = [("mode", text("nontrx")), ("nontrx_mode", text("insert"))];
+    assert_eq!(oltp("oltp", &fresh).rows_left(&seen(Kind::InsertNumbered, 7)), Some(7));
 }

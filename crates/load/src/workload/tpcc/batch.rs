@@ -32,7 +32,8 @@ use super::options;
 use super::random::DISTRICTS;
 use super::rows;
 use super::statements::{
-    Brackets, Change, Preparer, Shown, is_original, middle, missing, order_total, read, read_row, stock_after, write,
+    Brackets, Change, LINES_OF_ORDER, Preparer, Shown, expect_unused, is_original, middle, missing, order_total, read,
+    read_row, stock_after, write,
 };
 use crate::workload::{Attempt, Outcome};
 
@@ -183,8 +184,8 @@ impl BatchForm {
         let now = desk.stamp.now();
         let (count, all_local) = (Value::Int(order.lines().len() as i64), Value::Int(order.all_local().into()));
         let row = [Value::Int(o_id), d, w, c, Value::Text(&now), count, all_local];
-        write(&mut desk.connection, self.insert_order, &row, attempt).await?;
-        write(&mut desk.connection, self.insert_new_order, &row[..3], attempt).await?;
+        write(&mut desk.connection, self.insert_order, &row, attempt).await?.is(1, "insert-order")?;
+        write(&mut desk.connection, self.insert_new_order, &row[..3], attempt).await?.is(1, "insert-new-order")?;
         let lines = self.lines(desk, order, o_id, attempt).await?;
         if lines.len() < order.lines().len() {
             self.brackets.roll_back(desk, attempt).await?;
@@ -254,7 +255,7 @@ impl BatchForm {
         let amount = super::statements::money(payment.amount_cents);
         let (w, d) = (Value::Int(payment.w), Value::Int(payment.d));
         let row = [Value::Int(c_id), c_d, c_w, d, w, Value::Text(&now), amount, history.value()];
-        write(&mut desk.connection, self.insert_history, &row, attempt).await?;
+        write(&mut desk.connection, self.insert_history, &row, attempt).await?.is(1, "insert-history")?;
         self.brackets.commit(desk, attempt).await?;
         desk.counts.add_payment(payment, of_name, is_bad);
         desk.shown.cents = balance;
@@ -283,8 +284,9 @@ impl BatchForm {
         };
         let c_id = Value::Int(desk.rows.int(place, 0)?);
         desk.shown.cents = desk.rows.decimal(place, 1, 2)?;
-        if read(desk, self.newest_order, &[w, d, w, d, c_id], attempt).await? == 0 {
-            return Err(missing("an order of every customer, with its lines,"));
+        let lines = read(desk, self.newest_order, &[w, d, w, d, c_id], attempt).await?;
+        if !LINES_OF_ORDER.contains(&(lines as u64)) {
+            return Err(missing("an order of every customer, with its 5 to 15 lines,"));
         }
         self.brackets.commit(desk, attempt).await?;
         desk.counts.add_order_status(of_name);
@@ -368,7 +370,10 @@ fn priced<C>(desk: &Desk<C>, order: &NewOrder) -> Result<(PricedLines, StockChan
     let (mut lines, mut changes) = (PricedLines::default(), StockChanges::default());
     for place in order.in_lock_order() {
         let line = order.lines()[place];
-        let Some(row) = items.iter().position(|item| *item == line.item) else { continue };
+        let Some(row) = items.iter().position(|item| *item == line.item) else {
+            expect_unused(line.item)?;
+            continue;
+        };
         // Lines of one stock row follow each other in this order.
         if changes.last().is_none_or(|last| (last.w, last.item) != (line.supply_w, line.item)) {
             changes.push(StockChange { w: line.supply_w, item: line.item, ..StockChange::default() });

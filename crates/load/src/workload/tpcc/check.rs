@@ -302,8 +302,22 @@ impl Ledger<'_> {
         violations.extend(self.differences(&found, told.as_ref()));
         if let Some(ran) = ran {
             violations.extend(journal::violations(self, admin, ran)?);
+            violations.extend(self.early_skips(ran));
         }
         Ok(violations)
+    }
+
+    /// No district's queue is empty before all its loaded orders are delivered.
+    fn early_skips(&self, ran: &Tally) -> Option<String> {
+        let counted = |count: Count| ran.counts_ever[count as usize] as i64;
+        let (skipped, delivered) = (counted(Count::SkippedDistricts), counted(Count::DeliveredOrders));
+        let queued = self.loaded.orders - self.loaded.delivered;
+        (skipped > 0 && delivered < queued).then(|| {
+            format!(
+                "Deliveries found no order in {skipped} districts, and {queued} orders were waiting in each: \
+                 only {delivered} were delivered in all"
+            )
+        })
     }
 
     fn verdict(&self, admin: &mut Admin, ran: &Tally) -> Result<String, Error> {

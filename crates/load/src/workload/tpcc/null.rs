@@ -18,7 +18,23 @@ struct Canned {
     /// The values of a row, as MySQL sends text; empty where nothing comes back.
     cells: Vec<u8>,
     asked: Asked,
+    changes: Changes,
     returns_rows: bool,
+}
+
+/// Which rows a change finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Changes {
+    /// One for so many values.
+    Values(usize),
+    /// One for each element of this parameter, an array.
+    Elements(usize),
+    /// So many for each order whose key (warehouse, district, order) stands behind so many values.
+    Orders {
+        skip: usize,
+        each: usize,
+    },
+    One,
 }
 
 /// Which rows an answer has.
@@ -152,6 +168,23 @@ fn asked(sql: &str) -> Asked {
     }
 }
 
+fn changes(sql: &str) -> Changes {
+    let (arrays, begins) = (sql.contains("unnest("), |text: &str| sql.starts_with(text));
+    if begins("INSERT INTO order_line") {
+        if arrays { Changes::Elements(3) } else { Changes::Values(9) }
+    } else if arrays && (begins("UPDATE stock") || begins("UPDATE customer")) {
+        Changes::Elements(0)
+    } else if begins("UPDATE order_line") {
+        Changes::Orders { skip: 1, each: LINES }
+    } else if begins("UPDATE orders") {
+        Changes::Orders { skip: 1, each: 1 }
+    } else if begins("DELETE FROM new_order WHERE (") {
+        Changes::Orders { skip: 0, each: 1 }
+    } else {
+        Changes::One
+    }
+}
+
 /// The columns that come back.
 fn columns(sql: &str) -> Vec<&str> {
     let list = match sql.split_once(" RETURNING ") {
@@ -198,16 +231,24 @@ impl Connection for NullEngine {
         };
         let mut cells = Vec::new();
         columns.iter().skip(keys).for_each(|column| put_cell(&mut cells, value_of(column).as_bytes()));
-        self.statements.push(Canned { cells, asked, returns_rows: !columns.is_empty() });
+        let (changes, returns_rows) = (changes(sql), !columns.is_empty());
+        self.statements.push(Canned { cells, asked, changes, returns_rows });
         Ok(Statement::numbered(self.statements.len() - 1))
     }
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
         // Without it the compiler would see that nobody looks at the parameters, and not draw them.
         std::hint::black_box((statement, parameters));
-        let asked = self.statements[statement.number()].asked;
-        let affected = if asked == Asked::Districts { self.find_keys(asked, parameters) as u64 } else { 1 };
-        Ok(Answer { affected, ..Answer::default() })
+        let affected = match self.statements[statement.number()].changes {
+            Changes::One => 1,
+            Changes::Values(each) => parameters.len() / each,
+            Changes::Elements(at) => match parameters[at] {
+                Value::Text(array) => elements(array).count(),
+                _ => 0,
+            },
+            Changes::Orders { skip, each } => self.find_keys(Asked::Districts, &parameters[skip..]) * each,
+        };
+        Ok(Answer { affected: affected as u64, ..Answer::default() })
     }
 
     async fn fetch(&mut self, statement: Statement, values: &[Value<'_>], rows: &mut Rows) -> Result<Answer, Error> {
@@ -225,7 +266,7 @@ impl Connection for NullEngine {
         for row in 0..count {
             self.push_row(row, columns, statement.number(), rows)?;
         }
-        Ok(Answer { rows: rows.len() as u64, affected: 1, returns_rows })
+        Ok(Answer { rows: rows.len() as u64, affected: 1, returns_rows, ..Answer::default() })
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {

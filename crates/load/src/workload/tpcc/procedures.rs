@@ -20,7 +20,7 @@ use super::client::{Count, Desk, Progress};
 use super::inputs::{Customer, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use super::options;
 use super::random::DISTRICTS;
-use super::statements::{Buffer, Preparer, missing, money, outrun};
+use super::statements::{Buffer, Preparer, expect_unused, missing, money, outrun};
 use crate::workload::sections::section;
 use crate::workload::{Attempt, Outcome};
 
@@ -109,7 +109,7 @@ impl ProceduresForm {
         };
         match called {
             Ok(()) => read_order(desk, order),
-            Err(Error::Refused { code, .. }) if code.as_str() == UNKNOWN_ITEM => Ok(Outcome::RolledBack),
+            Err(Error::Refused { code, .. }) if code.as_str() == UNKNOWN_ITEM => rolled_back(order),
             Err(error) => Err(error),
         }
     }
@@ -273,7 +273,7 @@ fn of_name(customer: &Customer, found: i64) -> Option<u64> {
 fn read_order<C>(desk: &mut Desk<C>, order: &NewOrder) -> Result<Outcome, Error> {
     match desk.rows.int(0, 0)? {
         COMMITTED => {}
-        ROLLED_BACK => return Ok(Outcome::RolledBack),
+        ROLLED_BACK => return rolled_back(order),
         _ => return Err(missing("a customer of every number in every district")),
     }
     desk.shown.cents = desk.rows.decimal(0, 7, 2)?;
@@ -288,6 +288,12 @@ fn read_order<C>(desk: &mut Desk<C>, order: &NewOrder) -> Result<Outcome, Error>
     desk.shown.brand_lines = brand_lines;
     desk.counts.add_order(order);
     Ok(Outcome::Committed)
+}
+
+/// An order whose last item is unused; no other one is rolled back on purpose.
+fn rolled_back(order: &NewOrder) -> Result<Outcome, Error> {
+    let items = order.lines().iter().map(|line| line.item);
+    expect_unused(items.max().unwrap_or(0)).map(|()| Outcome::RolledBack)
 }
 
 /// Digits of one line for MySQL, by field: its number, the item, the supplying warehouse, the quantity.

@@ -17,8 +17,8 @@ use super::options;
 use super::random::DISTRICTS;
 use super::stamp::StampText;
 use super::statements::{
-    Brackets, Buffer, C_DATA_BYTES, Change, Preparer, REREADS_MAX, Shown, history_data, is_original, middle, missing,
-    money, order_total, outrun, payment_note, read, read_row, stock_after, write,
+    Brackets, Buffer, C_DATA_BYTES, Change, LINES_OF_ORDER, Preparer, REREADS_MAX, Shown, expect_unused, history_data,
+    is_original, middle, missing, money, order_total, outrun, payment_note, read, read_row, stock_after, write,
 };
 use crate::workload::{Attempt, Outcome};
 
@@ -143,8 +143,10 @@ impl RowsForm {
         let now = desk.stamp.now();
         let (count, all_local) = (Value::Int(order.lines().len() as i64), Value::Int(order.all_local().into()));
         let row = [Value::Int(o_id), d, w, c, Value::Text(&now), count, all_local];
-        write(&mut desk.connection, statements.insert_order, &row, attempt).await?;
-        write(&mut desk.connection, statements.insert_new_order, &row[..3], attempt).await?;
+        write(&mut desk.connection, statements.insert_order, &row, attempt).await?.is(1, "insert-order")?;
+        write(&mut desk.connection, statements.insert_new_order, &row[..3], attempt)
+            .await?
+            .is(1, "insert-new-order")?;
         let mut head = Head { o_id, lines_cents: 0, brand_lines: 0 };
         for number in order.in_lock_order() {
             if !self.line(desk, order, number, &mut head, attempt).await? {
@@ -172,7 +174,7 @@ impl RowsForm {
         let statements = &self.order;
         let stock_key = [Value::Int(supply_w), Value::Int(item)];
         if read(desk, statements.item, &stock_key[1..], attempt).await? == 0 {
-            return Ok(false);
+            return expect_unused(item).map(|()| false);
         }
         let amount_cents = quantity * desk.rows.decimal(0, 0, 2)?;
         let is_original_item = is_original(desk.rows.text(0, 2));
@@ -182,7 +184,7 @@ impl RowsForm {
         head.brand_lines += u64::from(is_original_item && is_original(desk.rows.text(0, 2)));
         let (quantity, is_remote) = (Value::Int(quantity), Value::Int((supply_w != order.w).into()));
         let values = [Value::Int(left), quantity, is_remote, stock_key[0], stock_key[1]];
-        write(&mut desk.connection, statements.change_stock, &values, attempt).await?;
+        write(&mut desk.connection, statements.change_stock, &values, attempt).await?.is(1, "change-stock")?;
         let row = [
             Value::Int(head.o_id),
             Value::Int(order.d),
@@ -194,7 +196,7 @@ impl RowsForm {
             money(amount_cents),
             Value::Text(desk.rows.text(0, 1)),
         ];
-        write(&mut desk.connection, statements.insert_line, &row, attempt).await?;
+        write(&mut desk.connection, statements.insert_line, &row, attempt).await?.is(1, "insert-line")?;
         Ok(true)
     }
 
@@ -224,14 +226,14 @@ impl RowsForm {
             data.push(payment_note(payment, c_id).as_bytes());
             data.push(desk.rows.text(0, 0));
             let values = [amount, amount, data.value(), key[0], key[1], key[2]];
-            write(&mut desk.connection, statements.bad_customer, &values, attempt).await?;
+            write(&mut desk.connection, statements.bad_customer, &values, attempt).await?.is(1, "pay-bad-customer")?;
         } else {
             let values = [amount, amount, key[0], key[1], key[2]];
-            write(&mut desk.connection, statements.customer, &values, attempt).await?;
+            write(&mut desk.connection, statements.customer, &values, attempt).await?.is(1, "pay-customer")?;
         }
         let now = desk.stamp.now();
         let row = [key[2], key[1], key[0], d, w, Value::Text(&now), amount, history.value()];
-        write(&mut desk.connection, statements.insert_history, &row, attempt).await?;
+        write(&mut desk.connection, statements.insert_history, &row, attempt).await?.is(1, "insert-history")?;
         self.brackets.commit(desk, attempt).await?;
         desk.counts.add_payment(payment, of_name, is_bad);
         desk.shown.cents = balance;
@@ -272,8 +274,9 @@ impl RowsForm {
             return Err(missing("an order of every customer"));
         }
         let o_id = Value::Int(desk.rows.int(0, 0)?);
-        if read(desk, self.status.lines, &[w, d, o_id], attempt).await? == 0 {
-            return Err(missing("a line of every order"));
+        let lines = read(desk, self.status.lines, &[w, d, o_id], attempt).await?;
+        if !LINES_OF_ORDER.contains(&(lines as u64)) {
+            return Err(missing("the 5 to 15 lines of every order"));
         }
         self.brackets.commit(desk, attempt).await?;
         desk.counts.add_order_status(of_name);
@@ -325,10 +328,13 @@ impl RowsForm {
         statements.carry.run(desk, &[carrier, key[0], key[1], key[2]], 3, attempt).await?;
         let customer = Value::Int(desk.rows.int(0, 0)?);
         let values = [Value::Text(now), key[0], key[1], key[2]];
-        write(&mut desk.connection, statements.lines, &values, attempt).await?;
+        let lines = write(&mut desk.connection, statements.lines, &values, attempt).await?;
+        lines.is_within(LINES_OF_ORDER, "deliver-lines")?;
         read_row(desk, statements.sum, &key, attempt).await?;
         let sum_cents = desk.rows.decimal(0, 0, 2)?;
-        write(&mut desk.connection, statements.bill, &[money(sum_cents), w, d, customer], attempt).await?;
+        write(&mut desk.connection, statements.bill, &[money(sum_cents), w, d, customer], attempt)
+            .await?
+            .is(1, "bill-customer")?;
         desk.shown.cents = sum_cents;
         Ok(Some(o_id))
     }
@@ -355,7 +361,7 @@ impl RowsForm {
             }
             let o_id = desk.rows.int(0, 0)?;
             let key = [district[0], district[1], Value::Int(o_id)];
-            if write(&mut desk.connection, statements.take, &key, attempt).await? == 1 {
+            if write(&mut desk.connection, statements.take, &key, attempt).await?.0 == 1 {
                 return Ok(Some(o_id));
             }
         }

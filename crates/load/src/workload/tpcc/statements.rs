@@ -2,10 +2,12 @@
 //! place. Nothing here allocates but [`Preparer`], which belongs to the set-up.
 
 use std::fmt::{self, Write};
+use std::ops::RangeInclusive;
 
 use driver::{Code, Connection, Dialect, Error, Statement, Value};
 
 use super::client::Desk;
+use super::random::ITEMS;
 use crate::workload::Attempt;
 use crate::workload::sections::{find, prepared, section};
 
@@ -39,8 +41,8 @@ impl<'a, C: Connection> Preparer<'a, C> {
     }
 
     /// A change, and how its row is shown: by the change itself, where there is no section `show`.
-    pub fn change(&mut self, change: &str, show: &str, when: Shown) -> Result<Change, Error> {
-        Ok(Change { change: self.one(change)?, show: self.optional(show)?, when })
+    pub fn change(&mut self, change: &'static str, show: &str, when: Shown) -> Result<Change, Error> {
+        Ok(Change { name: change, change: self.one(change)?, show: self.optional(show)?, when })
     }
 
     /// One statement for each number of pieces: `{, |?}` in the text is so many `?` with commas between.
@@ -106,6 +108,7 @@ pub enum Shown {
 /// Changes one row and shows it: in one statement where the engine can, else in two.
 #[derive(Debug)]
 pub struct Change {
+    name: &'static str,
     change: Statement,
     show: Option<Statement>,
     when: Shown,
@@ -126,12 +129,12 @@ impl Change {
             return found(desk);
         };
         if self.when == Shown::After {
-            write(&mut desk.connection, self.change, values, attempt).await?;
+            write(&mut desk.connection, self.change, values, attempt).await?.is(1, self.name)?;
         }
         read(desk, show, &values[values.len() - keys..], attempt).await?;
         found(desk)?;
         if self.when == Shown::Before {
-            write(&mut desk.connection, self.change, values, attempt).await?;
+            write(&mut desk.connection, self.change, values, attempt).await?.is(1, self.name)?;
         }
         Ok(())
     }
@@ -196,16 +199,40 @@ pub async fn read_row<C: Connection>(
     found(desk)
 }
 
-/// Writes and says how many rows it changed. The connection stands alone so that values may be borrowed
+/// Writes and returns how many rows the change found. The connection stands alone so that values may be borrowed
 /// from the desk's rows.
 pub async fn write<C: Connection>(
     connection: &mut C,
     statement: Statement,
     values: &[Value<'_>],
     attempt: &mut Attempt,
-) -> Result<u64, Error> {
+) -> Result<Matched, Error> {
     attempt.writes += 1;
-    connection.execute(statement, values).await.map(|answer| answer.affected)
+    connection.execute(statement, values).await.map(|answer| Matched(answer.matched()))
+}
+
+/// Rows that a change found. No row of these tables is deleted but from the queue of new orders, so the inputs of
+/// a transaction decide how many there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub struct Matched(pub u64);
+
+impl Matched {
+    pub fn is(self, expected: u64, statement: &str) -> Result<(), Error> {
+        self.is_within(expected..=expected, statement)
+    }
+
+    pub fn is_within(self, expected: RangeInclusive<u64>, statement: &str) -> Result<(), Error> {
+        if expected.contains(&self.0) { Ok(()) } else { Err(mismatch(self.0, &expected, statement)) }
+    }
+}
+
+/// Apart from the check, so that the measured path stays short.
+#[cold]
+fn mismatch(seen: u64, expected: &RangeInclusive<u64>, statement: &str) -> Error {
+    let (least, most) = (expected.start(), expected.end());
+    let expected = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    Error::Protocol(format!("{statement}: {expected} matched rows expected, {seen} seen"))
 }
 
 fn found<C>(desk: &Desk<C>) -> Result<(), Error> {
@@ -215,6 +242,14 @@ fn found<C>(desk: &Desk<C>) -> Result<(), Error> {
 /// The tables lack what the population put there, so whatever is measured on them means nothing.
 pub fn missing(what: &str) -> Error {
     Error::Protocol(format!("{what} is not in the tables; check them, and load them again"))
+}
+
+/// An order has so many lines (clause 2.4.1.3).
+pub const LINES_OF_ORDER: RangeInclusive<u64> = 5..=15;
+
+/// Fails unless an item that was not found is the unused one, whose New-Order rolls back on purpose.
+pub fn expect_unused(item: i64) -> Result<(), Error> {
+    if item > ITEMS { Ok(()) } else { Err(missing("every item")) }
 }
 
 /// How often a Delivery looks again for the oldest order when others were faster.

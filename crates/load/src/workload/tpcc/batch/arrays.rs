@@ -106,7 +106,9 @@ impl Arrays {
             Numbers::array(changes.iter().map(|change| change.item)),
         ];
         let values: [Value<'_>; 6] = std::array::from_fn(|at| columns[at].value());
-        write(&mut desk.connection, self.change_stock, &values, attempt).await?;
+        write(&mut desk.connection, self.change_stock, &values, attempt)
+            .await?
+            .is(changes.len() as u64, "change-stock")?;
         let numbers = Numbers::array(lines.iter().map(|priced| priced.number));
         let items = Numbers::array(lines.iter().map(|priced| priced.line.item));
         let supplies = Numbers::array(lines.iter().map(|priced| priced.line.supply_w));
@@ -125,7 +127,7 @@ impl Arrays {
             amounts.value(),
             texts.value(),
         ];
-        write(&mut desk.connection, self.insert_lines, &values, attempt).await.map(|_| ())
+        write(&mut desk.connection, self.insert_lines, &values, attempt).await?.is(lines.len() as u64, "insert-lines")
     }
 
     /// Gives back what the history will say.
@@ -243,7 +245,7 @@ impl Arrays {
         let sums = Numbers::array(taken.iter().map(|order| Cents(order.sum_cents)));
         let customers = Numbers::array(taken.iter().map(|order| order.c));
         let values = [sums.value(), ds.value(), customers.value(), w];
-        write(&mut desk.connection, self.bill, &values, attempt).await.map(|_| ())
+        write(&mut desk.connection, self.bill, &values, attempt).await?.is(taken.len() as u64, "bill-customers")
     }
 }
 

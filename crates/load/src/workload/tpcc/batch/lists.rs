@@ -13,8 +13,8 @@ use super::super::inputs::{Delivery, LINES_MAX, NewOrder, Payment};
 use super::super::rows;
 use super::super::stamp::StampText;
 use super::super::statements::{
-    Buffer, ByCount, C_DATA_BYTES, H_DATA_BYTES, Preparer, history_data, money, outrun, payment_note, read, read_row,
-    write,
+    Buffer, ByCount, C_DATA_BYTES, H_DATA_BYTES, LINES_OF_ORDER, Preparer, history_data, money, outrun, payment_note,
+    read, read_row, write,
 };
 use super::{DISTRICT_TEXT, DISTRICTS_MAX, FILE, PricedLines, StockChanges, Taken, TakenOrders};
 use crate::workload::Attempt;
@@ -116,7 +116,9 @@ impl Lists {
     ) -> Result<(), Error> {
         for change in changes.iter() {
             let numbers = [change.left, change.quantity, change.lines, change.remote, change.w, change.item];
-            write(&mut desk.connection, self.change_stock, &numbers.map(Value::Int), attempt).await?;
+            write(&mut desk.connection, self.change_stock, &numbers.map(Value::Int), attempt)
+                .await?
+                .is(1, "change-stock")?;
         }
         let mut values = [Value::Null; LINE_VALUES * LINES_MAX];
         for (priced, row) in lines.iter().zip(values.chunks_exact_mut(LINE_VALUES)) {
@@ -133,7 +135,9 @@ impl Lists {
             ]);
         }
         let (statement, count) = self.insert_lines.of(lines.len());
-        write(&mut desk.connection, statement, &values[..LINE_VALUES * count], attempt).await.map(|_| ())
+        write(&mut desk.connection, statement, &values[..LINE_VALUES * count], attempt)
+            .await?
+            .is(lines.len() as u64, "insert-lines")
     }
 
     /// Gives back what the history will say.
@@ -144,8 +148,8 @@ impl Lists {
         attempt: &mut Attempt,
     ) -> Result<Buffer<H_DATA_BYTES>, Error> {
         let (w, d, amount) = (Value::Int(payment.w), Value::Int(payment.d), money(payment.amount_cents));
-        write(&mut desk.connection, self.pay_warehouse, &[amount, w], attempt).await?;
-        write(&mut desk.connection, self.pay_district, &[amount, w, d], attempt).await?;
+        write(&mut desk.connection, self.pay_warehouse, &[amount, w], attempt).await?.is(1, "pay-warehouse")?;
+        write(&mut desk.connection, self.pay_district, &[amount, w, d], attempt).await?.is(1, "pay-district")?;
         read_row(desk, self.show_places, &[w, d], attempt).await?;
         Ok(history_data(desk.rows.text(0, 0), desk.rows.text(0, 1)))
     }
@@ -164,14 +168,14 @@ impl Lists {
         let balance = desk.rows.decimal(0, 1, 2)? - payment.amount_cents;
         if desk.rows.text(0, 0) != b"BC" {
             let values = [amount, amount, key[0], key[1], key[2]];
-            write(&mut desk.connection, self.pay_customer, &values, attempt).await?;
+            write(&mut desk.connection, self.pay_customer, &values, attempt).await?.is(1, "pay-customer")?;
             return Ok((false, balance));
         }
         let mut data = Buffer::<C_DATA_BYTES>::default();
         data.push(payment_note(payment, c_id).as_bytes());
         data.push(desk.rows.text(0, 2));
         let values = [amount, amount, data.value(), key[0], key[1], key[2]];
-        write(&mut desk.connection, self.pay_bad_customer, &values, attempt).await?;
+        write(&mut desk.connection, self.pay_bad_customer, &values, attempt).await?.is(1, "pay-bad-customer")?;
         Ok((true, balance))
     }
 
@@ -196,7 +200,7 @@ impl Lists {
         let (statement, count) = self.take.of(taken.len());
         let deleted = write(&mut desk.connection, statement, &keys(w, &taken)[..3 * count], attempt).await?;
         // Locked rows cannot go; should they, the transaction is as good as refused.
-        if deleted == taken.len() as u64 { Ok(taken) } else { Err(outrun()) }
+        if deleted.0 == taken.len() as u64 { Ok(taken) } else { Err(outrun()) }
     }
 
     /// Carrier, lines and customers of the orders taken.
@@ -211,14 +215,19 @@ impl Lists {
         let mut values = [Value::Int(delivery.carrier); 1 + 3 * DISTRICTS_MAX];
         values[1..].copy_from_slice(&keys(delivery.w, taken));
         // Changed before they are read: what a transaction has changed it sees, however old its snapshot is.
-        write(&mut desk.connection, self.carry.of(taken.len()).0, &values, attempt).await?;
+        let orders = taken.len() as u64;
+        write(&mut desk.connection, self.carry.of(taken.len()).0, &values, attempt)
+            .await?
+            .is(orders, "carry-orders")?;
         read(desk, self.customers.of(taken.len()).0, &values[1..], attempt).await?;
         super::attach(desk, taken, |order, rows, row| {
             order.c = rows.int(row, 1)?;
             Ok(())
         })?;
         values[0] = Value::Text(now);
-        write(&mut desk.connection, self.lines.of(taken.len()).0, &values, attempt).await?;
+        let lines = write(&mut desk.connection, self.lines.of(taken.len()).0, &values, attempt).await?;
+        let (least, most) = (LINES_OF_ORDER.start() * orders, LINES_OF_ORDER.end() * orders);
+        lines.is_within(least..=most, "deliver-lines")?;
         read(desk, self.sums.of(taken.len()).0, &values[1..], attempt).await?;
         super::attach(desk, taken, |order, rows, row| {
             order.sum_cents = rows.decimal(row, 1, 2)?;
@@ -226,7 +235,7 @@ impl Lists {
         })?;
         for order in taken.iter() {
             let values = [money(order.sum_cents), Value::Int(delivery.w), Value::Int(order.d), Value::Int(order.c)];
-            write(&mut desk.connection, self.bill, &values, attempt).await?;
+            write(&mut desk.connection, self.bill, &values, attempt).await?.is(1, "bill-customer")?;
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ impl Connection for Server {
         for row in (self.script)(&routine, &values, number)? {
             rows.take_postgres(Part::Row(&data_row(&row))).unwrap();
         }
-        Ok(Answer { rows: rows.len() as u64, affected: 0, returns_rows: true })
+        Ok(Answer { rows: rows.len() as u64, returns_rows: true, ..Answer::default() })
     }
 
     async fn query(&mut self, _: &str) -> Result<Answer, Error> {

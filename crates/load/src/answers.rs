@@ -1,0 +1,101 @@
+//! What the answers to statements brought, and what they had to bring.
+//!
+//! Clients count while they run: additions in place, and nothing else. Whether that is what the statements ask
+//! for is judged once the load is over, by what the workload declares.
+
+use std::ops::RangeInclusive;
+
+use driver::{Answer, Dialect, Isolation};
+
+use crate::recorder::Tally;
+use crate::workload::Workload;
+
+/// The answers to one kind of statement, since the clients started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Answers {
+    pub count: u64,
+    pub rows: u64,
+    /// Rows that changes found, whether their values were new or not.
+    pub matched: u64,
+    /// Rows that the values sent ask for, where that differs from one statement to the next.
+    pub wanted: u64,
+}
+
+impl Answers {
+    pub fn take(&mut self, answer: Answer) {
+        self.count += 1;
+        self.rows += answer.rows;
+        self.matched += answer.matched();
+    }
+
+    pub fn add(&mut self, other: &Answers) {
+        self.count += other.count;
+        self.rows += other.rows;
+        self.matched += other.matched;
+        self.wanted += other.wanted;
+    }
+}
+
+/// Where statements ran, as far as answers depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    pub dialect: Dialect,
+    pub isolation: Isolation,
+}
+
+/// What the answers to one kind of statement had to bring.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expected {
+    /// The kind of statement.
+    pub statement: &'static str,
+    pub seen: Answers,
+    /// None where any number is right.
+    pub rows: Option<RangeInclusive<u64>>,
+    pub matched: Option<RangeInclusive<u64>>,
+}
+
+impl Expected {
+    /// What does not hold, in words; the kind, what was expected and what was seen.
+    pub fn violations(&self) -> impl Iterator<Item = String> {
+        let counted = [("rows", &self.rows, self.seen.rows), ("matched rows", &self.matched, self.seen.matched)];
+        counted.into_iter().filter_map(|(what, expected, seen)| {
+            let expected = expected.as_ref().filter(|expected| !expected.contains(&seen))?;
+            let Expected { statement, seen: Answers { count, .. }, .. } = self;
+            Some(format!("{statement}: {} {what} expected in {count} answers, {seen} seen", words(expected)))
+        })
+    }
+}
+
+/// What the answers of a load lacked, or had too much of; nothing where all were as its workload declares.
+pub fn wrong_answers(workload: &dyn Workload, tally: &Tally, setting: &Setting) -> Vec<String> {
+    let expected = workload.expected_answers(&tally.answers, setting);
+    expected.iter().flat_map(Expected::violations).collect()
+}
+
+fn words(expected: &RangeInclusive<u64>) -> String {
+    match (*expected.start(), *expected.end()) {
+        (least, most) if least == most => least.to_string(),
+        (least, u64::MAX) => format!("at least {least}"),
+        (0, most) => format!("at most {most}"),
+        (least, most) => format!("{least} to {most}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_violation_names_the_kind_what_was_expected_and_what_was_seen() {
+        let check = |expected: RangeInclusive<u64>, rows: u64, violation: Option<&str>| {
+            let seen = Answers { count: 7, rows, ..Answers::default() };
+            let one = Expected { statement: "point-select", seen, rows: Some(expected), matched: None };
+            assert_eq!(one.violations().collect::<Vec<_>>(), violation.into_iter().collect::<Vec<_>>());
+        };
+        check(7..=7, 7, None);
+        check(7..=7, 0, Some("point-select: 7 rows expected in 7 answers, 0 seen"));
+        check(3..=u64::MAX, 2, Some("point-select: at least 3 rows expected in 7 answers, 2 seen"));
+        check(0..=7, 8, Some("point-select: at most 7 rows expected in 7 answers, 8 seen"));
+        check(60..=70, 59, Some("point-select: 60 to 70 rows expected in 7 answers, 59 seen"));
+    }
+}
