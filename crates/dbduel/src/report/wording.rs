@@ -101,8 +101,8 @@ fn cost_of(plan: &PlanRecord, comparison: &Comparison) -> String {
         _ => format!(
             "{candidate} and {baseline} differ by less than {} ({level} CI {} to {})",
             percent(plan.method.margin),
-            signed_percent(low - 1.0),
-            signed_percent(high - 1.0)
+            short_percent(low - 1.0),
+            short_percent(high - 1.0)
         ),
     };
     format!("CPU per transaction is decided: {verdict}.")
