@@ -26,10 +26,14 @@ fn pass(given: &[(String, OptionValue)]) -> Vec<ProgramTally> {
     measured(&given, &AtomicBool::new(false), &mut |_| ()).whole().unwrap().programs
 }
 
-fn measured(given: &[(String, OptionValue)], interrupted: &AtomicBool, live: &mut dyn FnMut(Live)) -> Measured {
+fn workload(given: &[(String, OptionValue)]) -> Arc<dyn Workload> {
     let kind = load::workload_kind("sql-bench").unwrap();
     let given: BTreeMap<_, _> = given.iter().cloned().collect();
-    let workload: Arc<dyn Workload> = (kind.build)(&Options::new(kind.options, &given).unwrap()).unwrap().into();
+    (kind.build)(&Options::new(kind.options, &given).unwrap()).unwrap().into()
+}
+
+fn measured(given: &[(String, OptionValue)], interrupted: &AtomicBool, live: &mut dyn FnMut(Live)) -> Measured {
+    let workload = workload(given);
     let folder = tempfile::tempdir().unwrap();
     let login = Login { on_connect: vec!["PRAGMA synchronous = OFF".to_owned()], ..Login::default() };
     let target = Target { dialect: Dialect::Sqlite, endpoint: Endpoint::File(folder.path().join("bench.db")), login };
@@ -311,4 +315,32 @@ fn an_interruption_ends_a_pass_under_way_and_keeps_what_it_did() {
     assert!(whole.operations.iter().all(|operation| operation.executed == 2000));
     let not_reached = broken_off.operations.last().and_then(|operation| operation.refused.as_deref()).unwrap();
     assert!(not_reached.starts_with("not reached: "), "{not_reached}");
+}
+
+/// Operations that a server which does nothing is found to have done rightly.
+fn right_by_a_server_that_does_nothing(dialect: Dialect) -> Vec<&'static str> {
+    let folder = tempfile::tempdir().unwrap();
+    let server = driver::NullServer::start(dialect, &folder.path().join("null")).unwrap();
+    let target = Target { dialect, endpoint: server.endpoint(), login: Login::default() };
+    let all =
+        ["alter-table", "ATIS", "big-tables", "connect", "create", "insert", "select", "transactions", "wisconsin"];
+    let given = [names("programs", &all), flag("small", true), flag("loop_short", false)];
+    let workload = workload(&given);
+    let (options, interrupted) = (LoadOptions::default(), AtomicBool::new(false));
+    let load = Load::prepare(&workload, &target, options, &interrupted).unwrap();
+    let programs = load.measure(None, &mut |_| (), &mut || ()).whole().unwrap().programs;
+    assert_eq!(programs.len(), all.len());
+    let operations = programs.iter().flat_map(|program| &program.operations);
+    let right = operations.filter(|operation| operation.wrong.is_none() && operation.refused.is_none());
+    right.map(|operation| operation.name).collect()
+}
+
+/// It answers a row to each query and changes a row by each statement, so that only content gives it away.
+#[test]
+fn a_server_that_does_nothing_is_not_right() {
+    for dialect in [Dialect::MySql, Dialect::Postgres] {
+        // The second one sets a column to what it is already.
+        let expected = ["connect", "update_with_key_prefix"];
+        assert_eq!(right_by_a_server_that_does_nothing(dialect), expected, "{dialect:?}");
+    }
 }

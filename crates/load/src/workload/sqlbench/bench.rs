@@ -129,27 +129,6 @@ impl<'a> Bench<'a> {
         self.set_up(&format!("DROP TABLE IF EXISTS {table}")).map(drop)
     }
 
-    /// Runs each query of an operation once, untimed, and notes with the operation which found another number
-    /// of rows. False if the server refused one: the operation is then a gap.
-    pub fn check(&mut self, name: &'static str, queries: &[(&str, u64)]) -> Result<bool, Stop> {
-        if !self.options.reports(name) {
-            return Ok(true);
-        }
-        let begun_ns = monotonic_ns();
-        for (sql, rows) in queries {
-            match self.session.run_for_rows(*rows, format_args!("{sql}")) {
-                Ok(()) => {}
-                Err(error) if is_fatal(&error) => return Err(Stop::Pass(error.into())),
-                Err(error) => {
-                    self.lacks(name, format!("`{}` failed: {error}", excerpt(sql)));
-                    return Ok(false);
-                }
-            }
-        }
-        self.beyond_ns -= (monotonic_ns() - begun_ns) as i64;
-        Ok(true)
-    }
-
     /// Now, for an operation whose time begins before its first turn. The gauge takes its time, which is
     /// nobody's: here it is read before the clocks, at the end behind them.
     pub fn mark(&self) -> Mark {
@@ -164,11 +143,43 @@ impl<'a> Bench<'a> {
 
     /// Holds what an operation left behind to one row of values, outside its time.
     pub fn verify(&mut self, name: &'static str, sql: &str, values: &[u64]) -> Result<(), Stop> {
+        self.look_after(name, |session| match session.run_for_values(values, format_args!("{sql}")) {
+            Err(error) if !is_fatal(&error) => {
+                session.expect(false, || format!("`{}` failed: {error}", excerpt(sql)));
+                Ok(())
+            }
+            answered => answered,
+        })
+    }
+
+    /// Holds what an operation left behind to a number of rows.
+    pub fn verify_count(&mut self, name: &'static str, from: &str, rows: u64) -> Result<(), Stop> {
+        self.verify(name, &format!("select count(*) from {from}"), &[rows])
+    }
+
+    /// Notes with an operation that dropped a table if the table is still there.
+    pub fn verify_gone(&mut self, name: &'static str, table: &str) -> Result<(), Stop> {
+        let sql = format!("select count(*) from {table}");
+        self.look_after(name, |session| match session.run(&sql) {
+            Err(error) if !is_fatal(&error) => Ok(()),
+            answered => {
+                session.expect(false, || format!("the table {table} is still there"));
+                answered.map(drop)
+            }
+        })
+    }
+
+    /// Looks, outside the time of an operation that is over, whether it did what it had to.
+    fn look_after(
+        &mut self,
+        name: &'static str,
+        look: impl FnOnce(&mut Session) -> Result<(), Error>,
+    ) -> Result<(), Stop> {
         if !self.options.reports(name) {
             return Ok(());
         }
         let begun_ns = monotonic_ns();
-        self.session.run_for_values(values, format_args!("{sql}")).map_err(|error| Stop::of(error, sql))?;
+        look(self.session).map_err(|error| Stop::Pass(error.into()))?;
         self.beyond_ns -= (monotonic_ns() - begun_ns) as i64;
         let wrong = self.session.take_wrong();
         let tally = self.tally(name);
@@ -356,8 +367,8 @@ mod tests {
     use crate::workload::Options;
     use crate::workload::sqlbench::options::OPTIONS;
 
-    /// An operation of loops that run one statement each, after its queries were checked.
-    fn tally_of(loops: &[&str], checked: &[(&str, u64)]) -> OperationTally {
+    /// An operation of loops that run one statement each, and of what `look` does behind them.
+    fn tally_of(loops: &[&str], look: impl FnOnce(&mut Bench)) -> OperationTally {
         let folder = tempfile::tempdir().unwrap();
         let file = Endpoint::File(folder.path().join("bench.db"));
         let connection =
@@ -365,35 +376,42 @@ mod tests {
         let options = SqlBench::new(&Options::new(OPTIONS, &BTreeMap::new()).unwrap()).unwrap();
         let mut session = Session::new(connection);
         let mut bench = Bench::new(&options, &mut session, None);
-        if bench.check("some", checked).unwrap() {
-            for sql in loops {
-                bench.time(Operation::changes("some", 1, 1), |session, _| session.run(sql).map(drop)).unwrap();
-            }
+        for sql in loops {
+            bench.time(Operation::changes("some", 1, 1), |session, _| session.run(sql).map(drop)).unwrap();
         }
+        look(&mut bench);
         bench.into_tallies().remove(0)
     }
 
     #[test]
     fn loops_of_one_name_add_up() {
-        let tally = tally_of(&["select 1", "select 2"], &[]);
+        let tally = tally_of(&["select 1", "select 2"], |_| ());
         assert_eq!((tally.count, tally.executed, tally.rows, tally.refused), (2, 2, 2, None));
     }
 
     #[test]
     fn what_is_refused_in_one_of_its_loops_counts_for_nothing() {
         for loops in [["select 1", "select a from nowhere"], ["select a from nowhere", "select 1"]] {
-            let tally = tally_of(&loops, &[]);
+            let tally = tally_of(&loops, |_| ());
             assert_eq!((tally.count, tally.executed, tally.wall_ns), (0, 0, 0));
             assert!(tally.refused.is_some_and(|why| why.contains("nowhere")));
         }
     }
 
     #[test]
-    fn a_check_marks_the_operation_and_counts_for_nothing_in_it() {
-        let tally = tally_of(&["select 1"], &[("select 1", 1), ("select 2", 3)]);
-        assert_eq!((tally.count, tally.executed), (1, 1));
-        assert_eq!(tally.wrong.as_deref(), Some("1 rows instead of 3 for `select 2`"));
-        let refused = tally_of(&["select 1"], &[("select a from nowhere", 1)]).refused;
-        assert!(refused.is_some_and(|why| why.starts_with("`select a from nowhere` failed: ")));
+    fn what_an_operation_left_behind_marks_it_and_counts_for_nothing_in_it() {
+        let wrong_after = |look: &dyn Fn(&mut Bench)| {
+            let tally = tally_of(&["create table t (a integer)"], |bench| look(bench));
+            assert_eq!((tally.count, tally.executed, tally.refused), (1, 1, None));
+            tally.wrong
+        };
+        let rows = |rows| wrong_after(&move |bench| bench.verify("some", "select count(*) from t", &[rows]).unwrap());
+        assert_eq!(rows(0), None);
+        assert_eq!(rows(3).as_deref(), Some("[0] instead of [3] for `select count(*) from t`"));
+        let absent = wrong_after(&|bench| bench.verify("some", "select a from nowhere", &[1]).unwrap()).unwrap();
+        assert!(absent.starts_with("`select a from nowhere` failed: "), "{absent}");
+        let gone = |table| wrong_after(&move |bench| bench.verify_gone("some", table).unwrap());
+        assert_eq!(gone("nowhere"), None);
+        assert_eq!(gone("t").as_deref(), Some("the table t is still there"));
     }
 }

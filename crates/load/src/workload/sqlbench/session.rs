@@ -60,15 +60,9 @@ impl Session {
         self.run_then(sql, |session, answer, sql| session.expect_rows(answer, rows, sql)).map(drop)
     }
 
-    /// Runs a statement that has to insert, delete or change so many rows.
+    /// Runs a statement that has to insert, delete or find so many rows to change; some may be as they shall be.
     pub fn run_to_change(&mut self, rows: u64, sql: fmt::Arguments<'_>) -> Result<(), Error> {
-        self.run_then(sql, |session, answer, sql| session.expect_affected(answer, rows, sql)).map(drop)
-    }
-
-    /// Runs an update that has to find `found` rows, and to leave all but `changed` of them as they are:
-    /// MySQL tells the latter number, the others tell the former.
-    pub fn run_to_update(&mut self, found: u64, changed: u64, sql: fmt::Arguments<'_>) -> Result<(), Error> {
-        self.run_to_change(if self.dialect() == Dialect::MySql { changed } else { found }, sql)
+        self.run_then(sql, |session, answer, sql| session.expect_matched(answer, rows, sql)).map(drop)
     }
 
     /// Runs a query that has to answer one row of these values.
@@ -138,10 +132,10 @@ impl Session {
         self.expect(answer.rows == rows, || format!("{} rows instead of {rows} for `{}`", answer.rows, excerpt(sql)));
     }
 
-    /// Notes a change of another number of rows.
-    pub fn expect_affected(&mut self, answer: Answer, rows: u64, sql: &str) {
-        self.expect(answer.affected == rows, || {
-            format!("{} rows changed instead of {rows} by `{}`", answer.affected, excerpt(sql))
+    /// Notes a change that found another number of rows.
+    pub fn expect_matched(&mut self, answer: Answer, rows: u64, sql: &str) {
+        self.expect(answer.matched() == rows, || {
+            format!("{} rows matched instead of {rows} by `{}`", answer.matched(), excerpt(sql))
         });
     }
 
@@ -194,7 +188,7 @@ mod tests {
         let wrong = wrong_after(|session| {
             session.run_for_rows(2, format_args!("select a from t"))?;
             session.run_for_values(&[2, 3], format_args!("select count(*),sum(a) from t"))?;
-            session.run_to_update(2, 0, format_args!("update t set a=a"))?;
+            session.run_to_change(2, format_args!("update t set a=a"))?;
             session.run_to_change(1, format_args!("delete from t where a={}", 1))
         });
         assert_eq!(wrong, None);
@@ -205,7 +199,7 @@ mod tests {
         let wrong = wrong_after(|session| session.run_for_rows(3, format_args!("select a from t")));
         assert_eq!(wrong.as_deref(), Some("2 rows instead of 3 for `select a from t`"));
         let wrong = wrong_after(|session| session.run_to_change(1, format_args!("delete from t")));
-        assert_eq!(wrong.as_deref(), Some("2 rows changed instead of 1 by `delete from t`"));
+        assert_eq!(wrong.as_deref(), Some("2 rows matched instead of 1 by `delete from t`"));
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! `alter-table`: columns added and dropped, indexes made and dropped, on a table of few rows.
 
+use std::ops::Range;
+
+use driver::Dialect;
+
 use super::Program;
 use crate::workload::sqlbench::bench::{Bench, Operation, Stop};
 use crate::workload::sqlbench::ddl::{Column, Shape, Type, drop_index};
@@ -49,11 +53,15 @@ impl Scale {
         (end, format!("alter table bench {}", clauses.join(", ")))
     }
 
+    /// The columns that a turn drops, by their numbers.
+    fn dropped(self, turn: u64) -> Range<u64> {
+        let top = self.fields - turn * (self.step + 1);
+        top.saturating_sub(self.step).max(self.first)..top
+    }
+
     /// The statement of a turn that drops columns.
     fn drop(self, turn: u64) -> String {
-        let top = self.fields - turn * (self.step + 1);
-        let end = top.saturating_sub(self.step).max(self.first);
-        let clauses: Vec<String> = (end..top).rev().map(|column| format!("drop column i{column}")).collect();
+        let clauses: Vec<String> = self.dropped(turn).rev().map(|column| format!("drop column i{column}")).collect();
         format!("alter table bench {}", clauses.join(", "))
     }
 }
@@ -94,13 +102,39 @@ fn add_columns(bench: &mut Bench, scale: Scale) -> Result<(), Stop> {
         bench.set_up(&sql)?;
         there = end;
     }
-    verify(bench, scale, "alter_table_add")
+    verify(bench, scale, "alter_table_add", scale.fields)
 }
 
-/// The rows have to be as they were; the last column stays when others are dropped, and is empty.
-fn verify(bench: &mut Bench, scale: Scale, name: &'static str) -> Result<(), Stop> {
+/// The table has so many columns, and rows as before; the last column stays when others are dropped, and is empty.
+fn verify(bench: &mut Bench, scale: Scale, name: &'static str, columns: u64) -> Result<(), Stop> {
+    bench.verify(name, columns_sql(bench.dialect()), &[columns])?;
     let sql = format!("select count(*), sum(i1), count(i{}) from bench", scale.fields);
     bench.verify(name, &sql, &[scale.rows, scale.rows * (scale.rows - 1) / 2, 0])
+}
+
+/// Counts the table's columns in the server's own catalogue.
+fn columns_sql(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::MySql => {
+            "select count(*) from information_schema.columns where table_schema=database() and table_name='bench'"
+        }
+        Dialect::Postgres => {
+            "select count(*) from information_schema.columns where table_schema=current_schema() and table_name='bench'"
+        }
+        Dialect::Sqlite => "select count(*) from pragma_table_info('bench')",
+    }
+}
+
+/// Counts the table's indexes there.
+fn indexes_sql(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::MySql => {
+            "select count(distinct index_name) from information_schema.statistics \
+             where table_schema=database() and table_name='bench'"
+        }
+        Dialect::Postgres => "select count(*) from pg_indexes where schemaname=current_schema() and tablename='bench'",
+        Dialect::Sqlite => "select count(*) from pragma_index_list('bench')",
+    }
 }
 
 fn indexes(bench: &mut Bench, scale: Scale) -> Result<(), Stop> {
@@ -108,9 +142,11 @@ fn indexes(bench: &mut Bench, scale: Scale) -> Result<(), Stop> {
     bench.time(Operation::changes("create_index", scale.first, scale.first), |session, turn| {
         session.run(&format!("create index bench_ind{0} on bench (i{0})", turn + 1)).map(drop)
     })?;
+    bench.verify("create_index", indexes_sql(dialect), &[scale.first])?;
     bench.time(Operation::changes("drop_index", scale.first, scale.first), |session, turn| {
         session.run(&drop_index(dialect, &format!("bench_ind{}", turn + 1), "bench")).map(drop)
-    })
+    })?;
+    bench.verify("drop_index", indexes_sql(dialect), &[0])
 }
 
 fn drop_columns(bench: &mut Bench, scale: Scale) -> Result<(), Stop> {
@@ -118,10 +154,14 @@ fn drop_columns(bench: &mut Bench, scale: Scale) -> Result<(), Stop> {
         bench.lacks("alter_table_drop", "by the limits in force this server drops no columns");
         return Ok(());
     }
-    bench.time(Operation::changes("alter_table_drop", scale.drops(), scale.drops()).limited(), |session, turn| {
-        session.run(&scale.drop(turn)).map(drop)
+    let mut left = scale.fields;
+    let dropping = Operation::changes("alter_table_drop", scale.drops(), scale.drops()).limited();
+    bench.time_with(dropping, &mut left, |session, left, turn| {
+        session.run(&scale.drop(turn))?;
+        *left -= scale.dropped(turn).count() as u64;
+        Ok(())
     })?;
-    verify(bench, scale, "alter_table_drop")
+    verify(bench, scale, "alter_table_drop", left)
 }
 
 #[cfg(test)]

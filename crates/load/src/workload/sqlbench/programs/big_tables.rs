@@ -22,12 +22,13 @@ fn run(bench: &mut Bench) -> Result<(), Stop> {
         bench.time(Operation::reads("select_many_fields", loops, loops), |session, _| {
             session.run_for_rows(1, format_args!("{select}"))
         })?;
+        bench.verify("select_many_fields", &select, &vec![1; fields as usize])?;
     }
     for insert in [insert, format!("insert into bench1 ({names}) values ({ones})")] {
         bench.time(Operation::changes("insert_many_fields", loops, loops).batched("bench1"), |session, _| {
             session.run_to_change(1, format_args!("{insert}"))
         })?;
     }
-    bench.verify("insert_many_fields", "select count(*) from bench1", &[2 * loops + 1])?;
+    bench.verify_count("insert_many_fields", "bench1", 2 * loops + 1)?;
     bench.drop_if_there("bench1")
 }

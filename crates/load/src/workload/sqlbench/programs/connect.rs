@@ -37,13 +37,18 @@ fn simple(bench: &mut Bench, loops: u64, connections: u64) -> Result<(), Stop> {
     bench.time(Operation::reads("connect", connections, connections), |session, _| session.reconnect())?;
     bench.time(Operation::reads("connect+select_simple", connections, connections), |session, i| {
         session.reconnect()?;
-        session.run_args(format_args!("select {i}")).map(drop)
+        session.run_for_rows(1, format_args!("select {i}"))
     })?;
     bench.time(Operation::reads("select_simple", loops, loops), |session, i| {
-        session.run_args(format_args!("select {i}")).map(drop)
+        session.run_for_rows(1, format_args!("select {i}"))
     })?;
-    bench
-        .time(Operation::reads("select_simple_cache", loops, loops), |session, _| session.run("select 10000").map(drop))
+    for name in ["connect+select_simple", "select_simple"] {
+        bench.verify(name, "select 7", &[7])?;
+    }
+    bench.time(Operation::reads("select_simple_cache", loops, loops), |session, _| {
+        session.run_for_rows(1, format_args!("select 10000"))
+    })?;
+    bench.verify("select_simple_cache", "select 10000", &[10_000])
 }
 
 fn rows(bench: &mut Bench, loops: u64, connections: u64) -> Result<(), Stop> {
@@ -62,6 +67,9 @@ fn rows(bench: &mut Bench, loops: u64, connections: u64) -> Result<(), Stop> {
     bench.time(each("select_1_row_cache"), |session, _| {
         session.run_for_rows(1, format_args!("select a,i,s from bench1"))
     })?;
+    for name in ["connect+select_1_row", "select_1_row", "select_1_row_cache"] {
+        bench.verify(name, "select a,i,7 from bench1", &[1, 100, 7])?;
+    }
     bench.set_up("insert into bench1 values (2, 200, 'BBB')")?;
     bench.time(each("select_2_rows"), |session, i| {
         session.run_for_rows(2, format_args!("select a,i,s,{i} from bench1"))
@@ -69,6 +77,7 @@ fn rows(bench: &mut Bench, loops: u64, connections: u64) -> Result<(), Stop> {
     bench.time(each("select_column+column"), |session, i| {
         session.run_for_rows(2, format_args!("select a+a+a+a+a+a+a+a+a+{i} from bench1"))
     })?;
+    bench.verify("select_column+column", "select a+a+a+a+a+a+a+a+a+5 from bench1 where a=2", &[23])?;
     bench.drop_if_there("bench1")
 }
 
@@ -80,9 +89,9 @@ fn big_text(bench: &mut Bench, loops: u64) -> Result<(), Stop> {
     let bytes = bench.limits.max_text_size.min(bench.limits.query_size - 30).min(BIG_TEXT);
     bench.make(&Shape::new("bench1", vec![Column::nullable("b", Type::Blob)]))?;
     bench.set_up(&format!("insert into bench1 values ('{}')", "A".repeat(bytes as usize)))?;
-    let length = bench.session.rows("select length(b) from bench1").map_err(|error| Stop::of(error, "length"))?;
-    let stored = length.first().and_then(|row| row.first()?.as_deref()?.parse().ok());
-    bench.session.expect(stored == Some(bytes), || format!("a text of {stored:?} bytes instead of {bytes}"));
+    let read = bench.session.rows("select b from bench1").map_err(|error| Stop::of(error, "select b from bench1"))?;
+    let length = read.first().and_then(|row| Some(row.first()?.as_deref()?.len() as u64));
+    bench.session.expect(length == Some(bytes), || format!("a text of {length:?} bytes instead of {bytes}"));
     bench.time(Operation::reads("select_big_str", loops, loops), |session, i| {
         session.run_for_rows(1, format_args!("select b,{i} from bench1"))
     })?;

@@ -4,7 +4,7 @@ mod conditions;
 
 use std::fmt;
 
-use self::conditions::{Data, Query};
+use self::conditions::{Data, Query, Row};
 use super::Program;
 use crate::workload::sqlbench::bench::{Bench, Operation, Stop};
 use crate::workload::sqlbench::ddl::{Column, Shape, Type};
@@ -70,6 +70,7 @@ fn insert(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
         let (region, id, reverse, group) = (row.region, row.id, row.reverse_id, row.group);
         session.run_to_change(1, format_args!("insert into bench1{columns} values ('{region}',{id},{reverse},{group})"))
     })?;
+    bench.verify_count("insert", "bench1", rows)?;
     bench.book_keeping("bench1")
 }
 
@@ -84,7 +85,8 @@ fn sums(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
     bench.verify("select_cache", same, &[sum + 100 * loops, sum - 100 * loops])?;
     bench.time(Operation::reads("select_cache2", loops, loops), |session, i| {
         session.run_for_rows(1, format_args!("select sum(idn+{i}),sum(rev_idn-{i}) from bench1"))
-    })
+    })?;
+    bench.verify("select_cache2", "select sum(idn+0),sum(rev_idn-0) from bench1", &[sum, sum])
 }
 
 /// Their statements are put together beforehand, because what they have to find takes long to know.
@@ -117,7 +119,11 @@ fn min_max_on_key(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
         session.run_for_rows(1, format_args!("select max(grp) from bench1 where region='{r}'"))?;
         session.run_for_rows(1, format_args!("select max(idn) from bench1 where region='{r}' and grp={g}"))?;
         session.run_for_rows(1, format_args!("select max(region) from bench1 where region<'{r}'"))
-    })
+    })?;
+    let of_region = |value: fn(&Row) -> u64| data.rows().iter().filter(|row| row.region == 'B').map(value);
+    let (least, greatest) = (of_region(|row| row.reverse_id).min(), of_region(|row| row.group).max());
+    let values = [least, greatest].map(|value| value.expect("some rows have the second letter"));
+    bench.verify("min_max_on_key", "select min(rev_idn),max(grp) from bench1 where region='B'", &values)
 }
 
 fn count_on_key(bench: &mut Bench, data: &Data) -> Result<(), Stop> {

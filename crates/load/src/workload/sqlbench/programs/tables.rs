@@ -10,7 +10,8 @@ pub fn create(bench: &mut Bench, shapes: &[Shape], count: u64) -> Result<(), Sto
         let shape = &shapes[turn as usize];
         session.run_args(format_args!("drop table if exists {}", shape.name))?;
         shape.create(dialect, &options.create_options).iter().try_for_each(|sql| session.run(sql).map(drop))
-    })
+    })?;
+    shapes.iter().try_for_each(|shape| bench.verify_count("create_table", &shape.name, 0))
 }
 
 /// The operation `insert`: `values` are the rows of a table as they stand behind VALUES. A statement for each
@@ -21,17 +22,20 @@ pub fn insert(
     values: impl Fn(&str) -> Vec<String>,
 ) -> Result<(), Stop> {
     const NAME: &str = "insert";
+    let tables: Vec<(&str, Vec<String>)> = tables.map(|table| (table, values(table))).collect();
     if bench.packs_inserts() {
-        for table in tables {
-            let rows = values(table);
-            bench.insert_packed(NAME, table, rows.len() as u64, rows.into_iter())?;
+        for (table, rows) in &tables {
+            bench.insert_packed(NAME, table, rows.len() as u64, rows.iter().cloned())?;
         }
-        return Ok(());
+    } else {
+        let of_table = |(table, rows): &(&'static str, Vec<String>)| -> Vec<String> {
+            rows.iter().map(|row| format!("insert into {table} values {row}")).collect()
+        };
+        let statements: Vec<String> = tables.iter().flat_map(of_table).collect();
+        let rows = statements.len() as u64;
+        bench.time(Operation::changes(NAME, rows, rows), |session, turn| {
+            session.run_to_change(1, format_args!("{}", statements[turn as usize]))
+        })?;
     }
-    let of_table = |table| values(table).into_iter().map(move |row| format!("insert into {table} values {row}"));
-    let statements: Vec<String> = tables.flat_map(of_table).collect();
-    let rows = statements.len() as u64;
-    bench.time(Operation::changes(NAME, rows, rows), |session, turn| {
-        session.run_to_change(1, format_args!("{}", statements[turn as usize]))
-    })
+    tables.iter().try_for_each(|(table, rows)| bench.verify_count(NAME, table, rows.len() as u64))
 }

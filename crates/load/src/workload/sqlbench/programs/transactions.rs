@@ -66,8 +66,10 @@ fn make(bench: &mut Bench, table: &str) -> Result<(), Stop> {
 
 fn inserts(bench: &mut Bench, loops: Loops) -> Result<(), Stop> {
     committed(bench, "insert_commit", loops, |session, id| insert(session, "bench1", loops.rows, id))?;
+    bench.verify_count("insert_commit", "bench1", loops.rows)?;
     let all = Operation::changes("insert_autocommit", loops.rows, loops.rows);
-    bench.time(all, |session, id| insert(session, "bench2", loops.rows, id))
+    bench.time(all, |session, id| insert(session, "bench2", loops.rows, id))?;
+    bench.verify_count("insert_autocommit", "bench2", loops.rows)
 }
 
 /// Whatever these change is taken back, so they leave what they found.
@@ -82,10 +84,13 @@ fn rollbacks(bench: &mut Bench, loops: Loops) -> Result<(), Stop> {
 fn updates_and_deletes(bench: &mut Bench, loops: Loops) -> Result<(), Stop> {
     let all = |name| Operation::changes(name, loops.rows, loops.rows);
     committed(bench, "update_commit", loops, |session, id| update(session, "bench1", 1, id))?;
+    bench.verify_count("update_commit", "bench1 where updated=1", loops.rows)?;
     bench.time(all("update_autocommit"), |session, id| update(session, "bench2", 1, id))?;
+    bench.verify_count("update_autocommit", "bench2 where updated=1", loops.rows)?;
     committed(bench, "delete_commit", loops, |session, id| delete(session, "bench1", id))?;
-    bench.verify("delete_commit", "select count(*) from bench1", &[0])?;
-    bench.time(all("delete_autocommit"), |session, id| delete(session, "bench2", id))
+    bench.verify_count("delete_commit", "bench1", 0)?;
+    bench.time(all("delete_autocommit"), |session, id| delete(session, "bench2", id))?;
+    bench.verify_count("delete_autocommit", "bench2", 0)
 }
 
 /// All rows in one transaction, whose commit is timed with them.
@@ -122,8 +127,8 @@ fn rolled_back(
         session.run("rollback").map(drop)
     })?;
     end(bench)?;
-    bench.verify(name, "select count(*) from bench1", &[loops.rows])?;
-    bench.verify(name, "select count(*) from bench1 where updated<>0", &[0])
+    bench.verify_count(name, "bench1", loops.rows)?;
+    bench.verify_count(name, "bench1 where updated<>0", 0)
 }
 
 fn begin(bench: &mut Bench) -> Result<(), Stop> {

@@ -67,7 +67,8 @@ fn delete(bench: &mut Bench) -> Result<(), Stop> {
     TABLES.iter().try_for_each(|(table, _)| bench.book_keeping(table))?;
     bench.time(Operation::changes("delete_big", 1, 1).from(mark), |session, _| {
         session.run_to_change(9000, format_args!("delete from Bprime where unique2 >= 1000"))
-    })
+    })?;
+    bench.verify_count("delete_big", "Bprime", 1000)
 }
 
 /// Each query several times back to back, then each change once.

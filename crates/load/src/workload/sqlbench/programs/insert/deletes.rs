@@ -32,6 +32,7 @@ pub fn run(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
         let Range { condition, rows } = &ranges[i as usize];
         session.run_to_change(*rows, format_args!("delete from bench1{condition}"))
     })?;
+    bench.verify_count("delete_range", "bench1", 0)?;
     bench.drop_if_there("bench1")
 }
 

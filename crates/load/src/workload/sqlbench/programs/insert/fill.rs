@@ -32,6 +32,7 @@ pub fn insert(bench: &mut Bench, data: &mut Data) -> Result<(), Stop> {
             session.run_to_change(1, format_args!("insert into bench1{columns} values ({id},{id},{id},'{text}')"))
         })?;
     }
+    bench.verify_count("insert", "bench1", rows)?;
     bench.book_keeping("bench1")?;
     insert_duplicates(bench, data)
 }
@@ -70,7 +71,7 @@ fn insert_duplicates(bench: &mut Bench, data: &mut Data) -> Result<(), Stop> {
             }
         }
     })?;
-    bench.verify("insert_duplicates", "select count(*) from bench1", &[rows])
+    bench.verify_count("insert_duplicates", "bench1", rows)
 }
 
 /// As many rows a statement as it has room for.
@@ -81,6 +82,7 @@ pub fn insert_multiple(bench: &mut Bench, scale: Scale) -> Result<(), Stop> {
     }
     bench.make(&shape("bench1").index("index_id3", "id3"))?;
     bench.insert_packed("multiple_value_insert", "bench1", scale.loops, multiple_rows(scale))?;
+    bench.verify_count("multiple_value_insert", "bench1", scale.loops)?;
     bench.drop_if_there("bench1")
 }
 

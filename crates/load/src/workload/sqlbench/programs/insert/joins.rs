@@ -92,6 +92,7 @@ fn copies(bench: &mut Bench, scale: Scale) -> Result<(), Stop> {
         bench.time(Operation::changes(name, 1, 1), |session, _| {
             session.run_to_change(scale.rows, format_args!("insert into {table} select * from bench1"))
         })?;
+        bench.verify_count(name, table, scale.rows)?;
     }
     bench.drop_if_there("bench2")?;
     bench.drop_if_there("bench3")

@@ -31,6 +31,10 @@ pub fn prepared(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
         let id = data.shuffled(i + 1);
         session.run_for_rows(1, format_args!("select * from bench1 where id={id}"))
     })?;
+    let id = data.shuffled(1);
+    for name in ["prepared_select", "once_prepared_select"] {
+        bench.verify(name, &format!("select id,id2,id3 from bench1 where id={id}"), &[id; 3])?;
+    }
     let operation = Operation::reads("once_prepared_select", loops, loops);
     if bench.options.prepare == Prepare::Client {
         return bench.time(operation, |session, i| {

@@ -19,6 +19,7 @@ pub fn run(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
     bench.time(update, |session, value| {
         session.run_to_change(found(value), format_args!("update bench1 set field5=1 where field_search={value}"))
     })?;
+    bench.verify_count("update_of_primary_key_many_keys", "bench1 where field5=1", rows)?;
     // The suite does not start its clock again between these two.
     let mark = bench.mark();
     let delete = Operation::changes("delete_big_many_keys", SEARCHED, SEARCHED).from(mark);
@@ -33,6 +34,7 @@ pub fn run(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
     bench.time(Operation::changes("delete_all_many_keys", 1, 1).from(mark), |session, _| {
         session.run_to_change(0, format_args!("{all}"))
     })?;
+    bench.verify_count("delete_big_many_keys", "bench1", 0)?;
     bench.drop_if_there("bench1")
 }
 
@@ -41,14 +43,16 @@ fn insert(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
     bench.make(&shape)?;
     let rows = data.scale.many_keys;
     if bench.packs_inserts() {
-        return bench.insert_packed("insert_key", "bench1", rows, packed_rows(data));
+        bench.insert_packed("insert_key", "bench1", rows, packed_rows(data))?;
+        return bench.verify_count("insert_key", "bench1", rows);
     }
     let names: Vec<&str> = shape.columns.iter().map(|column| column.name.as_str()).collect();
     let columns = if bench.options.fast { String::new() } else { format!(" ({})", names.join(",")) };
     bench.time(Operation::changes("insert_key", rows, rows).batched("bench1"), |session, number| {
         let row = Row { number, drawn: data.shuffled(number) };
         session.run_to_change(1, format_args!("insert into bench1{columns} values {row}"))
-    })
+    })?;
+    bench.verify_count("insert_key", "bench1", rows)
 }
 
 fn packed_rows(data: &Data) -> impl Iterator<Item = String> {

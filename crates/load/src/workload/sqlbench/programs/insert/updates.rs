@@ -24,21 +24,24 @@ pub fn run(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
         let id3 = loops + data.shuffled(i);
         session.run_to_change(1, format_args!("update bench1 set id3=-{id3} where id3={id3}"))
     })?;
+    bench.verify_count("update_of_key", "bench1 where id3<0", loops / 2)?;
     update_of_key_big(bench, data.scale)?;
     bench.time(Operation::changes("update_with_key", rows, rows).batched("bench1"), |session, id| {
         session.run_to_change(1, format_args!("update bench1 set dummy1='updated' where id={id} and id2={id}"))
     })?;
+    bench.verify_count("update_with_key", "bench1 where dummy1='updated'", rows)?;
     bench.time(
         Operation::changes("update_with_key_prefix", loops, loops).batched("bench1").limited(),
         |session, i| {
             let id = 3 * i + 1;
-            session.run_to_update(1, 0, format_args!("update bench1 set dummy1='updated' where id={id}"))
+            session.run_to_change(1, format_args!("update bench1 set dummy1='updated' where id={id}"))
         },
     )?;
     bench.time(Operation::changes("update_big", repeats, repeats), |session, i| {
         let turn = i + 1;
         session.run_to_change(rows, format_args!("update bench1 set dummy1='updated {turn}'"))
     })?;
+    bench.verify_count("update_big", &format!("bench1 where dummy1='updated {repeats}'"), rows)?;
     bench.book_keeping("bench1")
 }
 
@@ -60,9 +63,9 @@ fn update_of_key_big(bench: &mut Bench, scale: Scale) -> Result<(), Stop> {
         let negate = "update bench1 set id3=0-id3 where id3>=";
         let to = turn * width;
         match turn.checked_sub(ranges) {
-            None if turn == 0 => session.run_to_update(1, 0, format_args!("{negate}0 and id3<=0")),
-            None => session.run_to_update(width + 1, width, format_args!("{negate}0 and id3<={to}")),
-            Some(0) => session.run_to_update(rest + 1, rest, format_args!("{negate}0 and id3<{loops}")),
+            None if turn == 0 => session.run_to_change(1, format_args!("{negate}0 and id3<=0")),
+            None => session.run_to_change(width + 1, format_args!("{negate}0 and id3<={to}")),
+            Some(0) => session.run_to_change(rest + 1, format_args!("{negate}0 and id3<{loops}")),
             Some(1) => session.run_to_change(loops, format_args!("{negate}{loops} and id3<{}", 2 * loops)),
             Some(2) => session
                 .run_for_values(&[1 + loops - loops / 2], format_args!("select count(*) from bench1 where id3>=0")),

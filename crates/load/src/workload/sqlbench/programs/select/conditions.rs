@@ -56,6 +56,10 @@ impl Data {
         self.groups
     }
 
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
     pub fn row(&self, id: u64) -> Row {
         self.rows[id as usize]
     }
