@@ -315,6 +315,23 @@ fn an_interruption_reaches_a_load_and_a_wait_for_another_dbduel() {
 }
 
 #[test]
+fn an_interruption_ends_the_wait_for_another_dbduel_s_work_on_the_cache() {
+    let place = Place::new();
+    place.write("try.toml", &sqlite(1));
+    place.expect(0, &["run", "try.toml"]);
+    fs::remove_dir_all(place.path().join("cache/snapshots")).unwrap();
+    let locks = fs::read_dir(place.path().join("cache/locks")).unwrap().map(|entry| entry.unwrap().path());
+    let loads = locks.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("snapshot-"));
+    let held: Vec<fs::File> = loads.map(|path| fs::File::open(path).unwrap()).collect();
+    assert!(!held.is_empty());
+    held.iter().for_each(|lock| lock.lock().unwrap());
+    let mut waiting = place.start(&["run", "try.toml", "--runs", "others"]);
+    waiting.wait_until_it_says("waiting for another dbduel that works on the cache");
+    waiting.signal(libc::SIGINT);
+    assert_eq!(waiting.end().status.code(), Some(130));
+}
+
+#[test]
 fn the_gate_tells_slower_from_faster_and_from_unknown() {
     let (safe, unsafe_) = (
         r#"engine = "sqlite", settings = { synchronous = "EXTRA" }"#,
