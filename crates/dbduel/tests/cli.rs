@@ -1,6 +1,7 @@
 //! The command line as a user meets it: the real program is run, and every word it says is compared
 //! with a stored transcript. `DBDUEL_BLESS=1` (or `cargo xtask bless`) rewrites the transcripts.
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -170,4 +171,104 @@ fn files_of_the_classic_sql_bench_are_compared_and_broken_ones_named() {
     assert!(status == 4 && err.contains("nor is there a file nowhere"), "{err}");
     let (status, _, err) = said(&["report", "last", "--relative"]);
     assert!(status == 2 && err.contains("shape the table of --format sqlbench, not `text`"), "{err}");
+}
+
+/// Runs dbduel where it may neither take much memory nor go on for long.
+fn confined(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dbduel"));
+    command.args(arguments).current_dir(folder).stdin(Stdio::null());
+    command.env("DBDUEL_CACHE", folder.join("cache")).env_remove("DBDUEL_WORK").env("TMPDIR", folder);
+    let limit = |resource, most| {
+        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+        // SAFETY: async-signal-safe, and touches only the local given to it.
+        unsafe { libc::setrlimit(resource, &limit) };
+    };
+    // SAFETY: only async-signal-safe calls.
+    unsafe {
+        command.pre_exec(move || {
+            limit(libc::RLIMIT_AS, 4 << 30);
+            limit(libc::RLIMIT_CPU, 20);
+            libc::alarm(60);
+            Ok(())
+        })
+    };
+    command.output().unwrap()
+}
+
+#[test]
+fn a_device_a_pipe_or_a_folder_in_place_of_a_file_is_refused_at_once() {
+    let base = tempfile::tempdir().unwrap();
+    let folder = base.path();
+    assert!(Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success());
+    std::fs::create_dir(folder.join("folder")).unwrap();
+    std::fs::write(folder.join("duel.toml"), "contender = [{ engine = \"sqlite\" }]\nworkload = \"oltp_read_only\"\n")
+        .unwrap();
+    // Larger than anything that is read, and nothing on the disk.
+    std::fs::File::create(folder.join("huge")).unwrap().set_len(1 << 40).unwrap();
+    // A run whose records are a device.
+    std::fs::create_dir(folder.join("run")).unwrap();
+    std::fs::write(folder.join("run/plan.json"), "{\"format_version\": 1}").unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.join("run/run.json")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.join("run/trials.ndjson")).unwrap();
+    let mut wrong = Vec::new();
+    for odd in ["/dev/zero", "pipe", "folder", "huge"] {
+        for arguments in [
+            &["plan", odd][..],
+            &["run", odd],
+            &["aa", odd],
+            &["tune", odd],
+            &["report", odd],
+            &["report", "run", "--format", "sqlbench", "--beside", odd],
+            &["verify", odd],
+            &["compare", odd, odd],
+            &["run", "--resume", odd],
+            &["tune", "--resume", odd],
+            &["run", "duel.toml", "--resume", odd],
+            &["bench", odd, "--target", "sqlite:///x"],
+            &["bench", "oltp_read_only", "--config-file", odd, "--target", "sqlite:///x"],
+            &["bench", "oltp_read_only", "--password-file", odd, "--target", "mysql://nobody@127.0.0.1:1/x"],
+            &["report", "run"],
+            &["verify", "run"],
+            &["run", "--resume", "run"],
+        ] {
+            let output = confined(arguments, folder);
+            let said = text(&output.stderr);
+            if !matches!(output.status.code(), Some(2 | 4)) || !said.starts_with("error: ") {
+                wrong.push(format!("{arguments:?}: {:?}\n{said}", output.status));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_limit_of_open_files_is_raised_and_clients_beyond_it_are_refused() {
+    let base = tempfile::tempdir().unwrap();
+    let bench = |clients: &str, hard: u64| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dbduel"));
+        command.args([
+            "bench",
+            "oltp_point_select",
+            "--target",
+            "mysql://",
+            "--dry-run",
+            "--events=500",
+            "--clients",
+            clients,
+        ]);
+        command.env("DBDUEL_CACHE", base.path().join("cache")).env_remove("DBDUEL_WORK").env("TMPDIR", base.path());
+        // SAFETY: only an async-signal-safe call, which touches only the local given to it.
+        unsafe {
+            command.pre_exec(move || {
+                libc::setrlimit(libc::RLIMIT_NOFILE, &libc::rlimit { rlim_cur: 40, rlim_max: hard });
+                Ok(())
+            })
+        };
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        (output.status.code(), text(&output.stderr))
+    };
+    assert_eq!(bench("100", 1000).0, Some(0), "{}", bench("100", 1000).1);
+    let (status, said) = bench("900", 1000);
+    assert_eq!(status, Some(2));
+    assert!(said.contains("may open 1000") && said.contains("ulimit -Hn 1100"), "{said}");
 }

@@ -13,9 +13,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::keeper::is_ended;
 use super::own_folder::{
     FOLDERS_MAX, claim, claim_in_public, expect_safe_place, expect_usable, is_own_folder, is_work_name, lock_file,
     own_file, resolved,
@@ -32,6 +34,9 @@ const SOCKET_NAME_BYTES: usize = 40;
 const SHORT_PREFIX: &str = "dbduel-";
 /// More than any path has.
 const PATH_BYTES_MAX: u64 = 4096;
+
+/// How often a waiting dbduel looks whether a lock is free, or it has been interrupted.
+const LOCK_POLL: Duration = Duration::from_millis(100);
 
 /// The folders of a cache.
 const PARTS: [&str; 6] = ["servers", "templates", "snapshots", "tmp", "locks", MAVEN];
@@ -331,17 +336,21 @@ fn fresh_folder(base: &Path, prefix: &str) -> Result<(PathBuf, File)> {
     bail!("cannot make a folder of its own below {}", base.display())
 }
 
-/// Takes a lock alone; `waiting` is called first if that takes a while.
+/// Takes a lock alone; `waiting` is called first if that takes a while. An interruption ends the wait.
 fn wait_for_lock(file: &File, waiting: &dyn Fn()) -> Result<()> {
-    let locked = match file.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            waiting();
-            file.lock()
+    let mut told = false;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(error).context("cannot lock the cache"),
         }
-        Err(TryLockError::Error(error)) => Err(error),
-        Ok(()) => Ok(()),
-    };
-    locked.context("cannot lock the cache")
+        if !std::mem::replace(&mut told, true) {
+            waiting();
+        }
+        ensure!(!is_ended(), "interrupted while another dbduel worked on the cache");
+        std::thread::sleep(LOCK_POLL);
+    }
 }
 
 fn gate(base: &Path) -> Result<File> {
