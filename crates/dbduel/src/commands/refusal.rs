@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Error, Result, anyhow, bail};
-use procfs::Current;
+use anyhow::{Error, Result, anyhow, bail, ensure};
 
+use super::host;
 use super::room::Shortage;
 use crate::engine::knobs::{GIB, MIB, rounded_down};
 use crate::engine::{Cache, FreshStart, Installation, WorkFolder, memory_need, nearest_known};
@@ -31,11 +31,17 @@ pub fn expect_what_it_rests_on(
     Ok(())
 }
 
-/// Fails for a contender whose settings ask for more memory than it has.
-pub fn expect_memory(contender: &Contender, installation: &Installation, clients: u32) -> Result<()> {
-    let host = procfs::Meminfo::current().context("cannot see how much memory this host has")?.mem_total;
-    let memory = contender.memory_bytes.map_or(host, |bytes| bytes.min(host));
-    memory_need::fits(installation.kind, &installation.version, &contender.settings, clients, memory)
+/// Fails for a contender that asks for more memory than there is, or whose settings do.
+pub fn expect_memory(contender: &Contender, kind: &str, version: &str, clients: u32) -> Result<()> {
+    let host = host::memory_bytes();
+    let memory = contender.memory_bytes.unwrap_or(host);
+    ensure!(
+        memory <= host,
+        "`memory` = {} is more than this host has ({})\nnext: give it less, or take `memory` out",
+        bytes_text(memory),
+        bytes_text(host)
+    );
+    memory_need::fits(kind, version, &contender.settings, clients, memory)
 }
 
 /// A contender whose data a disk cannot hold, and what would fit. `usual_bytes` are free where `storage` does not

@@ -158,7 +158,8 @@ impl<'a> Stage<'a> {
         }
         progress.status(&format!("provisioning {}", contender.name));
         let installation = provision(&resolve(contender)?, cache, &|line| progress.say(line))?;
-        refusal::expect_memory(contender, &installation, self.experiment.clients_max())?;
+        let clients = self.experiment.clients_max();
+        refusal::expect_memory(contender, installation.kind, &installation.version, clients)?;
         if self.experiment.is_twin(&contender.name) {
             let work = self.work_of(&contender.storage).path();
             return Ok(Provided::Managed(installation.by_another_path(work)?));

@@ -66,8 +66,14 @@ impl Cache {
     /// left in the work folder.
     pub fn open() -> Result<Cache> {
         let root = default_root()?;
-        let work = std::env::var_os("DBDUEL_WORK").map_or_else(|| root.join("work"), PathBuf::from);
-        Cache::at(&root, &work)
+        Cache::at(&root, &work_root(&root))
+    }
+
+    /// The cache that the environment names, where there is one; makes and removes nothing.
+    pub fn existing() -> Result<Option<Cache>> {
+        let root = default_root()?;
+        let work = work_root(&root);
+        Ok(root.is_dir().then_some(Cache { root, work }))
     }
 
     /// Opens a cache at given places; `open` is this with the places of the environment.
@@ -285,6 +291,25 @@ impl WorkFolder {
     }
 }
 
+/// A folder in the system's temporary one, for a look that needs no cache; removed when dropped.
+pub struct Aside(PathBuf);
+
+impl Aside {
+    pub fn new() -> Result<Aside> {
+        fresh_folder(&std::env::temp_dir(), "dbduel-look-").map(Aside)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        let _ = remove_tree(&self.0);
+    }
+}
+
 impl Drop for WorkFolder {
     fn drop(&mut self) {
         // A failure here leaves a folder whose lock is free: the next start removes it.
@@ -293,6 +318,10 @@ impl Drop for WorkFolder {
             let _ = remove_tree(short);
         }
     }
+}
+
+fn work_root(root: &Path) -> PathBuf {
+    std::env::var_os("DBDUEL_WORK").map_or_else(|| root.join("work"), PathBuf::from)
 }
 
 fn default_root() -> Result<PathBuf> {
