@@ -51,7 +51,7 @@ pub use cache::{Cache, CacheEntry, WorkFolder};
 pub use fresh::FreshStart;
 pub use hosted::Hosted;
 pub use keeper::{Account, end_all};
-pub use monitor::Monitor;
+pub use monitor::{Hastened, Monitor};
 use provision::Knowledge;
 pub use provision::{Client, Layout, Package};
 pub use selfcheck::selfcheck;
@@ -149,6 +149,12 @@ pub trait Engine: Sync {
         let mut state = self.counters(admin)?.state;
         state.retain(|name, _| self.deferral().debts.iter().any(|debt| debt.state == *name));
         Ok(state)
+    }
+    /// Makes the server do at once what it puts off, on a server of our own; gives the statements that put its
+    /// settings back. A statement that does the work itself returns when it is done.
+    fn hasten(&self, admin: &mut Admin) -> Result<Vec<String>> {
+        let _ = admin;
+        Ok(Vec::new())
     }
     /// Whether a session beside the load leaves it alone, with these settings.
     fn can_be_watched(&self, effective: &BTreeMap<String, String>) -> bool {

@@ -244,7 +244,7 @@ fn measure<'a>(
     if let Some(failure) = failure {
         return Err(crash::explain(trial, server, failure, &tally));
     }
-    drain_debt(trial, steps, subject, &tally, &mut readings)?;
+    drain_debt(trial, &server, steps, subject, &tally, &mut readings)?;
     readings.values.extend(resident.map(|share| ("data_resident_share".to_owned(), share)));
     steps.take("check", || check(trial, &server, Some(&tally)))?;
     if is_last {
@@ -314,6 +314,7 @@ fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
 /// The load has stopped; a server that only put work off is not done. Ends the session that watched it.
 fn drain_debt(
     trial: &Trial,
+    server: &Running,
     steps: &mut Steps,
     subject: Subject,
     tally: &Tally,
@@ -322,7 +323,9 @@ fn drain_debt(
     let owes = trial.method.drain && trial.workload.writes() && !trial.workload.is_one_pass();
     let Some(monitor) = subject.monitor.filter(|_| owes) else { return Ok(()) };
     let interval = Duration::from_nanos(tally.interval_ns);
-    let drained = steps.take("drain_debt", || debt::drain(&monitor, readings, interval, trial.interrupted))?;
+    let drained = steps.take("drain_debt", || {
+        debt::drain(&monitor, || server.payer(), readings, interval, trial.interrupted)
+    })?;
     readings.values.extend(drained.values);
     readings.flags.extend(drained.flags);
     Ok(())
