@@ -10,7 +10,7 @@ pub mod dataset;
 mod debt;
 mod duet;
 mod efficiency;
-mod generator;
+pub mod generator;
 mod ground;
 pub mod hosted_tables;
 mod interval;
@@ -323,9 +323,8 @@ fn drain_debt(
     let owes = trial.method.drain && trial.workload.writes() && !trial.workload.is_one_pass();
     let Some(monitor) = subject.monitor.filter(|_| owes) else { return Ok(()) };
     let interval = Duration::from_nanos(tally.interval_ns);
-    let drained = steps.take("drain_debt", || {
-        debt::drain(&monitor, || server.payer(), readings, interval, trial.interrupted)
-    })?;
+    let drained =
+        steps.take("drain_debt", || debt::drain(&monitor, || server.payer(), readings, interval, trial.interrupted))?;
     readings.values.extend(drained.values);
     readings.flags.extend(drained.flags);
     Ok(())
@@ -406,7 +405,9 @@ fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
 fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     let in_process = trial.ground.is_embedded();
     let mut flags = readings.flags.clone();
-    if !in_process && generator::is_the_limit(tally, &readings, trial) {
+    let throttled_periods = readings.values.get("host_throttled_periods").copied().unwrap_or(0.0);
+    let held_up = generator::held_up(tally, throttled_periods);
+    if held_up.is_none() && !in_process && generator::is_the_limit(tally, &readings, trial) {
         flags.push(generator::BOUND.to_owned());
     }
     let mut remarks = pass::remarks(&tally.programs);
@@ -415,6 +416,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     }
     remarks.extend(latency::out_of_range(tally));
     remarks.extend(journal::torn(&tally.journal));
+    remarks.extend(held_up.map(|why| (generator::BOUND.to_owned(), why)));
     flags.extend(remarks.keys().cloned());
     if trial.rate.is_some() && tally.skipped > 0 {
         flags.push("saturated".to_owned());
@@ -426,8 +428,9 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     if !in_process {
         metrics.extend(generator::metrics(tally));
         metrics.extend(path::metrics(tally, trial.path));
-        let limit = path::limit(tally, trial.path);
-        remarks.extend(limit.map(|limit| (generator::BOUND.to_owned(), limit)));
+        if let Some(limit) = path::limit(tally, trial.path) {
+            remarks.entry(generator::BOUND.to_owned()).or_insert(limit);
+        }
     }
     if matches!(trial.ground, Ground::Managed { .. }) {
         let efficiency = efficiency::metrics(&metrics, tally.interval_ns as f64 / 1e9, trial.seat.engine_cores);
