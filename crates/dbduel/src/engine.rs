@@ -54,7 +54,7 @@ pub use cache::{Cache, CacheEntry, WorkFolder};
 pub use fresh::FreshStart;
 pub use hosted::Hosted;
 pub use keeper::{Account, end_all, raise_open_files};
-pub use monitor::Monitor;
+pub use monitor::{Hastened, Monitor};
 pub use own_folder::lock_file;
 use provision::Knowledge;
 pub use provision::{Client, Layout, Package};
@@ -169,6 +169,12 @@ pub trait Engine: Sync {
         let mut state = self.counters(admin)?.state;
         state.retain(|name, _| self.deferral().debts.iter().any(|debt| debt.state == *name));
         Ok(state)
+    }
+    /// Makes the server do at once what it puts off, on a server of our own; gives the statements that put its
+    /// settings back. A statement that does the work itself returns when it is done.
+    fn hasten(&self, admin: &mut Admin) -> Result<Vec<String>> {
+        let _ = admin;
+        Ok(Vec::new())
     }
     /// Whether a session beside the load leaves it alone, with these settings.
     fn can_be_watched(&self, effective: &BTreeMap<String, String>) -> bool {

@@ -15,6 +15,7 @@ mod journal;
 mod load;
 mod loader;
 mod pacer;
+mod paging;
 mod pass;
 mod policy;
 mod recorder;

@@ -21,6 +21,7 @@ use crate::clock::{
 };
 use crate::journal;
 use crate::pacer::{Arrivals, Pacer, Rate};
+use crate::paging::Paging;
 use crate::pass::Gauge;
 use crate::policy::ErrorPolicy;
 use crate::recorder::{Recorder, Tally};
@@ -205,6 +206,7 @@ pub struct Load<'a> {
     fatal: Option<String>,
     last_end_ns: u64,
     progress: Progress,
+    woken_late_ns: u64,
 }
 
 /// How far the clients have come, and when that was first seen.
@@ -296,6 +298,7 @@ impl<'a> Load<'a> {
             fatal: None,
             last_end_ns: 0,
             progress: Progress::default(),
+            woken_late_ns: 0,
         };
         for _ in 0..load.workers.len() {
             load.closers.extend(next_ready(&readiness, interrupted)?);
@@ -343,7 +346,8 @@ impl<'a> Load<'a> {
         live: &mut dyn FnMut(Live),
         at_end: &mut dyn FnMut(),
     ) -> Measured {
-        let times_before = self.worker_times();
+        let (times_before, paging) = (self.worker_times(), Paging::now());
+        self.woken_late_ns = 0;
         if let Some(transactions) = self.options.transactions_max {
             self.timeline.limit(transactions);
         }
@@ -358,7 +362,7 @@ impl<'a> Load<'a> {
             _ => monotonic_ns(),
         });
         let (end_ns, silent_since_ns) = (self.timeline.window().end_ns, self.progress.at_ns);
-        let times_after = self.worker_times();
+        let (times_after, paged_in) = (self.worker_times(), Paging::now().since(&paging));
         at_end();
         let drained = self.drain(end_ns, watched.is_err());
         let mut tally = std::mem::take(&mut self.tally);
@@ -377,6 +381,7 @@ impl<'a> Load<'a> {
                 tally.serve_as_responded();
             }
         }
+        (tally.woken_late_ns, tally.paged_in) = (self.woken_late_ns, paged_in);
         tally.clients = self.options.clients;
         tally.ended = self.timeline.ended.load(Ordering::Relaxed);
         tally.seconds.truncate((tally.interval_ns as f64 / 1e9).ceil() as usize);
@@ -451,7 +456,9 @@ impl<'a> Load<'a> {
             let tick_ns = TICK.as_nanos() as u64;
             // On whole ticks since the beginning, so that what is shown each second is of one second.
             let next_tick_ns = begin_ns + ((now_ns - begin_ns) / tick_ns + 1) * tick_ns;
-            std::thread::sleep(Duration::from_nanos(next_tick_ns.min(end_ns) - now_ns));
+            let wakes_ns = next_tick_ns.min(end_ns);
+            std::thread::sleep(Duration::from_nanos(wakes_ns - now_ns));
+            self.woken_late_ns = self.woken_late_ns.max(monotonic_ns().saturating_sub(wakes_ns));
             let (board, arrivals) = (self.board.as_deref(), self.arrivals.as_deref());
             if let Some(arrivals) = arrivals {
                 arrivals.schedule();

@@ -137,6 +137,10 @@ pub struct Tally {
     pub worker_cpu_ns: Vec<u64>,
     /// How long each of them was ready to run and waited for a CPU; empty where the kernel does not count it.
     pub worker_wait_ns: Vec<u64>,
+    /// By how much the generator's latest waking of the interval was too late: it was stopped, or had no CPU.
+    pub woken_late_ns: u64,
+    /// Pages that were read back from disk while parts of the generator were swapped out.
+    pub paged_in: u64,
     pub clients: u32,
     /// By kind, where the workload has kinds.
     pub kinds: Vec<KindTally>,

@@ -18,9 +18,6 @@ use super::ladder;
 use super::missing::missing_quantiles;
 use super::{Circumstances, Deferring, Drift, Duel, Finding, Growth, WorkloadConclusions};
 
-/// The wait for background work came to its end before the work did.
-const DEBT_CAPPED: &str = "debt-capped";
-
 /// What arrived in an open loop found no client in time.
 const SATURATED: &str = "saturated";
 
@@ -54,7 +51,6 @@ pub fn findings(
         deferring(workloads),
         accumulating(workloads),
         short(trials),
-        debt_capped(trials),
         torn_log(trials),
         resumed(trials),
         shared_cores(plan, circumstances),
@@ -106,7 +102,8 @@ fn given_up(circumstances: &Circumstances) -> Option<Finding> {
 }
 
 fn generator_bound(trials: &[TrialRecord]) -> Option<Finding> {
-    let bound = flagged(trials, &[GENERATOR_BOUND]);
+    let bound = trials.iter().filter(|trial| trial.flags.iter().any(|flag| flag == GENERATOR_BOUND));
+    let bound: Vec<String> = bound.map(|trial| with_remark(trial, GENERATOR_BOUND)).collect();
     let text = format!(
         "the load generator was the limit in {} of {} trials; a server's own limit lies higher there",
         bound.len(),
@@ -203,7 +200,7 @@ fn drift_line((point, drift): &(Option<Point>, Drift)) -> String {
 /// A lead that is paid back later.
 fn deferring(workloads: &[WorkloadConclusions]) -> Option<Finding> {
     let text = "faster only while deferring work: with the time that background work takes behind the interval, the \
-                other one is ahead"
+                other one is ahead, so there is no verdict"
         .to_owned();
     let of_duel = |duel: &Duel| -> Vec<String> {
         let line = |one: &Deferring| {
@@ -243,12 +240,6 @@ fn short(trials: &[TrialRecord]) -> Option<Finding> {
         trials.len()
     );
     finding(SHORT, text, short.iter().map(|trial| with_remark(trial, SHORT)).collect())
-}
-
-fn debt_capped(trials: &[TrialRecord]) -> Option<Finding> {
-    let capped = trials.iter().filter(|trial| trial.flags.iter().any(|flag| flag == DEBT_CAPPED));
-    let text = "background work was not done when the wait for it ended, so the debt is larger than told".to_owned();
-    finding(DEBT_CAPPED, text, capped.map(|trial| with_remark(trial, DEBT_CAPPED)).collect())
 }
 
 fn torn_log(trials: &[TrialRecord]) -> Option<Finding> {

@@ -433,6 +433,10 @@ impl Engine for MysqlFamily {
     fn deferral(&self) -> &'static Deferral {
         &counters::DEFERRAL
     }
+
+    fn hasten(&self, admin: &mut Admin) -> Result<Vec<String>> {
+        counters::hasten(admin)
+    }
 }
 
 /// What the user's and dbduel's own settings become.

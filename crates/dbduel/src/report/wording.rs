@@ -139,6 +139,9 @@ fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Stri
                 _ if duel.overall.caveats.contains(&Caveat::Unsteady) => {
                     format!("inconclusive: {pair}, throughput had not settled, so nothing lasting is claimed")
                 }
+                _ if duel.overall.caveats.contains(&Caveat::DeferredWork) => {
+                    format!("inconclusive: {pair}, because the lead is lost once deferred work is counted")
+                }
                 _ if !duel.unfounded.is_empty() => {
                     format!("inconclusive: {pair}; a duet allows no word here, because {}", duel.unfounded.join("; "))
                 }

@@ -277,7 +277,10 @@ mod tests {
             let kind = load::workload_kind(name).unwrap();
             (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap()
         };
-        let readings = Readings { values: BTreeMap::from([(debt::DRAIN.to_owned(), 30.0)]), ..Readings::default() };
+        let readings = Readings {
+            values: BTreeMap::from([(crate::store::format::debt::DRAIN.to_owned(), 30.0)]),
+            ..Readings::default()
+        };
         let kinds = vec![KindTally { committed_inside: 90, ..KindTally::default() }];
         let tally = Tally { committed: 120, kinds, interval_ns: 60_000_000_000, ..Tally::default() };
         let told = metrics(&tally, &readings, false, build("tpcc").as_ref());

@@ -15,10 +15,11 @@ use crate::cli::bench::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Req
 use crate::cli::exit;
 use crate::engine::{Cache, WorkFolder};
 use crate::experiment::TargetUrl;
+use crate::observe::throttled_periods;
 use crate::report::bench::BenchReport;
 use crate::report::dbt2::Arithmetic;
 use crate::report::sysbench::{Buckets, Figures, Layout};
-use crate::trial::nothing;
+use crate::trial::{generator, nothing};
 
 /// As many arrivals as sysbench lets wait.
 const QUEUE_MAX: u64 = 131_072;
@@ -53,10 +54,13 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let board = load.board();
     let mut watch = Watch::new(request, layout, board.clone(), job.workload.parts());
     let begin = watch.checkpoint.counted.clone();
-    let measured = load.measure(request.duration, &mut |live| watch.look(live), &mut || {});
+    let periods = || throttled_periods().unwrap_or(0.0);
+    let (before, mut after) = (periods(), 0.0);
+    let measured = load.measure(request.duration, &mut |live| watch.look(live), &mut || after = periods());
+    let held_up = generator::held_up(&measured.tally, after - before);
     watch.end();
     let counted = board.map(|board| (board.read(), board.take_extremes_ns()));
-    let run = Run { job, measured, watch, begin, counted, server_version, seed };
+    let run = Run { job, measured, watch, begin, counted, held_up, server_version, seed };
     run.tell(layout)?;
     Ok(run.exit())
 }
@@ -99,6 +103,8 @@ struct Run<'a> {
     begin: Reading,
     /// At the very end, with the extremes since the last checkpoint.
     counted: Option<(Reading, Option<(u64, u64)>)>,
+    /// Why the figures are the generator's.
+    held_up: Option<String>,
     server_version: String,
     seed: u64,
 }
@@ -109,6 +115,9 @@ impl Run<'_> {
         if let Some(failure) = self.failure() {
             let error = with_target(request, failure);
             note(&format!("error: {error}\n  the report covers what was measured until then"));
+        }
+        if let Some(why) = &self.held_up {
+            note(&format!("warning: {}: {why}", generator::BOUND));
         }
         match layout {
             Some(layout) => {
@@ -165,13 +174,17 @@ impl Run<'_> {
     fn report(&self) -> BenchReport {
         let request = &self.job.request;
         let embedded = self.job.target.dialect == Dialect::Sqlite;
-        BenchReport {
+        let mut report = BenchReport {
             server_version: self.server_version.clone(),
             seed: self.seed,
             partial: self.partial(),
             intervals: self.watch.intervals.clone(),
             ..tell::report(request, self.job.workload.as_ref(), &self.measured.tally, embedded)
+        };
+        if self.held_up.is_some() && !report.flags.iter().any(|flag| flag == generator::BOUND) {
+            report.flags.push(generator::BOUND.to_owned());
         }
+        report
     }
 
     fn exit(&self) -> u8 {
