@@ -33,7 +33,7 @@ pub use clock::{Clock, MonotonicClock, thread_cpu_ns};
 pub use histogram::{Histogram, OutOfRange};
 pub use journal::{Journal, Line};
 pub use load::{Failure, Live, Load, LoadOptions, Measured, Target};
-pub use loader::{LOADER_VERSION, Loader, show_table};
+pub use loader::{LOADER_VERSION, Loader, foreign_keys, show_table};
 pub use pacer::{Arrival, Arrivals, Gaps, Pacer, Rate};
 pub use pass::{Gauge, OperationTally, ProgramTally, SHORT_NS};
 pub use policy::{ErrorPolicy, Ignored};

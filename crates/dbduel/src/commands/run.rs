@@ -28,7 +28,7 @@ use super::diagnostics::Diagnostics;
 use super::progress::Progress;
 use super::seats::Seats;
 use super::stage::Stage;
-use super::{Failure, aa, cannot_plan, clones, doubling, host, note, plan_experiment, say, vocabulary};
+use super::{Failure, aa, cannot_plan, clones, doubling, host, note, plan_experiment, refusal, say, vocabulary};
 use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up};
 use crate::cli::{RunArgs, exit};
 use crate::engine::{Cache, end_all};
@@ -330,6 +330,9 @@ fn rehearse(
             Err(error) => failures.push((name, error)),
         }
     }
+    let failed = |name: &String| failures.iter().any(|(one, _)| one == name);
+    let here = run.contenders.iter().filter(|(name, _)| !failed(name));
+    refusal::expect_equal_answers(&sitting.experiment.baseline, here.map(|(name, facts)| (name.as_str(), facts)))?;
     Ok(failures)
 }
 

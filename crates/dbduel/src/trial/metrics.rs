@@ -57,6 +57,7 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
         put(name, count as f64);
     }
     put("occupancy", tally.occupancy());
+    put(latency::BUSY_CLIENTS, tally.busy_clients());
     for (per_transaction, counted) in PER_TRANSACTION {
         let is_told = tally.committed > 0 && !(*counted == WRITTEN && counts_whole_folios(&readings.values, seconds));
         if let Some(count) = readings.values.get(*counted).filter(|_| is_told) {

@@ -7,6 +7,7 @@ use driver::{Code, Dialect};
 use load::{ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading};
 
 use super::super::{host, note, say};
+use super::tables::{self, Tables};
 use super::watch::{Mark, Watch};
 use super::{Failure, Job, tell};
 use crate::cli::bench::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Request};
@@ -29,7 +30,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let scratch = request.dry_run.then(|| Cache::open()?.scratch()).transpose()?;
     let start = |folder: &WorkFolder| nothing::start(job.target.dialect, folder.for_sockets());
     let null = scratch.as_ref().map(start).transpose()?;
-    let Seen { server_version, opens_with } = if request.dry_run { Seen::nothing() } else { look_around(job)? };
+    let Seen { server_version, opens_with, tables } = if request.dry_run { Seen::nothing() } else { look_around(job)? };
     let _lock = host::lock(request.workload.name, &job.interrupted, &note)?;
     let layout = layout(request);
     let seed = request.rand_seed.unwrap_or_else(|| drawn_seed(request));
@@ -51,7 +52,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let measured = load.measure(request.duration, &mut |live| watch.look(live), &mut || {});
     watch.end();
     let counted = board.map(|board| (board.read(), board.take_extremes_ns()));
-    let run = Run { job, measured, watch, begin, counted, server_version, seed };
+    let run = Run { job, measured, watch, begin, counted, server_version, tables, seed };
     run.tell(layout)?;
     Ok(run.exit())
 }
@@ -60,11 +61,17 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
 struct Seen {
     server_version: String,
     opens_with: Option<String>,
+    /// None of a server that does nothing, and where clients make their tables themselves.
+    tables: Option<Tables>,
 }
 
 impl Seen {
     fn nothing() -> Seen {
-        Seen { server_version: "spoken to a server that does nothing".to_owned(), opens_with: Some("BEGIN".to_owned()) }
+        Seen {
+            server_version: "spoken to a server that does nothing".to_owned(),
+            opens_with: Some("BEGIN".to_owned()),
+            tables: None,
+        }
     }
 }
 
@@ -78,7 +85,8 @@ fn look_around(job: &Job) -> anyhow::Result<Seen> {
         admin.run(&sql).with_context(|| format!("cannot run {sql}"))?;
     }
     let opens_with = job.workload.opens_with(&mut admin).context("cannot ask for the table's storage engine")?;
-    Ok(Seen { server_version: admin.server_version().to_owned(), opens_with })
+    let tables = if job.workload.scratch().is_some() { None } else { Some(tables::look_at(job, &mut admin)?) };
+    Ok(Seen { server_version: admin.server_version().to_owned(), opens_with, tables })
 }
 
 /// A run that has ended, one way or another.
@@ -90,6 +98,7 @@ struct Run<'a> {
     /// At the very end, with the extremes since the last checkpoint.
     counted: Option<(Reading, Option<(u64, u64)>)>,
     server_version: String,
+    tables: Option<Tables>,
     seed: u64,
 }
 
@@ -98,6 +107,11 @@ impl Run<'_> {
         let request = &self.job.request;
         if let Some(failure) = self.failure() {
             note(&format!("error: {failure}\n  the report covers what was measured until then"));
+        }
+        if layout.is_some() || request.format != Format::Text {
+            let remarks =
+                tell::remarks_of_tables(self.job.workload.as_ref(), &self.measured.tally, self.tables.as_ref());
+            remarks.iter().for_each(|(flag, why)| note(&format!("warning: {flag}: {why}")));
         }
         match layout {
             Some(layout) => {
@@ -159,7 +173,7 @@ impl Run<'_> {
             seed: self.seed,
             partial: self.partial(),
             intervals: self.watch.intervals.clone(),
-            ..tell::report(request, self.job.workload.as_ref(), &self.measured.tally, embedded)
+            ..tell::report(request, self.job.workload.as_ref(), &self.measured.tally, embedded, self.tables.as_ref())
         }
     }
 
