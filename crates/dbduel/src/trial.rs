@@ -428,6 +428,9 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         remarks.extend(debt::short(&readings, tally.interval_ns as f64 / 1e9));
     }
     remarks.extend(latency::out_of_range(tally));
+    if trial.rate.is_none() && !trial.workload.rests() && !trial.workload.is_one_pass() {
+        remarks.extend(latency::starved(tally));
+    }
     remarks.extend(journal::torn(&tally.journal));
     remarks.extend(held_up.map(|why| (generator::BOUND.to_owned(), why)));
     flags.extend(remarks.keys().cloned());
@@ -496,6 +499,22 @@ pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<(Running<'a>, Isolation)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_trial_whose_answers_lack_rows_fails_with_kind_expected_and_seen() {
+        let kind = load::workload_kind("oltp_point_select").unwrap();
+        let workload = (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap();
+        let setting = Setting { dialect: driver::Dialect::MySql, isolation: Isolation::RepeatableRead };
+        let judge = |rows: u64| {
+            // Point selects are the first kind of statement.
+            let answers = vec![load::Answers { count: 1_000, rows, ..load::Answers::default() }];
+            let tally = Tally { committed: 1_000, answers, ..Tally::default() };
+            expect_answers(workload.as_ref(), &tally, &setting).map_err(|error| error.to_string())
+        };
+        assert_eq!(judge(1_000), Ok(()));
+        let expected = "the server's answers were wrong:\npoint-select: 1000 rows expected in 1000 answers, 0 seen";
+        assert_eq!(judge(0), Err(expected.to_owned()));
+    }
 
     #[test]
     fn a_doubled_seat_takes_its_cores_from_the_server() {

@@ -34,7 +34,7 @@ pub use clock::{Clock, MonotonicClock, thread_cpu_ns};
 pub use histogram::{Histogram, OutOfRange};
 pub use journal::{Journal, Line};
 pub use load::{Failure, Live, Load, LoadOptions, Measured, SILENCE_MAX, Target};
-pub use loader::{LOADER_VERSION, Loader, cut_off_when, show_table};
+pub use loader::{LOADER_VERSION, Loader, cut_off_when, foreign_keys, show_table};
 pub use pacer::{Arrival, Arrivals, Gaps, Pacer, Rate};
 pub use pass::{Gauge, OperationTally, ProgramTally, SHORT_NS};
 pub use policy::{ErrorPolicy, Ignored};

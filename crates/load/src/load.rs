@@ -367,7 +367,7 @@ impl<'a> Load<'a> {
         let drained = self.drain(end_ns, watched.is_err());
         let mut tally = std::mem::take(&mut self.tally);
         if let (Some(arrivals), Ok(Watched::TimeIsUp)) = (&self.arrivals, &watched) {
-            tally.leave_waiting(arrivals.left_over(start_ns, end_ns));
+            tally.leave_waiting(arrivals.left_over(start_ns, end_ns), end_ns);
         }
         if let Some((backlog, background)) = &self.deferred {
             tally.leave_deferred(background.kind, backlog.left_over(self.timeline.window()));
@@ -375,7 +375,9 @@ impl<'a> Load<'a> {
         tally.journal.count_from(start_ns);
         tally.drain_ns = self.last_answer_ns().saturating_sub(end_ns);
         tally.interval_ns = end_ns - start_ns;
-        if let Some(windows) = self.windows.take() {
+        tally.response.add(&tally.unanswered);
+        if let Some(mut windows) = self.windows.take() {
+            windows.charge(&tally.unanswered, tally.interval_ns);
             (tally.response, tally.windows) = windows.finish(tally.interval_ns);
             if self.options.rate.is_none() {
                 tally.serve_as_responded();
@@ -444,7 +446,8 @@ impl<'a> Load<'a> {
             if now_ns >= end_ns {
                 return Ok(Watched::TimeIsUp);
             }
-            if self.all_clients_ended() {
+            // Clients may also leave because they rest until after the end, which ends no interval.
+            if self.all_clients_ended() && (end_ns == u64::MAX || self.timeline.is_used_up()) {
                 return Ok(Watched::AllIsDone);
             }
             if self.nothing_waits() {

@@ -80,6 +80,11 @@ impl Timeline {
         self.left.store(transactions, Ordering::Relaxed);
     }
 
+    /// Whether a limited number of transactions has started, and no other one may.
+    pub fn is_used_up(&self) -> bool {
+        self.left.load(Ordering::Relaxed) == 0
+    }
+
     /// Takes one of the transactions that may still start; `false` when there is none.
     pub fn take_one(&self) -> bool {
         // Nobody should pay for a limit that does not exist: an update of a shared line per transaction.

@@ -97,6 +97,11 @@ pub struct NamedStatement {
     pub sql: String,
 }
 
+/// Those that change nothing.
+fn queries(statements: Vec<NamedStatement>) -> Vec<NamedStatement> {
+    statements.into_iter().filter(|statement| statement.sql.starts_with("SELECT")).collect()
+}
+
 /// Tables that clients make and drop as they go, none of which is loaded.
 #[derive(Debug, Clone, Copy)]
 pub struct Scratch {
@@ -134,6 +139,11 @@ pub trait Workload: Send + Sync {
     fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
         let _ = dialect;
         Vec::new()
+    }
+    /// Queries that bring the same rows on every server whose tables were loaded from the same seed. Those of one
+    /// name are compared; the order of rows is nobody's.
+    fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        queries(self.explained_statements(dialect))
     }
     /// What runs have left in the database beside its tables: names, each with the statement that drops it.
     fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {

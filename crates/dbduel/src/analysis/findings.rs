@@ -21,6 +21,9 @@ use super::{Circumstances, Deferring, Drift, Duel, Finding, Growth, WorkloadConc
 /// What arrived in an open loop found no client in time.
 const SATURATED: &str = "saturated";
 
+/// A closed loop in which some clients did nothing.
+const STARVED: &str = "starved";
+
 /// Response times that lie outside of the histogram's bounds.
 const OUT_OF_RANGE: &str = "out-of-range";
 
@@ -40,6 +43,7 @@ pub fn findings(
         given_up(circumstances),
         generator_bound(trials),
         saturated(trials),
+        starved(trials),
         out_of_range(trials),
         missing_quantiles(workloads),
         doubled(circumstances),
@@ -121,12 +125,23 @@ fn saturated(trials: &[TrialRecord]) -> Option<Finding> {
         format!("{}: {skipped:.0} of {due:.0} arrivals had no turn", place(trial))
     };
     let text = format!(
-        "more arrived than the server took in {} of {} trials: response times of what had no turn are not in the \
-         quantiles, which are larger than told; give a lower `rate`",
+        "more transactions arrived than the server took in {} of {} trials. Those that were never run are in the \
+         quantiles with the time they had waited, so the true quantiles are higher (>=). Use a lower `rate`",
         overloaded.len(),
         trials.len()
     );
     supported(finding(SATURATED, text, overloaded.iter().map(line).collect()))
+}
+
+fn starved(trials: &[TrialRecord]) -> Option<Finding> {
+    let starved: Vec<&TrialRecord> =
+        trials.iter().filter(|trial| trial.flags.iter().any(|flag| flag == STARVED)).collect();
+    let text = format!(
+        "not all clients worked in {} of {} trials: throughput and response times are those of fewer clients than asked for",
+        starved.len(),
+        trials.len()
+    );
+    supported(finding(STARVED, text, starved.into_iter().map(|trial| with_remark(trial, STARVED)).collect()))
 }
 
 fn out_of_range(trials: &[TrialRecord]) -> Option<Finding> {

@@ -557,6 +557,9 @@ pub struct ContenderFacts {
     /// data of their own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub plans: BTreeMap<String, Vec<StatementPlan>>,
+    /// Checksums of what the rehearsal's queries returned, by workload label as above and by query.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub checksums: BTreeMap<String, BTreeMap<String, String>>,
     /// Bytes of the restored data directory, by workload label.
     pub data_bytes: BTreeMap<String, u64>,
 }

@@ -57,6 +57,7 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
         put(name, count as f64);
     }
     put("occupancy", tally.occupancy());
+    put(latency::BUSY_CLIENTS, tally.busy_clients());
     // A trial without a commit is not left out because of its result: it cost as much as half a transaction.
     let committed = (tally.committed as f64).max(0.5);
     for (per_transaction, counted) in PER_TRANSACTION {

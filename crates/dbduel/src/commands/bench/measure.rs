@@ -9,6 +9,7 @@ use load::{
 };
 
 use super::super::{host, note, say};
+use super::tables::{self, Tables};
 use super::watch::{Mark, Watch};
 use super::{Failure, Job, tell};
 use crate::cli::bench::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Request};
@@ -32,7 +33,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let scratch = request.dry_run.then(|| Cache::open()?.scratch()).transpose()?;
     let start = |folder: &WorkFolder| nothing::start(job.target.dialect, folder.for_sockets());
     let null = scratch.as_ref().map(start).transpose()?;
-    let Seen { server_version, opens_with } = if request.dry_run { Seen::nothing() } else { look_around(job)? };
+    let Seen { server_version, opens_with, tables } = if request.dry_run { Seen::nothing() } else { look_around(job)? };
     let files = u64::from(request.clients) * host::files_of_a_client(job.target.dialect);
     host::expect_open_files(files).map_err(Failure::usage)?;
     let _lock = host::lock(request.workload.name, &job.interrupted, &note)?;
@@ -60,7 +61,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let held_up = generator::held_up(&measured.tally, after - before);
     watch.end();
     let counted = board.map(|board| (board.read(), board.take_extremes_ns()));
-    let run = Run { job, measured, watch, begin, counted, held_up, server_version, seed };
+    let run = Run { job, measured, watch, begin, counted, held_up, server_version, tables, seed };
     run.tell(layout)?;
     Ok(run.exit())
 }
@@ -69,11 +70,17 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
 struct Seen {
     server_version: String,
     opens_with: Option<String>,
+    /// None of a server that does nothing, and where clients make their tables themselves.
+    tables: Option<Tables>,
 }
 
 impl Seen {
     fn nothing() -> Seen {
-        Seen { server_version: "spoken to a server that does nothing".to_owned(), opens_with: Some("BEGIN".to_owned()) }
+        Seen {
+            server_version: "spoken to a server that does nothing".to_owned(),
+            opens_with: Some("BEGIN".to_owned()),
+            tables: None,
+        }
     }
 }
 
@@ -91,7 +98,8 @@ fn look_around(job: &Job) -> anyhow::Result<Seen> {
             admin.run(&sql).with_context(|| format!("cannot run {sql}"))?;
         }
         let opens_with = job.workload.opens_with(admin).context("cannot ask for the table's storage engine")?;
-        Ok(Seen { server_version: admin.server_version().to_owned(), opens_with })
+        let tables = if job.workload.scratch().is_some() { None } else { Some(tables::look_at(job, admin)?) };
+        Ok(Seen { server_version: admin.server_version().to_owned(), opens_with, tables })
     })
 }
 
@@ -106,6 +114,7 @@ struct Run<'a> {
     /// Why the figures are the generator's.
     held_up: Option<String>,
     server_version: String,
+    tables: Option<Tables>,
     seed: u64,
 }
 
@@ -118,6 +127,11 @@ impl Run<'_> {
         }
         if let Some(why) = &self.held_up {
             note(&format!("warning: {}: {why}", generator::BOUND));
+        }
+        if layout.is_some() || request.format != Format::Text {
+            let remarks =
+                tell::remarks_of_tables(self.job.workload.as_ref(), &self.measured.tally, self.tables.as_ref());
+            remarks.iter().for_each(|(flag, why)| note(&format!("warning: {flag}: {why}")));
         }
         match layout {
             Some(layout) => {
@@ -179,7 +193,7 @@ impl Run<'_> {
             seed: self.seed,
             partial: self.partial(),
             intervals: self.watch.intervals.clone(),
-            ..tell::report(request, self.job.workload.as_ref(), &self.measured.tally, embedded)
+            ..tell::report(request, self.job.workload.as_ref(), &self.measured.tally, embedded, self.tables.as_ref())
         };
         if self.held_up.is_some() && !report.flags.iter().any(|flag| flag == generator::BOUND) {
             report.flags.push(generator::BOUND.to_owned());
