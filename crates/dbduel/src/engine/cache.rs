@@ -43,6 +43,9 @@ const PARTS: [&str; 6] = ["servers", "templates", "snapshots", "tmp", "locks", M
 /// Maven's own plugins; it is there once Maven has fetched something.
 const MAVEN: &str = "maven";
 
+/// Locked by every dbduel that uses the cache.
+const USERS: &str = "locks/users";
+
 /// The folder that keeps servers, templates and snapshots between runs.
 #[derive(Debug, Clone)]
 pub struct Cache {
@@ -73,7 +76,9 @@ impl Cache {
     pub fn existing() -> Result<Option<Cache>> {
         let root = default_root()?;
         let work = work_root(&root);
-        Ok(root.is_dir().then_some(Cache { root, work }))
+        let Some(users) = own_file(&root.join(USERS)) else { return Ok(None) };
+        users.lock_shared().context("cannot lock the cache")?;
+        Ok(Some(Cache { root, work, users: Arc::new(users) }))
     }
 
     /// Opens a cache at given places; `open` is this with the places of the environment.
@@ -88,7 +93,7 @@ impl Cache {
             make_part(&root.join(part))?;
         }
         claim(&work, &for_work)?;
-        let users = lock_file(&root.join("locks/users"))?;
+        let users = lock_file(&root.join(USERS))?;
         // It is taken alone only for as long as folders are renamed.
         users.lock_shared().context("cannot lock the cache")?;
         let cache = Cache { root, work, users: Arc::new(users) };
@@ -292,21 +297,24 @@ impl WorkFolder {
 }
 
 /// A folder in the system's temporary one, for a look that needs no cache; removed when dropped.
-pub struct Aside(PathBuf);
+pub struct Aside {
+    path: PathBuf,
+    _lock: File,
+}
 
 impl Aside {
     pub fn new() -> Result<Aside> {
-        fresh_folder(&std::env::temp_dir(), "dbduel-look-").map(Aside)
+        fresh_folder(&std::env::temp_dir(), "dbduel-look-").map(|(path, lock)| Aside { path, _lock: lock })
     }
 
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 }
 
 impl Drop for Aside {
     fn drop(&mut self) {
-        let _ = remove_tree(&self.0);
+        let _ = remove_tree(&self.path);
     }
 }
 
