@@ -83,6 +83,7 @@ fn look_around(job: &Job) -> anyhow::Result<Seen> {
         admin.run(&sql).with_context(|| format!("cannot run {sql}"))?;
     }
     let opens_with = job.workload.opens_with(&mut admin).context("cannot ask for the table's storage engine")?;
+    admin.leave()?;
     Ok(Seen { server_version: admin.server_version().to_owned(), opens_with })
 }
 
