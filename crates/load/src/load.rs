@@ -102,7 +102,7 @@ pub enum Failure {
     Client(String),
     #[error("answers were still missing {secs} s after the interval, from {clients} clients")]
     Drain { secs: u64, clients: u32 },
-    #[error("{clients} clients had no connection at the end; no transaction ended in the last {secs:.1} s")]
+    #[error("clients that had lost the server at the end: {clients}; no transaction ended in the last {secs:.1} s")]
     Gone { secs: f64, clients: u32 },
     #[error("no transaction ended in the last {secs:.1} s")]
     Silence { secs: f64 },
@@ -224,6 +224,8 @@ const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// A client that waits longer for a lock has waited for the time-outs of most servers, and no server that runs
 /// ends nothing for so long.
 pub const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// Nobody who has just lost a connection has lost the server.
+const GONE_NS: u64 = 1_000_000_000;
 /// Users who rest do so for two minutes and more.
 const RESTING_SILENCE_MAX: Duration = Duration::from_secs(300);
 /// A workload that is one pass has operations of hours, and ends no transaction between them.
@@ -401,8 +403,11 @@ impl<'a> Load<'a> {
 
     /// A server that went away and stayed away has given no rate, whatever it did before.
     fn gone(&self, silent_ns: u64) -> Option<Failure> {
-        let clients = self.timeline.cut_off.load(Ordering::Relaxed);
-        (clients > 0).then_some(Failure::Gone { secs: silent_ns as f64 / 1e9, clients })
+        let cut_off = self.timeline.cut_off.load(Ordering::Relaxed);
+        // One of many may lose its connection at the very end; all of them, for a second, have lost the server.
+        let clients = cut_off + self.timeline.unanswered.load(Ordering::Relaxed);
+        let is_gone = cut_off > 0 || (clients >= self.options.clients && silent_ns > GONE_NS);
+        is_gone.then_some(Failure::Gone { secs: silent_ns as f64 / 1e9, clients })
     }
 
     /// How long no transaction has ended, seen from here.

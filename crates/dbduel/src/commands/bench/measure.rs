@@ -99,6 +99,7 @@ fn look_around(job: &Job) -> anyhow::Result<Seen> {
         }
         let opens_with = job.workload.opens_with(admin).context("cannot ask for the table's storage engine")?;
         let tables = if job.workload.scratch().is_some() { None } else { Some(tables::look_at(job, admin)?) };
+        admin.leave()?;
         Ok(Seen { server_version: admin.server_version().to_owned(), opens_with, tables })
     })
 }

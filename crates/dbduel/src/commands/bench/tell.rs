@@ -26,7 +26,10 @@ pub fn partial(request: &Request, failure: &Failure, measured_s: f64) -> String 
         (None, Some(events)) => format!(", before {events} events were done"),
         (None, None) => String::new(),
     };
-    format!("{failure} after {measured_s:.1} s{planned}")
+    match failure {
+        Failure::Gone { .. } | Failure::Silence { .. } => format!("{failure}; measured {measured_s:.1} s{planned}"),
+        _ => format!("{failure} after {measured_s:.1} s{planned}"),
+    }
 }
 
 /// The block of a whole run in sysbench's terms. `counted` is each client's share of it.
