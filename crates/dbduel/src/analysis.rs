@@ -38,7 +38,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use stats::{Basis, MedianInterval};
 
-use crate::plan::point_rule;
+use crate::plan::{first_for_operations, first_for_points, point_rule};
 use crate::store::format::{ContrastRecord, GivenUp, PlanRecord, Point, RunRecord, Series, Status, TrialRecord};
 use comparison::Scope;
 pub use comparison::{HOST_FLAGS, less_is_better};
@@ -527,9 +527,10 @@ fn workload_decided(
     blocks: usize,
 ) -> bool {
     let points = records.points(workload);
-    // The run goes on to the first look at which a single point can have a word.
-    let points_had_their_chance =
-        point_rule(plan, points.len()).earliest_word().is_none_or(|earliest| blocks >= earliest);
+    // The run goes on to the first look at which a single point, or a single operation, can have a word.
+    let earliest =
+        [first_for_points(plan, points.len()), first_for_operations(plan, pass::operations_of(records, workload))];
+    let points_had_their_chance = earliest.into_iter().flatten().all(|earliest| blocks >= earliest as usize);
     let metric = records.primary_metric(workload);
     let of_candidates = plan.candidates().all(|candidate| {
         let scope = Scope { plan, records, circumstances, workload, candidate };

@@ -176,6 +176,10 @@ pub trait Workload: Send + Sync {
     fn parts(&self) -> Vec<&'static str> {
         Vec::new()
     }
+    /// How many operations a pass times, each compared by itself.
+    fn operations(&self) -> usize {
+        0
+    }
     /// About how long a pass takes, as a guess before the first: an order of magnitude.
     fn pass_guess(&self) -> Option<Duration> {
         None
