@@ -28,11 +28,11 @@ use super::diagnostics::Diagnostics;
 use super::progress::Progress;
 use super::seats::Seats;
 use super::stage::Stage;
-use super::{Failure, aa, cannot_plan, clones, doubling, host, note, plan_experiment, say, vocabulary};
+use super::{Failure, aa, cannot_plan, clones, doubling, host, note, plan_experiment, say_report, vocabulary};
 use crate::analysis::{Conclusions, EndReason, Word, conclude, given_up};
 use crate::cli::{RunArgs, exit};
 use crate::engine::{Cache, end_all};
-use crate::experiment::{Experiment, NoisyHost, Overrides};
+use crate::experiment::{Experiment, NoisyHost, Overrides, shell_path};
 use crate::observe::{Observers, foreign_cpu};
 use crate::plan::Plan;
 use crate::report;
@@ -148,7 +148,7 @@ impl Sitting {
             return Err(Failure::usage(anyhow!(
                 "{} is no run of twins\n  next: go on with `dbduel run --resume {}`",
                 run_dir.name(),
-                run_dir.path().display()
+                shell_path(run_dir.path())
             )));
         }
         refuse_another_plan(args, &run_dir, &stored)?;
@@ -181,7 +181,8 @@ impl Sitting {
 /// what they change would leave the user with an answer to another question.
 fn refuse_another_plan(args: &RunArgs, run_dir: &RunDir, stored: &PlanRecord) -> Result<(), Failure> {
     let (overrides, name) = (args.overrides(), run_dir.name());
-    let next = format!("next: `dbduel run --resume {name}` goes on with the stored experiment");
+    let again = shell_path(run_dir.path());
+    let next = format!("next: `dbduel run --resume {again}` goes on with the stored experiment");
     let Some(file) = &args.file else {
         if overrides.is_empty() {
             return Ok(());
@@ -390,7 +391,7 @@ pub fn with_what_is_kept(error: Error, run_dir: &RunDir, command: &str) -> Error
     if measured == 0 {
         return error;
     }
-    let run = run_dir.path().display();
+    let run = shell_path(run_dir.path());
     let next = format!("next: repair the cause, then `dbduel {command} --resume {run}` goes on");
     error.context(format!("the run broke off; finished trials kept: {measured}\n  {next}"))
 }
@@ -406,7 +407,7 @@ fn interrupted_end(args: &RunArgs, run_dir: &RunDir) -> Result<u8, Failure> {
         1 => "1 trial is kept".to_owned(),
         trials => format!("{trials} trials are kept"),
     };
-    let run = run_dir.path().display();
+    let run = shell_path(run_dir.path());
     note(&format!("interrupted, {kept}\n  next: go on with `dbduel run --resume {run}`"));
     Ok(exit::INTERRUPTED)
 }
@@ -418,7 +419,7 @@ fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<Conclusions> {
     }
     let format = if args.json { "json" } else { "text" };
     let color = !args.json && super::wants_color();
-    say(&report::write(run_dir, format, &report::Options { color, ..plain })?)?;
+    say_report(&report::write(run_dir, format, &report::Options { color, ..plain })?)?;
     Ok(conclude(&run_dir.plan()?, &run_dir.run_record()?, &run_dir.trials()?.records))
 }
 
