@@ -37,7 +37,7 @@ use crate::engine::{self, ENGINES, Engine, engine, resolve};
 use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Needs, Vocabulary};
 use crate::observe;
 use crate::plan::{Plan, ResolvedFacts};
-use crate::report::{self, Report};
+use crate::report::{self, Report, visible};
 use crate::store::RunDir;
 
 /// Why a command did not do what it was asked, and the exit status that says so.
@@ -98,7 +98,7 @@ fn tell(args: &ReportArgs) -> Result<u8, Failure> {
     let text = report::write(&run, &args.format, &report::Options { color, table, beside })?;
     match &args.out {
         Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?,
-        None => say(&text)?,
+        None => say_report(&text)?,
     }
     Ok(exit::DONE)
 }
@@ -149,8 +149,14 @@ fn cannot_plan(file: &Path) -> String {
     format!("{}: this experiment cannot be planned here", file.display())
 }
 
-/// Writes a result to stdout. A reader that has gone away (`| head`) has seen enough.
+/// Writes a result to stdout, and no control character with it.
 pub fn say(text: &str) -> Result<()> {
+    say_report(&visible(text))
+}
+
+/// Writes a report, whose only control characters are its colours. A reader that has gone away (`| head`) has seen
+/// enough.
+pub fn say_report(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(cause) if cause.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -159,9 +165,9 @@ pub fn say(text: &str) -> Result<()> {
 }
 
 /// Writes a line of progress or a message to stderr. Nobody listening is no reason to end a run that
-/// measures for hours, so what cannot be written is lost.
+/// measures for hours, so what cannot be written is lost. No control character is written.
 pub fn note(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{}", visible(line));
 }
 
 /// What a contender's engine and version come to on this machine.

@@ -9,6 +9,7 @@ pub mod advice;
 mod affinity;
 mod another_path;
 mod apt;
+mod build;
 mod cache;
 pub mod counters;
 mod fresh;
@@ -50,6 +51,7 @@ use driver::{Admin, Dialect, Endpoint, Login, Secret};
 
 use crate::experiment::{Contender, Origin, VersionRequest};
 
+pub use build::build;
 pub use cache::{Cache, CacheEntry, WorkFolder};
 pub use fresh::FreshStart;
 pub use hosted::Hosted;
@@ -127,6 +129,8 @@ pub trait Engine: Sync {
     fn read_settings(&self, admin: &mut Admin) -> Result<Effective>;
     /// Where the server that answers works, as it says itself.
     fn whereabouts(&self, admin: &mut Admin, effective: &Effective) -> Result<Whereabouts>;
+    /// Platform, compiler and flags, as far as the server tells them.
+    fn build_told(&self, admin: &mut Admin, effective: &Effective) -> Result<Vec<String>>;
     /// Whether a setting is in force as it was asked for.
     fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement;
     /// Asks the server what it would make of settings, without a start; fails where it refuses one or changes it.

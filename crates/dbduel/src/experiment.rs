@@ -19,6 +19,7 @@ pub mod plain_file;
 pub mod quantity;
 mod secrets;
 mod section;
+mod shell;
 pub mod target_url;
 pub mod tuning;
 mod twins;
@@ -30,6 +31,7 @@ pub use defaults::{DEFAULT_EXPERIMENT, preset_names};
 pub use mistakes::Mistakes;
 pub use parse::Overrides;
 pub use secrets::{MASK, is_secret_key};
+pub use shell::{shell_path, shell_word};
 pub use target_url::{TargetKind, TargetUrl, TlsMode};
 pub use vocabulary::{EngineWords, Needs, Refusal, Vocabulary};
 

@@ -26,6 +26,7 @@ pub mod sysbench;
 mod text;
 pub mod tpcc;
 mod twins;
+mod visible;
 mod why;
 mod wording;
 
@@ -33,6 +34,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 pub use diagnostics::flame_graphs;
+pub use visible::visible;
 pub use wording::unit;
 
 use crate::analysis::twins::records;
@@ -48,6 +50,11 @@ pub trait Report: Sync {
     /// A command line that makes one.
     fn example(&self) -> &'static str;
     fn write(&self, evidence: &Evidence, options: &Options) -> Result<String>;
+    /// The written text with colours for a terminal, where it has any.
+    fn paint(&self, text: String, evidence: &Evidence) -> String {
+        let _ = evidence;
+        text
+    }
 }
 
 /// Every report there is; `text` is what a terminal gets.
@@ -132,7 +139,14 @@ impl Evidence {
 
 /// Tells a stored run in the form asked for.
 pub fn write(run: &RunDir, format: &str, options: &Options) -> Result<String> {
-    find(format)?.write(&Evidence::gather(run)?, options)
+    rendered(find(format)?, &Evidence::gather(run)?, options)
+}
+
+/// The only control characters in it are line breaks, tabs and, where they are asked for, colours.
+fn rendered(report: &dyn Report, evidence: &Evidence, options: &Options) -> Result<String> {
+    let text = report.write(evidence, options)?;
+    let text = visible(&text).into_owned();
+    Ok(if options.color { report.paint(text, evidence) } else { text })
 }
 
 /// The report of that name; the error lists those there are.

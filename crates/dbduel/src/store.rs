@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 use self::format::{FORMAT_VERSION, PlanRecord, RunRecord, Series, TrialRecord};
 pub use self::twins::Twins;
 use crate::engine::lock_file;
-use crate::experiment::plain_file;
+use crate::experiment::{plain_file, shell_path};
 
 const PLAN: &str = "plan.json";
 const RUN: &str = "run.json";
@@ -171,7 +171,8 @@ impl RunDir {
     pub fn run_record(&self) -> Result<RunRecord> {
         let run = self.path.display();
         let begun = self.path.join(RUN).exists();
-        ensure!(begun, "run `{run}` has not begun to measure\n  next: go on with `dbduel run --resume {run}`");
+        let again = shell_path(&self.path);
+        ensure!(begun, "run `{run}` has not begun to measure\n  next: go on with `dbduel run --resume {again}`");
         read_json(&self.path.join(RUN))
     }
 

@@ -92,6 +92,17 @@ fn bad_usage_is_status_2() {
 }
 
 #[test]
+fn names_with_control_characters_do_not_act_on_a_terminal() {
+    let hostile = "\u{1b}]0;owned\u{7}\u{9b}2J.toml";
+    for arguments in [&["plan", hostile][..], &["report", hostile], &["compare", hostile, hostile]] {
+        let output = dbduel(arguments);
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(said.contains("\\u001b]0;owned\\u0007\\u009b2J.toml"), "{arguments:?}: {said}");
+        assert!(!said.chars().any(|letter| letter.is_control() && letter != '\n'), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
 fn the_printed_defaults_are_the_compiled_in_file() {
     let output = dbduel(&["plan", "--defaults"]);
     let file = std::fs::read_to_string(manifest_dir().join("src/experiment/default-experiment.toml")).unwrap();

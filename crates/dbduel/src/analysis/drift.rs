@@ -33,6 +33,15 @@ pub struct Setting<'a> {
     /// Its place among those that decide how fast the server is or what a commit promises, the first being
     /// what most people look at first.
     pub notable: Option<usize>,
+    /// The file asks for it, for one of the two at least.
+    pub wanted: bool,
+}
+
+impl Setting<'_> {
+    /// Worth a line where not all can have one.
+    pub fn stands_out(&self) -> bool {
+        self.wanted || self.notable.is_some()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +127,8 @@ fn settings<'a>(baseline: Side<'a>, candidate: Side<'a>, engine: &dyn Engine) ->
         return Vec::new();
     }
     let asked: BTreeSet<String> = [baseline.0, candidate.0].into_iter().flat_map(asked).collect();
+    let wanted: BTreeSet<String> =
+        [baseline.0, candidate.0].into_iter().flat_map(|one| plain(one.settings.keys())).collect();
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let setting = |name: &'a String| {
         let (baseline, candidate) = (before.get(name).map(String::as_str), after.get(name).map(String::as_str));
@@ -129,18 +140,22 @@ fn settings<'a>(baseline: Side<'a>, candidate: Side<'a>, engine: &dyn Engine) ->
             _ => Why::Default,
         };
         let values = [baseline, candidate];
-        if is_of_the_place(name) || values.into_iter().flatten().any(is_a_place) {
+        let of_the_place = is_of_the_place(name) || values.into_iter().flatten().any(is_a_place);
+        if of_the_place && !wanted.contains(name.as_str()) {
             return None;
         }
         let notable = engine.notable_settings().iter().position(|known| known == name);
-        Some(Setting { name, baseline, candidate, why, notable })
+        Some(Setting { name, baseline, candidate, why, notable, wanted: wanted.contains(name.as_str()) })
     };
     names.into_iter().filter_map(setting).collect()
 }
 
 /// Names of what the file and dbduel set, as servers show them.
 fn asked(contender: &ContenderRecord) -> impl Iterator<Item = String> + '_ {
-    let names = contender.settings.keys().chain(contender.own_settings.keys());
+    plain(contender.settings.keys().chain(contender.own_settings.keys()))
+}
+
+fn plain<'a>(names: impl Iterator<Item = &'a String> + 'a) -> impl Iterator<Item = String> + 'a {
     names.map(|name| name.to_ascii_lowercase().replace('-', "_"))
 }
 
@@ -190,13 +205,14 @@ fn is_a_place(value: &str) -> bool {
     value.starts_with('/') || value.starts_with("./") || ENDINGS.iter().any(|ending| value.ends_with(ending))
 }
 
-/// Only what decides speed or durability: of other settings nobody knows whether a start takes them.
+/// What decides speed or durability, and what the file asks for: of other settings nobody knows whether a start
+/// takes them.
 fn same_settings<'a>((contender, _): Side<'a>, drifted: &[Setting<'a>]) -> Option<SameSettings<'a>> {
     if contender.target.is_some() {
         return None;
     }
-    let notable = drifted.iter().filter(|setting| setting.notable.is_some());
-    let of_baseline: BTreeMap<&str, &str> = notable
+    let worth_it = drifted.iter().filter(|setting| setting.stands_out());
+    let of_baseline: BTreeMap<&str, &str> = worth_it
         .filter(|setting| setting.candidate.is_some())
         .filter_map(|setting| Some((setting.name, setting.baseline.filter(|value| !value.is_empty())?)))
         .collect();
@@ -259,6 +275,22 @@ mod tests {
         check_meaning("STRICT,ANSI", "ansi,strict", true);
         check_meaning("fsync", "O_DIRECT", false);
         check_meaning("", "0", false);
+    }
+
+    #[test]
+    fn what_the_file_asks_for_is_among_the_settings_of_the_baseline() {
+        let mut stored = story(
+            &[("max_allowed_packet", "16777216"), ("general_log_file", "a.log"), ("open_files_limit", "1")],
+            &[("max_allowed_packet", "4194304"), ("general_log_file", "b.log"), ("open_files_limit", "2")],
+        );
+        for name in ["max-allowed-packet", "General_Log_File"] {
+            stored.plan.contenders[0].settings.insert(name.into(), "asked".into());
+        }
+        let drift = &drifts(&stored.plan, &stored.run)[0];
+        let wanted: Vec<(&str, bool)> = drift.settings.iter().map(|one| (one.name, one.stands_out())).collect();
+        assert_eq!(wanted, [("general_log_file", true), ("max_allowed_packet", true), ("open_files_limit", false)]);
+        let offered = &drift.same_settings.as_ref().unwrap().settings;
+        assert_eq!((offered.get("max_allowed_packet"), offered.get("open_files_limit")), (Some(&"16777216"), None));
     }
 
     #[test]

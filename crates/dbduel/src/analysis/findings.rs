@@ -60,6 +60,7 @@ pub fn findings(
         shared_cores(plan, circumstances),
         not_managed(plan),
         durability_differs(plan, circumstances, workloads),
+        word_sizes(plan, run),
         arrangement::duet(plan, run, workloads),
         arrangement::fast_sweep(plan, trials),
         arrangement::clones(plan),
@@ -311,6 +312,22 @@ fn shared_cores(plan: &PlanRecord, circumstances: &Circumstances) -> Option<Find
     let varies = plan.trials.iter().any(|trial| trial.point.contains_key(CORES));
     let evidence = if circumstances.shared_cores { vec!["run.json: client.shared_cores".to_owned()] } else { vec![] };
     finding("shared cores", format!("{text}{}", if varies { steps } else { "" }), evidence)
+}
+
+/// Pointers of half the size make other caches, other instructions and other costs of a transaction.
+fn word_sizes(plan: &PlanRecord, run: &RunRecord) -> Option<Finding> {
+    let bits = |name: &str| run.contenders.get(name)?.build.as_ref()?.word_bits;
+    let known: Vec<(&str, u32)> =
+        plan.contenders.iter().filter_map(|one| Some((one.name.as_str(), bits(&one.name)?))).collect();
+    let sizes: BTreeSet<u32> = known.iter().map(|(_, bits)| *bits).collect();
+    let lines = known.iter().map(|(name, bits)| format!("`{name}` is a {bits}-bit build"));
+    finding(
+        "word size differs",
+        "contenders are built for words of different size: differences in throughput and CPU time include what \
+         that makes"
+            .to_owned(),
+        if sizes.len() > 1 { lines.collect() } else { Vec::new() },
+    )
 }
 
 /// What a reader must know of targets: nothing about them was made alike by dbduel.

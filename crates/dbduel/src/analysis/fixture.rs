@@ -318,6 +318,7 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
         plans: BTreeMap::new(),
         checksums: BTreeMap::new(),
         data_bytes: [("oltp_read_write".into(), 31_457_280)].into(),
+        build: None,
     };
     RunRecord {
         format_version: FORMAT_VERSION,

@@ -2,7 +2,7 @@
 
 use super::fixture::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_passes};
 use super::*;
-use crate::store::format::{RuleName, WarmupRecord};
+use crate::store::format::{BuildRecord, RuleName, WarmupRecord};
 
 fn duel_of(stored: &StoredRun) -> Duel {
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
@@ -287,6 +287,23 @@ fn different_durability_stands_behind_the_word_and_in_the_findings() {
     assert_eq!(duel.durability, Some(("D3".into(), "D2".into())));
     assert!(duel.overall.caveats.contains(&Caveat::DurabilityDiffers));
     assert!(conclusions.findings.iter().any(|finding| finding.kind == "durability differs"));
+}
+
+#[test]
+fn builds_of_different_word_size_are_a_finding_and_unknown_ones_are_not() {
+    let mut stored = tell(&Story::default());
+    let names: Vec<String> = stored.plan.contenders.iter().map(|one| one.name.clone()).collect();
+    let mut found = |bits: [Option<u32>; 2]| {
+        for (name, word_bits) in names.iter().zip(bits) {
+            let build = BuildRecord { word_bits, ..BuildRecord::default() };
+            stored.run.contenders.get_mut(name).unwrap().build = Some(build);
+        }
+        let findings = conclude(&stored.plan, &stored.run, &stored.trials).findings;
+        findings.into_iter().find(|finding| finding.kind == "word size differs")
+    };
+    assert!(found([Some(64), Some(64)]).is_none() && found([Some(32), None]).is_none());
+    let finding = found([Some(32), Some(64)]).unwrap();
+    assert_eq!(finding.evidence[0], format!("`{}` is a 32-bit build", names[0]));
 }
 
 #[test]

@@ -9,6 +9,7 @@
 mod draft;
 mod help;
 mod options;
+mod script;
 mod target;
 mod values;
 mod words;

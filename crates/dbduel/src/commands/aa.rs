@@ -11,6 +11,7 @@ use super::{Failure, note, run};
 use crate::analysis::twins;
 use crate::cli::{AaArgs, RunArgs};
 use crate::engine::Cache;
+use crate::experiment::shell_path;
 use crate::report::Evidence;
 use crate::store::format::{PlanRecord, RunRecord, TwinsRecord};
 use crate::store::{RunDir, Twins};
@@ -68,7 +69,7 @@ pub fn known(plan: &PlanRecord, run: &RunRecord, cache: &Cache, file: &Path) -> 
             twins::last_verdicts(&here).len(),
             twins::TOLD_APART_MAX,
             apart.join("\n    "),
-            file.display()
+            shell_path(file)
         );
     }
     // The evidence of the caveat, which the stored run has to hold.
@@ -83,6 +84,6 @@ fn refuse_without_twins(plan: &PlanRecord, quotes: &[TwinsRecord], file: &Path) 
     bail!(
         "preset strict judges only where a contender and its twin came out alike before, on this host and under this workload:\n    {}\n  next: `dbduel aa {}`, or choose preset standard",
         missing.join("\n    "),
-        file.display()
+        shell_path(file)
     )
 }

@@ -17,6 +17,7 @@ use crate::cli::{AdviseArgs, exit};
 use crate::engine::advice::{Advice, Rung, Subject, advise as advice_for};
 use crate::engine::knobs::Machine;
 use crate::engine::memory_need::Need;
+use crate::experiment::shell_path;
 
 pub fn advise(args: &AdviseArgs) -> Result<u8, Failure> {
     let resolved = lists::named(&args.engine)
@@ -27,7 +28,7 @@ pub fn advise(args: &AdviseArgs) -> Result<u8, Failure> {
     let advice = advice_for(&subject).map_err(Failure::usage)?;
     if let Some(path) = &args.write {
         write_new(path, &file::experiment(&advice, &args.engine)?).map_err(Failure::usage)?;
-        note(&format!("written: {}; `dbduel plan {}` shows what it would do", path.display(), path.display()));
+        note(&format!("written: {}; `dbduel plan {}` shows what it would do", path.display(), shell_path(path)));
     }
     if args.json {
         let json = serde_json::to_string_pretty(&as_json(&advice)).context("cannot write the advice as JSON")?;

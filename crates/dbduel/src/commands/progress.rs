@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::note;
 use crate::analysis::primary_metric;
-use crate::report::unit;
+use crate::report::{unit, visible};
 use crate::store::format::pass::{SHORT, flagged};
 use crate::store::format::{PlanRecord, PlannedTrial, Status, TrialRecord, WorkloadRecord, point_text};
 
@@ -51,7 +51,7 @@ impl Progress {
     /// What is going on right now; shown on a terminal only, since it changes all the time.
     pub fn status(&self, text: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(text.to_owned());
+            bar.set_message(visible(text).into_owned());
             bar.tick();
         }
     }

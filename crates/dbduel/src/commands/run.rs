@@ -29,14 +29,14 @@ use super::progress::Progress;
 use super::seats::Seats;
 use super::stage::Stage;
 use super::{
-    Failure, aa, cannot_plan, clones, doubling, expect_open_files, host, note, plan_experiment, refusal, say,
+    Failure, aa, cannot_plan, clones, doubling, expect_open_files, host, note, plan_experiment, refusal, say_report,
     vocabulary,
 };
 use crate::analysis::gate::Answer;
 use crate::analysis::{self, EndReason, conclude, given_up, never_ok};
 use crate::cli::{RunArgs, exit};
 use crate::engine::{Cache, end_all};
-use crate::experiment::{Experiment, NoisyHost, Overrides};
+use crate::experiment::{Experiment, NoisyHost, Overrides, shell_path};
 use crate::observe::{Observers, foreign_cpu};
 use crate::plan::Plan;
 use crate::report;
@@ -152,7 +152,7 @@ impl Sitting {
             return Err(Failure::usage(anyhow!(
                 "{} is no run of twins\n  next: go on with `dbduel run --resume {}`",
                 run_dir.name(),
-                run_dir.path().display()
+                shell_path(run_dir.path())
             )));
         }
         refuse_another_plan(args, &run_dir, &stored)?;
@@ -185,7 +185,8 @@ impl Sitting {
 /// what they change would leave the user with an answer to another question.
 fn refuse_another_plan(args: &RunArgs, run_dir: &RunDir, stored: &PlanRecord) -> Result<(), Failure> {
     let (overrides, name) = (args.overrides(), run_dir.name());
-    let next = format!("next: `dbduel run --resume {name}` goes on with the stored experiment");
+    let again = shell_path(run_dir.path());
+    let next = format!("next: `dbduel run --resume {again}` goes on with the stored experiment");
     let Some(file) = &args.file else {
         if overrides.is_empty() {
             return Ok(());
@@ -408,7 +409,7 @@ pub fn with_what_is_kept(error: Error, run_dir: &RunDir, command: &str) -> Error
     if measured == 0 {
         return error;
     }
-    let run = run_dir.path().display();
+    let run = shell_path(run_dir.path());
     let next = format!("next: repair the cause, then `dbduel {command} --resume {run}` goes on");
     error.context(format!("the run broke off; finished trials kept: {measured}\n  {next}"))
 }
@@ -424,7 +425,7 @@ fn interrupted_end(args: &RunArgs, run_dir: &RunDir) -> Result<u8, Failure> {
         1 => "1 trial is kept".to_owned(),
         trials => format!("{trials} trials are kept"),
     };
-    let run = run_dir.path().display();
+    let run = shell_path(run_dir.path());
     note(&format!("interrupted, {kept}\n  next: go on with `dbduel run --resume {run}`"));
     Ok(exit::INTERRUPTED)
 }
@@ -436,7 +437,7 @@ fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<()> {
     }
     let format = if args.json { "json" } else { "text" };
     let color = !args.json && super::wants_color();
-    say(&report::write(run_dir, format, &report::Options { color, ..plain })?)
+    say_report(&report::write(run_dir, format, &report::Options { color, ..plain })?)
 }
 
 /// Prints the answer beside the report, whose standard output may be JSON.

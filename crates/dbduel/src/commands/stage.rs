@@ -483,6 +483,7 @@ impl<'a> Stage<'a> {
             let plans = plans(&server, filling.workload.as_ref())?;
             let checksums = checksums(&server, filling.workload.as_ref())?;
             let class = server.durability_class(&ddl);
+            let build = server.build()?;
             let facts = learned.get_or_insert_with(|| ContenderFacts {
                 version: server.version().to_owned(),
                 effective_settings: server.effective_settings().clone(),
@@ -493,6 +494,7 @@ impl<'a> Stage<'a> {
                 plans: BTreeMap::new(),
                 checksums: BTreeMap::new(),
                 data_bytes: BTreeMap::new(),
+                build: Some(build),
             });
             // One promise for all that a contender does: its weakest.
             facts.durability_class = weaker_class(class, &facts.durability_class).to_owned();

@@ -23,7 +23,7 @@ use crate::analysis::{conclude, one_line};
 use crate::cli::{RunArgs, TuneArgs, exit};
 use crate::experiment::quantity::duration_text;
 use crate::experiment::tuning::{Rival, duel_text};
-use crate::experiment::{Experiment, Overrides};
+use crate::experiment::{Experiment, Overrides, shell_path};
 use crate::plan::Plan;
 use crate::report;
 use crate::store::RunDir;
@@ -75,7 +75,7 @@ fn search_and_duel(args: &TuneArgs, draft: &Draft, sitting: &Sitting, interrupte
     let run_dir = sitting.run_dir();
     match race(sitting, &draft.experiment, interrupted, draft.share_of_the_search()?) {
         Err(error) if error.is::<Interrupted>() => {
-            let run = run_dir.path().display();
+            let run = shell_path(run_dir.path());
             note(&format!("interrupted, trials are kept\n  next: go on with `dbduel tune --resume {run}`"));
             Ok(exit::INTERRUPTED)
         }

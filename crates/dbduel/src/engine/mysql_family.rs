@@ -347,6 +347,12 @@ impl Engine for MysqlFamily {
         })
     }
 
+    fn build_told(&self, _admin: &mut Admin, effective: &Effective) -> Result<Vec<String>> {
+        let value = |name: &str| effective.values.get(name).map_or("", String::as_str);
+        let platform = format!("compiled for {}, {}", value("version_compile_machine"), value("version_compile_os"));
+        Ok([platform, value("version_comment").to_owned()].into_iter().filter(|line| !line.is_empty()).collect())
+    }
+
     fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement {
         let own = self.flavour.own_settings(&[99]).into_iter().find(|own| own.name == name && own.value == asked);
         if let Some(OwnSetting { shown_as: (variable, values), .. }) = own {

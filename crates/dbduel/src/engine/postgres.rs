@@ -327,6 +327,14 @@ impl Engine for Postgres {
         Ok(Whereabouts { data, socket: Some(socket), port: listens.then_some(port) })
     }
 
+    fn build_told(&self, admin: &mut Admin, _effective: &Effective) -> Result<Vec<String>> {
+        let mut told: Vec<String> = admin.value("SELECT version()")?.into_iter().collect();
+        // Only a superuser may read them.
+        let flags = admin.value("SELECT setting FROM pg_config WHERE name = 'CFLAGS'").unwrap_or_default();
+        told.extend(flags.map(|flags| format!("CFLAGS {flags}")));
+        Ok(told)
+    }
+
     fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement {
         let name = name.to_ascii_lowercase();
         let (Some(shown), Some((setting, unit, kind))) = (effective.values.get(&name), effective.raw.get(&name)) else {

@@ -214,6 +214,11 @@ impl Engine for Sqlite {
         Ok(Whereabouts { data, socket: None, port: None })
     }
 
+    fn build_told(&self, admin: &mut Admin, _effective: &Effective) -> Result<Vec<String>> {
+        let options = admin.rows("PRAGMA compile_options")?;
+        Ok(options.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+    }
+
     fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement {
         let name = name.to_ascii_lowercase();
         let Some(actual) = effective.values.get(&name) else { return Agreement::Unknown };

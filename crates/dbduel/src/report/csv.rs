@@ -42,7 +42,7 @@ impl Report for Csv {
         let metrics: BTreeSet<&String> = evidence.trials.iter().flat_map(|trial| trial.metrics.keys()).collect();
         let mut csv = csv::Writer::from_writer(Vec::new());
         let names = variables.iter().chain(&metrics).map(|name| name.as_str());
-        csv.write_record(FIRST_COLUMNS.into_iter().chain(names))?;
+        csv.write_record(FIRST_COLUMNS.into_iter().map(str::to_owned).chain(names.map(guarded)))?;
         for trial in &evidence.trials {
             let variables = variables.iter().map(|name| trial.point.get(*name).map(u64::to_string).unwrap_or_default());
             let metrics = metrics.iter().map(|name| trial.metrics.get(*name).map(f64::to_string).unwrap_or_default());
@@ -60,13 +60,34 @@ fn first_cells(trial: &TrialRecord) -> [String; 11] {
         trial.trial.to_string(),
         trial.block.to_string(),
         trial.order.to_string(),
-        trial.workload.clone(),
-        trial.contender.clone(),
+        guarded(&trial.workload),
+        guarded(&trial.contender),
         status.to_owned(),
-        trial.flags.join(" "),
-        step,
-        message,
-        trial.started_at.clone(),
-        trial.finished_at.clone(),
+        guarded(&trial.flags.join(" ")),
+        guarded(&step),
+        guarded(&message),
+        guarded(&trial.started_at),
+        guarded(&trial.finished_at),
     ]
+}
+
+/// A text that no spreadsheet takes for a formula; numbers need no guard.
+fn guarded(text: &str) -> String {
+    let is_formula = text.trim_start().starts_with(['=', '+', '-', '@']) || text.starts_with(['\t', '\r', '\n']);
+    if is_formula { format!("'{text}") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_no_formula() {
+        let check = |text: &str, expected: &str| assert_eq!(guarded(text), expected);
+        for start in ["=", "+", "-", "@", "\t", "\r", " ="] {
+            check(&format!("{start}cmd|' /C calc'!A0"), &format!("'{start}cmd|' /C calc'!A0"));
+        }
+        check("5.6, performance schema off", "5.6, performance schema off");
+        check("", "");
+    }
 }

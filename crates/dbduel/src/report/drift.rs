@@ -9,10 +9,10 @@ use super::wording::count;
 const SETTINGS_IN_TEXT: usize = 12;
 const PLANS_IN_TEXT: usize = 6;
 
-/// The most notable ones first, then by name.
+/// What the file asks for first, then the most notable ones, then by name.
 pub fn in_order<'a, 'b>(drift: &'b Drift<'a>) -> Vec<&'b Setting<'a>> {
     let mut settings: Vec<&Setting> = drift.settings.iter().collect();
-    settings.sort_by_key(|setting| (setting.notable.unwrap_or(usize::MAX), setting.name));
+    settings.sort_by_key(|setting| (!setting.wanted, setting.notable.unwrap_or(usize::MAX), setting.name));
     settings
 }
 
@@ -26,9 +26,10 @@ pub fn settings_counted(drift: &Drift) -> String {
     format!("{} in force {verb}: {}", count(drift.settings.len(), "setting"), parts.join(", "))
 }
 
-/// Rows of the text report: name, both values, why; and what is left out.
+/// Rows of the text report: name, both values, why; and what is left out. What the file asks for is never.
 pub fn notable_rows(drift: &Drift) -> (Vec<Vec<String>>, usize) {
-    let notable: Vec<&Setting> = in_order(drift).into_iter().filter(|setting| setting.notable.is_some()).collect();
+    let notable: Vec<&Setting> = in_order(drift).into_iter().filter(|setting| setting.stands_out()).collect();
+    let fitting = SETTINGS_IN_TEXT.max(notable.iter().filter(|setting| setting.wanted).count());
     let row = |setting: &&Setting| {
         vec![
             setting.name.to_owned(),
@@ -37,7 +38,7 @@ pub fn notable_rows(drift: &Drift) -> (Vec<Vec<String>>, usize) {
             setting.why.as_str().to_owned(),
         ]
     };
-    let rows: Vec<Vec<String>> = notable.iter().take(SETTINGS_IN_TEXT).map(row).collect();
+    let rows: Vec<Vec<String>> = notable.iter().take(fitting).map(row).collect();
     let left = drift.settings.len() - rows.len();
     (rows, left)
 }
@@ -120,6 +121,23 @@ mod tests {
     use super::*;
     use crate::analysis::drift::drifts;
     use crate::analysis::fixture::{Story, tell};
+
+    #[test]
+    fn every_setting_of_the_file_has_its_line() {
+        let mut stored = tell(&Story::default());
+        let names: Vec<String> = (10..30).map(|number| format!("asked_{number}")).collect();
+        for (index, contender) in stored.plan.contenders.iter_mut().enumerate() {
+            let facts = stored.run.contenders.get_mut(&contender.name).unwrap();
+            for name in &names {
+                contender.settings.insert(name.clone(), index.to_string());
+                facts.effective_settings.insert(name.clone(), (10 + index).to_string());
+            }
+        }
+        let (rows, _) = notable_rows(&drifts(&stored.plan, &stored.run)[0]);
+        for name in names {
+            assert!(rows.iter().any(|row| row[0] == name), "{name} is missing");
+        }
+    }
 
     #[test]
     fn the_offered_contender_can_stand_in_an_experiment_file() {

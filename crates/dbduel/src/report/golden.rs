@@ -550,9 +550,29 @@ fn results_side_by_side_have_ratios_and_never_a_word() {
 #[test]
 fn colour_appears_only_when_asked_for() {
     let evidence = troubled();
-    let plain = text::Text.write(&evidence, &Options::default()).unwrap();
-    let coloured = text::Text.write(&evidence, &Options { color: true, ..Options::default() }).unwrap();
+    let plain = rendered(&text::Text, &evidence, &Options::default()).unwrap();
+    let coloured = rendered(&text::Text, &evidence, &Options { color: true, ..Options::default() }).unwrap();
     assert!(!plain.contains('\x1b') && coloured.contains("\x1b[1;31m"));
+}
+
+#[test]
+fn no_report_sends_a_control_character_of_a_record() {
+    let mut evidence = troubled();
+    let hostile = "\x1b]0;owned\x07\x1b[1;32mfaster\r\u{9b}2J\u{202e}";
+    evidence.plan.question = Some(hostile.into());
+    evidence.plan.contenders[1].source = hostile.into();
+    evidence.run.host.cpu_model = hostile.into();
+    evidence.trials[0].flags.push(hostile.into());
+    for report in REPORTS {
+        for color in [false, true] {
+            let Ok(text) = rendered(*report, &evidence, &Options { color, ..Options::default() }) else { continue };
+            let colours = ["\x1b[1;31m", "\x1b[1;33m", "\x1b[0m"];
+            let bare = colours.iter().fold(text, |text, colour| text.replace(colour, ""));
+            let sent =
+                bare.chars().find(|letter| (letter.is_control() && !"\n\t".contains(*letter)) || *letter == '\u{202e}');
+            assert_eq!(sent, None, "{}", report.name());
+        }
+    }
 }
 
 #[test]

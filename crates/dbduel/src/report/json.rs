@@ -17,8 +17,8 @@ use crate::analysis::drift::{Drift, PlanPair, Setting, drifts};
 use crate::analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word, WorkloadConclusions};
 use crate::store::format::search::SearchRecord;
 use crate::store::format::{
-    ContenderRecord, ContrastRecord, DiagnosticRecord, DoublingRecord, FORMAT_VERSION, Failure, HostRecord,
-    MethodRecord, NullRecord, PathRecord, PilotRecord, Point, RunRecord, SideRecord, StatementPlan, Status,
+    BuildRecord, ContenderRecord, ContrastRecord, DiagnosticRecord, DoublingRecord, FORMAT_VERSION, Failure,
+    HostRecord, MethodRecord, NullRecord, PathRecord, PilotRecord, Point, RunRecord, SideRecord, StatementPlan, Status,
     TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
 };
 
@@ -133,6 +133,8 @@ struct JsonContender<'a> {
     file_system: Option<&'a str>,
     cores: Option<&'a str>,
     memory_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    build: Option<&'a BuildRecord>,
 }
 
 #[derive(Serialize)]
@@ -392,6 +394,7 @@ fn contender<'a>(contender: &'a ContenderRecord, run: &'a RunRecord) -> JsonCont
         file_system: facts.and_then(|facts| facts.file_system.as_deref()),
         cores: contender.cores.as_deref(),
         memory_bytes: contender.memory_bytes,
+        build: facts.and_then(|facts| facts.build.as_ref()),
     }
 }
 

@@ -12,10 +12,10 @@ use crate::analysis::{
 use crate::experiment::CORES;
 use crate::store::format::{WorkloadRecord, point_text};
 
-use super::wording::{self, Headline};
+use super::wording;
 use super::{
     Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, ladder, latency, parts, scaling, search,
-    sharpness, tpcc, twins, why,
+    sharpness, tpcc, twins, visible, why,
 };
 
 /// Tables fit a terminal of this width.
@@ -42,7 +42,7 @@ impl Report for Text {
         "dbduel report last"
     }
 
-    fn write(&self, evidence: &Evidence, options: &Options) -> Result<String> {
+    fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
         let mut lines = heading(evidence);
         // The trials of a search are no duels: what they would say praises whom they chose.
         if evidence.run.search.as_ref().is_some_and(|search| search.run.is_none()) {
@@ -53,7 +53,7 @@ impl Report for Text {
         for workload in &evidence.conclusions.workloads {
             for duel in &workload.duels {
                 let headline = wording::headline(evidence, workload, duel);
-                lines.push(self::headline(&headline, options));
+                lines.push(format!("{}: {}", headline.claim, headline.numbers));
                 lines.extend(headline.asides);
                 lines.extend(headline.causes);
             }
@@ -89,6 +89,22 @@ impl Report for Text {
         lines.extend(footer(evidence));
         Ok(lines.join("\n") + "\n")
     }
+
+    /// The claim of each headline; only here does a report get control characters.
+    fn paint(&self, text: String, evidence: &Evidence) -> String {
+        let duels = evidence.conclusions.workloads.iter().flat_map(|one| one.duels.iter().map(move |duel| (one, duel)));
+        let headlines = duels.map(|(workload, duel)| wording::headline(evidence, workload, duel));
+        let claims: Vec<(String, Word)> = headlines.map(|one| (visible(&one.claim).into_owned(), one.word)).collect();
+        let painted = |line: &str| {
+            let found =
+                claims.iter().find_map(|(claim, word)| Some((claim, line.strip_prefix(claim.as_str())?, *word)));
+            let found = found.filter(|(_, rest, _)| rest.starts_with(": "));
+            found.map_or(format!("{line}\n"), |(claim, rest, word)| {
+                format!("\x1b[1;{}m{claim}\x1b[0m{rest}\n", colour(word))
+            })
+        };
+        text.lines().map(painted).collect()
+    }
 }
 
 fn heading(evidence: &Evidence) -> Vec<String> {
@@ -97,14 +113,12 @@ fn heading(evidence: &Evidence) -> Vec<String> {
     std::iter::once(evidence.plan.name.clone()).chain(question).chain(note).chain([String::new()]).collect()
 }
 
-fn headline(headline: &Headline, options: &Options) -> String {
-    let claim = match (options.color, headline.word) {
-        (false, _) => headline.claim.clone(),
-        (true, Word::Faster) => format!("\x1b[1;32m{}\x1b[0m", headline.claim),
-        (true, Word::Slower) => format!("\x1b[1;31m{}\x1b[0m", headline.claim),
-        (true, _) => format!("\x1b[1;33m{}\x1b[0m", headline.claim),
-    };
-    format!("{claim}: {}", headline.numbers)
+fn colour(word: Word) -> &'static str {
+    match word {
+        Word::Faster => "32",
+        Word::Slower => "31",
+        _ => "33",
+    }
 }
 
 fn duel_section(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel) -> Vec<String> {

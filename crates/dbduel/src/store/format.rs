@@ -562,6 +562,21 @@ pub struct ContenderFacts {
     pub checksums: BTreeMap<String, BTreeMap<String, String>>,
     /// Bytes of the restored data directory, by workload label.
     pub data_bytes: BTreeMap<String, u64>,
+    /// Absent in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<BuildRecord>,
+}
+
+/// What a server's program was compiled for, and how.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildRecord {
+    /// 32 or 64; null where nothing tells it.
+    pub word_bits: Option<u32>,
+    /// The processor that it was compiled for: `x86_64`.
+    pub architecture: Option<String>,
+    /// What the server tells of it: platform, compiler, flags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<String>,
 }
 
 /// What a server said when it was asked how it would run a statement.

@@ -3,7 +3,7 @@
 //! The steps of a trial are the same on both; what each step means differs, and stands here.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use driver::{Admin, Dialect};
@@ -11,10 +11,11 @@ use load::Target;
 
 use super::{Trial, dataset, hosted_tables};
 use crate::engine::{
-    Engine, Hosted, Installation, Monitor, Purpose, Server, Snapshot, StartOptions, WorkFolder, apply_page_cache,
-    resident_fraction, weaker_class,
+    self, Effective, Engine, Hosted, Installation, Monitor, Purpose, Server, Snapshot, StartOptions, WorkFolder,
+    apply_page_cache, resident_fraction, weaker_class,
 };
 use crate::observe::Subject;
+use crate::store::format::BuildRecord;
 
 /// Where a trial takes place.
 pub enum Ground<'a> {
@@ -214,6 +215,18 @@ impl Running<'_> {
             Running::Managed(server) => server.version(),
             Running::Hosted(hosted) => hosted.version(),
         }
+    }
+
+    /// What the server's program was compiled for; of a target only what it tells itself.
+    pub fn build(&self) -> Result<BuildRecord> {
+        let program = match self {
+            Running::Managed(server) => {
+                Some(server.pid().map_or("/proc/self/exe".into(), |pid| format!("/proc/{pid}/exe")))
+            }
+            Running::Hosted(hosted) => hosted.is_embedded().then(|| "/proc/self/exe".to_owned()),
+        };
+        let settings = Effective { values: self.effective_settings().clone(), ..Effective::default() };
+        Ok(engine::build(self.engine(), &mut self.session()?, &settings, program.as_deref().map(Path::new)))
     }
 
     /// All settings that can be seen.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use load::{OptionSpec, OptionValue, Options, WORKLOADS, WorkloadKind, workload_kind};
 
 use super::options::{self, Flag};
+use super::script;
 use super::target::TargetParts;
 use super::words::{self, Given, Takes, Word, normal};
 use super::{Action, Arrivals, Asked, Compat, ForcedShutdown, Format, Reconnect, Request, Verb, help, values};
@@ -92,6 +93,7 @@ impl Draft {
             }
         }
         words.into_iter().filter(|word| config_file(word).is_none()).try_for_each(|word| draft.take(word))?;
+        draft.test.iter().chain(&draft.plain).try_for_each(|word| script::expect_stock(word, read_file))?;
         Ok(draft)
     }
 
@@ -142,8 +144,8 @@ impl Draft {
             plain.pop();
         }
         let named = match (self.test.as_deref(), plain.as_slice()) {
-            (Some(test), []) => Some(script_name(test)),
-            (None, [workload]) => Some(script_name(workload)),
+            (Some(test), []) => Some(script::name(test)),
+            (None, [workload]) => Some(script::name(workload)),
             (None, []) => None,
             (Some(_), [word, ..]) | (None, [_, word, ..]) => {
                 return Err(format!("`{word}` was not expected here{}", ending_hint(verb, word)));
@@ -362,23 +364,6 @@ fn option_value(spec: &OptionSpec, text: &str) -> Result<OptionValue, String> {
         return real.map(OptionValue::Real);
     }
     Ok(OptionValue::Text(text.to_owned()))
-}
-
-/// sysbench 0.5 had its scripts under other names, and no built-in test that a `.lua` could mean.
-const SCRIPTS_OF_0_5: [(&str, &str); 6] = [
-    ("oltp.lua", "oltp_read_write"),
-    ("select.lua", "oltp_point_select"),
-    ("update_index.lua", "oltp_update_index"),
-    ("update_non_index.lua", "oltp_update_non_index"),
-    ("insert.lua", "oltp_insert"),
-    ("delete.lua", "oltp_delete"),
-];
-
-/// A path or a name of one of sysbench's scripts: `/usr/share/sysbench/oltp_read_only.lua`.
-fn script_name(word: &str) -> &str {
-    let file = word.rsplit('/').next().unwrap_or(word);
-    let old = SCRIPTS_OF_0_5.iter().find(|(old, _)| *old == file);
-    old.map_or_else(|| file.strip_suffix(".lua").unwrap_or(file), |(_, name)| name)
 }
 
 fn find_workload(name: &str) -> Result<&'static WorkloadKind, String> {

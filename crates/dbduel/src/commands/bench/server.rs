@@ -10,6 +10,7 @@ use load::{OptionValue, Scratch};
 
 use super::Job;
 use crate::cli::bench::Request;
+use crate::experiment::shell_word;
 use crate::trial::hosted_tables;
 
 /// A server that has not let us in by then is not there.
@@ -154,8 +155,7 @@ pub fn listed(names: &[String]) -> String {
 
 /// A command for the same tables; a password is to be given again.
 fn line(verb: &str, request: &Request) -> String {
-    let url = request.target.to_string();
-    let url = if url.contains(['?', '&', '*']) { format!("'{url}'") } else { url };
+    let url = shell_word(&request.target.to_string());
     let options = request.workload_options.iter().map(|(name, value)| {
         let value = match value {
             OptionValue::Text(text) => text.clone(),
@@ -163,9 +163,7 @@ fn line(verb: &str, request: &Request) -> String {
             OptionValue::List(names) => names.join(","),
             value => value.to_string(),
         };
-        let word = format!("--{}={value}", name.replace('_', "-"));
-        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=.,:/".contains(letter);
-        if word.chars().all(is_plain) { format!(" {word}") } else { format!(" '{}'", word.replace('\'', r"'\''")) }
+        format!(" {}", shell_word(&format!("--{}={value}", name.replace('_', "-"))))
     });
     format!("dbduel {verb} {} --target {url}{}", request.workload.name, options.collect::<String>())
 }

@@ -20,7 +20,7 @@ use crate::commands::progress::Progress;
 use crate::commands::stage::Stage;
 use crate::commands::{Failure, host};
 use crate::engine::Cache;
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, shell_path};
 use crate::observe::Observers;
 use crate::store::RunDir;
 use crate::store::format::search::{OutRecord, SearchRecord};
@@ -65,7 +65,7 @@ pub fn refuse_to_go_on(run_dir: &RunDir, search: Option<&SearchRecord>) -> Resul
     Err(Failure::usage(anyhow!(
         "{} is a search of `dbduel tune`\n  next: go on with `dbduel tune --resume {}`",
         run_dir.name(),
-        run_dir.path().display()
+        shell_path(run_dir.path())
     )))
 }
 

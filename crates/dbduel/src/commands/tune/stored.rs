@@ -16,7 +16,7 @@ use crate::cli::{CANDIDATES, TuneArgs, exit};
 use crate::commands::run::search::Raced;
 use crate::commands::run::{self, Sitting};
 use crate::commands::{Failure, cannot_plan, plan_experiment, say, vocabulary};
-use crate::experiment::{Experiment, Overrides};
+use crate::experiment::{Experiment, Overrides, shell_path};
 use crate::report;
 use crate::store::RunDir;
 use crate::store::format::search::{GivenRecord, SearchRecord};
@@ -110,7 +110,7 @@ fn search_of(run_dir: &RunDir) -> Result<SearchRecord, Failure> {
         Failure::usage(anyhow!(
             "{} is no search of `dbduel tune`\n  next: go on with `dbduel run --resume {}`",
             run_dir.name(),
-            run_dir.path().display()
+            shell_path(run_dir.path())
         ))
     })
 }
@@ -132,7 +132,8 @@ fn overrides(given: &GivenRecord) -> Overrides {
 /// A file and flags beside `--resume` may only say again what the search was asked for, as with `dbduel run`.
 fn refuse_another_search(args: &TuneArgs, draft: &Draft, run_dir: &RunDir) -> Result<(), Failure> {
     let (overrides, name) = (args.method.overrides(), run_dir.name());
-    let next = format!("next: `dbduel tune --resume {name}` goes on with the stored search");
+    let again = shell_path(run_dir.path());
+    let next = format!("next: `dbduel tune --resume {again}` goes on with the stored search");
     let Some(file) = &args.file else {
         if overrides.is_empty() && args.candidates.is_none() {
             return Ok(());
