@@ -280,6 +280,24 @@ fn a_killed_run_goes_on_although_its_last_line_is_torn() {
 }
 
 #[test]
+fn a_contender_of_which_no_trial_succeeded_is_status_4() {
+    let place = Place::new();
+    place.write("try.toml", &sqlite(1));
+    place.expect(0, &["run", "try.toml"]);
+    let failed = place.records().into_iter().map(|line| {
+        let mut record: Value = serde_json::from_str(&line).unwrap();
+        if record["contender"] == "two" {
+            record["status"] = "failed".into();
+            record["failure"] = serde_json::json!({ "step": "measure", "message": "the server died" });
+        }
+        record.to_string() + "\n"
+    });
+    fs::write(place.run().unwrap().join("trials.ndjson"), failed.collect::<String>()).unwrap();
+    let (_, said) = place.expect(4, &["run", "--resume", "last"]);
+    assert!(said.contains("no trial of `two` succeeded; the last one failed: the server died"), "{said}");
+}
+
+#[test]
 fn a_file_with_another_plan_is_no_way_to_resume() {
     let place = Place::new();
     place.write("try.toml", &sqlite(1));

@@ -200,7 +200,12 @@ fn two_hosted_servers_compete_one_that_is_gone_does_not_stop_them_and_no_passwor
     let gone = "name = \"gone\", target = \"mysql://app@127.0.0.1:1/x\"";
     place.write("try.toml", &experiment("oltp_read_write", &[&maria, &pg, gone]));
     let (_, said) = place.expect(4, &["run", "try.toml"]);
-    assert!(said.contains("cannot prepare contender `gone`: cannot log in to mysql://app@127.0.0.1:1/x"), "{said}");
+    assert!(
+        said.contains(
+            "cannot prepare contender `gone` (mysql://app@127.0.0.1:1/x): cannot log in to mysql://app@127.0.0.1:1/x"
+        ),
+        "{said}"
+    );
     for trial in trials(&place) {
         assert_eq!(trial["status"] == "ok", trial["contender"] != "gone", "{trial}");
         // Nothing measured is nothing written down, above all no zero.

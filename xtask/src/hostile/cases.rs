@@ -66,6 +66,8 @@ impl Case {
             _ if self.interrupted || !waits => 0,
             Kind::Greeting | Kind::Login => 10,
             Kind::Execute if self.command == Command::Bench => 5,
+            // Both twins have this server.
+            _ if self.command == Command::Aa => 60,
             _ => 30,
         };
         Duration::from_secs(step_s + 30)
@@ -127,7 +129,8 @@ fn is_short(case: &Case) -> bool {
     match case.command {
         Command::Bench | Command::Prepare => true,
         Command::Check => matches!(case.mischief, Mischief::CutAt(_)) || case.at == Kind::Text,
-        Command::Cleanup | Command::Aa => case.at == Kind::Text && case.mischief == Mischief::Silent,
+        Command::Cleanup => case.at == Kind::Text && case.mischief == Mischief::Silent,
+        Command::Aa => case.at == Kind::Text && case.mischief == Mischief::Close,
         Command::Run => case.interrupted || (case.at == Kind::Text && case.mischief != Mischief::Drip),
     }
 }

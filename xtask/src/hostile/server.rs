@@ -259,13 +259,13 @@ fn missing(dialect: Dialect) -> Vec<u8> {
     }
 }
 
-/// A file of an experiment with this server as a target, beside an SQLite file of our own.
+/// A file of an experiment with this server as a target, beside SQLite.
 pub fn experiment(server: &Server, folder: &Path) -> Result<PathBuf> {
     let path = folder.join("experiment.toml");
     let text = format!(
         "name = \"hostile\"\n\
          [[contender]]\nname = \"a\"\ntarget = \"{url}\"\noverwrite = true\n\
-         [[contender]]\nname = \"b\"\ntarget = \"{url}\"\noverwrite = true\n\
+         [[contender]]\nname = \"b\"\nengine = \"sqlite\"\n\
          [workload]\nname = \"oltp_point_select\"\nrows = 100\nclients = 2\n\
          [method]\nduration = \"1s\"\nwarmup = \"0s\"\nblocks = 1\nnoisy_host = \"stamp\"\n",
         url = server.url()

@@ -445,7 +445,7 @@ impl<'a> Stage<'a> {
             let has_failed = |name: &str| all.iter().any(|(one, facts)| one == name && facts.is_err());
             let stands = refusal::expect_what_it_rests_on(self.experiment, &name, has_failed);
             let facts = stands.and_then(|()| self.rehearse_one(staged, plan, cache, logs));
-            let facts = facts.with_context(|| format!("cannot start contender `{name}`"));
+            let facts = facts.with_context(|| format!("cannot start contender {}", with_target(staged.contender)));
             let facts = if self.interrupted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { facts };
             all.push((name, facts));
         }
@@ -551,7 +551,15 @@ fn checksums(server: &Running, workload: &dyn Workload) -> Result<BTreeMap<Strin
 }
 
 fn cannot_prepare(contender: &Contender) -> String {
-    format!("cannot prepare contender `{}`", contender.name)
+    format!("cannot prepare contender {}", with_target(contender))
+}
+
+/// A contender's name, with its URL if it is a target.
+fn with_target(contender: &Contender) -> String {
+    match &contender.origin {
+        Origin::Target(target) => format!("`{}` ({})", contender.name, target.url),
+        _ => format!("`{}`", contender.name),
+    }
 }
 
 fn slug(name: &str) -> String {

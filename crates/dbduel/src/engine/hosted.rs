@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use driver::{Admin, Endpoint, Secret};
+use driver::{Admin, Endpoint, Error, Secret};
 
 use super::storage::{Storage, class_in, storage_of};
 use super::{Engine, NOT_KNOWN, engine};
@@ -48,7 +48,11 @@ impl Hosted {
         let mut admin = hosted.session()?;
         hosted.version = admin.server_version().to_owned();
         // An account may lack the right to read them; then nothing is claimed about them.
-        hosted.settings = engine.read_settings(&mut admin).map(|effective| effective.values).unwrap_or_default();
+        match engine.read_settings(&mut admin) {
+            Ok(effective) => hosted.settings = effective.values,
+            Err(error) if is_refusal(&error) => {}
+            Err(error) => return Err(error).with_context(|| format!("{} does not show its settings", hosted.url)),
+        }
         Ok(hosted)
     }
 
@@ -122,6 +126,12 @@ impl Hosted {
             }
         }
     }
+}
+
+/// The server understood and said no; anything else is a server that should not be measured.
+fn is_refusal(error: &anyhow::Error) -> bool {
+    let breaks = |error: &Error| matches!(error, Error::Lost { .. } | Error::Protocol(_));
+    !error.chain().any(|cause| cause.downcast_ref::<Error>().is_some_and(breaks))
 }
 
 /// The password of a target: of its file, of its URL, or of the environment, in this order.

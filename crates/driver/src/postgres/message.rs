@@ -125,10 +125,18 @@ impl AnswerParser {
                 return Ok((at, Step::More));
             }
             let Some((kind, length)) = header(&input[at..])? else { return Ok((at, Step::More)) };
+            // The hot path: one row among others.
+            if kind == b'D' && self.state == State::Rows && on_part.is_none() {
+                self.answer.rows += 1;
+                self.answer.returns_rows = true;
+                at += HEADER_BYTES;
+                self.skip = length;
+                continue;
+            }
             let is_skipped = match kind {
-                b'D' => on_part.is_none(),
                 // ParameterStatus, Notice and Notification may come at any time; what a row looks like we know.
                 b'S' | b'N' | b'A' | b'T' => true,
+                b'D' => on_part.is_none(),
                 _ => false,
             };
             if is_skipped {

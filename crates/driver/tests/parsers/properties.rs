@@ -54,8 +54,15 @@ fn same_in_pieces(data: &[u8], understand: impl Fn(&[u8], usize, bool) -> Unders
 }
 
 pub fn mysql_answer(data: &[u8]) {
+    // Numbers that are right are rare in what is drawn, so most of it is read without them.
+    mysql_answer_by(data, packet::AnswerParser::default);
+    mysql_answer_by(data, || packet::AnswerParser::default().unnumbered());
+    mysql_answer_by(data, || packet::AnswerParser::to_request(0, true).unnumbered());
+}
+
+fn mysql_answer_by(data: &[u8], parser: fn() -> packet::AnswerParser) {
     same_in_pieces(data, |answer, piece, with_rows| {
-        let mut parser = packet::AnswerParser::default();
+        let mut parser = parser();
         feed_in_pieces(answer, piece, |unread, rows| {
             let mut keep = |part: Part<'_>| rows.extend(row_of(part));
             let on_part = with_rows.then_some(&mut keep as OnPart<'_>);
@@ -82,7 +89,7 @@ pub fn mysql_values(data: &[u8]) {
     let Some((choice, answer)) = data.split_first() else { return };
     let mut rows = Rows::default();
     let mut take = |part: Part<'_>| drop(rows.take_mysql(part, choice & 1 == 1));
-    let _ = packet::AnswerParser::default().feed(answer, Some(&mut take));
+    let _ = packet::AnswerParser::default().unnumbered().feed(answer, Some(&mut take));
     for row in 0..rows.len() {
         rows.cell(row, 0);
         let _ = rows.decimal(row, 0, 2);
@@ -106,8 +113,15 @@ pub fn mysql_text_row(data: &[u8]) {
 }
 
 pub fn postgres_answer(data: &[u8]) {
+    use postgres::message::Request;
+    for request in [Request::Query, Request::Parse, Request::Execute, Request::CopyEnd] {
+        postgres_answer_to(request, data);
+    }
+}
+
+fn postgres_answer_to(request: postgres::message::Request, data: &[u8]) {
     same_in_pieces(data, |answer, piece, with_rows| {
-        let mut parser = postgres::message::AnswerParser::default();
+        let mut parser = postgres::message::AnswerParser::to_request(request);
         feed_in_pieces(answer, piece, |unread, rows| {
             let mut keep = |part: Part<'_>| rows.extend(row_of(part));
             let on_part = with_rows.then_some(&mut keep as OnPart<'_>);
