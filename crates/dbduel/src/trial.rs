@@ -220,6 +220,7 @@ fn measure<'a>(
     observers: &mut Observers,
     live: &mut dyn FnMut(Live),
 ) -> Result<(Tally, Readings)> {
+    live(Live::without_load("start"));
     let (server, resident) = start.server(trial, steps)?;
     left.settings.clone_from(server.effective_settings());
     let (mut load, subject) = steps.take("connect", || {
@@ -244,7 +245,9 @@ fn measure<'a>(
     if let Some(failure) = failure {
         return Err(crash::explain(trial, server, failure, &tally));
     }
+    live(Live::without_load("deferred work"));
     drain_debt(trial, &server, steps, subject, &tally, &mut readings)?;
+    live(Live::without_load("check"));
     readings.values.extend(resident.map(|share| ("data_resident_share".to_owned(), share)));
     steps.take("check", || check(trial, &server, Some(&tally)))?;
     if is_last {
