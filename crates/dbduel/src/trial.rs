@@ -222,6 +222,7 @@ fn measure<'a>(
     observers: &mut Observers,
     live: &mut dyn FnMut(Live),
 ) -> Result<(Tally, Readings)> {
+    live(Live::without_load("start"));
     let (server, resident) = start.server(trial, steps)?;
     left.settings.clone_from(server.effective_settings());
     let (mut load, subject, isolation) = steps.take("connect", || {
@@ -246,7 +247,9 @@ fn measure<'a>(
     if let Some(failure) = failure {
         return Err(crash::explain(trial, server, failure, &tally));
     }
+    live(Live::without_load("deferred work"));
     drain_debt(trial, &server, steps, subject, &tally, &mut readings)?;
+    live(Live::without_load("check"));
     readings.values.extend(resident.map(|share| ("data_resident_share".to_owned(), share)));
     steps.take("check", || {
         expect_answers(trial.workload.as_ref(), &tally, &Setting { dialect: server.dialect(), isolation })?;

@@ -127,6 +127,9 @@ impl Measured {
 /// What may be shown while the load runs.
 #[derive(Clone, Copy)]
 pub struct Live<'a> {
+    /// `warm-up`, `measure`, or what a trial does without its clients.
+    pub phase: &'static str,
+    /// Of this phase.
     pub elapsed: Duration,
     /// Over the last two seconds: steady enough to read, quick enough to show a stall.
     pub tps: f64,
@@ -137,6 +140,20 @@ pub struct Live<'a> {
     pub board: Option<&'a Board>,
     /// In an open loop.
     pub arrivals: Option<&'a Arrivals>,
+}
+
+impl Live<'_> {
+    pub const WARM_UP: &'static str = "warm-up";
+    pub const MEASURE: &'static str = "measure";
+
+    /// A phase in which no client runs.
+    pub fn without_load(phase: &'static str) -> Live<'static> {
+        Live { phase, elapsed: Duration::ZERO, tps: 0.0, part: 0, now_ns: 0, board: None, arrivals: None }
+    }
+
+    pub fn has_load(&self) -> bool {
+        [Live::WARM_UP, Live::MEASURE].contains(&self.phase)
+    }
 }
 
 /// One load-generating thread.
@@ -312,7 +329,7 @@ impl<'a> Load<'a> {
     pub fn warm_up(&mut self, warmup: Duration, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
         let start_ns = monotonic_ns();
         self.start(start_ns);
-        self.watch(start_ns, Some(start_ns + warmup.as_nanos() as u64), live).map(drop)
+        self.watch(Live::WARM_UP, start_ns, Some(start_ns + warmup.as_nanos() as u64), live).map(drop)
     }
 
     /// Ends a load that failed before its interval, and returns what its clients had counted until then.
@@ -357,7 +374,7 @@ impl<'a> Load<'a> {
         let end_ns = interval.map(|interval| start_ns + interval.as_nanos() as u64);
         self.timeline.open_window(Window { start_ns, end_ns: end_ns.unwrap_or(u64::MAX) });
         self.start(start_ns);
-        let watched = self.watch(start_ns, end_ns, live);
+        let watched = self.watch(Live::MEASURE, start_ns, end_ns, live);
         self.timeline.close_window(match &watched {
             // We only look now and then; a rate is of the time until the last answer.
             Ok(Watched::AllIsDone) => self.last_answer_ns(),
@@ -435,7 +452,13 @@ impl<'a> Load<'a> {
 
     /// Waits until `end_ns`, or until all transactions are done, unless a client fails or somebody
     /// interrupts.
-    fn watch(&mut self, begin_ns: u64, end_ns: Option<u64>, live: &mut dyn FnMut(Live)) -> Result<Watched, Failure> {
+    fn watch(
+        &mut self,
+        phase: &'static str,
+        begin_ns: u64,
+        end_ns: Option<u64>,
+        live: &mut dyn FnMut(Live),
+    ) -> Result<Watched, Failure> {
         let (is_endless, end_ns) = (end_ns.is_none(), end_ns.unwrap_or(u64::MAX));
         let mut recent = VecDeque::from([(begin_ns, self.timeline.ended.load(Ordering::Relaxed))]);
         loop {
@@ -478,7 +501,7 @@ impl<'a> Load<'a> {
             }
             let tps = (now.1 - recent[0].1) as f64 / ((now.0 - recent[0].0).max(1) as f64 / 1e9);
             let (elapsed, part) = (Duration::from_nanos(now.0 - begin_ns), self.timeline.part.load(Ordering::Relaxed));
-            live(Live { elapsed, tps, part, now_ns: now.0, board, arrivals });
+            live(Live { phase, elapsed, tps, part, now_ns: now.0, board, arrivals });
         }
     }
 

@@ -362,6 +362,7 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
         contrasts: vec![],
         diagnostics: vec![],
         twins: vec![],
+        spent_s: 0.0,
         search: None,
     }
 }

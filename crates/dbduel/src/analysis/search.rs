@@ -4,7 +4,6 @@
 //! gives is a choice, never a gain: the winner is measured again in blocks of its own.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use stats::{Out, Race, RaceRules, Runner, minimum_detectable_effect};
@@ -45,11 +44,6 @@ pub fn at_its_beginning(known: &SearchRecord, trials: &[TrialRecord]) -> SearchR
         }
     }
     search
-}
-
-/// How long some trials took, everything counted.
-pub fn time_spent(trials: &[TrialRecord]) -> Duration {
-    trials.iter().filter_map(seconds).map(Duration::from_secs_f64).sum()
 }
 
 impl Standing {
@@ -372,7 +366,6 @@ mod tests {
             assert_eq!(again.candidates(&beginning), whole.candidates(&search), "{kept} trials kept");
             assert_eq!((again.rounds, beginning.outcome), (whole.rounds.clone(), None));
         }
-        assert_eq!(time_spent(&trials), Duration::from_secs(30 * trials.len() as u64));
     }
 
     #[test]

@@ -10,8 +10,8 @@ use anyhow::Result;
 use nix::sys::statvfs::statvfs;
 use procfs::Current;
 
-use super::doubling::fits;
 use super::progress::Progress;
+use super::run::budget::Clock;
 use super::run::warmup_s;
 use super::stage::Stage;
 use crate::analysis::contrast::{BLOCKS, Due, is_over, setting};
@@ -42,6 +42,7 @@ pub struct Contrasts<'a> {
     pub run_dir: &'a RunDir,
     pub stage: &'a Stage<'a>,
     pub cache: &'a Cache,
+    pub clock: &'a Clock,
     pub progress: &'a Progress,
 }
 
@@ -112,8 +113,8 @@ impl Contrasts<'_> {
     }
 
     fn without_time(&self, record: &ContrastRecord, trials: &[TrialRecord], blocks: usize) -> Option<String> {
-        let plan = &self.plan.record;
-        let fits = [&plan.baseline, &record.candidate].iter().all(|side| fits(plan, trials, side, blocks));
+        let both = [&self.plan.record.baseline, &record.candidate];
+        let fits = both.iter().all(|side| self.clock.holds_blocks(trials, side, blocks));
         (!fits).then(|| "the budget leaves no time for it".to_owned())
     }
 }
@@ -211,6 +212,7 @@ impl Setup<'_> {
         std::thread::sleep(Duration::from_millis(planned.gap_ms));
         let folder = run_dir.contrast_folder(self.at + 1, planned.trial)?;
         let record = run_trial(&self.trial(planned, &folder), &mut Observers::new(), &mut |_| ())?.record;
+        self.all.progress.beside_done();
         if let Some(failure) = record.failure {
             return Ok(Err(format!(
                 "a trial of `{}` failed at `{}`: {}",

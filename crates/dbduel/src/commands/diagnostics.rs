@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::doubling::fits;
 use super::progress::Progress;
+use super::run::budget::Clock;
 use super::run::warmup_s;
 use super::stage::Stage;
 use crate::analysis::flame::folded;
@@ -31,6 +31,7 @@ pub struct Diagnostics<'a> {
     pub experiment: &'a Experiment,
     pub run_dir: &'a RunDir,
     pub stage: &'a Stage<'a>,
+    pub clock: &'a Clock,
     pub progress: &'a Progress,
 }
 
@@ -63,7 +64,7 @@ impl Diagnostics<'_> {
         if !self.stage.has(&planned.contender) {
             return Ok(nothing(planned, "the contender could not be prepared"));
         }
-        if !fits(self.plan, trials, &planned.contender, 1) {
+        if !self.clock.holds_blocks(trials, &planned.contender, 1) {
             return Ok(nothing(planned, "the budget leaves no time for it"));
         }
         self.progress.say(&title);
@@ -72,8 +73,10 @@ impl Diagnostics<'_> {
         let trial = self.stage.trial(planned, &folder, Duration::from_secs_f64(warmup));
         let (told, tells) = mpsc::channel();
         let mut observers = Observers::of(vec![Box::new(Diagnosing::new(&folder, told))]);
-        let mut live = |live: load::Live| self.progress.status(&format!("{title}: {:.0} tps", live.tps));
+        let mut live =
+            |live: load::Live| self.progress.status(&format!("{title}: {}, {:.0} tps", live.phase, live.tps));
         let finished = run_trial(&trial, &mut observers, &mut live)?;
+        self.progress.beside_done();
         if let Some(failure) = finished.record.failure {
             return Ok(nothing(planned, &format!("the trial failed at `{}`: {}", failure.step, failure.message)));
         }

@@ -7,9 +7,9 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use jiff::Timestamp;
 
 use super::progress::Progress;
+use super::run::budget::Clock;
 use super::run::warmup_s;
 use super::stage::Stage;
 use crate::analysis::doubling::{BLOCKS, due, peak};
@@ -29,6 +29,7 @@ pub fn double(
     run_dir: &RunDir,
     stage: &Stage,
     run: &mut RunRecord,
+    clock: &Clock,
     progress: &Progress,
 ) -> Result<()> {
     let trials = run_dir.trials()?.records;
@@ -43,7 +44,7 @@ pub fn double(
         });
         let first_folder = index * BLOCKS * 2;
         let warmup = Duration::from_secs_f64(warmup_s(plan, &run.warmups, &workload.label, plan.method.blocks));
-        Doubling { plan, run_dir, stage, workload, warmup, first_folder, progress }.run(run, at, &trials)?;
+        Doubling { plan, run_dir, stage, workload, warmup, first_folder, clock, progress }.run(run, at, &trials)?;
     }
     Ok(())
 }
@@ -56,6 +57,7 @@ struct Doubling<'a> {
     /// What the last trials of the plan warmed up for.
     warmup: Duration,
     first_folder: usize,
+    clock: &'a Clock,
     progress: &'a Progress,
 }
 
@@ -66,7 +68,7 @@ impl Doubling<'_> {
         let (done, contender, point) = (record.doubled.len(), record.contender.clone(), record.point.clone());
         let place = format!("{contender}, {}", point_text(&point));
         let left = BLOCKS.saturating_sub(done);
-        if left > 0 && !fits(self.plan, trials, &contender, left) {
+        if left > 0 && !self.clock.holds_blocks(trials, &contender, left) {
             self.progress.say(&format!("the budget leaves no time to double the generator's threads at {place}"));
             return Ok(());
         }
@@ -105,6 +107,7 @@ impl Doubling<'_> {
             trial.seat = trial.seat.doubled();
         }
         let finished = run_trial(&trial, &mut Observers::new(), &mut |_| ())?;
+        self.progress.beside_done();
         let value = finished.record.metrics.get(primary_metric(&self.workload.name)).copied();
         if let Some(failure) = &finished.record.failure {
             let what = "warning: whether the generator is the limit stays open: a trial failed";
@@ -112,18 +115,4 @@ impl Doubling<'_> {
         }
         Ok(value.filter(|value| *value > 0.0))
     }
-}
-
-/// Whether a budget has time for so many more blocks. The user's clock is for all of the run.
-pub fn fits(plan: &PlanRecord, trials: &[TrialRecord], contender: &str, blocks: usize) -> bool {
-    let Some(budget_s) = plan.method.budget_s else { return true };
-    let spent_s: f64 = trials.iter().map(seconds).sum();
-    let longest_s = trials.iter().filter(|trial| trial.contender == contender).map(seconds).fold(0.0, f64::max);
-    spent_s + longest_s * 2.0 * blocks as f64 <= budget_s
-}
-
-/// A record whose times cannot be read counts as none.
-fn seconds(trial: &TrialRecord) -> f64 {
-    let ends = (trial.started_at.parse::<Timestamp>(), trial.finished_at.parse::<Timestamp>());
-    if let (Ok(from), Ok(to)) = ends { to.duration_since(from).as_secs_f64() } else { 0.0 }
 }

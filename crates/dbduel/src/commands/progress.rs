@@ -7,52 +7,81 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::note;
-use crate::analysis::primary_metric;
+use crate::analysis::{contrast, doubling, primary_metric};
+use crate::plan::Plan;
 use crate::report::{unit, visible};
 use crate::store::format::pass::{SHORT, flagged};
-use crate::store::format::{PlanRecord, PlannedTrial, Status, TrialRecord, WorkloadRecord, point_text};
+use crate::store::format::{PlannedTrial, Status, TrialRecord, WorkloadRecord, point_text};
 
 pub struct Progress {
     /// None without a terminal.
     bar: Option<ProgressBar>,
     trials: usize,
-    /// Labels with what the words about each come from; a trial's line names one of several.
+    /// Labels with the primary metric of each; a trial's line names one of several.
     workloads: Vec<(String, &'static str)>,
+    expected: Expected,
     done: Cell<usize>,
     /// Trials of earlier sittings, which took none of this one's time.
     skipped: usize,
+    /// Time that the pilots have taken.
+    pilots: Cell<Duration>,
+    /// Trials beside the plan that are over.
+    beside: Cell<usize>,
+    /// When the command began.
     begun: Instant,
+    /// When the first trial of this sitting began.
+    measuring_since: Option<Instant>,
+    /// The last line without a terminal.
+    told: Cell<Instant>,
 }
 
 impl Progress {
-    pub fn new(plan: &PlanRecord) -> Progress {
-        let trials = plan.trials.len();
+    pub fn new(plan: &Plan) -> Progress {
+        let (record, now) = (&plan.record, Instant::now());
+        let trials = record.trials.len();
         let bar = std::io::stderr().is_terminal().then(|| bar(trials));
         let primary = |record: &WorkloadRecord| (record.label.clone(), primary_metric(&record.name));
-        let workloads = plan.workloads.iter().map(primary).collect();
-        Progress { bar, trials, workloads, done: Cell::new(0), skipped: 0, begun: Instant::now() }
+        Progress {
+            bar,
+            trials,
+            workloads: record.workloads.iter().map(primary).collect(),
+            expected: Expected::of(plan),
+            done: Cell::new(0),
+            skipped: 0,
+            pilots: Cell::new(Duration::ZERO),
+            beside: Cell::new(0),
+            begun: now,
+            measuring_since: None,
+            told: Cell::new(now),
+        }
     }
 
     /// Of trials whose number follows from their results: no bar knows how far it is.
-    pub fn without_a_bar(plan: &PlanRecord) -> Progress {
+    pub fn without_a_bar(plan: &Plan) -> Progress {
         let progress = Progress::new(plan);
         progress.finish();
-        Progress { bar: None, ..progress }
+        Progress { bar: None, trials: 0, ..progress }
     }
 
     /// A line that stays.
     pub fn say(&self, line: &str) {
+        self.told.set(Instant::now());
         match &self.bar {
             Some(bar) => bar.suspend(|| note(line)),
             None => note(line),
         }
     }
 
-    /// What is going on right now; shown on a terminal only, since it changes all the time.
+    /// The phase under way and how far it is. It changes all the time: without a terminal it is a line now and then.
     pub fn status(&self, text: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(visible(text).into_owned());
-            bar.tick();
+        match &self.bar {
+            Some(bar) => {
+                bar.set_prefix(self.left_text().unwrap_or_default());
+                bar.set_message(visible(text).into_owned());
+                bar.tick();
+            }
+            None if self.told.get().elapsed() >= LINE_EVERY => self.say(&format!("{text}; {}", self.times())),
+            None => {}
         }
     }
 
@@ -60,12 +89,20 @@ impl Progress {
     pub fn begin(&mut self, skipped: usize) {
         self.skipped = skipped;
         self.done.set(skipped);
-        self.begun = Instant::now();
+        self.measuring_since = Some(Instant::now());
         if let Some(bar) = &self.bar {
-            bar.reset();
             bar.set_position(skipped as u64);
-            bar.reset_eta();
         }
+    }
+
+    /// A pilot is over.
+    pub fn pilot_done(&self, took: Duration) {
+        self.pilots.set(self.pilots.get() + took);
+    }
+
+    /// A trial beside the plan is over.
+    pub fn beside_done(&self) {
+        self.beside.set(self.beside.get() + 1);
     }
 
     pub fn trial(&self, planned: &PlannedTrial) -> String {
@@ -95,15 +132,35 @@ impl Progress {
             let again = if planned.repeats.is_some() { ", again" } else { "" };
             let line =
                 format!("[{:>width$}/{}] {}{again}: {outcome}", self.done.get(), self.trials, self.trial(planned));
-            self.say(&format!("{line}{}", self.left().map_or(String::new(), |left| format!("; {left} left at most"))));
+            self.say(&format!("{line}; {}", self.times()));
         }
     }
 
-    /// From the mean time of the trials so far; the stopping rule may end the run earlier.
-    fn left(&self) -> Option<String> {
-        let done = (self.done.get() - self.skipped) as u32;
-        let each = self.begun.elapsed().checked_div(done)?;
-        Some(brief(each * (self.trials - self.done.get()) as u32))
+    /// `5 min 10 s elapsed, 12 min 00 s left at most`.
+    fn times(&self) -> String {
+        let elapsed = format!("{} elapsed", brief(self.begun.elapsed()));
+        self.left_text().map_or_else(|| elapsed.clone(), |left| format!("{elapsed}, {left}"))
+    }
+
+    fn left_text(&self) -> Option<String> {
+        (self.trials > 0).then(|| format!("{} left at most", brief(self.left())))
+    }
+
+    /// The plan's estimate of pilots, trials and what runs beside them, corrected by how long trials took; the
+    /// stopping rule may end the run earlier.
+    fn left(&self) -> Duration {
+        let done = self.done.get().min(self.trials);
+        let pilots = match self.measuring_since {
+            Some(_) => Duration::ZERO,
+            None => self.expected.pilots.saturating_sub(self.pilots.get()),
+        };
+        let beside = self.expected.beside.saturating_sub(self.beside.get());
+        let trials = self.expected.between(done, self.trials) + self.expected.mean() * beside as u32;
+        let seen = self.expected.between(self.skipped, done).as_secs_f64();
+        let took = self.measuring_since.map_or(0.0, |since| since.elapsed().as_secs_f64());
+        // What runs beside the plan runs when all trials are over: it takes nothing of their time.
+        let pace = if seen > 0.0 && self.beside.get() == 0 { took / seen } else { 1.0 };
+        pilots + trials.mul_f64(pace)
     }
 
     pub fn finish(&self) {
@@ -113,9 +170,42 @@ impl Progress {
     }
 }
 
+/// Without a terminal something is printed at least so often while a phase goes on.
+const LINE_EVERY: Duration = Duration::from_secs(30);
+
+/// What the plan expects.
+struct Expected {
+    pilots: Duration,
+    /// When each trial begins, and when the last one ends.
+    begins: Vec<Duration>,
+    /// Trials beside the plan, at most.
+    beside: usize,
+}
+
+impl Expected {
+    fn of(plan: &Plan) -> Expected {
+        let (estimate, record) = (&plan.estimate, &plan.record);
+        let pairs = doubling::due(record).count() * doubling::BLOCKS
+            + if record.method.contrast { record.candidates().count() * contrast::BLOCKS } else { 0 };
+        let diagnostics = record.contenders.len() * record.workloads.len();
+        let diagnostics = if record.method.diagnose { diagnostics } else { 0 };
+        let begins = estimate.trial_starts.iter().copied().chain([estimate.run]).collect();
+        Expected { pilots: estimate.pilots, begins, beside: pairs * 2 + diagnostics }
+    }
+
+    /// From the beginning of one trial to that of another.
+    fn between(&self, from: usize, to: usize) -> Duration {
+        self.begins[to].saturating_sub(self.begins[from])
+    }
+
+    fn mean(&self) -> Duration {
+        let trials = self.begins.len() - 1;
+        self.between(0, trials).checked_div(trials as u32).unwrap_or_default()
+    }
+}
+
 fn bar(trials: usize) -> ProgressBar {
-    let style =
-        ProgressStyle::with_template("{bar:24} {pos}/{len} trials, {elapsed} gone, {eta} left at most  {wide_msg}");
+    let style = ProgressStyle::with_template("{bar:24} {pos}/{len} trials, {elapsed} elapsed, {prefix}  {wide_msg}");
     let bar = ProgressBar::new(trials as u64).with_style(style.expect("the template is valid"));
     bar.enable_steady_tick(Duration::from_millis(250));
     bar
@@ -141,5 +231,60 @@ fn brief(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),
         seconds => format!("{} min {:02} s", seconds / 60, seconds % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::{plan_experiment, vocabulary};
+    use crate::experiment::{Experiment, Overrides};
+
+    fn progress(method: &str) -> (Progress, Plan) {
+        let text = format!(
+            "contender = [{{ name = \"a\", engine = \"mysql@8.0.31\" }}, {{ name = \"b\", engine = \"mysql@8.0.31\" }}]\n\
+             workload = {{ name = \"oltp_read_write\", rows = 1000 }}\nmethod = {{ {method} }}\n"
+        );
+        let experiment = Experiment::parse(&text, "x.toml", &vocabulary(), &Overrides::default()).unwrap();
+        let plan = plan_experiment(&experiment).unwrap();
+        (Progress::new(&plan), plan)
+    }
+
+    fn is_near(seen: Duration, expected: Duration) {
+        assert!(seen.abs_diff(expected) < Duration::from_secs(1), "{seen:?} {expected:?}");
+    }
+
+    #[test]
+    fn what_is_left_holds_pilots_trials_and_what_runs_beside_them() {
+        let (mut progress, plan) = progress("blocks = 8");
+        let (run, pilots) = (plan.estimate.run, plan.estimate.pilots);
+        let mean = (run - plan.estimate.trial_starts[0]) / plan.record.trials.len() as u32;
+        let beside = mean * 8;
+        assert!(pilots > Duration::ZERO);
+        is_near(progress.left(), run - plan.estimate.trial_starts[0] + pilots + beside);
+        progress.pilot_done(pilots / 2);
+        is_near(progress.left(), run - plan.estimate.trial_starts[0] + pilots / 2 + beside);
+        progress.begin(0);
+        is_near(progress.left(), run - plan.estimate.trial_starts[0] + beside);
+        progress.done.set(progress.trials);
+        (0..8).for_each(|_| progress.beside_done());
+        is_near(progress.left(), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_pace_of_trials_corrects_the_estimate_and_elapsed_begins_with_the_command() {
+        let (mut progress, plan) = progress("preset = \"quick\", blocks = 8");
+        let hour = Duration::from_secs(3600);
+        let now = Instant::now();
+        let Some(begun) = now.checked_sub(hour * 3) else { return };
+        progress.begin(0);
+        progress.begun = begun;
+        let half = plan.record.trials.len() / 2;
+        progress.done.set(half);
+        // An hour for the first half leaves about an hour for the second.
+        progress.measuring_since = now.checked_sub(hour);
+        let left = progress.left().as_secs_f64();
+        assert!((3000.0..4200.0).contains(&left), "{left}");
+        assert!(progress.times().starts_with("180 min 0"), "{}", progress.times());
     }
 }

@@ -1,6 +1,6 @@
 //! `dbduel run`: plan, provision, load, measure, report.
 
-mod budget;
+pub mod budget;
 mod course;
 mod pilot;
 mod recoveries;
@@ -18,7 +18,7 @@ use std::time::Duration;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use jiff::Timestamp;
 
-use self::budget::Budget;
+use self::budget::{Budget, Clock, spent_earlier};
 use self::course::{Course, Keep};
 use self::pilot::run_pilots;
 use self::together::Hands;
@@ -59,7 +59,7 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
 
 /// Goes through a sitting and says what came out.
 pub fn sit(args: &RunArgs, sitting: &Sitting, interrupted: &AtomicBool) -> Result<u8, Failure> {
-    let progress = Progress::new(&sitting.plan.record);
+    let progress = Progress::new(&sitting.plan);
     let ended = ending_servers(interrupted, || measure(sitting, interrupted, progress));
     let ended = match ended {
         // What failed because its server was taken away is not what the user wants to hear of.
@@ -241,6 +241,7 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     let logs = run_dir.path().join("logs");
     std::fs::create_dir_all(&logs)?;
     let mut run = run_record(sitting, &cache)?;
+    let clock = Clock::new(experiment.method.budget, spent_earlier(&run, &sitting.done));
     if sitting.done.is_empty() {
         run.twins = aa::known(&sitting.plan.record, &run, &cache, &sitting.file)?;
     }
@@ -260,11 +261,11 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     run_dir.write_run(&run)?;
     refuse_noise(experiment, interrupted, &progress)?;
     let entries = sitting.plan.record.entries_in_a_block();
-    let budget = Budget::new(experiment.method.budget, &sitting.done, &run.pilots, entries);
     let mut observers = Observers::new();
     let told = failures.len();
     failures.extend(run_pilots(sitting, &stage, &mut observers, &mut run, &progress)?);
     tell_failures(sitting, &mut failures, told, &progress)?;
+    let budget = Budget::new(&clock, entries);
     let mut hands = Hands::new(sitting, &stage, observers);
     let mut run_trials = |planned: &[&PlannedTrial], warmup: Duration, progress: &Progress, keep: &mut Keep| {
         hands.run(planned, warmup, progress, keep)
@@ -277,16 +278,18 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
         ended => ended?,
     };
     if reason != EndReason::Interrupted {
-        doubling::double(&sitting.plan.record, run_dir, &stage, &mut run, &progress)?;
-        recoveries::measure(sitting, &stage, &mut run, interrupted, &progress)?;
+        let (stage, progress, clock) = (&stage, &progress, &clock);
+        doubling::double(&sitting.plan.record, run_dir, stage, &mut run, clock, progress)?;
+        recoveries::measure(sitting, stage, &mut run, clock, interrupted, progress)?;
         let (plan, method) = (&sitting.plan, &experiment.method);
-        Contrasts { plan, method, run_dir, stage: &stage, cache: &cache, progress: &progress }.run(reason, &mut run)?;
+        Contrasts { plan, method, run_dir, stage, cache: &cache, clock, progress }.run(reason, &mut run)?;
         let plan = &sitting.plan.record;
-        Diagnostics { plan, experiment, run_dir, stage: &stage, progress: &progress }.run(&mut run)?;
+        Diagnostics { plan, experiment, run_dir, stage, clock, progress }.run(&mut run)?;
     }
     progress.finish();
     let incomplete = !failures.is_empty() || !given_up.is_empty() || is_missing;
     run.given_up = given_up;
+    run.spent_s = clock.spent().as_secs_f64();
     run.ended_by = Some(reason.as_str().to_owned());
     run.finished_at = Some(Timestamp::now().to_string());
     run_dir.write_run(&run)?;
@@ -325,6 +328,7 @@ fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
         contrasts: Vec::new(),
         diagnostics: Vec::new(),
         twins: Vec::new(),
+        spent_s: 0.0,
         search: sitting.search.clone(),
     })
 }

@@ -150,13 +150,13 @@ impl<'a> Stage<'a> {
     /// A contender's server, not filled yet.
     fn provide(&mut self, contender: &'a Contender, cache: &Cache, progress: &Progress) -> Result<Provided> {
         if let Origin::Target(target) = &contender.origin {
-            progress.status(&format!("reaching {}", contender.name));
+            progress.status(&format!("connect: {}", contender.name));
             return Ok(Provided::Hosted(Hosted::reach(target)?));
         }
         if !self.works.iter().any(|(storage, _)| *storage == contender.storage) {
             self.works.push((contender.storage.clone(), cache.work_on(&contender.storage)?));
         }
-        progress.status(&format!("provisioning {}", contender.name));
+        progress.status(&format!("fetch: {}", contender.name));
         let installation = provision(&resolve(contender)?, cache, &|line| progress.say(line))?;
         let clients = self.experiment.clients_max();
         refusal::expect_memory(contender, installation.kind, &installation.version, clients)?;
@@ -518,7 +518,7 @@ fn loading<'b>(title: String, contender: &'b str, progress: &'b Progress) -> imp
         if !std::mem::replace(&mut told, true) {
             progress.say(&format!("loading {rows} rows of {title} into {contender}"));
         }
-        progress.status(&format!("{so_far} of {rows} rows"));
+        progress.status(&format!("load: {so_far} of {rows} rows of {title} into {contender}"));
     }
 }
 

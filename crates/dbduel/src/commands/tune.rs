@@ -11,7 +11,7 @@ mod vetting;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 
@@ -40,6 +40,7 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     if let Some(run) = &args.resume {
         return stored::go_on(args, run, &interrupted);
     }
+    let begun = Instant::now();
     let file = args.file.as_deref().expect("clap asks for FILE unless --resume is given");
     let draft = Draft::of(args, file, Vec::new())?;
     draft.share_of_the_search()?;
@@ -52,7 +53,7 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         refused => Draft::of(args, file, refused?)?,
     };
     let sitting = begin(args, &draft)?;
-    search_and_duel(args, &draft, &sitting, &interrupted)
+    search_and_duel(args, &draft, &sitting, &interrupted, begun.elapsed())
 }
 
 /// Keeps everything that a search can go on from.
@@ -71,9 +72,15 @@ fn begin(args: &TuneArgs, draft: &Draft) -> Result<Sitting, Failure> {
 }
 
 /// Runs a search from where it stands, and what follows from it.
-fn search_and_duel(args: &TuneArgs, draft: &Draft, sitting: &Sitting, interrupted: &AtomicBool) -> Result<u8, Failure> {
+fn search_and_duel(
+    args: &TuneArgs,
+    draft: &Draft,
+    sitting: &Sitting,
+    interrupted: &AtomicBool,
+    spent_before: Duration,
+) -> Result<u8, Failure> {
     let run_dir = sitting.run_dir();
-    match race(sitting, &draft.experiment, interrupted, draft.share_of_the_search()?) {
+    match race(sitting, &draft.experiment, interrupted, draft.share_of_the_search()?, spent_before) {
         Err(error) if error.is::<Interrupted>() => {
             let run = shell_path(run_dir.path());
             note(&format!("interrupted, trials are kept\n  next: go on with `dbduel tune --resume {run}`"));

@@ -360,6 +360,10 @@ pub struct RunRecord {
     /// What contenders and their twins have shown on this host before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub twins: Vec<TwinsRecord>,
+    /// What the run has taken so far of the time that its user gave: loads, pilots, gaps and trials, those beside
+    /// the plan included.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spent_s: f64,
     /// The search over settings that this run is part of (`dbduel tune`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<search::SearchRecord>,
@@ -474,6 +478,11 @@ pub mod debt {
     pub const PAID_S: &str = "debt_paid_s.";
     /// What was still there above the level of the beginning when nobody waited any longer.
     pub const AMOUNT_LEFT: &str = "debt_left.";
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,54 +4,71 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::store::format::{PilotRecord, TrialRecord};
+use crate::store::format::{RunRecord, TrialRecord};
 
-/// Whether another whole block, or another repeat, fits the time that the user gave. Pilots and
-/// repeats count as trials do: it is the user's clock.
-pub struct Budget {
+/// The user's clock of one run: loads, pilots, gaps, trials, repeats and everything behind the last block count.
+pub struct Clock {
     budget: Option<Duration>,
     spent_before: Duration,
     begun: Instant,
+}
+
+impl Clock {
+    /// Begins now; `spent_before` was spent before, in earlier sittings or on what came before the run.
+    pub fn new(budget: Option<Duration>, spent_before: Duration) -> Clock {
+        Clock { budget, spent_before, begun: Instant::now() }
+    }
+
+    pub fn spent(&self) -> Duration {
+        self.spent_before + self.begun.elapsed()
+    }
+
+    /// Does the budget have so much more time?
+    pub fn holds(&self, more: Duration) -> bool {
+        self.budget.is_none_or(|budget| self.spent() + more <= budget)
+    }
+
+    /// So many more blocks of two trials, each as long as the longest of this contender so far.
+    pub fn holds_blocks(&self, trials: &[TrialRecord], contender: &str, blocks: usize) -> bool {
+        let of_contender = trials.iter().filter(|trial| trial.contender == contender);
+        self.holds(of_contender.map(length).max().unwrap_or_default() * 2 * blocks as u32)
+    }
+}
+
+/// What earlier sittings took. One that was killed has not written it down: of it the trials and the measured time
+/// of the pilots are known.
+pub fn spent_earlier(run: &RunRecord, trials: &[TrialRecord]) -> Duration {
+    let of_trials: Duration = trials.iter().map(length).sum();
+    let of_pilots: Duration = run.pilots.iter().map(|pilot| Duration::from_secs_f64(pilot.seconds)).sum();
+    Duration::from_secs_f64(run.spent_s).max(of_trials + of_pilots)
+}
+
+/// A record whose times cannot be read counts as none.
+fn length(trial: &TrialRecord) -> Duration {
+    let ends = (trial.started_at.parse::<Timestamp>(), trial.finished_at.parse::<Timestamp>());
+    if let (Ok(from), Ok(to)) = ends { to.duration_since(from).unsigned_abs() } else { Duration::ZERO }
+}
+
+/// Whether another whole block, or another repeat, fits the time that the user gave.
+pub struct Budget<'a> {
+    pub clock: &'a Clock,
     block_begun: Instant,
     longest_block: Duration,
     entries_in_a_block: u32,
 }
 
-impl Budget {
-    /// `trials` and `pilots` are those of earlier sittings; of a pilot only the measured time is known.
-    pub fn new(
-        budget: Option<Duration>,
-        trials: &[TrialRecord],
-        pilots: &[PilotRecord],
-        entries_in_a_block: u32,
-    ) -> Budget {
-        let spent = |record: &TrialRecord| {
-            let ends = (record.started_at.parse::<Timestamp>(), record.finished_at.parse::<Timestamp>());
-            if let (Ok(from), Ok(to)) = ends { to.duration_since(from).unsigned_abs() } else { Duration::ZERO }
-        };
-        let of_trials: Duration = trials.iter().map(spent).sum();
-        let of_pilots: Duration = pilots.iter().map(|pilot| Duration::from_secs_f64(pilot.seconds)).sum();
-        Budget {
-            budget,
-            spent_before: of_trials + of_pilots,
-            begun: Instant::now(),
-            block_begun: Instant::now(),
-            longest_block: Duration::ZERO,
-            entries_in_a_block,
-        }
+impl<'a> Budget<'a> {
+    pub fn new(clock: &'a Clock, entries_in_a_block: u32) -> Budget<'a> {
+        Budget { clock, block_begun: Instant::now(), longest_block: Duration::ZERO, entries_in_a_block }
     }
 
     /// The first block is always tried.
     pub fn holds_another_block(&self) -> bool {
-        self.holds(self.longest_block)
+        self.clock.holds(self.longest_block)
     }
 
     pub fn holds_another_repeat(&self) -> bool {
-        self.holds(self.longest_block / self.entries_in_a_block.max(1))
-    }
-
-    fn holds(&self, more: Duration) -> bool {
-        self.budget.is_none_or(|budget| self.spent_before + self.begun.elapsed() + more <= budget)
+        self.clock.holds(self.longest_block / self.entries_in_a_block.max(1))
     }
 
     pub fn block_begins(&mut self) {
@@ -66,9 +83,11 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::fixture::{Story, tell};
+    use crate::store::format::PilotRecord;
 
     #[test]
-    fn what_pilots_took_is_gone_from_the_budget() {
+    fn what_pilots_and_earlier_sittings_took_is_gone_from_the_budget() {
         let pilot = |seconds| PilotRecord {
             workload: "w".into(),
             contender: "c".into(),
@@ -77,9 +96,24 @@ mod tests {
             warmup_s: None,
             checkpoint_cycle_s: None,
         };
-        let holds =
-            |pilots: &[PilotRecord]| Budget::new(Some(Duration::from_secs(100)), &[], pilots, 1).holds_another_block();
-        assert!(holds(&[pilot(60.0)]) && !holds(&[pilot(60.0), pilot(60.0)]));
-        assert!(Budget::new(None, &[], &[pilot(1e6)], 1).holds_another_block());
+        let run = tell(&Story::default()).run;
+        let holds = |pilots: &[PilotRecord], spent_s: f64| {
+            let run = RunRecord { pilots: pilots.to_vec(), spent_s, ..run.clone() };
+            let clock = Clock::new(Some(Duration::from_secs(100)), spent_earlier(&run, &[]));
+            Budget::new(&clock, 1).holds_another_block()
+        };
+        assert!(holds(&[pilot(60.0)], 0.0) && !holds(&[pilot(60.0), pilot(60.0)], 0.0));
+        assert!(holds(&[pilot(60.0)], 70.0) && !holds(&[pilot(60.0)], 130.0), "gaps and loads count too");
+        assert!(Clock::new(None, Duration::from_secs(1_000_000)).holds(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn what_runs_beside_the_plan_is_held_against_all_that_was_spent() {
+        let trials = tell(&Story::default()).trials;
+        let (contender, longest) = (&trials[0].contender, trials.iter().map(length).max().unwrap());
+        assert!(longest > Duration::ZERO);
+        let budget = Some(longest * 20);
+        assert!(Clock::new(budget, longest * 11).holds_blocks(&trials, contender, 4));
+        assert!(!Clock::new(budget, longest * 13).holds_blocks(&trials, contender, 4), "the trials alone are not all");
     }
 }

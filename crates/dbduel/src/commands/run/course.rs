@@ -31,7 +31,7 @@ pub struct Course<'a> {
     progress: &'a mut Progress,
     run: &'a mut RunRecord,
     pub trials: Vec<TrialRecord>,
-    budget: Budget,
+    budget: Budget<'a>,
     /// The last block that this sitting has gone through.
     walked: u32,
     run_trials: &'a mut RunTrials<'a>,
@@ -43,7 +43,7 @@ impl<'a> Course<'a> {
         interrupted: &'a AtomicBool,
         progress: &'a mut Progress,
         run: &'a mut RunRecord,
-        budget: Budget,
+        budget: Budget<'a>,
         run_trials: &'a mut RunTrials<'a>,
     ) -> Course<'a> {
         Course { sitting, interrupted, progress, run, trials: sitting.done.clone(), budget, walked: 0, run_trials }
@@ -95,6 +95,8 @@ impl<'a> Course<'a> {
             self.budget.block_begins();
             self.run_trials(&left, left.len() < block.len())?;
             self.budget.block_ends();
+            self.run.spent_s = self.budget.clock.spent().as_secs_f64();
+            self.sitting.run_dir.write_run(self.run)?;
             self.walked = block[0].block;
             if let Some(reason) = should_stop(&plan.record, &self.trials) {
                 return Ok(reason);
@@ -214,6 +216,7 @@ mod tests {
 
     use jiff::Timestamp;
 
+    use super::super::budget::Clock;
     use super::*;
     use crate::analysis::fixture::{Story, tell};
     use crate::commands::seats::Seats;
@@ -288,7 +291,7 @@ mod tests {
         story: &dyn Fn(&PlannedTrial) -> Option<TrialRecord>,
     ) -> Walked {
         let mut run = tell(&Story::default()).run;
-        let mut progress = Progress::new(&sitting.plan.record);
+        let mut progress = Progress::new(&sitting.plan);
         let (mut warmups, mut starts) = (Vec::new(), Vec::new());
         let mut run_trials = |together: &[&PlannedTrial], warmup: Duration, _: &Progress, keep: &mut Keep| {
             starts.push(together.iter().map(|planned| planned.trial).collect());
@@ -297,8 +300,9 @@ mod tests {
                 keep(story(planned).ok_or_else(|| anyhow::anyhow!("the story ends here"))?)
             })
         };
-        let budget = Budget::new(None, &sitting.done, &[], 1);
-        let mut course = Course::new(sitting, interrupted, &mut progress, &mut run, budget, &mut run_trials);
+        let clock = Clock::new(None, Duration::ZERO);
+        let mut course =
+            Course::new(sitting, interrupted, &mut progress, &mut run, Budget::new(&clock, 1), &mut run_trials);
         let ended = course.run_all();
         let trials = course.trials;
         assert_eq!(sitting.run_dir.trials().unwrap().records, trials, "what is known is what is kept");

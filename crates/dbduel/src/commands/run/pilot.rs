@@ -3,7 +3,7 @@
 //! A pilot is no trial of the plan: it has a folder of its own, no line among the trials, and no
 //! word comes from it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, anyhow};
 
@@ -70,9 +70,12 @@ fn run_pilot(
     let folder = sitting.run_dir.pilot_folder(pilot.trial)?;
     let trial = Trial { interval: Interval::of_pilot(duration), ..stage.trial(pilot, &folder, Duration::ZERO) };
     let mut live = |live: load::Live| {
-        progress.status(&format!("{title}: {:.0} s, {:.0} tps", live.elapsed.as_secs_f64(), live.tps));
+        let seconds = live.elapsed.as_secs_f64();
+        progress.status(&format!("{title}: {}, {seconds:.0} s, {:.0} tps", live.phase, live.tps));
     };
+    let begun = Instant::now();
     let finished = run_trial(&trial, observers, &mut live)?;
+    progress.pilot_done(begun.elapsed());
     if let Some(failure) = finished.record.failure {
         let (contender, log) = (&pilot.contender, folder.join("server.log"));
         return Ok(Err(anyhow!(

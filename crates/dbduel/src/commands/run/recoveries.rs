@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::Sitting;
+use super::budget::Clock;
 use crate::commands::progress::Progress;
 use crate::commands::stage::Stage;
 use crate::store::format::search::{RecoveryRecord, SearchRecord};
@@ -28,6 +29,7 @@ pub fn measure(
     sitting: &Sitting,
     stage: &Stage,
     run: &mut RunRecord,
+    clock: &Clock,
     interrupted: &AtomicBool,
     progress: &Progress,
 ) -> Result<()> {
@@ -44,6 +46,10 @@ pub fn measure(
                 continue;
             }
             let load_for = load_time(sitting) * (kill as u32 + 1) / KILLS as u32;
+            if !clock.holds(load_for) {
+                search.no_recovery = Some("the budget leaves no time for it".to_owned());
+                break;
+            }
             progress.status(&format!("kill {} of {KILLS}: {} under load", kill + 1, planned.contender));
             let recovered = kill_once(sitting, stage, planned, side * KILLS + kill, load_for);
             if interrupted.load(Ordering::Relaxed) {

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Error, Result, anyhow, bail};
 use jiff::Timestamp;
 
+use super::budget::{Clock, spent_earlier};
 use super::together::Hands;
 use super::{Sitting, ending_servers, refuse_noise, rehearse, run_record};
 use crate::analysis::primary_metric;
 use crate::analysis::search::{
-    DATA_DIRECTORY_BYTES, INCUMBENT_FAILURES_MAX, Standing, at_its_beginning, follow, incumbent_fails, time_spent,
+    DATA_DIRECTORY_BYTES, INCUMBENT_FAILURES_MAX, Standing, at_its_beginning, follow, incumbent_fails,
 };
 use crate::commands::progress::Progress;
 use crate::commands::stage::Stage;
@@ -27,26 +28,29 @@ use crate::store::format::search::{OutRecord, SearchRecord};
 use crate::store::format::{PlannedTrial, RunRecord, TrialRecord};
 use crate::trial::Interrupted;
 
-/// A search that is over, and the time that its blocks took.
+/// A search that is over, and the time that it took.
 pub struct Raced {
     pub search: SearchRecord,
     pub spent: Duration,
 }
 
-/// Runs a search to its end, or until `budget` is used up. A host that is too busy for the duel behind it is
+/// Runs a search to its end, or until `budget` is used up, of which what came before the search took a part. A host that is too busy for the duel behind it is
 /// refused before the search, not after it.
 pub fn race(
     sitting: &Sitting,
     of_the_duel: &Experiment,
     interrupted: &AtomicBool,
     budget: Option<Duration>,
+    spent_before: Duration,
 ) -> Result<Raced> {
     let raced = ending_servers(interrupted, || {
-        let progress = Progress::without_a_bar(&sitting.plan.record);
+        let progress = Progress::without_a_bar(&sitting.plan);
         let _lock = host::lock(&sitting.experiment.name, interrupted, &|line| progress.say(line))?;
+        let earlier = sitting.run_dir.run_record().map(|run| spent_earlier(&run, &sitting.done));
+        let clock = Clock::new(budget, earlier.unwrap_or_default() + spent_before);
         refuse_noise(of_the_duel, interrupted, &progress)?;
         let (stage, racing) = Racing::begin(sitting, interrupted, &progress)?;
-        racing.run(&stage, budget)
+        racing.run(&stage, &clock)
     });
     // What failed because its server was taken away is not what the user wants to hear of.
     if interrupted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { raced }
@@ -78,8 +82,6 @@ struct Racing<'a> {
     search: SearchRecord,
     metric: &'static str,
     trials: Vec<TrialRecord>,
-    /// By earlier sittings.
-    spent_before: Duration,
 }
 
 impl<'a> Racing<'a> {
@@ -111,20 +113,18 @@ impl<'a> Racing<'a> {
             progress.say(&format!("{} is out: {}", candidate.name, why.lines().next().unwrap_or_default()));
         }
         let metric = primary_metric(&experiment.workloads[0].name);
-        let (trials, spent_before) = (sitting.done.clone(), time_spent(&sitting.done));
-        let racing = Racing { sitting, interrupted, progress, run, search, metric, trials, spent_before };
+        let trials = sitting.done.clone();
+        let racing = Racing { sitting, interrupted, progress, run, search, metric, trials };
         Ok((stage, racing))
     }
 
-    fn run(mut self, stage: &Stage, budget: Option<Duration>) -> Result<Raced> {
-        let (begun, before) = (Instant::now(), self.spent_before);
-        let spent = || before + begun.elapsed();
+    fn run(mut self, stage: &Stage, clock: &Clock) -> Result<Raced> {
         let mut hands = Hands::new(self.sitting, stage, Observers::new());
         let mut longest_block = Duration::ZERO;
         let mut standing = follow(&self.search, self.metric, &self.trials);
         let mut by_the_clock = false;
         while !standing.is_over() {
-            by_the_clock = !self.is_begun(&standing) && budget.is_some_and(|budget| spent() + longest_block > budget);
+            by_the_clock = !self.is_begun(&standing) && !clock.holds(longest_block);
             if by_the_clock {
                 break;
             }
@@ -132,6 +132,7 @@ impl<'a> Racing<'a> {
             self.run_block(stage, &mut hands, &standing)?;
             longest_block = longest_block.max(block_begun.elapsed());
             standing = follow(&self.search, self.metric, &self.trials);
+            self.run.spent_s = clock.spent().as_secs_f64();
             self.keep(&standing)?;
             if incumbent_fails(&self.search, &self.trials) {
                 bail!(self.incumbent_failed());
@@ -143,7 +144,7 @@ impl<'a> Racing<'a> {
         self.run.ended_by = search.outcome.as_ref().map(|outcome| outcome.ended_by.clone());
         self.run.finished_at = Some(Timestamp::now().to_string());
         self.sitting.run_dir.write_run(&self.run)?;
-        Ok(Raced { search, spent: spent() })
+        Ok(Raced { search, spent: clock.spent() })
     }
 
     /// The first block is always tried, and what an earlier sitting began is made whole.

@@ -74,11 +74,12 @@ impl<'a> Hands<'a> {
 
 /// What is under way, for a terminal.
 fn show(progress: &Progress, trial: &Trial, now: Live) {
-    let title = progress.trial(trial.planned);
-    match trial.workload.parts().get(now.part) {
-        Some(part) => progress.status(&format!("{title}: {part}, {:.0} s", now.elapsed.as_secs_f64())),
-        None => progress.status(&format!("{title}: {:.0} tps", now.tps)),
-    }
+    let (title, phase, seconds) = (progress.trial(trial.planned), now.phase, now.elapsed.as_secs_f64());
+    progress.status(&match trial.workload.parts().get(now.part) {
+        _ if !now.has_load() => format!("{title}: {phase}"),
+        Some(part) => format!("{title}: {phase}, {part}, {seconds:.0} s"),
+        None => format!("{title}: {phase}, {seconds:.0} s, {:.0} tps", now.tps),
+    });
 }
 
 fn write(sitting: &Sitting, trial: &Trial, finished: Finished, keep: &mut Keep) -> Result<()> {

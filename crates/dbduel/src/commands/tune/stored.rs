@@ -11,8 +11,8 @@ use anyhow::{Context, Result, anyhow};
 
 use super::draft::Draft;
 use super::{behind_the_search, of_the_duel, run_args, search_and_duel, write_duel};
-use crate::analysis::search::time_spent;
 use crate::cli::{CANDIDATES, TuneArgs, exit};
+use crate::commands::run::budget::spent_earlier;
 use crate::commands::run::search::Raced;
 use crate::commands::run::{self, Sitting};
 use crate::commands::{Failure, cannot_plan, plan_experiment, say, vocabulary};
@@ -37,7 +37,7 @@ pub fn go_on(args: &TuneArgs, run: &str, interrupted: &AtomicBool) -> Result<u8,
         let (plan, known) = (run_dir.plan()?, search.candidates);
         let mut sitting = Sitting::of_stored(run_dir, &plan, None)?;
         sitting.leave_out(|name| known.iter().any(|one| one.name == name && one.out.is_some()));
-        return search_and_duel(args, &draft, &sitting, interrupted);
+        return search_and_duel(args, &draft, &sitting, interrupted, Duration::ZERO);
     };
     let winner = outcome.winner.clone();
     match (outcome.duel.clone(), winner) {
@@ -45,7 +45,7 @@ pub fn go_on(args: &TuneArgs, run: &str, interrupted: &AtomicBool) -> Result<u8,
             go_on_with_the_duel(args, &draft, &run_dir, &search, (&duel, &winner), interrupted)
         }
         _ => {
-            let raced = Raced { search, spent: time_spent(&trials) };
+            let raced = Raced { search, spent: spent_earlier(&run_dir.run_record()?, &trials) };
             behind_the_search(args, &draft, &run_dir, raced, interrupted)
         }
     }
