@@ -20,6 +20,7 @@ mod engines;
 mod findings;
 mod floor;
 mod held;
+mod hostile;
 mod load_speed;
 mod one_trial;
 mod place;
@@ -57,6 +58,8 @@ enum Task {
     ConformSqlbench(conform_sqlbench::ConformSqlbench),
     /// Take each server found here from start to stop, and test the driver on real servers
     Engines(engines::Engines),
+    /// Play servers that do wrong against every command that connects to one
+    Hostile(hostile::Hostile),
     /// Put the advice of `dbduel advise`, and the table of settings that may be tuned, to the servers found here
     Advise(advise::Advise),
     /// Run a contender against its twin, which must come out as no difference
@@ -107,6 +110,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformTpcc(options) => conform_tpcc::run(&options, root),
         Task::ConformSqlbench(options) => conform_sqlbench::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
+        Task::Hostile(options) => hostile::run(&options, root),
         Task::Advise(options) => advise::run(&options, root),
         Task::Aa(options) => aa::run(&options, root),
         Task::Slowdowns(options) => slowdowns::run(&options, root),

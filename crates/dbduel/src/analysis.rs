@@ -10,6 +10,7 @@
 
 mod arrangement;
 mod comparison;
+mod deferred;
 mod diagnosis;
 pub mod doubling;
 pub mod drift;
@@ -37,7 +38,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use stats::{Basis, MedianInterval};
 
-use crate::plan::point_rule;
+use crate::plan::{first_for_operations, first_for_points, point_rule};
 use crate::store::format::{ContrastRecord, GivenUp, PlanRecord, Point, RunRecord, Series, Status, TrialRecord};
 use comparison::Scope;
 pub use comparison::{HOST_FLAGS, less_is_better};
@@ -350,6 +351,8 @@ pub enum Caveat {
     Outages,
     /// Throughput still rose or fell inside the trials.
     Unsteady,
+    /// With the time that the server's deferred work takes, the other one is ahead.
+    DeferredWork,
     /// The server put off work, and more of it in every trial.
     Accumulating,
     /// Too short to hold two flush or checkpoint cycles, or an operation of a pass too short to time.
@@ -377,6 +380,7 @@ impl Caveat {
             Caveat::GeneratorBound => "generator-bound",
             Caveat::Outages => "trials without a commit",
             Caveat::Unsteady => "unsteady",
+            Caveat::DeferredWork => "deferred work",
             Caveat::Accumulating => "accumulating",
             Caveat::Short => "short",
             Caveat::FailedTrials => "failed trials",
@@ -461,7 +465,7 @@ pub fn conclude_with_seconds(
     trials: &[TrialRecord],
     series: &BTreeMap<u32, Series>,
 ) -> Conclusions {
-    let aligned = pass::aligned(plan, trials);
+    let aligned = deferred::charged(plan, pass::aligned(plan, trials));
     let records = Records::new(plan, &aligned);
     let ended_by = run.ended_by.as_deref();
     let circumstances = Circumstances {
@@ -488,7 +492,8 @@ pub fn conclude_with_seconds(
     let told = Told { records: &records, priced: &priced, series };
     let workloads: Vec<WorkloadConclusions> =
         plan.workloads.iter().map(|workload| conclude_workload(plan, &told, &circumstances, &workload.label)).collect();
-    let findings = findings::findings(plan, run, trials, &circumstances, &workloads);
+    let mut findings = findings::findings(plan, run, trials, &circumstances, &workloads);
+    findings.extend(deferred::work_left(&aligned));
     Conclusions { workloads, findings, tally: tally(plan, &records, &circumstances.given_up, trials) }
 }
 
@@ -496,7 +501,7 @@ pub fn conclude_with_seconds(
 ///
 /// The time budget is not its business: that is for the clock to decide, not for the data.
 pub fn should_stop(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<EndReason> {
-    let aligned = pass::aligned(plan, trials);
+    let aligned = deferred::charged(plan, pass::aligned(plan, trials));
     let records = Records::new(plan, &aligned);
     let given_up = given_up(trials);
     let finished = records.blocks_finished(&given_up);
@@ -522,9 +527,10 @@ fn workload_decided(
     blocks: usize,
 ) -> bool {
     let points = records.points(workload);
-    // The run goes on to the first look at which a single point can have a word.
-    let points_had_their_chance =
-        point_rule(plan, points.len()).earliest_word().is_none_or(|earliest| blocks >= earliest);
+    // The run goes on to the first look at which a single point, or a single operation, can have a word.
+    let earliest =
+        [first_for_points(plan, points.len()), first_for_operations(plan, pass::operations_of(records, workload))];
+    let points_had_their_chance = earliest.into_iter().flatten().all(|earliest| blocks >= earliest as usize);
     let metric = records.primary_metric(workload);
     let of_candidates = plan.candidates().all(|candidate| {
         let scope = Scope { plan, records, circumstances, workload, candidate };
@@ -632,6 +638,7 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {
     let of_points = scope.of_points(metric, points);
     let overall = scope.overall(metric, points, &of_points);
     let others = OTHER_METRICS.iter().filter(|other| scope.records.has_metric(scope.workload, other));
+    let others = others.filter(|other| !other.starts_with(DEBT_ADJUSTED) || scope.has_all(other, points));
     // Of few transactions only one side may have a rare quantile.
     let is_of_both = |other: &MetricComparison| other.points.iter().any(|point| point.ratio.is_some());
     let others: Vec<MetricComparison> =

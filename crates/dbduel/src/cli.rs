@@ -58,7 +58,8 @@ pub struct Cli {
 pub enum Command {
     /// Plan, provision, load, measure and report: run an experiment
     Run(RunArgs),
-    /// Print every trial in order, the expected time, disk and memory; touch nothing
+    /// Print every trial in order, the expected time, disk and memory, and what a run would refuse;
+    /// touch nothing
     Plan(PlanArgs),
     /// Run the first contender against its twin: is this host fit to judge, and what can it see
     Aa(AaArgs),

@@ -13,6 +13,7 @@ mod diagnostics;
 mod doubling;
 mod host;
 mod lists;
+mod preflight;
 mod progress;
 mod refusal;
 mod room;
@@ -29,6 +30,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use driver::Dialect;
 
+use self::preflight::Preflight;
 use crate::cli::bench::Verb;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
 use crate::engine::{self, ENGINES, Engine, engine, resolve};
@@ -106,7 +108,7 @@ fn wants_color() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// `dbduel plan`: says what a run would do, and touches nothing.
+/// `dbduel plan`: says what a run would do, and what it would refuse; touches nothing.
 fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     if args.defaults {
         say(DEFAULT_EXPERIMENT)?;
@@ -122,6 +124,9 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     } else {
         say(&plan.text())?;
     }
+    let preflight = Preflight::of(&experiment);
+    preflight.unchecked.iter().for_each(|line| note(line));
+    preflight.expect_nothing_refused()?;
     Ok(exit::DONE)
 }
 

@@ -54,7 +54,7 @@ pub use cache::{Cache, CacheEntry, WorkFolder};
 pub use fresh::FreshStart;
 pub use hosted::Hosted;
 pub use keeper::{Account, end_all, raise_open_files};
-pub use monitor::Monitor;
+pub use monitor::{Hastened, Monitor};
 pub use own_folder::lock_file;
 use provision::Knowledge;
 pub use provision::{Client, Layout, Package};
@@ -67,6 +67,7 @@ pub use snapshot::{
     sound_snapshot, template,
 };
 pub use storage::storage_of;
+pub use vetting::expect_known_settings;
 pub use waits::Waits;
 
 /// The version of a target, until it has answered.
@@ -130,6 +131,10 @@ pub trait Engine: Sync {
     fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement;
     /// Asks the server what it would make of settings, without a start; fails where it refuses one or changes it.
     fn vet(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()>;
+    /// Fails where the server has no setting of a name; of values it need not say anything.
+    fn expect_known(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+        self.vet(site, settings)
+    }
     /// The signal for a clean stop.
     fn stop_signal(&self) -> i32;
     fn create_database(&self, admin: &mut Admin) -> Result<()>;
@@ -164,6 +169,12 @@ pub trait Engine: Sync {
         let mut state = self.counters(admin)?.state;
         state.retain(|name, _| self.deferral().debts.iter().any(|debt| debt.state == *name));
         Ok(state)
+    }
+    /// Makes the server do at once what it puts off, on a server of our own; gives the statements that put its
+    /// settings back. A statement that does the work itself returns when it is done.
+    fn hasten(&self, admin: &mut Admin) -> Result<Vec<String>> {
+        let _ = admin;
+        Ok(Vec::new())
     }
     /// Whether a session beside the load leaves it alone, with these settings.
     fn can_be_watched(&self, effective: &BTreeMap<String, String>) -> bool {
@@ -471,16 +482,19 @@ impl Resolved {
     }
 }
 
+/// A server that can be started without fetching it; None where it is in no cache yet, which is not made either.
+pub fn already_here(resolved: &Resolved) -> Result<Option<Installation>> {
+    if let Place::Here(found) = &resolved.place {
+        return resolved.installed(found).map(Some);
+    }
+    let cache = Cache::existing()?.filter(|cache| resolved.is_here(cache));
+    cache.map(|cache| provision(resolved, &cache, &|_| ())).transpose()
+}
+
 /// Makes a resolved server ready to start: fetches it into the cache where it is not here yet.
 pub fn provision(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Installation> {
     match &resolved.place {
-        Place::Here(found) => {
-            let checksum = match found.server.is_file() {
-                true => provision::sha256_of(&found.server)?,
-                false => "embedded".to_owned(),
-            };
-            Ok(resolved.installation(found.clone(), Vec::new(), &checksum))
-        }
+        Place::Here(found) => resolved.installed(found),
         Place::Target(url) => bail!("{url} is a server that dbduel does not manage"),
         Place::Catalogue(release) => provision_release(resolved, release, cache, progress)
             .with_context(|| format!("cannot provision {} {}", resolved.kind, resolved.version)),
@@ -540,6 +554,14 @@ fn check_version(found: &str, expected: &str) -> Result<()> {
 }
 
 impl Resolved {
+    fn installed(&self, found: &Found) -> Result<Installation> {
+        let checksum = match found.server.is_file() {
+            true => provision::sha256_of(&found.server)?,
+            false => "embedded".to_owned(),
+        };
+        Ok(self.installation(found.clone(), Vec::new(), &checksum))
+    }
+
     fn installation(&self, found: Found, libraries: Vec<PathBuf>, checksum: &str) -> Installation {
         Installation {
             engine: self.engine,

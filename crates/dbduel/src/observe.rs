@@ -80,6 +80,19 @@ fn exceeds(flag: &str, value: f64) -> bool {
     THRESHOLDS.iter().any(|(known, most)| *known == flag && value > *most)
 }
 
+/// The flags that a trial's metrics of the host raise.
+pub use host::flags as flags_of_host;
+
+/// Is it one of those flags?
+pub fn is_flag_of_host(flag: &str) -> bool {
+    host::FLAGGED.iter().any(|(_, known)| *known == flag)
+}
+
+/// How often the CPU quota of this process ran out so far; none where it has no quota.
+pub fn throttled_periods() -> Option<f64> {
+    machine::throttled_periods()
+}
+
 /// Mean frequency of the CPUs.
 const MHZ: &str = "host_cpu_mhz";
 

@@ -123,6 +123,59 @@ pub fn point_rule(plan: &PlanRecord, points: usize) -> stats::Rule {
     }
 }
 
+/// Longer lists of operations are screened; up to this many share the error.
+pub const OPERATIONS_WITH_JOINT_ERROR_MAX: usize = 20;
+
+/// What verdicts are about, as sentences have it.
+pub const POINTS: &str = "single points";
+pub const OPERATIONS: &str = "single operations";
+
+/// The most blocks that anybody is advised to run.
+const BLOCKS_SEARCHED: u32 = 200;
+
+/// The first block at which one of so many points can have a verdict; none within these blocks.
+pub fn first_for_points(plan: &PlanRecord, points: usize) -> Option<u32> {
+    point_rule(plan, points).earliest_word().map(|block| block as u32)
+}
+
+/// The same for one of so many operations that differs alone: a long list is screened, and then the least p value
+/// has to reach 5 % / (operations x candidates).
+pub fn first_for_operations(plan: &PlanRecord, operations: usize) -> Option<u32> {
+    if operations <= OPERATIONS_WITH_JOINT_ERROR_MAX {
+        return first_for_points(plan, operations);
+    }
+    let tests = operations * plan.candidates().count().max(1);
+    let screened = stats::screening_blocks(tests, 1.0 - plan.method.confidence)? as u32;
+    let first = first_for_points(plan, 1)?.max(screened);
+    (first <= plan.method.blocks).then_some(first)
+}
+
+/// The least `blocks` with which there is such a first block.
+pub fn blocks_for(plan: &PlanRecord, first: impl Fn(&PlanRecord) -> Option<u32>) -> Option<u32> {
+    let mut plan = PlanRecord { trials: Vec::new(), ..plan.clone() };
+    (1..=BLOCKS_SEARCHED).find(|blocks| {
+        plan.method.blocks = *blocks;
+        first(&plan).is_some()
+    })
+}
+
+/// Why no single point or operation can have a verdict, and how many blocks it takes.
+pub fn too_few(plan: &PlanRecord, count: usize, what: &str) -> String {
+    let needed = blocks_for(plan, |plan| match what {
+        OPERATIONS => first_for_operations(plan, count),
+        _ => first_for_points(plan, count),
+    });
+    let candidates = match plan.candidates().count() {
+        1 => "1 candidate".to_owned(),
+        several => format!("{several} candidates"),
+    };
+    let blocks = plan.method.blocks;
+    let needed =
+        needed.map_or("no number of blocks is enough".to_owned(), |needed| format!("that takes blocks = {needed}"));
+    let alone = if what == OPERATIONS { " if it differs alone" } else { "" };
+    format!("none of {count} {what} with {candidates} can get a verdict{alone} in {blocks} blocks; {needed}")
+}
+
 /// SHA-256 of everything in the record but the hash itself.
 ///
 /// The bytes are its JSON with sorted keys and without spaces, so that whoever holds `plan.json` can
@@ -409,6 +462,24 @@ pub mod tests {
         check(RuleName::T, &["a", "b"], 7, (Some(4), Some(4)));
         check(RuleName::T, &["a", "b"], 3, (None, None));
         check(RuleName::Watch, &["a", "b"], 20, (Some(8), Some(11)));
+    }
+
+    #[test]
+    fn the_plan_says_how_many_blocks_points_and_operations_need() {
+        let names = ["a", "b", "c", "d"];
+        let record = |blocks| plan_of(&experiment(&names, &[1, 2, 4, 8], blocks, 1)).record;
+        let few = record(8);
+        assert_eq!((first_for_operations(&few, 86), first_for_points(&few, 4)), (None, None));
+        assert_eq!(blocks_for(&few, |plan| first_for_operations(plan, 86)), Some(14));
+        assert_eq!(first_for_operations(&record(14), 86), Some(14));
+        let told = too_few(&few, 86, OPERATIONS);
+        assert_eq!(
+            told,
+            "none of 86 single operations with 3 candidates can get a verdict if it differs alone in 8 blocks; that takes blocks = 14"
+        );
+        let text = plan_of(&experiment(&names, &[1, 2, 4, 8], 8, 1)).text();
+        assert!(text.contains("warning: none of 4 single points with 3 candidates"), "{text}");
+        assert_eq!(blocks_for(&few, |plan| first_for_operations(plan, 5000)), None);
     }
 
     #[test]

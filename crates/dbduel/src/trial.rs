@@ -10,7 +10,7 @@ pub mod dataset;
 mod debt;
 mod duet;
 mod efficiency;
-mod generator;
+pub mod generator;
 mod ground;
 pub mod hosted_tables;
 mod interval;
@@ -246,7 +246,7 @@ fn measure<'a>(
     if let Some(failure) = failure {
         return Err(crash::explain(trial, server, failure, &tally));
     }
-    drain_debt(trial, steps, subject, &tally, &mut readings)?;
+    drain_debt(trial, &server, steps, subject, &tally, &mut readings)?;
     readings.values.extend(resident.map(|share| ("data_resident_share".to_owned(), share)));
     steps.take("check", || {
         expect_answers(trial.workload.as_ref(), &tally, &Setting { dialect: server.dialect(), isolation })?;
@@ -319,6 +319,7 @@ fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
 /// The load has stopped; a server that only put work off is not done. Ends the session that watched it.
 fn drain_debt(
     trial: &Trial,
+    server: &Running,
     steps: &mut Steps,
     subject: Subject,
     tally: &Tally,
@@ -327,7 +328,8 @@ fn drain_debt(
     let owes = trial.method.drain && trial.workload.writes() && !trial.workload.is_one_pass();
     let Some(monitor) = subject.monitor.filter(|_| owes) else { return Ok(()) };
     let interval = Duration::from_nanos(tally.interval_ns);
-    let drained = steps.take("drain_debt", || debt::drain(&monitor, readings, interval, trial.interrupted))?;
+    let drained =
+        steps.take("drain_debt", || debt::drain(&monitor, || server.payer(), readings, interval, trial.interrupted))?;
     readings.values.extend(drained.values);
     readings.flags.extend(drained.flags);
     Ok(())
@@ -416,7 +418,9 @@ fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
 fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     let in_process = trial.ground.is_embedded();
     let mut flags = readings.flags.clone();
-    if !in_process && generator::is_the_limit(tally, &readings, trial) {
+    let throttled_periods = readings.values.get("host_throttled_periods").copied().unwrap_or(0.0);
+    let held_up = generator::held_up(tally, throttled_periods);
+    if held_up.is_none() && !in_process && generator::is_the_limit(tally, &readings, trial) {
         flags.push(generator::BOUND.to_owned());
     }
     let mut remarks = pass::remarks(&tally.programs);
@@ -424,7 +428,11 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         remarks.extend(debt::short(&readings, tally.interval_ns as f64 / 1e9));
     }
     remarks.extend(latency::out_of_range(tally));
+    if trial.rate.is_none() && !trial.workload.rests() && !trial.workload.is_one_pass() {
+        remarks.extend(latency::starved(tally));
+    }
     remarks.extend(journal::torn(&tally.journal));
+    remarks.extend(held_up.map(|why| (generator::BOUND.to_owned(), why)));
     flags.extend(remarks.keys().cloned());
     if trial.rate.is_some() && tally.skipped > 0 {
         flags.push("saturated".to_owned());
@@ -436,8 +444,9 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     if !in_process {
         metrics.extend(generator::metrics(tally));
         metrics.extend(path::metrics(tally, trial.path));
-        let limit = path::limit(tally, trial.path);
-        remarks.extend(limit.map(|limit| (generator::BOUND.to_owned(), limit)));
+        if let Some(limit) = path::limit(tally, trial.path) {
+            remarks.entry(generator::BOUND.to_owned()).or_insert(limit);
+        }
     }
     if matches!(trial.ground, Ground::Managed { .. }) {
         let efficiency = efficiency::metrics(&metrics, tally.interval_ns as f64 / 1e9, trial.seat.engine_cores);
@@ -490,6 +499,22 @@ pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<(Running<'a>, Isolation)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_trial_whose_answers_lack_rows_fails_with_kind_expected_and_seen() {
+        let kind = load::workload_kind("oltp_point_select").unwrap();
+        let workload = (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap();
+        let setting = Setting { dialect: driver::Dialect::MySql, isolation: Isolation::RepeatableRead };
+        let judge = |rows: u64| {
+            // Point selects are the first kind of statement.
+            let answers = vec![load::Answers { count: 1_000, rows, ..load::Answers::default() }];
+            let tally = Tally { committed: 1_000, answers, ..Tally::default() };
+            expect_answers(workload.as_ref(), &tally, &setting).map_err(|error| error.to_string())
+        };
+        assert_eq!(judge(1_000), Ok(()));
+        let expected = "the server's answers were wrong:\npoint-select: 1000 rows expected in 1000 answers, 0 seen";
+        assert_eq!(judge(0), Err(expected.to_owned()));
+    }
 
     #[test]
     fn a_doubled_seat_takes_its_cores_from_the_server() {

@@ -2,6 +2,9 @@
 
 mod support;
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
 use serde_json::Value;
 use support::Place;
 
@@ -77,7 +80,20 @@ fn a_duet_measures_both_at_once_and_says_what_its_word_cannot_rest_on() {
     assert!(comparisons.iter().all(|one| one["word"] == "inconclusive" && has_caveat(one)), "two blocks allow no word");
     assert_eq!(json["client"]["sides"].as_array().unwrap().len(), 2);
     assert!(place.expect(0, &["report", "last"]).0.contains("relative, under co-run"));
+    a_side_that_is_stored_keeps_its_files(&place, &trials[6]);
     place.assert_nothing_is_left();
+}
+
+/// A run that was killed between the records of the last pair: both sides of it run again.
+fn a_side_that_is_stored_keeps_its_files(place: &Place, stored: &Value) {
+    let run = place.run().unwrap();
+    fs::write(run.join("trials.ndjson"), place.records()[..7].concat()).unwrap();
+    let series = run.join(format!("trials/{}/series.csv", stored["trial"]));
+    let before = fs::metadata(&series).unwrap().ino();
+    place.expect(0, &["run", "--resume", "last"]);
+    assert_eq!(fs::metadata(&series).unwrap().ino(), before, "it was replaced");
+    place.assert_every_trial_ran_once();
+    place.expect(0, &["verify", "last"]);
 }
 
 #[test]

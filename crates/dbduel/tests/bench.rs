@@ -59,6 +59,23 @@ fn what_is_not_there_is_answered_with_the_line_to_type() {
 }
 
 #[test]
+fn tables_that_are_not_as_asked_for_are_flagged_and_both_are_stated() {
+    let place = prepared();
+    let line = "bench oltp_point_select --target URL --tables 2 --events 200 --clients 1";
+    let (out, _) = expect(&place, 0, &format!("{line} --rows 500"));
+    let stated = "tables          500 rows asked for, sbtest1 has ids to 500; foreign keys: none asked for, none there";
+    assert!(out.contains(stated) && !out.contains("flag:"), "{out}");
+    let (out, _) = expect(&place, 0, &format!("{line} --rows 100000"));
+    assert!(out.contains("flag: rows (100000 rows were asked for, and the greatest id of sbtest1 is 500)"), "{out}");
+    assert!(out.contains("flag: wrong-answers (point-select: 200 rows expected in 200 answers, "), "{out}");
+    // A table may hold more than a run uses.
+    let (out, _) = expect(&place, 0, "bench oltp_read_only --target URL --tables 2 --rows 50 --events 20");
+    assert!(out.contains("50 rows asked for, sbtest1 has ids to 500") && !out.contains("flag:"), "{out}");
+    let (_, err) = expect(&place, 0, &format!("{line} --rows 100000 --format sysbench-1.0"));
+    assert!(err.contains("warning: wrong-answers: point-select: "), "{err}");
+}
+
+#[test]
 fn data_that_are_not_as_they_should_be_are_status_5() {
     let place = prepared();
     let (out, _) = expect(&place, 5, "check oltp_read_write --target URL --rows 499 --tables 2");

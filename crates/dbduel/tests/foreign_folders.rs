@@ -239,6 +239,15 @@ fn a_user_s_files_on_a_contender_s_storage_stay() {
     }
 }
 
+/// A name that a test takes in a public folder; free again when the test ends, however it ends.
+struct Planted(PathBuf);
+
+impl Drop for Planted {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0).or_else(|_| fs::remove_file(&self.0));
+    }
+}
+
 #[test]
 fn names_that_another_user_took_in_public_folders_are_not_used() {
     let Some(home) = users().into_iter().find(|home| home.uid != 0) else { return };
@@ -248,6 +257,7 @@ fn names_that_another_user_took_in_public_folders_are_not_used() {
     if planted.symlink_metadata().is_ok() {
         return say_skipped(&format!("{} is in use", planted.display()));
     }
+    let _free_again = Planted(planted.clone());
     let refused = |words: &str, watched: &Path| {
         let before = listing(watched);
         let output = home.dbduel(&["run", "tmpfs.toml"], &cache, None);

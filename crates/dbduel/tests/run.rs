@@ -315,6 +315,23 @@ fn an_interruption_reaches_a_load_and_a_wait_for_another_dbduel() {
 }
 
 #[test]
+fn an_interruption_ends_the_wait_for_another_dbduel_s_work_on_the_cache() {
+    let place = Place::new();
+    place.write("try.toml", &sqlite(1));
+    place.expect(0, &["run", "try.toml"]);
+    fs::remove_dir_all(place.path().join("cache/snapshots")).unwrap();
+    let locks = fs::read_dir(place.path().join("cache/locks")).unwrap().map(|entry| entry.unwrap().path());
+    let loads = locks.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("snapshot-"));
+    let held: Vec<fs::File> = loads.map(|path| fs::File::open(path).unwrap()).collect();
+    assert!(!held.is_empty());
+    held.iter().for_each(|lock| lock.lock().unwrap());
+    let mut waiting = place.start(&["run", "try.toml", "--runs", "others"]);
+    waiting.wait_until_it_says("waiting for another dbduel that works on the cache");
+    waiting.signal(libc::SIGINT);
+    assert_eq!(waiting.end().status.code(), Some(130));
+}
+
+#[test]
 fn the_gate_tells_slower_from_faster_and_from_unknown() {
     let (safe, unsafe_) = (
         r#"engine = "sqlite", settings = { synchronous = "EXTRA" }"#,
@@ -646,4 +663,52 @@ fn results_that_cannot_be_written_are_an_error() {
     place.write("file", "");
     let (_, said) = place.expect(4, &["run", "try.toml", "--runs", "file/runs"]);
     assert!(said.contains("--runs") && said.contains("file/runs"), "{said}");
+}
+
+#[test]
+fn a_run_that_goes_on_can_be_reported_and_neither_resumed_nor_cleared_away() {
+    let place = Place::new();
+    place.write("try.toml", &sqlite(8));
+    let running = place.start(&["run", "try.toml"]);
+    wait_for("a first trial", LIMIT, || !place.records().is_empty());
+    for command in
+        [&["run", "--resume", "last"][..], &["aa", "--resume", "last"], &["run", "try.toml", "--resume", "last"]]
+    {
+        let (_, said) = place.expect(4, command);
+        assert!(said.contains(&format!("is still running: another dbduel (process {})", running.pid())), "{said}");
+    }
+    place.expect(0, &["report", "last"]);
+    let mut clearing = place.start(&["cache", "clear"]);
+    clearing.wait_until_it_says("waiting for another dbduel that uses the cache");
+    clearing.signal(libc::SIGINT);
+    assert!(!clearing.end().status.success());
+    let mut clearing = place.start(&["cache", "clear"]);
+    clearing.wait_until_it_says("waiting for another dbduel that uses the cache");
+    assert_eq!(running.end().status.code(), Some(0));
+    assert_eq!(clearing.end().status.code(), Some(0));
+    place.assert_every_trial_ran_once();
+    assert!(!place.expect(0, &["cache"]).0.contains("snapshot"));
+    assert_eq!(place.expect(0, &["verify", "last"]).1, "");
+}
+
+#[test]
+fn a_damaged_snapshot_is_loaded_again_with_a_line_about_it() {
+    let place = Place::new();
+    place.write("try.toml", &sqlite(1));
+    place.expect(0, &["run", "try.toml"]);
+    let snapshots = place.path().join("cache/snapshots");
+    let snapshot = fs::read_dir(&snapshots).unwrap().next().unwrap().unwrap().path();
+    let database = fs::read_dir(snapshot.join("data"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .max_by_key(|file| file.metadata().unwrap().len());
+    let database = database.unwrap();
+    let mut bytes = fs::read(&database).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&database, &bytes).unwrap();
+    let (_, said) = place.expect(0, &["run", "try.toml"]);
+    assert_eq!(said.matches("does not have its checksum): it is loaded again").count(), 1, "{said}");
+    let (_, said) = place.expect(0, &["run", "try.toml"]);
+    assert!(!said.contains("checksum"), "{said}");
 }

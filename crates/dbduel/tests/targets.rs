@@ -122,13 +122,14 @@ fn the_plan_names_targets_without_passwords_and_changes_with_them() {
             "try.toml",
             &experiment("oltp_point_select", &["engine = \"sqlite\"", &format!("name = \"t\", target = \"{url}\"")]),
         );
-        let (said, _) = place.expect(0, &["plan", "try.toml", "--json"]);
-        assert!(!said.contains("hunter"), "{said}");
+        let (said, noted) = place.expect(4, &["plan", "try.toml", "--json"]);
+        assert!(!said.contains("hunter") && !noted.contains("hunter"), "{said}{noted}");
+        assert!(noted.contains("contender `t`: cannot log in to mysql://app:***@"), "{noted}");
         serde_json::from_str::<Value>(&said).unwrap()["plan_hash"].as_str().unwrap().to_owned()
     };
-    let first = plan("mysql://app:hunter2@db/x");
-    assert_eq!(first, plan("mysql://app:hunter3@db/x"));
-    assert_ne!(first, plan("mysql://app:hunter2@other/x"));
+    let first = plan("mysql://app:hunter2@db/x?socket=/no/such");
+    assert_eq!(first, plan("mysql://app:hunter3@db/x?socket=/no/such"));
+    assert_ne!(first, plan("mysql://app:hunter2@other/x?socket=/no/such"));
 }
 
 /// A server that lives until its standard input ends.

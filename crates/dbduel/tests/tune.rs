@@ -217,6 +217,9 @@ fn every_trial_of_a_search_is_kept_when_it_is_interrupted() {
     place.write("tiny.toml", FILE);
     let mut running = place.start(&["tune", "tiny.toml", "--candidates", "4"]);
     running.wait_until_it_says("[block 2,");
+    let [search] = &runs(&place, "tiny-search-")[..] else { panic!("one search") };
+    let (_, said) = place.expect(4, &["tune", "--resume", search.to_str().unwrap()]);
+    assert!(said.contains(&format!("is still running: another dbduel (process {})", running.pid())), "{said}");
     running.signal(libc::SIGINT);
     let ended = running.end();
     let progress = text(&ended.stderr);

@@ -40,6 +40,11 @@ impl Admin {
         self.connection.set_timeout(timeout)
     }
 
+    /// Behind the last statement: fails when the server has sent what nobody asked for.
+    pub fn leave(&mut self) -> Result<(), Error> {
+        self.connection.leave()
+    }
+
     /// Ends what runs here from another thread.
     pub fn closer(&self) -> Closer {
         self.connection.closer()

@@ -37,7 +37,7 @@ pub use as_text::AsText;
 pub use closer::Closer;
 pub use deadline::end_waits_on;
 pub use isolation::Isolation;
-pub use null::{Delay, NullServer};
+pub use null::{Delay, Honest, NullServer};
 pub use reactor::{Reactor, Ready};
 pub use rows::{Cell, Part, Rows};
 pub use stream::{stream_loopback, stream_socket};

@@ -27,6 +27,42 @@ pub(crate) trait Answers: Send {
     fn answer(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Error>;
 }
 
+/// One connection of a server that does nothing, as bytes: for tests of what a server may do wrong.
+pub struct Honest {
+    answers: Box<dyn Answers>,
+    inbox: Vec<u8>,
+}
+
+impl Honest {
+    /// None for an engine that is no server.
+    pub fn new(dialect: Dialect) -> Option<Honest> {
+        Some(Honest { answers: answers(dialect)?(), inbox: Vec::new() })
+    }
+
+    pub fn greeting(&mut self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.answers.greet(&mut out);
+        out
+    }
+
+    /// The answers to all whole requests that have come; an error when the client has left.
+    pub fn answer(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Error> {
+        self.inbox.extend_from_slice(bytes);
+        let mut out = Vec::new();
+        let used = self.answers.answer(&self.inbox, &mut out)?;
+        self.inbox.drain(..used);
+        Ok(out)
+    }
+}
+
+fn answers(dialect: Dialect) -> Option<fn() -> Box<dyn Answers>> {
+    match dialect {
+        Dialect::MySql => Some(|| Box::<MySqlAnswers>::default()),
+        Dialect::Postgres => Some(|| Box::<PostgresAnswers>::default()),
+        Dialect::Sqlite => None,
+    }
+}
+
 /// How long each answer waits.
 pub type Delay = Box<dyn FnMut() -> Duration + Send>;
 
@@ -48,11 +84,8 @@ impl NullServer {
 
     /// The same with a delay before each answer, one answer after the other: a server whose speed is known.
     pub fn start_delayed(dialect: Dialect, path: &Path, delay: Delay) -> Result<NullServer, Error> {
-        let answers: fn() -> Box<dyn Answers> = match dialect {
-            Dialect::MySql => || Box::<MySqlAnswers>::default(),
-            Dialect::Postgres => || Box::<PostgresAnswers>::default(),
-            Dialect::Sqlite => return Err(Error::lost("SQLite is a library, which no server can stand for")),
-        };
+        let answers =
+            answers(dialect).ok_or_else(|| Error::lost("SQLite is a library, which no server can stand for"))?;
         let failed = |error: std::io::Error| Error::lost(format!("cannot listen on {}: {error}", path.display()));
         let listener = UnixListener::bind(path).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;

@@ -41,9 +41,15 @@ impl Default for Ready {
     }
 }
 
+/// The other side has closed its end, or the connection is broken.
+const ENDED: u32 = (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32;
+
 impl Ready {
+    /// A socket whose end came with its last bytes is named twice. There will be no other event, so whoever read
+    /// those bytes and waits for the rest of an answer has to try once more, and finds the end.
     pub fn tokens(&self) -> impl Iterator<Item = usize> + '_ {
-        self.events[..self.count].iter().map(|event| event.u64 as usize)
+        let times = |event: &libc::epoll_event| 1 + usize::from(event.events & ENDED != 0);
+        self.events[..self.count].iter().flat_map(move |event| std::iter::repeat_n(event.u64 as usize, times(event)))
     }
 }
 
@@ -64,7 +70,8 @@ impl Reactor {
     /// Edge-triggered: a connection reads until nothing is left, so the kernel need not ask each
     /// socket again whether it is still readable.
     pub(crate) fn watch(&self, socket: RawFd, token: usize) -> io::Result<()> {
-        let mut event = libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLET) as u32, u64: token as u64 };
+        let events = (libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET) as u32;
+        let mut event = libc::epoll_event { events, u64: token as u64 };
         // SAFETY: the event is live during the call, and a wrong descriptor is an error, not a fault.
         match unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, socket, &mut event) } {
             -1 => Err(io::Error::last_os_error()),
@@ -141,6 +148,18 @@ mod tests {
         // Nobody has read, but nothing new has come either.
         reactor.wait(&mut ready, 0).unwrap();
         assert_eq!(ready.tokens().count(), 0);
+    }
+
+    #[test]
+    fn a_socket_whose_end_came_with_its_last_bytes_is_reported_for_both() {
+        let reactor = Reactor::new().unwrap();
+        let (near, mut far) = UnixStream::pair().unwrap();
+        reactor.watch(near.as_raw_fd(), 7).unwrap();
+        far.write_all(b"half an answ").unwrap();
+        drop(far);
+        let mut ready = Ready::default();
+        reactor.wait(&mut ready, u64::MAX).unwrap();
+        assert_eq!(ready.tokens().collect::<Vec<_>>(), [7, 7]);
     }
 
     #[test]

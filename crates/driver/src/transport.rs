@@ -456,7 +456,9 @@ impl Transport {
         self.receive(0).map(|_| ())
     }
 
+    /// The deadline also ends an answer of which more is always there.
     fn receive_until(&mut self, deadline: Deadline) -> Result<(), Error> {
+        deadline.slice().map_err(|error| self.lost_by(&error))?;
         while !self.receive(libc::MSG_DONTWAIT)? {
             deadline.wait(self.descriptor, libc::POLLIN).map_err(|error| self.lost_by(&error))?;
         }

@@ -186,6 +186,22 @@ fn a_login_of_many_small_bytes_ends_in_time_and_garbage_ends_it_at_once() {
 }
 
 #[test]
+fn notices_without_end_end_with_the_limit_of_their_exchange() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let notices = messages(&[(b'N', b"SNOTICE\0\0")]).repeat(1000);
+        while socket.write_all(&notices).is_ok() {}
+    });
+    let login = Login { user: "app".to_owned(), ..Login::default() };
+    let limit = Duration::from_millis(200);
+    let endless = AnyConnection::connect(Dialect::Postgres, &Endpoint::Unix(path), &login, limit).map(|_| ());
+    assert!(matches!(endless, Err(Error::Lost { .. })), "{endless:?}");
+}
+
+#[test]
 fn an_answer_that_comes_in_small_bytes_ends_with_the_limit_of_its_exchange() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");

@@ -5,6 +5,8 @@
 //! differently: SQLite says 1230 where others say 12.30. Which columns are numbers, the population knows.
 //! What a server holds is streamed; memory does not grow with the table.
 
+use std::borrow::Cow;
+
 use driver::{Admin, Cell, Error, Rows, Value};
 
 use crate::rng::mix;
@@ -43,6 +45,20 @@ impl Checksum {
         Ok(checksum)
     }
 
+    /// Of the rows that a query returns, whatever kinds of values they are.
+    pub fn of_query(admin: &mut Admin, sql: &str) -> Result<Checksum, Error> {
+        let mut checksum = Checksum::default();
+        for row in admin.rows(sql)? {
+            let mut hash = RowHash::default();
+            row.iter().for_each(|cell| match cell {
+                None => hash.value(&Value::Null),
+                Some(text) => hash.value(&Value::Text(digits_of(text).as_bytes())),
+            });
+            checksum.add(hash);
+        }
+        Ok(checksum)
+    }
+
     /// Of the rows that the server has. The seed may be any: it only tells what kinds of values there are.
     pub fn found(admin: &mut Admin, workload: &dyn Workload, index: usize, table: &Table) -> Result<Checksum, Error> {
         let kinds = kinds(workload, index)?;
@@ -54,6 +70,18 @@ impl Checksum {
         })?;
         broken.map_or(Ok(checksum), Err)
     }
+}
+
+/// A number in units of its last place and without zeros in front, as SQLite keeps decimals; any other text as it is.
+fn digits_of(text: &str) -> Cow<'_, str> {
+    let (sign, number) = text.strip_prefix('-').map_or(("", text), |number| ("-", number));
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && number.matches('.').count() < 2;
+    if !is_number {
+        return Cow::Borrowed(text);
+    }
+    let digits = number.replace('.', "");
+    let digits = digits.trim_start_matches('0');
+    if digits.is_empty() { Cow::Borrowed("0") } else { Cow::Owned(format!("{sign}{digits}")) }
 }
 
 /// What a column holds.
@@ -123,5 +151,35 @@ impl RowHash {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use driver::{Dialect, Endpoint, Login};
+
+    use super::*;
+
+    #[test]
+    fn a_number_is_the_same_however_a_server_writes_it() {
+        for (one, other) in [("12.30", "1230"), ("-0.50", "-50"), ("0.0000", "0"), ("007", "7"), ("-0.00", "0")] {
+            assert_eq!(digits_of(one), digits_of(other));
+        }
+        for text in ["1.2.3", "12-34", "abc", "2011-01-01 00:00:00"] {
+            assert_eq!(digits_of(text), text);
+        }
+    }
+
+    #[test]
+    fn the_order_of_rows_does_not_count_and_every_value_does() {
+        let login = Login::default();
+        let endpoint = Endpoint::File(":memory:".into());
+        let mut admin = Admin::connect(Dialect::Sqlite, &endpoint, &login, std::time::Duration::from_secs(1)).unwrap();
+        let mut sum = |sql: &str| Checksum::of_query(&mut admin, sql).unwrap();
+        let rows = sum("SELECT 1, 'a' UNION ALL SELECT 2, NULL");
+        assert_eq!(rows, sum("SELECT 2, NULL UNION ALL SELECT 1, 'a  '"));
+        assert_ne!(rows, sum("SELECT 1, 'a' UNION ALL SELECT 2, ''"));
+        assert_ne!(rows, sum("SELECT 1, 'a'"));
+        assert_ne!(rows, sum("SELECT 2, 'a' UNION ALL SELECT 1, NULL"));
     }
 }

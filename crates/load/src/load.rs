@@ -21,6 +21,7 @@ use crate::clock::{
 };
 use crate::journal;
 use crate::pacer::{Arrivals, Pacer, Rate};
+use crate::paging::Paging;
 use crate::pass::Gauge;
 use crate::policy::ErrorPolicy;
 use crate::recorder::{Recorder, Tally};
@@ -101,7 +102,7 @@ pub enum Failure {
     Client(String),
     #[error("answers were still missing {secs} s after the interval, from {clients} clients")]
     Drain { secs: u64, clients: u32 },
-    #[error("{clients} clients had no connection at the end; no transaction ended in the last {secs:.1} s")]
+    #[error("clients that had lost the server at the end: {clients}; no transaction ended in the last {secs:.1} s")]
     Gone { secs: f64, clients: u32 },
     #[error("no transaction ended in the last {secs:.1} s")]
     Silence { secs: f64 },
@@ -205,6 +206,7 @@ pub struct Load<'a> {
     fatal: Option<String>,
     last_end_ns: u64,
     progress: Progress,
+    woken_late_ns: u64,
 }
 
 /// How far the clients have come, and when that was first seen.
@@ -222,6 +224,8 @@ const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// A client that waits longer for a lock has waited for the time-outs of most servers, and no server that runs
 /// ends nothing for so long.
 pub const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// Nobody who has just lost a connection has lost the server.
+const GONE_NS: u64 = 1_000_000_000;
 /// Users who rest do so for two minutes and more.
 const RESTING_SILENCE_MAX: Duration = Duration::from_secs(300);
 /// A workload that is one pass has operations of hours, and ends no transaction between them.
@@ -296,6 +300,7 @@ impl<'a> Load<'a> {
             fatal: None,
             last_end_ns: 0,
             progress: Progress::default(),
+            woken_late_ns: 0,
         };
         for _ in 0..load.workers.len() {
             load.closers.extend(next_ready(&readiness, interrupted)?);
@@ -343,7 +348,8 @@ impl<'a> Load<'a> {
         live: &mut dyn FnMut(Live),
         at_end: &mut dyn FnMut(),
     ) -> Measured {
-        let times_before = self.worker_times();
+        let (times_before, paging) = (self.worker_times(), Paging::now());
+        self.woken_late_ns = 0;
         if let Some(transactions) = self.options.transactions_max {
             self.timeline.limit(transactions);
         }
@@ -358,12 +364,12 @@ impl<'a> Load<'a> {
             _ => monotonic_ns(),
         });
         let (end_ns, silent_since_ns) = (self.timeline.window().end_ns, self.progress.at_ns);
-        let times_after = self.worker_times();
+        let (times_after, paged_in) = (self.worker_times(), Paging::now().since(&paging));
         at_end();
         let drained = self.drain(end_ns, watched.is_err());
         let mut tally = std::mem::take(&mut self.tally);
         if let (Some(arrivals), Ok(Watched::TimeIsUp)) = (&self.arrivals, &watched) {
-            tally.leave_waiting(arrivals.left_over(start_ns, end_ns));
+            tally.leave_waiting(arrivals.left_over(start_ns, end_ns), end_ns);
         }
         if let Some((backlog, background)) = &self.deferred {
             tally.leave_deferred(background.kind, backlog.left_over(self.timeline.window()));
@@ -371,12 +377,15 @@ impl<'a> Load<'a> {
         tally.journal.count_from(start_ns);
         tally.drain_ns = self.last_answer_ns().saturating_sub(end_ns);
         tally.interval_ns = end_ns - start_ns;
-        if let Some(windows) = self.windows.take() {
+        tally.response.add(&tally.unanswered);
+        if let Some(mut windows) = self.windows.take() {
+            windows.charge(&tally.unanswered, tally.interval_ns);
             (tally.response, tally.windows) = windows.finish(tally.interval_ns);
             if self.options.rate.is_none() {
                 tally.serve_as_responded();
             }
         }
+        (tally.woken_late_ns, tally.paged_in) = (self.woken_late_ns, paged_in);
         tally.clients = self.options.clients;
         tally.ended = self.timeline.ended.load(Ordering::Relaxed);
         tally.seconds.truncate((tally.interval_ns as f64 / 1e9).ceil() as usize);
@@ -394,8 +403,11 @@ impl<'a> Load<'a> {
 
     /// A server that went away and stayed away has given no rate, whatever it did before.
     fn gone(&self, silent_ns: u64) -> Option<Failure> {
-        let clients = self.timeline.cut_off.load(Ordering::Relaxed);
-        (clients > 0).then_some(Failure::Gone { secs: silent_ns as f64 / 1e9, clients })
+        let cut_off = self.timeline.cut_off.load(Ordering::Relaxed);
+        // One of many may lose its connection at the very end; all of them, for a second, have lost the server.
+        let clients = cut_off + self.timeline.unanswered.load(Ordering::Relaxed);
+        let is_gone = cut_off > 0 || (clients >= self.options.clients && silent_ns > GONE_NS);
+        is_gone.then_some(Failure::Gone { secs: silent_ns as f64 / 1e9, clients })
     }
 
     /// How long no transaction has ended, seen from here.
@@ -439,7 +451,8 @@ impl<'a> Load<'a> {
             if now_ns >= end_ns {
                 return Ok(Watched::TimeIsUp);
             }
-            if self.all_clients_ended() {
+            // Clients may also leave because they rest until after the end, which ends no interval.
+            if self.all_clients_ended() && (end_ns == u64::MAX || self.timeline.is_used_up()) {
                 return Ok(Watched::AllIsDone);
             }
             if self.nothing_waits() {
@@ -451,7 +464,9 @@ impl<'a> Load<'a> {
             let tick_ns = TICK.as_nanos() as u64;
             // On whole ticks since the beginning, so that what is shown each second is of one second.
             let next_tick_ns = begin_ns + ((now_ns - begin_ns) / tick_ns + 1) * tick_ns;
-            std::thread::sleep(Duration::from_nanos(next_tick_ns.min(end_ns) - now_ns));
+            let wakes_ns = next_tick_ns.min(end_ns);
+            std::thread::sleep(Duration::from_nanos(wakes_ns - now_ns));
+            self.woken_late_ns = self.woken_late_ns.max(monotonic_ns().saturating_sub(wakes_ns));
             let (board, arrivals) = (self.board.as_deref(), self.arrivals.as_deref());
             if let Some(arrivals) = arrivals {
                 arrivals.schedule();

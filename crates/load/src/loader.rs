@@ -253,6 +253,15 @@ pub fn show_table(admin: &mut Admin, table: &str) -> Result<String, Error> {
     }
 }
 
+/// How many foreign keys a table has, of those that its server enforces.
+pub fn foreign_keys(admin: &mut Admin, table: &str) -> Result<usize, Error> {
+    if admin.dialect() == Dialect::Postgres {
+        let sql = format!("SELECT COUNT(*) FROM pg_constraint WHERE contype = 'f' AND conrelid = '{table}'::regclass");
+        return Ok(admin.value(&sql)?.and_then(|count| count.parse().ok()).unwrap_or(0));
+    }
+    Ok(show_table(admin, table)?.to_uppercase().matches("FOREIGN KEY").count())
+}
+
 fn joined(admin: &mut Admin, sql: &str, separator: &str) -> Result<String, Error> {
     let lines: Vec<String> = admin.rows(sql)?.into_iter().flatten().flatten().collect();
     Ok(lines.join(separator))

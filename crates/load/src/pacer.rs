@@ -138,18 +138,14 @@ impl Arrivals {
         low - taken
     }
 
-    /// Arrivals due from `start_ns` to `end_ns` that no client took. Only for the end of a load: it
+    /// Due times of the arrivals from `start_ns` to `end_ns` that no client took. Only for the end of a load: it
     /// draws on to `end_ns` where the ring was full, and leaves no schedule behind.
-    pub fn left_over(&self, start_ns: u64, end_ns: u64) -> u64 {
+    pub fn left_over(&self, start_ns: u64, end_ns: u64) -> impl Iterator<Item = u64> + '_ {
         let (taken, scheduled) = (self.taken.load(Ordering::Acquire), self.scheduled.load(Ordering::Acquire));
-        let inside = |due_ns: u64| (start_ns..end_ns).contains(&due_ns);
-        let queued = (taken..scheduled).filter(|number| inside(self.slot(*number).load(Ordering::Relaxed))).count();
+        let queued = (taken..scheduled).map(|number| self.slot(number).load(Ordering::Relaxed));
         let mut source = self.source.lock().expect("nobody panics while drawing gaps");
-        let mut unscheduled = 0;
-        while (source.next_ns as u64) < end_ns {
-            unscheduled += u64::from(inside(source.draw()));
-        }
-        queued as u64 + unscheduled
+        let unscheduled = std::iter::from_fn(move || ((source.next_ns as u64) < end_ns).then(|| source.draw()));
+        queued.chain(unscheduled).filter(move |due_ns| (start_ns..end_ns).contains(due_ns))
     }
 
     fn slot(&self, number: u64) -> &AtomicU64 {
@@ -238,7 +234,7 @@ mod tests {
         let arrivals = arrivals(1000.0, Gaps::Constant, 10);
         assert!((0..100).all(|_| arrivals.take(0).is_some()));
         // 20 s hold 20,000 arrivals from 1 ms on; one more is due at the very end, outside.
-        assert_eq!(arrivals.left_over(0, 20 * SECOND), 19_999 - 100);
+        assert_eq!(arrivals.left_over(0, 20 * SECOND).count(), 19_999 - 100);
     }
 
     #[test]

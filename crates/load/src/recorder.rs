@@ -120,6 +120,11 @@ pub struct Tally {
     pub windows: Windows,
     /// Sent to answered.
     pub service: Histogram,
+    /// How long arrivals of an open loop had waited that were never run: each would have taken longer. They are part
+    /// of the response times as well.
+    pub unanswered: Histogram,
+    /// Clients whose transaction was under way for the whole interval.
+    pub starved: u64,
     /// Due to sent, of those arrivals of an open loop that a free client was waiting for.
     pub lateness: Histogram,
     /// Sum over clients of the time a transaction was running inside the interval.
@@ -137,6 +142,10 @@ pub struct Tally {
     pub worker_cpu_ns: Vec<u64>,
     /// How long each of them was ready to run and waited for a CPU; empty where the kernel does not count it.
     pub worker_wait_ns: Vec<u64>,
+    /// By how much the generator's latest waking of the interval was too late: it was stopped, or had no CPU.
+    pub woken_late_ns: u64,
+    /// Pages that were read back from disk while parts of the generator were swapped out.
+    pub paged_in: u64,
     pub clients: u32,
     /// By kind, where the workload has kinds.
     pub kinds: Vec<KindTally>,
@@ -343,6 +352,9 @@ impl Recorder {
             kind.record(outcome, attempt, timing, window);
         }
         if !window.contains(timing.due_ns) {
+            if timing.due_ns < window.start_ns && timing.end_ns >= window.end_ns {
+                self.record_starved(timing, window);
+            }
             return;
         }
         let tally = &mut self.tally;
@@ -352,8 +364,9 @@ impl Recorder {
             Outcome::RolledBack => tally.rolled_back += 1,
             Outcome::Failed => tally.failed += 1,
             Outcome::Skipped => {
-                // It has no latency: nobody ran it.
+                // Nobody ran it; that it waited until it was given up is all that is known.
                 tally.skipped += 1;
+                tally.unanswered.record(timing.start_ns - timing.due_ns);
                 return;
             }
         }
@@ -363,13 +376,25 @@ impl Recorder {
         tally.unknown += u64::from(outcome == Outcome::Failed && attempt.committing);
         tally.retries += attempt.retries;
         tally.add_statements(attempt);
-        if let Some(shift) = self.shift.as_mut().filter(|shift| shift.is_over(timing.end_ns)) {
-            shift.turn(&mut tally.response, timing.end_ns, window);
-        }
-        tally.response.record(timing.end_ns - timing.due_ns);
+        self.record_response(timing.end_ns - timing.due_ns, timing, window);
         if self.open_loop {
-            tally.service.record(timing.end_ns - timing.start_ns);
+            self.tally.service.record(timing.end_ns - timing.start_ns);
         }
+    }
+
+    fn record_response(&mut self, response_ns: u64, timing: Timing, window: Window) {
+        if let Some(shift) = self.shift.as_mut().filter(|shift| shift.is_over(timing.end_ns)) {
+            shift.turn(&mut self.tally.response, timing.end_ns, window);
+        }
+        self.tally.response.record(response_ns);
+    }
+
+    /// A transaction that was due before the interval and still under way at its end is no transaction of the
+    /// interval, but its client has waited all the while: its age at the end is a response time.
+    #[cold]
+    fn record_starved(&mut self, timing: Timing, window: Window) {
+        self.tally.starved += 1;
+        self.record_response(window.end_ns - timing.due_ns, timing, window);
     }
 
     /// The bytes since another transaction of this thread ended belong to the one that ends now, whoever's they
@@ -383,21 +408,40 @@ impl Recorder {
     }
 
     fn record_second(&mut self, outcome: Outcome, attempt: &Attempt, timing: Timing, window: Window) {
-        if !window.contains(timing.end_ns) || outcome == Outcome::Skipped {
+        if outcome == Outcome::Skipped {
+            return;
+        }
+        if !window.contains(timing.end_ns) {
+            self.record_unfinished(timing, window);
             return;
         }
         let at_ns = timing.end_ns - window.start_ns;
         if outcome == Outcome::Committed {
             self.tally.commits.mark(at_ns);
         }
-        let index = (at_ns / 1_000_000_000) as usize;
-        if let Some(second) = self.tally.seconds.get_mut(index) {
+        if let Some(second) = second_of(&mut self.tally.seconds, at_ns) {
             second.committed += u64::from(outcome == Outcome::Committed);
             second.failed += u64::from(outcome == Outcome::Failed);
             second.retries += attempt.retries;
             second.latency_ns_max = second.latency_ns_max.max(timing.end_ns - timing.due_ns);
         }
     }
+
+    /// What is still under way when the interval ends is as old there as its last second shows.
+    fn record_unfinished(&mut self, timing: Timing, window: Window) {
+        if timing.due_ns >= window.end_ns || timing.end_ns < window.end_ns || window.start_ns >= window.end_ns {
+            return;
+        }
+        let age_ns = window.end_ns - timing.due_ns;
+        if let Some(second) = second_of(&mut self.tally.seconds, window.end_ns - 1 - window.start_ns) {
+            second.latency_ns_max = second.latency_ns_max.max(age_ns);
+        }
+    }
+}
+
+/// The second of an interval that holds a moment so long after its beginning.
+fn second_of(seconds: &mut [Second], at_ns: u64) -> Option<&mut Second> {
+    seconds.get_mut((at_ns / 1_000_000_000) as usize)
 }
 
 impl Tally {
@@ -420,6 +464,8 @@ impl Tally {
         self.response.add(&other.response);
         self.service.add(&other.service);
         self.lateness.add(&other.lateness);
+        self.unanswered.add(&other.unanswered);
+        self.starved += other.starved;
         self.in_flight_ns += other.in_flight_ns;
         self.traffic.add(other.traffic);
         self.programs.extend_from_slice(&other.programs);
@@ -469,11 +515,14 @@ impl Tally {
         }
     }
 
-    /// Transactions that were due and left over when the interval ended.
-    pub fn leave_waiting(&mut self, arrivals: u64) {
-        self.due += arrivals;
-        self.skipped += arrivals;
-        self.left_waiting += arrivals;
+    /// Arrivals that were due at these times and left over when the interval ended.
+    pub fn leave_waiting(&mut self, due_ns: impl Iterator<Item = u64>, end_ns: u64) {
+        for due_ns in due_ns {
+            self.due += 1;
+            self.skipped += 1;
+            self.left_waiting += 1;
+            self.unanswered.record(end_ns - due_ns);
+        }
     }
 
     /// Committed transactions per second of the interval.
@@ -487,6 +536,12 @@ impl Tally {
 
     pub fn queries(&self) -> u64 {
         self.reads + self.writes + self.other
+    }
+
+    /// How many clients transactions per second times their mean response time come to (Little's law), with those
+    /// that were under way at the interval's edges counted for as long as they were inside it.
+    pub fn busy_clients(&self) -> f64 {
+        self.in_flight_ns as f64 / self.interval_ns as f64
     }
 
     /// Share of the clients' time during which a transaction was running (Little's law): a closed
@@ -555,5 +610,30 @@ mod tests {
         let tally = record(&[(1_000, 1_000, 1_500_001_000), (1_500_001_000, 1_500_001_000, 2_900_001_000)]);
         let ended: Vec<u64> = tally.seconds.iter().map(|second| second.committed).collect();
         assert_eq!(ended, [0, 1, 1]);
+    }
+
+    #[test]
+    fn a_client_that_waits_for_the_whole_interval_is_charged_with_its_age() {
+        let before = (500, 500, 3_000_002_000);
+        let worked = (2_000, 2_000, 1_000_000);
+        let tally = record(&[before, worked]);
+        assert_eq!((tally.due, tally.committed, tally.starved, tally.response.count()), (1, 1, 1, 2));
+        assert!((tally.response.max_ms() - 3_000.000_5).abs() < 1e-6, "{}", tally.response.max_ms());
+        assert_eq!(tally.seconds[2].latency_ns_max, 3_000_000_500);
+        // One that was due inside is waited for, and has its whole time; the last second shows its age.
+        let tally = record(&[(2_000_001_000, 2_000_001_000, 4_000_001_000)]);
+        assert_eq!((tally.starved, tally.response.max_ms()), (0, 2_000.0));
+        assert_eq!(tally.seconds[2].latency_ns_max, 1_000_000_000);
+    }
+
+    #[test]
+    fn arrivals_that_were_never_run_are_lower_bounds_of_response_times() {
+        let mut recorder = Recorder::new(3, true);
+        let missed = Timing { due_ns: 2_000, start_ns: 5_000_000, end_ns: 5_000_000 };
+        recorder.record(Outcome::Skipped, &Attempt::default(), missed, WINDOW);
+        let mut tally = recorder.finish();
+        tally.leave_waiting([1_000_001_000, 2_000_001_000].into_iter(), WINDOW.end_ns);
+        assert_eq!((tally.due, tally.skipped, tally.left_waiting, tally.unanswered.count()), (3, 3, 2, 3));
+        assert_eq!((tally.unanswered.min_ms(), tally.unanswered.max_ms()), (4.998, 2_000.0));
     }
 }

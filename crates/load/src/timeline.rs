@@ -29,6 +29,8 @@ pub struct Timeline {
     pub part: AtomicUsize,
     /// Clients that had no connection any more when their time was over.
     pub cut_off: AtomicU32,
+    /// Clients whose last transaction was lost with its connection, and who had a new one by then.
+    pub unanswered: AtomicU32,
 }
 
 impl Default for Timeline {
@@ -41,6 +43,7 @@ impl Default for Timeline {
             ended: AtomicU64::new(0),
             part: AtomicUsize::new(0),
             cut_off: AtomicU32::new(0),
+            unanswered: AtomicU32::new(0),
         }
     }
 }
@@ -78,6 +81,11 @@ impl Timeline {
     /// From now on only so many transactions start, over all clients.
     pub fn limit(&self, transactions: u64) {
         self.left.store(transactions, Ordering::Relaxed);
+    }
+
+    /// Whether a limited number of transactions has started, and no other one may.
+    pub fn is_used_up(&self) -> bool {
+        self.left.load(Ordering::Relaxed) == 0
     }
 
     /// Takes one of the transactions that may still start; `false` when there is none.

@@ -140,14 +140,27 @@ impl Collector {
     /// Takes what has been handed over since the last call.
     pub fn collect(&mut self) {
         while let Some((number, histogram)) = self.exchange.full.pop() {
-            self.total.add(&histogram);
-            let again = || self.sealed.remove(&number).map_or_else(Histogram::default, |sealed| sealed.open());
-            self.open.entry(number).or_insert_with(again).add(&histogram);
+            self.take(number, &histogram);
             self.exchange.offer(histogram);
             while self.open.len() > OPEN_MAX {
                 self.seal_first();
             }
         }
+    }
+
+    /// Counts response times of transactions that never ended, as those of the interval's last window.
+    pub fn charge(&mut self, unanswered: &Histogram, interval_ns: u64) {
+        if unanswered.count() == 0 {
+            return;
+        }
+        let last = interval_ns.div_ceil(self.exchange.length_ns).max(1) as u32 - 1;
+        self.take(last, unanswered);
+    }
+
+    fn take(&mut self, number: u32, histogram: &Histogram) {
+        self.total.add(histogram);
+        let again = || self.sealed.remove(&number).map_or_else(Histogram::default, |sealed| sealed.open());
+        self.open.entry(number).or_insert_with(again).add(histogram);
     }
 
     fn seal_first(&mut self) {

@@ -31,10 +31,10 @@ pub async fn drive<K: Clock>(client: &mut impl Client, seat: &mut Seat<K>) -> Re
     for number in 0.. {
         let mut attempt = Attempt::default();
         if seat.policy.reconnect_every.is_some_and(|every| number > 0 && number % every == 0) {
-            if !reconnect(client, seat, &mut attempt).await {
+            ended_ns = None;
+            if !seat.is_over(seat.clock.now_ns()) && !reconnect(client, seat, &mut attempt).await {
                 return Ok(());
             }
-            ended_ns = None;
         }
         let now_ns = ended_ns.take().unwrap_or_else(|| seat.clock.now_ns());
         let Some(arrival) = next_arrival(client, seat, number, now_ns).await else { break };
@@ -72,6 +72,9 @@ pub async fn drive<K: Clock>(client: &mut impl Client, seat: &mut Seat<K>) -> Re
         if !matches!(goes_on, Ok(true)) {
             recorder.tally.add_answers(client.answers());
             return goes_on.map(|_| ());
+        }
+        if outcome == Outcome::Failed && attempt.reconnects > 0 && seat.is_over(timing.end_ns) {
+            seat.timeline.unanswered.fetch_add(1, Ordering::Relaxed);
         }
     }
     let mut last = Attempt::default();
@@ -213,6 +216,8 @@ async fn mend<K: Clock>(
 
 /// Longest wait for each step of a new connection.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The same for the last try.
+const RECONNECT_LAST: Duration = Duration::from_secs(1);
 /// Between two tries to connect: at first, and after many failures.
 const RECONNECT_PAUSE_NS: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_000;
 
@@ -222,9 +227,9 @@ async fn reconnect<K: Clock>(client: &mut impl Client, seat: &Seat<K>, attempt: 
     let mut pause_ns = *RECONNECT_PAUSE_NS.start();
     let mut now_ns = seat.clock.now_ns();
     while !seat.is_over(now_ns) {
-        // No try outlasts the interval: nobody waits for a connection that is of no use any more.
+        // A try that begins shortly before the end shows whether the server is there, and is of no use longer.
         let left = Duration::from_nanos(seat.timeline.window().end_ns.saturating_sub(now_ns));
-        if client.connection().reconnect(RECONNECT_TIMEOUT.min(left)).is_ok() {
+        if client.connection().reconnect(left.clamp(RECONNECT_LAST, RECONNECT_TIMEOUT)).is_ok() {
             attempt.reconnects += 1;
             return true;
         }

@@ -97,6 +97,11 @@ pub struct NamedStatement {
     pub sql: String,
 }
 
+/// Those that change nothing.
+fn queries(statements: Vec<NamedStatement>) -> Vec<NamedStatement> {
+    statements.into_iter().filter(|statement| statement.sql.starts_with("SELECT")).collect()
+}
+
 /// Tables that clients make and drop as they go, none of which is loaded.
 #[derive(Debug, Clone, Copy)]
 pub struct Scratch {
@@ -135,6 +140,11 @@ pub trait Workload: Send + Sync {
         let _ = dialect;
         Vec::new()
     }
+    /// Queries that bring the same rows on every server whose tables were loaded from the same seed. Those of one
+    /// name are compared; the order of rows is nobody's.
+    fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        queries(self.explained_statements(dialect))
+    }
     /// What runs have left in the database beside its tables: names, each with the statement that drops it.
     fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
         let _ = admin;
@@ -165,6 +175,10 @@ pub trait Workload: Send + Sync {
     /// What a pass goes through, in order; for whoever watches it.
     fn parts(&self) -> Vec<&'static str> {
         Vec::new()
+    }
+    /// How many operations a pass times, each compared by itself.
+    fn operations(&self) -> usize {
+        0
     }
     /// About how long a pass takes, as a guess before the first: an order of magnitude.
     fn pass_guess(&self) -> Option<Duration> {

@@ -244,7 +244,8 @@ fn an_overload_ends_on_time_with_every_arrival_counted() {
     let (mut tally, server, ended) = live(pacer.clone(), ErrorPolicy::default(), refill);
     ended.unwrap();
     let Pacer::Open(arrivals) = pacer else { unreachable!() };
-    tally.leave_waiting(arrivals.left_over(0, 10 * SECOND));
+    tally.leave_waiting(arrivals.left_over(0, 10 * SECOND), 10 * SECOND);
+    assert_eq!(tally.unanswered.count(), tally.skipped, "each has waited for some time");
     assert!(server.clock.now_ns() < 10 * SECOND + 2 * MILLISECOND);
     assert!((tally.due as f64 - 50_000.0).abs() < 4.0 * 50_000.0_f64.sqrt(), "{} were due", tally.due);
     assert_eq!(tally.committed + tally.skipped, tally.due);

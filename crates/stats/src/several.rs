@@ -5,6 +5,8 @@
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::power::least_sign_flip_p;
+
 /// Up to this many blocks all signs are tried, above that a seeded sample and the data themselves.
 const ALL_SIGNS_UP_TO: usize = 12;
 const DRAWS: usize = 9_999;
@@ -20,6 +22,13 @@ pub fn screening(p_values: &[f64], q: f64) -> Vec<bool> {
     let rank_of = |(index, p): (usize, &f64)| *p <= q * (index + 1) as f64 / p_values.len() as f64;
     let bound = ascending.iter().enumerate().rev().find(|(index, p)| rank_of((*index, p))).map(|(_, p)| *p);
     p_values.iter().map(|p| bound.is_some_and(|bound| *p <= bound)).collect()
+}
+
+/// The first number of blocks at which one of so many tests can stand out alone: the least p value that signs can
+/// have must reach the bound of the first rank.
+pub fn screening_blocks(tests: usize, q: f64) -> Option<usize> {
+    let reaches = |p: f64| p <= q / tests.max(1) as f64 * (1.0 + 1e-12);
+    (1..).map_while(|blocks| Some((blocks, least_sign_flip_p(blocks)?))).find(|(_, p)| reaches(*p)).map(|found| found.0)
 }
 
 /// For each candidate the two-sided p value of "no candidate differs from the baseline", which
@@ -129,6 +138,20 @@ mod tests {
     use crate::describe::mean;
     use crate::power::sign_flip_p;
     use crate::random::Normals;
+
+    #[test]
+    fn a_long_list_needs_more_blocks_before_one_alone_can_be_named() {
+        // 86 operations and three candidates: 5 % / 258 is less than 2^-12.
+        assert_eq!(
+            [1, 20, 86, 258].map(|tests| screening_blocks(tests, 0.05)),
+            [Some(6), Some(10), Some(12), Some(14)]
+        );
+        let (alone, others) = (vec![0.01; 14], [0.5; 257]);
+        let p = |series: &[f64]| crate::power::sign_flip_p(series, 1).unwrap();
+        let named = |blocks: usize| screening(&[&[p(&alone[..blocks])], &others[..]].concat(), 0.05)[0];
+        assert!(!named(8) && !named(13) && named(14));
+        assert_eq!(screening_blocks(5000, 0.05), None);
+    }
 
     #[test]
     fn screening_names_what_benjamini_and_hochberg_named() {

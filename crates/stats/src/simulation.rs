@@ -10,6 +10,7 @@
 mod broken;
 mod noise;
 mod targets;
+mod troubles;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,6 +25,7 @@ use crate::rule::{Judge, Rule, RuleKind, Word};
 pub use broken::{BROKEN_DESIGNS, BrokenDesign, broken_alarms};
 pub use noise::{NOISES, Noise};
 pub use targets::{Allowed, Check, checks};
+pub use troubles::{TROUBLES, Trouble, Troubled, simulate_trouble};
 
 use noise::Host;
 
@@ -188,6 +190,12 @@ fn log_ratios(host: &mut Host, order: Order) -> Vec<f64> {
 }
 
 fn log_ratio(host: &mut Host, block: usize, order: Order) -> f64 {
+    let [baseline, candidate] = log_throughputs(host, block, order);
+    candidate - baseline
+}
+
+/// Of baseline and candidate.
+fn log_throughputs(host: &mut Host, block: usize, order: Order) -> [f64; 2] {
     let mut trial = || {
         if order == Order::Coin {
             let gap_s = GAP_SHARE * (OVERHEAD_S + MEASURED_S as f64) * host.normals.uniform();
@@ -199,7 +207,7 @@ fn log_ratio(host: &mut Host, block: usize, order: Order) -> f64 {
     };
     let (first, second) = (trial(), trial());
     let candidate_first = order == Order::Fixed || host.normals.coin();
-    if candidate_first { first - second } else { second - first }
+    if candidate_first { [second, first] } else { [first, second] }
 }
 
 /// Does all the work, in whatever order; results come in the order of their numbers.

@@ -10,7 +10,7 @@ use crate::store::format::{PlanRecord, Point, RuleName, Status, TrialRecord};
 
 use super::records::Records;
 use super::steadiness::{drifts, growths};
-use super::{Caveat, Circumstances, Comparison, Difference, Unflagged, Word, doubling, duet, pass};
+use super::{Caveat, Circumstances, Comparison, DEBT_ADJUSTED, Difference, Unflagged, Word, doubling, duet, pass};
 use crate::store::format::pass::SECONDS;
 
 /// Flags that say something about the host, not about a contender.
@@ -77,8 +77,14 @@ impl Scope<'_> {
         if active.len() < points.len() {
             take_word(&mut overall.word, &mut overall.caveats, Caveat::FailedTrials);
         }
-        let capped =
-            [Caveat::FailedTrials, Caveat::GeneratorBound, Caveat::NoisyHost, Caveat::FlagDependent, Caveat::Unsteady];
+        let capped = [
+            Caveat::FailedTrials,
+            Caveat::GeneratorBound,
+            Caveat::NoisyHost,
+            Caveat::FlagDependent,
+            Caveat::Unsteady,
+            Caveat::DeferredWork,
+        ];
         let was_capped =
             overall.word == Word::Inconclusive && overall.caveats.iter().any(|caveat| capped.contains(caveat));
         let is_founded = duet::unfounded(self, metric, &active, overall.log_interval()).is_empty();
@@ -131,6 +137,9 @@ impl Scope<'_> {
         let unflagged = unflagged(&blocks, &judge);
         let (mut word, mut caveats) = self.word(&blocks, point, verdict.as_ref(), unflagged.as_ref());
         self.behaviour(points, &mut word, &mut caveats);
+        if self.is_owed_back(metric, points, word, &judge) {
+            take_word(&mut word, &mut caveats, Caveat::DeferredWork);
+        }
         let interval = verdict.as_ref().and_then(|verdict| verdict.interval);
         if !duet::unfounded(self, metric, points, interval).is_empty() {
             take_word(&mut word, &mut caveats, Caveat::Duet);
@@ -172,6 +181,29 @@ impl Scope<'_> {
             is_withheld,
             unflagged: unflagged.filter(|_| !is_withheld),
         }
+    }
+
+    /// Is who is ahead behind once the time is counted that deferred work takes?
+    fn is_owed_back(&self, metric: &str, points: &[Point], word: Word, judge: &Judge) -> bool {
+        let adjusted = format!("{DEBT_ADJUSTED}{metric}");
+        if !matches!(word, Word::Faster | Word::Slower) || !self.has_all(&adjusted, points) {
+            return false;
+        }
+        let blocks = 1..=self.plan.method.blocks;
+        let logs: Vec<f64> = blocks.filter_map(|number| self.log_ratio_of(&adjusted, points, number)).collect();
+        let estimate = judge.judge(&logs, true).map(|verdict| verdict.estimate);
+        estimate.is_some_and(|after| if word == Word::Faster { after < 0.0 } else { after > 0.0 })
+    }
+
+    /// Has every trial of both that is ok this metric, at these points?
+    pub fn has_all(&self, metric: &str, points: &[Point]) -> bool {
+        let both = [self.plan.baseline.as_str(), self.candidate];
+        let trials = points.iter().flat_map(|point| {
+            let numbers = 1..=self.plan.method.blocks;
+            numbers.flat_map(move |block| both.map(|one| self.records.find(self.workload, point, one, block)))
+        });
+        let ok = trials.flatten().filter(|trial| trial.status == Status::Ok);
+        ok.into_iter().all(|trial| trial.metrics.contains_key(metric))
     }
 
     /// Of a block; none unless every point has its pair.

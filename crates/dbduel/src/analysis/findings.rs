@@ -18,11 +18,11 @@ use super::ladder;
 use super::missing::missing_quantiles;
 use super::{Circumstances, Deferring, Drift, Duel, Finding, Growth, WorkloadConclusions};
 
-/// The wait for background work came to its end before the work did.
-const DEBT_CAPPED: &str = "debt-capped";
-
 /// What arrived in an open loop found no client in time.
 const SATURATED: &str = "saturated";
+
+/// A closed loop in which some clients did nothing.
+const STARVED: &str = "starved";
 
 /// Response times that lie outside of the histogram's bounds.
 const OUT_OF_RANGE: &str = "out-of-range";
@@ -43,6 +43,7 @@ pub fn findings(
         given_up(circumstances),
         generator_bound(trials),
         saturated(trials),
+        starved(trials),
         out_of_range(trials),
         missing_quantiles(workloads),
         doubled(circumstances),
@@ -54,7 +55,6 @@ pub fn findings(
         deferring(workloads),
         accumulating(workloads),
         short(trials),
-        debt_capped(trials),
         torn_log(trials),
         resumed(trials),
         shared_cores(plan, circumstances),
@@ -106,7 +106,8 @@ fn given_up(circumstances: &Circumstances) -> Option<Finding> {
 }
 
 fn generator_bound(trials: &[TrialRecord]) -> Option<Finding> {
-    let bound = flagged(trials, &[GENERATOR_BOUND]);
+    let bound = trials.iter().filter(|trial| trial.flags.iter().any(|flag| flag == GENERATOR_BOUND));
+    let bound: Vec<String> = bound.map(|trial| with_remark(trial, GENERATOR_BOUND)).collect();
     let text = format!(
         "the load generator was the limit in {} of {} trials; a server's own limit lies higher there",
         bound.len(),
@@ -124,12 +125,23 @@ fn saturated(trials: &[TrialRecord]) -> Option<Finding> {
         format!("{}: {skipped:.0} of {due:.0} arrivals had no turn", place(trial))
     };
     let text = format!(
-        "more arrived than the server took in {} of {} trials: response times of what had no turn are not in the \
-         quantiles, which are larger than told; give a lower `rate`",
+        "more transactions arrived than the server took in {} of {} trials. Those that were never run are in the \
+         quantiles with the time they had waited, so the true quantiles are higher (>=). Use a lower `rate`",
         overloaded.len(),
         trials.len()
     );
     supported(finding(SATURATED, text, overloaded.iter().map(line).collect()))
+}
+
+fn starved(trials: &[TrialRecord]) -> Option<Finding> {
+    let starved: Vec<&TrialRecord> =
+        trials.iter().filter(|trial| trial.flags.iter().any(|flag| flag == STARVED)).collect();
+    let text = format!(
+        "not all clients worked in {} of {} trials: throughput and response times are those of fewer clients than asked for",
+        starved.len(),
+        trials.len()
+    );
+    supported(finding(STARVED, text, starved.into_iter().map(|trial| with_remark(trial, STARVED)).collect()))
 }
 
 fn out_of_range(trials: &[TrialRecord]) -> Option<Finding> {
@@ -203,7 +215,7 @@ fn drift_line((point, drift): &(Option<Point>, Drift)) -> String {
 /// A lead that is paid back later.
 fn deferring(workloads: &[WorkloadConclusions]) -> Option<Finding> {
     let text = "faster only while deferring work: with the time that background work takes behind the interval, the \
-                other one is ahead"
+                other one is ahead, so there is no verdict"
         .to_owned();
     let of_duel = |duel: &Duel| -> Vec<String> {
         let line = |one: &Deferring| {
@@ -243,12 +255,6 @@ fn short(trials: &[TrialRecord]) -> Option<Finding> {
         trials.len()
     );
     finding(SHORT, text, short.iter().map(|trial| with_remark(trial, SHORT)).collect())
-}
-
-fn debt_capped(trials: &[TrialRecord]) -> Option<Finding> {
-    let capped = trials.iter().filter(|trial| trial.flags.iter().any(|flag| flag == DEBT_CAPPED));
-    let text = "background work was not done when the wait for it ended, so the debt is larger than told".to_owned();
-    finding(DEBT_CAPPED, text, capped.map(|trial| with_remark(trial, DEBT_CAPPED)).collect())
 }
 
 fn torn_log(trials: &[TrialRecord]) -> Option<Finding> {

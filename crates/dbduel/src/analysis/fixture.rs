@@ -316,6 +316,7 @@ fn run_record(finished_at: Timestamp) -> RunRecord {
         )]
         .into(),
         plans: BTreeMap::new(),
+        checksums: BTreeMap::new(),
         data_bytes: [("oltp_read_write".into(), 31_457_280)].into(),
     };
     RunRecord {

@@ -11,7 +11,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::comparison::{Scope, value};
+use super::records::Records;
 use super::{Caveat, Comparison, Word};
+use crate::plan::OPERATIONS_WITH_JOINT_ERROR_MAX;
 use crate::store::format::pass::{
     ESTIMATED, ESTIMATED_PROGRAM, FEWER, GAP, PARTIAL, SECONDS, SHORT, WRONG, flagged, operation_metric, operation_of,
     program_count_metric, program_metric, program_of,
@@ -25,9 +27,6 @@ pub const GEOMEAN_SECONDS: &str = "geomean_seconds";
 
 /// The kind of what is left out because it counts something else on either side.
 pub const OTHER_COUNT: &str = "other count";
-
-/// Longer lists are screened.
-const WITH_JOINT_ERROR_MAX: usize = 20;
 
 /// A candidate against the baseline, part by part.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,6 +154,11 @@ fn has(trial: &TrialRecord, kind: &str, name: &str) -> bool {
     trial.flags.iter().any(|flag| flagged(flag, kind) == Some(name))
 }
 
+/// How many operations of a workload are compared; none where it is no pass.
+pub fn operations_of(records: &Records, workload: &str) -> usize {
+    common(records.trials().iter().filter(|trial| trial.workload == workload), operations).len()
+}
+
 /// Compares programs and operations; none where the workload is no pass.
 pub fn parts(scope: &Scope, points: &[Point]) -> Option<Parts> {
     let (true, [point]) = (scope.is_pass(), points) else { return None };
@@ -166,7 +170,7 @@ pub fn parts(scope: &Scope, points: &[Point]) -> Option<Parts> {
     let mut operations = pair.operations();
     share_out(&mut programs);
     share_out(&mut operations);
-    let screened = operations.len() > WITH_JOINT_ERROR_MAX;
+    let screened = operations.len() > OPERATIONS_WITH_JOINT_ERROR_MAX;
     if screened {
         screen(&mut operations, (1.0 - scope.plan.method.confidence) / scope.plan.candidates().count().max(1) as f64);
     }
@@ -190,7 +194,7 @@ impl Pair<'_> {
 
     fn operations(&self) -> Vec<Part> {
         let common = common(self.trials.iter().copied(), operations);
-        let share = if common.len() > WITH_JOINT_ERROR_MAX { 1 } else { common.len() };
+        let share = if common.len() > OPERATIONS_WITH_JOINT_ERROR_MAX { 1 } else { common.len() };
         let marks = [(ESTIMATED, "estimated"), (SHORT, "short")];
         common.iter().map(|(name, _)| self.part(name, &operation_metric(name, SECONDS), share, &marks)).collect()
     }

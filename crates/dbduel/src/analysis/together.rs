@@ -8,7 +8,7 @@ use crate::plan::point_rule;
 use crate::store::format::Point;
 
 use super::comparison::{Scope, less_is_better, value};
-use super::{Comparison, Duel};
+use super::{Caveat, Comparison, Duel, Word};
 
 /// Half of the blocks choose the peaks, the other half compares them.
 const PEAK_BLOCKS_MIN: usize = 8;
@@ -108,7 +108,7 @@ pub fn judge_together(duels: &mut [Duel], seed: u64) {
     }
 }
 
-/// The headline turns round once the time is counted that the server's deferred work takes.
+/// Who is ahead is behind once the time is counted that the server's deferred work takes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deferring {
     /// Absent for the whole sweep.
@@ -116,23 +116,14 @@ pub struct Deferring {
     pub ratio: f64,
     /// Of throughput over the interval and the time until background work was done.
     pub adjusted: f64,
-    /// The adjusted ratio has the opposite word, not only the opposite side.
+    /// The adjusted ratio has a verdict of its own, and is not only on the other side.
     pub is_shown: bool,
 }
 
-/// Where the faster one is faster only while it defers work.
+/// Where the faster one is faster only while it defers work; its verdict has been taken away for that.
 pub fn deferring(primary: &Comparison, adjusted: &Comparison) -> Option<Deferring> {
-    use super::Word::{Faster, Slower};
     let (ratio, after) = (primary.ratio?, adjusted.ratio?);
-    let turns = match primary.word {
-        Faster => after < 1.0,
-        Slower => after > 1.0,
-        _ => false,
-    };
-    turns.then(|| Deferring {
-        point: primary.point.clone(),
-        ratio,
-        adjusted: after,
-        is_shown: matches!((primary.word, adjusted.word), (Faster, Slower) | (Slower, Faster)),
-    })
+    let is_shown = matches!(adjusted.word, Word::Faster | Word::Slower);
+    let is_owed_back = primary.caveats.contains(&Caveat::DeferredWork);
+    is_owed_back.then(|| Deferring { point: primary.point.clone(), ratio, adjusted: after, is_shown })
 }

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Error, Result, anyhow, bail};
-use procfs::Current;
+use anyhow::{Error, Result, anyhow, bail, ensure};
 
+use super::host;
 use super::room::Shortage;
 use crate::engine::knobs::{GIB, MIB, rounded_down};
 use crate::engine::{Cache, FreshStart, Installation, WorkFolder, memory_need, nearest_known};
 use crate::experiment::quantity::bytes_text;
 use crate::experiment::{Contender, Experiment, Transport};
 use crate::plan::{AskedLog, asked_logs};
+use crate::store::format::ContenderFacts;
 use crate::trial::dataset;
 
 /// What a server says itself when it takes a setting and ignores it; then there is nothing to add.
@@ -31,11 +32,17 @@ pub fn expect_what_it_rests_on(
     Ok(())
 }
 
-/// Fails for a contender whose settings ask for more memory than it has.
-pub fn expect_memory(contender: &Contender, installation: &Installation, clients: u32) -> Result<()> {
-    let host = procfs::Meminfo::current().context("cannot see how much memory this host has")?.mem_total;
-    let memory = contender.memory_bytes.map_or(host, |bytes| bytes.min(host));
-    memory_need::fits(installation.kind, &installation.version, &contender.settings, clients, memory)
+/// Fails for a contender that asks for more memory than there is, or whose settings do.
+pub fn expect_memory(contender: &Contender, kind: &str, version: &str, clients: u32) -> Result<()> {
+    let host = host::memory_bytes();
+    let memory = contender.memory_bytes.unwrap_or(host);
+    ensure!(
+        memory <= host,
+        "`memory` = {} is more than this host has ({})\nnext: give it less, or take `memory` out",
+        bytes_text(memory),
+        bytes_text(host)
+    );
+    memory_need::fits(kind, version, &contender.settings, clients, memory)
 }
 
 /// A contender whose data a disk cannot hold, and what would fit. `usual_bytes` are free where `storage` does not
@@ -97,9 +104,35 @@ fn known_settings(
     Ok(known)
 }
 
+/// Contenders that do not return the same rows for the same query are not compared at all: the one that does less
+/// would be the faster one.
+pub fn expect_equal_answers<'a>(
+    baseline: &str,
+    contenders: impl Iterator<Item = (&'a str, &'a ContenderFacts)>,
+) -> Result<()> {
+    let (of_baseline, others): (Vec<_>, Vec<_>) = contenders.partition(|(name, _)| *name == baseline);
+    let Some((_, expected)) = of_baseline.first() else { return Ok(()) };
+    for (name, facts) in others {
+        for (workload, queries) in &facts.checksums {
+            let known = expected.checksums.get(workload);
+            let expected = |query: &String| known.and_then(|known| known.get(query));
+            let different = queries.iter().find(|(query, sum)| expected(query).is_some_and(|known| known != *sum));
+            if let Some((query, sum)) = different {
+                let known = expected(query).map_or("", String::as_str);
+                bail!(
+                    "`{name}` and `{baseline}` answer `{query}` of `{workload}` differently: {sum} and {known} \
+                     (number and checksum of the rows), so one of them is wrong and neither is measured"
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::fixture::{Story, tell};
     use crate::plan::tests::experiment;
     use crate::store::format::ladder::{LadderRecord, RungRecord};
 
@@ -113,6 +146,23 @@ mod tests {
         let check = |contender: &str| expect_what_it_rests_on(&experiment, contender, |name| name == "one");
         assert!(check("base").is_ok() && check("one").is_ok() && check("other").is_ok());
         assert!(check("two").unwrap_err().to_string().contains("builds on `one`"));
+    }
+
+    #[test]
+    fn contenders_that_answer_one_query_differently_are_named_with_it() {
+        let facts = |sums: &[(&str, &str)]| {
+            let of_workload = sums.iter().map(|(query, sum)| (query.to_string(), sum.to_string())).collect();
+            let checksums = [("tpcc, 5 warehouses".to_owned(), of_workload)].into();
+            let mut contenders = tell(&Story::default()).run.contenders.into_values();
+            ContenderFacts { checksums, ..contenders.next().unwrap() }
+        };
+        let old = facts(&[("customer", "1 rows, 0a"), ("stock", "1 rows, 0b"), ("show-warehouse", "1 rows, 0c")]);
+        let other_engine = facts(&[("customer", "1 rows, 0a"), ("stock", "1 rows, 0b")]);
+        let wrong = facts(&[("customer", "1 rows, 0a"), ("stock", "0 rows, 00")]);
+        assert!(expect_equal_answers("old", [("old", &old), ("other", &other_engine)].into_iter()).is_ok());
+        let refused = expect_equal_answers("old", [("new", &wrong), ("old", &old)].into_iter()).unwrap_err();
+        let expected = "`new` and `old` answer `stock` of `tpcc, 5 warehouses` differently: 0 rows, 00 and 1 rows, 0b";
+        assert!(refused.to_string().starts_with(expected), "{refused}");
     }
 
     #[test]

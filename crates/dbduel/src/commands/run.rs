@@ -29,7 +29,8 @@ use super::progress::Progress;
 use super::seats::Seats;
 use super::stage::Stage;
 use super::{
-    Failure, aa, cannot_plan, clones, doubling, expect_open_files, host, note, plan_experiment, say, vocabulary,
+    Failure, aa, cannot_plan, clones, doubling, expect_open_files, host, note, plan_experiment, refusal, say,
+    vocabulary,
 };
 use crate::analysis::gate::Answer;
 use crate::analysis::{self, EndReason, conclude, given_up, never_ok};
@@ -344,6 +345,9 @@ fn rehearse(
             Err(error) => failures.push((name, error)),
         }
     }
+    let failed = |name: &String| failures.iter().any(|(one, _)| one == name);
+    let here = run.contenders.iter().filter(|(name, _)| !failed(name));
+    refusal::expect_equal_answers(&sitting.experiment.baseline, here.map(|(name, facts)| (name.as_str(), facts)))?;
     Ok(failures)
 }
 

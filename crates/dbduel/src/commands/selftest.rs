@@ -10,8 +10,8 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde_json::{Value, json};
 use stats::RuleKind;
 use stats::simulation::{
-    ALPHA, Allowed, BLOCKS_MAX, BROKEN_DESIGNS, Cell, Check, MARGIN, NOISES, Scenario, TRUTHS, broken_alarms, checks,
-    simulate,
+    ALPHA, Allowed, BLOCKS_MAX, BROKEN_DESIGNS, Cell, Check, MARGIN, NOISES, Scenario, TROUBLES, TRUTHS, broken_alarms,
+    checks, simulate, simulate_trouble,
 };
 
 use super::{Failure, note, say};
@@ -60,12 +60,18 @@ fn simulated(args: &SelftestArgs) -> Outcome {
             scenarios.push(simulate(rule, noise, truths, runs, args.seed, threads));
         }
     }
+    let mut troubled = Vec::new();
+    for trouble in TROUBLES {
+        note(&format!("trouble `{}`", trouble.name));
+        let seen = NOISES.iter().map(|noise| (noise.name, simulate_trouble(trouble, noise, runs, args.seed, threads)));
+        troubled.extend(seen.map(|(noise, seen)| Check::of_trouble(trouble, noise, &seen)));
+    }
     let broken = BROKEN_DESIGNS.iter().map(|design| {
         note(&format!("broken design `{}`", design.name));
         Check::of_broken(design.name, broken_alarms(design, runs, args.seed, threads), runs)
     });
     let broken: Vec<Check> = broken.collect();
-    Outcome { checks: scenarios.iter().flat_map(checks).chain(broken).collect(), scenarios }
+    Outcome { checks: scenarios.iter().flat_map(checks).chain(troubled).chain(broken).collect(), scenarios }
 }
 
 fn text(args: &SelftestArgs, outcome: &Outcome) -> String {
@@ -82,6 +88,8 @@ fn text(args: &SelftestArgs, outcome: &Outcome) -> String {
              covered: the interval at the end held the truth; blocks: mean until the run stopped\n";
     text += "\nnoise\n";
     text += &NOISES.iter().map(|noise| format!("  {}: {}\n", noise.name, noise.description)).collect::<String>();
+    text += "\na candidate in trouble\n";
+    text += &TROUBLES.iter().map(|one| format!("  {}: {}\n", one.name, one.description)).collect::<String>();
     text += "\nbroken designs\n";
     let design = |design: &stats::simulation::BrokenDesign| {
         format!("  {}: {}, noise `{}`\n", design.name, design.description, design.noise)

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow};
 use driver::Dialect;
-use load::{NamedStatement, Workload, show_table};
+use load::{Checksum, NamedStatement, Workload, show_table};
 
 use super::progress::Progress;
 use super::refusal;
@@ -158,7 +158,8 @@ impl<'a> Stage<'a> {
         }
         progress.status(&format!("provisioning {}", contender.name));
         let installation = provision(&resolve(contender)?, cache, &|line| progress.say(line))?;
-        refusal::expect_memory(contender, &installation, self.experiment.clients_max())?;
+        let clients = self.experiment.clients_max();
+        refusal::expect_memory(contender, installation.kind, &installation.version, clients)?;
         if self.experiment.is_twin(&contender.name) {
             let work = self.work_of(&contender.storage).path();
             return Ok(Provided::Managed(installation.by_another_path(work)?));
@@ -480,6 +481,7 @@ impl<'a> Stage<'a> {
             let (server, isolation) = rehearse(&trial)?;
             let ddl = ddl(&server, &filling.workload)?;
             let plans = plans(&server, filling.workload.as_ref())?;
+            let checksums = checksums(&server, filling.workload.as_ref())?;
             let class = server.durability_class(&ddl);
             let facts = learned.get_or_insert_with(|| ContenderFacts {
                 version: server.version().to_owned(),
@@ -489,6 +491,7 @@ impl<'a> Stage<'a> {
                 isolation: BTreeMap::new(),
                 ddl: BTreeMap::new(),
                 plans: BTreeMap::new(),
+                checksums: BTreeMap::new(),
                 data_bytes: BTreeMap::new(),
             });
             // One promise for all that a contender does: its weakest.
@@ -496,6 +499,7 @@ impl<'a> Stage<'a> {
             facts.isolation.insert(filling.choice.label.clone(), isolation.as_str().to_owned());
             facts.ddl.insert(filling.choice.label.clone(), ddl);
             facts.plans.insert(filling.title(), plans);
+            facts.checksums.insert(filling.title(), checksums);
             if let Ground::Managed { snapshot, .. } = &trial.ground {
                 facts.data_bytes.insert(filling.title(), snapshot.bytes);
             }
@@ -532,6 +536,16 @@ fn plans(server: &Running, workload: &dyn Workload) -> Result<Vec<StatementPlan>
         StatementPlan { statement: one.name, sql: one.sql, lines, shape, refused }
     };
     Ok(workload.explained_statements(server.dialect()).into_iter().map(plan).collect())
+}
+
+/// What the server returns to the queries that all contenders have to answer alike.
+fn checksums(server: &Running, workload: &dyn Workload) -> Result<BTreeMap<String, String>> {
+    let mut admin = server.session()?;
+    let of = |one: NamedStatement| {
+        let sum = Checksum::of_query(&mut admin, &one.sql).with_context(|| format!("`{}` failed", one.sql))?;
+        Ok((one.name, sum.to_string()))
+    };
+    workload.compared_queries(server.dialect()).into_iter().map(of).collect()
 }
 
 fn cannot_prepare(contender: &Contender) -> String {

@@ -5,6 +5,7 @@
 //! dbduel wrote it, its numbers are looked for in ours. Nothing is repaired.
 
 mod deferred;
+mod host;
 mod records;
 mod windows;
 
@@ -14,6 +15,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::{Failure, say};
+use crate::analysis::EndReason;
 use crate::cli::{VerifyArgs, exit};
 use crate::experiment::plain_file;
 use crate::report::{self, Evidence, Options};
@@ -71,14 +73,21 @@ fn of_run(run: &RunDir) -> Result<Findings> {
     records::against_plan(&evidence, &mut findings);
     records::against_files(run, &evidence, &mut findings)?;
     windows::against_windows(&evidence, &mut findings);
+    host::against_samples(&evidence, &mut findings);
     deferred::against_counts(run, &evidence, &mut findings)?;
     for (format, file) in KEPT_REPORTS {
         match run.report(file)? {
             Some(stored) => report(file, format, &stored, &evidence, &mut findings)?,
+            None if has_ended(&evidence) => findings.differs(format!("{file} is missing, although the run has ended")),
             None => findings.checked(format!("there is no {file} yet: the run did not come to its end")),
         }
     }
     Ok(findings)
+}
+
+/// What was interrupted may go on, and has its reports at its end.
+fn has_ended(evidence: &Evidence) -> bool {
+    evidence.run.ended_by.as_deref().is_some_and(|why| why != EndReason::Interrupted.as_str())
 }
 
 fn of_page(path: &Path) -> Result<Findings> {
@@ -89,6 +98,7 @@ fn of_page(path: &Path) -> Result<Findings> {
     plan(&evidence.plan, &mut findings);
     records::against_plan(&evidence, &mut findings);
     windows::against_windows(&evidence, &mut findings);
+    host::against_samples(&evidence, &mut findings);
     report("the page", "html", &page, &evidence, &mut findings)?;
     Ok(findings)
 }
@@ -172,5 +182,7 @@ fn numbers(report: &str) -> BTreeSet<String> {
     pieces.filter(|piece| !piece.is_empty()).map(str::to_owned).collect()
 }
 
+#[cfg(test)]
+mod mangled;
 #[cfg(test)]
 mod tests;

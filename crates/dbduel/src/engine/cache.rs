@@ -13,9 +13,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::keeper::is_ended;
 use super::own_folder::{
     FOLDERS_MAX, claim, claim_in_public, expect_safe_place, expect_usable, is_own_folder, is_work_name, lock_file,
     own_file, resolved,
@@ -33,10 +35,16 @@ const SHORT_PREFIX: &str = "dbduel-";
 /// More than any path has.
 const PATH_BYTES_MAX: u64 = 4096;
 
+/// How often a waiting dbduel looks whether a lock is free, or it has been interrupted.
+const LOCK_POLL: Duration = Duration::from_millis(100);
+
 /// The folders of a cache.
 const PARTS: [&str; 6] = ["servers", "templates", "snapshots", "tmp", "locks", MAVEN];
 /// Maven's own plugins; it is there once Maven has fetched something.
 const MAVEN: &str = "maven";
+
+/// Locked by every dbduel that uses the cache.
+const USERS: &str = "locks/users";
 
 /// The folder that keeps servers, templates and snapshots between runs.
 #[derive(Debug, Clone)]
@@ -61,8 +69,16 @@ impl Cache {
     /// left in the work folder.
     pub fn open() -> Result<Cache> {
         let root = default_root()?;
-        let work = std::env::var_os("DBDUEL_WORK").map_or_else(|| root.join("work"), PathBuf::from);
-        Cache::at(&root, &work)
+        Cache::at(&root, &work_root(&root))
+    }
+
+    /// The cache that the environment names, where there is one; makes and removes nothing.
+    pub fn existing() -> Result<Option<Cache>> {
+        let root = default_root()?;
+        let work = work_root(&root);
+        let Some(users) = own_file(&root.join(USERS)) else { return Ok(None) };
+        users.lock_shared().context("cannot lock the cache")?;
+        Ok(Some(Cache { root, work, users: Arc::new(users) }))
     }
 
     /// Opens a cache at given places; `open` is this with the places of the environment.
@@ -77,7 +93,7 @@ impl Cache {
             make_part(&root.join(part))?;
         }
         claim(&work, &for_work)?;
-        let users = lock_file(&root.join("locks/users"))?;
+        let users = lock_file(&root.join(USERS))?;
         // It is taken alone only for as long as folders are renamed.
         users.lock_shared().context("cannot lock the cache")?;
         let cache = Cache { root, work, users: Arc::new(users) };
@@ -280,6 +296,28 @@ impl WorkFolder {
     }
 }
 
+/// A folder in the system's temporary one, for a look that needs no cache; removed when dropped.
+pub struct Aside {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Aside {
+    pub fn new() -> Result<Aside> {
+        fresh_folder(&std::env::temp_dir(), "dbduel-look-").map(|(path, lock)| Aside { path, _lock: lock })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        let _ = remove_tree(&self.path);
+    }
+}
+
 impl Drop for WorkFolder {
     fn drop(&mut self) {
         // A failure here leaves a folder whose lock is free: the next start removes it.
@@ -288,6 +326,10 @@ impl Drop for WorkFolder {
             let _ = remove_tree(short);
         }
     }
+}
+
+fn work_root(root: &Path) -> PathBuf {
+    std::env::var_os("DBDUEL_WORK").map_or_else(|| root.join("work"), PathBuf::from)
 }
 
 fn default_root() -> Result<PathBuf> {
@@ -331,17 +373,21 @@ fn fresh_folder(base: &Path, prefix: &str) -> Result<(PathBuf, File)> {
     bail!("cannot make a folder of its own below {}", base.display())
 }
 
-/// Takes a lock alone; `waiting` is called first if that takes a while.
+/// Takes a lock alone; `waiting` is called first if that takes a while. An interruption ends the wait.
 fn wait_for_lock(file: &File, waiting: &dyn Fn()) -> Result<()> {
-    let locked = match file.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            waiting();
-            file.lock()
+    let mut told = false;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(error).context("cannot lock the cache"),
         }
-        Err(TryLockError::Error(error)) => Err(error),
-        Ok(()) => Ok(()),
-    };
-    locked.context("cannot lock the cache")
+        if !std::mem::replace(&mut told, true) {
+            waiting();
+        }
+        ensure!(!is_ended(), "interrupted while another dbduel worked on the cache");
+        std::thread::sleep(LOCK_POLL);
+    }
 }
 
 fn gate(base: &Path) -> Result<File> {

@@ -16,6 +16,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -237,10 +238,18 @@ fn kept_sockets() -> MutexGuard<'static, BTreeMap<u32, UnixStream>> {
 /// Kills every program that runs below a keeper now, from whatever thread. Who waits for one gets
 /// an error soon; this is how an interruption reaches a download or a load that takes minutes.
 pub fn end_all() {
+    ENDED.store(true, Ordering::Relaxed);
     for socket in kept_sockets().values() {
         let _ = socket.shutdown(std::net::Shutdown::Both);
     }
 }
+
+/// Whether programs were ended by [`end_all`]: whoever waits for something else gives up too.
+pub fn is_ended() -> bool {
+    ENDED.load(Ordering::Relaxed)
+}
+
+static ENDED: AtomicBool = AtomicBool::new(false);
 
 impl Drop for Kept {
     fn drop(&mut self) {

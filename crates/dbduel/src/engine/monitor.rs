@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use driver::{Admin, Endpoint, Login};
+use driver::{Admin, Closer, Endpoint, Login};
 
 use super::counters::{Counters, Deferral};
 use super::{Engine, Waits};
@@ -104,6 +104,61 @@ impl Monitor {
         let job: Job = Box::new(move |admin| drop(reply.send(question(engine, admin))));
         self.session.jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or_else(lost)?;
         Ok(answer)
+    }
+}
+
+/// A server that was told to do at once what it puts off, by a session of its own: a checkpoint answers only
+/// when it is done. Dropped before its end, nothing is put back.
+pub struct Hastened {
+    session: Monitor,
+    closer: Closer,
+    asked: mpsc::Receiver<Result<Vec<String>>>,
+    /// What puts the settings back; None until the server has answered.
+    restore: Option<Vec<String>>,
+}
+
+impl Hastened {
+    pub fn begin(session: Monitor) -> Result<Hastened> {
+        let closer = session.ask(|_, admin| Ok(admin.closer()))?;
+        let asked = session.send(|engine, admin| {
+            admin.set_timeout(None)?;
+            engine.hasten(admin).context("the server cannot be made to do what it put off")
+        })?;
+        Ok(Hastened { session, closer, asked, restore: None })
+    }
+
+    /// Has the server not answered yet? Fails where it cannot do it.
+    pub fn is_at_work(&mut self) -> Result<bool> {
+        if self.restore.is_none() {
+            self.restore = match self.asked.try_recv() {
+                Ok(answer) => Some(answer?),
+                Err(mpsc::TryRecvError::Empty) => None,
+                Err(mpsc::TryRecvError::Disconnected) => return Err(lost()),
+            };
+        }
+        Ok(self.restore.is_none())
+    }
+
+    /// Puts the settings back; a statement that still works is not waited for.
+    pub fn end(mut self) -> Result<()> {
+        self.is_at_work()?;
+        let restore = self.restore.clone().unwrap_or_default();
+        if restore.is_empty() {
+            return Ok(());
+        }
+        self.session.ask(move |_, admin| {
+            let put_back = |sql: &String| admin.run(sql).map(drop).with_context(|| format!("`{sql}` failed"));
+            restore.iter().try_for_each(put_back).context("cannot put the settings back")
+        })
+    }
+}
+
+impl Drop for Hastened {
+    fn drop(&mut self) {
+        // The session ends with its thread, which must not wait for a checkpoint then.
+        if self.is_at_work().unwrap_or(true) {
+            self.closer.close();
+        }
     }
 }
 

@@ -362,6 +362,10 @@ impl Engine for MysqlFamily {
         vet::vet(self, site, settings)
     }
 
+    fn expect_known(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+        vet::expect_known(self, site, settings)
+    }
+
     fn stop_signal(&self) -> i32 {
         libc::SIGTERM
     }
@@ -428,6 +432,10 @@ impl Engine for MysqlFamily {
 
     fn deferral(&self) -> &'static Deferral {
         &counters::DEFERRAL
+    }
+
+    fn hasten(&self, admin: &mut Admin) -> Result<Vec<String>> {
+        counters::hasten(admin)
     }
 }
 
@@ -698,6 +706,7 @@ mod tests {
     #[test]
     fn the_same_value_in_another_spelling_agrees() {
         check("innodb_log_file_size", "1G", &[("innodb_log_file_size", "1073741824")], true);
+        check("innodb_log_file_size", "1GB", &[("innodb_log_file_size", "1073741824")], true);
         check("innodb-log-file-size", "1G", &[("innodb_log_file_size", "1073741824")], true);
         check("performance_schema", "0", &[("performance_schema", "OFF")], true);
         check("performance_schema", "OFF", &[("performance_schema", "ON")], false);

@@ -402,6 +402,11 @@ impl Engine for Postgres {
     fn deferral(&self) -> &'static Deferral {
         &counters::DEFERRAL
     }
+
+    fn hasten(&self, admin: &mut Admin) -> Result<Vec<String>> {
+        admin.run("CHECKPOINT").context("`CHECKPOINT` failed")?;
+        Ok(Vec::new())
+    }
 }
 
 fn initdb_arguments(

@@ -109,11 +109,13 @@ pub fn parse_switch(text: &str) -> Option<bool> {
     }
 }
 
-/// A whole number with MySQL's suffixes: `1G` is 1073741824.
+/// A whole number with MySQL's suffixes: `1G` is 1073741824, and so is `1GB`, of which the servers read one letter.
 pub fn parse_size(text: &str) -> Option<i128> {
     let text = text.trim();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+    let unit = text[digits.len()..].to_ascii_uppercase();
+    let letter = ["IB", "B"].iter().find_map(|end| unit.strip_suffix(end).filter(|rest| !rest.is_empty()));
+    let shift = match letter.unwrap_or(&unit) {
         "" => 0,
         "K" => 10,
         "M" => 20,
@@ -163,12 +165,15 @@ mod tests {
 
     #[test]
     fn sizes_are_powers_of_1024() {
+        for text in ["256M", "256MB", "256mb", "256MiB", "262144kB", "268435456"] {
+            assert_eq!(parse_size(text), Some(256 << 20), "{text}");
+        }
         for (text, expected) in
             [("1G", Some(1 << 30)), ("512k", Some(512 << 10)), ("-1", Some(-1)), ("16M", Some(16 << 20))]
         {
             assert_eq!(parse_size(text), expected, "{text}");
         }
-        assert_eq!(parse_size("1GiB"), None);
+        assert_eq!((parse_size("1B"), parse_size("1 parsec"), parse_size("1iB")), (None, None, None));
         assert_eq!(parse_size("O_DIRECT"), None);
     }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 
 use super::advice::{Advice, Subject, advise};
+use super::cache::Aside;
 use super::knobs::postgres::size_text;
 use super::knobs::{self, GIB, Knob, MIB, Machine, What};
 use super::selfcheck::candidates;
@@ -46,6 +47,13 @@ pub fn vet(name: &str, fetch: bool, cache: &Cache, progress: &dyn Fn(&str)) -> V
         Vetted { server: format!("{} {} ({})", resolved.kind, resolved.version, resolved.source_text()), lines }
     };
     candidates(name).into_iter().map(vetted).collect()
+}
+
+/// Fails for settings of which the server has none, without a start and without a data directory.
+pub fn expect_known_settings(installation: &Installation, settings: &BTreeMap<String, String>) -> Result<()> {
+    let aside = Aside::new()?;
+    let site = Site { installation, data: aside.path(), scratch: aside.path() };
+    installation.engine().expect_known(&site, settings)
 }
 
 fn vet_server(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Vec<Result<String>>> {

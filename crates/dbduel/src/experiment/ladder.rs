@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use driver::Dialect;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -177,7 +178,9 @@ fn read_rung<'a>(
         memory_bytes: reader.bytes(section, "memory"),
         engine: engine.map(|(words, text, version)| (words.name.to_owned(), text, version)),
     };
-    let changes = changes(below, &step.on(below));
+    // A number without a unit is bytes to these servers, and pages or kilobytes to others.
+    let bare_is_bytes = words.dialect == Dialect::MySql;
+    let changes = changes(below, &step.on(below), bare_is_bytes);
     if changes.is_empty() {
         let what = format!("this rung changes nothing of what stands below it, `{}`", below.name);
         reader.reject(&section.span, what, "give it settings, engine, storage, cores or memory that differ");
@@ -246,7 +249,7 @@ fn plain(setting: &str) -> String {
 }
 
 /// What is different on a rung, the coarsest change first.
-fn changes(below: &Contender, rung: &Contender) -> Vec<ChangeRecord> {
+fn changes(below: &Contender, rung: &Contender, bare_is_bytes: bool) -> Vec<ChangeRecord> {
     let bytes = |contender: &Contender| contender.memory_bytes.map(quantity::bytes_text);
     let cores = |contender: &Contender| contender.cores.as_ref().map(ToString::to_string);
     let pair = |kind, name: &str, before: Option<String>, after: Option<String>| {
@@ -262,7 +265,7 @@ fn changes(below: &Contender, rung: &Contender) -> Vec<ChangeRecord> {
     let settings = rung.settings.iter().filter_map(|(name, value)| {
         let shown = |value: &String| if is_secret_key(name) { MASK.to_owned() } else { value.clone() };
         let before = below.settings.iter().find(|(known, _)| plain(known) == plain(name)).map(|(_, value)| value);
-        let differs = before != Some(value);
+        let differs = before.is_none_or(|before| !quantity::same_value(before, value, bare_is_bytes));
         differs.then(|| ChangeRecord {
             kind: ChangeKind::Setting,
             name: name.clone(),
@@ -484,6 +487,7 @@ mod tests {
         };
         check("[[ladder]]\nname = \"x\"\n", 3, "changes nothing");
         check("[[ladder]]\nname = \"x\"\nengine = \"mysql@5.5.9\"\n", 3, "changes nothing");
+        check("[[ladder]]\nsettings.b = \"256M\"\n[[ladder]]\nsettings.b = 268435456\n", 5, "changes nothing");
         check("[[ladder]]\non = \"5.6\"\nsettings.a = 1\n", 4, "names no [[contender]]");
         check("[[ladder]]\nname = \"mysql@5.5.9\"\nsettings.a = 1\n", 4, "has the name of a [[contender]]");
         check("[[ladder]]\nname = \"x\"\nsetings.a = 1\nstorage = \"tmpfs\"\n", 5, "did you mean `settings`");

@@ -58,6 +58,10 @@ pub fn percent(text: &str) -> Result<f64, String> {
 
 /// Reads a size as servers write it: `256M`, `1GB`, `8kB`, `131072`; K is 1024 to all of them.
 pub fn bytes(text: &str) -> Option<u64> {
+    size(text).map(|size| size as u64)
+}
+
+fn size(text: &str) -> Option<f64> {
     let (number, unit) = split_number(text.trim());
     let number: f64 = number.parse().ok()?;
     let factor = match unit.to_ascii_lowercase().as_str() {
@@ -68,7 +72,15 @@ pub fn bytes(text: &str) -> Option<u64> {
         "t" | "tb" | "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
         _ => return None,
     };
-    Some((number * factor) as u64)
+    Some(number * factor)
+}
+
+/// Whether two settings are the same text or the same size: `256MB` and `262144kB`. Bare numbers are compared with
+/// bare numbers only, because their unit is the server's to know; `bare_is_bytes` where it is known.
+pub fn same_value(one: &str, other: &str, bare_is_bytes: bool) -> bool {
+    let has_unit = |text: &str| text.trim().ends_with(|last: char| last.is_ascii_alphabetic());
+    let comparable = bare_is_bytes || has_unit(one) == has_unit(other);
+    one.trim() == other.trim() || (comparable && size(one).is_some() && size(one) == size(other))
 }
 
 /// Says a time as a reader would: `45 s`, `12 min`, `3.4 h`.
@@ -111,6 +123,22 @@ mod tests {
         for wrong in ["60", "", "s", "1x", "-5s", "1.2.3s", "9999h", "2m 30"] {
             check(wrong, None);
         }
+    }
+
+    #[test]
+    fn sizes_are_compared_by_value() {
+        let check = |one, other, bare_is_bytes, expected| {
+            assert_eq!(same_value(one, other, bare_is_bytes), expected, "{one} {other}");
+        };
+        check("256MB", "262144kB", false, true);
+        check("256M", "268435456", true, true);
+        // PostgreSQL's bare numbers are pages, kilobytes or milliseconds.
+        check("256MB", "268435456", false, false);
+        check("32768", "32768", false, true);
+        check("1G", "1GB", true, true);
+        check("ON", "1", true, false);
+        check("1.5", "1.7", true, false);
+        check("128M", "256M", true, false);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::others::Scan;
 use super::{Observer, Readings, Subject, exceeds, machine};
 
 /// Which metric raises which flag.
-const FLAGGED: &[(&str, &str)] = &[
+pub const FLAGGED: &[(&str, &str)] = &[
     ("host_steal_share", "steal"),
     ("host_foreign_cpu_share", "foreign-cpu"),
     ("host_foreign_disk_share", "foreign-disk"),
@@ -73,7 +73,7 @@ fn busiest_disk(values: &BTreeMap<String, f64>) -> Option<f64> {
     busy.map(|(_, share)| *share).max_by(f64::total_cmp)
 }
 
-fn flags(values: &BTreeMap<String, f64>) -> Vec<String> {
+pub fn flags(values: &BTreeMap<String, f64>) -> Vec<String> {
     let is_raised = |(metric, flag): &&(&str, &str)| values.get(*metric).is_some_and(|value| exceeds(flag, *value));
     let mut flags: Vec<String> = FLAGGED.iter().filter(is_raised).map(|(_, flag)| (*flag).to_owned()).collect();
     flags.dedup();

@@ -213,7 +213,8 @@ fn tell_network(devices: &InterfaceDeviceStatus, look: &mut Look) {
 }
 
 /// The CPU quota of our own control group: one that runs out stops everything below us.
-struct Quota(Kept);
+/// Of every group from this process's own up to the root: a quota may stand at any of them.
+struct Quota(Vec<Kept>);
 
 impl Quota {
     fn open() -> Option<Quota> {
@@ -225,21 +226,41 @@ impl Quota {
                 0 => mount.fs_type == "cgroup2",
                 _ => has_cpu && mount.fs_type == "cgroup" && mount.super_options.contains_key("cpu"),
             };
-            Some(stat_path(mounts.0.iter().find(is_ours)?, &group.pathname))
+            Some(stat_paths(mounts.0.iter().find(is_ours)?, &group.pathname))
         });
-        paths.filter_map(Kept::open).find_map(|mut file| throttled(file.read()?).map(|_| Quota(file)))
+        Quota::of(paths.flatten())
+    }
+
+    /// Those of these files that count a quota.
+    fn of(paths: impl Iterator<Item = PathBuf>) -> Option<Quota> {
+        let counts = |file: &mut Kept| file.read().and_then(throttled).is_some();
+        let files: Vec<Kept> =
+            paths.filter_map(Kept::open).filter_map(|mut file| counts(&mut file).then_some(file)).collect();
+        (!files.is_empty()).then_some(Quota(files))
+    }
+
+    /// Periods and seconds of all together.
+    fn throttled(&mut self) -> Option<(f64, f64)> {
+        let seen = self.0.iter_mut().filter_map(|file| throttled(file.read()?));
+        seen.reduce(|sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 }
 
-/// A mount inside a container may begin below the root of the groups.
-fn stat_path(mount: &MountInfo, group: &str) -> PathBuf {
+pub fn throttled_periods() -> Option<f64> {
+    Some(Quota::open()?.throttled()?.0)
+}
+
+/// The group's own first. A mount inside a container may begin below the root of the groups.
+fn stat_paths(mount: &MountInfo, group: &str) -> Vec<PathBuf> {
     let below = group.strip_prefix(mount.root.as_str()).unwrap_or(group);
-    mount.mount_point.join(below.trim_start_matches('/')).join("cpu.stat")
+    let own = mount.mount_point.join(below.trim_start_matches('/'));
+    let groups = own.ancestors().take_while(|folder| folder.starts_with(&mount.mount_point));
+    groups.map(|folder| folder.join("cpu.stat")).collect()
 }
 
 impl Source for Quota {
     fn look(&mut self, look: &mut Look) {
-        if let Some((periods, seconds)) = self.0.read().and_then(throttled) {
+        if let Some((periods, seconds)) = self.throttled() {
             look.count("host_throttled_periods", periods);
             look.count("host_throttled_s", seconds);
         }
@@ -394,8 +415,27 @@ mod tests {
             ("/", "/user/one", "/sys/fs/cgroup/cpu/user/one/cpu.stat"),
             ("/box/7", "/box/7/inner", "/sys/fs/cgroup/cpu/inner/cpu.stat"),
         ] {
-            assert_eq!(stat_path(&mount(root, "/sys/fs/cgroup/cpu"), group), PathBuf::from(expected));
+            assert_eq!(stat_paths(&mount(root, "/sys/fs/cgroup/cpu"), group)[0], PathBuf::from(expected));
         }
+    }
+
+    #[test]
+    fn a_quota_of_a_group_above_counts_too() {
+        let root = tempfile::tempdir().unwrap();
+        let at = root.path().join("cpu");
+        let write = |folder: &str, stat: &str| {
+            fs::create_dir_all(at.join(folder)).unwrap();
+            fs::write(at.join(folder).join("cpu.stat"), stat).unwrap();
+        };
+        write("", "usage_usec 5\n");
+        write("box", "nr_periods 9\nnr_throttled 3\nthrottled_usec 250000\n");
+        write("box/inner", "nr_periods 0\nnr_throttled 0\nthrottled_usec 0\n");
+        let line = format!("36 35 98:0 / {} rw - cgroup2 cgroup2 rw", at.display());
+        let paths = stat_paths(&MountInfo::from_line(&line).unwrap(), "/box/inner");
+        assert_eq!(paths.len(), 3, "{paths:?}");
+        let mut quota = Quota::of(paths.into_iter()).unwrap();
+        assert_eq!((quota.throttled(), quota.0.len()), (Some((3.0, 0.25)), 2));
+        assert!(Quota::of(std::iter::once(at.join("cpu.stat"))).is_none(), "the root has none");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{order, point_rule};
+use super::{first_for_operations, first_for_points, order};
 use crate::engine::engine;
 use crate::experiment::{Contender, Experiment, Method, Origin, WorkloadChoice, quantity};
 use crate::store::format::{PlanRecord, PlannedTrial, Point};
@@ -109,6 +109,9 @@ pub struct Estimate {
     pub overall_word_block: Option<u32>,
     /// First block after which a single point may have one.
     pub point_word_block: Option<u32>,
+    /// Operations that a pass times, of the workload that has most; and the first block at which one may have one.
+    pub operations: usize,
+    pub operation_word_block: Option<u32>,
     /// Whole blocks that fit the budget, where there is one.
     pub budget_blocks: Option<u32>,
 }
@@ -125,7 +128,9 @@ impl Estimate {
         let ends: Vec<u64> = ends.collect();
         let points = experiment.points().len();
         let rivals = experiment.contenders.len() > 1;
-        let earliest_word = |points| point_rule(plan, points).earliest_word().filter(|_| rivals);
+        let earliest_word = |points| first_for_points(plan, points).filter(|_| rivals);
+        let of_pass = |choice| super::workload(choice, &Point::new()).map_or(0, |workload| workload.operations());
+        let operations = experiment.workloads.iter().map(of_pass).max().unwrap_or(0);
         Estimate {
             run: Duration::from_millis(ends.last().copied().unwrap_or(pilots_ms)),
             pilots: Duration::from_millis(pilots_ms),
@@ -134,8 +139,10 @@ impl Estimate {
             disk_bytes: disk_bytes(experiment),
             memory_bytes: at_a_time(experiment, managed(experiment).map(|who| memory_bytes(who, experiment)).collect()),
             slot_ms_max: slots.iter().copied().max().unwrap_or(0),
-            overall_word_block: earliest_word(1).map(|block| block as u32),
-            point_word_block: earliest_word(points).map(|block| block as u32),
+            overall_word_block: earliest_word(1),
+            point_word_block: earliest_word(points),
+            operations,
+            operation_word_block: first_for_operations(plan, operations).filter(|_| rivals && operations > 0),
             budget_blocks: (experiment.method.budget)
                 .map(|budget| blocks_within(budget, trials, &ends).min(experiment.method.blocks)),
         }
@@ -151,6 +158,8 @@ impl Estimate {
             "memory_bytes": self.memory_bytes,
             "earliest_word_block": self.overall_word_block,
             "earliest_point_word_block": self.point_word_block,
+            "operations": self.operations,
+            "earliest_operation_word_block": self.operation_word_block,
             "budget_blocks": self.budget_blocks,
         })
     }

@@ -1,11 +1,11 @@
 //! The plan as a reader sees it: what will be compared, what it takes, and every trial in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use super::Plan;
+use super::{OPERATIONS, POINTS, Plan};
 use crate::experiment::quantity::{bytes_text, duration_text};
 use crate::store::format::ladder::ChangeRecord;
 use crate::store::format::{ContenderRecord, PlanRecord, PlannedTrial, Point, WorkloadRecord};
@@ -184,24 +184,30 @@ fn expected_text(plan: &Plan) -> String {
     text + &word_text(plan)
 }
 
-/// When a word is possible at all, and when for single points.
+/// When a verdict is possible at all, and when for single points and operations; and what is too little.
 fn word_text(plan: &Plan) -> String {
-    if plan.record.contenders.len() < 2 {
-        return "  word: none, because a single contender is compared with nobody\n".to_owned();
+    let (record, estimate) = (&plan.record, &plan.estimate);
+    if record.contenders.len() < 2 {
+        return "  verdict: none, because a single contender is compared with nobody\n".to_owned();
     }
-    let Some(block) = plan.estimate.overall_word_block else {
-        let method = &plan.record.method;
-        let least = super::point_rule(&plan.record, 1).kind.first_look();
-        return format!(
-            "  word: none in so few blocks; rule {} looks at {least} for the first time\n",
-            method.rule.as_str()
-        );
+    let Some(block) = estimate.overall_word_block else {
+        let least = super::point_rule(record, 1).kind.first_look();
+        let rule = record.method.rule.as_str();
+        return format!("  verdict: none in so few blocks; rule {rule} looks at {least} for the first time\n");
     };
-    let points = match plan.estimate.point_word_block {
-        Some(block) => format!("for single points after block {block}"),
-        None => "single points get none in so few blocks".to_owned(),
-    };
-    format!("  word: at the earliest after block {block}; {points}\n")
+    let points = record.trials.iter().map(|trial| &trial.point).collect::<BTreeSet<_>>().len();
+    let firsts =
+        [(points, POINTS, estimate.point_word_block), (estimate.operations, OPERATIONS, estimate.operation_word_block)];
+    let asked = |count: usize, what: &str| if what == POINTS { count > 1 } else { count > 0 };
+    let mut text = format!("  verdict: at the earliest after block {block}");
+    for (_, what, first) in firsts.iter().filter(|(count, what, _)| asked(*count, what)) {
+        text += &first.map_or(String::new(), |first| format!("; for {what} after block {first}"));
+    }
+    text.push('\n');
+    for (count, what, _) in firsts.iter().filter(|(count, what, first)| asked(*count, what) && first.is_none()) {
+        text += &format!("  warning: {}\n", super::too_few(record, *count, what));
+    }
+    text
 }
 
 fn trials_text(plan: &Plan) -> String {

@@ -41,6 +41,8 @@ pub struct BenchReport {
     pub flags: Vec<String>,
     /// The reason of a flag, where it does not speak for itself.
     pub remarks: BTreeMap<String, String>,
+    /// What tables were asked for and which are there.
+    pub tables: Option<String>,
     /// What a workload did that runs once through; empty for all others.
     pub programs: Vec<ProgramTally>,
     /// Named as in the JSON report of a run.
@@ -48,6 +50,8 @@ pub struct BenchReport {
     /// Times between due and answered, and between sent and answered.
     pub response: Times,
     pub service: Times,
+    /// Least time that an arrival had waited which was never run; quantiles from there on are lower bounds.
+    pub unanswered_ms: Option<f64>,
     /// By the server's code.
     pub errors: Vec<(String, u64)>,
     pub intervals: Vec<BenchInterval>,
@@ -165,6 +169,8 @@ impl BenchReport {
             "measured_s": self.measured_s,
             "partial": self.partial.is_some(),
             "partial_reason": self.partial,
+            "lower_bounds_from_ms": self.unanswered_ms,
+            "tables": self.tables,
             "flags": self.flags,
             "remarks": self.remarks,
             "errors": errors,
@@ -264,6 +270,7 @@ impl BenchReport {
         lines.extend(self.skipped());
         let cpu = self.metrics.get("client_cpu_us_per_query");
         lines.extend(cpu.map(|us| row("client CPU", &format!("{us:.1} us per query"))));
+        lines.extend(self.tables.iter().map(|tables| row("tables", tables)));
         lines
     }
 
@@ -319,9 +326,9 @@ impl BenchReport {
         table.set_header(header);
         let closed = self.rate.is_none();
         let name = if closed { "response = service (closed loop: hides queueing)" } else { "response (from due)" };
-        table.add_row(times_row(name, &self.response));
+        table.add_row(times_row(name, &self.response, self.unanswered_ms));
         if !closed {
-            table.add_row(times_row("service (from sent)", &self.service));
+            table.add_row(times_row("service (from sent)", &self.service, None));
         }
         table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
         table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
@@ -332,10 +339,13 @@ fn row(name: &str, text: &str) -> String {
     format!("{name:<15} {text}")
 }
 
-fn times_row(name: &str, times: &Times) -> Vec<String> {
-    let percentiles = times.percentiles.iter().map(|(_, ms)| *ms);
-    let values = [times.min_ms, times.mean_ms].into_iter().chain(percentiles).chain([times.max_ms]);
-    std::iter::once(name.to_owned()).chain(values.map(time)).collect()
+/// Where arrivals were never run, what is no less than they had waited is a lower bound, and so is the mean.
+fn times_row(name: &str, times: &Times, unanswered_ms: Option<f64>) -> Vec<String> {
+    let at_least = |ms: f64| if unanswered_ms.is_some_and(|least| ms >= least) { ">=" } else { "" };
+    let mean = format!("{}{}", unanswered_ms.map_or("", |_| ">="), time(times.mean_ms));
+    let percentiles = times.percentiles.iter().map(|(_, ms)| *ms).chain([times.max_ms]);
+    let bounded = percentiles.map(|ms| format!("{}{}", at_least(ms), time(ms)));
+    [name.to_owned(), time(times.min_ms), mean].into_iter().chain(bounded).collect()
 }
 
 /// Three digits at least: `0.123`, `12.3`, `1,234`.

@@ -13,6 +13,7 @@ use crate::store::format::{
 };
 
 use super::{Evidence, sharpness, why};
+use crate::plan::{self, OPERATIONS, POINTS};
 
 /// A headline in two parts, because the first is set in bold or colour.
 pub struct Headline {
@@ -138,6 +139,9 @@ fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Stri
             match duel.overall.mde {
                 _ if duel.overall.caveats.contains(&Caveat::Unsteady) => {
                     format!("inconclusive: {pair}, throughput had not settled, so nothing lasting is claimed")
+                }
+                _ if duel.overall.caveats.contains(&Caveat::DeferredWork) => {
+                    format!("inconclusive: {pair}, because the lead is lost once deferred work is counted")
                 }
                 _ if !duel.unfounded.is_empty() => {
                     format!("inconclusive: {pair}; a duet allows no word here, because {}", duel.unfounded.join("; "))
@@ -552,6 +556,29 @@ pub fn metric_title(metric: &str, is_open_loop: bool) -> String {
             None => metric.to_owned(),
         },
     }
+}
+
+/// From which block on verdicts are possible, and what no block of this run can decide.
+pub fn first_verdicts(evidence: &Evidence) -> Vec<String> {
+    let plan = &evidence.plan;
+    let workloads = &evidence.conclusions.workloads;
+    let points = workloads.iter().map(|workload| workload.points.len()).max().unwrap_or(0);
+    let parts = workloads.iter().flat_map(|workload| &workload.duels).filter_map(|duel| duel.parts.as_ref());
+    let operations = parts.map(|parts| parts.operations.len()).max().unwrap_or(0);
+    if plan.candidates().count() == 0 {
+        return Vec::new();
+    }
+    let asked = [
+        (1, "the overall verdict", plan::first_for_points(plan, 1)),
+        (points, POINTS, plan::first_for_points(plan, points).filter(|_| points > 1)),
+        (operations, OPERATIONS, plan::first_for_operations(plan, operations).filter(|_| operations > 0)),
+    ];
+    let told: Vec<String> =
+        asked.iter().filter_map(|(_, what, first)| Some(format!("{what} from block {} on", (*first)?))).collect();
+    let possible = (!told.is_empty()).then(|| format!("possible for {}", told.join(", for ")));
+    let too_few =
+        asked[1..].iter().filter(|(count, what, first)| first.is_none() && *count > usize::from(*what == POINTS));
+    possible.into_iter().chain(too_few.map(|(count, what, _)| plan::too_few(plan, *count, what))).collect()
 }
 
 /// What the generator costs and reaches against a server that does nothing.

@@ -463,6 +463,19 @@ pub struct TwinsRecord {
     pub autocorrelation: Option<f64>,
 }
 
+/// Metrics of a trial about work that its server put off. The last three are followed by the name of a state:
+/// `debt_left.dirty_bytes`.
+pub mod debt {
+    pub const DRAIN: &str = "debt_drain_s";
+    /// What the interval took; only where something is left.
+    pub const INTERVAL: &str = "debt_interval_s";
+    /// By how much it fell behind the interval, and in how many seconds.
+    pub const PAID: &str = "debt_paid.";
+    pub const PAID_S: &str = "debt_paid_s.";
+    /// What was still there above the level of the beginning when nobody waited any longer.
+    pub const AMOUNT_LEFT: &str = "debt_left.";
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostRecord {
     pub cpu_model: String,
@@ -544,6 +557,9 @@ pub struct ContenderFacts {
     /// data of their own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub plans: BTreeMap<String, Vec<StatementPlan>>,
+    /// Checksums of what the rehearsal's queries returned, by workload label as above and by query.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub checksums: BTreeMap<String, BTreeMap<String, String>>,
     /// Bytes of the restored data directory, by workload label.
     pub data_bytes: BTreeMap<String, u64>,
 }

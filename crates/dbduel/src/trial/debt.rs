@@ -8,89 +8,146 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use super::Interrupted;
-use crate::engine::Monitor;
-use crate::engine::counters::{Deferral, Paid};
+use crate::engine::counters::{Debt, Deferral, Paid};
+use crate::engine::{Hastened, Monitor};
 use crate::observe::{CHECKPOINT_CYCLE, Readings, at_begin};
+use crate::store::format::debt::{AMOUNT_LEFT, DRAIN, INTERVAL, PAID, PAID_S};
 
 /// The flag of an interval that holds too few checkpoints.
 const SHORT: &str = "short";
-/// The flag of a server that was still in debt when nobody waited any longer.
+/// The flag of a server that still worked at its debt when nobody waited any longer.
 const CAPPED: &str = "debt-capped";
-/// The flag of a server that lets its debt lie while it is idle (MariaDB does, from 10.5 on): it has no end
-/// to wait for, so there is no rate that would include it.
+/// The flag of a server that lets its debt lie and could not be made to pay it.
 const LEFT: &str = "debt-left";
-pub const DRAIN: &str = "debt_drain_s";
 /// Checkpoints that an interval must hold, and intervals that a debt is waited for (method, section 1).
 const CYCLES_MIN: f64 = 2.0;
 const INTERVALS_MAX: u32 = 2;
-const POLL: Duration = Duration::from_millis(250);
+const POLL: Duration = Duration::from_millis(100);
+/// Less of a debt comes and goes while nobody works at it.
+const FALL_MIN: f64 = 0.001;
 /// A debt that has not become smaller for this long is being let lie: servers look after theirs each second.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Waits until the debt is what it was when the interval began; nothing comes back where no debt can be seen.
-pub fn drain(monitor: &Monitor, readings: &Readings, interval: Duration, interrupted: &AtomicBool) -> Result<Readings> {
+///
+/// A server that owes more is made to pay at once, where `payer` may (method, A3), so that all contenders of an
+/// engine pay by the same means, whatever they do on their own while they are idle.
+pub fn drain(
+    monitor: &Monitor,
+    payer: impl FnOnce() -> Result<Option<Monitor>>,
+    readings: &Readings,
+    interval: Duration,
+    interrupted: &AtomicBool,
+) -> Result<Readings> {
     let (begun, limit) = (Instant::now(), interval * INTERVALS_MAX);
-    let (mut least, mut fell) = (BTreeMap::new(), begun);
-    loop {
-        let owed = monitor.owed().context("cannot read what the server still has to do")?;
-        let waited = begun.elapsed();
-        if owed.is_empty() {
-            return Ok(Readings::default());
+    let look = || monitor.owed().context("cannot read what the server still has to do");
+    let mut owed = Owed::new(look()?, begun.elapsed(), monitor.deferral(), readings);
+    if owed.now.is_empty() {
+        return Ok(Readings::default());
+    }
+    let payer = if owed.is_paid() { None } else { payer()? };
+    let mut hastened = payer.map(Hastened::begin).transpose()?;
+    let flag = loop {
+        if owed.is_paid() {
+            break None;
         }
-        if is_paid(&owed, readings, monitor.deferral()) {
-            return Ok(drained(waited.min(limit), None, &owed));
+        if owed.at >= limit {
+            break Some(CAPPED);
         }
-        if waited >= limit {
-            return Ok(drained(limit, Some(CAPPED), &owed));
-        }
-        if falls(&mut least, &owed) {
-            fell = Instant::now();
-        }
-        if fell.elapsed() >= PATIENCE {
-            return Ok(drained(waited, Some(LEFT), &owed));
+        let is_hastened = hastened.as_mut().map_or(Ok(false), Hastened::is_at_work)?;
+        if !is_hastened && !owed.is_at_work() && owed.at.saturating_sub(owed.fell_at) >= PATIENCE {
+            break Some(LEFT);
         }
         if interrupted.load(Ordering::Relaxed) {
             return Err(Interrupted.into());
         }
-        std::thread::sleep(POLL.min(limit - waited));
-    }
+        std::thread::sleep(POLL.min(limit - owed.at));
+        owed.look(look()?, begun.elapsed());
+    };
+    hastened.map_or(Ok(()), Hastened::end)?;
+    Ok(owed.readings(flag, limit, interval))
 }
 
-fn is_paid(owed: &BTreeMap<&'static str, f64>, readings: &Readings, deferral: &Deferral) -> bool {
-    deferral.debts.iter().all(|debt| {
-        let level = match debt.paid {
+type Amounts = BTreeMap<&'static str, f64>;
+
+/// What a server owes, and how that became less.
+struct Owed {
+    deferral: &'static Deferral,
+    /// What is always left, or was there already when the interval began.
+    levels: Amounts,
+    first: Amounts,
+    least: Amounts,
+    now: Amounts,
+    /// When each became smaller for the last time.
+    fell: BTreeMap<&'static str, Duration>,
+    fell_at: Duration,
+    /// When this was seen.
+    at: Duration,
+}
+
+impl Owed {
+    fn new(now: Amounts, at: Duration, deferral: &'static Deferral, readings: &Readings) -> Owed {
+        let level = |debt: &Debt| match debt.paid {
             Paid::AsAtBegin { or } => readings.values.get(&at_begin(debt.state)).map_or(or, |level| level.max(or)),
             Paid::AtNothing => 0.0,
         };
-        owed.get(debt.state).is_none_or(|left| *left <= level)
-    })
-}
-
-/// Is any debt smaller than it has ever been? A first look counts.
-fn falls(least: &mut BTreeMap<&'static str, f64>, owed: &BTreeMap<&'static str, f64>) -> bool {
-    let mut falls = false;
-    for (state, left) in owed {
-        let lowest = least.entry(state).or_insert(f64::INFINITY);
-        falls |= left < lowest;
-        *lowest = lowest.min(*left);
+        let levels = deferral.debts.iter().map(|debt| (debt.state, level(debt))).collect();
+        let (first, least) = (now.clone(), now.clone());
+        Owed { deferral, levels, first, least, now, fell: BTreeMap::new(), fell_at: Duration::ZERO, at }
     }
-    falls
-}
 
-/// How long it took, and what was left then; no time of a debt that was never going to be paid.
-fn drained(waited: Duration, flag: Option<&str>, owed: &BTreeMap<&'static str, f64>) -> Readings {
-    let taken = (flag != Some(LEFT)).then(|| (DRAIN.to_owned(), waited.as_secs_f64()));
-    let left = owed.iter().map(|(state, left)| (format!("state.{state}_drained"), *left));
-    Readings {
-        values: taken.into_iter().chain(left).collect(),
-        flags: flag.map(str::to_owned).into_iter().collect(),
-        ..Readings::default()
+    /// A debt that is smaller than it has ever been is being worked at.
+    fn look(&mut self, now: Amounts, at: Duration) {
+        for (state, left) in &now {
+            let least = self.least.entry(state).or_insert(*left);
+            let is_paid = *left <= self.levels.get(state).copied().unwrap_or(0.0);
+            let fall = *least - left;
+            if fall > 0.0 && (is_paid || fall >= FALL_MIN * self.first.get(state).copied().unwrap_or(0.0)) {
+                (*least, self.fell_at) = (*left, at);
+                self.fell.insert(state, at);
+            }
+        }
+        (self.now, self.at) = (now, at);
+    }
+
+    fn left(&self, state: &str) -> f64 {
+        let level = self.levels.get(state).copied().unwrap_or(0.0);
+        self.now.get(state).map_or(0.0, |left| (left - level).max(0.0))
+    }
+
+    fn is_paid(&self) -> bool {
+        self.deferral.debts.iter().all(|debt| self.left(debt.state) == 0.0)
+    }
+
+    /// Is work under way whose amount does not tell how far it is?
+    fn is_at_work(&self) -> bool {
+        self.deferral.debts.iter().any(|debt| debt.paid == Paid::AtNothing && self.left(debt.state) > 0.0)
+    }
+
+    /// How long it took, what became of each debt, and what was left then. Of a debt that was let lie the time
+    /// ends where it fell for the last time.
+    fn readings(&self, flag: Option<&str>, limit: Duration, interval: Duration) -> Readings {
+        let taken = if flag == Some(LEFT) { self.fell_at } else { self.at.min(limit) };
+        let mut values = BTreeMap::from([(DRAIN.to_owned(), taken.as_secs_f64())]);
+        for (state, now) in &self.now {
+            values.insert(format!("state.{state}_drained"), *now);
+            if let (Some(first), Some(fell)) = (self.first.get(state), self.fell.get(state)) {
+                values.insert(format!("{PAID}{state}"), first - self.least[state]);
+                values.insert(format!("{PAID_S}{state}"), fell.as_secs_f64());
+            }
+            if self.left(state) > 0.0 {
+                values.insert(format!("{AMOUNT_LEFT}{state}"), self.left(state));
+                values.insert(INTERVAL.to_owned(), interval.as_secs_f64());
+            }
+        }
+        Readings { values, flags: flag.map(str::to_owned).into_iter().collect(), ..Readings::default() }
     }
 }
 
-/// Committed work over the time that it took, what was put off included: `debt_adjusted_tps` of `tps`.
+/// Committed work over the time that it took, what was put off included: `debt_adjusted_tps` of `tps`. Where
+/// something is left, the time is not known here.
 pub fn adjusted(name: &str, rate: f64, interval_s: f64, readings: &Readings) -> Option<(String, f64)> {
-    let drain_s = readings.values.get(DRAIN)?;
+    let drain_s = readings.values.get(DRAIN).filter(|_| !readings.values.contains_key(INTERVAL))?;
     Some((format!("debt_adjusted_{name}"), rate * interval_s / (interval_s + drain_s)))
 }
 
@@ -120,11 +177,14 @@ mod tests {
         Readings { values, ..Readings::default() }
     }
 
+    fn owed(now: &[(&'static str, f64)], begin: &[(&str, f64)]) -> Owed {
+        Owed::new(now.iter().copied().collect(), Duration::ZERO, &DEFERRAL, &readings(begin))
+    }
+
     #[test]
     fn a_debt_is_paid_at_the_level_of_the_beginning_or_below_what_is_always_left() {
-        let check = |owed: &[(&'static str, f64)], begin: &[(&str, f64)], expected: bool| {
-            let owed = owed.iter().copied().collect();
-            assert_eq!(is_paid(&owed, &readings(begin), &DEFERRAL), expected, "{owed:?} {begin:?}");
+        let check = |now: &[(&'static str, f64)], begin: &[(&str, f64)], expected: bool| {
+            assert_eq!(owed(now, begin).is_paid(), expected, "{now:?} {begin:?}");
         };
         let begin = [("state.dirty_begin", 50.0), ("state.purge_begin", 1.0)];
         check(&[("dirty", 50.0), ("purge", 0.0)], &begin, true);
@@ -132,6 +192,7 @@ mod tests {
         check(&[("dirty", 20.0), ("purge", 1.0)], &begin, false);
         check(&[("dirty", 10.0)], &[("state.dirty_begin", 0.0)], true);
         check(&[("dirty", 11.0)], &[], false);
+        assert!(owed(&[("purge", 1.0)], &[]).is_at_work() && !owed(&[("dirty", 90.0)], &[]).is_at_work());
     }
 
     #[test]
@@ -139,25 +200,33 @@ mod tests {
         let seen = readings(&[(DRAIN, 30.0)]);
         assert_eq!(adjusted("tps", 90.0, 60.0, &seen), Some(("debt_adjusted_tps".to_owned(), 60.0)));
         assert_eq!(adjusted("tps", 90.0, 60.0, &readings(&[])), None);
-        let left = BTreeMap::from([("dirty", 7.0)]);
-        let paid = drained(Duration::from_secs(3), None, &left);
-        assert_eq!(paid, readings(&[(DRAIN, 3.0), ("state.dirty_drained", 7.0)]));
-        assert_eq!(drained(Duration::from_secs(3), Some(CAPPED), &left).flags, [CAPPED]);
-        let lies = drained(Duration::from_secs(3), Some(LEFT), &left);
-        assert_eq!((lies.values.get(DRAIN), lies.flags), (None, vec![LEFT.to_owned()]));
+        assert_eq!(adjusted("tps", 90.0, 60.0, &readings(&[(DRAIN, 30.0), (INTERVAL, 60.0)])), None, "some is left");
     }
 
     #[test]
-    fn a_debt_falls_when_any_of_it_is_smaller_than_ever() {
-        let mut least = BTreeMap::new();
-        let mut check = |dirty, age, expected| {
-            assert_eq!(falls(&mut least, &BTreeMap::from([("dirty", dirty), ("age", age)])), expected, "{dirty} {age}");
-        };
-        check(10.0, 5.0, true);
-        check(10.0, 5.0, false);
-        check(11.0, 4.0, true);
-        check(10.0, 5.0, false);
-        check(9.0, 5.0, true);
+    fn what_is_paid_and_what_is_left_are_told_with_the_time_each_took() {
+        let second = Duration::from_secs(1);
+        let mut owed = owed(&[("dirty", 90.0), ("purge", 3.0)], &[("state.dirty_begin", 20.0)]);
+        owed.look([("dirty", 60.0), ("purge", 0.0)].into(), second);
+        owed.look([("dirty", 59.95), ("purge", 0.0)].into(), second);
+        owed.look([("dirty", 50.0), ("purge", 0.0)].into(), second * 2);
+        owed.look([("dirty", 55.0), ("purge", 0.0)].into(), second * 8);
+        let told = |owed: &Owed, flag| owed.readings(flag, second * 120, second * 60).values;
+        let expected = [
+            (DRAIN, 2.0),
+            ("debt_interval_s", 60.0),
+            ("debt_left.dirty", 35.0),
+            ("debt_paid.dirty", 40.0),
+            ("debt_paid.purge", 3.0),
+            ("debt_paid_s.dirty", 2.0),
+            ("debt_paid_s.purge", 1.0),
+            ("state.dirty_drained", 55.0),
+            ("state.purge_drained", 0.0),
+        ];
+        assert_eq!(told(&owed, Some(LEFT)), readings(&expected).values, "nobody is charged for our patience");
+        assert_eq!(told(&owed, Some(CAPPED))[DRAIN], 8.0);
+        owed.look([("dirty", 20.0), ("purge", 0.0)].into(), second * 9);
+        assert!(owed.is_paid() && !told(&owed, None).contains_key(INTERVAL));
     }
 
     #[test]
@@ -190,7 +259,7 @@ mod tests {
         writer.run("INSERT INTO t VALUES (1)").unwrap();
         let monitor = Monitor::open(crate::engine::engine("sqlite").unwrap(), &file, &Default::default()).unwrap();
         let wait = |ms, interrupted| {
-            drain(&monitor, &Readings::default(), Duration::from_millis(ms), &AtomicBool::new(interrupted))
+            drain(&monitor, || Ok(None), &Readings::default(), Duration::from_millis(ms), &AtomicBool::new(interrupted))
         };
         let capped = wait(10, false).unwrap();
         assert_eq!((capped.values[DRAIN], capped.flags), (0.02, vec![CAPPED.to_owned()]));

@@ -41,6 +41,23 @@ pub fn is_the_limit(tally: &Tally, readings: &Readings, trial: &Trial) -> bool {
     is_near_ceiling || is_confined || is_late(tally) || is_held_back(tally, rests, trial.seat.own_cores())
 }
 
+/// A generator that wakes so late has been stopped, or was kept from every CPU.
+const LATE_MS_MAX: u64 = 250;
+
+/// Why a trial is the generator's, whatever its share of the CPUs: it was stopped, its own quota held it back, or
+/// its memory was on disk. An engine that lives inside the generator was held back with it.
+pub fn held_up(tally: &Tally, throttled_periods: f64) -> Option<String> {
+    let late_ms = tally.woken_late_ns / 1_000_000;
+    let reasons = [
+        (late_ms > LATE_MS_MAX).then(|| format!("dbduel was stopped, or had no CPU, for {late_ms} ms")),
+        (throttled_periods > 0.0)
+            .then(|| format!("the CPU quota of dbduel's own control group ran out in {throttled_periods:.0} periods")),
+        (tally.paged_in > 0).then(|| format!("dbduel waited for {} of its own pages from swap", tally.paged_in)),
+    ];
+    let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
 /// Whether arrivals that a free client was waiting for were sent late. In a closed loop nobody waits for any.
 fn is_late(tally: &Tally) -> bool {
     if tally.lateness.count() == 0 {
@@ -117,6 +134,19 @@ mod tests {
         assert!(!told(4_000, 50) && told(6_000, 50), "and a tenth of the median");
         let closed = busy([10, 10], [0, 0]);
         assert!(!is_late(&closed) && !metrics(&closed).iter().any(|(name, _)| name.contains("lateness")));
+    }
+
+    #[test]
+    fn a_generator_that_was_held_up_is_the_limit_whatever_it_used() {
+        let check = |late_ms: u64, periods: f64, paged_in: u64, expected: &[&str]| {
+            let tally = Tally { woken_late_ns: late_ms * 1_000_000, paged_in, ..busy([1, 1], [0, 0]) };
+            let why = held_up(&tally, periods).unwrap_or_default();
+            assert!(expected.iter().all(|part| why.contains(part)) && why.is_empty() == expected.is_empty(), "{why}");
+        };
+        check(250, 0.0, 0, &[]);
+        check(251, 0.0, 0, &["for 251 ms"]);
+        check(0, 3.0, 0, &["ran out in 3 periods"]);
+        check(900, 1.0, 7, &["for 900 ms", "1 periods", "7 of its own pages"]);
     }
 
     #[test]

@@ -199,6 +199,15 @@ impl Running<'_> {
         }
     }
 
+    /// A session that may change how the server works off what it puts off; never of a target, whose settings and
+    /// other databases are not ours.
+    pub fn payer(&self) -> Result<Option<Monitor>> {
+        match self {
+            Running::Managed(_) => self.monitor(),
+            Running::Hosted(_) => Ok(None),
+        }
+    }
+
     /// As the server itself says.
     pub fn version(&self) -> &str {
         match self {

@@ -23,6 +23,31 @@ pub fn out_of_range(tally: &Tally) -> Option<(String, String)> {
     (below + above > 0).then(|| (OUT_OF_RANGE_FLAG.to_owned(), remark))
 }
 
+/// A closed loop whose clients did not all work: a metric of every trial, and a flag.
+pub const BUSY_CLIENTS: &str = "busy_clients";
+pub const STARVED: &str = "starved";
+/// In less time a thread that starts late would be a client that does not work.
+const BUSY_INTERVAL_NS_MIN: u64 = 1_000_000_000;
+/// How far transactions per second times response time may lie from the number of clients.
+const BUSY_TOLERANCE: f64 = 0.1;
+
+/// The flag, and its figures (method, amendment A8).
+pub fn starved(tally: &Tally) -> Option<(String, String)> {
+    let clients = f64::from(tally.clients);
+    let is_short = tally.interval_ns < BUSY_INTERVAL_NS_MIN;
+    let is_busy = is_short || (tally.busy_clients() / clients - 1.0).abs() <= BUSY_TOLERANCE;
+    let all_worked = tally.starved == 0 && is_busy;
+    (!all_worked).then(|| {
+        let why = format!(
+            "transactions per second times response time come to {:.2} of {clients} clients; {} waited for one \
+             transaction during the whole interval",
+            tally.busy_clients(),
+            tally.starved
+        );
+        (STARVED.to_owned(), why)
+    })
+}
+
 /// How often a client of a closed loop is expected to begin a transaction: its mean interval in this trial, a
 /// stall included. That is what the clients did and not what they were asked for, since nobody asks a closed
 /// loop for a rate.
@@ -65,6 +90,23 @@ mod tests {
         // Of the transactions that were added, two every 1.1 ms, the 198 longest are the last hundredth.
         assert!((850.0..950.0).contains(&p99), "{p99}");
         assert!(stalled().response.quantile_ms(0.99) < 1.01);
+    }
+
+    #[test]
+    fn clients_that_do_not_work_are_told_with_the_figure() {
+        let busy = |busy_ns: u64, starved: u64| Tally {
+            clients: 4,
+            interval_ns: 10_000_000_000,
+            in_flight_ns: busy_ns * 100_000_000,
+            starved,
+            ..Tally::default()
+        };
+        assert_eq!(starved(&busy(400, 0)), None);
+        assert_eq!(starved(&busy(361, 0)), None);
+        let (flag, why) = starved(&busy(100, 0)).unwrap();
+        assert!(flag == "starved" && why.contains("1.00 of 4 clients; 0 waited"), "{why}");
+        let (_, why) = starved(&busy(400, 3)).unwrap();
+        assert!(why.contains("4.00 of 4 clients; 3 waited for one transaction"), "{why}");
     }
 
     #[test]

@@ -57,6 +57,7 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
         put(name, count as f64);
     }
     put("occupancy", tally.occupancy());
+    put(latency::BUSY_CLIENTS, tally.busy_clients());
     // A trial without a commit is not left out because of its result: it cost as much as half a transaction.
     let committed = (tally.committed as f64).max(0.5);
     for (per_transaction, counted) in PER_TRANSACTION {
@@ -277,7 +278,10 @@ mod tests {
             let kind = load::workload_kind(name).unwrap();
             (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap()
         };
-        let readings = Readings { values: BTreeMap::from([(debt::DRAIN.to_owned(), 30.0)]), ..Readings::default() };
+        let readings = Readings {
+            values: BTreeMap::from([(crate::store::format::debt::DRAIN.to_owned(), 30.0)]),
+            ..Readings::default()
+        };
         let kinds = vec![KindTally { committed_inside: 90, ..KindTally::default() }];
         let tally = Tally { committed: 120, kinds, interval_ns: 60_000_000_000, ..Tally::default() };
         let told = metrics(&tally, &readings, false, build("tpcc").as_ref());

@@ -1,11 +1,13 @@
 //! One SQLite connection behind the same trait as the wire protocols.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, ffi};
 
+use super::turns::{Turn, Turns};
 use crate::closer::{Closer, Slot};
 use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, Rows, Statement, Tls, Value};
 
@@ -18,6 +20,10 @@ pub struct SqliteConnection {
     path: PathBuf,
     on_connect: Vec<String>,
     texts: Vec<String>,
+    /// Where it waits until it may write, for how long, and the turn while it has it.
+    turns: Option<Arc<Turns>>,
+    busy_timeout: Duration,
+    turn: Option<Turn>,
 }
 
 impl SqliteConnection {
@@ -36,6 +42,9 @@ impl SqliteConnection {
             path: path.clone(),
             on_connect: login.on_connect.clone(),
             texts: Vec::new(),
+            turns: Turns::of(path),
+            busy_timeout,
+            turn: None,
         };
         connection.begin()?;
         Ok(connection)
@@ -118,6 +127,49 @@ impl SqliteConnection {
         on_row: &mut dyn FnMut(&rusqlite::Row<'_>) -> Result<(), Error>,
     ) -> Result<Answer, Error> {
         self.slot.expect_open()?;
+        let writes = self.statements.get(statement.0).is_some_and(|statement| !statement.readonly());
+        self.expect_turn(writes)?;
+        let answer = self.run_prepared(statement, parameters, on_row);
+        self.hand_on();
+        answer
+    }
+
+    /// Whatever takes the lock to write waits for its turn; what is inside a transaction already has it, or never
+    /// asked for it.
+    fn expect_turn(&mut self, writes: bool) -> Result<(), Error> {
+        let Some(turns) = self.turns.as_ref().filter(|_| writes && self.connection.is_autocommit()) else {
+            return Ok(());
+        };
+        if self.turn.is_none() {
+            let turn = turns.take(self.busy_timeout);
+            self.turn = Some(turn.ok_or(Error::Retryable { code: Code::number(ffi::SQLITE_BUSY as u16) })?);
+        }
+        Ok(())
+    }
+
+    /// Lets the next one write, once no transaction is open.
+    fn hand_on(&mut self) {
+        if let (Some(turns), true) = (&self.turns, self.turn.is_some() && self.connection.is_autocommit())
+            && let Some(turn) = self.turn.take()
+        {
+            turns.hand_on(turn);
+        }
+    }
+
+    fn run_text(&self, sql: &str) -> Result<Answer, Error> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(typed)?;
+        let returns_rows = statement.column_count() > 0;
+        let rows = step_through(&mut statement)?;
+        let affected = if statement.readonly() { 0 } else { self.connection.changes() };
+        Ok(Answer { rows, affected, returns_rows, ..Answer::default() })
+    }
+
+    fn run_prepared(
+        &mut self,
+        statement: Statement,
+        parameters: &[Value<'_>],
+        on_row: &mut dyn FnMut(&rusqlite::Row<'_>) -> Result<(), Error>,
+    ) -> Result<Answer, Error> {
         let statement = self.statements.get_mut(statement.0);
         let statement = statement.ok_or_else(|| Error::lost("there is no connection; reconnect first"))?;
         for (index, parameter) in parameters.iter().enumerate() {
@@ -139,6 +191,15 @@ impl SqliteConnection {
         drop(found);
         let affected = if read_only { 0 } else { self.connection.changes() };
         Ok(Answer { rows, affected, returns_rows, ..Answer::default() })
+    }
+}
+
+impl Drop for SqliteConnection {
+    /// What was open ends with the connection, in a moment; until then the next one meets SQLite's own time-out.
+    fn drop(&mut self) {
+        if let (Some(turns), Some(turn)) = (&self.turns, self.turn.take()) {
+            turns.hand_on(turn);
+        }
     }
 }
 
@@ -222,11 +283,11 @@ impl Connection for SqliteConnection {
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
         self.slot.expect_open()?;
-        let mut statement = self.connection.prepare_cached(sql).map_err(typed)?;
-        let returns_rows = statement.column_count() > 0;
-        let rows = step_through(&mut statement)?;
-        let affected = if statement.readonly() { 0 } else { self.connection.changes() };
-        Ok(Answer { rows, affected, returns_rows, ..Answer::default() })
+        let writes = !self.connection.prepare_cached(sql).map_err(typed)?.readonly();
+        self.expect_turn(writes)?;
+        let answer = self.run_text(sql);
+        self.hand_on();
+        answer
     }
 
     /// Each text is another one, so the cache of statements would only lose those that come again.
@@ -249,9 +310,11 @@ impl Connection for SqliteConnection {
     /// Opens the file again; `timeout` becomes the busy time-out, as it was at the first time.
     fn reconnect(&mut self, timeout: Duration) -> Result<(), Error> {
         let connection = open(&self.path, timeout)?;
+        self.busy_timeout = timeout;
         // Statements end before the connection they borrow.
         self.statements.clear();
         *self.connection = connection;
+        self.hand_on();
         self.begin()?;
         self.texts.clone().iter().try_for_each(|sql| self.add(sql).map(|_| ()))
     }

@@ -36,7 +36,7 @@ use crate::answers::{Answers, Expected, Setting};
 use crate::policy::Ignored;
 use crate::recorder::Tally;
 use crate::workload::{
-    Client, ClientFuture, NamedStatement, OptionValue, Options, Seat, Table, Workload, workload_kind,
+    Client, ClientFuture, NamedStatement, OptionValue, Options, Seat, Table, Workload, queries, workload_kind,
 };
 
 /// How many statements of each kind a transaction has.
@@ -287,6 +287,16 @@ impl Workload for Oltp {
     fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
         let kinds = self.kinds().into_iter().filter(|kind| !kind.is_insert() && *kind != Kind::Procedure);
         kinds.map(|kind| self.explained(kind, dialect)).collect()
+    }
+
+    fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        let rows = |table| {
+            let name = self.schema.table_name(table);
+            let first = (self.schema.rows / 2).max(1);
+            let sql = format!("SELECT id, k, c, pad FROM {name} WHERE id BETWEEN {first} AND {}", first + 99);
+            NamedStatement { name: format!("rows of {name}"), sql }
+        };
+        queries(self.explained_statements(dialect)).into_iter().chain((0..self.schema.tables).map(rows)).collect()
     }
 
     fn ignored_errors(&self, dialect: Dialect) -> Ignored {

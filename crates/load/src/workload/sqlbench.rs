@@ -73,6 +73,12 @@ impl Workload for SqlBench {
         self.programs.iter().map(|program| program.name).collect()
     }
 
+    fn operations(&self) -> usize {
+        let wanted = |name: &&&str| self.operations.is_empty() || self.operations.iter().any(|one| one == **name);
+        let names = self.programs.iter().flat_map(|program| program.operations);
+        names.filter(wanted).collect::<std::collections::BTreeSet<_>>().len()
+    }
+
     fn pass_guess(&self) -> Option<Duration> {
         Some(guess::pass(self))
     }

@@ -39,6 +39,7 @@ use crate::policy::Ignored;
 use crate::recorder::Tally;
 use crate::workload::{
     Background, ClientFuture, NamedStatement, OptionError, Options, Seat, Table, Witness, Workload, WorkloadKind,
+    queries,
 };
 
 pub const TPCC: WorkloadKind = WorkloadKind {
@@ -141,6 +142,11 @@ impl Workload for Tpcc {
     /// Lists of rows and procedures do the same by statements that depend on what is drawn.
     fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
         if self.form == Form::Rows { samples::statements(dialect) } else { Vec::new() }
+    }
+
+    /// Every form reads the same tables.
+    fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        queries(samples::statements(dialect))
     }
 
     fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {

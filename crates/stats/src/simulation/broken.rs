@@ -1,9 +1,10 @@
 //! Designs that people use and should not. If the simulation let them pass, it would prove nothing.
 
 use super::noise::{Host, NOISES, Noise};
-use super::{ALPHA, BLOCKS_MAX, MARGIN, OVERHEAD_S, Order, host, in_parallel, log_ratios};
+use super::{ALPHA, BLOCKS_MAX, MARGIN, OVERHEAD_S, Order, host, in_parallel, log_ratios, troubles};
 use crate::describe::{mean, sd, t_interval, t_quantile};
-use crate::rule::{Judge, Rule, RuleKind};
+use crate::missing::Pair;
+use crate::rule::{Judge, Rule, RuleKind, Word};
 
 /// Runs of a design that are simulated by one thread at a time.
 const RUNS_PER_BATCH: usize = 50;
@@ -42,6 +43,18 @@ pub const BROKEN_DESIGNS: &[BrokenDesign] = &[
         noise: "wandering",
         alarm: seconds_as_evidence,
     },
+    BrokenDesign {
+        name: "dropped by result",
+        description: "the candidate's slowest quarter of trials has no value and is left out",
+        noise: "quiet",
+        alarm: dropped_by_result,
+    },
+    BrokenDesign {
+        name: "deferred work ignored",
+        description: "a lead of 5 % in the interval, with 8 % of it to be paid afterwards, is judged without that",
+        noise: "quiet",
+        alarm: deferred_work_ignored,
+    },
 ];
 
 /// How many of these runs, in which nothing differs, raise an alarm.
@@ -55,9 +68,27 @@ pub fn broken_alarms(design: &BrokenDesign, runs: usize, seed: u64, threads: usi
     batches.into_iter().sum()
 }
 
+fn exact() -> Judge {
+    let margin = MARGIN.ln_1p();
+    Judge::new(Rule { kind: RuleKind::Exact, blocks_max: BLOCKS_MAX, alpha: ALPHA, margin, seed: 1 })
+}
+
 fn fixed_order(host: &mut Host) -> bool {
-    let rule = Rule { kind: RuleKind::Exact, blocks_max: BLOCKS_MAX, alpha: ALPHA, margin: MARGIN.ln_1p(), seed: 1 };
-    Judge::new(rule).rejects(&log_ratios(host, Order::Fixed), 0.0)
+    exact().rejects(&log_ratios(host, Order::Fixed), 0.0)
+}
+
+fn dropped_by_result(host: &mut Host) -> bool {
+    exact().rejects(&only_ratios(troubles::missing(host, BLOCKS_MAX / 4)), 0.0)
+}
+
+fn deferred_work_ignored(host: &mut Host) -> bool {
+    let word = exact().word(&only_ratios(troubles::unpaid(host)), true);
+    word.is_some_and(|(word, _)| word == Word::Faster)
+}
+
+fn only_ratios(story: troubles::Story) -> Vec<f64> {
+    let ratio = |pair| if let Pair::Ratio(ratio) = pair { Some(ratio) } else { None };
+    story.pairs.into_iter().filter_map(ratio).collect()
 }
 
 fn peeking(host: &mut Host) -> bool {

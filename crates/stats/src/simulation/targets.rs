@@ -2,7 +2,7 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use super::{ALPHA, Cell, MARGIN, Scenario};
+use super::{ALPHA, Cell, MARGIN, Scenario, Trouble, Troubled};
 use crate::rule::RuleKind;
 
 /// A rate that just meets its target passes this often; the rest is bad luck.
@@ -53,6 +53,12 @@ impl Check {
     fn at_most(what: &'static str, place: &str, observed: usize, runs: usize, target: f64) -> Check {
         let place = place.to_owned();
         Check { what, place, observed, runs, target, allowed: Allowed::UpTo(most_by_luck(runs, target)) }
+    }
+
+    /// That a candidate in trouble does not win by it.
+    pub fn of_trouble(trouble: &Trouble, noise: &str, seen: &Troubled) -> Check {
+        let place = format!("{}, {noise}", trouble.name);
+        Check::at_most("wins it did not earn", &place, seen.wrong, seen.runs, trouble.target)
     }
 
     /// That a broken design is caught.

@@ -38,6 +38,20 @@ fn the_exact_rule_meets_its_targets_on_every_host_and_broken_designs_are_caught(
 }
 
 #[test]
+fn a_candidate_in_trouble_does_not_win_by_it_and_wins_without_it() {
+    for trouble in TROUBLES {
+        for name in ["quiet", "wandering", "tails"] {
+            let seen = simulate_trouble(trouble, noise(name), 100, 5, 2);
+            let check = Check::of_trouble(trouble, name, &seen);
+            assert!(check.is_met(), "{check:?}: {seen:?}");
+        }
+    }
+    // Without an outage seen the faster one may win, so the target is not met by silence.
+    let faster = TROUBLES.iter().find(|trouble| trouble.name == "outages of a faster one").unwrap();
+    assert!(simulate_trouble(faster, noise("quiet"), 100, 5, 2).faster > 20);
+}
+
+#[test]
 fn a_rule_without_spending_would_be_caught() {
     // Ten times the error stands for any rule that spends too much.
     let judge = Judge::new(Rule { kind: RuleKind::Exact, blocks_max: BLOCKS_MAX, alpha: 0.5, margin: 0.01, seed: 1 });

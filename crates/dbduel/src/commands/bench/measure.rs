@@ -9,16 +9,18 @@ use load::{
 };
 
 use super::super::{host, note, say};
+use super::tables::{self, Tables};
 use super::watch::{Mark, Watch};
 use super::{Failure, Job, tell};
 use crate::cli::bench::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Request};
 use crate::cli::exit;
 use crate::engine::{Cache, WorkFolder};
 use crate::experiment::TargetUrl;
+use crate::observe::throttled_periods;
 use crate::report::bench::BenchReport;
 use crate::report::dbt2::Arithmetic;
 use crate::report::sysbench::{Buckets, Figures, Layout};
-use crate::trial::nothing;
+use crate::trial::{generator, nothing};
 
 /// As many arrivals as sysbench lets wait.
 const QUEUE_MAX: u64 = 131_072;
@@ -31,7 +33,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let scratch = request.dry_run.then(|| Cache::open()?.scratch()).transpose()?;
     let start = |folder: &WorkFolder| nothing::start(job.target.dialect, folder.for_sockets());
     let null = scratch.as_ref().map(start).transpose()?;
-    let Seen { server_version, opens_with } = if request.dry_run { Seen::nothing() } else { look_around(job)? };
+    let Seen { server_version, opens_with, tables } = if request.dry_run { Seen::nothing() } else { look_around(job)? };
     let files = u64::from(request.clients) * host::files_of_a_client(job.target.dialect);
     host::expect_open_files(files).map_err(Failure::usage)?;
     let _lock = host::lock(request.workload.name, &job.interrupted, &note)?;
@@ -53,10 +55,13 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let board = load.board();
     let mut watch = Watch::new(request, layout, board.clone(), job.workload.parts());
     let begin = watch.checkpoint.counted.clone();
-    let measured = load.measure(request.duration, &mut |live| watch.look(live), &mut || {});
+    let periods = || throttled_periods().unwrap_or(0.0);
+    let (before, mut after) = (periods(), 0.0);
+    let measured = load.measure(request.duration, &mut |live| watch.look(live), &mut || after = periods());
+    let held_up = generator::held_up(&measured.tally, after - before);
     watch.end();
     let counted = board.map(|board| (board.read(), board.take_extremes_ns()));
-    let run = Run { job, measured, watch, begin, counted, server_version, seed };
+    let run = Run { job, measured, watch, begin, counted, held_up, server_version, tables, seed };
     run.tell(layout)?;
     Ok(run.exit())
 }
@@ -65,11 +70,17 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
 struct Seen {
     server_version: String,
     opens_with: Option<String>,
+    /// None of a server that does nothing, and where clients make their tables themselves.
+    tables: Option<Tables>,
 }
 
 impl Seen {
     fn nothing() -> Seen {
-        Seen { server_version: "spoken to a server that does nothing".to_owned(), opens_with: Some("BEGIN".to_owned()) }
+        Seen {
+            server_version: "spoken to a server that does nothing".to_owned(),
+            opens_with: Some("BEGIN".to_owned()),
+            tables: None,
+        }
     }
 }
 
@@ -87,7 +98,9 @@ fn look_around(job: &Job) -> anyhow::Result<Seen> {
             admin.run(&sql).with_context(|| format!("cannot run {sql}"))?;
         }
         let opens_with = job.workload.opens_with(admin).context("cannot ask for the table's storage engine")?;
-        Ok(Seen { server_version: admin.server_version().to_owned(), opens_with })
+        let tables = if job.workload.scratch().is_some() { None } else { Some(tables::look_at(job, admin)?) };
+        admin.leave()?;
+        Ok(Seen { server_version: admin.server_version().to_owned(), opens_with, tables })
     })
 }
 
@@ -99,7 +112,10 @@ struct Run<'a> {
     begin: Reading,
     /// At the very end, with the extremes since the last checkpoint.
     counted: Option<(Reading, Option<(u64, u64)>)>,
+    /// Why the figures are the generator's.
+    held_up: Option<String>,
     server_version: String,
+    tables: Option<Tables>,
     seed: u64,
 }
 
@@ -109,6 +125,14 @@ impl Run<'_> {
         if let Some(failure) = self.failure() {
             let error = with_target(request, failure);
             note(&format!("error: {error}\n  the report covers what was measured until then"));
+        }
+        if let Some(why) = &self.held_up {
+            note(&format!("warning: {}: {why}", generator::BOUND));
+        }
+        if layout.is_some() || request.format != Format::Text {
+            let remarks =
+                tell::remarks_of_tables(self.job.workload.as_ref(), &self.measured.tally, self.tables.as_ref());
+            remarks.iter().for_each(|(flag, why)| note(&format!("warning: {flag}: {why}")));
         }
         match layout {
             Some(layout) => {
@@ -165,13 +189,17 @@ impl Run<'_> {
     fn report(&self) -> BenchReport {
         let request = &self.job.request;
         let embedded = self.job.target.dialect == Dialect::Sqlite;
-        BenchReport {
+        let mut report = BenchReport {
             server_version: self.server_version.clone(),
             seed: self.seed,
             partial: self.partial(),
             intervals: self.watch.intervals.clone(),
-            ..tell::report(request, self.job.workload.as_ref(), &self.measured.tally, embedded)
+            ..tell::report(request, self.job.workload.as_ref(), &self.measured.tally, embedded, self.tables.as_ref())
+        };
+        if self.held_up.is_some() && !report.flags.iter().any(|flag| flag == generator::BOUND) {
+            report.flags.push(generator::BOUND.to_owned());
         }
+        report
     }
 
     fn exit(&self) -> u8 {

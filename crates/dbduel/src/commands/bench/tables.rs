@@ -4,9 +4,9 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use driver::Admin;
+use driver::{Admin, Isolation};
 use indicatif::{ProgressBar, ProgressStyle};
-use load::{Loader, Table, cut_off_when};
+use load::{Loader, Setting, Table, cut_off_when};
 
 use super::server::listed;
 use super::{Failure, Job, note, say};
@@ -121,6 +121,63 @@ fn read_whole(admin: &mut Admin, table: &Table) -> Result<(), driver::Error> {
         admin.rows(&format!("SELECT COUNT(k) FROM {name} WHERE k > -1"))?;
     }
     Ok(())
+}
+
+/// The workload's tables as they were asked for, and as they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tables {
+    /// Of the table that holds least: its name, the rows asked for, and the greatest id that it has. None where
+    /// rows have no ids of their own.
+    pub least: Option<(String, u64, u64)>,
+    pub foreign_keys_asked: usize,
+    pub foreign_keys: usize,
+    /// Answers depend on both.
+    pub setting: Setting,
+}
+
+/// Asks nothing that would read a whole table: a run is not to find in memory what it would not have.
+pub fn look_at(job: &Job, admin: &mut Admin) -> anyhow::Result<Tables> {
+    let (mut least, mut foreign_keys_asked, mut foreign_keys) = (None, 0, 0);
+    for table in job.workload.tables(job.target.dialect) {
+        let name = &table.name;
+        foreign_keys_asked += table.ddl().map(|sql| sql.matches("FOREIGN KEY").count()).sum::<usize>();
+        foreign_keys += load::foreign_keys(admin, name).with_context(|| format!("cannot read what {name} is"))?;
+        if table.columns.first() == Some(&"id") && table.rows > 0 {
+            let most = admin.value(&format!("SELECT MAX(id) FROM {name}"))?;
+            let most = most.and_then(|id| id.parse().ok()).unwrap_or(0);
+            if least.as_ref().is_none_or(|(_, _, known)| most < *known) {
+                least = Some((table.name, table.rows, most));
+            }
+        }
+    }
+    // A server that does not name its level gives no more than the weakest.
+    let isolation = admin.isolation().unwrap_or(Isolation::ReadUncommitted);
+    Ok(Tables { least, foreign_keys_asked, foreign_keys, setting: Setting { dialect: job.target.dialect, isolation } })
+}
+
+impl Tables {
+    /// What is there, for the report.
+    pub fn text(&self) -> String {
+        let keys = |count: usize| if count == 0 { "none".to_owned() } else { count.to_string() };
+        let rows =
+            self.least.iter().map(|(name, asked, most)| format!("{asked} rows asked for, {name} has ids to {most}; "));
+        let asked = keys(self.foreign_keys_asked);
+        rows.chain([format!("foreign keys: {asked} asked for, {} there", keys(self.foreign_keys))]).collect()
+    }
+
+    /// Flags with their reasons, where tables are not as the options say.
+    pub fn flags(&self) -> Vec<(String, String)> {
+        let mut flags = Vec::new();
+        if let Some((name, asked, most)) = self.least.as_ref().filter(|(_, asked, most)| most < asked) {
+            let why = format!("{asked} rows were asked for, and the greatest id of {name} is {most}");
+            flags.push(("rows".to_owned(), why));
+        }
+        if self.foreign_keys != self.foreign_keys_asked {
+            let (asked, there) = (self.foreign_keys_asked, self.foreign_keys);
+            flags.push(("foreign-keys".to_owned(), format!("{asked} were asked for, {there} are there")));
+        }
+        flags
+    }
 }
 
 /// Rows and rows per second: a bar on a terminal, a line now and then elsewhere.

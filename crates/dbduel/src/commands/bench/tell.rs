@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use load::{Failure, Histogram, OptionValue, Options, Reading, Tally, Workload};
+use load::{Failure, Histogram, OptionValue, Options, Reading, Tally, Workload, wrong_answers};
 
+use super::tables::Tables;
 use super::watch::Mark;
-use crate::cli::bench::{Compat, Request};
+use crate::cli::bench::{Compat, Reconnect, Request};
 use crate::observe::Readings;
 use crate::report::bench::{BenchReport, Times};
 use crate::report::sysbench::{Buckets, Fairness, Figures, Heading, Latency, Percentile, Queries};
@@ -25,20 +26,23 @@ pub fn partial(request: &Request, failure: &Failure, measured_s: f64) -> String 
         (None, Some(events)) => format!(", before {events} events were done"),
         (None, None) => String::new(),
     };
-    format!("{failure} after {measured_s:.1} s{planned}")
+    match failure {
+        Failure::Gone { .. } | Failure::Silence { .. } => format!("{failure}; measured {measured_s:.1} s{planned}"),
+        _ => format!("{failure} after {measured_s:.1} s{planned}"),
+    }
 }
 
 /// The block of a whole run in sysbench's terms. `counted` is each client's share of it.
 pub fn whole(request: &Request, tally: &Tally, counted: &Reading) -> Figures {
-    let total_s = (tally.interval_ns + tally.drain_ns) as f64 / 1e9;
+    let interval_s = tally.interval_ns as f64 / 1e9;
     let latencies = &tally.response;
     Figures {
         queries: Some(Queries { reads: tally.reads, writes: tally.writes, other: tally.other }),
-        transactions: tally.committed + tally.rolled_back,
+        transactions: tally.committed,
         ignored_errors: tally.retries,
         reconnects: Some(tally.reconnects),
-        interval_s: total_s,
-        total_s,
+        interval_s,
+        total_s: interval_s + tally.drain_ns as f64 / 1e9,
         latency: Latency {
             min_ms: Some(latencies.min_ms()),
             avg_ms: Some(latencies.mean_ms()),
@@ -168,14 +172,24 @@ fn about(request: &Request, opens_with: Option<&str>) -> Vec<String> {
 }
 
 /// Everything dbduel's own text and JSON say.
-pub fn report(request: &Request, workload: &dyn Workload, tally: &Tally, embedded: bool) -> BenchReport {
+pub fn report(
+    request: &Request,
+    workload: &dyn Workload,
+    tally: &Tally,
+    embedded: bool,
+    tables: Option<&Tables>,
+) -> BenchReport {
     let mut metrics = trial::metrics(tally, &Readings::default(), embedded, workload);
     if !workload.is_one_pass() {
         // The percentiles that were asked for are told, and no others.
         metrics.retain(|name, _| !name.starts_with("latency_ms_") && !name.starts_with("service_ms_"));
         metrics.extend(more_metrics(tally));
     }
-    let remarks = trial::remarks(&tally.programs);
+    let mut remarks = trial::remarks(&tally.programs);
+    remarks.extend(remarks_of_tables(workload, tally, tables));
+    if is_busy_loop(request, workload) {
+        remarks.extend(trial::latency::starved(tally));
+    }
     let in_force = Options::new(request.workload.options, &request.workload_options).ok();
     let option = |name: &str| {
         let found = in_force.as_ref()?.iter().find(|(known, _)| *known == name)?.1;
@@ -196,14 +210,31 @@ pub fn report(request: &Request, workload: &dyn Workload, tally: &Tally, embedde
         measured_s: tally.interval_ns as f64 / 1e9,
         flags: flags(tally, embedded).into_iter().chain(remarks.keys().cloned()).collect(),
         remarks,
+        tables: tables.map(Tables::text),
         programs: tally.programs.clone(),
         metrics,
         response: times(&tally.response, &request.percentiles),
         service: times(&tally.service, &request.percentiles),
+        unanswered_ms: (tally.unanswered.count() > 0).then(|| tally.unanswered.min_ms()),
         errors: tally.errors.iter().collect(),
         histogram: request.histogram.then(|| Buckets::new(tally.response.latencies_ms()).text()),
         ..BenchReport::default()
     }
+}
+
+/// Whether each client works all the time: it neither rests, nor connects anew on purpose, nor waits for the last
+/// of so many transactions.
+fn is_busy_loop(request: &Request, workload: &dyn Workload) -> bool {
+    let is_closed = request.rate.is_none() && request.events.is_none();
+    is_closed && !matches!(request.reconnect, Reconnect::Every(_)) && !workload.rests() && !workload.is_one_pass()
+}
+
+/// Where tables are not as they were asked for, or answers not as such tables would give them.
+pub fn remarks_of_tables(workload: &dyn Workload, tally: &Tally, tables: Option<&Tables>) -> BTreeMap<String, String> {
+    let Some(tables) = tables else { return BTreeMap::new() };
+    let wrong = wrong_answers(workload, tally, &tables.setting);
+    let wrong = (!wrong.is_empty()).then(|| ("wrong-answers".to_owned(), wrong.join("; ")));
+    tables.flags().into_iter().chain(wrong).collect()
 }
 
 /// The one target, or the several that clients connected to in turn.

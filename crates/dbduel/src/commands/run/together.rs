@@ -83,6 +83,10 @@ fn show(progress: &Progress, trial: &Trial, now: Live) {
 
 fn write(sitting: &Sitting, trial: &Trial, finished: Finished, keep: &mut Keep) -> Result<()> {
     let (run_dir, number) = (&sitting.run_dir, trial.planned.trial);
+    // The side of a duet that an earlier sitting finished: its record stays, and so do the files that belong to it.
+    if sitting.done.iter().any(|record| record.trial == number) {
+        return Ok(());
+    }
     run_dir.write_settings(number, &finished.settings)?;
     run_dir.write_series(number, &finished.series)?;
     run_dir.write_observed(number, &finished.observed)?;

@@ -14,6 +14,10 @@ fn stored(runs: &Path, change: impl Fn(&mut StoredRun)) -> RunDir {
         trial.metrics.insert("transactions.committed".into(), committed);
     }
     change(&mut told);
+    stored_run(runs, told)
+}
+
+pub fn stored_run(runs: &Path, mut told: StoredRun) -> RunDir {
     told.plan.plan_hash = plan_hash(&told.plan);
     let run = RunDir::create(runs, &told.plan.name, "2031-05-04T10:15:00Z".parse().unwrap()).unwrap();
     run.write_plan(&told.plan).unwrap();
@@ -238,4 +242,65 @@ fn a_log_of_deferred_deliveries_is_what_was_counted_and_delivers_nothing_twice()
     one_difference(&run, "1 orders stand in its log twice");
     run.write_deferred(number, &log(&[(-0.5, 2101.0), (-0.1, 2102.0), (0.5, 2103.0)])).unwrap();
     one_difference(&run, "its log has 1 Deliveries that were queued inside the interval, its record 2");
+}
+
+/// A run whose first trial was watched for five seconds, with what its host and its server took.
+fn watched(runs: &Path, change: impl Fn(&mut TrialRecord)) -> RunDir {
+    let run = stored(runs, |told| {
+        let trial = &mut told.trials[0];
+        let committed = trial.metrics["transactions.committed"];
+        let metrics = [
+            ("host_steal_share", 0.02),
+            ("host_swapped_pages", 0.0),
+            ("server_cpu_user_s", 6.0),
+            ("server_cpu_system_s", 2.0),
+            ("cpu_us_per_tx", 8e6 / committed),
+        ];
+        trial.metrics.extend(metrics.map(|(name, value)| (name.to_owned(), value)));
+        trial.flags.push("steal".to_owned());
+        change(trial);
+    });
+    let columns = ["second", "host_steal_share", "host_swapped_pages", "server_system_cores", "server_user_cores"];
+    let rows = (0..5).map(|second| vec![f64::from(second), 0.02, 0.0, 0.4, 1.2]).collect();
+    run.write_observed(1, &Series { columns: columns.map(str::to_owned).to_vec(), rows }).unwrap();
+    for (format, file) in KEPT_REPORTS {
+        run.write_report(file, &report::write(&run, format, &Options::default()).unwrap()).unwrap();
+    }
+    run
+}
+
+#[test]
+fn flags_of_the_host_and_cpu_are_those_of_the_samples() {
+    let runs = tempfile::tempdir().unwrap();
+    let findings = of_run(&watched(runs.path(), |_| {})).unwrap();
+    assert_eq!(findings.differences, Vec::<String>::new());
+    let told = "host flags of 1 trials, CPU per transaction of 1, and both against the samples of 1";
+    assert!(findings.checked.iter().any(|line| line == told), "{:?}", findings.checked);
+    let spoil = |change: &dyn Fn(&mut TrialRecord), about: &str| one_difference(&watched(runs.path(), change), about);
+    let set = |name: &'static str, value: f64| {
+        move |trial: &mut TrialRecord| {
+            trial.metrics.insert(name.into(), value);
+        }
+    };
+    spoil(&|trial| trial.flags.clear(), "trial 1: flags of the host are none, its metrics give steal");
+    spoil(&set("host_oom_kills", 1.0), "are steal, its metrics give oom, steal");
+    spoil(&set("cpu_us_per_tx", 1.0), "trial 1: cpu_us_per_tx is 1, 8 s for ");
+    spoil(&set("host_steal_share", 0.5), "host_steal_share is 0.5, its seconds give 0.02");
+    spoil(&set("server_cpu_user_s", 2.0), "the server's CPU time is 4 s, its seconds give 8 s");
+    let quiet = |trial: &mut TrialRecord| {
+        trial.metrics.insert("host_steal_share".into(), 0.0);
+        trial.flags.clear();
+    };
+    spoil(&quiet, "host_steal_share is 0, its seconds give 0.02");
+}
+
+#[test]
+fn a_run_that_has_ended_has_its_reports() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = stored(runs.path(), |_| {});
+    std::fs::remove_file(run.path().join("report.html")).unwrap();
+    one_difference(&run, "report.html is missing, although the run has ended");
+    let cut = stored(runs.path(), |told| told.run.ended_by = Some("interrupted".into()));
+    std::fs::remove_file(cut.path().join("report.html")).unwrap();
+    assert_eq!(differences(&cut), Vec::<String>::new());
 }

@@ -10,11 +10,28 @@ use anyhow::{Context, Result, ensure};
 
 use super::{MysqlFamily, plain, user_argument};
 use crate::engine::server::server_environment;
-use crate::engine::settings::{Effective, verify};
-use crate::engine::{Site, log_tail};
+use crate::engine::settings::{Agreement, Effective, verify};
+use crate::engine::{Engine, Site, log_tail};
 
 pub fn vet(family: &MysqlFamily, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
-    let asked: BTreeMap<String, String> = settings.iter().map(|(name, value)| (plain(name), value.clone())).collect();
+    let asked = under_plain_names(settings);
+    verify(family, &offered(family, site, &asked)?, &asked)
+}
+
+/// Of values nothing is said: the list shows them as they were given, a server that has started may not.
+pub fn expect_known(family: &MysqlFamily, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+    let mut asked = under_plain_names(settings);
+    let offered = offered(family, site, &asked)?;
+    asked.retain(|name, value| family.agreement(&offered, name, value) == Agreement::Unknown);
+    verify(family, &offered, &asked)
+}
+
+fn under_plain_names(settings: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    settings.iter().map(|(name, value)| (plain(name), value.clone())).collect()
+}
+
+/// What would be in force with these settings.
+fn offered(family: &MysqlFamily, site: &Site, asked: &BTreeMap<String, String>) -> Result<Effective> {
     let mut args = family.common_arguments(site.installation, site.data);
     args.extend(asked.iter().map(|(name, value)| user_argument(name, value)));
     args.extend(["--verbose", "--help"].map(Into::into));
@@ -34,7 +51,7 @@ pub fn vet(family: &MysqlFamily, site: &Site, settings: &BTreeMap<String, String
         output.status,
         log_tail(&log, 0).join("\n         ")
     );
-    verify(family, &listed(&String::from_utf8_lossy(&output.stdout)), &asked)
+    Ok(listed(&String::from_utf8_lossy(&output.stdout)))
 }
 
 /// The list behind the help: each variable with its value.

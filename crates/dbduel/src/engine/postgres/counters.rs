@@ -201,15 +201,18 @@ const SOURCES: &[Source] = &[
 
 const VACUUMS: &str = "vacuums_running";
 
-/// A checkpoint begins by the clock or by bytes of log, not because a load has stopped: what can be waited for
-/// is one that runs.
+/// How many buffers are dirty is not visible; the log since the last checkpoint tells whether any are.
 pub const DEFERRAL: Deferral = Deferral {
     redo_bytes: Some("postgres.wal_bytes"),
     debts: &[
+        // An idle server writes a little log of its own.
+        Debt { state: CHECKPOINT_AGE, paid: Paid::AsAtBegin { or: MEBIBYTE } },
         Debt { state: CHECKPOINTS_RUNNING, paid: Paid::AtNothing },
         Debt { state: VACUUMS, paid: Paid::AtNothing },
     ],
 };
+
+const MEBIBYTE: f64 = 1048576.0;
 
 /// What is looked at in each second (method, section 5), and what a server reads and writes whose disks nobody
 /// sees. The size of a database is not among it: that is a look at each of its files.

@@ -16,8 +16,15 @@ use crate::engine::{Site, log_tail};
 const LIMIT: Duration = Duration::from_secs(60);
 
 pub fn vet(site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
-    let mut args: Vec<OsString> = vec!["-D".into(), site.data.into(), "-C".into(), "shared_buffers".into()];
-    let by_start = settings.iter().filter(|(name, _)| !BY_INITDB.contains(&name.as_str()));
+    // No files of a data directory are read, so that there need not be any.
+    let mut args: Vec<OsString> = ["-D", "/", "-C", "shared_buffers"].map(Into::into).to_vec();
+    args.extend(
+        ["config_file", "hba_file", "ident_file"]
+            .iter()
+            .flat_map(|file| ["-c".into(), format!("{file}=/dev/null").into()]),
+    );
+    let by_initdb = |name: &str| BY_INITDB.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let by_start = settings.iter().filter(|(name, _)| !by_initdb(name));
     args.extend(by_start.flat_map(|(name, value)| ["-c".into(), format!("{name}={value}").into()]));
     let log = site.scratch.join("vet.log");
     let program = Program {
@@ -25,7 +32,7 @@ pub fn vet(site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
         environment: Some(server_environment()),
         libraries: site.installation.libraries.clone(),
         account: site.installation.engine().account()?,
-        directory: Some(site.data.to_owned()),
+        directory: Some("/".into()),
         ..Program::new(&site.installation.server, &log)
     };
     let exit = program.run(LIMIT)?;

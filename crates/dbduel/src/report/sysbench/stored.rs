@@ -61,8 +61,8 @@ impl Stored {
 fn figures(trial: &TrialRecord, duration_s: f64) -> Figures {
     let metric = |name: &str| trial.metrics.get(name).copied();
     let count = |name: &str| metric(name).unwrap_or(0.0) as u64;
-    let transactions = count("transactions.committed") + count("transactions.rolled_back");
-    let ended = transactions + count("transactions.failed");
+    let transactions = count("transactions.committed");
+    let ended = transactions + count("transactions.rolled_back") + count("transactions.failed");
     let avg_ms = metric("latency_ms_avg");
     let bucketed = |ms| Buckets::new([(ms, 1)]).percentile_ms(PERCENT);
     let percentile = Percentile { percent: PERCENT, value_ms: metric("latency_ms_p95").map(bucketed) };
@@ -76,7 +76,7 @@ fn figures(trial: &TrialRecord, duration_s: f64) -> Figures {
         transactions,
         ignored_errors: count("transactions.retries"),
         reconnects: metric("reconnects").map(|reconnects| reconnects as u64),
-        interval_s: total_s,
+        interval_s: duration_s,
         total_s,
         latency: Latency {
             min_ms: metric("latency_ms_min"),

@@ -112,7 +112,8 @@ fn refused(request: Request, messages: &[(u8, &[u8])]) {
 #[test]
 fn messages_of_another_kind_or_order_than_the_request_causes_are_refused() {
     use Request::{CopyEnd, Execute, Parse, Query};
-    let (ready, row): ((u8, &[u8]), (u8, &[u8])) = ((b'Z', b"I"), (b'D', b"\0\0"));
+    let ready: (u8, &[u8]) = (b'Z', b"I");
+    let row: (u8, &[u8]) = (b'D', b"\0\0");
     for request in [Query, Parse, Execute, CopyEnd] {
         refused(request, &[ready]);
         refused(request, &[row]);

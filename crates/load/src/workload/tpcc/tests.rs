@@ -283,6 +283,42 @@ fn an_order_that_another_delivery_took_is_looked_for_again() {
     check(Form::Batch, Dialect::MySql, TAKE, 1, None);
 }
 
+/// A server that acknowledges and does nothing, or finds nothing: once is enough.
+#[test]
+fn a_statement_without_effect_ends_the_run_with_its_name() {
+    let check = |form: Form, dialect: Dialect, spoilt: &'static str, expected: &str| {
+        let mut bench = Bench::spoiling(tpcc(2, form), dialect, spoilt, 1);
+        let turns: Vec<Turn> = bench.turns(is_whole).take(200).map(|(turn, _)| turn).collect();
+        let error = turns.into_iter().find_map(|turn| bench.run(turn).0.err());
+        let Some(Error::Protocol(why)) = error else { panic!("{form:?} {dialect:?} {spoilt}: {error:?}") };
+        assert!(why.contains(expected), "{form:?} {dialect:?} {spoilt}: {why}");
+    };
+    let writes = [
+        ("INSERT INTO orders", "insert-order: 1 matched rows expected, 0 seen"),
+        ("INSERT INTO new_order", "insert-new-order: 1 "),
+        ("INSERT INTO history", "insert-history: 1 "),
+        ("INSERT INTO order_line", "insert-line"),
+        ("UPDATE stock", "change-stock: "),
+        ("SELECT i_", "every item is not in the tables"),
+    ];
+    for dialect in [Dialect::MySql, Dialect::Postgres, Dialect::Sqlite] {
+        for (spoilt, expected) in writes {
+            check(Form::Rows, dialect, spoilt, expected);
+            check(Form::Batch, dialect, spoilt, expected);
+        }
+        check(Form::Rows, dialect, "UPDATE order_line", "deliver-lines: 5 to 15 matched rows expected, 0 seen");
+        check(Form::Rows, dialect, "UPDATE customer SET c_balance = c_balance +", "bill-customer: 1 ");
+        check(Form::Rows, dialect, "UPDATE customer SET c_balance = c_balance -", "pay-");
+    }
+    for dialect in [Dialect::MySql, Dialect::Sqlite] {
+        check(Form::Batch, dialect, "UPDATE orders", "carry-orders: 10 ");
+        check(Form::Batch, dialect, "UPDATE order_line", "deliver-lines: 50 to 150 ");
+        check(Form::Rows, dialect, "UPDATE warehouse", "pay-warehouse: 1 ");
+        check(Form::Rows, dialect, "UPDATE district SET d_next", "number-order: 1 ");
+    }
+    check(Form::Batch, Dialect::Postgres, "UPDATE customer SET c_balance = c_balance +", "bill-customers: 10 ");
+}
+
 #[test]
 fn districts_committed_alone_are_not_delivered_twice_by_another_try() {
     for form in [Form::Rows, Form::Batch] {

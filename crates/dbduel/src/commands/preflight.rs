@@ -1,0 +1,109 @@
+//! What `dbduel plan` can tell of a run before anything starts: what this host, its servers and the targets
+//! would refuse.
+//!
+//! It loads, fetches and writes nothing: servers that are here are asked what they know, targets are logged in to.
+
+use anyhow::{Context, Error, Result, anyhow};
+
+use super::refusal::{expect_memory, expect_what_it_rests_on};
+use super::seats::Seats;
+use crate::engine::{Hosted, already_here, expect_known_settings, resolve};
+use crate::experiment::{Contender, Experiment, Origin};
+
+/// What was found out.
+#[derive(Default)]
+pub struct Preflight {
+    /// Contenders that a run would refuse, by name.
+    refused: Vec<(String, Error)>,
+    /// What the run needs of this host, and cannot have.
+    host: Option<Error>,
+    /// What could not be looked at, and why.
+    pub unchecked: Vec<String>,
+}
+
+impl Preflight {
+    pub fn of(experiment: &Experiment) -> Preflight {
+        let mut found = Preflight { host: Seats::on_this_host(experiment).err(), ..Preflight::default() };
+        for contender in &experiment.contenders {
+            let is_refused = |name: &str| found.refused.iter().any(|(one, _)| one == name);
+            let stands = expect_what_it_rests_on(experiment, &contender.name, is_refused);
+            let looked = stands.and_then(|()| look(contender, experiment.clients_max()));
+            match looked {
+                Ok(unchecked) => found.unchecked.extend(unchecked),
+                Err(error) => found.refused.push((contender.name.clone(), error)),
+            }
+        }
+        found
+    }
+
+    /// Fails where `dbduel run` would.
+    pub fn expect_nothing_refused(self) -> Result<()> {
+        let of_host = self.host.map(|error| format!("\n{error:#}"));
+        let of_contender = |(name, error): &(String, Error)| format!("\ncontender `{name}`: {error:#}");
+        let refused: String = of_host.into_iter().chain(self.refused.iter().map(of_contender)).collect();
+        if refused.is_empty() { Ok(()) } else { Err(anyhow!("`dbduel run` would refuse this here{refused}")) }
+    }
+}
+
+/// What of a contender is not known before it is fetched; an error where it would be refused.
+fn look(contender: &Contender, clients: u32) -> Result<Option<String>> {
+    if let Origin::Target(target) = &contender.origin {
+        Hosted::reach(target)?;
+        return Ok(None);
+    }
+    let resolved = resolve(contender)?;
+    expect_memory(contender, resolved.kind, &resolved.version, clients)?;
+    if contender.settings.is_empty() {
+        return Ok(None);
+    }
+    match already_here(&resolved)? {
+        Some(installation) => {
+            let known = expect_known_settings(&installation, &contender.settings);
+            known.with_context(|| format!("{} {} refuses its settings", resolved.kind, installation.version))?;
+            Ok(None)
+        }
+        None => Ok(Some(format!(
+            "not checked: the settings of `{}`, because {} {} is not fetched yet",
+            contender.name, resolved.kind, resolved.version
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::knobs::GIB;
+    use crate::experiment::{TargetChoice, TargetUrl};
+    use crate::plan::tests::experiment;
+
+    fn said(experiment: &Experiment) -> String {
+        Preflight::of(experiment).expect_nothing_refused().map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn memory_above_the_hosts_is_refused_before_anything_starts() {
+        let mut experiment = experiment(&["a", "b"], &[], 8, 1);
+        experiment.contenders[0].memory_bytes = Some(1 << 50);
+        experiment.contenders[1].memory_bytes = Some(2 * GIB);
+        let said = said(&experiment);
+        assert!(said.contains("contender `a`: `memory` = 1048576.0 GiB is more than this host has ("), "{said}");
+        assert!(!said.contains("contender `b`"), "{said}");
+    }
+
+    #[test]
+    fn a_setting_that_the_server_lacks_is_refused_and_a_target_that_is_not_there() {
+        let mut experiment = experiment(&["a", "b"], &[], 8, 1);
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("none.db");
+        let url = TargetUrl::parse(&format!("sqlite://{}", missing.display())).unwrap();
+        experiment.contenders[1].origin =
+            Origin::Target(Box::new(TargetChoice { url, overwrite: false, password_file: None }));
+        experiment.contenders[0].kind = "sqlite".into();
+        experiment.contenders[0].version = crate::experiment::VersionRequest::Newest;
+        experiment.contenders[0].settings = [("cache_sice".to_owned(), "100".to_owned())].into();
+        let said = said(&experiment);
+        assert!(said.contains("contender `a`") && said.contains("did you mean `cache_size`"), "{said}");
+        assert!(said.contains("contender `b`") && said.contains("there is no database file"), "{said}");
+        assert!(!missing.exists());
+    }
+}

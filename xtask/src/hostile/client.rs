@@ -1,0 +1,129 @@
+//! dbduel as a user starts it, watched from outside: when it ends, how, what it prints and what memory it took.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::cases::{self, Case};
+use super::server::{Server, experiment};
+
+/// What a command left.
+pub struct Seen {
+    status: i32,
+    out: String,
+    err: String,
+    /// The most memory that it had at a time.
+    resident_bytes: u64,
+    /// From the signal to its end, where one was sent.
+    after_signal: Option<Duration>,
+}
+
+/// Twice what the longest answer may take that is kept whole, and what a usual run needs.
+const RESIDENT_BYTES_MAX: u64 = 256 << 20;
+/// How long it may take to end when it was asked to.
+const INTERRUPTION_MAX: Duration = Duration::from_secs(2);
+/// A busy machine also has to start the program.
+const SIGNAL_AFTER: Duration = Duration::from_secs(4);
+
+pub fn observe(case: &Case, program: &Path, server: &Server, folder: &Path) -> Result<Seen> {
+    let (out, err) = (folder.join("out"), folder.join("err"));
+    let mut command = Command::new(program);
+    command
+        .args(words(case, server, folder)?)
+        .env("DBDUEL_CACHE", folder.join("cache"))
+        // Measurements on one host wait for each other by a lock that lies here.
+        .env("TMPDIR", folder)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(File::create(&out)?)
+        .stderr(File::create(&err)?);
+    let child = command.spawn().context("cannot start dbduel")?;
+    let pid = child.id() as libc::pid_t;
+    let ended = wait(pid, case)?;
+    let text = |path: &Path| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Ok(Seen { out: text(&out)?, err: text(&err)?, ..ended })
+}
+
+fn words(case: &Case, server: &Server, folder: &Path) -> Result<Vec<String>> {
+    let verb = format!("{:?}", case.command).to_lowercase();
+    if case.command.takes_a_file() {
+        let file = experiment(server, folder)?;
+        let words = [&verb, &file.display().to_string(), "--accept-noisy"].map(str::to_owned);
+        return Ok(words.to_vec());
+    }
+    let mut words = vec![verb, "oltp_point_select".to_owned(), "--target".to_owned(), server.url()];
+    words.extend(["--rows=100", "--clients=2"].map(str::to_owned));
+    if case.command == cases::Command::Bench {
+        words.extend(["--duration=3", "--forced-shutdown=2"].map(str::to_owned));
+    }
+    Ok(words)
+}
+
+/// Waits for the end of the process, which is killed when it does not end in time.
+fn wait(pid: libc::pid_t, case: &Case) -> Result<Seen> {
+    let (begun, mut signal_at) = (Instant::now(), None);
+    loop {
+        if let Some((status, usage)) = ended(pid)? {
+            let after_signal = signal_at.map(|at: Instant| at.elapsed());
+            let resident_bytes = usage.ru_maxrss as u64 * 1024;
+            return Ok(Seen { status, out: String::new(), err: String::new(), resident_bytes, after_signal });
+        }
+        if case.interrupted && signal_at.is_none() && begun.elapsed() > SIGNAL_AFTER {
+            signal_at = Some(Instant::now());
+            signal(pid, libc::SIGINT);
+        }
+        if begun.elapsed() > case.limit() {
+            signal(pid, libc::SIGKILL);
+            // That a signal ended it is no news.
+            while let Ok(None) = ended(pid) {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            bail!("it did not end by itself within {} s", case.limit().as_secs());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn signal(pid: libc::pid_t, signal: libc::c_int) {
+    // SAFETY: the process is a child that was not waited for yet, so the number is its own.
+    unsafe { libc::kill(pid, signal) };
+}
+
+/// The exit status and the resources of a child that has ended.
+fn ended(pid: libc::pid_t) -> Result<Option<(i32, libc::rusage)>> {
+    let mut status = 0;
+    // SAFETY: an all-zero rusage is a valid value of the type.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are live.
+    let waited = unsafe { libc::wait4(pid, &raw mut status, libc::WNOHANG, &raw mut usage) };
+    match waited {
+        0 => Ok(None),
+        -1 => bail!("cannot wait for dbduel: {}", std::io::Error::last_os_error()),
+        _ if libc::WIFEXITED(status) => Ok(Some((libc::WEXITSTATUS(status), usage))),
+        _ => bail!("signal {} ended it", libc::WTERMSIG(status)),
+    }
+}
+
+/// What must be true of every case.
+pub fn judge(case: &Case, server: &Server, seen: &Seen) -> Result<()> {
+    let shown = || format!("it printed:\n{}{}", seen.out, seen.err);
+    ensure!(!seen.err.contains("panicked"), "it panicked; {}", shown());
+    ensure!(seen.resident_bytes <= RESIDENT_BYTES_MAX, "it took {} MiB", seen.resident_bytes >> 20);
+    let gives_a_rate = seen.out.lines().any(|line| line.contains("tps") || line.contains("transactions"));
+    ensure!(!gives_a_rate || seen.out.contains("PARTIAL"), "its figures look like a result; {}", shown());
+    if case.interrupted {
+        let after = seen.after_signal.context("it ended before it was asked to")?;
+        ensure!(after <= INTERRUPTION_MAX, "it took {after:.1?} to end when asked to; {}", shown());
+        ensure!(seen.status == 130, "exit status {} after an interruption; {}", seen.status, shown());
+        return Ok(());
+    }
+    ensure!(matches!(seen.status, 4 | 5), "exit status {}; {}", seen.status, shown());
+    ensure!(seen.err.contains(&server.name()), "the server is not named; {}", shown());
+    let causes =
+        ["protocol error", "connection lost", "server error", "no transaction ended", "answers were still missing"];
+    ensure!(causes.iter().any(|cause| seen.err.contains(cause)), "no cause is named; {}", shown());
+    Ok(())
+}
