@@ -10,7 +10,7 @@ use crate::store::format::{PlanRecord, Point, RuleName, Status, TrialRecord};
 
 use super::records::Records;
 use super::steadiness::{drifts, growths};
-use super::{Caveat, Circumstances, Comparison, DEBT_ADJUSTED, Difference, Unflagged, Word, doubling, duet};
+use super::{Caveat, Circumstances, Comparison, DEBT_ADJUSTED, Difference, Unflagged, Word, doubling, duet, pass};
 use crate::store::format::pass::SECONDS;
 
 /// Flags that say something about the host, not about a contender.
@@ -452,7 +452,9 @@ fn over_points(pairs: &[Pair]) -> Option<Pair> {
 
 /// What two trials of a block are to a metric; none where one of them failed or never measured it.
 fn pair(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) -> Option<Pair> {
-    let by_result = |trial: &TrialRecord| is_quantile(metric) || is_outage(trial) && metric.ends_with("_per_tx");
+    let by_result = |trial: &TrialRecord| {
+        is_quantile(metric) || pass::is_by_result(metric) || is_outage(trial) && metric.ends_with("_per_tx")
+    };
     let lacks = |trial: &TrialRecord| trial.status == Status::Ok && value(trial, metric).is_none() && by_result(trial);
     match (lacks(baseline), lacks(candidate)) {
         (true, true) => Some(Pair::BothLack),
@@ -473,7 +475,10 @@ pub fn log_ratio(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) 
 /// A trial without a commit has the rate of half a transaction in its interval, the least that can be told from
 /// nothing. Leaving it out because of its result would flatter its side.
 pub fn value(trial: &TrialRecord, metric: &str) -> Option<f64> {
-    let measured = trial.metrics.get(metric).copied().filter(|_| trial.status == Status::Ok)?;
+    if trial.status != Status::Ok || pass::is_of_less_work(trial, metric) {
+        return None;
+    }
+    let measured = trial.metrics.get(metric).copied()?;
     if measured > 0.0 {
         return Some(measured);
     }

@@ -1,14 +1,16 @@
 //! What a pass over operations means: the same work is compared, and what is not is named.
 //!
 //! A contender that lacks an operation, or answers it wrongly, has done less work: the total that words come
-//! from is that of the operations which every contender has done rightly in every trial. Programs share the
+//! from is that of the operations which every contender does rightly. A trial that lacks one of them, though
+//! others of its contender have it, has no total: it ranks as the worst, and is never left out. Where more than
+//! a tenth of a contender's trials lack an operation, the contender lacks it. Programs share the
 //! error of 5 % as the points of a sweep do, and so do operations, up to twenty of them. More are screened: a
 //! row has a word where its own interval says so and the false discovery rate of all rows stays below 5 %.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::comparison::Scope;
+use super::comparison::{Scope, value};
 use super::records::Records;
 use super::{Caveat, Comparison, Word};
 use crate::plan::OPERATIONS_WITH_JOINT_ERROR_MAX;
@@ -64,7 +66,7 @@ pub fn aligned<'a>(plan: &PlanRecord, trials: &'a [TrialRecord]) -> Cow<'a, [Tri
     let common: BTreeMap<&str, BTreeSet<Work>> = passes
         .map(|workload| {
             let all = trials.iter().filter(|trial| trial.workload == workload.label);
-            (workload.label.as_str(), in_all(all, operations))
+            (workload.label.as_str(), common(all, operations))
         })
         .collect();
     if common.is_empty() {
@@ -79,13 +81,13 @@ pub fn aligned<'a>(plan: &PlanRecord, trials: &'a [TrialRecord]) -> Cow<'a, [Tri
 
 fn total(trial: &TrialRecord, common: &BTreeSet<Work>) -> TrialRecord {
     let mut trial = trial.clone();
-    let metrics = &mut trial.metrics;
-    let times: Vec<f64> =
-        common.iter().filter_map(|(name, _)| metrics.get(&operation_metric(name, SECONDS)).copied()).collect();
-    if let Some(all) = metrics.get(SECONDS).copied() {
-        metrics.insert(COLLECTED_SECONDS.to_owned(), all);
-        metrics.insert(SECONDS.to_owned(), times.iter().sum());
+    if let Some(all) = trial.metrics.remove(SECONDS) {
+        trial.metrics.insert(COLLECTED_SECONDS.to_owned(), all);
     }
+    let times = common.iter().map(|(name, _)| value(&trial, &operation_metric(name, SECONDS)));
+    let Some(times) = times.collect::<Option<Vec<f64>>>().filter(|times| !times.is_empty()) else { return trial };
+    let metrics = &mut trial.metrics;
+    metrics.insert(SECONDS.to_owned(), times.iter().sum());
     let logarithms: Vec<f64> = times.iter().filter(|time| **time > 0.0).map(|time| time.ln()).collect();
     if let Some(mean) = stats::mean(&logarithms) {
         metrics.insert(GEOMEAN_SECONDS.to_owned(), mean.exp());
@@ -96,27 +98,52 @@ fn total(trial: &TrialRecord, common: &BTreeSet<Work>) -> TrialRecord {
 /// A name and what is counted under it: with another count it is other work.
 type Work<'a> = (&'a str, u64);
 
-/// What each of the trials has that is ok.
-fn in_all<'a>(
+/// What all contenders have, each in all of its trials that are ok but a tenth.
+fn common<'a>(
     trials: impl Iterator<Item = &'a TrialRecord>,
     of_trial: impl Fn(&'a TrialRecord) -> BTreeSet<Work<'a>>,
 ) -> BTreeSet<Work<'a>> {
-    let each = trials.filter(|trial| trial.status == Status::Ok).map(of_trial);
+    let mut by_contender: BTreeMap<&str, Vec<BTreeSet<Work>>> = BTreeMap::new();
+    for trial in trials.filter(|trial| trial.status == Status::Ok) {
+        by_contender.entry(&trial.contender).or_default().push(of_trial(trial));
+    }
+    let of_contender = |done: Vec<BTreeSet<Work<'a>>>| -> BTreeSet<Work<'a>> {
+        let lacking = |work: &Work| done.iter().filter(|one| !one.contains(work)).count() as f64;
+        let has = |work: &&Work| lacking(work) <= stats::INCOMPLETE_SHARE_MAX * done.len() as f64;
+        done.iter().flatten().filter(has).copied().collect()
+    };
+    let each = by_contender.into_values().map(of_contender);
     each.reduce(|some, others| some.intersection(&others).copied().collect()).unwrap_or_default()
+}
+
+/// Whether a trial that is ok can lack this metric, and then because of what it did.
+pub fn is_by_result(metric: &str) -> bool {
+    let totals = [SECONDS, GEOMEAN_SECONDS];
+    operation_of(metric).is_some() || program_of(metric).is_some() || totals.contains(&metric)
+}
+
+/// Whether this metric of a trial is a time of work that was not done, not rightly, or not all of it.
+pub fn is_of_less_work(trial: &TrialRecord, metric: &str) -> bool {
+    let is_less = |name: &str| [GAP, WRONG, FEWER].iter().any(|kind| has(trial, kind, name));
+    operation_of(metric).is_some_and(is_less) || program_of(metric).is_some_and(|name| has(trial, PARTIAL, name))
 }
 
 /// The operations that a trial did rightly, and all of.
 fn operations(trial: &TrialRecord) -> BTreeSet<Work<'_>> {
-    let done = trial.metrics.keys().filter_map(|metric| operation_of(metric));
-    let right = done.filter(|name| ![GAP, WRONG, FEWER].iter().any(|kind| has(trial, kind, name)));
-    right.map(|name| (name, counted(trial, &operation_metric(name, "count")))).collect()
+    let right = trial.metrics.keys().filter(|metric| !is_of_less_work(trial, metric));
+    right
+        .filter_map(|metric| operation_of(metric))
+        .map(|name| (name, counted(trial, &operation_metric(name, "count"))))
+        .collect()
 }
 
 /// The programs that a trial did rightly, and all of.
 fn programs(trial: &TrialRecord) -> BTreeSet<Work<'_>> {
-    let done = trial.metrics.keys().filter_map(|metric| program_of(metric));
-    let right = done.filter(|name| !has(trial, PARTIAL, name));
-    right.map(|name| (name, counted(trial, &program_count_metric(name)))).collect()
+    let right = trial.metrics.keys().filter(|metric| !is_of_less_work(trial, metric));
+    right
+        .filter_map(|metric| program_of(metric))
+        .map(|name| (name, counted(trial, &program_count_metric(name))))
+        .collect()
 }
 
 fn counted(trial: &TrialRecord, metric: &str) -> u64 {
@@ -129,7 +156,7 @@ fn has(trial: &TrialRecord, kind: &str, name: &str) -> bool {
 
 /// How many operations of a workload are compared; none where it is no pass.
 pub fn operations_of(records: &Records, workload: &str) -> usize {
-    in_all(records.trials().iter().filter(|trial| trial.workload == workload), operations).len()
+    common(records.trials().iter().filter(|trial| trial.workload == workload), operations).len()
 }
 
 /// Compares programs and operations; none where the workload is no pass.
@@ -147,7 +174,7 @@ pub fn parts(scope: &Scope, points: &[Point]) -> Option<Parts> {
     if screened {
         screen(&mut operations, (1.0 - scope.plan.method.confidence) / scope.plan.candidates().count().max(1) as f64);
     }
-    let (in_total, left_out) = (in_all(everyone, self::operations).len(), pair.left_out());
+    let (in_total, left_out) = (common(everyone, self::operations).len(), pair.left_out());
     Some(Parts { programs, operations, left_out, in_total, screened })
 }
 
@@ -160,13 +187,13 @@ struct Pair<'a> {
 
 impl Pair<'_> {
     fn programs(&self) -> Vec<Part> {
-        let common = in_all(self.trials.iter().copied(), programs);
+        let common = common(self.trials.iter().copied(), programs);
         let marks = [(ESTIMATED_PROGRAM, "estimated")];
         common.iter().map(|(name, _)| self.part(name, &program_metric(name), common.len(), &marks)).collect()
     }
 
     fn operations(&self) -> Vec<Part> {
-        let common = in_all(self.trials.iter().copied(), operations);
+        let common = common(self.trials.iter().copied(), operations);
         let share = if common.len() > OPERATIONS_WITH_JOINT_ERROR_MAX { 1 } else { common.len() };
         let marks = [(ESTIMATED, "estimated"), (SHORT, "short")];
         common.iter().map(|(name, _)| self.part(name, &operation_metric(name, SECONDS), share, &marks)).collect()

@@ -10,7 +10,7 @@ use crate::plan::repeat_number;
 use crate::store::format::{GivenUp, PlanRecord, Point, Status, TrialRecord};
 
 use super::comparison::{is_quantile, value};
-use super::{Cell, Summary, kinds};
+use super::{Cell, Summary, kinds, pass};
 
 /// `latency_ms_p95` and its like, as they were and as corrected.
 const QUANTILE_PREFIXES: [&str; 2] = ["latency_ms_p", "corrected_ms_p"];
@@ -95,8 +95,8 @@ impl<'a> Records<'a> {
     /// Logarithms of a metric over one contender's trials at one point.
     fn logs(&self, workload: &str, point: &Point, contender: &str, metric: &str) -> Vec<f64> {
         let trials: Vec<&TrialRecord> = self.at(workload, point, contender).collect();
-        let values = match is_quantile(metric) {
-            true => completed(&trials, metric).unwrap_or_default(),
+        let values = match is_quantile(metric) || pass::is_by_result(metric) {
+            true => completed(&trials, |trial| value(trial, metric)).unwrap_or_default(),
             false => trials.iter().filter_map(|trial| value(trial, metric)).collect(),
         };
         values.into_iter().filter(|value| *value > 0.0).map(f64::ln).collect()
@@ -109,7 +109,7 @@ impl<'a> Records<'a> {
         let names: BTreeSet<&String> = ok.iter().flat_map(|trial| trial.metrics.keys()).collect();
         let metrics = names.into_iter().filter_map(|name| {
             let values = match depends_on_result(name) {
-                true => completed(&ok, name)?,
+                true => completed(&ok, |trial| trial.metrics.get(name).copied())?,
                 false => ok.iter().filter_map(|trial| trial.metrics.get(name).copied()).collect(),
             };
             Some((name.clone(), summary(&values, self.plan.method.confidence)?))
@@ -148,22 +148,22 @@ fn quantiles(trials: &[&TrialRecord], confidence: f64) -> BTreeMap<String, Media
     let is_of_all = |name: &&String| QUANTILE_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     let names: BTreeSet<&String> = of_trials.filter(is_of_all).collect();
     let quantile = |name: &String| {
-        let values = completed(trials, name)?;
+        let values = completed(trials, |trial| trial.metrics.get(name).copied())?;
         Some((name.clone(), stats::median_interval(&values, confidence)?))
     };
     names.into_iter().filter_map(quantile).collect()
 }
 
-/// Values that a trial lacks because of what it did: it answered too little.
+/// Values that a trial lacks because of what it did: it answered too little, or not this operation.
 fn depends_on_result(metric: &str) -> bool {
-    metric.contains("_ms_") || metric.ends_with("_per_tx")
+    metric.contains("_ms_") || metric.ends_with("_per_tx") || pass::is_by_result(metric)
 }
 
 /// A value for each trial: one that lacks it, since too few requests ended in it, counts as the worst of the
 /// others. None where more than a tenth lack it: those that have it are the fast ones.
-fn completed(trials: &[&TrialRecord], metric: &str) -> Option<Vec<f64>> {
+fn completed(trials: &[&TrialRecord], value: impl Fn(&TrialRecord) -> Option<f64>) -> Option<Vec<f64>> {
     let ok = || trials.iter().filter(|trial| trial.status == Status::Ok);
-    let known: Vec<f64> = ok().filter_map(|trial| trial.metrics.get(metric).copied()).collect();
+    let known: Vec<f64> = ok().filter_map(|trial| value(trial)).collect();
     let lacking = ok().count() - known.len();
     if lacking as f64 > stats::INCOMPLETE_SHARE_MAX * ok().count() as f64 {
         return None;

@@ -423,6 +423,52 @@ fn what_one_of_them_lacks_is_named_and_compared_with_nothing() {
     assert!((shares - 1.0).abs() < 1e-9);
 }
 
+/// Twelve blocks in which a contender did not do `connect_01` in its first trials.
+fn lacking_in(contender: &str, trials: usize) -> Duel {
+    let mut stored = tell_passes(&Story { blocks: 12, ..Story::default() });
+    for trial in stored.trials.iter_mut().filter(|trial| trial.contender == contender).take(trials) {
+        trial.metrics.retain(|name, _| !name.starts_with("op.connect_01."));
+        for flag in ["gap:connect_01", "partial:connect"] {
+            trial.flags.push(flag.into());
+            trial.remarks.insert(flag.into(), "the server has gone away".into());
+        }
+    }
+    duel_of(&stored)
+}
+
+#[test]
+fn a_trial_that_lacks_an_operation_is_the_worst_and_is_not_left_out() {
+    let find = |duel: &Duel| duel.parts.as_ref().unwrap().operations.iter().position(|one| one.name == "connect_01");
+    for contender in [BASELINE, CANDIDATE] {
+        let (whole, lacking) = (lacking_in(contender, 0), lacking_in(contender, 1));
+        let parts = lacking.parts.as_ref().unwrap();
+        assert_eq!((parts.in_total, lacking.overall.incomplete), (22, 1));
+        let operation = &parts.operations[find(&lacking).unwrap()].comparison;
+        assert_eq!((operation.incomplete, operation.blocks), (1, 12));
+        // Its own mean ratio moves against the side that lacks the operation, and so does that of the total.
+        let before = &whole.parts.as_ref().unwrap().operations[find(&whole).unwrap()].comparison;
+        for (now, then) in [(operation, before), (&lacking.overall, &whole.overall)] {
+            let moved = now.mean_ratio.unwrap() - then.mean_ratio.unwrap();
+            assert!(if contender == BASELINE { moved > 0.0 } else { moved < 0.0 }, "{contender}: {moved}");
+        }
+        let named = parts.left_out.iter().any(|one| one.name == "connect_01" && one.contender == contender);
+        assert!(named && parts.programs.iter().any(|one| one.name == "connect" && one.comparison.incomplete == 1));
+    }
+    let lacking = lacking_in(CANDIDATE, 2);
+    assert_eq!((find(&lacking), lacking.parts.as_ref().unwrap().in_total, lacking.overall.incomplete), (None, 21, 0));
+}
+
+#[test]
+fn a_pass_of_which_nothing_is_common_has_no_verdict() {
+    let mut stored = tell_passes(&Story::default());
+    for trial in stored.trials.iter_mut().filter(|trial| trial.contender == CANDIDATE) {
+        trial.metrics.retain(|name, _| !name.starts_with("op."));
+    }
+    let duel = duel_of(&stored);
+    assert_eq!((duel.overall.word, duel.overall.ratio, duel.overall.candidate_value), (Word::Inconclusive, None, None));
+    assert_eq!(duel.parts.unwrap().in_total, 0);
+}
+
 #[test]
 fn what_counts_something_else_on_either_side_is_other_work() {
     let mut stored = tell_passes(&Story::default());

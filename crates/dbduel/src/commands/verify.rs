@@ -183,4 +183,6 @@ fn numbers(report: &str) -> BTreeSet<String> {
 }
 
 #[cfg(test)]
+mod mangled;
+#[cfg(test)]
 mod tests;

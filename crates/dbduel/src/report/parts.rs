@@ -83,7 +83,9 @@ pub fn about_operations(parts: &Parts) -> String {
 
 /// Operations that are compared with nothing, as rows: a time or the gap's name in each cell.
 pub fn rows_of_gaps(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) -> Vec<(String, [String; 6])> {
-    let names: BTreeSet<&str> = parts.left_out.iter().filter(|one| one.kind != PARTIAL).map(|one| &*one.name).collect();
+    let is_compared = |name: &str| parts.operations.iter().any(|part| part.name == name);
+    let left_out = parts.left_out.iter().filter(|one| one.kind != PARTIAL && !is_compared(&one.name));
+    let names: BTreeSet<&str> = left_out.map(|one| &*one.name).collect();
     let value = |contender: &str, name: &str| {
         let cell = workload.cells.iter().find(|cell| cell.contender == contender)?;
         cell.metrics.get(&operation_metric(name, SECONDS)).map(|summary| summary.mean)

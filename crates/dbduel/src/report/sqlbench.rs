@@ -14,7 +14,7 @@ pub use table::{Column, Layout, common_operations, mixes_suites, render, total_o
 use crate::analysis::Cell;
 use crate::experiment::plain_file;
 use crate::store::format::pass::{
-    ESTIMATED, ESTIMATED_PROGRAM, SECONDS, WRONG, flagged, operation_metric, operation_of, program_of,
+    ESTIMATED, ESTIMATED_PROGRAM, GAP, SECONDS, WRONG, flagged, operation_metric, operation_of, program_of,
 };
 use crate::store::format::{ContenderRecord, Status, WorkloadRecord};
 
@@ -94,7 +94,8 @@ fn column(
             seconds: mean(SECONDS)?,
             count: mean("count")?.round() as u64,
             estimated: has(ESTIMATED, name),
-            wrong: has(WRONG, name),
+            // A mean over trials of which one did not do it is no figure of that work either.
+            wrong: has(WRONG, name) || has(GAP, name),
         })
     };
     let program = |metric: &str, name: &str| {

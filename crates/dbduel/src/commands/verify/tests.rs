@@ -14,6 +14,10 @@ fn stored(runs: &Path, change: impl Fn(&mut StoredRun)) -> RunDir {
         trial.metrics.insert("transactions.committed".into(), committed);
     }
     change(&mut told);
+    stored_run(runs, told)
+}
+
+pub fn stored_run(runs: &Path, mut told: StoredRun) -> RunDir {
     told.plan.plan_hash = plan_hash(&told.plan);
     let run = RunDir::create(runs, &told.plan.name, "2031-05-04T10:15:00Z".parse().unwrap()).unwrap();
     run.write_plan(&told.plan).unwrap();
