@@ -25,14 +25,14 @@ impl Answers {
     pub fn take(&mut self, answer: Answer) {
         self.count += 1;
         self.rows += answer.rows;
-        // A server may say any number.
-        self.matched = self.matched.saturating_add(answer.matched());
+        // A server may say any number, and one that wraps is as wrong as it was.
+        self.matched = self.matched.wrapping_add(answer.matched());
     }
 
     pub fn add(&mut self, other: &Answers) {
         self.count += other.count;
         self.rows += other.rows;
-        self.matched = self.matched.saturating_add(other.matched);
+        self.matched = self.matched.wrapping_add(other.matched);
         self.wanted += other.wanted;
     }
 }
