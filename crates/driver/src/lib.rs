@@ -265,7 +265,7 @@ pub struct Answer {
 impl Answer {
     /// Rows that a change found, whether it changed them or not.
     pub fn matched(&self) -> u64 {
-        self.affected.saturating_add(self.unchanged)
+        self.affected.wrapping_add(self.unchanged)
     }
 }
 

@@ -25,13 +25,14 @@ impl Answers {
     pub fn take(&mut self, answer: Answer) {
         self.count += 1;
         self.rows += answer.rows;
-        self.matched += answer.matched();
+        // A server may say any number, and one that wraps is as wrong as it was.
+        self.matched = self.matched.wrapping_add(answer.matched());
     }
 
     pub fn add(&mut self, other: &Answers) {
         self.count += other.count;
         self.rows += other.rows;
-        self.matched += other.matched;
+        self.matched = self.matched.wrapping_add(other.matched);
         self.wanted += other.wanted;
     }
 }

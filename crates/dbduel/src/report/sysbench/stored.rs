@@ -92,3 +92,22 @@ fn figures(trial: &TrialRecord, duration_s: f64) -> Figures {
         partial: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixture::{Story, tell};
+
+    #[test]
+    fn transactions_per_second_are_those_of_every_other_report() {
+        let mut trial = tell(&Story::default()).trials.remove(0);
+        let put = |(name, value): (&str, f64)| (name.to_owned(), value);
+        trial.metrics.extend([("tps", 10.0), ("transactions.committed", 600.0), ("drain_s", 15.0)].map(put));
+        let figures = figures(&trial, 60.0);
+        assert_eq!((figures.transactions, figures.interval_s, figures.total_s), (600, 60.0, 75.0));
+        for layout in [Layout::Modern, Layout::Classic] {
+            let block = layout.block(&figures);
+            assert!(block.contains("600    (10.00 per sec.)"), "{block}");
+        }
+    }
+}

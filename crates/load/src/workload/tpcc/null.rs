@@ -26,13 +26,13 @@ struct Canned {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Changes {
     /// One for so many values.
-    Values(usize),
+    Values(u8),
     /// One for each element of this parameter, an array.
-    Elements(usize),
+    Elements(u8),
     /// So many for each order whose key (warehouse, district, order) stands behind so many values.
     Orders {
-        skip: usize,
-        each: usize,
+        skip: u8,
+        each: u8,
     },
     One,
 }
@@ -175,7 +175,7 @@ fn changes(sql: &str) -> Changes {
     } else if arrays && (begins("UPDATE stock") || begins("UPDATE customer")) {
         Changes::Elements(0)
     } else if begins("UPDATE order_line") {
-        Changes::Orders { skip: 1, each: LINES }
+        Changes::Orders { skip: 1, each: LINES as u8 }
     } else if begins("UPDATE orders") {
         Changes::Orders { skip: 1, each: 1 }
     } else if begins("DELETE FROM new_order WHERE (") {
@@ -241,12 +241,14 @@ impl Connection for NullEngine {
         std::hint::black_box((statement, parameters));
         let affected = match self.statements[statement.number()].changes {
             Changes::One => 1,
-            Changes::Values(each) => parameters.len() / each,
-            Changes::Elements(at) => match parameters[at] {
+            Changes::Values(each) => parameters.len() / usize::from(each),
+            Changes::Elements(at) => match parameters[usize::from(at)] {
                 Value::Text(array) => elements(array).count(),
                 _ => 0,
             },
-            Changes::Orders { skip, each } => self.find_keys(Asked::Districts, &parameters[skip..]) * each,
+            Changes::Orders { skip, each } => {
+                self.find_keys(Asked::Districts, &parameters[usize::from(skip)..]) * usize::from(each)
+            }
         };
         Ok(Answer { affected: affected as u64, ..Answer::default() })
     }

@@ -218,8 +218,9 @@ pub async fn write<C: Connection>(
 pub struct Matched(pub u64);
 
 impl Matched {
+    #[inline]
     pub fn is(self, expected: u64, statement: &str) -> Result<(), Error> {
-        self.is_within(expected..=expected, statement)
+        if self.0 == expected { Ok(()) } else { Err(mismatch(self.0, &(expected..=expected), statement)) }
     }
 
     pub fn is_within(self, expected: RangeInclusive<u64>, statement: &str) -> Result<(), Error> {
