@@ -72,10 +72,14 @@ impl Checksum {
     }
 }
 
-/// A number in units of its last place and without zeros in front, as SQLite keeps decimals; any other text as it is.
+/// A number in units of its last place and without zeros in front, as SQLite keeps decimals; any other text without
+/// the spaces at its end, since a CHAR column keeps none in MySQL, all in SQLite, and in PostgreSQL as many as fit.
 fn digits_of(text: &str) -> Cow<'_, str> {
+    let text = text.trim_end_matches(' ');
     let (sign, number) = text.strip_prefix('-').map_or(("", text), |number| ("-", number));
-    let is_number = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && number.matches('.').count() < 2;
+    let digits_only = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_number =
+        digits_only && number.matches('.').count() < 2 && number.contains(|digit: char| digit.is_ascii_digit());
     if !is_number {
         return Cow::Borrowed(text);
     }
@@ -181,5 +185,14 @@ mod tests {
         assert_ne!(rows, sum("SELECT 1, 'a' UNION ALL SELECT 2, ''"));
         assert_ne!(rows, sum("SELECT 1, 'a'"));
         assert_ne!(rows, sum("SELECT 2, 'a' UNION ALL SELECT 1, NULL"));
+    }
+
+    #[test]
+    fn a_text_is_the_same_whatever_spaces_its_server_keeps_at_the_end() {
+        for (one, other) in [("", " "), ("abc", "abc   "), ("12.30", "1230"), ("007", "7")] {
+            assert_eq!(digits_of(one), digits_of(other), "{one:?} and {other:?}");
+        }
+        assert_ne!(digits_of(""), digits_of("0"));
+        assert_ne!(digits_of(" a"), digits_of("a"));
     }
 }
