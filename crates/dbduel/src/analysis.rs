@@ -35,7 +35,6 @@ pub mod windows;
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use stats::{Basis, MedianInterval};
 
 use crate::plan::{first_for_operations, first_for_points, point_rule};
@@ -88,6 +87,7 @@ pub struct Conclusions {
     pub workloads: Vec<WorkloadConclusions>,
     pub findings: Vec<Finding>,
     pub tally: Tally,
+    pub flags: Vec<FlagCount>,
 }
 
 impl Conclusions {
@@ -213,6 +213,8 @@ pub struct Duel {
     pub solo: Vec<String>,
     /// Of the whole sweep.
     pub spread: Spread,
+    /// Where flags of the host fall on one side more often than chance allows.
+    pub flag_imbalance: Option<FlagImbalance>,
     /// Each side at its best point, over a sweep of clients.
     pub peak: Option<Peak>,
     /// The p value of "no candidate differs", for all candidates together; absent with a single one.
@@ -403,6 +405,24 @@ pub struct Finding {
     pub evidence: Vec<String>,
 }
 
+/// Blocks in which the trials of one side alone carry a flag of the host.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FlagImbalance {
+    pub baseline_only: usize,
+    pub candidate_only: usize,
+    /// Two-sided, by a sign test.
+    pub p: f64,
+}
+
+/// A contender's trials that carry flags of the host, and how often each flag.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlagCount {
+    pub contender: String,
+    pub trials: usize,
+    pub flagged: usize,
+    pub by_flag: BTreeMap<String, usize>,
+}
+
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndReason {
@@ -494,7 +514,8 @@ pub fn conclude_with_seconds(
         plan.workloads.iter().map(|workload| conclude_workload(plan, &told, &circumstances, &workload.label)).collect();
     let mut findings = findings::findings(plan, run, trials, &circumstances, &workloads);
     findings.extend(deferred::work_left(&aligned));
-    Conclusions { workloads, findings, tally: tally(plan, &records, &circumstances.given_up, trials) }
+    let flags = plan.contenders.iter().map(|one| flag_count(&one.name, trials)).collect();
+    Conclusions { workloads, findings, tally: tally(plan, &records, &circumstances.given_up, trials), flags }
 }
 
 /// Does the run end here? Asked after each trial; it answers only between blocks.
@@ -658,6 +679,7 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {
         unfounded: duet::unfounded(scope, metric, &scope.active(points), overall.log_interval()),
         solo: duet::evidence(scope, metric, &scope.active(points)),
         spread: spread(plan, records.trials(), told.series, workload, candidate, &scope.active(points)),
+        flag_imbalance: scope.flag_imbalance(metric, &scope.active(points)),
         peak: together::peak(scope, metric, points),
         p_together: None,
         drifts: all_drifts(scope, points),
@@ -672,9 +694,9 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {
 }
 
 fn all_drifts(scope: &Scope, points: &[Point]) -> Vec<(Option<Point>, Drift)> {
-    let sweep = if points.len() > 1 { drifts(scope, &scope.active(points)) } else { Vec::new() };
+    let sweep = if points.len() > 1 { drifts(scope, &scope.active(points), 1) } else { Vec::new() };
     let of_point = |point: &Point| {
-        let found = drifts(scope, std::slice::from_ref(point));
+        let found = drifts(scope, std::slice::from_ref(point), points.len());
         found.into_iter().map(|one| (Some(point.clone()), one)).collect::<Vec<_>>()
     };
     sweep.into_iter().map(|one| (None, one)).chain(points.iter().flat_map(of_point)).collect()
@@ -701,6 +723,16 @@ fn deferring(
     sweep.into_iter().chain(points).collect()
 }
 
+fn flag_count(contender: &str, trials: &[TrialRecord]) -> FlagCount {
+    let ours: Vec<&TrialRecord> = trials.iter().filter(|trial| trial.contender == contender).collect();
+    let mut by_flag = BTreeMap::new();
+    for flag in ours.iter().flat_map(|trial| &trial.flags).filter(|flag| HOST_FLAGS.contains(&flag.as_str())) {
+        *by_flag.entry(flag.clone()).or_default() += 1;
+    }
+    let flagged = ours.iter().filter(|trial| comparison::is_noisy(trial)).count();
+    FlagCount { contender: contender.to_owned(), trials: ours.len(), flagged, by_flag }
+}
+
 fn tally(plan: &PlanRecord, records: &Records, given_up: &[GivenUp], trials: &[TrialRecord]) -> Tally {
     let values =
         |metric: &str| -> Vec<f64> { trials.iter().filter_map(|trial| trial.metrics.get(metric).copied()).collect() };
@@ -720,13 +752,9 @@ fn tally(plan: &PlanRecord, records: &Records, given_up: &[GivenUp], trials: &[T
     }
 }
 
-/// Minutes a trial took; a record whose times cannot be read counts as none.
-fn minutes(trial: &TrialRecord) -> f64 {
-    let parse = |time: &str| time.parse::<Timestamp>().ok();
-    match (parse(&trial.started_at), parse(&trial.finished_at)) {
-        (Some(start), Some(end)) => end.duration_since(start).as_secs_f64() / 60.0,
-        _ => 0.0,
-    }
+/// Minutes a trial took by the monotonic times of its steps: the wall clock may be set while it runs.
+pub fn minutes(trial: &TrialRecord) -> f64 {
+    trial.steps.iter().map(|(_, seconds)| seconds).sum::<f64>() / 60.0
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub use describe::{
     Interval, MedianInterval, hodges_lehmann, mean, median_interval, sd, t_interval, t_quantile, walsh_averages,
 };
 pub use missing::{INCOMPLETE_SHARE_MAX, Pair, completed, outages_forbid, with_deferred_work};
-pub use power::{blocks_needed, minimum_detectable_effect, sign_flip_p};
+pub use power::{blocks_needed, minimum_detectable_effect, sign_flip_p, sign_test_p};
 pub use race::{Out, Race, RaceRules, Runner};
 pub use rule::{Basis, FIRST_LOOK, Judge, Rule, RuleKind, Verdict, Word};
 pub use seconds::{autocorrelation, best_duration_s, sd_between_trials, sd_of_a_second};

@@ -2,6 +2,7 @@
 
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::describe::t_quantile;
 
@@ -37,6 +38,13 @@ pub fn blocks_needed(sd: f64, effect: f64, level: f64) -> usize {
 fn reach(sd: f64, blocks: usize, level: f64) -> f64 {
     let quantiles = t_quantile(blocks - 1, 1.0 - level / 2.0) + t_quantile(blocks - 1, POWER);
     quantiles * sd / (blocks as f64).sqrt()
+}
+
+/// The two-sided p value of "either is as likely" after so many of one and of the other.
+pub fn sign_test_p(one: usize, other: usize) -> f64 {
+    let all = one + other;
+    let coin = Binomial::new(0.5, all as u64).expect("a half is a probability");
+    (2.0 * coin.cdf(one.min(other) as u64)).min(1.0)
 }
 
 /// Up to this many blocks a sign-flip p tries all signs; above it seeded draws and the data.
@@ -102,6 +110,14 @@ mod tests {
     fn the_detectable_effect_and_the_blocks_needed_agree() {
         let effect = minimum_detectable_effect(0.03, 20, 0.05).unwrap();
         assert_eq!(blocks_needed(0.03, effect, 0.05), 20);
+    }
+
+    #[test]
+    fn a_sign_test_has_the_p_values_of_the_printed_table() {
+        // Conover (1999), table of the binomial distribution at one half, doubled.
+        for (one, other, expected) in [(0, 6, 0.03125), (5, 0, 0.0625), (1, 8, 0.0390625), (3, 3, 1.0), (0, 0, 1.0)] {
+            assert!((sign_test_p(one, other) - expected).abs() < 1e-12, "{one} and {other}");
+        }
     }
 
     #[test]

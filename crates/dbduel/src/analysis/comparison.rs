@@ -10,7 +10,9 @@ use crate::store::format::{PlanRecord, Point, RuleName, Status, TrialRecord};
 
 use super::records::Records;
 use super::steadiness::{drifts, growths};
-use super::{Caveat, Circumstances, Comparison, DEBT_ADJUSTED, Difference, Unflagged, Word, doubling, duet, pass};
+use super::{
+    Caveat, Circumstances, Comparison, DEBT_ADJUSTED, Difference, FlagImbalance, Unflagged, Word, doubling, duet, pass,
+};
 use crate::store::format::pass::SECONDS;
 
 /// Flags that say something about the host, not about a contender.
@@ -38,6 +40,9 @@ const UNFLAGGED_BLOCKS_MIN: usize = stats::FIRST_LOOK;
 /// Rates of committed work, debt-adjusted ones too, and the seconds that they count by.
 const RATES: [(&str, f64); 3] = [("tps", 1.0), ("nopm", 60.0), ("tpm", 60.0)];
 
+/// Below it flags of the host do not fall on both sides alike.
+const FLAG_IMBALANCE_P: f64 = 0.05;
+
 const HALF_A_TRANSACTION: f64 = 0.5;
 
 /// Who is compared, and under which circumstances.
@@ -59,6 +64,8 @@ struct Block {
     outages: (usize, usize),
     pairs_failed: usize,
     pairs_noisy: usize,
+    /// Whether any trial of baseline and of candidate carries a flag of the host.
+    is_noisy: (bool, bool),
     /// Trials in which the generator was the limit, of baseline and candidate.
     bound: (usize, usize),
 }
@@ -136,7 +143,7 @@ impl Scope<'_> {
         let verdict = judge.judge(&log_ratios.unwrap_or_default(), self.circumstances.ended);
         let unflagged = unflagged(&blocks, &judge);
         let (mut word, mut caveats) = self.word(&blocks, point, verdict.as_ref(), unflagged.as_ref());
-        self.behaviour(points, &mut word, &mut caveats);
+        self.behaviour(points, share, &mut word, &mut caveats);
         if self.is_owed_back(metric, points, word, &judge) {
             take_word(&mut word, &mut caveats, Caveat::DeferredWork);
         }
@@ -212,8 +219,16 @@ impl Scope<'_> {
     }
 
     fn block(&self, metric: &str, points: &[Point], number: u32) -> Block {
-        let mut block =
-            Block { number, pair: None, pairs: 0, outages: (0, 0), pairs_failed: 0, pairs_noisy: 0, bound: (0, 0) };
+        let mut block = Block {
+            number,
+            pair: None,
+            pairs: 0,
+            outages: (0, 0),
+            pairs_failed: 0,
+            pairs_noisy: 0,
+            is_noisy: (false, false),
+            bound: (0, 0),
+        };
         let mut pairs = Vec::with_capacity(points.len());
         for point in points {
             let find = |contender: &str| self.records.find(self.workload, point, contender, number);
@@ -222,6 +237,8 @@ impl Scope<'_> {
             };
             block.pairs += 1;
             block.pairs_noisy += usize::from(is_noisy(baseline) || is_noisy(candidate));
+            block.is_noisy.0 |= is_noisy(baseline);
+            block.is_noisy.1 |= is_noisy(candidate);
             block.bound.0 += usize::from(is_bound(baseline));
             block.bound.1 += usize::from(is_bound(candidate));
             block.outages.0 += usize::from(is_outage(baseline));
@@ -276,7 +293,9 @@ impl Scope<'_> {
             if self.plan.method.noisy_host == "refuse" && share(noisy) > FLAGGED_SHARE_MAX {
                 word = Word::Inconclusive;
             }
-            if unflagged.is_some_and(|second| second.contradicts(of_the_numbers)) {
+            let agrees = unflagged.is_some_and(|second| second.word == Some(of_the_numbers));
+            let is_imbalanced = flag_imbalance(blocks).is_some() && !agrees;
+            if is_imbalanced || unflagged.is_some_and(|second| second.contradicts(of_the_numbers)) {
                 take_word(&mut word, &mut caveats, Caveat::FlagDependent);
             }
         }
@@ -287,8 +306,8 @@ impl Scope<'_> {
     }
 
     /// What the servers did inside the trials: whether what was measured lasts.
-    fn behaviour(&self, points: &[Point], word: &mut Word, caveats: &mut Vec<Caveat>) {
-        if !drifts(self, points).is_empty() {
+    fn behaviour(&self, points: &[Point], share: usize, word: &mut Word, caveats: &mut Vec<Caveat>) {
+        if !drifts(self, points, share).is_empty() {
             take_word(word, caveats, Caveat::Unsteady);
         }
         if points.iter().any(|point| !growths(self, point).is_empty()) {
@@ -330,6 +349,13 @@ impl Scope<'_> {
 
     pub fn is_pass(&self) -> bool {
         self.plan.workloads.iter().any(|workload| workload.label == self.workload && workload.one_pass)
+    }
+
+    /// Over the blocks of all these points.
+    pub fn flag_imbalance(&self, metric: &str, points: &[Point]) -> Option<FlagImbalance> {
+        let blocks: Vec<Block> =
+            (1..=self.plan.method.blocks).map(|number| self.block(metric, points, number)).collect();
+        flag_imbalance(&blocks)
     }
 
     /// Whether too many pairs of this point lack a metric for any comparison of it.
@@ -413,6 +439,14 @@ fn unflagged(blocks: &[Block], judge: &Judge) -> Option<Unflagged> {
         high: verdict.interval.map(|bounds| bounds.high.exp()),
         word: verdict.word.filter(|_| verdict.blocks >= UNFLAGGED_BLOCKS_MIN).map(Word::from),
     })
+}
+
+/// None where chance explains which side the flags fall on.
+fn flag_imbalance(blocks: &[Block]) -> Option<FlagImbalance> {
+    let only = |wanted: (bool, bool)| blocks.iter().filter(|block| block.is_noisy == wanted).count();
+    let (baseline_only, candidate_only) = (only((true, false)), only((false, true)));
+    let p = stats::sign_test_p(baseline_only, candidate_only);
+    (p < FLAG_IMBALANCE_P).then_some(FlagImbalance { baseline_only, candidate_only, p })
 }
 
 /// None where too many pairs are incomplete for any estimate.

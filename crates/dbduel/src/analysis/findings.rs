@@ -16,7 +16,7 @@ use super::contrast;
 use super::doubling::{self, Doubled};
 use super::ladder;
 use super::missing::missing_quantiles;
-use super::{Circumstances, Deferring, Drift, Duel, Finding, Growth, WorkloadConclusions};
+use super::{Circumstances, Deferring, Drift, Duel, Finding, FlagImbalance, Growth, WorkloadConclusions};
 
 /// What arrived in an open loop found no client in time.
 const SATURATED: &str = "saturated";
@@ -51,6 +51,7 @@ pub fn findings(
         not_contrasted(run),
         twins_told_apart(circumstances),
         noisy_host(trials),
+        flag_imbalance(workloads),
         unsteady(plan, workloads),
         deferring(workloads),
         accumulating(workloads),
@@ -191,6 +192,21 @@ fn noisy_host(trials: &[TrialRecord]) -> Option<Finding> {
     finding("noisy host", text, noisy)
 }
 
+/// Flags see the host alone, but what disturbs it may come with one contender.
+fn flag_imbalance(workloads: &[WorkloadConclusions]) -> Option<Finding> {
+    let text = "flags of the host fall on one contender more often than chance allows, so what disturbed the host may \
+                come with that contender; a verdict that the blocks without flags do not give is withheld";
+    let line = |duel: &Duel| {
+        let FlagImbalance { baseline_only, candidate_only, p } = duel.flag_imbalance?;
+        let (baseline, candidate) = (&duel.baseline, &duel.candidate);
+        Some(format!(
+            "blocks flagged for `{candidate}` only: {candidate_only}, for `{baseline}` only: {baseline_only}; sign test \
+             p {p:.4}"
+        ))
+    };
+    finding("flag imbalance", text.to_owned(), lines_of(workloads, |duel| line(duel).into_iter().collect()))
+}
+
 /// The ratio holds for the time that was measured, and for no longer.
 fn unsteady(plan: &PlanRecord, workloads: &[WorkloadConclusions]) -> Option<Finding> {
     let text = format!(
@@ -205,8 +221,9 @@ fn drift_line((point, drift): &(Option<Point>, Drift)) -> String {
     let who = drift.contender.as_deref().unwrap_or("candidate over baseline");
     let percent = |log_ratio: f64| percent_of_log(log_ratio, 1);
     format!(
-        "{who}, {place}: second half {} against the first (95 % t interval {} to {}, {} blocks)",
+        "{who}, {place}: second half {} against the first ({:.1} % t interval {} to {}, {} blocks)",
         percent(drift.mean),
+        drift.confidence * 100.0,
         percent(drift.low),
         percent(drift.high),
         drift.blocks

@@ -17,6 +17,9 @@ pub const SERIES_COLUMN: &str = "committed";
 /// Advice from fewer blocks would be a guess (method, section 1).
 pub const BLOCKS_FOR_ADVICE: usize = 4;
 
+/// Blocks in which the candidate came first, and second, that an order effect needs at each point.
+const BLOCKS_A_SIDE: usize = 2;
+
 /// Differences that a reader plans for.
 pub const EFFECTS: [f64; 3] = [0.01, 0.03, 0.05];
 
@@ -203,8 +206,22 @@ impl Pairs<'_> {
         };
         let signed: Vec<Vec<(u32, f64)>> = self.points.iter().zip(by_point).filter_map(of_point).collect();
         let of_blocks = over_points(&signed, |pair| pair.1);
-        let bounds = stats::t_interval(&of_blocks, 0.95)?;
-        Some(OrderEffect { mean: stats::mean(&of_blocks)?, low: bounds.low, high: bounds.high })
+        let sides = self.points.iter().zip(by_point).map(|(point, pairs)| {
+            let first =
+                pairs.iter().filter(|(block, _)| self.candidate_came_first(point, *block) == Some(true)).count();
+            [first, pairs.len() - first]
+        });
+        let sides: Vec<[usize; 2]> = sides.collect();
+        if sides.iter().flatten().any(|blocks| *blocks < BLOCKS_A_SIDE) {
+            return None;
+        }
+        // Two means were taken from the blocks; unequal sides tell less than equal ones.
+        let (mean, blocks) = (stats::mean(&of_blocks)?, of_blocks.len());
+        let freedom = blocks.checked_sub(2).filter(|freedom| *freedom > 0)?;
+        let squares: f64 = of_blocks.iter().map(|value| (value - mean).powi(2)).sum();
+        let unequal = sides.iter().map(|[first, second]| (1.0 / *first as f64 + 1.0 / *second as f64).sqrt() / 2.0);
+        let half = stats::t_quantile(freedom, 0.975) * (squares / freedom as f64).sqrt() * unequal.fold(0.0, f64::max);
+        Some(OrderEffect { mean, low: mean - half, high: mean + half })
     }
 
     fn candidate_came_first(&self, point: &Point, block: u32) -> Option<bool> {
@@ -252,7 +269,10 @@ mod tests {
         let stored = tell(&Story::default());
         let spread = of(&stored, &BTreeMap::new());
         let gaps_s: f64 = stored.plan.trials.iter().map(|trial| trial.gap_ms as f64 / 1000.0).sum();
-        assert!((spread.block_s.unwrap() - (8.0 * 11.5 + gaps_s / 8.0)).abs() < 1e-6, "{spread:?}");
+        assert!(
+            (spread.block_s.unwrap() - (8.0 * 9.5 + gaps_s / 8.0)).abs() < 1e-6,
+            "steps, not the wall clock: {spread:?}"
+        );
         assert!((spread.overhead_s.unwrap() - (4.5 + gaps_s / 64.0)).abs() < 1e-9);
         assert_eq!((spread.blocks, spread.duration_s, spread.flagged_share), (8, Some(5.0), Some(0.0)));
         assert_eq!((spread.sd_of_a_second, spread.best_duration_s), (None, None), "no series, no advice");
@@ -269,6 +289,37 @@ mod tests {
         let effect = of(&stored, &BTreeMap::new()).order_effect.unwrap();
         assert!(effect.low < 1.05f64.ln() && 1.05f64.ln() < effect.high, "{effect:?}");
         assert!(effect.low > 0.0 && (effect.mean - 1.05f64.ln()).abs() < 0.005);
+    }
+
+    #[test]
+    fn an_order_effect_has_two_degrees_of_freedom_less_and_two_blocks_a_side() {
+        let mut stored = tell(&Story { spread: 0.01, ..Story::default() });
+        stored.trials.retain(|trial| trial.point["clients"] == 1);
+        stored.plan.trials.retain(|trial| trial.point["clients"] == 1);
+        let first = [true, true, true, false, false, true, false, false];
+        for trial in &mut stored.trials {
+            let candidate_first = first[trial.block as usize - 1];
+            trial.order = if (trial.contender == CANDIDATE) == candidate_first { 1 } else { 2 };
+        }
+        let effect = of(&stored, &BTreeMap::new()).order_effect.unwrap();
+        let ratio = |block: u32| {
+            let tps = |name: &str| {
+                stored.trials.iter().find(|one| (one.block, one.contender.as_str()) == (block, name)).unwrap().metrics["tps"]
+            };
+            (tps(CANDIDATE) / tps(BASELINE)).ln()
+        };
+        let side = |wanted: bool| {
+            (1..=8).filter(|block| first[*block as usize - 1] == wanted).map(ratio).collect::<Vec<f64>>()
+        };
+        // Student's two-sample t of the halved difference, 6 degrees of freedom: 2.4469.
+        let (one, other) = (side(true), side(false));
+        let pooled = ((3.0 * stats::sd(&one).unwrap().powi(2) + 3.0 * stats::sd(&other).unwrap().powi(2)) / 6.0).sqrt();
+        let half = 2.446_911_85 * pooled * (0.5f64).sqrt() / 2.0;
+        assert!(((effect.high - effect.low) / 2.0 - half).abs() < 1e-9, "{effect:?}, {half}");
+        for trial in stored.trials.iter_mut().filter(|trial| trial.block < 8) {
+            trial.order = if trial.contender == CANDIDATE { 1 } else { 2 };
+        }
+        assert_eq!(of(&stored, &BTreeMap::new()).order_effect, None, "one block is no side");
     }
 
     #[test]

@@ -17,7 +17,10 @@ const HALF_LOG_RATIO: &str = "half_log_ratio";
 const DRIFT_MIN: f64 = 0.02;
 /// Fewer blocks than this tell a drift from chance too badly.
 const DRIFT_BLOCKS_MIN: usize = 4;
-const DRIFT_CONFIDENCE: f64 = 0.95;
+/// Of all tests of a comparison together.
+const DRIFT_LEVEL: f64 = 0.05;
+/// Each contender, and one against the other.
+const DRIFT_TESTS: usize = 3;
 
 /// Eight equal signs come once in 128 times by chance.
 const GROWTH_BLOCKS_MIN: usize = 8;
@@ -38,6 +41,7 @@ pub struct Drift {
     pub mean: f64,
     pub low: f64,
     pub high: f64,
+    pub confidence: f64,
     pub blocks: usize,
 }
 
@@ -54,8 +58,8 @@ pub struct Growth {
 }
 
 /// What drifts at these points: each contender, and one against the other. Blocks before the last
-/// change of the warm-up do not count.
-pub fn drifts(scope: &Scope, points: &[Point]) -> Vec<Drift> {
+/// change of the warm-up do not count. The three tests share the error, with those of `share` comparisons of a kind.
+pub fn drifts(scope: &Scope, points: &[Point], share: usize) -> Vec<Drift> {
     let asked = scope.circumstances.steady_from.as_ref().filter(|_| scope.plan.method.takes(step::STEADY_STATE));
     let Some(steady_from) = asked else { return Vec::new() };
     let first = steady_from.get(scope.workload).copied().unwrap_or(1);
@@ -68,18 +72,19 @@ pub fn drifts(scope: &Scope, points: &[Point]) -> Vec<Drift> {
         let theirs = halves[0].iter().find(|(other, _)| other == block)?.1;
         Some(ours - theirs)
     });
-    let lead = drift(None, lead.collect());
+    let confidence = 1.0 - DRIFT_LEVEL / (DRIFT_TESTS * share.max(1)) as f64;
+    let lead = drift(None, lead.collect(), confidence);
     let values = |side: usize| halves[side].iter().map(|(_, value)| *value).collect();
-    let own = [0, 1].map(|side| drift(Some(contenders[side].to_owned()), values(side)));
+    let own = [0, 1].map(|side| drift(Some(contenders[side].to_owned()), values(side), confidence));
     own.into_iter().chain([lead]).flatten().collect()
 }
 
-fn drift(contender: Option<String>, of_blocks: Vec<f64>) -> Option<Drift> {
+fn drift(contender: Option<String>, of_blocks: Vec<f64>, confidence: f64) -> Option<Drift> {
     if of_blocks.len() < DRIFT_BLOCKS_MIN {
         return None;
     }
     let mean = stats::mean(&of_blocks)?;
-    let bounds = stats::t_interval(&of_blocks, DRIFT_CONFIDENCE)?;
+    let bounds = stats::t_interval(&of_blocks, confidence)?;
     let is_sure = bounds.low > 0.0 || bounds.high < 0.0;
     let is_large = mean.abs() > DRIFT_MIN.ln_1p();
     (is_sure && is_large).then_some(Drift {
@@ -87,6 +92,7 @@ fn drift(contender: Option<String>, of_blocks: Vec<f64>) -> Option<Drift> {
         mean,
         low: bounds.low,
         high: bounds.high,
+        confidence,
         blocks: of_blocks.len(),
     })
 }

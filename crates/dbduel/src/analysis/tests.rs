@@ -171,6 +171,50 @@ fn cpu_per_transaction_decides_where_throughput_cannot() {
 }
 
 #[test]
+fn flags_that_fall_on_one_side_withhold_what_flagged_blocks_decide() {
+    let flagged = |blocks: &[u32], balanced: bool| {
+        let mut stored = tell_of([0.9; 4], 12);
+        for block in blocks {
+            let side = if balanced && block % 2 == 0 { BASELINE } else { CANDIDATE };
+            stored.trial(side, 16, *block).flags.push("foreign-cpu".into());
+        }
+        conclude(&stored.plan, &stored.run, &stored.trials)
+    };
+    let (one_sided, both, few) =
+        (flagged(&[1, 2, 3, 4, 5, 6], false), flagged(&[1, 2, 3, 4, 5, 6], true), flagged(&[1, 2], false));
+    let duel = |conclusions: &Conclusions| conclusions.workloads[0].duels[0].clone();
+    let imbalance = duel(&one_sided).flag_imbalance.unwrap();
+    assert_eq!((imbalance.baseline_only, imbalance.candidate_only), (0, 6));
+    assert!((imbalance.p - 0.03125).abs() < 1e-12, "{imbalance:?}");
+    assert!(one_sided.findings.iter().any(|finding| finding.kind == "flag imbalance"));
+    // Six blocks without a flag are too few for a verdict of their own.
+    assert_eq!((duel(&one_sided).overall.word, duel(&one_sided).points[0].word), (Word::Inconclusive, Word::Slower));
+    assert!(duel(&one_sided).overall.caveats.contains(&Caveat::FlagDependent));
+    for fair in [&both, &few] {
+        assert_eq!((duel(fair).flag_imbalance, duel(fair).overall.word), (None, Word::Slower));
+    }
+    let of_candidate = &one_sided.flags[1];
+    assert_eq!((of_candidate.flagged, of_candidate.trials, of_candidate.by_flag["foreign-cpu"]), (6, 48, 6));
+}
+
+#[test]
+fn steady_state_tests_of_one_comparison_share_their_error() {
+    let stored = tell_of([1.0; 4], 8);
+    let drifting = |clients: u64| {
+        let mut stored = tell_of([1.0; 4], 8);
+        stored.plan.method.left_out.clear();
+        for trial in stored.trials.iter_mut().filter(|trial| trial.contender == CANDIDATE) {
+            // Mean 0.03, standard deviation 0.0293: t is 2.9, p about 0.023 with 7 degrees of freedom.
+            let value = [0.07, -0.01, 0.06, 0.0, 0.065, 0.0, 0.055, 0.0][trial.block as usize - 1];
+            let value = if clients == 0 || trial.point["clients"] == clients { value } else { 0.0 };
+            trial.metrics.insert("half_log_ratio".into(), value);
+        }
+        duel_of(&stored).drifts
+    };
+    assert!(!stored.trials.is_empty() && drifting(16).is_empty() && drifting(0).is_empty(), "one test of many");
+}
+
+#[test]
 fn more_than_one_failed_pair_in_ten_takes_the_word_away() {
     let mut stored = tell_of([0.9; 4], 20);
     for block in [2, 5, 9] {
@@ -579,7 +623,7 @@ fn throughput_that_falls_inside_trials_takes_the_word() {
 #[test]
 fn only_blocks_with_the_last_warm_up_tell_whether_it_was_enough() {
     let mut stored = with_halves(0.0);
-    put(&mut stored, CANDIDATE, "half_log_ratio", |block| if block < 5 { -0.08 } else { 0.001 * f64::from(block % 2) });
+    put(&mut stored, CANDIDATE, "half_log_ratio", |block| if block < 5 { -0.08 } else { -0.012 });
     assert!(duel_of(&stored).overall.caveats.contains(&Caveat::Unsteady));
     let doubled = |from_block| WarmupRecord {
         workload: "oltp_read_write".into(),

@@ -110,7 +110,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
         facts => circumstances::facts(host), not_visible => circumstances::not_visible(host),
         flagged => flagged(evidence),
         extent => wording::extent(conclusions, run.ended_by.as_deref()),
-        method => wording::method(plan), first_verdicts => wording::first_verdicts(evidence), plan_hash => plan.plan_hash,
+        flags => wording::flags(&evidence.conclusions), method => wording::method(plan), first_verdicts => wording::first_verdicts(evidence), plan_hash => plan.plan_hash,
         started_at => run.started_at, finished_at => run.finished_at, dbduel_version => run.dbduel_version,
         trials => evidence.trials.iter().map(|trial| trial_context(trial, &repeated_as)).collect::<Vec<Value>>(),
         strip => strip::strip(evidence), strip_summary => strip::summary(evidence),

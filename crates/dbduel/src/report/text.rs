@@ -516,6 +516,7 @@ fn footer(evidence: &Evidence) -> Vec<String> {
         ),
     ];
     lines.extend(titled("verdicts", wording::first_verdicts(evidence)));
+    lines.extend(wording::flags(&evidence.conclusions).map(|flags| format!("flags of the host: {flags}")));
     lines.extend(titled("host", circumstances::facts(host)));
     lines.extend(circumstances::not_visible(host).map(|names| format!("not visible here: {names}")));
     lines.push(format!("generator: {}", circumstances::generator(&evidence.run.client, &evidence.conclusions.tally)));

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 
 use stats::Basis;
 
-use crate::analysis::{Caveat, Cell, Comparison, Conclusions, Duel, Word, WorkloadConclusions, less_is_better};
+use crate::analysis::{
+    Caveat, Cell, Comparison, Conclusions, Duel, FlagCount, Word, WorkloadConclusions, less_is_better,
+};
 use crate::store::format::figures::{fixed, short_percent};
 use crate::store::format::{
     ContenderFacts, ContenderRecord, NullRecord, PlanRecord, Point, WorkloadRecord, point_text,
@@ -556,6 +558,17 @@ pub fn metric_title(metric: &str, is_open_loop: bool) -> String {
             None => metric.to_owned(),
         },
     }
+}
+
+/// How many trials of each contender carry a flag of the host; nothing where none does.
+pub fn flags(conclusions: &Conclusions) -> Option<String> {
+    let one = |count: &FlagCount| {
+        let by_flag: Vec<String> = count.by_flag.iter().map(|(flag, times)| format!("{flag} {times}")).collect();
+        let by_flag = if by_flag.is_empty() { String::new() } else { format!(" ({})", by_flag.join(", ")) };
+        format!("`{}` {} of {} trials{by_flag}", count.contender, count.flagged, count.trials)
+    };
+    let any = conclusions.flags.iter().any(|count| count.flagged > 0);
+    any.then(|| conclusions.flags.iter().map(one).collect::<Vec<String>>().join("; "))
 }
 
 /// From which block on verdicts are possible, and what no block of this run can decide.
