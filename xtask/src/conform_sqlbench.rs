@@ -150,7 +150,8 @@ fn verdict(options: &ConformSqlbench, dialect: Dialect, program: &ProgramTally, 
         return Verdict { text: "WRONG: not in the suite's table".to_owned(), wrong: true };
     };
     let (reported, executed) = adapted(dialect, program.name, operation.name, suite);
-    let by_server = operation.gauged.is_none_or(|count| count == operation.executed);
+    // Each connection that is left says so, which the server counts as a question.
+    let by_server = operation.gauged.is_none_or(|count| count == operation.executed + operation.connections);
     let right = operation.count == reported && operation.executed == executed && by_server;
     let text = format!("{reported} {executed} {}", if right { "ok" } else { "WRONG" });
     Verdict { text, wrong: !right }

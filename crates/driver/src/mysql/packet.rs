@@ -299,11 +299,10 @@ impl AnswerParser {
         let (_, id_size) = lenenc(&payload[1 + size..]).ok_or_else(cut)?;
         let status = payload.get(1 + size + id_size..3 + size + id_size).ok_or_else(cut)?;
         self.answer.affected = self.answer.affected.saturating_add(affected);
-        if affected == 0 {
-            // Behind status, warnings and the length of the text.
-            let info = payload.get(6 + size + id_size..).unwrap_or_default();
-            self.answer.unchanged = self.answer.unchanged.saturating_add(rows_matched(info));
-        }
+        // Behind status, warnings and the length of the text.
+        let info = payload.get(6 + size + id_size..).unwrap_or_default();
+        let unchanged = rows_matched(info).saturating_sub(affected);
+        self.answer.unchanged = self.answer.unchanged.saturating_add(unchanged);
         Ok(self.end_of_result(u16::from_le_bytes([status[0], status[1]])))
     }
 

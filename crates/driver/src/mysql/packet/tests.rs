@@ -69,6 +69,8 @@ fn an_update_that_changes_nothing_has_still_found_its_rows() {
     check(&ok(0, b""), Answer::default());
     // What was changed was found.
     check(&ok(1, b"\x28Rows matched: 1  Changed: 1  Warnings: 0"), Answer { affected: 1, ..Answer::default() });
+    let some = Answer { affected: 101, unchanged: 1, ..Answer::default() };
+    check(&ok(101, b"\x2aRows matched: 102  Changed: 101  Warnings: 0"), some);
 }
 
 #[test]
