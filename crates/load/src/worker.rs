@@ -199,10 +199,10 @@ async fn mend<K: Clock>(
     attempt: &mut Attempt,
 ) -> Result<bool, Fatal> {
     let mut error = error;
+    // A server that said no has made nothing permanent; only a lost answer leaves that open.
+    attempt.committing &= matches!(error, Error::Lost { .. } | Error::Protocol(_));
     if seat.policy.verdict(&error) == Verdict::TryAgain {
         attempt.retries += 1;
-        // The server said no, so nothing was made permanent.
-        attempt.committing = false;
         match client.roll_back(attempt).await {
             Ok(()) => return Ok(true),
             Err(worse) => error = worse,

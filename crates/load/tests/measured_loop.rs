@@ -375,6 +375,18 @@ fn a_transaction_whose_commit_went_unanswered_is_not_sent_again() {
 }
 
 #[test]
+fn a_statement_that_was_refused_as_it_would_have_committed_is_not_unknown() {
+    let refused_at_commit = |_: u64, turn: Turn, attempt: &mut Attempt| {
+        attempt.committing = turn.number == 7;
+        let no = Error::Refused { code: Code::number(1114), message: "the table is full".to_owned() };
+        (MILLISECOND, if turn.number == 7 { Err(no) } else { Ok(Outcome::Committed) })
+    };
+    let (tally, _, ended) = live(Pacer::Closed, ErrorPolicy::default(), refused_at_commit);
+    assert!(ended.is_err(), "an error that nobody ignores ends the client");
+    assert_eq!((tally.failed, tally.unknown), (1, 0));
+}
+
+#[test]
 fn what_is_not_ignored_ends_the_client_and_leaves_its_counts() {
     let policy = ErrorPolicy { ignored: Ignored::Codes(vec![Code::number(1020)]), ..ErrorPolicy::default() };
     let deadlock = |_: u64, turn: Turn, _: &mut Attempt| {

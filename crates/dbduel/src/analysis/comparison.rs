@@ -190,16 +190,21 @@ impl Scope<'_> {
         }
     }
 
-    /// Is who is ahead behind once the time is counted that deferred work takes?
+    /// Whether a lead is no longer shown once the time is counted that deferred work takes.
     fn is_owed_back(&self, metric: &str, points: &[Point], word: Word, judge: &Judge) -> bool {
+        let shown = match word {
+            Word::Faster => stats::Word::Faster,
+            Word::Slower => stats::Word::Slower,
+            _ => return false,
+        };
         let adjusted = format!("{DEBT_ADJUSTED}{metric}");
-        if !matches!(word, Word::Faster | Word::Slower) || !self.has_all(&adjusted, points) {
+        if !self.has_all(&adjusted, points) {
             return false;
         }
         let blocks = 1..=self.plan.method.blocks;
         let logs: Vec<f64> = blocks.filter_map(|number| self.log_ratio_of(&adjusted, points, number)).collect();
-        let estimate = judge.judge(&logs, true).map(|verdict| verdict.estimate);
-        estimate.is_some_and(|after| if word == Word::Faster { after < 0.0 } else { after > 0.0 })
+        let after = judge.judge(&logs, self.circumstances.ended).and_then(|verdict| verdict.word);
+        stats::with_deferred_work(shown, after.unwrap_or(stats::Word::Inconclusive)) != shown
     }
 
     /// Has every trial of both that is ok this metric, at these points?

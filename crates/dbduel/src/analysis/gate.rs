@@ -145,7 +145,5 @@ mod tests {
         let found = of(&stored, |_| {});
         assert_eq!(found.answer, Answer::Passed);
         assert_eq!(found.judged[0].weaker, Some(("D3".into(), "D2".into())));
-        let lines = crate::report::gate::lines(&found).join("\n");
-        assert!(lines.starts_with("gate: passed\n") && lines.contains("durability D2 instead of D3"), "{lines}");
     }
 }

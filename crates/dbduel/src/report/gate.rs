@@ -51,3 +51,20 @@ pub fn about(plan: &PlanRecord) -> Option<String> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::conclude;
+    use crate::analysis::fixture::{CANDIDATE, Story, tell};
+    use crate::analysis::gate::gate;
+
+    #[test]
+    fn a_candidate_that_promises_less_passes_with_a_line_about_it() {
+        let mut stored = tell(&Story { ratios: [1.3; 4], ..Story::default() });
+        stored.run.contenders.get_mut(CANDIDATE).unwrap().durability_class = "D2".into();
+        let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+        let lines = lines(&gate(&stored.plan, &stored.run, &stored.trials, &conclusions)).join("\n");
+        assert!(lines.starts_with("gate: passed\n") && lines.contains("durability D2 instead of D3"), "{lines}");
+    }
+}
