@@ -248,6 +248,8 @@ const RESTING_SILENCE_MAX: Duration = Duration::from_secs(300);
 /// A workload that is one pass has operations of hours, and ends no transaction between them.
 const PASS_SILENCE_MAX: Duration = Duration::from_secs(6 * 3600);
 const TICK: Duration = Duration::from_millis(100);
+/// Without new transactions a conflict is over in milliseconds; what is still refused then would be for good.
+const RETRIES_BEHIND_THE_END: Duration = Duration::from_secs(1);
 /// After an interruption, or when what is queued is given up, how long a transaction under way may take to end
 /// by itself. A pass under way gets no time: nothing of its operation would count.
 const INTERRUPTED_DRAIN_MAX: Duration = Duration::from_secs(1);
@@ -268,6 +270,7 @@ impl<'a> Load<'a> {
             _ => Duration::ZERO,
         });
         let timeline = Arc::new(Timeline::default());
+        timeline.allow_retries(options.drain_max.min(RETRIES_BEHIND_THE_END));
         let background = workload.background(options.clients);
         let crews = crews(target.dialect, &options, background.map_or(0, |background| background.seats));
         let gate = Arc::new(Gate::default());

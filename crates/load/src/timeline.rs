@@ -1,6 +1,7 @@
 //! The interval that is measured, as the coordinator moves it and all workers see it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// The measured interval; both ends are `u64::MAX` until they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct Timeline {
     window_start_ns: AtomicU64,
     window_end_ns: AtomicU64,
     stop: AtomicBool,
+    /// How long behind the interval a transaction that was refused is still tried again.
+    retry_ns: AtomicU64,
     /// Transactions that may still start; `u64::MAX` when their number is not limited.
     left: AtomicU64,
     /// Transactions ended so far, whenever they were due; for the progress line, and the tally's `ended`.
@@ -39,6 +42,7 @@ impl Default for Timeline {
             window_start_ns: AtomicU64::new(u64::MAX),
             window_end_ns: AtomicU64::new(u64::MAX),
             stop: AtomicBool::new(false),
+            retry_ns: AtomicU64::new(0),
             left: AtomicU64::new(u64::MAX),
             ended: AtomicU64::new(0),
             part: AtomicUsize::new(0),
@@ -76,6 +80,18 @@ impl Timeline {
     /// No transaction that is due at `now_ns` should start any more.
     pub fn is_over(&self, now_ns: u64) -> bool {
         now_ns >= self.window_end_ns.load(Ordering::Relaxed) || self.is_stopped()
+    }
+
+    /// For so long behind the interval a transaction that was refused is tried again.
+    pub fn allow_retries(&self, behind_the_end: Duration) {
+        self.retry_ns.store(behind_the_end.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    /// No transaction that was refused should be tried again. What began inside the interval goes on a little
+    /// behind it: then nobody competes any more, and what would have committed is not counted as failed.
+    pub fn is_over_for_retries(&self, now_ns: u64) -> bool {
+        let end_ns = self.window_end_ns.load(Ordering::Relaxed);
+        now_ns >= end_ns.saturating_add(self.retry_ns.load(Ordering::Relaxed)) || self.is_stopped()
     }
 
     /// From now on only so many transactions start, over all clients.

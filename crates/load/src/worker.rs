@@ -181,12 +181,12 @@ async fn transact<K: Clock>(
 /// Whether the client wants this try and there is time for it, once the client's wait before it is over.
 async fn is_there_another_try<K: Clock>(client: &mut impl Client, seat: &Seat<K>, turn: Turn) -> bool {
     let now_ns = seat.clock.now_ns();
-    if seat.is_over(now_ns) {
+    if seat.is_over_for_retries(now_ns) {
         return false;
     }
     match client.retry_pause_ns(turn) {
         Some(0) => true,
-        Some(pause_ns) => !seat.is_over(seat.clock.wait_until(now_ns + pause_ns).await),
+        Some(pause_ns) => !seat.is_over_for_retries(seat.clock.wait_until(now_ns + pause_ns).await),
         None => false,
     }
 }

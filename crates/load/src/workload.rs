@@ -286,8 +286,16 @@ impl<K> Seat<K> {
         matches!(self.pacer, Pacer::Deferred(_))
     }
 
-    /// No transaction should start here any more, nor another try of one. In the background the interval's
-    /// end is not the end: what was deferred until then is still to be done.
+    /// No other try of a transaction should start here any more.
+    pub fn is_over_for_retries(&self, now_ns: u64) -> bool {
+        match &self.pacer {
+            Pacer::Deferred(_) => self.is_over(now_ns),
+            Pacer::Closed | Pacer::Open(_) => self.timeline.is_over_for_retries(now_ns),
+        }
+    }
+
+    /// No transaction should start here any more. In the background the interval's end is not the end: what was
+    /// deferred until then is still to be done.
     pub fn is_over(&self, now_ns: u64) -> bool {
         match &self.pacer {
             Pacer::Deferred(backlog) => backlog.is_given_up() || self.timeline.is_stopped(),
@@ -378,7 +386,7 @@ pub enum Outcome {
     Committed,
     /// On purpose, as TPC-C demands of some.
     RolledBack,
-    /// Given up: still refused when the interval ended.
+    /// Given up: refused for good, or still refused after the interval and the time for retries behind it.
     Failed,
     Skipped,
 }

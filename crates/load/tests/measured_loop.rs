@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use driver::{Answer, Code, Connection, Dialect, Error, Rows, Statement, Value};
 use load::{
@@ -280,6 +281,23 @@ fn retries_end_when_the_time_does() {
     ended.unwrap();
     assert_eq!((tally.due, tally.failed), (1, 1));
     assert_eq!(server.clock.now_ns(), 10 * SECOND);
+}
+
+#[test]
+fn a_transaction_that_the_end_finds_between_two_tries_is_tried_again_and_commits() {
+    let late = |now_ns: u64, _: Turn, _: &mut Attempt| match now_ns {
+        0..10_000_000_000 => (3 * MILLISECOND, Err(DEADLOCK())),
+        _ => (MILLISECOND, Ok(Outcome::Committed)),
+    };
+    for (behind_the_end, expected) in [(Duration::from_secs(1), (1, 0)), (Duration::ZERO, (0, 1))] {
+        let clock = VirtualClock::default();
+        let mut seat = seat(clock.clone(), Pacer::Closed, ErrorPolicy::default(), 10 * SECOND);
+        seat.timeline.allow_retries(behind_the_end);
+        let mut server = Server { clock, answer: late, line: Line::default(), seen: Vec::new(), rolled_back: 0 };
+        complete(drive(&mut server, &mut seat)).unwrap();
+        let tally = seat.recorder.take().finish();
+        assert_eq!((tally.committed, tally.failed), expected, "{behind_the_end:?} for retries");
+    }
 }
 
 /// Three that clients queued before the interval ended, and what the seat in the background made of them.
