@@ -115,7 +115,7 @@ pub fn judge(case: &Case, server: &Server, seen: &Seen) -> Result<()> {
     let gives_a_rate = seen.out.lines().any(|line| line.contains("tps") || line.contains("transactions"));
     ensure!(!gives_a_rate || seen.out.contains("PARTIAL"), "its figures look like a result; {}", shown());
     if case.interrupted {
-        let after = seen.after_signal.context("it ended before it was asked to")?;
+        let after = seen.after_signal.with_context(|| format!("it ended before it was asked to; {}", shown()))?;
         ensure!(after <= INTERRUPTION_MAX, "it took {after:.1?} to end when asked to; {}", shown());
         ensure!(seen.status == 130, "exit status {} after an interruption; {}", seen.status, shown());
         return Ok(());

@@ -65,6 +65,8 @@ impl MySqlAnswers {
         match *command {
             COM_QUIT => return Err(Error::lost("the client has left")),
             COM_STMT_CLOSE => {}
+            // The one answer here whose second column is read.
+            COM_QUERY if rest.starts_with(b"SHOW CREATE TABLE") => put_result(out, 2, &[1, b'1', 1, b'1']),
             COM_QUERY => put_effect(out, effect(rest), &[1, b'1']),
             COM_STMT_PREPARE => {
                 self.prepared.push(effect(rest));
@@ -106,7 +108,7 @@ impl MySqlAnswers {
 /// A row, where there is one, has these bytes.
 fn put_effect(out: &mut Vec<u8>, effect: Effect, row: &[u8]) {
     match effect {
-        Effect::Rows => put_result(out, row),
+        Effect::Rows => put_result(out, 1, row),
         Effect::Change => put_ok(out, 1, 1),
         Effect::Nothing => put_ok(out, 1, 0),
     }
@@ -138,15 +140,15 @@ fn put_column(out: &mut Vec<u8>, sequence: u8) {
     end_packet(out, at);
 }
 
-/// One column, and one row with these bytes.
-fn put_result(out: &mut Vec<u8>, row: &[u8]) {
+/// So many columns, and one row with these bytes.
+fn put_result(out: &mut Vec<u8>, columns: u8, row: &[u8]) {
     let at = begin_packet(out, 1);
-    out.push(1);
+    out.push(columns);
     end_packet(out, at);
-    put_column(out, 2);
-    put_eof(out, 3);
-    let at = begin_packet(out, 4);
+    (0..columns).for_each(|column| put_column(out, 2 + column));
+    put_eof(out, 2 + columns);
+    let at = begin_packet(out, 3 + columns);
     out.extend_from_slice(row);
     end_packet(out, at);
-    put_eof(out, 5);
+    put_eof(out, 4 + columns);
 }
