@@ -26,7 +26,6 @@ pub fn run(options: &Conform, server: &Held) -> Result<usize> {
             load_afresh(&*workload, &target)?;
         }
         let theirs = counted(&mut admin, &*workload, || sysbench::run(server, &row.script, events))?;
-        let theirs = theirs.map(Counted::without_farewell);
         let ours = ours.context("our own client always runs")?;
         wrong += print("MariaDB", row.script.title, &ours.done, &lines(row, &ours, theirs.as_ref()));
     }
@@ -40,7 +39,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// sysbench's library says goodbye, and the server counts that as a question.
+    /// A client takes leave of the server, which counts that as a question.
     fn without_farewell(mut self) -> Counted {
         *self.status.entry("Questions".to_owned()).or_default() -= self.done.connections as f64;
         self
@@ -68,7 +67,7 @@ fn counted(
         let by_reading = readings * cost.get(name).copied().unwrap_or_default();
         (name.clone(), value - idle.get(name).unwrap_or(value) - by_reading)
     };
-    Ok(Some(Counted { done, status: after.iter().map(difference).collect() }))
+    Ok(Some(Counted { done, status: after.iter().map(difference).collect() }.without_farewell()))
 }
 
 fn lines(row: &Row<20>, ours: &Counted, theirs: Option<&Counted>) -> Vec<Line> {
