@@ -57,7 +57,10 @@ const CORES: &[Core] = &[
     Core { kinds: &["sqlite"], present: &["state.database_bytes_begin", "state.database_bytes_end"], grown: &[] },
 ];
 /// Of a trial that waited for deferred work, whatever the engine.
-const ALWAYS: &[&str] = &["debt_drain_s", "debt_adjusted_tps", "longest_stall_ms"];
+const ALWAYS: &[&str] = &["debt_drain_s", ADJUSTED, "longest_stall_ms"];
+/// A trial that leaves work undone has the amount in its place: analysis charges it, at a rate that other trials show.
+const ADJUSTED: &str = "debt_adjusted_tps";
+const LEFT: &str = "debt_left.";
 
 /// What a trial of a contender `KIND@VERSION` lacks; an engine that is not known here lacks everything.
 pub fn lacking(contender: &str, metrics: &Value) -> Vec<String> {
@@ -65,7 +68,9 @@ pub fn lacking(contender: &str, metrics: &Value) -> Vec<String> {
     let Some(core) = CORES.iter().find(|core| core.kinds.contains(&kind)) else {
         return vec![format!("a list of core counters of {kind}")];
     };
-    let absent = core.present.iter().chain(ALWAYS).filter(|name| metrics[**name].as_f64().is_none());
+    let leaves_work = metrics.as_object().is_some_and(|all| all.keys().any(|name| name.starts_with(LEFT)));
+    let always = ALWAYS.iter().filter(|name| !(leaves_work && **name == ADJUSTED));
+    let absent = core.present.iter().chain(always).filter(|name| metrics[**name].as_f64().is_none());
     let idle = core.grown.iter().filter(|name| metrics[**name].as_f64().is_none_or(|count| count <= 0.0));
     absent.chain(idle).map(|name| (*name).to_owned()).collect()
 }
@@ -80,6 +85,10 @@ mod tests {
             "state.database_bytes_begin": 1.0, "state.database_bytes_end": 1.0,
             "debt_drain_s": 0.0, "debt_adjusted_tps": 3.0, "longest_stall_ms": 100.0,
         });
+        assert!(lacking("sqlite", &metrics).is_empty());
+        metrics["debt_adjusted_tps"] = Value::Null;
+        assert_eq!(lacking("sqlite", &metrics), ["debt_adjusted_tps"]);
+        metrics["debt_left.state.checkpoint_age_bytes"] = 1e6.into();
         assert!(lacking("sqlite", &metrics).is_empty());
         metrics["debt_drain_s"] = Value::Null;
         assert_eq!(lacking("sqlite@3.50.2", &metrics), ["debt_drain_s"]);
