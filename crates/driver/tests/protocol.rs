@@ -1,6 +1,8 @@
 //! What a connection does with a server that keeps to no protocol: one that answers by a list, whatever it is
 //! asked.
 
+mod greeting;
+
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -8,6 +10,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use driver::{AnyConnection, Connection, Dialect, Endpoint, Error, Login, complete};
+use greeting::mysql_greeting;
 
 const LIMIT: Duration = Duration::from_secs(10);
 const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
@@ -34,17 +37,8 @@ fn messages(all: &[(u8, &[u8])]) -> Vec<u8> {
 
 /// What is sent before the first request, and to the login.
 fn login_of(dialect: Dialect) -> Vec<Vec<u8>> {
-    let greeting = [
-        b"\x0a8.0.31\0".as_slice(),
-        &[1, 0, 0, 0],
-        b"abcdefgh\0",
-        &[0xff, 0xf7, 33, 2, 0, 0xff, 0xdf, 21],
-        &[0; 10],
-        b"ijklmnopqrst\0",
-        b"mysql_native_password\0",
-    ];
     match dialect {
-        Dialect::MySql => vec![packet(0, &greeting.concat()), packet(2, OK)],
+        Dialect::MySql => vec![packet(0, &mysql_greeting()), packet(2, OK)],
         _ => vec![Vec::new(), messages(&[(b'R', &[0; 4]), READY])],
     }
 }
