@@ -64,11 +64,11 @@ fn words(case: &Case, server: &Server, folder: &Path) -> Result<Vec<String>> {
 
 /// Waits for the end of the process, which is killed when it does not end in time.
 fn wait(pid: libc::pid_t, case: &Case) -> Result<Seen> {
-    let (begun, mut signal_at) = (Instant::now(), None);
+    let (begun, mut signal_at, mut resident_bytes) = (Instant::now(), None, 0);
     loop {
-        if let Some((status, usage)) = ended(pid)? {
+        resident_bytes = resident_bytes_peak(pid).unwrap_or(resident_bytes);
+        if let Some(status) = ended(pid)? {
             let after_signal = signal_at.map(|at: Instant| at.elapsed());
-            let resident_bytes = usage.ru_maxrss as u64 * 1024;
             return Ok(Seen { status, out: String::new(), err: String::new(), resident_bytes, after_signal });
         }
         if case.interrupted && signal_at.is_none() && begun.elapsed() > SIGNAL_AFTER {
@@ -92,17 +92,26 @@ fn signal(pid: libc::pid_t, signal: libc::c_int) {
     unsafe { libc::kill(pid, signal) };
 }
 
-/// The exit status and the resources of a child that has ended.
-fn ended(pid: libc::pid_t) -> Result<Option<(i32, libc::rusage)>> {
+/// Of the program alone: what `wait4` tells of a child also counts the process that started it. There is none
+/// before the program runs, and none after its end.
+fn resident_bytes_peak(pid: libc::pid_t) -> Option<u64> {
+    let process = procfs::process::Process::new(pid).ok()?;
+    // Until then it is a copy of this process.
+    if process.exe().ok()? == std::env::current_exe().ok()? {
+        return None;
+    }
+    Some(process.status().ok()?.vmhwm? * 1024)
+}
+
+/// The exit status of a child that has ended.
+fn ended(pid: libc::pid_t) -> Result<Option<i32>> {
     let mut status = 0;
-    // SAFETY: an all-zero rusage is a valid value of the type.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers are live.
-    let waited = unsafe { libc::wait4(pid, &raw mut status, libc::WNOHANG, &raw mut usage) };
+    // SAFETY: the pointer is live.
+    let waited = unsafe { libc::waitpid(pid, &raw mut status, libc::WNOHANG) };
     match waited {
         0 => Ok(None),
         -1 => bail!("cannot wait for dbduel: {}", std::io::Error::last_os_error()),
-        _ if libc::WIFEXITED(status) => Ok(Some((libc::WEXITSTATUS(status), usage))),
+        _ if libc::WIFEXITED(status) => Ok(Some(libc::WEXITSTATUS(status))),
         _ => bail!("signal {} ended it", libc::WTERMSIG(status)),
     }
 }
