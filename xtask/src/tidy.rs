@@ -1,9 +1,10 @@
 //! Checks that the compiler does not make: where arrows between modules point, and which names
 //! must not stand in the tree.
 //!
-//! Reading order is dependency order: a module of dbduel uses only modules that come before it.
-//! `store/format.rs` is a leaf of plain records that anyone may use.
+//! The table of crates in ARCHITECTURE.md says which crate uses which, and nothing else may be so. Inside dbduel
+//! reading order is dependency order: a module uses only modules that come before it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,11 +13,10 @@ use anyhow::{Context, Result, bail};
 
 /// The modules of `crates/dbduel/src` in reading order; an arrow may only point to the left.
 const READING_ORDER: &[&str] =
-    &["experiment", "engine", "plan", "observe", "trial", "store", "analysis", "report", "cli", "commands", "main"];
-const ANYONE_MAY_USE: &str = "store::format";
+    &["experiment", "engine", "plan", "observe", "trial", "analysis", "report", "cli", "commands", "main"];
 
-/// Which crates of the workspace a crate may depend on.
-const CRATE_ARROWS: &[(&str, &[&str])] = &[("driver", &[]), ("stats", &[]), ("load", &["dbduel-driver"])];
+/// Where the crates and their arrows are listed.
+const TABLE_OF_CRATES: &str = "ARCHITECTURE.md";
 
 /// The hosts of package registries, in pieces: this file is searched too.
 const REGISTRY_HOSTS: &[&[&str]] = &[
@@ -83,9 +83,8 @@ fn upward_arrows(text: &str, place: usize) -> Vec<(usize, String)> {
         }
         let line = code[..at].matches('\n').count() + 1;
         for target in targets(&code[at + "crate::".len()..]) {
-            let allowed = target == ANYONE_MAY_USE || target.starts_with("store::format::");
             let module = target.split("::").next().unwrap_or_default();
-            if !allowed && place_of(module).is_some_and(|used| used > place) {
+            if place_of(module).is_some_and(|used| used > place) {
                 arrows.push((line, module.to_owned()));
             }
         }
@@ -121,22 +120,55 @@ fn targets(behind: &str) -> Vec<String> {
     paths
 }
 
-/// The driver and the statistics know nobody; the load generator knows the driver.
+/// Compares what the crates use with what the table says, both ways.
 fn arrows_between_crates(root: &Path) -> Result<Vec<String>> {
-    let mut violations = Vec::new();
-    for (name, allowed) in CRATE_ARROWS {
-        let manifest = root.join("crates").join(name).join("Cargo.toml");
-        let text = fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
-        let forbidden = text.lines().filter_map(workspace_dependency).filter(|used| !allowed.contains(used));
-        violations.extend(forbidden.map(|used| format!("crates/{name} depends on `{used}`")));
-    }
+    let table = root.join(TABLE_OF_CRATES);
+    let text = fs::read_to_string(&table).with_context(|| format!("cannot read {}", table.display()))?;
+    let (said, found) = (arrows_said(&text), arrows_found(root)?);
+    let lines = |of: &Arrows, other: &Arrows, what: &str| -> Vec<String> {
+        let differs = of.iter().filter(|(name, used)| other.get(*name) != Some(used));
+        differs.map(|(name, used)| format!("{what}: crate `{name}` uses {used:?}")).collect()
+    };
+    let mut violations = lines(&said, &found, TABLE_OF_CRATES);
+    violations.extend(lines(&found, &said, "Cargo.toml"));
     Ok(violations)
 }
 
-/// `dbduel-driver` from `dbduel-driver.workspace = true`.
+/// The crates that each crate uses, sorted.
+type Arrows = BTreeMap<String, Vec<String>>;
+
+/// Rows like ``| `load` | clock, pacer | `driver` `latency` |`` of the one table with three columns.
+fn arrows_said(text: &str) -> Arrows {
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.strip_prefix("| `")?.strip_suffix('|')?.split('|').map(str::trim).collect();
+        let [name, _, used] = cells[..] else { return None };
+        let mut used: Vec<String> = used.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+        used.sort();
+        Some((name.trim_end_matches('`').to_owned(), used))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+/// What stands in the manifests; what only tests need is not asked.
+fn arrows_found(root: &Path) -> Result<Arrows> {
+    let mut arrows = Arrows::new();
+    for entry in fs::read_dir(root.join("crates")).context("cannot read the folder of crates")? {
+        let folder = entry?.path();
+        let manifest = folder.join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
+        let section =
+            text.split("\n[dependencies]\n").nth(1).unwrap_or_default().split("\n[").next().unwrap_or_default();
+        let mut used: Vec<String> = section.lines().filter_map(workspace_dependency).map(str::to_owned).collect();
+        used.sort();
+        arrows.insert(folder.file_name().unwrap_or_default().to_string_lossy().into_owned(), used);
+    }
+    Ok(arrows)
+}
+
+/// `driver` from `dbduel-driver.workspace = true`.
 fn workspace_dependency(line: &str) -> Option<&str> {
     let (name, _) = line.split_once(['.', '='])?;
-    Some(name.trim()).filter(|name| name.starts_with("dbduel-"))
+    name.trim().strip_prefix("dbduel-")
 }
 
 /// Tracked files that name a package registry: the tree must work with whatever registry a reader's
@@ -215,22 +247,28 @@ mod tests {
         check("plan", "use crate::experiment::Method;\n", &[]);
         check("plan", "\nuse crate::trial::run_trial;\n", &[(2, "trial")]);
         check("plan", "fn f() { crate::report::text() }", &[(1, "report")]);
-        check("plan", "use crate::{experiment::{A, B}, observe, store::RunDir};", &[(1, "observe"), (1, "store")]);
+        check("plan", "use crate::{experiment::{A, B}, observe, report::Report};", &[(1, "observe"), (1, "report")]);
         check("plan", "// crate::report is not for us\nlet x = $crate::report::y;", &[]);
         check("report", "use crate::analysis::X; use crate::commands::run;", &[(1, "commands")]);
     }
 
     #[test]
-    fn the_stored_format_is_open_to_all_and_the_store_is_not() {
-        check("experiment", "use crate::store::format::Point;", &[]);
-        check("engine", "use crate::{store::format::{Point, Status}};", &[]);
-        check("engine", "use crate::store::RunDir;", &[(1, "store")]);
+    fn the_table_of_crates_is_read() {
+        let text = "| crate | holds | uses |
+|---|---|---|
+| `a` | x | - |
+| `b` | `y`, z | `d` `a` |
+| `c` | other |
+";
+        let said = arrows_said(text);
+        assert_eq!(said.keys().collect::<Vec<_>>(), ["a", "b"]);
+        assert!(said["a"].is_empty() && said["b"] == ["a", "d"]);
     }
 
     #[test]
     fn dependencies_inside_the_workspace_are_seen() {
-        assert_eq!(workspace_dependency("dbduel-load.workspace = true"), Some("dbduel-load"));
-        assert_eq!(workspace_dependency("dbduel-load = { path = \"../load\" }"), Some("dbduel-load"));
+        assert_eq!(workspace_dependency("dbduel-load.workspace = true"), Some("load"));
+        assert_eq!(workspace_dependency("dbduel-load = { path = \"../load\" }"), Some("load"));
         assert_eq!(workspace_dependency("name = \"dbduel-driver\""), None);
         assert_eq!(workspace_dependency("libc.workspace = true"), None);
     }

@@ -15,24 +15,7 @@ use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, V
 
 use crate::experiment::{Overrides, preset_names, quantity};
 
-/// What dbduel's exit status says, besides clap's own 2 for a command line it cannot read.
-pub mod exit {
-    /// Done, whatever the word.
-    pub const DONE: u8 = 0;
-    /// `--gate`, and a candidate is slower, overall or at a point.
-    pub const GATE_SLOWER: u8 = 1;
-    /// Bad usage or a bad experiment file.
-    pub const USAGE: u8 = 2;
-    /// `--gate`, and a verdict is inconclusive.
-    pub const GATE_INCONCLUSIVE: u8 = 3;
-    /// A contender did not start or has no trial that succeeded, a point was given up, a server was gone at the
-    /// end, or something needed is not there.
-    pub const NOT_MEASURED: u8 = 4;
-    /// `check` found data that are not as they should be, `verify` a difference, or `selftest` missed a target.
-    pub const VIOLATION: u8 = 5;
-    /// Interrupted; what was measured is kept.
-    pub const INTERRUPTED: u8 = 130;
-}
+pub use terminal::exit;
 
 const EXIT_HELP: &str = "\
 Exit status:

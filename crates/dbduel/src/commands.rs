@@ -24,41 +24,23 @@ mod stage;
 mod tune;
 mod verify;
 
-use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use driver::Dialect;
 
 use self::preflight::Preflight;
+use terminal::wants_color;
+pub use terminal::{Failure, note, say, say_report};
+
 use crate::cli::bench::Verb;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
 use crate::engine::{self, ENGINES, Engine, engine, resolve};
 use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Needs, Vocabulary};
 use crate::observe;
 use crate::plan::{Plan, ResolvedFacts};
-use crate::report::{self, Report, visible};
+use crate::report::{self, Report};
 use crate::store::RunDir;
-
-/// Why a command did not do what it was asked, and the exit status that says so.
-#[derive(Debug)]
-pub struct Failure {
-    pub status: u8,
-    pub error: anyhow::Error,
-}
-
-impl Failure {
-    /// The command line or the experiment file is at fault.
-    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
-        Failure { status: exit::USAGE, error: error.into() }
-    }
-}
-
-impl From<anyhow::Error> for Failure {
-    fn from(error: anyhow::Error) -> Self {
-        Failure { status: exit::NOT_MEASURED, error }
-    }
-}
 
 /// Does what the command line asks and gives the exit status.
 pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
@@ -103,11 +85,6 @@ fn tell(args: &ReportArgs) -> Result<u8, Failure> {
     Ok(exit::DONE)
 }
 
-/// Colours go to a terminal whose user has not said no.
-fn wants_color() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
 /// `dbduel plan`: says what a run would do, and what it would refuse; touches nothing.
 fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     if args.defaults {
@@ -147,27 +124,6 @@ fn expect_open_files(experiment: &Experiment, file: &Path) -> Result<()> {
 
 fn cannot_plan(file: &Path) -> String {
     format!("{}: this experiment cannot be planned here", file.display())
-}
-
-/// Writes a result to stdout, and no control character with it.
-pub fn say(text: &str) -> Result<()> {
-    say_report(&visible(text))
-}
-
-/// Writes a report, whose only control characters are its colours. A reader that has gone away (`| head`) has seen
-/// enough.
-pub fn say_report(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(cause) if cause.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("cannot write to stdout"),
-    }
-}
-
-/// Writes a line of progress or a message to stderr. Nobody listening is no reason to end a run that
-/// measures for hours, so what cannot be written is lost. No control character is written.
-pub fn note(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", visible(line));
 }
 
 /// What a contender's engine and version come to on this machine.

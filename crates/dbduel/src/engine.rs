@@ -57,7 +57,6 @@ pub use fresh::FreshStart;
 pub use hosted::Hosted;
 pub use keeper::{Account, end_all, raise_open_files};
 pub use monitor::{Hastened, Monitor};
-pub use own_folder::lock_file;
 use provision::Knowledge;
 pub use provision::{Client, Layout, Package};
 pub use reserved::Reserved;

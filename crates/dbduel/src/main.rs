@@ -12,9 +12,9 @@ mod experiment;
 mod observe;
 mod plan;
 mod report;
-mod store;
 mod trial;
 
+use record as store;
 use std::ffi::OsString;
 use std::process::ExitCode;
 

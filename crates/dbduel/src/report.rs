@@ -26,7 +26,6 @@ pub mod sysbench;
 mod text;
 pub mod tpcc;
 mod twins;
-mod visible;
 mod why;
 mod wording;
 
@@ -34,7 +33,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 pub use diagnostics::flame_graphs;
-pub use visible::visible;
+pub use terminal::visible;
 pub use wording::unit;
 
 use crate::analysis::twins::records;

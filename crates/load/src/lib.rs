@@ -10,7 +10,6 @@ mod backlog;
 mod board;
 mod checksum;
 mod clock;
-mod histogram;
 mod journal;
 mod load;
 mod loader;
@@ -31,8 +30,8 @@ pub use backlog::{Backlog, Deferred, Giver};
 pub use board::{Board, Reading};
 pub use checksum::Checksum;
 pub use clock::{Clock, MonotonicClock, thread_cpu_ns};
-pub use histogram::{Histogram, OutOfRange};
 pub use journal::{Journal, Line};
+pub use latency::{Histogram, LatencyWindow, OutOfRange, Windows, read_windows};
 pub use load::{Failure, Live, Load, LoadOptions, Measured, SILENCE_MAX, Target};
 pub use loader::{LOADER_VERSION, Loader, cut_off_when, foreign_keys, show_table};
 pub use pacer::{Arrival, Arrivals, Gaps, Pacer, Rate};
@@ -42,7 +41,7 @@ pub use recorder::{ErrorCounts, KindTally, Recorder, Second, Tally, Timing};
 pub use rng::Rng;
 pub use stall::Commits;
 pub use timeline::{Timeline, Window};
-pub use windows::{Collector, Exchange, LatencyWindow, Windows, read_windows};
+pub use windows::{Collector, Exchange};
 pub use worker::drive;
 pub use workload::{
     ARRIVALS, Attempt, Background, Client, Fatal, NamedStatement, OptionError, OptionSpec, OptionValue, Options,

@@ -6,13 +6,14 @@ use driver::{Code, Traffic, thread_traffic};
 
 use crate::answers::Answers;
 use crate::board::Board;
-use crate::histogram::Histogram;
 use crate::journal::Journal;
 use crate::pass::ProgramTally;
 use crate::stall::Commits;
 use crate::timeline::Window;
-use crate::windows::{Exchange, Shift, Windows};
+use crate::windows::{Exchange, Shift};
 use crate::workload::{Attempt, Outcome};
+use latency::Histogram;
+use latency::Windows;
 
 /// The three timestamps of one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,10 +17,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use record::own_file::{lock_file, own_file};
+
 use super::keeper::is_ended;
 use super::own_folder::{
-    FOLDERS_MAX, claim, claim_in_public, expect_safe_place, expect_usable, is_own_folder, is_work_name, lock_file,
-    own_file, resolved,
+    FOLDERS_MAX, claim, claim_in_public, expect_safe_place, expect_usable, is_own_folder, is_work_name, resolved,
 };
 use crate::experiment::Storage;
 

@@ -6,10 +6,11 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use record::own_file::{open, own_file, own_uid};
 
 /// The file that marks a folder as dbduel's.
 const MARKER: &str = ".dbduel-folder";
@@ -116,30 +117,6 @@ pub(super) fn is_work_name(name: &str) -> bool {
     name.split_once('-').is_some_and(|(pid, copy)| number(pid, i32::MAX as u32) && number(copy, FOLDERS_MAX))
 }
 
-/// Opens a lock file, making it where it is missing. One that is a link, no plain file or another user's is refused.
-pub fn lock_file(path: &Path) -> Result<File> {
-    let opened = open(OpenOptions::new().create(true).truncate(false).write(true), path);
-    let file = opened.with_context(|| format!("cannot open {}", path.display()))?;
-    ensure!(is_own_file(&file)?, "{} is no plain file of this user", path.display());
-    Ok(file)
-}
-
-/// A file of this user that lies there, and is no link.
-pub(super) fn own_file(path: &Path) -> Option<File> {
-    let file = open(OpenOptions::new().read(true), path).ok()?;
-    is_own_file(&file).ok()?.then_some(file)
-}
-
-/// Never through a link; and a pipe that somebody put there does not keep us waiting.
-fn open(options: &mut OpenOptions, path: &Path) -> std::io::Result<File> {
-    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
-}
-
-fn is_own_file(file: &File) -> Result<bool> {
-    let meta = file.metadata()?;
-    Ok(meta.is_file() && meta.uid() == own_uid())
-}
-
 /// Makes a folder that others may enter but not list, as `interface.md` asks above data directories.
 pub(super) fn make_entrance(folder: &Path) -> Result<()> {
     if folder.is_dir() {
@@ -205,12 +182,10 @@ fn mark(folder: &Path) -> Result<()> {
     Ok(fs::rename(&unfinished, folder.join(MARKER))?)
 }
 
-fn own_uid() -> u32 {
-    nix::unistd::geteuid().as_raw()
-}
-
 #[cfg(test)]
 mod tests {
+    use record::own_file::lock_file;
+
     use super::*;
 
     #[test]

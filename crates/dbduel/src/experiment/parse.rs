@@ -20,8 +20,8 @@ use super::twins;
 use super::vocabulary::Vocabulary;
 use super::workloads::{read_sweep, read_workloads};
 use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop};
-use super::{plain_file, secrets};
 use crate::store::format::PlanRecord;
+use record::{plain_file, secrets};
 
 const TOP_KEYS_LATER: &[&str] = &["recovery"];
 const CLIENTS_KEYS: &[&str] = &["transport", CORES];

@@ -14,7 +14,7 @@ use super::cpu_list::CpuList;
 use super::keys::home_of;
 use super::mistakes::{Mistake, Mistakes, nearest, suggestion};
 use super::quantity;
-use super::secrets::mask_urls;
+use record::secrets::mask_urls;
 
 pub type Value<'a> = Spanned<DeValue<'a>>;
 

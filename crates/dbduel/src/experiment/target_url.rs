@@ -11,7 +11,7 @@ use driver::{Dialect, Endpoint, Login, Secret, Tls};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use url::{ParseError, Url};
 
-use super::secrets::MASK;
+use record::secrets::MASK;
 
 /// The account and the database of who names none, as with sysbench.
 const DEFAULT_NAME: &str = "sbtest";

@@ -6,9 +6,6 @@
 //! to a run at a time, and no trial is stored twice; and a folder that a newer dbduel wrote is
 //! refused, never guessed at. Data directories never lie in here.
 
-pub mod format;
-mod twins;
-
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -21,10 +18,10 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use self::format::{FORMAT_VERSION, PlanRecord, RunRecord, Series, TrialRecord};
-pub use self::twins::Twins;
-use crate::engine::lock_file;
-use crate::experiment::{plain_file, shell_path};
+use crate::format::{FORMAT_VERSION, PlanRecord, RunRecord, Series, TrialRecord};
+use crate::own_file::lock_file;
+use crate::plain_file;
+use crate::shell::shell_path;
 
 const PLAN: &str = "plan.json";
 const RUN: &str = "run.json";
@@ -340,7 +337,11 @@ impl RunDir {
 
 /// Adds a line to a file of JSON lines; it is on the disk when this returns. Nothing is added unless every line that
 /// is there `allows` it.
-fn append_line(path: &Path, record: &impl Serialize, allows: &dyn Fn(&serde_json::Value) -> bool) -> Result<()> {
+pub(crate) fn append_line(
+    path: &Path,
+    record: &impl Serialize,
+    allows: &dyn Fn(&serde_json::Value) -> bool,
+) -> Result<()> {
     let is_new = !path.exists();
     let mut file = plain_file::open(OpenOptions::new().create(true).truncate(false).read(true).write(true), path)?;
     // No other process adds a line between the look at those that are there and the writing.
@@ -366,7 +367,7 @@ fn append_line(path: &Path, record: &impl Serialize, allows: &dyn Fn(&serde_json
 
 /// All whole lines of a file of JSON lines, and whether half a line stands behind them; none where there is
 /// no file. `what` names a line in messages.
-fn read_lines<T: DeserializeOwned>(path: &Path, what: &str) -> Result<(Vec<T>, bool)> {
+pub(crate) fn read_lines<T: DeserializeOwned>(path: &Path, what: &str) -> Result<(Vec<T>, bool)> {
     let bytes = match read_plain(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((Vec::new(), false)),
@@ -516,8 +517,8 @@ fn read_series(path: &Path) -> Result<Series> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use super::format::{Point, Status};
     use super::*;
+    use crate::format::{Point, Status};
 
     fn at(time: &str) -> Timestamp {
         time.parse().unwrap()

@@ -45,6 +45,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
+    #[inline]
     pub fn record(&mut self, value_ns: u64) {
         self.sum_ns += value_ns;
         self.min_ns = self.min_ns.min(value_ns);
@@ -57,7 +58,7 @@ impl Histogram {
     }
 
     /// Empty again, in the same memory.
-    pub(crate) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         self.inside.reset();
         self.out_of_range = OutOfRange::default();
         (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);

@@ -26,8 +26,7 @@ fn without_sign_of_zero(text: String) -> String {
     if is_zero { text.trim_start_matches(['+', '-']).to_owned() } else { text }
 }
 
-/// Whether a negative zero stands somewhere in a text. Dates, names and longer numbers have none.
-#[cfg(test)]
+/// Whether a negative zero stands somewhere in a text, which tests of the formats ask. Dates, names and longer numbers have none.
 pub fn has_negative_zero(text: &str) -> bool {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || ".-_".contains(letter);
     let is_negative_zero = |number: &str| {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::format::TwinsRecord;
-use super::{append_line, read_lines};
+use crate::format::TwinsRecord;
+use crate::run_folder::{append_line, read_lines};
 
 /// The file of all records.
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::store::format::Point;
+    use crate::format::Point;
 
     fn record(at: &str) -> TwinsRecord {
         TwinsRecord {
