@@ -55,7 +55,7 @@ fn cpu_ticks() -> Result<(u64, u64)> {
 }
 
 pub fn point_select() -> Result<Arc<dyn Workload>> {
-    let kind = load::workload_kind("oltp_point_select").context("oltp_point_select is a workload")?;
+    let kind = workloads::workload_kind("oltp_point_select").context("oltp_point_select is a workload")?;
     let given = [("rows".to_owned(), OptionValue::Number(ROWS))].into();
     Ok((kind.build)(&Options::new(kind.options, &given)?)?.into())
 }

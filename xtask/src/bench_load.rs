@@ -47,7 +47,7 @@ pub fn run(options: &BenchLoad, root: &Path) -> Result<()> {
     }
     warn_if_busy()?;
     let interval = Duration::from_secs(options.seconds.into());
-    let mut client = load::workload::read_write_client(NullConnection { statements: 0 })?;
+    let mut client = workloads::read_write_client(NullConnection { statements: 0 })?;
     let (tally, cpu_ns) = against_nothing(&mut client, interval)?;
     let per_transaction = cpu_ns as f64 / tally.ended as f64;
     println!(
@@ -99,7 +99,7 @@ impl Connection for NullConnection {
 fn tpcc_against_nothing(form: &str, interval: Duration) -> Result<()> {
     for dialect in [Dialect::MySql, Dialect::Postgres] {
         let given = [("form".to_owned(), OptionValue::Text(form.to_owned()))].into();
-        let mut client = load::workload::tpcc::client_on(&given, load::workload::tpcc::NullEngine::new(dialect))?;
+        let mut client = workloads::tpcc::client_on(&given, workloads::tpcc::NullEngine::new(dialect))?;
         let (tally, cpu_ns) = against_nothing(&mut client, interval)?;
         let per_transaction = cpu_ns as f64 / tally.ended as f64;
         println!(

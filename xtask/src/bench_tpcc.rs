@@ -219,7 +219,7 @@ fn target(server: &Held) -> Result<Target> {
 }
 
 fn workload(form: &str, warehouses: i64) -> Result<Arc<dyn Workload>> {
-    let kind = load::workload_kind("tpcc").context("tpcc is a workload")?;
+    let kind = workloads::workload_kind("tpcc").context("tpcc is a workload")?;
     let given = [
         ("form".to_owned(), OptionValue::Text(form.to_owned())),
         ("warehouses".to_owned(), OptionValue::Number(warehouses)),

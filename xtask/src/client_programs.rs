@@ -131,7 +131,7 @@ pub fn run_worker(worker: &ClientWorker) -> Result<()> {
 }
 
 pub fn workload(script: &str) -> Result<Arc<dyn Workload>> {
-    let kind = load::workload_kind(script).with_context(|| format!("{script} is no workload"))?;
+    let kind = workloads::workload_kind(script).with_context(|| format!("{script} is no workload"))?;
     let given = [("rows".to_owned(), OptionValue::Number(ROWS))].into();
     Ok((kind.build)(&Options::new(kind.options, &given)?)?.into())
 }

@@ -54,7 +54,8 @@ pub struct Script {
 impl Script {
     /// With the rows of the published measurement, where its options do not say how many.
     pub fn build(&self) -> Result<Arc<dyn Workload>> {
-        let kind = load::workload_kind(self.workload).with_context(|| format!("no workload `{}`", self.workload))?;
+        let kind =
+            workloads::workload_kind(self.workload).with_context(|| format!("no workload `{}`", self.workload))?;
         let value = |text: &str| match text {
             "true" => OptionValue::Flag(true),
             "false" => OptionValue::Flag(false),

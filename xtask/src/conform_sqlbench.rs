@@ -58,7 +58,7 @@ struct Sheet {
 }
 
 fn workload(options: &ConformSqlbench) -> Result<Arc<dyn Workload>> {
-    let kind = load::workload_kind("sql-bench").context("there is a workload sql-bench")?;
+    let kind = workloads::workload_kind("sql-bench").context("there is a workload sql-bench")?;
     let given = BTreeMap::from([
         ("programs".to_owned(), OptionValue::List(options.programs.clone())),
         ("small".to_owned(), OptionValue::Flag(!options.full)),
@@ -212,7 +212,7 @@ fn adapted(dialect: Dialect, program: &str, operation: &str, (reported, executed
 
 /// The operations that a program has to have, by the workload's own list.
 fn expected_in(program: &str) -> impl Iterator<Item = &'static str> {
-    load::workload::sqlbench_operations(program).iter().copied()
+    workloads::sqlbench_operations(program).iter().copied()
 }
 
 fn has(program: &ProgramTally, name: &str) -> bool {

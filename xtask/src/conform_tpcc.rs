@@ -115,7 +115,7 @@ pub fn given(options: &ConformTpcc, form: &str, delivery: &str) -> BTreeMap<Stri
 }
 
 fn build(options: &ConformTpcc, form: &str, delivery: &str) -> Result<Arc<dyn Workload>> {
-    let kind = load::workload_kind("tpcc").context("there is a workload tpcc")?;
+    let kind = workloads::workload_kind("tpcc").context("there is a workload tpcc")?;
     Ok((kind.build)(&Options::new(kind.options, &given(options, form, delivery))?)?.into())
 }
 

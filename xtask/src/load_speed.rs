@@ -86,7 +86,7 @@ fn compare(options: &BenchPrepare, server: &Held) -> Result<f64> {
 }
 
 fn workload(rows: i64) -> Result<Arc<dyn Workload>> {
-    let kind = load::workload_kind("oltp_read_write").context("oltp_read_write is a workload")?;
+    let kind = workloads::workload_kind("oltp_read_write").context("oltp_read_write is a workload")?;
     let given = [("rows".to_owned(), OptionValue::Number(rows))].into();
     Ok((kind.build)(&Options::new(kind.options, &given)?)?.into())
 }

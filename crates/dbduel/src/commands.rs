@@ -144,11 +144,11 @@ fn vocabulary() -> Vocabulary<'static> {
     };
     Vocabulary {
         engines: ENGINES.iter().map(words).collect(),
-        workloads: load::WORKLOADS.iter().map(|kind| kind.name).collect(),
-        options: &|name| load::workload_kind(name).map(|kind| kind.options),
+        workloads: workloads::WORKLOADS.iter().map(|kind| kind.name).collect(),
+        options: &|name| workloads::workload_kind(name).map(|kind| kind.options),
         refused: &|kind, name, value| engine(kind).ok().and_then(|engine| engine.reserved().refusal(name, value)),
         check: &|name, given| {
-            let Some(kind) = load::workload_kind(name) else { return Ok(Needs::default()) };
+            let Some(kind) = workloads::workload_kind(name) else { return Ok(Needs::default()) };
             let workload = load::Options::new(kind.options, given).and_then(|options| (kind.build)(&options))?;
             let not_on = ENGINES.iter().filter_map(|engine| {
                 let refused = workload.runs_on(engine.dialect()).err();

@@ -162,7 +162,7 @@ impl Storage {
 pub struct WorkloadChoice {
     /// Unique; the workload's name unless the file says otherwise.
     pub label: String,
-    /// A name in `load::WORKLOADS`.
+    /// A name in `workloads::WORKLOADS`.
     pub name: String,
     /// What the file says, in the workload's own option names; only those that were given.
     pub options: BTreeMap<String, load::OptionValue>,

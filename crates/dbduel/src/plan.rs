@@ -18,8 +18,9 @@ pub mod values;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use load::{Gaps, OptionError, OptionValue, Options, Workload, workload_kind};
+use load::{Gaps, OptionError, OptionValue, Options, Workload};
 use sha2::{Digest, Sha256};
+use workloads::workload_kind;
 
 use crate::experiment::{Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key};
 use crate::store::format::{

@@ -505,7 +505,7 @@ mod tests {
 
     #[test]
     fn a_trial_whose_answers_lack_rows_fails_with_kind_expected_and_seen() {
-        let kind = load::workload_kind("oltp_point_select").unwrap();
+        let kind = workloads::workload_kind("oltp_point_select").unwrap();
         let workload = (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap();
         let setting = Setting { dialect: driver::Dialect::MySql, isolation: Isolation::RepeatableRead };
         let judge = |rows: u64| {

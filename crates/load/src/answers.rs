@@ -22,6 +22,7 @@ pub struct Answers {
 }
 
 impl Answers {
+    #[inline]
     pub fn take(&mut self, answer: Answer) {
         self.count += 1;
         self.rows += answer.rows;

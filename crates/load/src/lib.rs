@@ -23,13 +23,13 @@ mod stall;
 mod timeline;
 mod windows;
 mod worker;
-pub mod workload;
+mod workload;
 
 pub use answers::{Answers, Expected, Setting, wrong_answers};
 pub use backlog::{Backlog, Deferred, Giver};
 pub use board::{Board, Reading};
 pub use checksum::Checksum;
-pub use clock::{Clock, MonotonicClock, thread_cpu_ns};
+pub use clock::{Clock, MonotonicClock, monotonic_ns, thread_cpu_ns};
 pub use journal::{Journal, Line};
 pub use latency::{Histogram, LatencyWindow, OutOfRange, Windows, read_windows};
 pub use load::{Failure, Live, Load, LoadOptions, Measured, SILENCE_MAX, Target};
@@ -43,7 +43,8 @@ pub use stall::Commits;
 pub use timeline::{Timeline, Window};
 pub use windows::{Collector, Exchange};
 pub use worker::drive;
+pub use workload::options::{COMPAT, NO_COMPAT};
 pub use workload::{
-    ARRIVALS, Attempt, Background, Client, Fatal, NamedStatement, OptionError, OptionSpec, OptionValue, Options,
-    Outcome, Scratch, Seat, Table, Turn, WORKLOADS, Witness, Workload, WorkloadKind, workload_kind,
+    ARRIVALS, Attempt, Background, Client, ClientFuture, Fatal, NamedStatement, OptionError, OptionSpec, OptionValue,
+    Options, Outcome, Scratch, Seat, Table, Turn, Witness, Workload, WorkloadKind, queries,
 };

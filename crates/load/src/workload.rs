@@ -1,13 +1,8 @@
 //! What the clients do: schema, data and transactions.
 //!
-//! A workload does not know which engine it runs on, only a connection and a dialect. The list
-//! [`WORKLOADS`] drives `dbduel list`, the experiment file's keys and the reference documentation.
+//! A workload does not know which engine it runs on, only a connection and a dialect.
 
-mod oltp;
-mod options;
-mod sections;
-mod sqlbench;
-pub mod tpcc;
+pub mod options;
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -26,31 +21,7 @@ use crate::policy::{ErrorPolicy, Ignored};
 use crate::recorder::{Recorder, Tally};
 use crate::timeline::Timeline;
 
-pub use oltp::{client_on, read_write_client};
 pub use options::{OptionError, OptionSpec, OptionValue, Options};
-pub use sqlbench::sqlbench_operations;
-
-/// Every workload, in the order `dbduel list workloads` shows them.
-pub static WORKLOADS: &[WorkloadKind] = &[
-    oltp::scripts::POINT_SELECT,
-    oltp::scripts::READ_ONLY,
-    oltp::scripts::WRITE_ONLY,
-    oltp::scripts::READ_WRITE,
-    oltp::scripts::UPDATE_INDEX,
-    oltp::scripts::UPDATE_NON_INDEX,
-    oltp::scripts::DELETE,
-    oltp::scripts::INSERT,
-    oltp::scripts::RANDOM_POINTS,
-    oltp::scripts::RANDOM_RANGES,
-    oltp::bulk::BULK_INSERT,
-    oltp::classic::CLASSIC,
-    tpcc::TPCC,
-    sqlbench::SQL_BENCH,
-];
-
-pub fn workload_kind(name: &str) -> Option<&'static WorkloadKind> {
-    WORKLOADS.iter().find(|kind| kind.name == name)
-}
 
 /// A workload before its options are known.
 pub struct WorkloadKind {
@@ -98,7 +69,7 @@ pub struct NamedStatement {
 }
 
 /// Those that change nothing.
-fn queries(statements: Vec<NamedStatement>) -> Vec<NamedStatement> {
+pub fn queries(statements: Vec<NamedStatement>) -> Vec<NamedStatement> {
     statements.into_iter().filter(|statement| statement.sql.starts_with("SELECT")).collect()
 }
 

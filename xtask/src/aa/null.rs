@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use driver::{Dialect, Login, NullServer};
-use load::{Load, LoadOptions, Options, Target, Workload, workload_kind};
+use load::{Load, LoadOptions, Options, Target, Workload};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use stats::{Judge, Rule, RuleKind, Word};
+use workloads::workload_kind;
 
 use super::{FALSE_SHARE, allowed};
 

@@ -16,7 +16,7 @@ const CLIENTS: u32 = 2;
 
 /// The published figure is 7 statements; it is 6 when both clients insert about as many rows.
 pub fn run(server: &Held) -> Result<usize> {
-    let kind = load::workload_kind("bulk_insert").context("there is a bulk_insert")?;
+    let kind = workloads::workload_kind("bulk_insert").context("there is a bulk_insert")?;
     let given = BTreeMap::from([("tables".to_owned(), OptionValue::Number(i64::from(CLIENTS)))]);
     let workload: Arc<dyn Workload> = (kind.build)(&Options::new(kind.options, &given)?)?.into();
     let mut admin = server.admin("sbtest")?;

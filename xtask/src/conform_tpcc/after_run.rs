@@ -29,7 +29,7 @@ pub struct Counts<'a>(pub &'a Tally);
 
 impl Counts<'_> {
     pub fn of(&self, name: &str) -> f64 {
-        let place = load::workload::tpcc::COUNT_NAMES.iter().position(|known| *known == name);
+        let place = workloads::tpcc::COUNT_NAMES.iter().position(|known| *known == name);
         self.0.counts_ever[place.expect("the name is one of the workload's")] as f64
     }
 }

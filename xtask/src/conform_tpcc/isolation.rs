@@ -12,7 +12,7 @@ mod stepped;
 use anyhow::{Context, Result};
 use driver::{Admin, Dialect, Isolation};
 use load::Outcome;
-use load::workload::tpcc::by_hand::{Customer, Delivery, ITEMS, Inputs, Line, NewOrder, OrderStatus, Payment};
+use workloads::tpcc::by_hand::{Customer, Delivery, ITEMS, Inputs, Line, NewOrder, OrderStatus, Payment};
 
 use self::pair::{Arena, Asked, Ended, Held, Met, Other, run};
 use self::stepped::{END, Robbed, Stop};

@@ -169,7 +169,7 @@ pub fn of_connecting(options: &ConformTpcc, form: &str, place: &Place) -> Result
 fn client(options: &ConformTpcc, form: &str, place: &Place) -> Result<impl Client<Connection = AnyConnection> + use<>> {
     let mut connection = connect(place)?;
     connection.block()?;
-    Ok(load::workload::tpcc::client_on(&given(options, form, super::WHOLE), connection)?)
+    Ok(workloads::tpcc::client_on(&given(options, form, super::WHOLE), connection)?)
 }
 
 fn connect(place: &Place) -> Result<AnyConnection> {

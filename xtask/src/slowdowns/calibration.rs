@@ -59,7 +59,7 @@ pub struct Calibrated {
 }
 
 pub fn workload() -> Result<Arc<dyn Workload>> {
-    let kind = load::workload_kind("oltp_point_select").context("oltp_point_select is a workload")?;
+    let kind = workloads::workload_kind("oltp_point_select").context("oltp_point_select is a workload")?;
     let given = [("rows".to_owned(), OptionValue::Number(ROWS))].into();
     Ok((kind.build)(&Options::new(kind.options, &given)?)?.into())
 }

@@ -14,7 +14,7 @@ pub fn list(args: &ListArgs) -> Result<u8, Failure> {
     let rows = match args.what {
         Listed::Engines => engines()?,
         Listed::Workloads => {
-            load::WORKLOADS.iter().map(|kind| entry(kind.name, kind.description, kind.example)).collect()
+            workloads::WORKLOADS.iter().map(|kind| entry(kind.name, kind.description, kind.example)).collect()
         }
         Listed::Observers => OBSERVERS.iter().map(|kind| entry(kind.name, kind.description, kind.example)).collect(),
         Listed::Reports => {

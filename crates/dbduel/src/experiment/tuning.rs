@@ -236,8 +236,8 @@ mod tests {
     fn vocabulary() -> Vocabulary<'static> {
         Vocabulary {
             engines: vec![EngineWords { name: "sqlite", dialect: Dialect::Sqlite, on: "on", off: "off" }],
-            workloads: load::WORKLOADS.iter().map(|kind| kind.name).collect(),
-            options: &|name| load::workload_kind(name).map(|kind| kind.options),
+            workloads: workloads::WORKLOADS.iter().map(|kind| kind.name).collect(),
+            options: &|name| workloads::workload_kind(name).map(|kind| kind.options),
             check: &|_, _| Ok(Needs::default()),
             refused: &|_, _, _| None,
         }

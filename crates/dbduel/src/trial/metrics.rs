@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn what_rises_or_falls_within_ten_seconds_or_more_is_told() {
-        let kind = load::workload_kind("oltp_point_select").unwrap();
+        let kind = workloads::workload_kind("oltp_point_select").unwrap();
         let workload = (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap();
         let told = |seconds: u64, rows: u64| {
             let second =
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_trial_without_a_commit_has_the_costs_of_half_a_transaction_and_only_stalled_seconds() {
-        let kind = load::workload_kind("oltp_point_select").unwrap();
+        let kind = workloads::workload_kind("oltp_point_select").unwrap();
         let workload = (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap();
         let values = [("server_cpu_user_s", 0.3), ("server_cpu_system_s", 0.1), ("server_ctx_voluntary", 50.0)];
         let readings =
@@ -219,7 +219,7 @@ mod tests {
             let disk = disk_per_s.map(|rate| ("host_disk.vda.write_bytes_per_s", rate));
             let values = named.into_iter().chain(disk).map(|(name, value)| (name.to_owned(), value)).collect();
             let tally = Tally { committed: 1_000, interval_ns: 10_000_000_000, ..Tally::default() };
-            let kind = load::workload_kind("oltp_point_select").unwrap();
+            let kind = workloads::workload_kind("oltp_point_select").unwrap();
             let workload = (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap();
             let readings = Readings { values, ..Readings::default() };
             metrics(&tally, &readings, false, workload.as_ref()).get("write_bytes_per_tx").copied()
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_workload_with_kinds_is_told_by_kind_and_by_its_own_rates() {
-        let kind = load::workload_kind("tpcc").unwrap();
+        let kind = workloads::workload_kind("tpcc").unwrap();
         let options = load::Options::new(kind.options, &BTreeMap::new()).unwrap();
         let tpcc = (kind.build)(&options).unwrap();
         let mut new_orders = KindTally { committed: 99, rolled_back: 1, committed_inside: 98, ..KindTally::default() };
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn deferred_work_is_charged_to_the_metric_that_a_workload_is_judged_by() {
         let build = |name: &str| {
-            let kind = load::workload_kind(name).unwrap();
+            let kind = workloads::workload_kind(name).unwrap();
             (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap()
         };
         let readings = Readings {

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use driver::{Dialect, Login, NullServer};
-use load::{Load, LoadOptions, OptionValue, Options, Tally, Target, Workload, workload_kind};
+use load::{Load, LoadOptions, OptionValue, Options, Tally, Target, Workload};
+use workloads::workload_kind;
 
 use super::ClientSeat;
 use crate::store::format::NullRecord;

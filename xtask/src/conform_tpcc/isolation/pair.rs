@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, Isolation};
-use load::workload::tpcc::by_hand::{ByHand, Inputs};
 use load::{OptionValue, Outcome, Target};
+use workloads::tpcc::by_hand::{ByHand, Inputs};
 
 use super::stepped::{Lead, Robbed, Seen, Stepped, Stop};
 

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use load::{OptionSpec, OptionValue, Options, WORKLOADS, WorkloadKind, workload_kind};
+use load::{OptionSpec, OptionValue, Options, WorkloadKind};
+use workloads::{WORKLOADS, workload_kind};
 
 use super::options::{self, Flag};
 use super::script;

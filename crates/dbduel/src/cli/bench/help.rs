@@ -1,6 +1,7 @@
 //! Help texts of `prepare`, `bench`, `check` and `cleanup`, made from the tables that are parsed by.
 
-use load::{OptionSpec, WORKLOADS, WorkloadKind};
+use load::{OptionSpec, WorkloadKind};
+use workloads::WORKLOADS;
 
 use super::Verb;
 use super::draft;
@@ -197,7 +198,7 @@ mod tests {
                 "{text}"
             );
         }
-        let text = workload_help(Verb::Prepare, load::workload_kind("oltp_read_write").unwrap());
+        let text = workload_help(Verb::Prepare, workloads::workload_kind("oltp_read_write").unwrap());
         assert!(text.contains("rows per table [default: 10000]"), "{text}");
     }
 }

@@ -73,7 +73,7 @@ fn quoted(value: &str) -> String {
 fn warehouses(advice: &Advice) -> Result<u64> {
     let dialect = engine(advice.kind)?.dialect();
     let bytes = |warehouses: i64| -> Result<u64> {
-        let kind = load::workload_kind(WORKLOAD).with_context(|| format!("there is no workload {WORKLOAD}"))?;
+        let kind = workloads::workload_kind(WORKLOAD).with_context(|| format!("there is no workload {WORKLOAD}"))?;
         let given = BTreeMap::from([("warehouses".to_owned(), OptionValue::Number(warehouses))]);
         let workload: Box<dyn Workload> = (kind.build)(&Options::new(kind.options, &given)?)?;
         Ok(workload.data_bytes(dialect))

@@ -1,0 +1,155 @@
+//! sql-bench reborn: eight programs of 86 operations, each a loop of simple statements by one client.
+//!
+//! A run is one pass over the chosen programs, from an empty database; there is nothing to load and no
+//! interval to hold. Names, counts and loops are those of the classic suite (version 2.15), so that its
+//! tables can be set beside ours; where the suite executes something else than it reports, both are told.
+
+mod bench;
+mod ddl;
+mod fast;
+mod guess;
+mod limits;
+mod options;
+mod packing;
+mod programs;
+mod scratch;
+mod sequence;
+mod session;
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
+
+use self::bench::{Bench, Stop};
+use self::options::SqlBench;
+use self::programs::Program;
+use self::session::Session;
+use load::Tally;
+use load::monotonic_ns;
+use load::{ClientFuture, Fatal, OptionError, Options, Outcome, Scratch, Seat, Table, Workload, WorkloadKind};
+use load::{Gauge, OperationTally, ProgramTally};
+
+pub const SQL_BENCH: WorkloadKind = WorkloadKind {
+    name: "sql-bench",
+    description: "the classic suite: eight programs, 86 operations, one client, each operation timed once through",
+    example: "[workload]\nname = \"sql-bench\"\nprograms = [\"select\", \"insert\"]",
+    options: options::OPTIONS,
+    build: |options| build(options),
+};
+
+fn build(options: &Options) -> Result<Box<dyn Workload>, OptionError> {
+    Ok(Box::new(SqlBench::new(options)?))
+}
+
+impl Workload for SqlBench {
+    fn data_key(&self) -> String {
+        "nothing".to_owned()
+    }
+
+    fn tables(&self, _: Dialect) -> Vec<Table> {
+        Vec::new()
+    }
+
+    fn rows(&self, _: u64, _: usize, _: u64, _: &mut RowSink<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn writes(&self) -> bool {
+        true
+    }
+
+    fn clients(&self) -> Option<u32> {
+        Some(1)
+    }
+
+    fn is_one_pass(&self) -> bool {
+        true
+    }
+
+    fn parts(&self) -> Vec<&'static str> {
+        self.programs.iter().map(|program| program.name).collect()
+    }
+
+    fn operations(&self) -> usize {
+        let wanted = |name: &&&str| self.operations.is_empty() || self.operations.iter().any(|one| one == **name);
+        let names = self.programs.iter().flat_map(|program| program.operations);
+        names.filter(wanted).collect::<std::collections::BTreeSet<_>>().len()
+    }
+
+    fn pass_guess(&self) -> Option<Duration> {
+        Some(guess::pass(self))
+    }
+
+    fn scratch(&self) -> Option<Scratch> {
+        Some(Scratch { title: SQL_BENCH.name, has: scratch::has })
+    }
+
+    fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
+        let options = self.clone();
+        Ok(Box::pin(async move { run(&options, &seat, connection) }))
+    }
+
+    fn check(&self, _: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {
+        // What operations answered wrongly is noted with them; the tables are gone.
+        Ok(Vec::new())
+    }
+}
+
+/// The operations of one program, in the order they run; none for an unknown one.
+pub fn sqlbench_operations(program: &str) -> &'static [&'static str] {
+    programs::PROGRAMS.iter().find(|known| known.name == program).map_or(&[], |known| known.operations)
+}
+
+/// The whole pass. It never waits but for the server, so its future completes at the first poll.
+fn run(options: &SqlBench, seat: &Seat, connection: AnyConnection) -> Result<(), Fatal> {
+    let mut session = Session::new(connection);
+    let begun_ns = monotonic_ns();
+    let (mut programs, mut broken_off) = (Vec::new(), None);
+    for (part, program) in options.programs.iter().enumerate() {
+        seat.timeline.part.store(part, Ordering::Relaxed);
+        let (tally, fatal) = run_program(options, program, &mut session, seat.gauge.as_ref());
+        programs.push(tally);
+        broken_off = fatal;
+        if broken_off.is_some() {
+            break;
+        }
+    }
+    seat.timeline.ended.fetch_add(1, Ordering::Relaxed);
+    let outcome = if broken_off.is_none() { Outcome::Committed } else { Outcome::Failed };
+    seat.recorder.borrow_mut().pass(outcome, programs, session.seen().statements, monotonic_ns() - begun_ns);
+    broken_off.map_or(Ok(()), Err)
+}
+
+/// One program, and what ended the whole pass in it.
+fn run_program(
+    options: &SqlBench,
+    program: &Program,
+    session: &mut Session,
+    gauge: Option<&Gauge>,
+) -> (ProgramTally, Option<Fatal>) {
+    let begun_ns = monotonic_ns();
+    let mut bench = Bench::new(options, session, gauge);
+    let ended = (program.run)(&mut bench);
+    let wall_ns = bench.program_ns(monotonic_ns() - begun_ns);
+    let mut operations = bench.into_tallies();
+    let (why, fatal) = match ended {
+        Ok(()) => (None, None),
+        Err(Stop::Program(why)) => (Some(why), None),
+        Err(Stop::Pass(fatal)) => (Some(fatal.to_string()), Some(fatal)),
+    };
+    if let Some(why) = why {
+        name_the_missing(options, program, &mut operations, &why);
+    }
+    (ProgramTally { name: program.name, wall_ns, operations }, fatal)
+}
+
+/// Operations that a program did not reach are gaps with a name.
+fn name_the_missing(options: &SqlBench, program: &Program, operations: &mut Vec<OperationTally>, why: &str) {
+    for name in program.operations.iter().copied().filter(|name| options.reports(name)) {
+        if !operations.iter().any(|tally| tally.name == name) {
+            let refused = Some(format!("not reached: {why}"));
+            operations.push(OperationTally { name, refused, ..OperationTally::default() });
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! A workload derived from TPC-C (revision 5.11): an order-entry business of so many warehouses.
+//!
+//! Schema, population, the five transactions and the consistency conditions are the specification's;
+//! pacing, mix and where a client is at home are choices (`profile`). Results are not TPC-C results:
+//! nothing here was audited, and a closed loop without think times is not what the specification
+//! measures. Inputs are drawn by the client, so that every contender gets the same.
+
+mod batch;
+pub mod by_hand;
+mod check;
+mod client;
+mod inputs;
+mod meta;
+mod null;
+mod options;
+mod pacing;
+mod population;
+mod procedures;
+mod random;
+mod rows;
+mod samples;
+mod scale;
+mod schema;
+mod stamp;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::sync::Arc;
+
+use driver::{Admin, AnyConnection, AsText, Dialect, Error, RowSink};
+
+use self::client::TpccClient;
+pub use self::client::{COUNT_NAMES, client_on};
+pub use self::null::NullEngine;
+use self::options::{Delivery, Form, Home, Mix, Pacing};
+use load::Ignored;
+use load::Tally;
+use load::{
+    Background, ClientFuture, NamedStatement, OptionError, Options, Seat, Table, Witness, Workload, WorkloadKind,
+    queries,
+};
+
+pub const TPCC: WorkloadKind = WorkloadKind {
+    name: "tpcc",
+    description: "TPC-C-derived: New-Order, Payment, Order-Status, Delivery and Stock-Level over warehouses",
+    example: "[workload]\nname = \"tpcc\"\nwarehouses = 5",
+    options: options::OPTIONS,
+    build: |options| Ok(Box::new(Tpcc::new(options)?)),
+};
+
+/// The kinds of transactions, as they are counted. With queued Deliveries `delivery` is the queueing, and the
+/// last one what was queued.
+pub const KINDS: &[&str] = &["new_order", "payment", "order_status", "delivery", "stock_level", "deferred_delivery"];
+/// How many of them are a client's, which are all that there are unless Deliveries are queued.
+const KINDS_OF_CLIENTS: usize = KINDS.len() - 1;
+const DEFERRED_DELIVERY: usize = KINDS_OF_CLIENTS;
+
+/// The workload with all options decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tpcc {
+    pub warehouses: u64,
+    /// Clients as somebody gave them; 0 where nobody did.
+    pub clients: u64,
+    /// Clients grow with the warehouses; 0 where they do not.
+    pub terminals_per_warehouse: u64,
+    pub form: Form,
+    pub pacing: Pacing,
+    pub mix: Mix,
+    pub home: Home,
+    pub delivery: Delivery,
+    /// Statements travel with their values in them, and nothing is prepared.
+    pub as_text: bool,
+    pub foreign_keys: bool,
+    /// Storage engine on MySQL and MariaDB.
+    pub engine: String,
+}
+
+impl Tpcc {
+    fn new(options: &Options) -> Result<Tpcc, OptionError> {
+        options::read(options)
+    }
+}
+
+impl Workload for Tpcc {
+    fn data_key(&self) -> String {
+        population::data_key(self)
+    }
+
+    fn tables(&self, dialect: Dialect) -> Vec<Table> {
+        schema::tables(self, dialect)
+    }
+
+    fn rows(&self, data_seed: u64, table: usize, unit: u64, sink: &mut RowSink<'_>) -> Result<(), Error> {
+        population::rows(self, data_seed, table, unit, sink)
+    }
+
+    fn writes(&self) -> bool {
+        true
+    }
+
+    fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
+        match (self.form, dialect) {
+            (Form::Procedures, Dialect::Sqlite) => {
+                Err("SQLite has no stored procedures, so form = \"procedures\" cannot run there; use rows or batch"
+                    .to_owned())
+            }
+            // It knows foreign keys in CREATE only, and enforces them only for connections that ask for it.
+            (_, Dialect::Sqlite) if self.foreign_keys => {
+                Err("SQLite cannot add foreign keys to loaded tables, so fk = true cannot run there; leave it out"
+                    .to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn data_bytes(&self, dialect: Dialect) -> u64 {
+        scale::data_bytes(self, dialect)
+    }
+
+    fn clients(&self) -> Option<u32> {
+        scale::clients(self)
+    }
+
+    fn background(&self, clients: u32) -> Option<Background> {
+        scale::background(self, clients)
+    }
+
+    fn rests(&self) -> bool {
+        self.pacing == Pacing::Spec
+    }
+
+    fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)> {
+        scale::rates(self, tally)
+    }
+
+    fn before_run(&self, dialect: Dialect) -> Vec<String> {
+        if self.form == Form::Procedures { procedures::definitions(self, dialect) } else { Vec::new() }
+    }
+
+    /// Lists of rows and procedures do the same by statements that depend on what is drawn.
+    fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        if self.form == Form::Rows { samples::statements(dialect) } else { Vec::new() }
+    }
+
+    /// Every form reads the same tables.
+    fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        queries(samples::statements(dialect))
+    }
+
+    fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
+        procedures::remains(admin)
+    }
+
+    /// Not a duplicate key: no transaction meets one unless something is wrong.
+    fn ignored_errors(&self, _: Dialect) -> Ignored {
+        Ignored::Conflicts
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        if self.delivery == Delivery::Queued { KINDS } else { &KINDS[..KINDS_OF_CLIENTS] }
+    }
+
+    fn counts(&self) -> &'static [&'static str] {
+        client::COUNT_NAMES
+    }
+
+    fn journal(&self) -> &'static [&'static str] {
+        if self.delivery == Delivery::Queued { client::JOURNAL } else { &[] }
+    }
+
+    fn recognise(&self, admin: &mut Admin, data_seed: u64) -> Result<Result<(), String>, Error> {
+        meta::recognise(self, admin, data_seed)
+    }
+
+    fn client(&self, mut seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
+        let place = client::Place::of(&seat);
+        let duty = client::Duty::of(&mut seat);
+        let tpcc = Arc::new(self.clone());
+        if self.as_text {
+            return Ok(seat.drive(TpccClient::new(tpcc, place, AsText::new(connection))?.with(duty)));
+        }
+        Ok(seat.drive(TpccClient::new(tpcc, place, connection)?.with(duty)))
+    }
+
+    fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
+        check::check(self, admin, ran)
+    }
+
+    fn witness(&self) -> Option<&dyn Witness> {
+        Some(self)
+    }
+}
+
+impl Witness for Tpcc {
+    fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<String, Error> {
+        check::after_crash(self, admin, ran)
+    }
+}

@@ -1,0 +1,355 @@
+//! One client: draws inputs, hands them to the chosen form, and counts what came of it.
+//!
+//! Where Deliveries are queued, a client's own part of one ends with its turn in the queue: nothing is sent. A
+//! seat in the background draws the inputs of that same turn again, and runs it as it would have been run.
+
+use std::sync::Arc;
+
+use driver::{Connection, Error, Rows};
+
+use super::batch::BatchForm;
+use super::inputs::{Drawer, Inputs, NewOrder, Payment};
+use super::options::{Form, Pacing};
+use super::pacing::{self, Pauses};
+use super::procedures::ProceduresForm;
+use super::random::DISTRICTS;
+use super::rows::RowsForm;
+use super::stamp::Stamp;
+use super::{DEFERRED_DELIVERY, Tpcc};
+use load::Giver;
+use load::{Attempt, Client, Outcome, Seat, Turn};
+
+/// What clients count beside statements, of committed transactions.
+pub const COUNT_NAMES: &[&str] = &[
+    "lines",
+    "quantity",
+    "remote_lines",
+    "remote_orders",
+    "repeated_item_orders",
+    "payment_cents",
+    "remote_payments",
+    "payments_by_name",
+    "payment_name_rows",
+    "bad_credit_payments",
+    "order_statuses_by_name",
+    "order_status_name_rows",
+    "delivered_orders",
+    "skipped_districts",
+    "low_stock",
+];
+
+/// What the journal holds of each deferred Delivery (clause 2.7.2.2 wants it in a file): the order that was
+/// delivered in each district.
+pub const JOURNAL: &[&str] = &[
+    "w_id",
+    "o_carrier_id",
+    "o_id_d1",
+    "o_id_d2",
+    "o_id_d3",
+    "o_id_d4",
+    "o_id_d5",
+    "o_id_d6",
+    "o_id_d7",
+    "o_id_d8",
+    "o_id_d9",
+    "o_id_d10",
+];
+
+/// Places in [`COUNT_NAMES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    Lines,
+    Quantity,
+    RemoteLines,
+    RemoteOrders,
+    RepeatedItemOrders,
+    PaymentCents,
+    RemotePayments,
+    PaymentsByName,
+    PaymentNameRows,
+    BadCreditPayments,
+    OrderStatusesByName,
+    OrderStatusNameRows,
+    DeliveredOrders,
+    SkippedDistricts,
+    LowStock,
+}
+
+/// The counts of one try.
+#[derive(Debug, Clone, Default)]
+pub struct Counts([u64; COUNT_NAMES.len()]);
+
+impl Counts {
+    pub fn add(&mut self, count: Count, by: u64) {
+        self.0[count as usize] += by;
+    }
+
+    /// A New-Order that committed.
+    pub fn add_order(&mut self, order: &NewOrder) {
+        let lines = order.lines();
+        let remote = lines.iter().filter(|line| line.supply_w != order.w).count() as u64;
+        let repeats = |at: usize| lines[..at].iter().any(|earlier| earlier.item == lines[at].item);
+        self.add(Count::Lines, lines.len() as u64);
+        self.add(Count::Quantity, lines.iter().map(|line| line.quantity as u64).sum());
+        self.add(Count::RemoteLines, remote);
+        self.add(Count::RemoteOrders, u64::from(remote > 0));
+        self.add(Count::RepeatedItemOrders, u64::from((1..lines.len()).any(repeats)));
+    }
+
+    /// A Payment that committed; `of_name` customers have the name, if it went by name.
+    pub fn add_payment(&mut self, payment: &Payment, of_name: Option<u64>, is_bad: bool) {
+        self.add(Count::PaymentCents, payment.amount_cents as u64);
+        self.add(Count::RemotePayments, u64::from(payment.c_w != payment.w));
+        self.add(Count::PaymentsByName, u64::from(of_name.is_some()));
+        self.add(Count::PaymentNameRows, of_name.unwrap_or(0));
+        self.add(Count::BadCreditPayments, u64::from(is_bad));
+    }
+
+    pub fn add_order_status(&mut self, of_name: Option<u64>) {
+        self.add(Count::OrderStatusesByName, u64::from(of_name.is_some()));
+        self.add(Count::OrderStatusNameRows, of_name.unwrap_or(0));
+    }
+}
+
+/// How far a Delivery has come. Where each district is committed alone, another try goes on from here: to
+/// begin anew would deliver twice in the districts that are done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    done: usize,
+    /// By district, of those that are done: the order that was delivered, or 0 where there was none.
+    orders: [u32; DISTRICTS as usize],
+}
+
+impl Progress {
+    /// The district that is next, from 1.
+    pub fn district(&self) -> i64 {
+        self.done as i64 + 1
+    }
+
+    /// The next district is done: this order of it was delivered, or there was none.
+    pub fn pass(&mut self, order: Option<i64>) {
+        if let Some(place) = self.orders.get_mut(self.done) {
+            *place = order.map_or(0, |order| order as u32);
+        }
+        self.done += 1;
+    }
+
+    fn delivered(&self) -> u64 {
+        self.orders.iter().filter(|order| **order > 0).count() as u64
+    }
+}
+
+/// What the user of the last transaction would see of values that the client computes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Display {
+    /// A New-Order's total; a customer's balance; the last sum that a Delivery billed.
+    pub cents: i64,
+    pub brand_lines: u64,
+}
+
+/// What a client's inputs come from.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    pub input_seed: u64,
+    pub data_seed: u64,
+}
+
+impl Place {
+    pub fn of<K>(seat: &Seat<K>) -> Place {
+        Place { input_seed: seat.input_seed, data_seed: seat.data_seed }
+    }
+}
+
+/// What becomes of Deliveries here.
+#[derive(Debug, Default)]
+pub enum Duty {
+    /// They are run like everything else.
+    #[default]
+    All,
+    /// They are queued for others.
+    Queues(Giver),
+    /// They are what others have queued, and nothing else comes here.
+    Deferred,
+}
+
+impl Duty {
+    pub fn of<K>(seat: &mut Seat<K>) -> Duty {
+        match seat.giver.take() {
+            Some(giver) => Duty::Queues(giver),
+            None if seat.is_in_background() => Duty::Deferred,
+            None => Duty::All,
+        }
+    }
+}
+
+/// What a form works with: the connection, room for rows, the time, and what came of this try.
+pub struct Desk<C> {
+    pub connection: C,
+    pub rows: Rows,
+    pub counts: Counts,
+    pub stamp: Stamp,
+    pub progress: Progress,
+    pub shown: Display,
+}
+
+impl<C> Desk<C> {
+    fn new(connection: C) -> Desk<C> {
+        Desk {
+            connection,
+            rows: Rows::default(),
+            counts: Counts::default(),
+            stamp: Stamp::default(),
+            progress: Progress::default(),
+            shown: Display::default(),
+        }
+    }
+
+    /// Counts a Delivery of all districts that committed.
+    pub fn count_delivery(&mut self) {
+        let delivered = self.progress.delivered();
+        self.counts.add(Count::DeliveredOrders, delivered);
+        self.counts.add(Count::SkippedDistricts, DISTRICTS as u64 - delivered);
+    }
+}
+
+/// The statements of one form, prepared on one connection.
+enum Forms {
+    Rows(RowsForm),
+    Batch(BatchForm),
+    Procedures(ProceduresForm),
+}
+
+pub struct TpccClient<C> {
+    desk: Desk<C>,
+    forms: Forms,
+    drawer: Drawer,
+    /// Rests between transactions, where the pacing has any.
+    pauses: Option<Pauses>,
+    input_seed: u64,
+    duty: Duty,
+    /// Of the last deferred Delivery.
+    journal: [u32; JOURNAL.len()],
+}
+
+impl<C: Connection> TpccClient<C> {
+    pub fn new(tpcc: Arc<Tpcc>, place: Place, mut connection: C) -> Result<TpccClient<C>, Error> {
+        let forms = match tpcc.form {
+            Form::Rows => Forms::Rows(RowsForm::prepare(&tpcc, &mut connection)?),
+            Form::Batch => Forms::Batch(BatchForm::prepare(&tpcc, &mut connection)?),
+            Form::Procedures => Forms::Procedures(ProceduresForm::prepare(&tpcc, &mut connection)?),
+        };
+        let drawer = Drawer::new(&tpcc, place.data_seed, place.input_seed);
+        let pauses = (tpcc.pacing == Pacing::Spec).then(|| Pauses::new(place.input_seed));
+        let (desk, input_seed) = (Desk::new(connection), place.input_seed);
+        let journal = Default::default();
+        Ok(TpccClient { desk, forms, drawer, pauses, input_seed, duty: Duty::All, journal })
+    }
+
+    pub fn with(self, duty: Duty) -> TpccClient<C> {
+        TpccClient { duty, ..self }
+    }
+
+    /// Runs one try by the chosen form.
+    pub async fn perform(&mut self, inputs: &Inputs, attempt: &mut Attempt) -> Result<Outcome, Error> {
+        let desk = &mut self.desk;
+        match &mut self.forms {
+            Forms::Rows(form) => match inputs {
+                Inputs::NewOrder(order) => form.new_order(desk, order, attempt).await,
+                Inputs::Payment(payment) => form.payment(desk, payment, attempt).await,
+                Inputs::OrderStatus(asked) => form.order_status(desk, asked, attempt).await,
+                Inputs::Delivery(delivery) => form.delivery(desk, delivery, attempt).await,
+                Inputs::StockLevel(asked) => form.stock_level(desk, asked, attempt).await,
+            },
+            Forms::Batch(form) => match inputs {
+                Inputs::NewOrder(order) => form.new_order(desk, order, attempt).await,
+                Inputs::Payment(payment) => form.payment(desk, payment, attempt).await,
+                Inputs::OrderStatus(asked) => form.order_status(desk, asked, attempt).await,
+                Inputs::Delivery(delivery) => form.delivery(desk, delivery, attempt).await,
+                Inputs::StockLevel(asked) => form.stock_level(desk, asked, attempt).await,
+            },
+            Forms::Procedures(form) => match inputs {
+                Inputs::NewOrder(order) => form.new_order(desk, order, attempt).await,
+                Inputs::Payment(payment) => form.payment(desk, payment, attempt).await,
+                Inputs::OrderStatus(asked) => form.order_status(desk, asked, attempt).await,
+                Inputs::Delivery(delivery) => form.delivery(desk, delivery, attempt).await,
+                Inputs::StockLevel(asked) => form.stock_level(desk, asked, attempt).await,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+impl<C> TpccClient<C> {
+    /// Leaves a Delivery where a failed try might have left it.
+    pub fn progress_for_tests(&mut self, orders: &[Option<i64>]) {
+        self.desk.progress = Progress::default();
+        orders.iter().for_each(|order| self.desk.progress.pass(*order));
+    }
+}
+
+impl<C: Connection> Client for TpccClient<C> {
+    type Connection = C;
+
+    async fn attempt(&mut self, turn: Turn, attempt: &mut Attempt) -> Result<Outcome, Error> {
+        let inputs = self.drawer.draw(turn);
+        attempt.kind = inputs.kind();
+        self.desk.counts = Counts::default();
+        if turn.retry == 0 {
+            self.desk.progress = Progress::default();
+        }
+        match (&self.duty, &inputs) {
+            // A user whose Delivery finds no room has asked in vain.
+            (Duty::Queues(giver), Inputs::Delivery(_)) => {
+                return Ok(if giver.put(turn) { Outcome::Committed } else { Outcome::Failed });
+            }
+            (Duty::Deferred, _) => attempt.kind = DEFERRED_DELIVERY,
+            _ => {}
+        }
+        let outcome = self.perform(&inputs, attempt).await?;
+        if let (Duty::Deferred, Inputs::Delivery(delivery)) = (&self.duty, &inputs) {
+            self.journal[..2].copy_from_slice(&[delivery.w as u32, delivery.carrier as u32]);
+            self.journal[2..].copy_from_slice(&self.desk.progress.orders);
+        }
+        Ok(outcome)
+    }
+
+    async fn roll_back(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
+        match self.desk.connection.query("ROLLBACK").await {
+            Ok(_) | Err(Error::Refused { .. }) => {
+                attempt.other += 1;
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn pause_ns(&mut self, turn: Turn) -> u64 {
+        self.pauses.as_ref().map_or(0, |pauses| pauses.before(turn, |turn| self.drawer.kind(turn)))
+    }
+
+    fn retry_pause_ns(&mut self, turn: Turn) -> Option<u64> {
+        pacing::retry_pause_ns(self.input_seed, turn)
+    }
+
+    fn counts(&self) -> &[u64] {
+        &self.desk.counts.0
+    }
+
+    fn journal(&self) -> &[u32] {
+        if matches!(self.duty, Duty::Deferred) { &self.journal } else { &[] }
+    }
+
+    fn connection(&mut self) -> &mut C {
+        &mut self.desk.connection
+    }
+}
+
+/// One client on any connection, for measurements and tests without a server.
+pub fn client_on<C: Connection>(
+    given: &std::collections::BTreeMap<String, load::OptionValue>,
+    connection: C,
+) -> Result<impl Client<Connection = C> + use<C>, Error> {
+    let options = load::Options::new(super::options::OPTIONS, given).expect("the caller's options are valid");
+    let tpcc = super::options::read(&options).expect("the caller's options are valid");
+    TpccClient::new(Arc::new(tpcc), Place { input_seed: 1, data_seed: 1 }, connection)
+}
