@@ -16,10 +16,11 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use driver::Target;
 use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Value};
 use load::{
-    Client, Clock, Exchange, Load, LoadOptions, MonotonicClock, OptionValue, Pacer, Recorder, Seat, Tally, Target,
-    Timeline, Window,
+    Client, Clock, Exchange, Load, LoadOptions, MonotonicClock, OptionValue, Pacer, Recorder, Seat, Tally, Timeline,
+    Window,
 };
 
 use crate::bench::{done_in_release, loaded_mariadb, median, point_select, warn_if_busy};

@@ -17,8 +17,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use driver::Target;
 use driver::{Dialect, Endpoint, Login};
-use load::{Load, LoadOptions, Loader, OptionValue, Options, Target, Workload};
+use load::{Load, LoadOptions, Loader, OptionValue, Options, Workload};
 
 use crate::bench::{Spread, done_in_release, warn_if_busy};
 use crate::client_programs::run_to_end;

@@ -10,8 +10,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use driver::Target;
 use driver::{Dialect, Endpoint, Login};
-use load::{Load, LoadOptions, OptionValue, Options, Target, Workload};
+use load::{Load, LoadOptions, OptionValue, Options, Workload};
 
 use crate::bench::ROWS;
 use crate::floor;

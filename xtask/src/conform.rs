@@ -22,7 +22,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use driver::Admin;
-use load::{Load, LoadOptions, Loader, OptionValue, Options, Tally, Target, Workload};
+use driver::Target;
+use load::{Load, LoadOptions, Loader, OptionValue, Options, Tally, Workload};
 
 use crate::held::{Held, dbduel};
 use expected::Expected;

@@ -13,8 +13,9 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use driver::Target;
 use driver::{Admin, Dialect};
-use load::{Gauge, Load, LoadOptions, OperationTally, OptionValue, Options, ProgramTally, Target, Workload};
+use load::{Gauge, Load, LoadOptions, OperationTally, OptionValue, Options, ProgramTally, Workload};
 
 use crate::held::dbduel;
 use crate::place::Place;

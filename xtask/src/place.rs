@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
+use driver::Target;
 use driver::{Admin, Dialect, Endpoint, Login};
-use load::Target;
 
 use crate::held::Held;
 

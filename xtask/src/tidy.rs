@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 /// The modules of `crates/dbduel/src` in reading order; an arrow may only point to the left.
 const READING_ORDER: &[&str] =
-    &["experiment", "engine", "plan", "observe", "trial", "analysis", "report", "cli", "commands", "main"];
+    &["experiment", "plan", "observe", "trial", "analysis", "report", "cli", "commands", "main"];
 
 /// Where the crates and their arrows are listed.
 const TABLE_OF_CRATES: &str = "ARCHITECTURE.md";

@@ -35,12 +35,13 @@ pub use terminal::{Failure, note, say, say_report};
 
 use crate::cli::bench::Verb;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
-use crate::engine::{self, ENGINES, Engine, engine, resolve};
+use crate::experiment::resolve;
 use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Needs, Vocabulary};
 use crate::observe;
 use crate::plan::{Plan, ResolvedFacts};
 use crate::report::{self, Report};
 use crate::store::RunDir;
+use engine::{ENGINES, Engine, engine};
 
 /// Does what the command line asks and gives the exit status.
 pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
@@ -116,7 +117,7 @@ fn plan_experiment(experiment: &Experiment) -> Result<Plan> {
 /// Fails if this process may not open the files that the most clients of a trial need.
 fn expect_open_files(experiment: &Experiment, file: &Path) -> Result<()> {
     let sides = if experiment.method.duet { 2 } else { 1 };
-    let engines = experiment.contenders.iter().filter_map(|contender| engine::engine(&contender.kind).ok());
+    let engines = experiment.contenders.iter().filter_map(|contender| engine(&contender.kind).ok());
     let files_each = engines.map(|engine| host::files_of_a_client(engine.dialect())).max().unwrap_or(1);
     let files = u64::from(experiment.clients_max()) * sides * files_each;
     host::expect_open_files(files).with_context(|| file.display().to_string())

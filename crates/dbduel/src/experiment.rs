@@ -9,34 +9,33 @@
 
 mod arrangements;
 mod contenders;
-mod cpu_list;
 mod defaults;
 mod keys;
 mod ladder;
 mod mistakes;
 mod parse;
 mod section;
-pub mod target_url;
 pub mod tuning;
 mod twins;
 mod vocabulary;
 mod workloads;
 
-pub use cpu_list::CpuList;
 pub use defaults::{DEFAULT_EXPERIMENT, preset_names};
+pub use engine::CpuList;
+pub use engine::request::{Origin, PageCache, Storage, TargetChoice, Transport, VersionRequest, WorkCopy};
+pub use engine::target_url::{TargetKind, TargetUrl, TlsMode};
 pub use mistakes::Mistakes;
 pub use parse::Overrides;
 pub use record::plain_file;
 pub use record::quantity;
 pub use record::secrets::{MASK, is_secret_key};
 pub use record::shell::{shell_path, shell_word};
-pub use target_url::{TargetKind, TargetUrl, TlsMode};
-pub use vocabulary::{EngineWords, Needs, Refusal, Vocabulary};
+pub use vocabulary::{EngineWords, Needs, Vocabulary};
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::Context;
 use driver::Isolation;
 use load::{Gaps, Rate};
 
@@ -105,56 +104,6 @@ pub struct Contender {
     /// CPUs that its server was given.
     pub cores: Option<CpuList>,
     pub memory_bytes: Option<u64>,
-}
-
-/// Which release of an engine was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum VersionRequest {
-    /// No version: the newest release that the catalogue or this machine has.
-    Newest,
-    /// `@system`: whatever is installed on this machine.
-    System,
-    /// A full version, or the beginning of one: `5.6.24`, `17`, `10.11` (from `10.11.*`).
-    Series(String),
-}
-
-/// Where a contender's server comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
-    /// Provisioned into the cache, or found on this machine.
-    Managed,
-    /// A server the user unpacked.
-    Basedir(PathBuf),
-    /// A server that runs anyway, and that dbduel does not manage.
-    Target(Box<TargetChoice>),
-}
-
-/// A server that dbduel does not manage, and what it may do there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TargetChoice {
-    pub url: TargetUrl,
-    /// Tables that dbduel did not make may be dropped.
-    pub overwrite: bool,
-    pub password_file: Option<PathBuf>,
-}
-
-/// Where a contender's data directory lies while a trial runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Storage {
-    Disk,
-    Tmpfs,
-    Directory(PathBuf),
-}
-
-impl Storage {
-    /// As it stands in an experiment file.
-    pub fn word(&self) -> String {
-        match self {
-            Storage::Disk => "disk".to_owned(),
-            Storage::Tmpfs => "tmpfs".to_owned(),
-            Storage::Directory(path) => path.display().to_string(),
-        }
-    }
 }
 
 /// One `[workload]` table.
@@ -323,24 +272,8 @@ pub enum NoisyHost {
     Stamp,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PageCache {
-    Warm,
-    Cold,
-    Direct,
-}
-
-/// How a trial comes by its data directory: the key `clone`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WorkCopy {
-    /// Every byte of it.
-    Full,
-    /// The file system lets it share blocks with the snapshot until they are written.
-    Reflink,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
-    Socket,
-    Tcp,
+/// Decides which server a contender means. Asks installed binaries for their version; fetches nothing.
+pub fn resolve(contender: &Contender) -> anyhow::Result<engine::Resolved> {
+    engine::resolve_request(&contender.kind, &contender.version, &contender.origin)
+        .with_context(|| format!("contender `{}` cannot have the engine `{}`", contender.name, contender.engine))
 }

@@ -7,7 +7,6 @@
 mod analysis;
 mod cli;
 mod commands;
-mod engine;
 mod experiment;
 mod observe;
 mod plan;

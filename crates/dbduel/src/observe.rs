@@ -26,8 +26,8 @@ use self::host::Frequencies;
 use self::look::Source;
 use self::others::Scan;
 use self::watch::Watch;
-use crate::engine::Monitor;
 use crate::store::format::Series;
+use engine::Monitor;
 
 pub use diagnosing::{Diagnosed, Diagnosing, HZ, Profile, Waited};
 pub use others::{Taken, foreign_cpu};

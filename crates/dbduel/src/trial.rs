@@ -29,10 +29,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use driver::Target;
 use driver::{Admin, Isolation};
 use jiff::Timestamp;
 use load::{
-    ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Setting, Tally, Target, Workload, cut_off_when, wrong_answers,
+    ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Setting, Tally, Workload, cut_off_when, wrong_answers,
 };
 
 use crate::experiment::{Method, Transport};

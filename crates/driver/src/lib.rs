@@ -24,6 +24,7 @@ mod reactor;
 mod rows;
 pub mod sqlite;
 mod stream;
+mod target;
 mod tls;
 mod transport;
 
@@ -41,6 +42,7 @@ pub use null::{Delay, Honest, NullServer};
 pub use reactor::{Reactor, Ready};
 pub use rows::{Cell, Part, Rows};
 pub use stream::{stream_loopback, stream_socket};
+pub use target::Target;
 pub use transport::{Traffic, complete, thread_traffic};
 
 /// Where a server listens.

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use driver::{AnyConnection, Closer, Dialect, Endpoint, Login, Reactor};
+use driver::{AnyConnection, Closer, Dialect, Endpoint, Reactor, Target};
 
 use crate::backlog::Backlog;
 use crate::board::Board;
@@ -29,14 +29,6 @@ use crate::timeline::{Timeline, Window};
 use crate::windows::{Collector, Exchange};
 use crate::worker::{EventLoop, Gate, Task, run_blocking};
 use crate::workload::{Background, Fatal, Seat, Workload};
-
-/// Where the clients connect to.
-#[derive(Debug, Clone)]
-pub struct Target {
-    pub dialect: Dialect,
-    pub endpoint: Endpoint,
-    pub login: Login,
-}
 
 #[derive(Debug, Clone)]
 pub struct LoadOptions {

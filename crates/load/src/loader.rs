@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use driver::{Admin, Closer, Dialect, Error, Value};
 
-use crate::load::Target;
 use crate::workload::{Table, Workload};
+use driver::Target;
 
 /// Part of a snapshot's key: raise it when the same options no longer give the same bytes.
 pub const LOADER_VERSION: u32 = 2;

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use driver::Target;
 use driver::{Admin, Dialect, Endpoint, Isolation, Login};
-use load::{
-    ErrorPolicy, Load, LoadOptions, Loader, OptionValue, Options, Setting, Tally, Target, Workload, wrong_answers,
-};
+use load::{ErrorPolicy, Load, LoadOptions, Loader, OptionValue, Options, Setting, Tally, Workload, wrong_answers};
 use workloads::WORKLOADS;
 
 fn text(key: &str, word: &str) -> (String, OptionValue) {

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use driver::Target;
 use driver::{Admin, AnyConnection, Dialect, Endpoint, Error, Login, NullServer, RowSink};
 use load::{
-    Attempt, Client, Failure, Load, LoadOptions, Loader, OptionValue, Options, Outcome, Seat, Table, Tally, Target,
-    Turn, Workload,
+    Attempt, Client, Failure, Load, LoadOptions, Loader, OptionValue, Options, Outcome, Seat, Table, Tally, Turn,
+    Workload,
 };
 
 fn target(dialect: Dialect, endpoint: Endpoint) -> Target {

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use driver::Target;
 use driver::{Dialect, Login, NullServer};
-use load::{ErrorPolicy, Failure, Load, LoadOptions, Measured, Options, Target, Workload};
+use load::{ErrorPolicy, Failure, Load, LoadOptions, Measured, Options, Workload};
 
 fn workload() -> Arc<dyn Workload> {
     let kind = workloads::workload_kind("oltp_point_select").unwrap();

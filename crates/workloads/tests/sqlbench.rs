@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use driver::Target;
 use driver::{Dialect, Endpoint, Login};
 use load::{
-    Failure, Gauge, Live, Load, LoadOptions, Measured, OperationTally, OptionValue, Options, ProgramTally, Target,
-    Workload,
+    Failure, Gauge, Live, Load, LoadOptions, Measured, OperationTally, OptionValue, Options, ProgramTally, Workload,
 };
 
 fn names(key: &str, names: &[&str]) -> (String, OptionValue) {

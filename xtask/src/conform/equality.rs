@@ -3,8 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use anyhow::Result;
+use driver::Target;
 use driver::{Admin, Dialect, Endpoint, Login};
-use load::Target;
 
 use super::{STATEMENT_LIMIT, Script, load_afresh};
 use crate::held::Held;

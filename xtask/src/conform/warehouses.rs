@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use driver::Admin;
-use load::{Checksum, Loader, Target, Workload};
+use driver::Target;
+use load::{Checksum, Loader, Workload};
 
 use super::{DATA_SEED, STATEMENT_LIMIT, Script};
 use crate::held::Held;

@@ -8,7 +8,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use load::{Load, LoadOptions, Loader, OptionValue, Options, Rng, Target, Workload};
+use driver::Target;
+use load::{Load, LoadOptions, Loader, OptionValue, Options, Rng, Workload};
 
 /// Long enough for twenty-five periods of the ways that stop and start a server.
 const SLICE: Duration = Duration::from_millis(250);

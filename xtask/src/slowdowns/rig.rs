@@ -9,8 +9,9 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use driver::Target;
 use driver::{Admin, Dialect, Endpoint, Login};
-use load::{Rng, Target};
+use load::Rng;
 use procfs::process::Process;
 
 use super::busy;

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::engine::{Engine, engine, parse_quantity, parse_switch};
 use crate::store::format::{ContenderFacts, ContenderRecord, PlanRecord, RunRecord, StatementPlan};
+use engine::{Engine, engine, parse_quantity, parse_switch};
 
 /// A candidate beside the baseline.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,7 @@
 //! What a server and its host did second by second, in a few quantities that every engine has in some form.
 
-use crate::engine::counters::{CHECKPOINT_AGE, CHECKPOINTS_RUNNING};
 use crate::store::format::Series;
+use engine::counters::{CHECKPOINT_AGE, CHECKPOINTS_RUNNING};
 
 /// A quantity over the seconds of a trial.
 pub struct Quantity {

@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 
 use super::{Failure, lists, note, say};
 use crate::cli::{AdviseArgs, exit};
-use crate::engine::advice::{Advice, Rung, Subject, advise as advice_for};
-use crate::engine::knobs::Machine;
-use crate::engine::memory_need::Need;
 use crate::experiment::shell_path;
+use engine::advice::{Advice, Rung, Subject, advise as advice_for};
+use engine::knobs::Machine;
+use engine::memory_need::Need;
 
 pub fn advise(args: &AdviseArgs) -> Result<u8, Failure> {
     let resolved = lists::named(&args.engine)
@@ -96,7 +96,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::knobs::{GIB, MIB};
+    use engine::knobs::{GIB, MIB};
 
     fn advice(kind: &'static str, version: &str) -> Advice {
         let machine = Machine { memory_bytes: 8 * GIB, cores: 4, data_bytes: 4 * GIB };

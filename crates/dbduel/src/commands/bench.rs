@@ -34,7 +34,7 @@ const INTERRUPTION_MAX: Duration = Duration::from_millis(1_800);
 struct Job {
     request: Request,
     workload: Arc<dyn Workload>,
-    target: load::Target,
+    target: driver::Target,
     interrupted: Arc<AtomicBool>,
 }
 

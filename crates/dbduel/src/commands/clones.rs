@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::engine::{Cache, expect_clones, storage_of};
 use crate::experiment::{Experiment, Origin, WorkCopy};
+use engine::{Cache, expect_clones, storage_of};
 
 /// Tries a clone in each work folder before anything starts: what fails here would fail in every trial.
 pub fn expect(experiment: &Experiment, file: &Path) -> Result<()> {

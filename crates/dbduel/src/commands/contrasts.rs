@@ -16,7 +16,6 @@ use super::run::warmup_s;
 use super::stage::Stage;
 use crate::analysis::contrast::{BLOCKS, Due, is_over, setting};
 use crate::analysis::{EndReason, conclude, primary_metric};
-use crate::engine::{Cache, WorkFolder};
 use crate::experiment::quantity::bytes_text;
 use crate::experiment::{Method, PageCache, Storage};
 use crate::observe::Observers;
@@ -26,6 +25,7 @@ use crate::store::RunDir;
 use crate::store::format::figures::signed_percent;
 use crate::store::format::{ContrastKind, ContrastRecord, PlannedTrial, RunRecord, TrialRecord, point_text};
 use crate::trial::{Ground, Trial, run_trial};
+use engine::{Cache, WorkFolder};
 
 /// What trials write makes their data grow.
 const GROWTH: u64 = 2;

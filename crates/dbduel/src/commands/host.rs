@@ -13,11 +13,10 @@ use anyhow::{Context, Result, ensure};
 use driver::Dialect;
 use procfs::Current;
 
-use crate::engine;
-use crate::engine::storage_of;
 use crate::observe;
 use crate::store::format::HostRecord;
 use crate::trial::{ClientSeat, Interrupted};
+use engine::storage_of;
 
 /// With fewer CPUs than this, client and server share them all.
 const CPUS_TO_SHARE_OUT: usize = 4;

@@ -7,8 +7,9 @@ use anyhow::{Context, Error, Result, anyhow};
 
 use super::refusal::{expect_memory, expect_what_it_rests_on};
 use super::seats::Seats;
-use crate::engine::{Hosted, already_here, expect_known_settings, resolve};
+use crate::experiment::resolve;
 use crate::experiment::{Contender, Experiment, Origin};
+use engine::{Hosted, already_here, expect_known_settings};
 
 /// What was found out.
 #[derive(Default)]
@@ -72,9 +73,9 @@ fn look(contender: &Contender, clients: u32) -> Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::knobs::GIB;
     use crate::experiment::{TargetChoice, TargetUrl};
     use crate::plan::tests::experiment;
+    use engine::knobs::GIB;
 
     fn said(experiment: &Experiment) -> String {
         Preflight::of(experiment).expect_nothing_refused().map_or_else(|error| error.to_string(), |()| String::new())

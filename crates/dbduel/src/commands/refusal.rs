@@ -7,13 +7,13 @@ use anyhow::{Error, Result, anyhow, bail, ensure};
 
 use super::host;
 use super::room::Shortage;
-use crate::engine::knobs::{GIB, MIB, rounded_down};
-use crate::engine::{Cache, FreshStart, Installation, WorkFolder, memory_need, nearest_known};
 use crate::experiment::quantity::bytes_text;
 use crate::experiment::{Contender, Experiment, Transport};
 use crate::plan::{AskedLog, asked_logs};
 use crate::store::format::ContenderFacts;
 use crate::trial::dataset;
+use engine::knobs::{GIB, MIB, rounded_down};
+use engine::{Cache, FreshStart, Installation, WorkFolder, memory_need, nearest_known};
 
 /// What a server says itself when it takes a setting and ignores it; then there is nothing to add.
 const TOLD_ALREADY: &str = "none of that name";

@@ -12,8 +12,9 @@ use toml::de::{DeTable, DeValue};
 use super::keys::CONTENDER_KEYS;
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer, shortened};
-use super::vocabulary::{EngineWords, Refusal, Vocabulary};
+use super::vocabulary::{EngineWords, Vocabulary};
 use super::{Contender, Origin, Storage, TargetChoice, TargetUrl, VersionRequest};
+use engine::Refusal;
 
 /// Keys that mean something to a server that dbduel starts, and nothing to a target.
 const KEYS_OF_MANAGED: &[(&str, &str)] = &[

@@ -8,6 +8,8 @@ use std::time::Duration;
 use load::Gaps;
 use toml::de::DeTable;
 
+use engine::request::{PAGE_CACHE_WORDS, TRANSPORT_WORDS, WORK_COPY_WORDS, word_of};
+
 use super::contenders::read_storage;
 use super::keys::METHOD_KEYS;
 use super::section::{Reader, Section};
@@ -120,18 +122,6 @@ const STOP_WORDS: &[(&str, Option<Stop>)] =
     &[("overall", Some(Stop::Overall)), ("points", Some(Stop::Points)), ("never", Some(Stop::Never))];
 const NOISY_HOST_WORDS: &[(&str, Option<NoisyHost>)] =
     &[("refuse", Some(NoisyHost::Refuse)), ("stamp", Some(NoisyHost::Stamp))];
-const PAGE_CACHE_WORDS: &[(&str, Option<PageCache>)] =
-    &[("warm", Some(PageCache::Warm)), ("cold", Some(PageCache::Cold)), ("direct", Some(PageCache::Direct))];
-const WORK_COPY_WORDS: &[(&str, Option<WorkCopy>)] =
-    &[("copy", Some(WorkCopy::Full)), ("reflink", Some(WorkCopy::Reflink))];
-pub const TRANSPORT_WORDS: &[(&str, Option<Transport>)] =
-    &[("socket", Some(Transport::Socket)), ("tcp", Some(Transport::Tcp))];
-
-/// The word of a file for a value, from the same list that reads it.
-fn word_of<T: Copy + PartialEq>(words: &[(&'static str, Option<T>)], value: T) -> &'static str {
-    let found = words.iter().find(|(_, meaning)| *meaning == Some(value));
-    found.map(|(word, _)| *word).expect("every value of a choice has its word")
-}
 
 impl Stop {
     /// As it stands in an experiment file.
@@ -144,27 +134,6 @@ impl NoisyHost {
     /// As it stands in an experiment file.
     pub fn word(self) -> &'static str {
         word_of(NOISY_HOST_WORDS, self)
-    }
-}
-
-impl PageCache {
-    /// As it stands in an experiment file.
-    pub fn word(self) -> &'static str {
-        word_of(PAGE_CACHE_WORDS, self)
-    }
-}
-
-impl WorkCopy {
-    /// As it stands in an experiment file.
-    pub fn word(self) -> &'static str {
-        word_of(WORK_COPY_WORDS, self)
-    }
-}
-
-impl Transport {
-    /// As it stands in an experiment file.
-    pub fn word(self) -> &'static str {
-        word_of(TRANSPORT_WORDS, self)
     }
 }
 

@@ -11,7 +11,7 @@ use toml::de::DeTable;
 
 use super::arrangements;
 use super::contenders::read_contenders;
-use super::defaults::{Defaults, MethodKeys, TRANSPORT_WORDS, Warmup, defaults};
+use super::defaults::{Defaults, MethodKeys, Warmup, defaults};
 use super::keys::TOP_KEYS;
 use super::ladder::read_ladders;
 use super::mistakes::{Mistake, Mistakes, suggestion};
@@ -21,6 +21,7 @@ use super::vocabulary::Vocabulary;
 use super::workloads::{read_sweep, read_workloads};
 use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop};
 use crate::store::format::PlanRecord;
+use engine::request::TRANSPORT_WORDS;
 use record::{plain_file, secrets};
 
 const TOP_KEYS_LATER: &[&str] = &["recovery"];
@@ -357,10 +358,11 @@ pub mod tests {
     use driver::{Dialect, Isolation};
     use load::{OptionSpec, OptionValue};
 
-    use super::super::vocabulary::{EngineWords, Needs, Refusal};
+    use super::super::vocabulary::{EngineWords, Needs};
     use super::super::{Origin, PageCache, Storage, Sweep, Transport, VersionRequest};
     use super::*;
     use crate::store::format::RuleName;
+    use engine::Refusal;
 
     static OPTIONS: &[OptionSpec] = &[
         OptionSpec::new("rows", "100000", "rows of each table").alias(&["table_size"]),

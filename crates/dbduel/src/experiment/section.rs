@@ -10,10 +10,10 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::cpu_list::CpuList;
 use super::keys::home_of;
 use super::mistakes::{Mistake, Mistakes, nearest, suggestion};
 use super::quantity;
+use engine::CpuList;
 use record::secrets::mask_urls;
 
 pub type Value<'a> = Spanned<DeValue<'a>>;

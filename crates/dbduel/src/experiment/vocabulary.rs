@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use driver::Dialect;
+use engine::Refusal;
 use load::{OptionError, OptionSpec, OptionValue};
 
 /// The names that a file may use: the engines and the workloads that there are.
@@ -20,13 +21,6 @@ pub struct Vocabulary<'a> {
 
 /// Checks the given options of a workload, by its name.
 pub type OptionCheck = dyn Fn(&str, &BTreeMap<String, OptionValue>) -> Result<Needs, OptionError>;
-
-/// Why a setting cannot stand in a file, and what to do instead.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    pub what: String,
-    pub next: &'static str,
-}
 
 /// Holds a setting of an engine, by its name and value, against what is dbduel's own.
 pub type SettingCheck = dyn Fn(&str, &str, &str) -> Option<Refusal>;

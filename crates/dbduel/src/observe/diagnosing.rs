@@ -17,7 +17,7 @@ use nix::unistd::Pid;
 
 use super::server_cpu::{descendants, stats};
 use super::{Observer, Readings, Subject, hardware};
-use crate::engine::{Monitor, Waits};
+use engine::{Monitor, Waits};
 
 /// Stacks a second of each CPU: odd, so that nothing periodic stays in step (method, section 5).
 pub const HZ: u32 = 99;

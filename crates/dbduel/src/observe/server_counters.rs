@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::look::Source;
 use super::server_samples::ServerSamples;
 use super::{Observer, Readings, Subject};
-use crate::engine::counters::{CHECKPOINT_INTERVAL, Counters, Deferral, REDO_CAPACITY};
+use engine::counters::{CHECKPOINT_INTERVAL, Counters, Deferral, REDO_CAPACITY};
 
 /// The time from one checkpoint to the next, at the rate of the interval.
 pub const CHECKPOINT_CYCLE: &str = "checkpoint_cycle_s";

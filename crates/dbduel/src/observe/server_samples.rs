@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use super::look::{Look, Source};
-use crate::engine::Monitor;
-use crate::engine::counters::Counters;
+use engine::Monitor;
+use engine::counters::Counters;
 
 /// What a second's statements took, by the clock of whoever asked.
 const TAKEN: &str = "observer_sql_ms_per_s";
@@ -75,7 +75,7 @@ mod tests {
     use driver::{Endpoint, Login};
 
     use super::*;
-    use crate::engine::engine;
+    use engine::engine;
 
     fn monitor(folder: &tempfile::TempDir) -> Monitor {
         let file = Endpoint::File(folder.path().join("t.db"));

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use super::Interrupted;
-use crate::engine::counters::{Debt, Deferral, Paid};
-use crate::engine::{Hastened, Monitor};
 use crate::observe::{CHECKPOINT_CYCLE, Readings, at_begin};
 use crate::store::format::debt::{AMOUNT_LEFT, DRAIN, INTERVAL, PAID, PAID_S};
+use engine::counters::{Debt, Deferral, Paid};
+use engine::{Hastened, Monitor};
 
 /// The flag of an interval that holds too few checkpoints.
 const SHORT: &str = "short";
@@ -162,7 +162,7 @@ pub fn short(readings: &Readings, interval_s: f64) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::counters::Debt;
+    use engine::counters::Debt;
 
     const DEFERRAL: Deferral = Deferral {
         redo_bytes: None,
@@ -257,7 +257,7 @@ mod tests {
         reader.run("BEGIN").unwrap();
         reader.rows("SELECT * FROM t").unwrap();
         writer.run("INSERT INTO t VALUES (1)").unwrap();
-        let monitor = Monitor::open(crate::engine::engine("sqlite").unwrap(), &file, &Default::default()).unwrap();
+        let monitor = Monitor::open(engine::engine("sqlite").unwrap(), &file, &Default::default()).unwrap();
         let wait = |ms, interrupted| {
             drain(&monitor, || Ok(None), &Readings::default(), Duration::from_millis(ms), &AtomicBool::new(interrupted))
         };

@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use driver::Target;
 use driver::{Admin, Dialect};
-use load::Target;
 
 use super::{Trial, dataset, hosted_tables};
-use crate::engine::{
+use crate::observe::Subject;
+use crate::store::format::BuildRecord;
+use engine::{
     self, Effective, Engine, Hosted, Installation, Monitor, Purpose, Server, Snapshot, StartOptions, WorkFolder,
     apply_page_cache, resident_fraction, weaker_class,
 };
-use crate::observe::Subject;
-use crate::store::format::BuildRecord;
 
 /// Where a trial takes place.
 pub enum Ground<'a> {

@@ -14,7 +14,7 @@ use load::{LOADER_VERSION, Loader, Scratch, Table, Workload};
 use sha2::{Digest, Sha256};
 
 use super::dataset::LOAD_SESSIONS;
-use crate::engine::Hosted;
+use engine::Hosted;
 
 /// The table that says which others dbduel made.
 pub const META: &str = "dbduel_meta";

@@ -10,8 +10,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use driver::Target;
 use driver::{Dialect, Login, NullServer};
-use load::{Load, LoadOptions, OptionValue, Options, Tally, Target, Workload};
+use load::{Load, LoadOptions, OptionValue, Options, Tally, Workload};
 use workloads::workload_kind;
 
 use super::ClientSeat;

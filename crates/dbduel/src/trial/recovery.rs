@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use load::{Load, LoadOptions};
 
 use super::{Interrupted, Running, Trial, clients_target, load_options, make_ready};
-use crate::engine::Server;
+use engine::Server;
 
 /// How soon an interruption ends a load that waits for its kill.
 const POLL: Duration = Duration::from_millis(20);

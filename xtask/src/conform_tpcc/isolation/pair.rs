@@ -9,8 +9,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use driver::Target;
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, Isolation};
-use load::{OptionValue, Outcome, Target};
+use load::{OptionValue, Outcome};
 use workloads::tpcc::by_hand::{ByHand, Inputs};
 
 use super::stepped::{Lead, Robbed, Seen, Stepped, Stop};

@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use load::{OptionValue, Options, Workload};
 
 use super::wrapped;
-use crate::engine::advice::{Advice, Rung};
-use crate::engine::engine;
 use crate::experiment::quantity::bytes_text;
+use engine::advice::{Advice, Rung};
+use engine::engine;
 
 /// The workload whose size and pattern of access are nearest to what people tune for.
 const WORKLOAD: &str = "tpcc";

@@ -2,9 +2,9 @@
 
 use super::wrapped;
 use crate::cli::ADVISED_CLIENTS as CLIENTS;
-use crate::engine::advice::{Advice, Rung};
-use crate::engine::knobs::Machine;
 use crate::experiment::quantity::bytes_text;
+use engine::advice::{Advice, Rung};
+use engine::knobs::Machine;
 
 const WIDTH: usize = 100;
 /// Where what belongs to a rung begins.

@@ -1,0 +1,740 @@
+//! Who can compete: the engines, how each is provisioned, configured, started and stopped.
+//!
+//! An engine does not know which workload it serves. A new engine is a file below `engine/` and a
+//! line in [`ENGINES`]; a new version is a row in its engine's catalogue. What must stay true: a
+//! contender is resolved without touching network or disk, a server never runs without a keeper,
+//! and no server is handed out whose settings are not the ones that were asked for.
+
+pub mod advice;
+mod affinity;
+mod another_path;
+mod apt;
+mod build;
+mod cache;
+pub mod counters;
+mod cpu_list;
+mod fresh;
+pub mod hidden;
+mod hosted;
+pub mod keeper;
+pub mod knobs;
+mod libraries;
+mod manifest;
+mod mariadb;
+mod memory_limit;
+pub mod memory_need;
+mod monitor;
+mod mysql;
+mod mysql_family;
+mod own_folder;
+mod postgres;
+mod provision;
+pub mod request;
+mod reserved;
+mod selfcheck;
+mod server;
+mod settings;
+mod snapshot;
+mod sqlite;
+mod storage;
+pub mod target_url;
+pub mod vetting;
+mod waits;
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use counters::{Counters, Deferral};
+use driver::{Admin, Dialect, Endpoint, Login, Secret};
+
+use crate::request::{Origin, VersionRequest};
+
+pub use build::build;
+pub use cache::{Cache, CacheEntry, WorkFolder};
+pub use cpu_list::CpuList;
+pub use fresh::FreshStart;
+pub use hosted::Hosted;
+pub use keeper::{Account, end_all, raise_open_files};
+pub use monitor::{Hastened, Monitor};
+use provision::Knowledge;
+pub use provision::{Client, Layout, Package};
+pub use reserved::{Refusal, Reserved};
+pub use selfcheck::selfcheck;
+pub use server::{DATABASE, Purpose, Server, StartOptions};
+pub use settings::{Agreement, Effective, nearest_known, parse_quantity, parse_switch};
+pub use snapshot::{
+    Snapshot, apply_page_cache, expect_clones, find_snapshot, resident_fraction, save_snapshot, snapshot_key,
+    sound_snapshot, template,
+};
+pub use storage::storage_of;
+pub use vetting::expect_known_settings;
+pub use waits::Waits;
+
+/// The version of a target, until it has answered.
+const AS_IT_RUNS: &str = "as it runs";
+
+/// All engines, in the order `dbduel list engines` shows them.
+pub static ENGINES: &[&dyn Engine] = &[&sqlite::Sqlite, &mysql::MYSQL, &mariadb::MARIADB, &postgres::Postgres];
+
+/// The class of a commit's promise where nobody can tell.
+pub const NOT_KNOWN: &str = "not known";
+
+/// The less that either of two classes promises.
+pub fn weaker_class<'a>(one: &'a str, other: &'a str) -> &'a str {
+    if [one, other].contains(&NOT_KNOWN) { NOT_KNOWN } else { one.min(other) }
+}
+
+/// How to provision and operate one kind of server.
+pub trait Engine: Sync {
+    /// The name before the `@`: `mysql`.
+    fn kind(&self) -> &'static str;
+    fn description(&self) -> &'static str;
+    /// What a user could write: `mysql@8.0.31`.
+    fn example(&self) -> &'static str;
+    fn dialect(&self) -> Dialect;
+    /// What a package client can fetch, oldest first.
+    fn releases(&self) -> &'static [Release];
+    /// The servers of this kind that are on this machine.
+    fn installed(&self) -> Vec<Found>;
+    /// The server binary in a folder that somebody unpacked; it need not be able to run yet.
+    fn locate(&self, basedir: &Path) -> Result<PathBuf>;
+    /// What version a binary of this kind says it is.
+    fn version_of(&self, server: &Path, libraries: &[PathBuf]) -> Result<String>;
+    /// Settings that change how the files look, so that data made with others cannot be used.
+    fn shaping_settings(&self, version: &[u32]) -> Vec<&'static str>;
+    /// The account a server needs when dbduel's own will not do.
+    fn account(&self) -> Result<Option<Account>>;
+    /// What a server receives when its keeper is killed. One that leaves shared memory behind needs a signal on which
+    /// it ends at once and removes it.
+    fn signal_without_keeper(&self) -> i32 {
+        libc::SIGKILL
+    }
+    /// Fills the empty folder `site.data` with a data directory without user tables.
+    fn initialise(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()>;
+    /// What dbduel sets by itself on a version, given what the user sets.
+    fn own_settings(
+        &self,
+        version: &[u32],
+        settings: &BTreeMap<String, String>,
+        connections: u32,
+    ) -> BTreeMap<String, String>;
+    /// Settings that are dbduel's own, and that nobody else may make.
+    fn reserved(&self) -> &'static Reserved;
+    /// The command line of a server, and what dbduel sets by itself.
+    fn launch(&self, installation: &Installation, options: &StartOptions, places: &Places) -> Result<Launch>;
+    /// What is left to do before the load may connect, once the server answers.
+    fn secure(&self, admin: &mut Admin, installation: &Installation, places: &Places) -> Result<()>;
+    fn read_settings(&self, admin: &mut Admin) -> Result<Effective>;
+    /// Where the server that answers works, as it says itself.
+    fn whereabouts(&self, admin: &mut Admin, effective: &Effective) -> Result<Whereabouts>;
+    /// Platform, compiler and flags, as far as the server tells them.
+    fn build_told(&self, admin: &mut Admin, effective: &Effective) -> Result<Vec<String>>;
+    /// Whether a setting is in force as it was asked for.
+    fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement;
+    /// Asks the server what it would make of settings, without a start; fails where it refuses one or changes it.
+    fn vet(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()>;
+    /// Fails where the server has no setting of a name; of values it need not say anything.
+    fn expect_known(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+        self.vet(site, settings)
+    }
+    /// The signal for a clean stop.
+    fn stop_signal(&self) -> i32;
+    fn create_database(&self, admin: &mut Admin) -> Result<()>;
+    /// Finishes background work after a load, so that the files that are kept are at rest.
+    fn settle(&self, admin: &mut Admin) -> Result<()>;
+    /// What a commit promises (`D3` survives an OS crash … `D0` may corrupt), from the settings.
+    fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str;
+    /// The same of a table, from the statement that would make it; None where the settings say it.
+    fn table_class(&self, create: &str) -> Option<&'static str> {
+        let _ = create;
+        None
+    }
+    /// What the server has counted and how it stands; what it does not show, or not to this account, is absent.
+    fn counters(&self, admin: &mut Admin) -> Result<Counters>;
+    /// What of it may be asked once a second while a load runs; None where asking would hinder the load.
+    fn sample(&self) -> Option<Sample> {
+        None
+    }
+    /// How it tells what its clients wait for, where it does.
+    fn waits(&self) -> Option<Waits> {
+        None
+    }
+    /// How the server would run a statement, which is not run.
+    fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained>;
+    /// Settings that decide how fast it is or what a commit promises, what most people look at first in front; all
+    /// of them can be set.
+    fn notable_settings(&self) -> &'static [&'static str];
+    /// What of it tells of work that is put off.
+    fn deferral(&self) -> &'static Deferral;
+    /// How much of that work is left, by the names of [`Deferral::debts`].
+    fn owed(&self, admin: &mut Admin) -> Result<BTreeMap<&'static str, f64>> {
+        let mut state = self.counters(admin)?.state;
+        state.retain(|name, _| self.deferral().debts.iter().any(|debt| debt.state == *name));
+        Ok(state)
+    }
+    /// Makes the server do at once what it puts off, on a server of our own; gives the statements that put its
+    /// settings back. A statement that does the work itself returns when it is done.
+    fn hasten(&self, admin: &mut Admin) -> Result<Vec<String>> {
+        let _ = admin;
+        Ok(Vec::new())
+    }
+    /// Whether a session beside the load leaves it alone, with these settings.
+    fn can_be_watched(&self, effective: &BTreeMap<String, String>) -> bool {
+        let _ = effective;
+        true
+    }
+}
+
+/// Reads the part of the counters that is asked for once a second.
+pub type Sample = fn(&mut Admin) -> Result<Counters>;
+
+/// How a server would run a statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Explained {
+    /// As the server says it.
+    pub lines: Vec<String>,
+    /// The same without what is estimated: two servers that do the same have the same shape.
+    pub shape: Vec<String>,
+}
+
+/// One row of an engine's catalogue.
+#[derive(Debug)]
+pub struct Release {
+    /// Ends in `.*` where the source rolls: the version is then the one that is found there.
+    pub version: &'static str,
+    pub package: Package,
+    pub layout: Layout,
+}
+
+/// A server binary on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub version: String,
+    pub server: PathBuf,
+    /// Absent for a system package, which has its paths compiled in.
+    pub basedir: Option<PathBuf>,
+}
+
+/// A contender's engine and version, decided; nothing has been fetched yet.
+#[derive(Clone)]
+pub struct Resolved {
+    engine: &'static dyn Engine,
+    pub kind: &'static str,
+    /// Ends in `.*` as long as nobody has looked what a rolling source holds.
+    pub version: String,
+    place: Place,
+    /// The version or series that was asked for, if any.
+    wanted: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    Catalogue(&'static Release),
+    Here(Found),
+    /// A server that dbduel does not manage, by its URL without the password.
+    Target(String),
+}
+
+/// A server that can be started.
+#[derive(Clone)]
+pub struct Installation {
+    engine: &'static dyn Engine,
+    pub kind: &'static str,
+    pub version: String,
+    pub source: String,
+    pub server: PathBuf,
+    pub basedir: Option<PathBuf>,
+    pub libraries: Vec<PathBuf>,
+    /// Version and checksum of the binary: what a snapshot depends on.
+    pub fingerprint: String,
+}
+
+/// Where a data directory is made.
+pub struct Site<'a> {
+    pub installation: &'a Installation,
+    pub data: &'a Path,
+    /// For logs and input files; goes with the work folder.
+    pub scratch: &'a Path,
+}
+
+/// What a start has of its own: drawn anew each time, and never measured.
+pub struct Places {
+    /// A private folder for the socket, the pid file and temporary files.
+    pub folder: PathBuf,
+    /// A free loopback port, when the load comes by TCP.
+    pub port: Option<u16>,
+    /// The password of every account of this start; only with a port.
+    pub password: Option<Secret>,
+}
+
+/// Where a server works: what must be dbduel's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Whereabouts {
+    pub data: PathBuf,
+    /// None for an engine that lives inside dbduel.
+    pub socket: Option<PathBuf>,
+    /// None where it listens on no port.
+    pub port: Option<u16>,
+}
+
+/// How one server is started and reached.
+pub struct Launch {
+    /// None for an engine that lives inside dbduel.
+    pub arguments: Option<Vec<OsString>>,
+    /// Where the administrator connects.
+    pub admin: (Endpoint, Login),
+    /// Where the load connects.
+    pub load: (Endpoint, Login),
+    /// What must be read back: the user's settings and dbduel's own that the server can show.
+    pub asked: BTreeMap<String, String>,
+}
+
+/// One line of `dbduel list engines`.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    pub kind: &'static str,
+    /// Of a rolling source: the version that was fetched, once it was.
+    pub version: String,
+    pub source: String,
+    pub here: bool,
+    pub download_bytes: u64,
+}
+
+/// The engine of a name before the `@`; the error lists what there is.
+pub fn engine(kind: &str) -> Result<&'static dyn Engine> {
+    let known = || ENGINES.iter().map(|engine| engine.kind()).collect::<Vec<_>>().join(", ");
+    let found = ENGINES.iter().find(|engine| engine.kind() == kind);
+    found.copied().with_context(|| format!("no engine `{kind}`; known are {}", known()))
+}
+
+/// Decides which server a request means. Asks installed binaries for their version; fetches nothing.
+pub fn resolve_request(kind: &str, request: &VersionRequest, origin: &Origin) -> Result<Resolved> {
+    let engine = engine(kind)?;
+    if let Origin::Target(target) = origin {
+        // What it is will be known when it has answered.
+        return Ok(Resolved::new(engine, AS_IT_RUNS.to_owned(), Place::Target(target.url.to_string())));
+    }
+    if let Origin::Basedir(folder) = origin {
+        let found = find_in(engine, folder, &[])?;
+        if let VersionRequest::Series(wanted) = request
+            && !in_series(&found.version, wanted)
+        {
+            bail!("{} holds {kind} {}, not {wanted}", folder.display(), found.version);
+        }
+        return Ok(Resolved::new(engine, found.version.clone(), Place::Here(found)));
+    }
+    choose(engine, engine.installed(), request)
+}
+
+fn find_in(engine: &dyn Engine, folder: &Path, libraries: &[PathBuf]) -> Result<Found> {
+    // The server runs in its data directory, where a relative path would mean something else.
+    let basedir = std::fs::canonicalize(folder).with_context(|| format!("no folder {}", folder.display()))?;
+    let server = engine.locate(&basedir)?;
+    Ok(Found { version: engine.version_of(&server, libraries)?, server, basedir: Some(basedir) })
+}
+
+fn choose(engine: &'static dyn Engine, installed: Vec<Found>, request: &VersionRequest) -> Result<Resolved> {
+    let here = installed.into_iter().map(|found| (found.version.clone(), Place::Here(found)));
+    let catalogue = engine.releases().iter().map(|release| (release.version.to_owned(), Place::Catalogue(release)));
+    let known: Vec<(String, Place)> = catalogue.chain(here).collect();
+    let fits = |version: &str, place: &Place| match request {
+        VersionRequest::Newest => true,
+        VersionRequest::System => matches!(place, Place::Here(_)),
+        VersionRequest::Series(wanted) => in_series(version, wanted) || may_roll_to(version, wanted),
+    };
+    // Of equals the last one wins: the installed one, which needs no download.
+    let best = known.iter().filter(|(version, place)| fits(version, place)).max_by(|a, b| by_version(&a.0, &b.0));
+    match best {
+        Some((version, place)) => Ok(Resolved::new(engine, version.clone(), place.clone()).wanting(request)),
+        None => Err(unknown_version(engine, request, &known)),
+    }
+}
+
+fn unknown_version(engine: &dyn Engine, request: &VersionRequest, known: &[(String, Place)]) -> anyhow::Error {
+    let mut versions: Vec<&str> = known.iter().map(|(version, _)| version.as_str()).collect();
+    versions.sort_by(|a, b| by_version(a, b));
+    versions.dedup();
+    let versions = if versions.is_empty() { "none".to_owned() } else { versions.join(", ") };
+    let kind = engine.kind();
+    match request {
+        VersionRequest::Series(wanted) => anyhow::anyhow!(
+            "{kind} {wanted} is neither in the catalogue nor installed here; known versions of {kind}: {versions}"
+        ),
+        _ => anyhow::anyhow!("no {kind} is installed here; known versions of {kind}: {versions}"),
+    }
+}
+
+/// Whether a version is the wanted one or belongs to the wanted series: 10.11.5 to `10.11` and `10.11.*`.
+fn in_series(version: &str, wanted: &str) -> bool {
+    let wanted = wanted.trim_end_matches('*').trim_end_matches('.');
+    version == wanted || version.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// Whether a catalogue's version is what its source has on the day it is asked.
+fn rolls(version: &str) -> bool {
+    version.ends_with(".*")
+}
+
+/// Whether a rolling source may have what is wanted: the version it is known for, or a later one.
+fn may_roll_to(version: &str, wanted: &str) -> bool {
+    rolls(version) && (in_series(wanted, version) || by_version(wanted, version).is_gt())
+}
+
+/// The numbers of a version: 10.11.5-MariaDB is [10, 11, 5].
+pub fn version_numbers(version: &str) -> Vec<u32> {
+    let end = version.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(version.len());
+    version[..end].split('.').filter_map(|part| part.parse().ok()).collect()
+}
+
+fn by_version(a: &str, b: &str) -> Ordering {
+    version_numbers(a).cmp(&version_numbers(b))
+}
+
+/// Every server that could be had, by engine and version.
+pub fn list(cache: &Cache) -> Vec<Listed> {
+    let mut lines = Vec::new();
+    for engine in ENGINES {
+        let catalogue = engine.releases().iter().map(|release| (release.version.to_owned(), Place::Catalogue(release)));
+        let here = engine.installed().into_iter().map(|found| (found.version.clone(), Place::Here(found)));
+        let mut of_engine: Vec<_> =
+            catalogue.chain(here).map(|(version, place)| Resolved::new(*engine, version, place)).collect();
+        of_engine.sort_by(|a, b| by_version(&a.version, &b.version));
+        lines.extend(of_engine.iter().map(|resolved| resolved.listed(cache)));
+    }
+    lines
+}
+
+impl Resolved {
+    fn new(engine: &'static dyn Engine, version: String, place: Place) -> Resolved {
+        Resolved { engine, kind: engine.kind(), version, place, wanted: None }
+    }
+
+    fn wanting(self, request: &VersionRequest) -> Resolved {
+        let VersionRequest::Series(wanted) = request else { return self };
+        Resolved { wanted: Some(wanted.clone()), ..self }
+    }
+
+    /// Where the server comes from, for a reader.
+    pub fn source_text(&self) -> String {
+        match &self.place {
+            Place::Catalogue(Release { package, .. }) => match package.client {
+                Client::Apt { suite } => format!("{} {suite} {}", package.client.title(), package.coordinates),
+                client => format!("{} {}", client.title(), package.coordinates),
+            },
+            Place::Target(url) => format!("target {url}"),
+            Place::Here(found) if found.server.as_os_str().is_empty() => "compiled into dbduel".to_owned(),
+            Place::Here(found) => match &found.basedir {
+                Some(basedir) => format!("folder {}", basedir.display()),
+                None => format!("installed {}", found.server.display()),
+            },
+        }
+    }
+
+    fn listed(&self, cache: &Cache) -> Listed {
+        let fetched =
+            provision::fetched_versions(&self.folder(cache)).filter(|_| matches!(self.place, Place::Catalogue(_)));
+        let source = self.source_text();
+        Listed {
+            kind: self.kind,
+            here: self.is_here(cache),
+            download_bytes: self.download_bytes(),
+            source: fetched.as_ref().map_or(source.clone(), |(_, package)| format!("{source} {package}")),
+            version: fetched.map_or_else(|| self.version.clone(), |(version, _)| version),
+        }
+    }
+
+    /// Whether it can be started without fetching anything.
+    pub fn is_here(&self, cache: &Cache) -> bool {
+        match &self.place {
+            Place::Catalogue(_) => provision::marker(&self.folder(cache)).is_some(),
+            Place::Here(_) | Place::Target(_) => true,
+        }
+    }
+
+    /// What has to be downloaded if it is not here yet.
+    pub fn download_bytes(&self) -> u64 {
+        match &self.place {
+            Place::Catalogue(release) => u64::from(release.package.megabytes) * 1_000_000,
+            Place::Here(_) | Place::Target(_) => 0,
+        }
+    }
+
+    /// What dbduel would set by itself, for the plan; `max_clients` as in [`StartOptions`].
+    pub fn own_settings(&self, settings: &BTreeMap<String, String>, max_clients: u32) -> BTreeMap<String, String> {
+        if let Place::Target(_) = self.place {
+            return BTreeMap::new();
+        }
+        let connections = server::connections_for(max_clients);
+        self.engine.own_settings(&version_numbers(&self.version), settings, connections)
+    }
+
+    fn folder(&self, cache: &Cache) -> PathBuf {
+        let version = match &self.place {
+            Place::Catalogue(Release { package: Package { client: Client::Apt { suite }, .. }, .. }) => *suite,
+            _ => &self.version,
+        };
+        cache.servers().join(format!("{}-{version}", self.kind))
+    }
+}
+
+/// A server that can be started without fetching it; None where it is in no cache yet, which is not made either.
+pub fn already_here(resolved: &Resolved) -> Result<Option<Installation>> {
+    if let Place::Here(found) = &resolved.place {
+        return resolved.installed(found).map(Some);
+    }
+    let cache = Cache::existing()?.filter(|cache| resolved.is_here(cache));
+    cache.map(|cache| provision(resolved, &cache, &|_| ())).transpose()
+}
+
+/// Makes a resolved server ready to start: fetches it into the cache where it is not here yet.
+pub fn provision(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Installation> {
+    match &resolved.place {
+        Place::Here(found) => resolved.installed(found),
+        Place::Target(url) => bail!("{url} is a server that dbduel does not manage"),
+        Place::Catalogue(release) => provision_release(resolved, release, cache, progress)
+            .with_context(|| format!("cannot provision {} {}", resolved.kind, resolved.version)),
+    }
+}
+
+fn provision_release(
+    resolved: &Resolved,
+    release: &Release,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<Installation> {
+    let folder = resolved.folder(cache);
+    if !provision::is_sound(&folder, &|_| {})? {
+        let _lock = cache.lock("servers", progress)?;
+        // Another dbduel may have fetched it while this one waited.
+        if !provision::is_sound(&folder, progress)? {
+            let knowledge = Knowledge {
+                locate: &|root| resolved.engine.locate(root),
+                version: &|server, libraries| {
+                    let found = resolved.engine.version_of(server, libraries)?;
+                    check_version(&found, release.version)?;
+                    Ok(found)
+                },
+            };
+            cache::remove_tree(&folder)?;
+            provision::install(release, cache, &folder, progress, &knowledge)?;
+        }
+    }
+    let checksum = provision::marker(&folder).context("the server folder vanished; was the cache cleared?")?;
+    let libraries = libraries::libraries_of(&folder);
+    let basedir = release.layout.basedir(&folder);
+    let server = resolved.engine.locate(&basedir)?;
+    let fetched = provision::fetched_versions(&folder);
+    let version = fetched.as_ref().map_or(release.version, |(version, _)| version).to_owned();
+    check_wanted(resolved, &version)?;
+    let found = Found { version: version.clone(), server, basedir: Some(basedir) };
+    let source = fetched.map_or(resolved.source_text(), |(_, package)| format!("{} {package}", resolved.source_text()));
+    let resolved = Resolved { version, ..resolved.clone() };
+    Ok(Installation { source, ..resolved.installation(found, libraries, &checksum) })
+}
+
+/// A rolling source may have moved on since it was fetched, or never have had what is asked for.
+fn check_wanted(resolved: &Resolved, version: &str) -> Result<()> {
+    let Some(wanted) = resolved.wanted.as_ref().filter(|wanted| !in_series(version, wanted)) else { return Ok(()) };
+    bail!(
+        "{} has {} {version}, not {wanted}; ask for {}@{version}, or, if {wanted} is newer, for a fresh copy after `dbduel cache clear`",
+        resolved.source_text(),
+        resolved.kind,
+        resolved.kind
+    )
+}
+
+fn check_version(found: &str, expected: &str) -> Result<()> {
+    anyhow::ensure!(found == expected || rolls(expected), "the package holds version {found}, not {expected}");
+    Ok(())
+}
+
+impl Resolved {
+    fn installed(&self, found: &Found) -> Result<Installation> {
+        let checksum = match found.server.is_file() {
+            true => provision::sha256_of(&found.server)?,
+            false => "embedded".to_owned(),
+        };
+        Ok(self.installation(found.clone(), Vec::new(), &checksum))
+    }
+
+    fn installation(&self, found: Found, libraries: Vec<PathBuf>, checksum: &str) -> Installation {
+        Installation {
+            engine: self.engine,
+            kind: self.kind,
+            version: self.version.clone(),
+            source: self.source_text(),
+            server: found.server,
+            basedir: found.basedir,
+            libraries,
+            fingerprint: format!("{} {} {checksum}", self.kind, self.version),
+        }
+    }
+}
+
+impl Installation {
+    /// The engine lives inside dbduel: it has no process of its own, and its work is the client's.
+    pub fn is_embedded(&self) -> bool {
+        self.server.as_os_str().is_empty()
+    }
+
+    pub fn engine(&self) -> &'static dyn Engine {
+        self.engine
+    }
+
+    /// Whether this is at least the given version.
+    pub fn at_least(&self, version: &[u32]) -> bool {
+        version_numbers(&self.version).as_slice() >= version
+    }
+}
+
+impl fmt::Debug for Resolved {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} {} ({})", self.kind, self.version, self.source_text())
+    }
+}
+
+impl fmt::Debug for Installation {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} {} ({})", self.kind, self.version, self.source)
+    }
+}
+
+/// What a server binary answers to `--version`.
+fn version_output(server: &Path, libraries: &[PathBuf]) -> Result<String> {
+    let mut command = Command::new(server);
+    command.arg("--version").env("LC_ALL", "C");
+    if !libraries.is_empty() {
+        command.env("LD_LIBRARY_PATH", std::env::join_paths(libraries)?);
+    }
+    let output = command.output().with_context(|| format!("cannot execute {}", server.display()))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("{} does not say its version: {}", server.display(), said.trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The lines of a log, from a byte position on, that most likely say what went wrong; three at most.
+fn log_tail(log: &Path, from: u64) -> Vec<String> {
+    let text = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(text.get(from as usize..).unwrap_or_default()).into_owned();
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let telling: Vec<&str> = lines.iter().copied().filter(|line| says_failure(line)).collect();
+    match lines.len() {
+        0 => vec!["nothing".to_owned()],
+        // The first complaint is the cause, the rest its consequences; without one, the end counts.
+        _ if !telling.is_empty() => telling.iter().take(3).map(|line| (*line).to_owned()).collect(),
+        count => lines[count.saturating_sub(3)..].iter().map(|line| (*line).to_owned()).collect(),
+    }
+}
+
+fn says_failure(line: &str) -> bool {
+    // A server's closing line repeats no cause.
+    let marks =
+        ["[ERROR]", "FATAL:", "PANIC:", "ERROR:", "unknown variable", "unknown option", "error:", "InnoDB: Error"];
+    marks.iter().any(|mark| line.contains(mark)) && !line.ends_with("Aborting") && !line.ends_with("Aborted!")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn installed(version: &str) -> Vec<Found> {
+        vec![Found { version: version.into(), server: "/usr/sbin/server".into(), basedir: None }]
+    }
+
+    fn check_choice(kind: &str, here: Vec<Found>, request: VersionRequest, expected: &str, source: &str) {
+        let resolved = choose(engine(kind).unwrap(), here, &request).unwrap();
+        assert_eq!(resolved.version, expected, "{kind} {request:?}");
+        assert!(resolved.source_text().starts_with(source), "{}", resolved.source_text());
+    }
+
+    fn series(text: &str) -> VersionRequest {
+        VersionRequest::Series(text.into())
+    }
+
+    #[test]
+    fn a_request_picks_the_newest_version_that_fits() {
+        check_choice("mysql", vec![], VersionRequest::Newest, "9.7.*", "Debian sid");
+        check_choice("mysql", vec![], series("9.7.*"), "9.7.*", "Debian sid");
+        check_choice("mysql", vec![], series("9.7.4"), "9.7.*", "Debian sid");
+        check_choice("mysql", vec![], series("8"), "8.0.31", "Maven");
+        check_choice("mysql", vec![], series("5.0"), "5.0.21", "Maven");
+        check_choice("mysql", vec![], series("5.7"), "5.7.29", "npm");
+        check_choice("mysql", vec![], series("5.7.22"), "5.7.22", "Maven");
+        check_choice("postgres", vec![], series("9.6"), "9.6.24", "Maven");
+        check_choice("mariadb", vec![], series("10.11.*"), "10.11.5", "Maven");
+        check_choice("mariadb", installed("10.11.19"), series("10.11"), "10.11.19", "installed");
+        check_choice("mariadb", installed("10.11.4"), series("10.11"), "10.11.5", "Maven");
+        check_choice("postgres", installed("15.18"), series("15.18"), "15.18", "installed");
+        check_choice("postgres", installed("15.20"), series("15.18"), "15.18", "Maven");
+        check_choice("mysql", installed("8.4.0"), VersionRequest::System, "8.4.0", "installed");
+    }
+
+    #[test]
+    fn a_series_is_not_a_prefix_of_digits() {
+        assert!(in_series("10.1.23", "10.1"));
+        assert!(!in_series("10.11.5", "10.1"));
+        assert!(!in_series("15.18", "1"));
+    }
+
+    #[test]
+    fn what_a_rolling_source_has_must_be_what_was_asked_for() {
+        let check = |request: VersionRequest, found: &str, fits: bool| {
+            let resolved = choose(engine("mysql").unwrap(), vec![], &request).unwrap();
+            assert_eq!(check_wanted(&resolved, found).is_ok(), fits, "{request:?} {found}");
+        };
+        check(VersionRequest::Newest, "9.8.1", true);
+        check(series("9.7.*"), "9.7.4", true);
+        check(series("9.7.4"), "9.7.4", true);
+        check(series("9.7.4"), "9.7.5", false);
+        check(series("9.8"), "9.7.4", false);
+        check(series("9.8"), "9.8.1", true);
+    }
+
+    #[test]
+    fn an_unknown_version_is_refused_with_the_known_ones() {
+        let error = choose(engine("mysql").unwrap(), vec![], &series("5.6.99")).unwrap_err().to_string();
+        assert!(error.contains("mysql 5.6.99 is neither"), "{error}");
+        assert!(error.contains("5.5.9, 5.6.24, 5.7.19"), "{error}");
+        let error = choose(engine("mysql").unwrap(), vec![], &VersionRequest::System).unwrap_err().to_string();
+        assert!(error.starts_with("no mysql is installed here"), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_engine_is_refused_with_the_known_ones() {
+        let error = resolve_request("oracle", &VersionRequest::Newest, &Origin::Managed).unwrap_err().to_string();
+        assert_eq!(error, "no engine `oracle`; known are sqlite, mysql, mariadb, postgres");
+    }
+
+    #[test]
+    fn every_engine_has_a_description_and_an_example_of_its_own() {
+        for engine in ENGINES {
+            assert!(engine.description().len() > 20);
+            assert!(engine.example().starts_with(engine.kind()));
+            assert!(engine.releases().is_sorted_by(|a, b| by_version(a.version, b.version).is_lt()));
+            for release in engine.releases() {
+                // What rolls has no checksum that could be known beforehand; apt knows it.
+                let signed_by_suite = matches!(release.package.client, Client::Apt { .. });
+                assert_eq!(rolls(release.version), signed_by_suite, "{}", release.version);
+                assert_eq!(release.package.sha256.len(), if signed_by_suite { 0 } else { 64 }, "{}", release.version);
+            }
+        }
+    }
+
+    #[test]
+    fn the_lines_that_say_the_cause_are_quoted() {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let text = "old [ERROR] of an earlier start\n2026 [Note] fine\n2026 [ERROR] unknown variable 'x=1'\n\
+                    2026 [ERROR] Aborting\n\n2026 [Note] Shutdown complete\n";
+        std::fs::write(log.path(), text).unwrap();
+        let start = "old [ERROR] of an earlier start\n".len() as u64;
+        assert_eq!(log_tail(log.path(), start), ["2026 [ERROR] unknown variable 'x=1'"]);
+        assert_eq!(log_tail(Path::new("/nonexistent"), 0), ["nothing"]);
+    }
+}

@@ -1,0 +1,157 @@
+//! Does every server take the advice that is given for it, and every value that its table offers?
+//!
+//! Advice for five sizes of machine is put to the server: whole values to the server's own check, which
+//! allocates nothing, and then to a real start, where what is set is read back. A start gets sizes as they are
+//! where they fit beside everything else on this machine, and cut down where they do not. It measures nothing.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+
+use super::advice::{Advice, Subject, advise};
+use super::cache::Aside;
+use super::knobs::postgres::size_text;
+use super::knobs::{self, GIB, Knob, MIB, Machine, What};
+use super::selfcheck::candidates;
+use super::{Cache, FreshStart, Installation, Resolved, Site, provision, template};
+use crate::request::Transport;
+use record::quantity::{bytes, bytes_text};
+
+/// From a toy to a large server.
+pub const MACHINES: [Machine; 5] = [
+    Machine { memory_bytes: 512 * MIB, cores: 1, data_bytes: GIB },
+    Machine { memory_bytes: 2 * GIB, cores: 2, data_bytes: 4 * GIB },
+    Machine { memory_bytes: 8 * GIB, cores: 4, data_bytes: 4 * GIB },
+    Machine { memory_bytes: 64 * GIB, cores: 16, data_bytes: 200 * GIB },
+    Machine { memory_bytes: 512 * GIB, cores: 64, data_bytes: 2048 * GIB },
+];
+const CLIENTS: u32 = 16;
+/// To this a size is cut for a start for which there is no room.
+const CUT_BYTES: u64 = GIB;
+
+/// What became of one server.
+pub struct Vetted {
+    pub server: String,
+    /// One line for each machine and one for the table of settings; none where the server is not here.
+    pub lines: Vec<Result<String>>,
+}
+
+/// Puts advice and table to the servers whose `kind@version` begins with `name`, as [`super::selfcheck`] does.
+pub fn vet(name: &str, fetch: bool, cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Vetted> {
+    let vetted = |resolved: Resolved| {
+        let wanted = fetch || resolved.is_here(cache);
+        let lines = match wanted {
+            true => vet_server(&resolved, cache, progress).unwrap_or_else(|error| vec![Err(error)]),
+            false => Vec::new(),
+        };
+        Vetted { server: format!("{} {} ({})", resolved.kind, resolved.version, resolved.source_text()), lines }
+    };
+    candidates(name).into_iter().map(vetted).collect()
+}
+
+/// Fails for settings of which the server has none, without a start and without a data directory.
+pub fn expect_known_settings(installation: &Installation, settings: &BTreeMap<String, String>) -> Result<()> {
+    let aside = Aside::new()?;
+    let site = Site { installation, data: aside.path(), scratch: aside.path() };
+    installation.engine().expect_known(&site, settings)
+}
+
+fn vet_server(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Vec<Result<String>>> {
+    let installation = provision(resolved, cache, progress)?;
+    let mut lines: Vec<Result<String>> = Vec::new();
+    for machine in MACHINES {
+        let size =
+            format!("{} / {} / {}", bytes_text(machine.memory_bytes), machine.cores, bytes_text(machine.data_bytes));
+        lines.push(
+            vet_advice(&installation, machine, cache, progress).map(|how| format!("{size}: {how}")).context(size),
+        );
+    }
+    lines.push(vet_table(&installation, cache, progress).context("the table of settings"));
+    Ok(lines)
+}
+
+fn vet_advice(installation: &Installation, machine: Machine, cache: &Cache, progress: &dyn Fn(&str)) -> Result<String> {
+    let subject = Subject { kind: installation.kind, version: &installation.version, machine, clients: CLIENTS };
+    let advice = advise(&subject)?;
+    let settings = advice.settings();
+    vet_in_place(installation, &settings, cache, progress)?;
+    let (given, how) = match advice.need_at_last.total_bytes() <= room_bytes()? {
+        true => (settings.clone(), "started as it is".to_owned()),
+        false => (
+            cut(&advice),
+            format!("started with sizes cut to {}, whole ones checked by the server", bytes_text(CUT_BYTES)),
+        ),
+    };
+    start(installation, &given, cache, progress).context("the start")?;
+    Ok(format!("{} rungs, {} settings, {how}", advice.rungs.len(), settings.len()))
+}
+
+fn vet_in_place(
+    installation: &Installation,
+    settings: &BTreeMap<String, String>,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<()> {
+    let work = cache.work()?;
+    let data = work.path().join("data");
+    template(cache, &work, installation, &BTreeMap::new(), progress)?.restore(&data)?;
+    let site = Site { installation, data: &data, scratch: work.path() };
+    installation.engine().vet(&site, settings).context("the server's own check")
+}
+
+/// A third of what is free: others work here, too.
+fn room_bytes() -> Result<u64> {
+    use procfs::Current;
+    let memory = procfs::Meminfo::current().context("cannot read how much memory is free")?;
+    Ok(memory.mem_available.unwrap_or(memory.mem_free) / 3)
+}
+
+fn cut(advice: &Advice) -> BTreeMap<String, String> {
+    let is_size = |name: &str| {
+        let knob = knobs::find(advice.kind, &advice.version, name);
+        knob.is_some_and(|knob| matches!(knob.what, What::Bytes { .. }))
+    };
+    let mut settings = advice.settings();
+    for (name, value) in &mut settings {
+        if is_size(name) && bytes(value).is_some_and(|bytes| bytes > CUT_BYTES) {
+            *value = if advice.kind == "postgres" { size_text(CUT_BYTES) } else { CUT_BYTES.to_string() };
+        }
+    }
+    settings
+}
+
+/// Takes a server from a fresh data directory to a clean stop.
+fn start(
+    installation: &Installation,
+    settings: &BTreeMap<String, String>,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<()> {
+    let work = cache.work()?;
+    let (data, log) = (&work.path().join("data"), &work.path().join("server.log"));
+    let fresh = FreshStart { settings, max_clients: CLIENTS, transport: Transport::Socket, data, log };
+    fresh.start(installation, cache, &work, progress)?.stop()
+}
+
+/// Each setting's first values together, then the second ones, and so on.
+fn vet_table(installation: &Installation, cache: &Cache, progress: &dyn Fn(&str)) -> Result<String> {
+    let table = knobs::knobs(installation.kind, &installation.version);
+    let machine = &MACHINES[2];
+    let values: Vec<(&Knob, Vec<String>)> = table.iter().map(|knob| (*knob, knob.values(machine))).collect();
+    let rounds = values.iter().map(|(_, values)| values.len()).max().unwrap_or(0);
+    for round in 0..rounds {
+        let chosen = || values.iter().filter_map(|(knob, values)| Some((*knob, values.get(round)?)));
+        let text = |(knob, value): (&Knob, &String)| (knob.name.to_owned(), value.clone());
+        vet_in_place(installation, &chosen().map(text).collect(), cache, progress)?;
+        // What shapes files wants a data directory of its own, which old packages bring ready made.
+        let startable = chosen().filter(|(knob, _)| !knob.needs_reload).map(text).collect();
+        start(installation, &startable, cache, progress).with_context(|| format!("a start with {startable:?}"))?;
+    }
+    let count: usize = values.iter().map(|(_, values)| values.len()).sum();
+    let durable = table.iter().filter(|knob| knob.touches_durability).count();
+    let shaping = table.iter().filter(|knob| knob.needs_reload).count();
+    Ok(format!(
+        "table: {} settings ({durable} can weaken a promise, {shaping} shape files), {count} values, checked by the server and started with",
+        table.len()
+    ))
+}
