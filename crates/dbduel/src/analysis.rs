@@ -37,12 +37,12 @@ use std::collections::BTreeMap;
 
 use stats::{Basis, MedianInterval};
 
-use crate::plan::{first_for_operations, first_for_points, point_rule};
 use crate::store::format::{ContrastRecord, GivenUp, PlanRecord, Point, RunRecord, Series, Status, TrialRecord};
 use comparison::Scope;
 pub use comparison::{HOST_FLAGS, less_is_better};
 pub use diagnosis::{Cost, Diagnosis, contrast};
 use doubling::Doubled;
+use experiment::plan::{first_for_operations, first_for_points, point_rule};
 pub use host::{Watched, watched};
 pub use kinds::{Kind, kinds};
 use ladder::Climb;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::experiment::{Overrides, preset_names, quantity};
+use experiment::{Overrides, preset_names, quantity};
 
 pub use terminal::exit;
 

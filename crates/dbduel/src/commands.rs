@@ -35,13 +35,13 @@ pub use terminal::{Failure, note, say, say_report};
 
 use crate::cli::bench::Verb;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
-use crate::experiment::resolve;
-use crate::experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Needs, Vocabulary};
 use crate::observe;
-use crate::plan::{Plan, ResolvedFacts};
 use crate::report::{self, Report};
 use crate::store::RunDir;
 use engine::{ENGINES, Engine, engine};
+use experiment::plan::{Plan, ResolvedFacts};
+use experiment::resolve;
+use experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Needs, Vocabulary};
 
 /// Does what the command line asks and gives the exit status.
 pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {

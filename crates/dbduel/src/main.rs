@@ -7,9 +7,7 @@
 mod analysis;
 mod cli;
 mod commands;
-mod experiment;
 mod observe;
-mod plan;
 mod report;
 mod trial;
 
@@ -17,7 +15,7 @@ use record as store;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::experiment::Mistakes;
+use experiment::Mistakes;
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);

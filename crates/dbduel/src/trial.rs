@@ -36,9 +36,9 @@ use load::{
     ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Setting, Tally, Workload, cut_off_when, wrong_answers,
 };
 
-use crate::experiment::{Method, Transport};
 use crate::observe::{Observers, Readings, Subject, server_gauge};
 use crate::store::format::{Failure, PathRecord, PlannedTrial, Series, Status, TrialRecord};
+use experiment::{Method, Transport};
 
 pub use duet::{Meeting, run_duet};
 pub use ground::{DataFolder, Ground, Running};

@@ -105,7 +105,7 @@ fn names_with_control_characters_do_not_act_on_a_terminal() {
 #[test]
 fn the_printed_defaults_are_the_compiled_in_file() {
     let output = dbduel(&["plan", "--defaults"]);
-    let file = std::fs::read_to_string(manifest_dir().join("src/experiment/default-experiment.toml")).unwrap();
+    let file = std::fs::read_to_string(manifest_dir().join("../experiment/src/default-experiment.toml")).unwrap();
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), file));
 }
 

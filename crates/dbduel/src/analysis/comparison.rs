@@ -5,8 +5,8 @@
 
 use stats::{Basis, Judge, Pair, Verdict};
 
-use crate::plan::point_rule;
 use crate::store::format::{PlanRecord, Point, RuleName, Status, TrialRecord};
+use experiment::plan::point_rule;
 
 use super::records::Records;
 use super::steadiness::{drifts, growths};

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 use stats::{Basis, Judge};
 
-use crate::plan::point_rule;
 use crate::store::format::{Point, point_text};
+use experiment::plan::point_rule;
 
 use super::Finding;
 use super::comparison::Scope;

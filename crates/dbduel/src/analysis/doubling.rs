@@ -3,10 +3,10 @@
 //! The same connections over twice the threads can do more only where threads were what lacked.
 
 use super::records::{Records, primary_metric};
-pub use crate::plan::doubling::BLOCKS;
 use crate::store::format::{
     DoublingRecord, PlanRecord, Point, RunRecord, TrialRecord, WorkloadRecord, point_text, step,
 };
+pub use experiment::plan::doubling::BLOCKS;
 
 /// The rise that tells (method, section 4).
 const RISE_MAX: f64 = 0.03;

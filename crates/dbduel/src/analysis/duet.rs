@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use stats::Interval;
 
-use crate::plan::SOLO_BLOCKS;
 use crate::store::format::{PlanRecord, Point, RunRecord, TrialRecord};
+use experiment::plan::SOLO_BLOCKS;
 
 use super::comparison::{Scope, less_is_better};
 

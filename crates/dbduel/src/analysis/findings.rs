@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::experiment::CORES;
 use crate::store::format::figures::{percent_of_log, signed_percent};
 use crate::store::format::pass::PARTIAL;
 use crate::store::format::{ContenderRecord, PlanRecord, Point, RunRecord, Status, TORN_LOG, TrialRecord, point_text};
+use experiment::CORES;
 
 use super::arrangement;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT, is_outage};

@@ -12,10 +12,10 @@ use stats::{Basis, Judge, Rule};
 use super::comparison::{Scope, value};
 use super::records::Records;
 use super::{Caveat, Circumstances, Comparison, Finding, Word, less_is_better};
-use crate::plan::point_rule;
 use crate::store::format::figures::signed_percent;
 use crate::store::format::ladder::{DropRecord, LadderRecord, OrderRecord};
 use crate::store::format::{GivenUp, PlanRecord, Point};
+use experiment::plan::point_rule;
 
 /// One ladder under one workload.
 #[derive(Debug, Clone, PartialEq)]

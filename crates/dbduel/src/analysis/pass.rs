@@ -13,12 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::comparison::{Scope, value};
 use super::records::Records;
 use super::{Caveat, Comparison, Word};
-use crate::plan::OPERATIONS_WITH_JOINT_ERROR_MAX;
 use crate::store::format::pass::{
     ESTIMATED, ESTIMATED_PROGRAM, FEWER, GAP, PARTIAL, SECONDS, SHORT, WRONG, flagged, operation_metric, operation_of,
     program_count_metric, program_metric, program_of,
 };
 use crate::store::format::{PlanRecord, Point, Status, TrialRecord};
+use experiment::plan::OPERATIONS_WITH_JOINT_ERROR_MAX;
 
 /// All operations that a contender did, also those that others did not.
 pub const COLLECTED_SECONDS: &str = "collected_seconds";

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::MedianInterval;
 
-use crate::plan::repeat_number;
 use crate::store::format::{GivenUp, PlanRecord, Point, Status, TrialRecord};
+use experiment::plan::repeat_number;
 
 use super::comparison::{is_quantile, value};
 use super::{Cell, Summary, kinds, pass};

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stats::{Basis, Judge, UslFit, UslRefusal, fit_usl};
 
-use crate::experiment::{CLIENTS, CORES};
-use crate::plan::point_rule;
 use crate::store::format::{PlanRecord, Point, TrialRecord};
+use experiment::plan::point_rule;
+use experiment::{CLIENTS, CORES};
 
 use super::comparison::{less_is_better, value};
 use super::records::Records;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use stats::{Basis, Judge};
 
-use crate::plan::point_rule;
 use crate::store::format::Point;
+use experiment::plan::point_rule;
 
 use super::comparison::{Scope, less_is_better, value};
 use super::{Caveat, Comparison, Duel, Word};

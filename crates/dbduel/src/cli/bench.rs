@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use load::OptionValue;
 
-use crate::experiment::TargetUrl;
+use experiment::TargetUrl;
 
 pub use help::command_help;
 

@@ -16,7 +16,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::experiment::MASK;
+use experiment::MASK;
 
 /// Names the descriptor that the arguments are handed over by. A number is no secret.
 const DESCRIPTOR: &str = "DBDUEL_ARGUMENTS";

@@ -10,11 +10,11 @@ use anyhow::{Result, bail};
 use super::{Failure, note, run};
 use crate::analysis::twins;
 use crate::cli::{AaArgs, RunArgs};
-use crate::experiment::shell_path;
 use crate::report::Evidence;
 use crate::store::format::{PlanRecord, RunRecord, TwinsRecord};
 use crate::store::{RunDir, Twins};
 use engine::Cache;
+use experiment::shell_path;
 
 /// `dbduel aa`.
 pub fn aa(args: &AaArgs) -> Result<u8, Failure> {

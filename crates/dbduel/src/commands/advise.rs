@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 
 use super::{Failure, lists, note, say};
 use crate::cli::{AdviseArgs, exit};
-use crate::experiment::shell_path;
 use engine::advice::{Advice, Rung, Subject, advise as advice_for};
 use engine::knobs::Machine;
 use engine::memory_need::Need;
+use experiment::shell_path;
 
 pub fn advise(args: &AdviseArgs) -> Result<u8, Failure> {
     let resolved = lists::named(&args.engine)

@@ -21,7 +21,7 @@ use load::{Options, Workload};
 use super::{Failure, note, run, say};
 use crate::cli::bench::{Action, Asked, Request, Verb, read};
 use crate::cli::{WordsArgs, exit};
-use crate::experiment::plain_file;
+use experiment::plain_file;
 
 /// The environment's way to give a password.
 const PASSWORD: &str = "DBDUEL_PASSWORD";

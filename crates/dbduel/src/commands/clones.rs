@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::experiment::{Experiment, Origin, WorkCopy};
 use engine::{Cache, expect_clones, storage_of};
+use experiment::{Experiment, Origin, WorkCopy};
 
 /// Tries a clone in each work folder before anything starts: what fails here would fail in every trial.
 pub fn expect(experiment: &Experiment, file: &Path) -> Result<()> {

@@ -16,16 +16,16 @@ use super::run::warmup_s;
 use super::stage::Stage;
 use crate::analysis::contrast::{BLOCKS, Due, is_over, setting};
 use crate::analysis::{EndReason, conclude, primary_metric};
-use crate::experiment::quantity::bytes_text;
-use crate::experiment::{Method, PageCache, Storage};
 use crate::observe::Observers;
-use crate::plan::Plan;
-use crate::plan::contrast::blocks;
 use crate::store::RunDir;
 use crate::store::format::figures::signed_percent;
 use crate::store::format::{ContrastKind, ContrastRecord, PlannedTrial, RunRecord, TrialRecord, point_text};
 use crate::trial::{Ground, Trial, run_trial};
 use engine::{Cache, WorkFolder};
+use experiment::plan::Plan;
+use experiment::plan::contrast::blocks;
+use experiment::quantity::bytes_text;
+use experiment::{Method, PageCache, Storage};
 
 /// What trials write makes their data grow.
 const GROWTH: u64 = 2;

@@ -14,9 +14,7 @@ use super::run::budget::Clock;
 use super::run::warmup_s;
 use super::stage::Stage;
 use crate::analysis::flame::folded;
-use crate::experiment::Experiment;
 use crate::observe::{Diagnosed, Diagnosing, HZ, Observers, Profile, Waited};
-use crate::plan;
 use crate::report;
 use crate::store::RunDir;
 use crate::store::format::{
@@ -24,6 +22,8 @@ use crate::store::format::{
     point_text,
 };
 use crate::trial::run_trial;
+use experiment::Experiment;
+use experiment::plan;
 
 /// All that diagnostic trials of a run have in common.
 pub struct Diagnostics<'a> {

@@ -15,13 +15,13 @@ use super::stage::Stage;
 use crate::analysis::doubling::{BLOCKS, due, peak};
 use crate::analysis::primary_metric;
 use crate::observe::Observers;
-use crate::plan::doubling::{DoublingTrial, blocks};
 use crate::store::RunDir;
 use crate::store::format::figures::signed_percent;
 use crate::store::format::{
     DoublingRecord, PlanRecord, PlannedTrial, RunRecord, TrialRecord, WorkloadRecord, point_text,
 };
 use crate::trial::run_trial;
+use experiment::plan::doubling::{DoublingTrial, blocks};
 
 /// Doubles for each workload that it is due for; an earlier sitting's blocks are not run again.
 pub fn double(

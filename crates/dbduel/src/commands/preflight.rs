@@ -7,9 +7,9 @@ use anyhow::{Context, Error, Result, anyhow};
 
 use super::refusal::{expect_memory, expect_what_it_rests_on};
 use super::seats::Seats;
-use crate::experiment::resolve;
-use crate::experiment::{Contender, Experiment, Origin};
 use engine::{Hosted, already_here, expect_known_settings};
+use experiment::resolve;
+use experiment::{Contender, Experiment, Origin};
 
 /// What was found out.
 #[derive(Default)]
@@ -73,9 +73,9 @@ fn look(contender: &Contender, clients: u32) -> Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{TargetChoice, TargetUrl};
-    use crate::plan::tests::experiment;
     use engine::knobs::GIB;
+    use experiment::testing::experiment;
+    use experiment::{TargetChoice, TargetUrl};
 
     fn said(experiment: &Experiment) -> String {
         Preflight::of(experiment).expect_nothing_refused().map_or_else(|error| error.to_string(), |()| String::new())
@@ -100,7 +100,7 @@ mod tests {
         experiment.contenders[1].origin =
             Origin::Target(Box::new(TargetChoice { url, overwrite: false, password_file: None }));
         experiment.contenders[0].kind = "sqlite".into();
-        experiment.contenders[0].version = crate::experiment::VersionRequest::Newest;
+        experiment.contenders[0].version = experiment::VersionRequest::Newest;
         experiment.contenders[0].settings = [("cache_sice".to_owned(), "100".to_owned())].into();
         let said = said(&experiment);
         assert!(said.contains("contender `a`") && said.contains("did you mean `cache_size`"), "{said}");

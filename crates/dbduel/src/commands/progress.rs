@@ -8,10 +8,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::note;
 use crate::analysis::{contrast, doubling, primary_metric};
-use crate::plan::Plan;
 use crate::report::{unit, visible};
 use crate::store::format::pass::{SHORT, flagged};
 use crate::store::format::{PlannedTrial, Status, TrialRecord, WorkloadRecord, point_text};
+use experiment::plan::Plan;
 
 pub struct Progress {
     /// None without a terminal.
@@ -238,7 +238,7 @@ fn brief(time: Duration) -> String {
 mod tests {
     use super::*;
     use crate::commands::{plan_experiment, vocabulary};
-    use crate::experiment::{Experiment, Overrides};
+    use experiment::{Experiment, Overrides};
 
     fn progress(method: &str) -> (Progress, Plan) {
         let text = format!(

@@ -7,13 +7,13 @@ use anyhow::{Error, Result, anyhow, bail, ensure};
 
 use super::host;
 use super::room::Shortage;
-use crate::experiment::quantity::bytes_text;
-use crate::experiment::{Contender, Experiment, Transport};
-use crate::plan::{AskedLog, asked_logs};
 use crate::store::format::ContenderFacts;
 use crate::trial::dataset;
 use engine::knobs::{GIB, MIB, rounded_down};
 use engine::{Cache, FreshStart, Installation, WorkFolder, memory_need, nearest_known};
+use experiment::plan::{AskedLog, asked_logs};
+use experiment::quantity::bytes_text;
+use experiment::{Contender, Experiment, Transport};
 
 /// What a server says itself when it takes a setting and ignores it; then there is nothing to add.
 const TOLD_ALREADY: &str = "none of that name";
@@ -133,8 +133,8 @@ pub fn expect_equal_answers<'a>(
 mod tests {
     use super::*;
     use crate::analysis::fixture::{Story, tell};
-    use crate::plan::tests::experiment;
     use crate::store::format::ladder::{LadderRecord, RungRecord};
+    use experiment::testing::experiment;
 
     #[test]
     fn what_builds_on_a_refused_rung_is_refused_with_it() {

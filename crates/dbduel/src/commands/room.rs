@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use nix::sys::statvfs::statvfs;
 
-use crate::experiment::quantity::bytes_text;
+use experiment::quantity::bytes_text;
 
 /// What will be put on each file system.
 #[derive(Default, Clone)]

@@ -35,15 +35,15 @@ use super::{
 use crate::analysis::gate::Answer;
 use crate::analysis::{self, EndReason, conclude, given_up, never_ok};
 use crate::cli::{RunArgs, exit};
-use crate::experiment::{Experiment, NoisyHost, Overrides, shell_path};
 use crate::observe::{Observers, foreign_cpu};
-use crate::plan::Plan;
 use crate::report;
 use crate::store::RunDir;
 use crate::store::format::search::SearchRecord;
 use crate::store::format::{FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
 use crate::trial::Interrupted;
 use engine::{Cache, end_all};
+use experiment::plan::Plan;
+use experiment::{Experiment, NoisyHost, Overrides, shell_path};
 
 /// How long the idle host is watched before the first block, and what others may take of it.
 const IDLE_CHECK: Duration = Duration::from_secs(10);

@@ -13,9 +13,9 @@ use nix::unistd::Pid;
 
 use self::sides::Sides;
 use super::host;
-use crate::experiment::{CORES, CpuList, Experiment};
 use crate::store::format::{ClientRecord, PlannedTrial, Point};
 use crate::trial::ClientSeat;
+use experiment::{CORES, CpuList, Experiment};
 
 pub struct Seats {
     /// All that this process may use.
@@ -210,8 +210,8 @@ fn probe(cpus: &[usize]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Crowds, Sweep};
-    use crate::plan::tests::experiment;
+    use experiment::testing::experiment;
+    use experiment::{Crowds, Sweep};
 
     fn of_cores(cores: &[u64]) -> Experiment {
         let mut experiment = experiment(&["a", "b"], &[], 8, 1);

@@ -14,14 +14,14 @@ use super::progress::Progress;
 use super::refusal;
 use super::room::{Room, Shortage, free_bytes};
 use super::seats::Seats;
-use crate::experiment::resolve;
-use crate::experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
-use crate::plan::{self, Plan};
 use crate::store::format::{ContenderFacts, NullRecord, PathRecord, PlannedTrial, Point, StatementPlan, point_text};
 use crate::trial::dataset::Dataset;
 use crate::trial::path::Way;
 use crate::trial::{DataFolder, Ground, Interrupted, Interval, Running, Trial, hosted_tables, nothing, rehearse};
 use engine::{Cache, Explained, Hosted, Installation, Snapshot, WorkFolder, provision, weaker_class};
+use experiment::plan::{self, Plan};
+use experiment::resolve;
+use experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
 
 pub struct Stage<'a> {
     experiment: &'a Experiment,

@@ -21,14 +21,14 @@ use super::run::{self, Sitting, with_what_is_kept};
 use super::{Failure, note, plan_experiment, say, vocabulary};
 use crate::analysis::{conclude, one_line};
 use crate::cli::{RunArgs, TuneArgs, exit};
-use crate::experiment::quantity::duration_text;
-use crate::experiment::tuning::{Rival, duel_text};
-use crate::experiment::{Experiment, Overrides, shell_path};
-use crate::plan::Plan;
 use crate::report;
 use crate::store::RunDir;
 use crate::store::format::search::SearchRecord;
 use crate::trial::Interrupted;
+use experiment::plan::Plan;
+use experiment::quantity::duration_text;
+use experiment::tuning::{Rival, duel_text};
+use experiment::{Experiment, Overrides, shell_path};
 
 /// Blocks of the duel that a budget keeps free: fewer allow no word.
 const BLOCKS_KEPT_FREE: u32 = 8;

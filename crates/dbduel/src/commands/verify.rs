@@ -17,10 +17,10 @@ use anyhow::{Context, Result};
 use super::{Failure, say};
 use crate::analysis::EndReason;
 use crate::cli::{VerifyArgs, exit};
-use crate::experiment::plain_file;
 use crate::report::{self, Evidence, Options};
 use crate::store::RunDir;
 use crate::store::format::PlanRecord;
+use experiment::plain_file;
 
 /// Reports that a run keeps beside its records, with the format of each.
 const KEPT_REPORTS: [(&str, &str); 2] = [("text", "report.txt"), ("html", "report.html")];
@@ -105,7 +105,7 @@ fn of_page(path: &Path) -> Result<Findings> {
 
 /// The plan was hashed before the first block.
 fn plan(plan: &PlanRecord, findings: &mut Findings) {
-    let hash = crate::plan::plan_hash(plan);
+    let hash = experiment::plan::plan_hash(plan);
     if hash == plan.plan_hash {
         findings.checked(format!("the plan has its hash, {hash}"));
     } else {

@@ -12,11 +12,11 @@ use table::{COLUMNS_MAX, Operation, Program};
 pub use table::{Column, Layout, common_operations, mixes_suites, render, total_of, total_s};
 
 use crate::analysis::Cell;
-use crate::experiment::plain_file;
 use crate::store::format::pass::{
     ESTIMATED, ESTIMATED_PROGRAM, GAP, SECONDS, WRONG, flagged, operation_metric, operation_of, program_of,
 };
 use crate::store::format::{ContenderRecord, Status, WorkloadRecord};
+use experiment::plain_file;
 
 use super::{Evidence, Options, Report, wording};
 

@@ -9,8 +9,8 @@ use crate::analysis::drift::{Drift, drifts};
 use crate::analysis::{
     Cell, Comparison, Duel, Ladder, Part, Parts, Scaling, Step, Watched, Word, WorkloadConclusions, watched,
 };
-use crate::experiment::CORES;
 use crate::store::format::{WorkloadRecord, point_text};
+use experiment::CORES;
 
 use super::wording;
 use super::{

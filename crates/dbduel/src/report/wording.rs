@@ -15,7 +15,7 @@ use crate::store::format::{
 };
 
 use super::{Evidence, sharpness, why};
-use crate::plan::{self, OPERATIONS, POINTS};
+use experiment::plan::{self, OPERATIONS, POINTS};
 
 /// A headline in two parts, because the first is set in bold or colour.
 pub struct Headline {

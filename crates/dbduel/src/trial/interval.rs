@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use load::{Failure, Live, Load, Workload};
 
-use crate::experiment::Method;
+use experiment::Method;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {

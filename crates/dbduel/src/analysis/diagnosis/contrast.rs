@@ -5,9 +5,9 @@
 
 use stats::Interval;
 
-pub use crate::plan::contrast::BLOCKS;
 use crate::store::format::figures::short_percent;
 use crate::store::format::{ContrastKind, ContrastRecord, Point, RunRecord, point_text};
+pub use experiment::plan::contrast::BLOCKS;
 
 use super::super::comparison::Scope;
 use super::estimate::{Side, pairs};

@@ -10,7 +10,7 @@ use super::target::{LoginParts, only_one};
 use super::values::{self, choice, count, percentile, seconds};
 use super::words::{Takes, switch};
 use super::{Arrivals, Compat, ForcedShutdown, Format, Reconnect};
-use crate::experiment::{TargetKind, TargetUrl, TlsMode};
+use experiment::{TargetKind, TargetUrl, TlsMode};
 
 type Apply = fn(&mut Draft, &str) -> Result<(), String>;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use driver::{Dialect, Secret};
 
-use crate::experiment::{TargetKind, TargetUrl, TlsMode};
+use experiment::{TargetKind, TargetUrl, TlsMode};
 
 /// What one family of sysbench's options says. Lists are empty where nothing was said.
 #[derive(Debug, Default)]

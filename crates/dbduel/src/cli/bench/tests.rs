@@ -1,7 +1,7 @@
 //! Command lines of both forms, and what they come to.
 
 use super::*;
-use crate::experiment::TargetKind;
+use experiment::TargetKind;
 
 fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::experiment::quantity;
+use experiment::quantity;
 
 /// `60` means seconds, as with sysbench; `90s` and `2m` are understood too.
 pub fn seconds(text: &str) -> Result<Duration, String> {

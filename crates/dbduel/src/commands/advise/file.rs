@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use load::{OptionValue, Options, Workload};
 
 use super::wrapped;
-use crate::experiment::quantity::bytes_text;
 use engine::advice::{Advice, Rung};
 use engine::engine;
+use experiment::quantity::bytes_text;
 
 /// The workload whose size and pattern of access are nearest to what people tune for.
 const WORKLOAD: &str = "tpcc";

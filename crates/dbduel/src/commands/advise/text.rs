@@ -2,9 +2,9 @@
 
 use super::wrapped;
 use crate::cli::ADVISED_CLIENTS as CLIENTS;
-use crate::experiment::quantity::bytes_text;
 use engine::advice::{Advice, Rung};
 use engine::knobs::Machine;
+use experiment::quantity::bytes_text;
 
 const WIDTH: usize = 100;
 /// Where what belongs to a rung begins.
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn sizes_are_said_as_the_command_line_reads_them() {
         for bytes in [1, 1 << 10, 512 << 20, 8 << 30, 2 << 40, (1 << 30) + 1] {
-            assert_eq!(crate::experiment::quantity::bytes(&flag_bytes(bytes)), Some(bytes));
+            assert_eq!(experiment::quantity::bytes(&flag_bytes(bytes)), Some(bytes));
         }
         assert_eq!(flag_bytes(8 << 30), "8GiB");
     }

@@ -14,13 +14,13 @@ use super::watch::{Mark, Watch};
 use super::{Failure, Job, tell};
 use crate::cli::bench::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Request};
 use crate::cli::exit;
-use crate::experiment::TargetUrl;
 use crate::observe::throttled_periods;
 use crate::report::bench::BenchReport;
 use crate::report::dbt2::Arithmetic;
 use crate::report::sysbench::{Buckets, Figures, Layout};
 use crate::trial::{generator, nothing};
 use engine::{Cache, WorkFolder};
+use experiment::TargetUrl;
 
 /// As many arrivals as sysbench lets wait.
 const QUEUE_MAX: u64 = 131_072;

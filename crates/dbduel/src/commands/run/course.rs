@@ -13,10 +13,10 @@ use super::budget::Budget;
 use super::{Sitting, repeats, warmups};
 use crate::analysis::{EndReason, given_up, should_stop};
 use crate::commands::progress::Progress;
-use crate::plan;
 use crate::store::format::figures::percent_of_log;
 use crate::store::format::{PlannedTrial, RunRecord, TrialRecord, point_text};
 use crate::trial::Interrupted;
+use experiment::plan;
 
 /// Runs trials that share a start or a time, each behind a warm-up, and hands on each record as it comes.
 pub type RunTrials<'a> = dyn FnMut(&[&PlannedTrial], Duration, &Progress, &mut Keep) -> Result<()> + 'a;
@@ -221,9 +221,9 @@ mod tests {
     use crate::analysis::fixture::{Story, tell};
     use crate::commands::seats::Seats;
     use crate::commands::{plan_experiment, vocabulary};
-    use crate::experiment::{Experiment, Overrides};
     use crate::store::RunDir;
     use crate::store::format::Status;
+    use experiment::{Experiment, Overrides};
 
     const TWINS: &str = "contender = [{ name = \"a\", engine = \"sqlite\" }, { name = \"b\", engine = \"sqlite\" }]\n\
         workload = { name = \"oltp_read_write\", rows = 1000 }\n\
@@ -244,7 +244,7 @@ mod tests {
         let resumed = !done.is_empty();
         // How CPUs are shared out is not what these stories are about.
         let without = Experiment {
-            method: crate::experiment::Method { duet: false, ..experiment.method.clone() },
+            method: experiment::Method { duet: false, ..experiment.method.clone() },
             ..experiment.clone()
         };
         let seats = Seats::on_this_host(&without).unwrap();

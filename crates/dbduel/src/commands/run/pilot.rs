@@ -12,9 +12,9 @@ use super::warmups::by_pilots;
 use crate::commands::progress::Progress;
 use crate::commands::stage::Stage;
 use crate::observe::{CHECKPOINT_CYCLE, Observers};
-use crate::plan;
 use crate::store::format::{PilotRecord, PlannedTrial, RunRecord, Series, WarmupRecord, point_text};
 use crate::trial::{Interval, Trial, run_trial};
+use experiment::plan;
 
 /// Runs the pilots that are missing and sets the warm-up of each workload; one that an earlier sitting
 /// has set stays. Contenders that fail are named with their reason.

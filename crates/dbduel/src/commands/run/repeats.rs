@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::{HOST_FLAGS, given_up};
-use crate::experiment::NoisyHost;
-use crate::plan::{Entry, repeat_number};
 use crate::store::format::{MethodRecord, PlanRecord, TrialRecord, step};
+use experiment::NoisyHost;
+use experiment::plan::{Entry, repeat_number};
 
 /// At most this share of the planned blocks is repeated at a workload's point (method, section 1, "Host
 /// noise record, flags, repeats"), and one block wherever there are fewer.

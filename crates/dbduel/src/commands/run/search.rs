@@ -20,13 +20,13 @@ use crate::analysis::search::{
 use crate::commands::progress::Progress;
 use crate::commands::stage::Stage;
 use crate::commands::{Failure, host};
-use crate::experiment::{Experiment, shell_path};
 use crate::observe::Observers;
 use crate::store::RunDir;
 use crate::store::format::search::{OutRecord, SearchRecord};
 use crate::store::format::{PlannedTrial, RunRecord, TrialRecord};
 use crate::trial::Interrupted;
 use engine::Cache;
+use experiment::{Experiment, shell_path};
 
 /// A search that is over, and the time that it took.
 pub struct Raced {

@@ -7,15 +7,15 @@ use anyhow::{Context, Result, anyhow};
 
 use crate::cli::{CANDIDATES, TuneArgs};
 use crate::commands::{Failure, host, vocabulary};
-use crate::experiment::resolve;
-use crate::experiment::tuning::{Rival, SearchShape, search_text};
-use crate::experiment::{Contender, Experiment, Origin, Overrides, RATE, WorkloadChoice, plain_file};
-use crate::plan::search::{Range, candidates};
-use crate::plan::{data_directory_bytes, heaviest_point, values};
 use crate::store::format::Point;
 use crate::store::format::search::{CandidateRecord, GivenRecord, RaceRecord, RefusedRecord, SearchRecord};
 use engine::knobs::{Knob, Machine, knobs};
 use engine::memory_need;
+use experiment::plan::search::{Range, candidates};
+use experiment::plan::{data_directory_bytes, heaviest_point, values};
+use experiment::resolve;
+use experiment::tuning::{Rival, SearchShape, search_text};
+use experiment::{Contender, Experiment, Origin, Overrides, RATE, WorkloadChoice, plain_file};
 
 /// What the candidate is called that meets the incumbent again.
 pub const WINNER: &str = "tuned";

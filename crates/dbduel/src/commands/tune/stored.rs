@@ -16,10 +16,10 @@ use crate::commands::run::budget::spent_earlier;
 use crate::commands::run::search::Raced;
 use crate::commands::run::{self, Sitting};
 use crate::commands::{Failure, cannot_plan, plan_experiment, say, vocabulary};
-use crate::experiment::{Experiment, Overrides, shell_path};
 use crate::report;
 use crate::store::RunDir;
 use crate::store::format::search::{GivenRecord, SearchRecord};
+use experiment::{Experiment, Overrides, shell_path};
 
 /// A search that lies on the disk.
 struct Stored {

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::analysis::fixture::{CANDIDATE, StoredRun, Story, tell};
-use crate::plan::plan_hash;
 use crate::store::format::{Series, TrialRecord};
+use experiment::plan::plan_hash;
 
 /// A run as its folder holds it, with the reports that `run` writes at its end.
 fn stored(runs: &Path, change: impl Fn(&mut StoredRun)) -> RunDir {

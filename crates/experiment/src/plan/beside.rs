@@ -4,7 +4,7 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::store::format::{PlanRecord, PlannedTrial, Point};
+use record::format::{PlanRecord, PlannedTrial, Point};
 
 /// Where all pairs of one purpose are measured.
 pub struct Place<'a> {

@@ -20,8 +20,8 @@ use super::twins;
 use super::vocabulary::Vocabulary;
 use super::workloads::{read_sweep, read_workloads};
 use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop};
-use crate::store::format::PlanRecord;
 use engine::request::TRANSPORT_WORDS;
+use record::format::PlanRecord;
 use record::{plain_file, secrets};
 
 const TOP_KEYS_LATER: &[&str] = &["recovery"];
@@ -361,8 +361,8 @@ pub mod tests {
     use super::super::vocabulary::{EngineWords, Needs};
     use super::super::{Origin, PageCache, Storage, Sweep, Transport, VersionRequest};
     use super::*;
-    use crate::store::format::RuleName;
     use engine::Refusal;
+    use record::format::RuleName;
 
     static OPTIONS: &[OptionSpec] = &[
         OptionSpec::new("rows", "100000", "rows of each table").alias(&["table_size"]),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use toml::{Table, Value};
 
 use super::{CLIENTS, CORES, Experiment};
-use crate::store::format::Point;
+use record::format::Point;
 
 /// A contender that differs from the first one of the file in these settings.
 #[derive(Debug, Clone, PartialEq, Eq)]

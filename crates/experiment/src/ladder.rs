@@ -19,7 +19,7 @@ use super::mistakes::suggestion;
 use super::section::{Reader, Section, shortened};
 use super::vocabulary::{EngineWords, Vocabulary};
 use super::{Contender, CpuList, MASK, Origin, Storage, VersionRequest, is_secret_key, quantity};
-use crate::store::format::ladder::{
+use record::format::ladder::{
     ChangeKind, ChangeRecord, ClimbRecord, DropRecord, LadderRecord, OrderRecord, RungRecord,
 };
 

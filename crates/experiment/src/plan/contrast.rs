@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Plan;
 use super::beside::{Place, pairs};
-use crate::store::format::{PlanRecord, PlannedTrial, Point};
+use record::format::{PlanRecord, PlannedTrial, Point};
 
 /// The first of many streams: each contrast of a run has its own.
 const STREAM: u64 = 1 << 20;

@@ -14,7 +14,10 @@ mod keys;
 mod ladder;
 mod mistakes;
 mod parse;
+pub mod plan;
 mod section;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod tuning;
 mod twins;
 mod vocabulary;
@@ -39,8 +42,8 @@ use anyhow::Context;
 use driver::Isolation;
 use load::{Gaps, Rate};
 
-use crate::store::format::ladder::LadderRecord;
-use crate::store::format::{Point, RuleName};
+use record::format::ladder::LadderRecord;
+use record::format::{Point, RuleName};
 
 /// A whole experiment file, checked and with its defaults filled in.
 #[derive(Debug, Clone)]

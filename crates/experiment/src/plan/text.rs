@@ -6,9 +6,9 @@ use std::fmt::Write;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::{OPERATIONS, POINTS, Plan};
-use crate::experiment::quantity::{bytes_text, duration_text};
-use crate::store::format::ladder::ChangeRecord;
-use crate::store::format::{ContenderRecord, PlanRecord, PlannedTrial, Point, WorkloadRecord};
+use crate::quantity::{bytes_text, duration_text};
+use record::format::ladder::ChangeRecord;
+use record::format::{ContenderRecord, PlanRecord, PlannedTrial, Point, WorkloadRecord};
 
 /// The whole plan; ends with a line break.
 pub fn render(plan: &Plan) -> String {

@@ -1,6 +1,6 @@
 //! Which trials share a start of their server, and which a time.
 
-use crate::store::format::{PlanRecord, PlannedTrial};
+use record::format::{PlanRecord, PlannedTrial};
 
 /// Trials in their order, in groups that are run together: all points of a contender in a fast sweep, both
 /// sides of a duet, and one by one everywhere else. A repeat has a start of its own, since what it repeats
@@ -32,7 +32,7 @@ fn joins(plan: &PlanRecord, group: &[&PlannedTrial], next: &PlannedTrial) -> boo
 mod tests {
     use super::super::tests::{experiment, plan_of};
     use super::*;
-    use crate::experiment::Experiment;
+    use crate::Experiment;
 
     fn groups_of(experiment: &Experiment, block: u32) -> Vec<Vec<PlannedTrial>> {
         let plan = plan_of(experiment).record;

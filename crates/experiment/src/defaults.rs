@@ -15,7 +15,7 @@ use super::keys::METHOD_KEYS;
 use super::section::{Reader, Section};
 use super::workloads::{read_arrivals, read_data_seed};
 use super::{NoisyHost, PageCache, Stop, Storage, Transport, WorkCopy};
-use crate::store::format::RuleName;
+use record::format::RuleName;
 
 /// The file itself, as `dbduel plan --defaults` prints it.
 pub const DEFAULT_EXPERIMENT: &str = include_str!("default-experiment.toml");

@@ -4,7 +4,7 @@
 //! apart is this host, or this program.
 
 use super::Experiment;
-use crate::store::format::PlanRecord;
+use record::format::PlanRecord;
 
 /// Blocks of an A/A run, unless the command line says otherwise (method, section 2).
 pub const BLOCKS: u32 = 20;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use super::search::Range;
-use crate::store::format::search::RefusedRecord;
+use record::format::search::RefusedRecord;
 
 /// Whether the server starts with these settings moved, or why not; an error where nobody can say.
 pub type Starts<'a> = dyn FnMut(&BTreeMap<String, String>) -> Result<Result<(), String>> + 'a;

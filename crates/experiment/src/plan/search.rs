@@ -14,7 +14,7 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::store::format::search::{CandidateRecord, OutRecord};
+use record::format::search::{CandidateRecord, OutRecord};
 
 /// Streams of the plan's seed below this one belong to its order and to doublings.
 const STREAM: u64 = 9;

@@ -9,8 +9,8 @@ use driver::Dialect;
 
 use super::Plan;
 use super::beside::{Place, pairs};
-use crate::store::format::{PlanRecord, PlannedTrial, Point, step};
 use engine::engine;
+use record::format::{PlanRecord, PlannedTrial, Point, step};
 
 /// Streams of the plan's seed below this one belong to its order.
 const STREAM: u64 = 8;

@@ -11,8 +11,8 @@ use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::estimate::gap_ms_max;
-use crate::experiment::{Contender, Experiment, WorkloadChoice};
-use crate::store::format::{PlanRecord, PlannedTrial, Point, TrialRecord};
+use crate::{Contender, Experiment, WorkloadChoice};
+use record::format::{PlanRecord, PlannedTrial, Point, TrialRecord};
 
 /// One stream of random numbers per purpose.
 #[derive(Clone, Copy)]

@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{first_for_operations, first_for_points, order};
-use crate::experiment::{Contender, Experiment, Method, Origin, WorkloadChoice, quantity};
-use crate::store::format::{PlanRecord, PlannedTrial, Point};
+use crate::{Contender, Experiment, Method, Origin, WorkloadChoice, quantity};
 use engine::engine;
+use record::format::{PlanRecord, PlannedTrial, Point};
 
 const MIB: u64 = 1 << 20;
 
