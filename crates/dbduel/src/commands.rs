@@ -11,7 +11,6 @@ mod compare;
 mod contrasts;
 mod diagnostics;
 mod doubling;
-mod host;
 mod lists;
 mod preflight;
 mod progress;
@@ -35,13 +34,13 @@ pub use terminal::{Failure, note, say, say_report};
 
 use crate::cli::bench::Verb;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
-use crate::observe;
 use crate::report::{self, Report};
 use crate::store::RunDir;
 use engine::{ENGINES, Engine, engine};
 use experiment::plan::{Plan, ResolvedFacts};
 use experiment::resolve;
 use experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Needs, Vocabulary};
+use trial::observe;
 
 /// Does what the command line asks and gives the exit status.
 pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
@@ -118,9 +117,9 @@ fn plan_experiment(experiment: &Experiment) -> Result<Plan> {
 fn expect_open_files(experiment: &Experiment, file: &Path) -> Result<()> {
     let sides = if experiment.method.duet { 2 } else { 1 };
     let engines = experiment.contenders.iter().filter_map(|contender| engine(&contender.kind).ok());
-    let files_each = engines.map(|engine| host::files_of_a_client(engine.dialect())).max().unwrap_or(1);
+    let files_each = engines.map(|engine| trial::host::files_of_a_client(engine.dialect())).max().unwrap_or(1);
     let files = u64::from(experiment.clients_max()) * sides * files_each;
-    host::expect_open_files(files).with_context(|| file.display().to_string())
+    trial::host::expect_open_files(files).with_context(|| file.display().to_string())
 }
 
 fn cannot_plan(file: &Path) -> String {

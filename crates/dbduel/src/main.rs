@@ -7,9 +7,7 @@
 mod analysis;
 mod cli;
 mod commands;
-mod observe;
 mod report;
-mod trial;
 
 use record as store;
 use std::ffi::OsString;

@@ -60,7 +60,7 @@ mod tests {
     use super::super::comparison::HOST_FLAGS;
     use super::super::fixture::{Story, tell};
     use super::*;
-    use crate::observe::THRESHOLDS;
+    use trial::observe::THRESHOLDS;
 
     #[test]
     fn every_flag_that_observers_raise_is_known_as_one_of_the_host() {

@@ -16,16 +16,16 @@ use super::run::warmup_s;
 use super::stage::Stage;
 use crate::analysis::contrast::{BLOCKS, Due, is_over, setting};
 use crate::analysis::{EndReason, conclude, primary_metric};
-use crate::observe::Observers;
 use crate::store::RunDir;
 use crate::store::format::figures::signed_percent;
 use crate::store::format::{ContrastKind, ContrastRecord, PlannedTrial, RunRecord, TrialRecord, point_text};
-use crate::trial::{Ground, Trial, run_trial};
 use engine::{Cache, WorkFolder};
 use experiment::plan::Plan;
 use experiment::plan::contrast::blocks;
 use experiment::quantity::bytes_text;
 use experiment::{Method, PageCache, Storage};
+use trial::observe::Observers;
+use trial::{Ground, Trial, run_trial};
 
 /// What trials write makes their data grow.
 const GROWTH: u64 = 2;
@@ -153,7 +153,7 @@ impl Setup<'_> {
         match (self.tmpfs, &mut trial.ground) {
             (Some(tmpfs), Ground::Managed { work, .. }) => {
                 *work = tmpfs;
-                trial.method = self.method;
+                trial.conditions = crate::commands::stage::conditions(self.method);
             }
             (Some(_), Ground::Hosted(_)) => unreachable!("a target was refused"),
             (None, _) => trial.clients = 1,
@@ -211,7 +211,7 @@ impl Setup<'_> {
         progress.status(&format!("contrast, block {} of {BLOCKS}: {}", planned.block, planned.contender));
         std::thread::sleep(Duration::from_millis(planned.gap_ms));
         let folder = run_dir.contrast_folder(self.at + 1, planned.trial)?;
-        let record = run_trial(&self.trial(planned, &folder), &mut Observers::new(), &mut |_| ())?.record;
+        let record = run_trial(&self.trial(planned, &folder), &mut Observers::default(), &mut |_| ())?.record;
         self.all.progress.beside_done();
         if let Some(failure) = record.failure {
             return Ok(Err(format!(

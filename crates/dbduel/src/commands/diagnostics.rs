@@ -14,16 +14,16 @@ use super::run::budget::Clock;
 use super::run::warmup_s;
 use super::stage::Stage;
 use crate::analysis::flame::folded;
-use crate::observe::{Diagnosed, Diagnosing, HZ, Observers, Profile, Waited};
 use crate::report;
 use crate::store::RunDir;
 use crate::store::format::{
     DiagnosticRecord, PlanRecord, PlannedTrial, ProfileRecord, RunRecord, TrialRecord, WaitsRecord, WaitsUnit,
     point_text,
 };
-use crate::trial::run_trial;
 use experiment::Experiment;
 use experiment::plan;
+use trial::observe::{Diagnosed, Diagnosing, HZ, Observers, Profile, Waited};
+use trial::run_trial;
 
 /// All that diagnostic trials of a run have in common.
 pub struct Diagnostics<'a> {

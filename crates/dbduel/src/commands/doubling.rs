@@ -14,14 +14,14 @@ use super::run::warmup_s;
 use super::stage::Stage;
 use crate::analysis::doubling::{BLOCKS, due, peak};
 use crate::analysis::primary_metric;
-use crate::observe::Observers;
 use crate::store::RunDir;
 use crate::store::format::figures::signed_percent;
 use crate::store::format::{
     DoublingRecord, PlanRecord, PlannedTrial, RunRecord, TrialRecord, WorkloadRecord, point_text,
 };
-use crate::trial::run_trial;
 use experiment::plan::doubling::{DoublingTrial, blocks};
+use trial::observe::Observers;
+use trial::run_trial;
 
 /// Doubles for each workload that it is due for; an earlier sitting's blocks are not run again.
 pub fn double(
@@ -106,7 +106,7 @@ impl Doubling<'_> {
         if one.doubled {
             trial.seat = trial.seat.doubled();
         }
-        let finished = run_trial(&trial, &mut Observers::new(), &mut |_| ())?;
+        let finished = run_trial(&trial, &mut Observers::default(), &mut |_| ())?;
         self.progress.beside_done();
         let value = finished.record.metrics.get(primary_metric(&self.workload.name)).copied();
         if let Some(failure) = &finished.record.failure {

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::{Failure, note, say};
 use crate::cli::{CacheAction, CacheArgs, FetchArgs, ListArgs, Listed, exit};
-use crate::observe::OBSERVERS;
 use crate::report::REPORTS;
 use engine::{self, Cache};
 use experiment::{Origin, VersionRequest, quantity};
+use trial::observe::OBSERVERS;
 
 pub fn list(args: &ListArgs) -> Result<u8, Failure> {
     let rows = match args.what {

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use anyhow::{Error, Result, anyhow, bail, ensure};
 
-use super::host;
 use super::room::Shortage;
 use crate::store::format::ContenderFacts;
-use crate::trial::dataset;
 use engine::knobs::{GIB, MIB, rounded_down};
 use engine::{Cache, FreshStart, Installation, WorkFolder, memory_need, nearest_known};
 use experiment::plan::{AskedLog, asked_logs};
 use experiment::quantity::bytes_text;
 use experiment::{Contender, Experiment, Transport};
+use trial::dataset;
+use trial::host;
 
 /// What a server says itself when it takes a setting and ignores it; then there is nothing to add.
 const TOLD_ALREADY: &str = "none of that name";

@@ -29,21 +29,22 @@ use super::progress::Progress;
 use super::seats::Seats;
 use super::stage::Stage;
 use super::{
-    Failure, aa, cannot_plan, clones, doubling, expect_open_files, host, note, plan_experiment, refusal, say_report,
+    Failure, aa, cannot_plan, clones, doubling, expect_open_files, note, plan_experiment, refusal, say_report,
     vocabulary,
 };
 use crate::analysis::gate::Answer;
 use crate::analysis::{self, EndReason, conclude, given_up, never_ok};
 use crate::cli::{RunArgs, exit};
-use crate::observe::{Observers, foreign_cpu};
 use crate::report;
 use crate::store::RunDir;
 use crate::store::format::search::SearchRecord;
 use crate::store::format::{FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
-use crate::trial::Interrupted;
 use engine::{Cache, end_all};
 use experiment::plan::Plan;
 use experiment::{Experiment, NoisyHost, Overrides, shell_path};
+use trial::Interrupted;
+use trial::host;
+use trial::observe::{Observers, foreign_cpu};
 
 /// How long the idle host is watched before the first block, and what others may take of it.
 const IDLE_CHECK: Duration = Duration::from_secs(10);
@@ -261,7 +262,7 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     run_dir.write_run(&run)?;
     refuse_noise(experiment, interrupted, &progress)?;
     let entries = sitting.plan.record.entries_in_a_block();
-    let mut observers = Observers::new();
+    let mut observers = Observers::default();
     let told = failures.len();
     failures.extend(run_pilots(sitting, &stage, &mut observers, &mut run, &progress)?);
     tell_failures(sitting, &mut failures, told, &progress)?;

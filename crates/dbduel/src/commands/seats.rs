@@ -12,10 +12,10 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 use self::sides::Sides;
-use super::host;
 use crate::store::format::{ClientRecord, PlannedTrial, Point};
-use crate::trial::ClientSeat;
 use experiment::{CORES, CpuList, Experiment};
+use trial::ClientSeat;
+use trial::host;
 
 pub struct Seats {
     /// All that this process may use.

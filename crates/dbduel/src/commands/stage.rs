@@ -15,13 +15,15 @@ use super::refusal;
 use super::room::{Room, Shortage, free_bytes};
 use super::seats::Seats;
 use crate::store::format::{ContenderFacts, NullRecord, PathRecord, PlannedTrial, Point, StatementPlan, point_text};
-use crate::trial::dataset::Dataset;
-use crate::trial::path::Way;
-use crate::trial::{DataFolder, Ground, Interrupted, Interval, Running, Trial, hosted_tables, nothing, rehearse};
 use engine::{Cache, Explained, Hosted, Installation, Snapshot, WorkFolder, provision, weaker_class};
+use experiment::Method;
 use experiment::plan::{self, Plan};
 use experiment::resolve;
 use experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
+use trial::Conditions;
+use trial::dataset::Dataset;
+use trial::path::Way;
+use trial::{DataFolder, Ground, Interrupted, Interval, Running, Trial, hosted_tables, nothing, rehearse};
 
 pub struct Stage<'a> {
     experiment: &'a Experiment,
@@ -329,6 +331,7 @@ impl<'a> Stage<'a> {
         let ceiling = nothing::ceiling(&self.ceilings, workload.as_ref(), ground.dialect());
         let way = self.way_to(&staged.server);
         let path = way.and_then(|way| self.paths.iter().find(|path| path.path == way.name()));
+        let conditions = conditions(&self.experiment.method);
         Trial {
             planned,
             ceiling,
@@ -337,8 +340,8 @@ impl<'a> Stage<'a> {
             workload,
             clients: choice.clients_at(&planned.point),
             clients_max: self.experiment.clients_max(),
-            method: &self.experiment.method,
-            interval: Interval::of(workload.as_ref(), &self.experiment.method, warmup),
+            conditions,
+            interval: Interval::of(workload.as_ref(), &conditions, warmup),
             transport: self.experiment.transport,
             isolation: choice.isolation,
             rate: choice.rate_at(&planned.point),
@@ -565,4 +568,9 @@ fn with_target(contender: &Contender) -> String {
 
 fn slug(name: &str) -> String {
     name.chars().map(|letter| if letter.is_ascii_alphanumeric() || letter == '.' { letter } else { '-' }).collect()
+}
+/// What the method asks of each trial.
+pub fn conditions(method: &Method) -> Conditions {
+    let Method { page_cache, work_copy, drain, duration, .. } = *method;
+    Conditions { page_cache, work_copy, drain, duration }
 }

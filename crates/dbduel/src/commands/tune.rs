@@ -24,11 +24,11 @@ use crate::cli::{RunArgs, TuneArgs, exit};
 use crate::report;
 use crate::store::RunDir;
 use crate::store::format::search::SearchRecord;
-use crate::trial::Interrupted;
 use experiment::plan::Plan;
 use experiment::quantity::duration_text;
 use experiment::tuning::{Rival, duel_text};
 use experiment::{Experiment, Overrides, shell_path};
+use trial::Interrupted;
 
 /// Blocks of the duel that a budget keeps free: fewer allow no word.
 const BLOCKS_KEPT_FREE: u32 = 8;

@@ -8,19 +8,20 @@ use load::{
     ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading, cut_off_when,
 };
 
-use super::super::{host, note, say};
+use super::super::{note, say};
 use super::tables::{self, Tables};
 use super::watch::{Mark, Watch};
 use super::{Failure, Job, tell};
 use crate::cli::bench::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Request};
 use crate::cli::exit;
-use crate::observe::throttled_periods;
 use crate::report::bench::BenchReport;
 use crate::report::dbt2::Arithmetic;
 use crate::report::sysbench::{Buckets, Figures, Layout};
-use crate::trial::{generator, nothing};
 use engine::{Cache, WorkFolder};
 use experiment::TargetUrl;
+use trial::host;
+use trial::observe::throttled_periods;
+use trial::{generator, nothing};
 
 /// As many arrivals as sysbench lets wait.
 const QUEUE_MAX: u64 = 131_072;

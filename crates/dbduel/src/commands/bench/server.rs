@@ -10,8 +10,8 @@ use load::{OptionValue, Scratch};
 
 use super::Job;
 use crate::cli::bench::Request;
-use crate::trial::hosted_tables;
 use experiment::shell_word;
+use trial::hosted_tables;
 
 /// A server that has not let us in by then is not there.
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);

@@ -10,11 +10,10 @@ use load::{Failure, Histogram, OptionValue, Options, Reading, Tally, Workload, w
 use super::tables::Tables;
 use super::watch::Mark;
 use crate::cli::bench::{Compat, Reconnect, Request};
-use crate::observe::Readings;
 use crate::report::bench::{BenchReport, Times};
 use crate::report::sysbench::{Buckets, Fairness, Figures, Heading, Latency, Percentile, Queries};
 use crate::report::tpcc;
-use crate::trial;
+use trial::observe::Readings;
 
 /// A load thread that used more of its core had no room left.
 const THREAD_CPU_MAX: f64 = 0.85;

@@ -15,8 +15,8 @@ use crate::analysis::{EndReason, given_up, should_stop};
 use crate::commands::progress::Progress;
 use crate::store::format::figures::percent_of_log;
 use crate::store::format::{PlannedTrial, RunRecord, TrialRecord, point_text};
-use crate::trial::Interrupted;
 use experiment::plan;
+use trial::Interrupted;
 
 /// Runs trials that share a start or a time, each behind a warm-up, and hands on each record as it comes.
 pub type RunTrials<'a> = dyn FnMut(&[&PlannedTrial], Duration, &Progress, &mut Keep) -> Result<()> + 'a;

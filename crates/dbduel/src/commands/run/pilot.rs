@@ -11,10 +11,10 @@ use super::Sitting;
 use super::warmups::by_pilots;
 use crate::commands::progress::Progress;
 use crate::commands::stage::Stage;
-use crate::observe::{CHECKPOINT_CYCLE, Observers};
 use crate::store::format::{PilotRecord, PlannedTrial, RunRecord, Series, WarmupRecord, point_text};
-use crate::trial::{Interval, Trial, run_trial};
 use experiment::plan;
+use trial::observe::{CHECKPOINT_CYCLE, Observers};
+use trial::{Interval, Trial, run_trial};
 
 /// Runs the pilots that are missing and sets the warm-up of each workload; one that an earlier sitting
 /// has set stays. Contenders that fail are named with their reason.

@@ -15,8 +15,8 @@ use crate::commands::progress::Progress;
 use crate::commands::stage::Stage;
 use crate::store::format::search::{RecoveryRecord, SearchRecord};
 use crate::store::format::{ContenderRecord, PlannedTrial, RunRecord};
-use crate::trial::Interrupted;
-use crate::trial::recovery::{Recovered, recover};
+use trial::Interrupted;
+use trial::recovery::{Recovered, recover};
 
 /// Kills of each side.
 const KILLS: usize = 3;

@@ -17,16 +17,17 @@ use crate::analysis::primary_metric;
 use crate::analysis::search::{
     DATA_DIRECTORY_BYTES, INCUMBENT_FAILURES_MAX, Standing, at_its_beginning, follow, incumbent_fails,
 };
+use crate::commands::Failure;
 use crate::commands::progress::Progress;
 use crate::commands::stage::Stage;
-use crate::commands::{Failure, host};
-use crate::observe::Observers;
 use crate::store::RunDir;
 use crate::store::format::search::{OutRecord, SearchRecord};
 use crate::store::format::{PlannedTrial, RunRecord, TrialRecord};
-use crate::trial::Interrupted;
 use engine::Cache;
 use experiment::{Experiment, shell_path};
+use trial::Interrupted;
+use trial::host;
+use trial::observe::Observers;
 
 /// A search that is over, and the time that it took.
 pub struct Raced {
@@ -119,7 +120,7 @@ impl<'a> Racing<'a> {
     }
 
     fn run(mut self, stage: &Stage, clock: &Clock) -> Result<Raced> {
-        let mut hands = Hands::new(self.sitting, stage, Observers::new());
+        let mut hands = Hands::new(self.sitting, stage, Observers::default());
         let mut longest_block = Duration::ZERO;
         let mut standing = follow(&self.search, self.metric, &self.trials);
         let mut by_the_clock = false;

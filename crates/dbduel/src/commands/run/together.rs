@@ -13,9 +13,9 @@ use super::Sitting;
 use super::course::Keep;
 use crate::commands::progress::Progress;
 use crate::commands::stage::Stage;
-use crate::observe::Observers;
 use crate::store::format::PlannedTrial;
-use crate::trial::{Finished, Meeting, Trial, absent, run_duet, run_in_one_start};
+use trial::observe::Observers;
+use trial::{Finished, Meeting, Trial, absent, run_duet, run_in_one_start};
 
 pub struct Hands<'a> {
     sitting: &'a Sitting,
@@ -27,7 +27,7 @@ pub struct Hands<'a> {
 
 impl<'a> Hands<'a> {
     pub fn new(sitting: &'a Sitting, stage: &'a Stage<'a>, observers: Observers) -> Hands<'a> {
-        Hands { sitting, stage, observers, observers_beside: Observers::new() }
+        Hands { sitting, stage, observers, observers_beside: Observers::default() }
     }
 
     /// Runs trials that share a start or a time, and hands on the record of each when it is over.

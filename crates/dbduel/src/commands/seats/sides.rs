@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 
 use super::listed;
-use crate::commands::host;
 use crate::store::format::{PlannedTrial, SideRecord};
-use crate::trial::ClientSeat;
+use trial::ClientSeat;
+use trial::host;
 
 pub struct Sides {
     halves: [Half; 2],

@@ -18,8 +18,9 @@ use serde_json::json;
 use stats::{Interval, Judge, Rule, RuleKind};
 
 use crate::cli::{SelftestArgs, exit};
-use crate::commands::{Failure, host, note, run, say};
-use crate::observe::{Observers, Subject};
+use crate::commands::{Failure, note, run, say};
+use trial::host;
+use trial::observe::{Observers, Subject};
 
 const SLOT_SECS: u32 = 2;
 /// Share of throughput that watching may cost (method, section 5).
@@ -114,7 +115,7 @@ struct Slots {
 impl Slots {
     fn new(watched_first: Vec<bool>) -> Slots {
         let subject = Subject { server_pid: Some(std::process::id()), among_others: false, monitor: None };
-        Slots { watched_first, observers: Observers::new(), subject, slot: None, cpu_us_per_s: Vec::new() }
+        Slots { watched_first, observers: Observers::default(), subject, slot: None, cpu_us_per_s: Vec::new() }
     }
 
     fn reach(&mut self, now: Duration) {

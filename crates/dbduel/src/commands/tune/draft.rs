@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 
 use crate::cli::{CANDIDATES, TuneArgs};
-use crate::commands::{Failure, host, vocabulary};
+use crate::commands::{Failure, vocabulary};
 use crate::store::format::Point;
 use crate::store::format::search::{CandidateRecord, GivenRecord, RaceRecord, RefusedRecord, SearchRecord};
 use engine::knobs::{Knob, Machine, knobs};
@@ -16,6 +16,7 @@ use experiment::plan::{data_directory_bytes, heaviest_point, values};
 use experiment::resolve;
 use experiment::tuning::{Rival, SearchShape, search_text};
 use experiment::{Contender, Experiment, Origin, Overrides, RATE, WorkloadChoice, plain_file};
+use trial::host;
 
 /// What the candidate is called that meets the incumbent again.
 pub const WINNER: &str = "tuned";

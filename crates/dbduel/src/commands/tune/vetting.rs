@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Error, Result};
 
 use super::draft::Draft;
+use crate::commands::note;
 use crate::commands::run::ending_servers;
-use crate::commands::{host, note};
 use crate::store::format::search::RefusedRecord;
-use crate::trial::{Interrupted, dataset};
 use engine::{Cache, FreshStart, Installation, WorkFolder, provision};
 use experiment::plan::values;
 use experiment::resolve;
+use trial::host;
+use trial::{Interrupted, dataset};
 
 /// The values of a draft's space that its incumbent's server does not start with.
 pub fn refused(draft: &Draft, interrupted: &AtomicBool) -> Result<Vec<RefusedRecord>> {

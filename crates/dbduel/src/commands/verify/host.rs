@@ -1,9 +1,9 @@
 //! What a trial's record states about its host and its server's CPU, against the samples of each second.
 
 use super::Findings;
-use crate::observe::{flags_of_host, is_flag_of_host};
 use crate::report::Evidence;
 use crate::store::format::{Series, Status, TrialRecord};
+use trial::observe::{flags_of_host, is_flag_of_host};
 
 /// A rate and its count are rounded differently.
 const ROUNDING: f64 = 1e-6;

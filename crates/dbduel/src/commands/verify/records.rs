@@ -11,7 +11,7 @@ use crate::report::Evidence;
 use crate::store::RunDir;
 use crate::store::format::{GivenUp, PlanRecord, PlannedTrial, Status, TrialRecord};
 
-/// Quantiles that a trial's histogram gives, as [`crate::trial::metrics`] names them.
+/// Quantiles that a trial's histogram gives, as [`trial::metrics`] names them.
 pub const QUANTILES: [(&str, f64); 5] = [
     ("latency_ms_p50", 0.5),
     ("latency_ms_p90", 0.9),

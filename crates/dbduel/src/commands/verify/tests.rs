@@ -169,7 +169,7 @@ fn with_windows(runs: &Path, change: impl Fn(&mut TrialRecord)) -> RunDir {
         for (name, value) in [("tps", 200.0), ("transactions.committed", 1000.0), ("latency_out_of_range", 0.0)] {
             trial.metrics.insert(name.to_owned(), value);
         }
-        let interval_ns = crate::trial::latency::expected_interval_ns(clients, 200.0).unwrap();
+        let interval_ns = trial::latency::expected_interval_ns(clients, 200.0).unwrap();
         let corrected = total.corrected(interval_ns);
         for (name, quantile) in [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)] {
             trial.metrics.insert(format!("latency_ms_{name}"), total.quantile_ms(quantile));

@@ -7,7 +7,7 @@ use super::records::{QUANTILES, quantiles};
 use crate::analysis::windows::whole;
 use crate::report::Evidence;
 use crate::store::format::{Status, TrialRecord};
-use crate::trial::latency::{OUT_OF_RANGE, expected_interval_ns};
+use trial::latency::{OUT_OF_RANGE, expected_interval_ns};
 
 /// What ended in a trial and so has a response time.
 const ENDED: [&str; 3] = ["transactions.committed", "transactions.rolled_back", "transactions.failed"];

@@ -26,8 +26,8 @@ use self::host::Frequencies;
 use self::look::Source;
 use self::others::Scan;
 use self::watch::Watch;
-use crate::store::format::Series;
 use engine::Monitor;
+use record::format::Series;
 
 pub use diagnosing::{Diagnosed, Diagnosing, HZ, Profile, Waited};
 pub use others::{Taken, foreign_cpu};
@@ -165,11 +165,14 @@ pub struct Observers {
     idle: BTreeMap<String, f64>,
 }
 
-impl Observers {
-    pub fn new() -> Observers {
+impl Default for Observers {
+    /// All that are listed.
+    fn default() -> Observers {
         Observers::of(OBSERVERS.iter().map(|kind| (kind.build)()).collect())
     }
+}
 
+impl Observers {
     /// These, for a trial that is looked into otherwise.
     pub fn of(all: Vec<Box<dyn Observer>>) -> Observers {
         Observers { all, watch: None, frequencies: Frequencies::default(), idle: BTreeMap::new() }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use load::{OperationTally, ProgramTally, SHORT_NS};
 
-use crate::store::format::pass::{
+use record::format::pass::{
     ESTIMATED, ESTIMATED_PROGRAM, FEWER, GAP, PARTIAL, SECONDS, SHORT, WRONG, flag, operation_metric,
     program_count_metric, program_metric,
 };

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use load::thread_cpu_ns;
 
 use super::look::{Look, Source};
-use crate::store::format::Series;
+use record::format::Series;
 
 const SECOND: Duration = Duration::from_secs(1);
 /// What is left of an interval behind its last whole second makes a row of its own if it is this long.

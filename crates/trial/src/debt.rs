@@ -9,9 +9,9 @@ use anyhow::{Context, Result};
 
 use super::Interrupted;
 use crate::observe::{CHECKPOINT_CYCLE, Readings, at_begin};
-use crate::store::format::debt::{AMOUNT_LEFT, DRAIN, INTERVAL, PAID, PAID_S};
 use engine::counters::{Debt, Deferral, Paid};
 use engine::{Hastened, Monitor};
+use record::format::debt::{AMOUNT_LEFT, DRAIN, INTERVAL, PAID, PAID_S};
 
 /// The flag of an interval that holds too few checkpoints.
 const SHORT: &str = "short";

@@ -11,8 +11,8 @@ use anyhow::{Context, Result};
 use driver::{Endpoint, stream_loopback, stream_socket};
 use load::Tally;
 
-use crate::store::format::PathRecord;
-use experiment::Transport;
+use engine::request::Transport;
+use record::format::PathRecord;
 
 /// A way that carries more than this share of what it can is what limits a trial.
 pub const SHARE_MAX: f64 = 0.70;

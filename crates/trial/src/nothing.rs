@@ -16,7 +16,7 @@ use load::{Load, LoadOptions, OptionValue, Options, Tally, Workload};
 use workloads::workload_kind;
 
 use super::ClientSeat;
-use crate::store::format::NullRecord;
+use record::format::NullRecord;
 
 const WARM_UP: Duration = Duration::from_millis(200);
 const INTERVAL: Duration = Duration::from_millis(800);

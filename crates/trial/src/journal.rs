@@ -3,7 +3,7 @@
 
 use load::{Journal, Line};
 
-use crate::store::format::{Series, TORN_LOG};
+use record::format::{Series, TORN_LOG};
 
 /// A row for each that committed, warm-up and drain included, in the order of their ends. Times are seconds from
 /// the beginning of the interval, so those of the warm-up are below 0. Empty where nobody deferred anything.

@@ -12,12 +12,14 @@ mod duet;
 mod efficiency;
 pub mod generator;
 mod ground;
+pub mod host;
 pub mod hosted_tables;
 mod interval;
 mod journal;
 pub mod latency;
 mod metrics;
 pub mod nothing;
+pub mod observe;
 mod pass;
 pub mod path;
 pub mod recovery;
@@ -37,8 +39,8 @@ use load::{
 };
 
 use crate::observe::{Observers, Readings, Subject, server_gauge};
-use crate::store::format::{Failure, PathRecord, PlannedTrial, Series, Status, TrialRecord};
-use experiment::{Method, Transport};
+use engine::request::{PageCache, Transport, WorkCopy};
+use record::format::{Failure, PathRecord, PlannedTrial, Series, Status, TrialRecord};
 
 pub use duet::{Meeting, run_duet};
 pub use ground::{DataFolder, Ground, Running};
@@ -58,7 +60,7 @@ pub struct Trial<'a> {
     pub path: Option<&'a PathRecord>,
     /// Most clients of the whole plan, for which every server is configured.
     pub clients_max: u32,
-    pub method: &'a Method,
+    pub conditions: Conditions,
     pub interval: Interval,
     pub transport: Transport,
     /// The level of all clients' transactions; none is the server's own.
@@ -72,6 +74,16 @@ pub struct Trial<'a> {
     /// The trial's folder in the run.
     pub folder: &'a Path,
     pub interrupted: &'a AtomicBool,
+}
+
+/// What the method of an experiment asks of each trial.
+#[derive(Debug, Clone, Copy)]
+pub struct Conditions {
+    pub page_cache: PageCache,
+    pub work_copy: WorkCopy,
+    /// After the interval the server's deferred work is waited for.
+    pub drain: bool,
+    pub duration: Duration,
 }
 
 /// Where the load generator sits on this host.
@@ -329,7 +341,7 @@ fn drain_debt(
     tally: &Tally,
     readings: &mut Readings,
 ) -> Result<()> {
-    let owes = trial.method.drain && trial.workload.writes() && !trial.workload.is_one_pass();
+    let owes = trial.conditions.drain && trial.workload.writes() && !trial.workload.is_one_pass();
     let Some(monitor) = subject.monitor.filter(|_| owes) else { return Ok(()) };
     let interval = Duration::from_nanos(tally.interval_ns);
     let drained =

@@ -279,7 +279,7 @@ mod tests {
             (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap()
         };
         let readings = Readings {
-            values: BTreeMap::from([(crate::store::format::debt::DRAIN.to_owned(), 30.0)]),
+            values: BTreeMap::from([(record::format::debt::DRAIN.to_owned(), 30.0)]),
             ..Readings::default()
         };
         let kinds = vec![KindTally { committed_inside: 90, ..KindTally::default() }];

@@ -10,11 +10,11 @@ use anyhow::{Context, Result};
 use driver::Admin;
 use load::{LOADER_VERSION, Loader, Table, Workload};
 
+use engine::request::Transport;
 use engine::{
     Cache, Installation, Purpose, Server, Snapshot, StartOptions, WorkFolder, find_snapshot, save_snapshot,
     snapshot_key, sound_snapshot, template,
 };
-use experiment::Transport;
 
 /// No statement of a check may take longer.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use load::{Failure, Live, Load, Workload};
 
-use experiment::Method;
+use crate::Conditions;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
@@ -17,10 +17,10 @@ pub struct Interval {
 impl Interval {
     /// As the method says, behind a warm-up that a pilot may have chosen; a pass has no part that is
     /// not measured.
-    pub fn of(workload: &dyn Workload, method: &Method, warmup: Duration) -> Interval {
+    pub fn of(workload: &dyn Workload, conditions: &Conditions, warmup: Duration) -> Interval {
         match workload.is_one_pass() {
             true => Interval { warmup: None, measured: None },
-            false => Interval { warmup: Some(warmup), measured: Some(method.duration) },
+            false => Interval { warmup: Some(warmup), measured: Some(conditions.duration) },
         }
     }
 

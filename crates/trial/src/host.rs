@@ -14,9 +14,9 @@ use driver::Dialect;
 use procfs::Current;
 
 use crate::observe;
-use crate::store::format::HostRecord;
-use crate::trial::{ClientSeat, Interrupted};
+use crate::{ClientSeat, Interrupted};
 use engine::storage_of;
+use record::format::HostRecord;
 
 /// With fewer CPUs than this, client and server share them all.
 const CPUS_TO_SHARE_OUT: usize = 4;

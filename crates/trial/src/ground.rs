@@ -11,11 +11,11 @@ use driver::{Admin, Dialect};
 
 use super::{Trial, dataset, hosted_tables};
 use crate::observe::Subject;
-use crate::store::format::BuildRecord;
 use engine::{
     self, Effective, Engine, Hosted, Installation, Monitor, Purpose, Server, Snapshot, StartOptions, WorkFolder,
     apply_page_cache, resident_fraction, weaker_class,
 };
+use record::format::BuildRecord;
 
 /// Where a trial takes place.
 pub enum Ground<'a> {
@@ -87,7 +87,7 @@ impl<'a> Ground<'a> {
         match self {
             Ground::Managed { snapshot, work, data_folder, .. } => {
                 let data = fresh_data(trial, snapshot, work, *data_folder)?;
-                apply_page_cache(trial.method.page_cache, &data)?;
+                apply_page_cache(trial.conditions.page_cache, &data)?;
                 resident_fraction(&data).map(Some)
             }
             Ground::Hosted(hosted) => {
@@ -143,7 +143,7 @@ fn fresh_data(trial: &Trial, snapshot: &Snapshot, work: &WorkFolder, folder: Dat
         dataset::remove(&other.path(work))?;
     }
     let data = folder.path(work);
-    snapshot.restore_by(trial.method.work_copy, &data)?;
+    snapshot.restore_by(trial.conditions.work_copy, &data)?;
     Ok(data)
 }
 
