@@ -4,7 +4,6 @@
 //! and exit statuses. Nothing else happens here, but for the two hidden roles this program plays for
 //! itself: the keeper of a server, and the hand of the tests.
 
-mod analysis;
 mod cli;
 mod commands;
 mod report;

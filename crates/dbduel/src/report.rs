@@ -36,10 +36,10 @@ pub use diagnostics::flame_graphs;
 pub use terminal::visible;
 pub use wording::unit;
 
-use crate::analysis::twins::records;
-use crate::analysis::{Conclusions, conclude_with_seconds};
 use crate::store::RunDir;
 use crate::store::format::{EmbeddedRecords, PlanRecord, RunRecord, Series, TrialRecord, TwinsRecord};
+use analysis::twins::records;
+use analysis::{Conclusions, conclude_with_seconds};
 
 /// One form in which a run can be told. Lives beside the list that holds all of them.
 pub trait Report: Sync {

@@ -123,6 +123,15 @@ pub enum Dialect {
 }
 
 impl Dialect {
+    /// As records have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dialect::MySql => "mysql",
+            Dialect::Postgres => "postgres",
+            Dialect::Sqlite => "sqlite",
+        }
+    }
+
     /// How a transaction that will write is opened.
     ///
     /// SQLite takes its write lock at once: a deferred transaction that reads first and writes

@@ -3,6 +3,7 @@
 //! Names are the same for all versions of an engine and end in their unit where they count anything but
 //! events. What a version lacks, or shows only to other accounts, is absent and never zero.
 
+pub use record::metric::{CHECKPOINT_AGE, CHECKPOINTS_RUNNING};
 use std::collections::BTreeMap;
 
 /// One reading.
@@ -47,12 +48,9 @@ pub enum Paid {
 pub const REDO_CAPACITY: &str = "redo_capacity_bytes";
 /// At the latest after this time a checkpoint begins, whatever was written.
 pub const CHECKPOINT_INTERVAL: &str = "checkpoint_interval_s";
-pub const CHECKPOINT_AGE: &str = "checkpoint_age_bytes";
 /// At work for a client, the session that asks not counted.
 pub const THREADS_RUNNING: &str = "threads_running";
 pub const DATABASE_BYTES: &str = "database_bytes";
-/// More than nothing while a checkpoint is under way, where a server says so.
-pub const CHECKPOINTS_RUNNING: &str = "checkpoints_running";
 /// How much of [`REDO_CAPACITY`] a crash would have to replay.
 pub const CHECKPOINT_AGE_SHARE: &str = "checkpoint_age_share";
 

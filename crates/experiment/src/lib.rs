@@ -30,6 +30,7 @@ pub use engine::target_url::{TargetKind, TargetUrl, TlsMode};
 pub use mistakes::Mistakes;
 pub use parse::Overrides;
 pub use record::plain_file;
+pub use record::point::{CLIENTS, CORES, RATE};
 pub use record::quantity;
 pub use record::secrets::{MASK, is_secret_key};
 pub use record::shell::{shell_path, shell_word};
@@ -166,14 +167,6 @@ impl WorkloadChoice {
         self.options.clone().into_iter().chain(own).collect()
     }
 }
-
-/// The key of `[workload]` and `[sweep]` that belongs to no workload.
-pub const CLIENTS: &str = "clients";
-/// The key of `[sweep]` for how many CPUs the servers have.
-pub const CORES: &str = "cores";
-
-/// The key of `[workload]` and `[sweep]` for arrivals a second.
-pub const RATE: &str = "rate";
 
 /// An open loop's queue holds the arrivals of so long; what finds it full is skipped (method, section 3).
 const QUEUED_SECONDS: u64 = 60;

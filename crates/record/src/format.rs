@@ -549,6 +549,12 @@ pub struct NullRecord {
 pub struct ContenderFacts {
     /// As the server itself says: `5.6.24`.
     pub version: String,
+    /// The SQL that it speaks; settings and plans of one family are comparable. Empty in records of older versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub family: String,
+    /// Names of settings that decide speed or durability, the weightiest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notable_settings: Vec<String>,
     /// All settings, as read back from the running server.
     pub effective_settings: BTreeMap<String, String>,
     /// `D3` … `D0` of the method's section on durability, from the settings and from where the data lie.

@@ -237,3 +237,13 @@ fn idle_values(taken: &Taken) -> BTreeMap<String, f64> {
     let bytes = taken.disk_bytes_share.map(|share| ("idle_foreign_disk_bytes_share".to_owned(), share));
     BTreeMap::from_iter([("idle_foreign_cpu_share".to_owned(), taken.share)].into_iter().chain(bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flag_that_observers_raise_is_known_as_one_of_the_host() {
+        assert_eq!(THRESHOLDS.iter().map(|(flag, _)| *flag).collect::<Vec<_>>(), record::metric::HOST_FLAGS);
+    }
+}

@@ -8,11 +8,11 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use super::{Failure, note, run};
-use crate::analysis::twins;
 use crate::cli::{AaArgs, RunArgs};
 use crate::report::Evidence;
 use crate::store::format::{PlanRecord, RunRecord, TwinsRecord};
 use crate::store::{RunDir, Twins};
+use analysis::twins;
 use engine::Cache;
 use experiment::shell_path;
 

@@ -13,13 +13,13 @@ use super::progress::Progress;
 use super::run::budget::Clock;
 use super::run::warmup_s;
 use super::stage::Stage;
-use crate::analysis::flame::folded;
 use crate::report;
 use crate::store::RunDir;
 use crate::store::format::{
     DiagnosticRecord, PlanRecord, PlannedTrial, ProfileRecord, RunRecord, TrialRecord, WaitsRecord, WaitsUnit,
     point_text,
 };
+use analysis::flame::folded;
 use experiment::Experiment;
 use experiment::plan;
 use trial::observe::{Diagnosed, Diagnosing, HZ, Observers, Profile, Waited};

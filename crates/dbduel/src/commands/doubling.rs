@@ -12,13 +12,13 @@ use super::progress::Progress;
 use super::run::budget::Clock;
 use super::run::warmup_s;
 use super::stage::Stage;
-use crate::analysis::doubling::{BLOCKS, due, peak};
-use crate::analysis::primary_metric;
 use crate::store::RunDir;
 use crate::store::format::figures::signed_percent;
 use crate::store::format::{
     DoublingRecord, PlanRecord, PlannedTrial, RunRecord, TrialRecord, WorkloadRecord, point_text,
 };
+use analysis::doubling::{BLOCKS, due, peak};
+use analysis::primary_metric;
 use experiment::plan::doubling::{DoublingTrial, blocks};
 use trial::observe::Observers;
 use trial::run_trial;

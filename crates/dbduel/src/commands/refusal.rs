@@ -132,9 +132,9 @@ pub fn expect_equal_answers<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture::{Story, tell};
     use crate::store::format::ladder::{LadderRecord, RungRecord};
     use experiment::testing::experiment;
+    use fixtures::{Story, tell};
 
     #[test]
     fn what_builds_on_a_refused_rung_is_refused_with_it() {

@@ -32,13 +32,13 @@ use super::{
     Failure, aa, cannot_plan, clones, doubling, expect_open_files, note, plan_experiment, refusal, say_report,
     vocabulary,
 };
-use crate::analysis::gate::Answer;
-use crate::analysis::{self, EndReason, conclude, given_up, never_ok};
 use crate::cli::{RunArgs, exit};
 use crate::report;
 use crate::store::RunDir;
 use crate::store::format::search::SearchRecord;
 use crate::store::format::{FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
+use analysis::gate::Answer;
+use analysis::{self, EndReason, conclude, given_up, never_ok};
 use engine::{Cache, end_all};
 use experiment::plan::Plan;
 use experiment::{Experiment, NoisyHost, Overrides, shell_path};

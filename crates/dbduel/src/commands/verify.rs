@@ -15,11 +15,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::{Failure, say};
-use crate::analysis::EndReason;
 use crate::cli::{VerifyArgs, exit};
 use crate::report::{self, Evidence, Options};
 use crate::store::RunDir;
 use crate::store::format::PlanRecord;
+use analysis::EndReason;
 use experiment::plain_file;
 
 /// Reports that a run keeps beside its records, with the format of each.

@@ -12,9 +12,9 @@ use load::ProgramTally;
 use serde_json::{Value, json};
 
 use super::{dbt2, tpcc};
-use crate::analysis::kinds;
 use crate::store::format::figures::fixed;
 use crate::store::format::pass::{SHORT, flagged};
+use analysis::kinds;
 
 /// Version of the JSON below.
 const FORMAT_VERSION: u32 = 1;

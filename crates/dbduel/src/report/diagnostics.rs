@@ -8,8 +8,8 @@ use anyhow::Result;
 use minijinja::{Environment, context};
 
 use super::wording;
-use crate::analysis::flame::{Frame, differing, frames};
 use crate::store::format::{DiagnosticRecord, PlanRecord, ProfileRecord, RunRecord, WaitsUnit, point_text};
+use analysis::flame::{Frame, differing, frames};
 
 /// Rows of a table, those first that differ most.
 const ROWS: usize = 5;
@@ -207,8 +207,8 @@ fn fill(frame: &Frame) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::analysis::fixture::{BASELINE, CANDIDATE, StoredRun, Story, tell};
     use crate::store::format::{Point, WaitsRecord};
+    use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
 
     fn record(contender: &str, waits: &[(&str, f64)], stacks: &[(&str, u64)]) -> DiagnosticRecord {
         let profile = |stacks: &[(&str, u64)]| ProfileRecord {

@@ -1,7 +1,7 @@
 //! How it is said what contenders do differently without being asked.
 
-use crate::analysis::drift::{Drift, PlanPair, SameSettings, Setting, Why};
 use crate::store::format::StatementPlan;
+use analysis::drift::{Drift, PlanPair, SameSettings, Setting, Why};
 
 use super::wording::count;
 
@@ -119,8 +119,8 @@ fn key(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::drift::drifts;
-    use crate::analysis::fixture::{Story, tell};
+    use analysis::drift::drifts;
+    use fixtures::{Story, tell};
 
     #[test]
     fn every_setting_of_the_file_has_its_line() {

@@ -1,7 +1,7 @@
 //! The answer of `--gate` in sentences.
 
-use crate::analysis::gate::{Answer, Gate, Judged};
 use crate::store::format::{PlanRecord, point_text};
+use analysis::gate::{Answer, Gate, Judged};
 
 use super::wording::{joined, percent};
 
@@ -47,7 +47,7 @@ pub fn about(plan: &PlanRecord) -> Option<String> {
         format!(
             "each of the {workloads} workloads has an error rate of {} of its own; `--gate` uses {} for each",
             percent(1.0 - plan.method.confidence),
-            percent(crate::analysis::gate::level(plan))
+            percent(analysis::gate::level(plan))
         )
     })
 }
@@ -55,9 +55,9 @@ pub fn about(plan: &PlanRecord) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::conclude;
-    use crate::analysis::fixture::{CANDIDATE, Story, tell};
-    use crate::analysis::gate::gate;
+    use analysis::conclude;
+    use analysis::gate::gate;
+    use fixtures::{CANDIDATE, Story, tell};
 
     #[test]
     fn a_candidate_that_promises_less_passes_with_a_line_about_it() {

@@ -7,13 +7,13 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::analysis::fixture::{
-    CANDIDATE, FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, tell, tell_cores, tell_duel_of_a_search, tell_ladder,
-    tell_passes, tell_tpcc,
-};
 use crate::store::format::figures::has_negative_zero;
 use crate::store::format::{
     ContrastKind, ContrastRecord, DoublingRecord, PilotRecord, Point, StatementPlan, Status, TwinsRecord, WarmupRecord,
+};
+use fixtures::{
+    CANDIDATE, FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, tell, tell_cores, tell_duel_of_a_search, tell_ladder,
+    tell_passes, tell_tpcc,
 };
 
 fn evidence(story: &Story) -> Evidence {
@@ -604,7 +604,7 @@ fn a_search_is_told_beside_its_duel_and_has_no_verdict_of_its_own() {
     let alone = evidence_of(alone);
     let text = text::Text.write(&alone, &plain).unwrap();
     assert!(text.contains("the search over settings") && !text.contains("is slower than"), "{text}");
-    let screened = |duel: &crate::analysis::Duel| duel.overall.caveats.contains(&crate::analysis::Caveat::Screening);
+    let screened = |duel: &analysis::Duel| duel.overall.caveats.contains(&analysis::Caveat::Screening);
     assert!(alone.conclusions.workloads.iter().flat_map(|workload| &workload.duels).all(screened));
     assert!(!duel.conclusions.workloads.iter().flat_map(|workload| &workload.duels).any(screened));
 }

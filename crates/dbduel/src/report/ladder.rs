@@ -6,10 +6,8 @@ use std::collections::BTreeSet;
 
 use stats::Basis;
 
-use crate::analysis::{
-    Caveat, Gain, Interaction, Ladder, Rung, Stage, StageKind, WorkloadConclusions, Worth, one_line,
-};
 use crate::store::format::figures::short_percent;
+use analysis::{Caveat, Gain, Interaction, Ladder, Rung, Stage, StageKind, WorkloadConclusions, Worth, one_line};
 
 use super::wording::{self, bound, optional_number};
 

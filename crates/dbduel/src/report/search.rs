@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::wording::percent;
-use crate::analysis::one_line;
 use crate::store::format::figures::signed_percent;
 use crate::store::format::point_text;
 use crate::store::format::search::{CandidateRecord, RecoveryRecord, RoundRecord, SearchRecord};
+use analysis::one_line;
 
 /// Columns of the table of candidates.
 pub const COLUMNS: [&str; 5] = ["candidate", "blocks", "ahead by", "evidence", "what became of it"];
@@ -183,7 +183,7 @@ fn recovery_of(record: &RecoveryRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture::{Story, search, tell_duel_of_a_search};
+    use fixtures::{Story, search, tell_duel_of_a_search};
 
     fn told() -> SearchRecord {
         tell_duel_of_a_search(&Story::default()).run.search.unwrap()

@@ -5,11 +5,11 @@ use std::ops::Range;
 use anyhow::Result;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-use crate::analysis::drift::{Drift, drifts};
-use crate::analysis::{
+use crate::store::format::{WorkloadRecord, point_text};
+use analysis::drift::{Drift, drifts};
+use analysis::{
     Cell, Comparison, Duel, Ladder, Part, Parts, Scaling, Step, Watched, Word, WorkloadConclusions, watched,
 };
-use crate::store::format::{WorkloadRecord, point_text};
 use experiment::CORES;
 
 use super::wording;

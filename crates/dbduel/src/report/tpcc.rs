@@ -3,7 +3,7 @@
 //!
 //! Pure formatting, for stored runs and for single ones.
 
-use crate::analysis::Kind;
+use analysis::Kind;
 
 use super::wording::{number, percent};
 

@@ -2,8 +2,8 @@
 //!
 //! Pure formatting, shared by text and HTML.
 
-use crate::analysis::{Cost, Duel, Finding};
 use crate::store::format::point_text;
+use analysis::{Cost, Duel, Finding};
 
 use super::wording;
 

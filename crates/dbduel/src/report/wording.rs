@@ -6,13 +6,11 @@ use std::collections::BTreeSet;
 
 use stats::Basis;
 
-use crate::analysis::{
-    Caveat, Cell, Comparison, Conclusions, Duel, FlagCount, Word, WorkloadConclusions, less_is_better,
-};
 use crate::store::format::figures::{fixed, short_percent};
 use crate::store::format::{
     ContenderFacts, ContenderRecord, NullRecord, PlanRecord, Point, WorkloadRecord, point_text,
 };
+use analysis::{Caveat, Cell, Comparison, Conclusions, Duel, FlagCount, Word, WorkloadConclusions, less_is_better};
 
 use super::{Evidence, sharpness, why};
 use experiment::plan::{self, OPERATIONS, POINTS};
@@ -409,7 +407,7 @@ pub fn word(comparison: &Comparison) -> &'static str {
 }
 
 /// Caveats in brackets, without those that stand elsewhere already.
-pub fn caveats(comparison: &Comparison, said: &[crate::analysis::Caveat]) -> String {
+pub fn caveats(comparison: &Comparison, said: &[analysis::Caveat]) -> String {
     let new = comparison.caveats.iter().filter(|caveat| !said.contains(caveat));
     let words: Vec<&str> = new.map(|caveat| caveat.as_str()).collect();
     if words.is_empty() { String::new() } else { format!(" ({})", words.join("; ")) }
@@ -635,7 +633,8 @@ mod tests {
 
     #[test]
     fn a_losing_point_stands_in_the_claim_whatever_the_overall_verdict() {
-        use crate::analysis::{conclude, fixture};
+        use analysis::conclude;
+        use fixtures as fixture;
         let stored = fixture::tell(&fixture::Story::default());
         let mut workload = conclude(&stored.plan, &stored.run, &stored.trials).workloads.remove(0);
         let mut duel = workload.duels.remove(0);
@@ -651,7 +650,8 @@ mod tests {
 
     #[test]
     fn a_decided_cost_stands_behind_an_inconclusive_claim_and_never_alone() {
-        use crate::analysis::{conclude, fixture};
+        use analysis::conclude;
+        use fixtures as fixture;
         let stored = fixture::tell(&fixture::Story::default());
         let mut workload = conclude(&stored.plan, &stored.run, &stored.trials).workloads.remove(0);
         let mut duel = workload.duels.remove(0);

@@ -3,6 +3,7 @@
 //! Which point they run at follows from results, so they are no trials of the plan; how they run follows
 //! from its seed.
 
+pub use record::blocks::CONTRAST_BLOCKS as BLOCKS;
 use std::time::Duration;
 
 use super::Plan;
@@ -11,9 +12,6 @@ use record::format::{PlanRecord, PlannedTrial, Point};
 
 /// The first of many streams: each contrast of a run has its own.
 const STREAM: u64 = 1 << 20;
-
-/// Blocks of a contrast (method, section 5).
-pub const BLOCKS: usize = 4;
 
 /// At most, for one contrast; how many there will be is not known before the verdict.
 pub fn expected(plan: &Plan) -> Option<Duration> {

@@ -3,6 +3,7 @@
 //! They are no trials of the plan, since which point they run at follows from its results; how they
 //! run follows from its seed.
 
+pub use record::blocks::DOUBLING_BLOCKS as BLOCKS;
 use std::time::Duration;
 
 use driver::Dialect;
@@ -14,9 +15,6 @@ use record::format::{PlanRecord, PlannedTrial, Point, step};
 
 /// Streams of the plan's seed below this one belong to its order.
 const STREAM: u64 = 8;
-
-/// Blocks of a doubling (method, section 4).
-pub const BLOCKS: usize = 4;
 
 /// The time that doubling adds to a plan; none where nothing is doubled: an embedded engine runs on the
 /// generator's own threads, and a pass has one client.

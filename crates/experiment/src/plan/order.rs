@@ -9,6 +9,7 @@
 use rand::seq::SliceRandom;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+pub use record::blocks::{SOLO_BLOCKS, repeat_number};
 
 use super::estimate::gap_ms_max;
 use crate::{Contender, Experiment, WorkloadChoice};
@@ -41,9 +42,6 @@ fn numbered_stream(seed: u64, stream: Stream, number: u32) -> ChaCha8Rng {
 fn input_seed(inputs: &mut ChaCha8Rng) -> u64 {
     inputs.next_u64() >> 11
 }
-
-/// Blocks behind a duet in which each contender runs alone (method, section 1, "Duet mode").
-pub const SOLO_BLOCKS: u32 = 4;
 
 /// Every trial of every block, in the order in which they will run.
 pub fn trials(experiment: &Experiment) -> Vec<PlannedTrial> {
@@ -150,12 +148,6 @@ pub fn repeat(experiment: &Experiment, plan: &PlanRecord, entry: &Entry, number:
 fn longest_gap_ms(experiment: &Experiment, trial: &PlannedTrial) -> u64 {
     let (contender, workload) = experiment.parts_of(&trial.contender, &trial.workload);
     gap_ms_max(contender, workload, &trial.point, &experiment.method)
-}
-
-/// Which repeat of the run a trial belongs to, counted from 1; none for a trial of the plan.
-pub fn repeat_number(plan: &PlanRecord, trial: u32) -> Option<u32> {
-    let beyond = trial.checked_sub(plan.trials.len() as u32 + 1)?;
-    Some(beyond / plan.contenders.len().max(1) as u32 + 1)
 }
 
 /// The long trials before the first block: every contender once at the heaviest point of each

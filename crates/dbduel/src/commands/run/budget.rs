@@ -83,8 +83,8 @@ impl<'a> Budget<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture::{Story, tell};
     use crate::store::format::PilotRecord;
+    use fixtures::{Story, tell};
 
     #[test]
     fn what_pilots_and_earlier_sittings_took_is_gone_from_the_budget() {

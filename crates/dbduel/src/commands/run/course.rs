@@ -11,10 +11,10 @@ use anyhow::Result;
 
 use super::budget::Budget;
 use super::{Sitting, repeats, warmups};
-use crate::analysis::{EndReason, given_up, should_stop};
 use crate::commands::progress::Progress;
 use crate::store::format::figures::percent_of_log;
 use crate::store::format::{PlannedTrial, RunRecord, TrialRecord, point_text};
+use analysis::{EndReason, given_up, should_stop};
 use experiment::plan;
 use trial::Interrupted;
 
@@ -218,12 +218,12 @@ mod tests {
 
     use super::super::budget::Clock;
     use super::*;
-    use crate::analysis::fixture::{Story, tell};
     use crate::commands::seats::Seats;
     use crate::commands::{plan_experiment, vocabulary};
     use crate::store::RunDir;
     use crate::store::format::Status;
     use experiment::{Experiment, Overrides};
+    use fixtures::{Story, tell};
 
     const TWINS: &str = "contender = [{ name = \"a\", engine = \"sqlite\" }, { name = \"b\", engine = \"sqlite\" }]\n\
         workload = { name = \"oltp_read_write\", rows = 1000 }\n\

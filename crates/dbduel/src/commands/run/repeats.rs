@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analysis::{HOST_FLAGS, given_up};
 use crate::store::format::{MethodRecord, PlanRecord, TrialRecord, step};
+use analysis::{HOST_FLAGS, given_up};
 use experiment::NoisyHost;
 use experiment::plan::{Entry, repeat_number};
 
@@ -76,8 +76,8 @@ pub fn next(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture::{BASELINE, CANDIDATE, StoredRun, Story, tell};
     use crate::store::format::{Point, Status};
+    use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
 
     fn run() -> StoredRun {
         let mut stored = tell(&Story::default());

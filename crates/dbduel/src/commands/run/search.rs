@@ -13,16 +13,16 @@ use jiff::Timestamp;
 use super::budget::{Clock, spent_earlier};
 use super::together::Hands;
 use super::{Sitting, ending_servers, refuse_noise, rehearse, run_record};
-use crate::analysis::primary_metric;
-use crate::analysis::search::{
-    DATA_DIRECTORY_BYTES, INCUMBENT_FAILURES_MAX, Standing, at_its_beginning, follow, incumbent_fails,
-};
 use crate::commands::Failure;
 use crate::commands::progress::Progress;
 use crate::commands::stage::Stage;
 use crate::store::RunDir;
 use crate::store::format::search::{OutRecord, SearchRecord};
 use crate::store::format::{PlannedTrial, RunRecord, TrialRecord};
+use analysis::primary_metric;
+use analysis::search::{
+    DATA_DIRECTORY_BYTES, INCUMBENT_FAILURES_MAX, Standing, at_its_beginning, follow, incumbent_fails,
+};
 use engine::Cache;
 use experiment::{Experiment, shell_path};
 use trial::Interrupted;

@@ -132,7 +132,7 @@ fn drift_of_block(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture::{BASELINE, CANDIDATE, StoredRun, Story, tell};
+    use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
 
     const WORKLOAD: &str = "oltp_read_write";
 

@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use minijinja::{Value, context};
 
-use crate::analysis::{Cell, Comparison, Duel, Part, Scaling, Step, Summary, WorkloadConclusions};
 use crate::report::scaling::CPU_USE;
 use crate::report::wording;
 use crate::store::format::figures::fixed;
 use crate::store::format::{ContenderRecord, PlanRecord, Point, point_text};
+use analysis::{Cell, Comparison, Duel, Part, Scaling, Step, Summary, WorkloadConclusions};
 
 /// Paper in user units. The page scales it, so this only fixes proportions.
 pub const WIDTH: f64 = 560.0;

@@ -6,9 +6,9 @@
 use minijinja::{Value, context};
 
 use super::chart::{Scale, TOP, ratio_scale, ratio_ticks};
-use crate::analysis::{Gain, Ladder, Rung, WorkloadConclusions};
 use crate::report::ladder::{self, Mark};
 use crate::report::wording;
+use analysis::{Gain, Ladder, Rung, WorkloadConclusions};
 
 const ROW: f64 = 26.0;
 const PAPER: f64 = 900.0;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::analysis::{Gain, Interaction, Ladder, Rung, Stage, WorkloadConclusions, Worth};
+use analysis::{Gain, Interaction, Ladder, Rung, Stage, WorkloadConclusions, Worth};
 
 use super::{JsonComparison, comparison, interval};
 

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use stats::{Interval, UslFit};
 
-use crate::analysis::{Estimate, Law, Scaling, Step, Summary, WorkloadConclusions};
 use crate::report::scaling::why;
+use analysis::{Estimate, Law, Scaling, Step, Summary, WorkloadConclusions};
 
 use super::interval;
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::analysis::windows::{Told, windows};
+use analysis::windows::{Told, windows};
 
 #[derive(Serialize)]
 pub struct JsonWindow {

@@ -96,7 +96,7 @@ fn figures(trial: &TrialRecord, duration_s: f64) -> Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixture::{Story, tell};
+    use fixtures::{Story, tell};
 
     #[test]
     fn transactions_per_second_are_those_of_every_other_report() {

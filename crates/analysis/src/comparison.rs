@@ -1,0 +1,587 @@
+//! One candidate against the baseline: pairs, the word, and what takes the word away.
+//!
+//! A point and a whole sweep go through the same code: the log ratio of a block is the mean over
+//! the points asked for, and a block counts only when every one of them has its pair.
+
+use stats::{Basis, Judge, Pair, Verdict};
+
+use record::format::{PlanRecord, Point, RuleName, Status, TrialRecord};
+use record::rule::point_rule;
+
+use super::records::Records;
+use super::steadiness::{drifts, growths};
+use super::{
+    Caveat, Circumstances, Comparison, DEBT_ADJUSTED, Difference, FlagImbalance, Unflagged, Word, doubling, duet, pass,
+};
+use record::format::pass::SECONDS;
+pub use record::metric::HOST_FLAGS;
+
+/// The interval holds fewer than two cycles of flushing or checkpoints.
+pub const SHORT: &str = "short";
+
+/// The load generator was the limit.
+pub const GENERATOR_BOUND: &str = "generator-bound";
+
+/// More failed pairs than this and there is no word.
+const FAILED_SHARE_MAX: f64 = 0.1;
+
+/// More flagged pairs than this and there is no word (generator), or none on a host that must be quiet.
+const FLAGGED_SHARE_MAX: f64 = 0.25;
+
+/// Shorter trials see the first moments after a start.
+const QUICK_BELOW_S: f64 = 30.0;
+
+/// Blocks without a flag that a second opinion needs.
+const UNFLAGGED_BLOCKS_MIN: usize = stats::FIRST_LOOK;
+
+/// Rates of committed work, debt-adjusted ones too, and the seconds that they count by.
+const RATES: [(&str, f64); 3] = [("tps", 1.0), ("nopm", 60.0), ("tpm", 60.0)];
+
+/// Below it flags of the host do not fall on both sides alike.
+const FLAG_IMBALANCE_P: f64 = 0.05;
+
+const HALF_A_TRANSACTION: f64 = 0.5;
+
+/// Who is compared, and under which circumstances.
+pub struct Scope<'a> {
+    pub plan: &'a PlanRecord,
+    pub records: &'a Records<'a>,
+    pub circumstances: &'a Circumstances,
+    pub workload: &'a str,
+    pub candidate: &'a str,
+}
+
+/// One block of a comparison, whole or not.
+struct Block {
+    number: u32,
+    /// Mean over the points; absent unless every point has its pair.
+    pair: Option<Pair>,
+    pairs: usize,
+    /// Trials without a commit, of baseline and candidate.
+    outages: (usize, usize),
+    pairs_failed: usize,
+    pairs_noisy: usize,
+    /// Whether any trial of baseline and of candidate carries a flag of the host.
+    is_noisy: (bool, bool),
+    /// Trials in which the generator was the limit, of baseline and candidate.
+    bound: (usize, usize),
+}
+
+impl Scope<'_> {
+    /// Every point on its own, sharing the error between them.
+    pub fn of_points(&self, metric: &str, points: &[Point]) -> Vec<Comparison> {
+        let one = |point: &Point| self.compare(metric, std::slice::from_ref(point), Some(point), points.len());
+        points.iter().map(one).collect()
+    }
+
+    /// The whole sweep; `of_points` decides whether its curves cross.
+    pub fn overall(&self, metric: &str, points: &[Point], of_points: &[Comparison]) -> Comparison {
+        let active = self.active(points);
+        let mut overall = self.compare(metric, &active, None, 1);
+        if active.len() < points.len() {
+            take_word(&mut overall.word, &mut overall.caveats, Caveat::FailedTrials);
+        }
+        let capped = [
+            Caveat::FailedTrials,
+            Caveat::GeneratorBound,
+            Caveat::NoisyHost,
+            Caveat::FlagDependent,
+            Caveat::Unsteady,
+            Caveat::DeferredWork,
+        ];
+        let was_capped =
+            overall.word == Word::Inconclusive && overall.caveats.iter().any(|caveat| capped.contains(caveat));
+        let is_founded = duet::unfounded(self, metric, &active, overall.log_interval()).is_empty();
+        if !crossings(of_points).is_empty() && !was_capped && is_founded {
+            overall.word = Word::Mixed;
+        }
+        overall.caveats.sort();
+        overall
+    }
+
+    /// The points that nobody has given up.
+    pub fn active(&self, points: &[Point]) -> Vec<Point> {
+        points.iter().filter(|point| !self.is_given_up(Some(point))).cloned().collect()
+    }
+
+    /// Has either side of this point been given up?
+    pub fn is_given_up(&self, point: Option<&Point>) -> bool {
+        let ours = |contender: &str| contender == self.candidate || contender == self.plan.baseline;
+        self.circumstances
+            .given_up
+            .iter()
+            .any(|one| one.workload == self.workload && ours(&one.contender) && Some(&one.point) == point)
+    }
+
+    /// Those at which both sides have values: a mean over other points than the other side's says nothing beside it.
+    fn common_points(&self, metric: &str, points: &[Point]) -> Vec<Point> {
+        let has = |contender: &str, point: &Point| {
+            self.records.mean(self.workload, std::slice::from_ref(point), contender, metric).is_some()
+        };
+        let both = |point: &&Point| has(&self.plan.baseline, point) && has(self.candidate, point);
+        points.iter().filter(both).cloned().collect()
+    }
+
+    /// The durability classes of baseline and candidate, where they differ.
+    pub fn durability(&self) -> Option<(String, String)> {
+        let class = |contender: &str| self.circumstances.durability.get(contender).cloned();
+        let both = (class(&self.plan.baseline)?, class(self.candidate)?);
+        (both.0 != both.1).then_some(both)
+    }
+
+    /// One metric over these points; `share` such comparisons share the error.
+    pub fn compare(&self, metric: &str, points: &[Point], point: Option<&Point>, share: usize) -> Comparison {
+        let blocks: Vec<Block> =
+            (1..=self.plan.method.blocks).map(|number| self.block(metric, points, number)).collect();
+        let judge = Judge::new(point_rule(self.plan, share));
+        let log_ratios = log_ratios(&blocks, |_| true);
+        let incomplete = blocks.iter().filter(|block| block.is_incomplete()).count();
+        let is_withheld = log_ratios.is_none();
+        let verdict = judge.judge(&log_ratios.unwrap_or_default(), self.circumstances.ended);
+        let unflagged = unflagged(&blocks, &judge);
+        let (mut word, mut caveats) = self.word(&blocks, point, verdict.as_ref(), unflagged.as_ref());
+        self.behaviour(points, share, &mut word, &mut caveats);
+        if self.is_owed_back(metric, points, word, &judge) {
+            take_word(&mut word, &mut caveats, Caveat::DeferredWork);
+        }
+        let interval = verdict.as_ref().and_then(|verdict| verdict.interval);
+        if !duet::unfounded(self, metric, points, interval).is_empty() {
+            take_word(&mut word, &mut caveats, Caveat::Duet);
+        }
+        caveats.sort();
+        let common = self.common_points(metric, points);
+        let value =
+            |contender: &str| self.records.mean(self.workload, &common, contender, metric).filter(|_| !is_withheld);
+        let interval = interval.map(|bounds| bounds.map(f64::exp));
+        let pairs = blocks.iter().filter_map(|block| Some((block.number, block.log_ratio()?.exp())));
+        Comparison {
+            workload: self.workload.to_owned(),
+            baseline: self.plan.baseline.clone(),
+            candidate: self.candidate.to_owned(),
+            point: point.cloned(),
+            metric: metric.to_owned(),
+            baseline_value: value(&self.plan.baseline),
+            candidate_value: value(self.candidate),
+            ratio: verdict.as_ref().map(|verdict| verdict.estimate.exp()),
+            low: interval.map(|bounds| bounds.low),
+            high: interval.map(|bounds| bounds.high),
+            basis: verdict.as_ref().map_or(Basis::Plain, |verdict| verdict.basis),
+            unadjusted: verdict
+                .as_ref()
+                .and_then(|verdict| verdict.unadjusted)
+                .map(|bounds| (bounds.low.exp(), bounds.high.exp())),
+            confidence: self.plan.method.confidence,
+            word,
+            caveats,
+            points: common.len(),
+            blocks: verdict.as_ref().map_or(0, |verdict| verdict.blocks),
+            blocks_planned: self.plan.method.blocks as usize,
+            mde: verdict.as_ref().and_then(|verdict| verdict.mde),
+            sd: verdict.as_ref().and_then(|verdict| verdict.sd),
+            mean_ratio: verdict.as_ref().map(|verdict| verdict.mean.exp()),
+            sign_flip_p: verdict.as_ref().and_then(|verdict| verdict.sign_flip_p),
+            pairs: if is_withheld { Vec::new() } else { pairs.collect() },
+            incomplete,
+            is_withheld,
+            unflagged: unflagged.filter(|_| !is_withheld),
+        }
+    }
+
+    /// Whether a lead is no longer shown once the time is counted that deferred work takes.
+    fn is_owed_back(&self, metric: &str, points: &[Point], word: Word, judge: &Judge) -> bool {
+        let shown = match word {
+            Word::Faster => stats::Word::Faster,
+            Word::Slower => stats::Word::Slower,
+            _ => return false,
+        };
+        let adjusted = format!("{DEBT_ADJUSTED}{metric}");
+        if !self.has_all(&adjusted, points) {
+            return false;
+        }
+        let blocks = 1..=self.plan.method.blocks;
+        let logs: Vec<f64> = blocks.filter_map(|number| self.log_ratio_of(&adjusted, points, number)).collect();
+        let after = judge.judge(&logs, self.circumstances.ended).and_then(|verdict| verdict.word);
+        stats::with_deferred_work(shown, after.unwrap_or(stats::Word::Inconclusive)) != shown
+    }
+
+    /// Has every trial of both that is ok this metric, at these points?
+    pub fn has_all(&self, metric: &str, points: &[Point]) -> bool {
+        let both = [self.plan.baseline.as_str(), self.candidate];
+        let trials = points.iter().flat_map(|point| {
+            let numbers = 1..=self.plan.method.blocks;
+            numbers.flat_map(move |block| both.map(|one| self.records.find(self.workload, point, one, block)))
+        });
+        let ok = trials.flatten().filter(|trial| trial.status == Status::Ok);
+        ok.into_iter().all(|trial| trial.metrics.contains_key(metric))
+    }
+
+    /// Of a block; none unless every point has its pair.
+    pub fn log_ratio_of(&self, metric: &str, points: &[Point], block: u32) -> Option<f64> {
+        self.block(metric, points, block).log_ratio()
+    }
+
+    fn block(&self, metric: &str, points: &[Point], number: u32) -> Block {
+        let mut block = Block {
+            number,
+            pair: None,
+            pairs: 0,
+            outages: (0, 0),
+            pairs_failed: 0,
+            pairs_noisy: 0,
+            is_noisy: (false, false),
+            bound: (0, 0),
+        };
+        let mut pairs = Vec::with_capacity(points.len());
+        for point in points {
+            let find = |contender: &str| self.records.find(self.workload, point, contender, number);
+            let (Some(baseline), Some(candidate)) = (find(&self.plan.baseline), find(self.candidate)) else {
+                continue;
+            };
+            block.pairs += 1;
+            block.pairs_noisy += usize::from(is_noisy(baseline) || is_noisy(candidate));
+            block.is_noisy.0 |= is_noisy(baseline);
+            block.is_noisy.1 |= is_noisy(candidate);
+            block.bound.0 += usize::from(is_bound(baseline));
+            block.bound.1 += usize::from(is_bound(candidate));
+            block.outages.0 += usize::from(is_outage(baseline));
+            block.outages.1 += usize::from(is_outage(candidate));
+            let failed = |trial: &TrialRecord| trial.status == Status::Failed;
+            block.pairs_failed += usize::from(failed(baseline) || failed(candidate));
+            pairs.extend(pair(baseline, candidate, metric));
+        }
+        if pairs.len() == points.len() {
+            block.pair = over_points(&pairs);
+        }
+        block
+    }
+
+    /// The word of the numbers, then everything that may take it away.
+    fn word(
+        &self,
+        blocks: &[Block],
+        point: Option<&Point>,
+        verdict: Option<&Verdict>,
+        unflagged: Option<&Unflagged>,
+    ) -> (Word, Vec<Caveat>) {
+        let mut caveats = self.standing_caveats();
+        let mut word = match verdict.and_then(|verdict| verdict.word) {
+            Some(word) => word.into(),
+            None => {
+                caveats.push(Caveat::TooFewBlocks);
+                Word::Inconclusive
+            }
+        };
+        let of_the_numbers = word;
+        let sum = |count: &dyn Fn(&Block) -> usize| blocks.iter().map(count).sum::<usize>();
+        let pairs = sum(&|block| block.pairs);
+        let share = |count: usize| count as f64 / pairs.max(1) as f64;
+        let (baseline_out, candidate_out) = (sum(&|block| block.outages.0), sum(&|block| block.outages.1));
+        if baseline_out + candidate_out > 0 {
+            caveats.push(Caveat::Outages);
+            let word_of_numbers = verdict.and_then(|verdict| verdict.word);
+            if word_of_numbers.is_some_and(|word| stats::outages_forbid(word, baseline_out, candidate_out, pairs)) {
+                word = Word::Inconclusive;
+            }
+        }
+        let failed: usize = blocks.iter().map(|block| block.pairs_failed).sum();
+        if share(failed) > FAILED_SHARE_MAX || self.is_given_up(point) {
+            take_word(&mut word, &mut caveats, Caveat::FailedTrials);
+        } else if failed > 0 {
+            caveats.push(Caveat::FailedTrials);
+        }
+        let noisy: usize = blocks.iter().map(|block| block.pairs_noisy).sum();
+        if noisy > 0 {
+            caveats.push(Caveat::NoisyHost);
+            if self.plan.method.noisy_host == "refuse" && share(noisy) > FLAGGED_SHARE_MAX {
+                word = Word::Inconclusive;
+            }
+            let agrees = unflagged.is_some_and(|second| second.word == Some(of_the_numbers));
+            let is_imbalanced = flag_imbalance(blocks).is_some() && !agrees;
+            if is_imbalanced || unflagged.is_some_and(|second| second.contradicts(of_the_numbers)) {
+                take_word(&mut word, &mut caveats, Caveat::FlagDependent);
+            }
+        }
+        self.generator(blocks, share, point, &mut word, &mut caveats);
+        caveats.sort();
+        caveats.dedup();
+        (word, caveats)
+    }
+
+    /// What the servers did inside the trials: whether what was measured lasts.
+    fn behaviour(&self, points: &[Point], share: usize, word: &mut Word, caveats: &mut Vec<Caveat>) {
+        if !drifts(self, points, share).is_empty() {
+            take_word(word, caveats, Caveat::Unsteady);
+        }
+        if points.iter().any(|point| !growths(self, point).is_empty()) {
+            caveats.push(Caveat::Accumulating);
+        }
+        if points.iter().any(|point| self.is_short(point)) {
+            caveats.push(Caveat::Short);
+        }
+    }
+
+    fn is_short(&self, point: &Point) -> bool {
+        let both = [self.plan.baseline.as_str(), self.candidate];
+        let flagged = |trial: &TrialRecord| trial.flags.iter().any(|flag| flag == SHORT);
+        let trial = |contender, block| self.records.find(self.workload, point, contender, block);
+        (1..=self.plan.method.blocks).any(|block| both.iter().any(|one| trial(*one, block).is_some_and(flagged)))
+    }
+
+    fn standing_caveats(&self) -> Vec<Caveat> {
+        let standing = [
+            (self.is_quick(), Caveat::Quick),
+            (self.plan.method.rule == RuleName::T, Caveat::T),
+            (self.plan.method.rule == RuleName::Watch, Caveat::Watch),
+            (self.plan.method.duet, Caveat::Duet),
+            (!self.circumstances.twins_told_apart.is_empty(), Caveat::NoisyHost),
+            (self.circumstances.shared_cores, Caveat::SharedCores),
+            (self.durability().is_some(), Caveat::DurabilityDiffers),
+            (self.circumstances.budget_ended, Caveat::BudgetEnded),
+            (self.circumstances.searching, Caveat::Screening),
+        ];
+        standing.into_iter().filter(|(holds, _)| *holds).map(|(_, caveat)| caveat).collect()
+    }
+
+    /// Is this run too short or too bare for more than a first look?
+    fn is_quick(&self) -> bool {
+        let method = &self.plan.method;
+        let short_pilot = method.pilot_s.is_some() && method.warmup_s < QUICK_BELOW_S;
+        method.preset == "quick" || self.measured_s() < QUICK_BELOW_S || short_pilot || !method.left_out.is_empty()
+    }
+
+    pub fn is_pass(&self) -> bool {
+        self.plan.workloads.iter().any(|workload| workload.label == self.workload && workload.one_pass)
+    }
+
+    /// Over the blocks of all these points.
+    pub fn flag_imbalance(&self, metric: &str, points: &[Point]) -> Option<FlagImbalance> {
+        let blocks: Vec<Block> =
+            (1..=self.plan.method.blocks).map(|number| self.block(metric, points, number)).collect();
+        flag_imbalance(&blocks)
+    }
+
+    /// Whether too many pairs of this point lack a metric for any comparison of it.
+    pub fn lacks_too_often(&self, metric: &str, point: &Point) -> bool {
+        let points = std::slice::from_ref(point);
+        let blocks: Vec<Block> =
+            (1..=self.plan.method.blocks).map(|number| self.block(metric, points, number)).collect();
+        log_ratios(&blocks, |_| true).is_none()
+    }
+
+    /// How long a trial measures; of passes, how long the baseline's take.
+    fn measured_s(&self) -> f64 {
+        if !self.is_pass() {
+            return self.plan.method.duration_s;
+        }
+        let points = self.records.points(self.workload);
+        self.records.mean(self.workload, &points, &self.plan.baseline, SECONDS).unwrap_or(0.0)
+    }
+
+    /// A generator at its limit hides how fast a server is. The slower side may still be called
+    /// slower when only the faster one was held back: it is at least that much slower.
+    fn generator(
+        &self,
+        blocks: &[Block],
+        share: impl Fn(usize) -> f64,
+        point: Option<&Point>,
+        word: &mut Word,
+        caveats: &mut Vec<Caveat>,
+    ) {
+        let baseline: usize = blocks.iter().map(|block| block.bound.0).sum();
+        let candidate: usize = blocks.iter().map(|block| block.bound.1).sum();
+        let doubled =
+            |contender: &str| doubling::is_bound(&self.circumstances.doublings, self.workload, contender, point);
+        let (baseline_doubled, candidate_doubled) = (doubled(&self.plan.baseline), doubled(self.candidate));
+        if baseline + candidate == 0 && !baseline_doubled && !candidate_doubled {
+            return;
+        }
+        caveats.push(Caveat::GeneratorBound);
+        let baseline_bound = baseline_doubled || share(baseline) > FLAGGED_SHARE_MAX;
+        let candidate_bound = candidate_doubled || share(candidate) > FLAGGED_SHARE_MAX;
+        let hidden = match *word {
+            Word::Faster => baseline_bound,
+            Word::Slower => candidate_bound,
+            _ => baseline_bound || candidate_bound,
+        };
+        if hidden {
+            *word = Word::Inconclusive;
+        }
+    }
+}
+
+impl From<stats::Word> for Word {
+    fn from(word: stats::Word) -> Word {
+        match word {
+            stats::Word::Faster => Word::Faster,
+            stats::Word::Slower => Word::Slower,
+            stats::Word::NoDifference => Word::NoDifferenceShown,
+            stats::Word::Inconclusive => Word::Inconclusive,
+        }
+    }
+}
+
+fn take_word(word: &mut Word, caveats: &mut Vec<Caveat>, because: Caveat) {
+    *word = Word::Inconclusive;
+    if !caveats.contains(&because) {
+        caveats.push(because);
+    }
+}
+
+/// The same judged without the blocks that the host disturbed; `None` where there are none, or nothing else.
+fn unflagged(blocks: &[Block], judge: &Judge) -> Option<Unflagged> {
+    let is_quiet = |block: &Block| block.pairs_noisy == 0;
+    if blocks.iter().all(is_quiet) {
+        return None;
+    }
+    let verdict = judge.judge(&log_ratios(blocks, is_quiet)?, true)?;
+    Some(Unflagged {
+        blocks: verdict.blocks,
+        ratio: verdict.estimate.exp(),
+        low: verdict.interval.map(|bounds| bounds.low.exp()),
+        high: verdict.interval.map(|bounds| bounds.high.exp()),
+        word: verdict.word.filter(|_| verdict.blocks >= UNFLAGGED_BLOCKS_MIN).map(Word::from),
+    })
+}
+
+/// None where chance explains which side the flags fall on.
+fn flag_imbalance(blocks: &[Block]) -> Option<FlagImbalance> {
+    let only = |wanted: (bool, bool)| blocks.iter().filter(|block| block.is_noisy == wanted).count();
+    let (baseline_only, candidate_only) = (only((true, false)), only((false, true)));
+    let p = stats::sign_test_p(baseline_only, candidate_only);
+    (p < FLAG_IMBALANCE_P).then_some(FlagImbalance { baseline_only, candidate_only, p })
+}
+
+/// None where too many pairs are incomplete for any estimate.
+fn log_ratios(blocks: &[Block], wanted: impl Fn(&Block) -> bool) -> Option<Vec<f64>> {
+    let pairs: Vec<Pair> = blocks.iter().filter(|block| wanted(block)).filter_map(|block| block.pair).collect();
+    stats::completed(&pairs)
+}
+
+impl Block {
+    fn log_ratio(&self) -> Option<f64> {
+        match self.pair {
+            Some(Pair::Ratio(ratio)) => Some(ratio),
+            _ => None,
+        }
+    }
+
+    fn is_incomplete(&self) -> bool {
+        self.pair.is_some_and(|pair| !matches!(pair, Pair::Ratio(_)))
+    }
+}
+
+/// The mean over points; where a side lacks its value at one of them, it lacks that of the block.
+fn over_points(pairs: &[Pair]) -> Option<Pair> {
+    let has = |wanted: Pair| pairs.contains(&wanted);
+    let lacking = (has(Pair::BaselineLacks), has(Pair::CandidateLacks));
+    Some(match lacking {
+        _ if has(Pair::BothLack) => Pair::BothLack,
+        (true, true) => Pair::BothLack,
+        (true, false) => Pair::BaselineLacks,
+        (false, true) => Pair::CandidateLacks,
+        (false, false) => {
+            let ratio = |pair: &Pair| if let Pair::Ratio(ratio) = pair { Some(*ratio) } else { None };
+            Pair::Ratio(stats::mean(&pairs.iter().filter_map(ratio).collect::<Vec<f64>>())?)
+        }
+    })
+}
+
+/// What two trials of a block are to a metric; none where one of them failed or never measured it.
+fn pair(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) -> Option<Pair> {
+    let by_result = |trial: &TrialRecord| {
+        is_quantile(metric) || pass::is_by_result(metric) || is_outage(trial) && metric.ends_with("_per_tx")
+    };
+    let lacks = |trial: &TrialRecord| trial.status == Status::Ok && value(trial, metric).is_none() && by_result(trial);
+    match (lacks(baseline), lacks(candidate)) {
+        (true, true) => Some(Pair::BothLack),
+        (true, false) => value(candidate, metric).map(|_| Pair::BaselineLacks),
+        (false, true) => value(baseline, metric).map(|_| Pair::CandidateLacks),
+        (false, false) => log_ratio(baseline, candidate, metric).map(Pair::Ratio),
+    }
+}
+
+/// Positive where the candidate is better. Absent where a trial failed or did not measure it.
+pub fn log_ratio(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) -> Option<f64> {
+    let ratio = (value(candidate, metric)? / value(baseline, metric)?).ln();
+    Some(if less_is_better(metric) { -ratio } else { ratio })
+}
+
+/// The metric of a trial that is ok, as comparisons take it: always above zero.
+///
+/// A trial without a commit has the rate of half a transaction in its interval, the least that can be told from
+/// nothing. Leaving it out because of its result would flatter its side.
+pub fn value(trial: &TrialRecord, metric: &str) -> Option<f64> {
+    if trial.status != Status::Ok || pass::is_of_less_work(trial, metric) {
+        return None;
+    }
+    let measured = trial.metrics.get(metric).copied()?;
+    if measured > 0.0 {
+        return Some(measured);
+    }
+    let per = RATES.iter().find(|(name, _)| metric.ends_with(name)).map(|(_, seconds)| seconds)?;
+    Some(HALF_A_TRANSACTION * per / interval_s(trial)?)
+}
+
+/// Seconds that it measured.
+pub fn interval_s(trial: &TrialRecord) -> Option<f64> {
+    let measured = trial.steps.iter().find(|(name, _)| name == "measure").map(|(_, seconds)| *seconds);
+    measured.filter(|seconds| *seconds > 0.0)
+}
+
+/// It ran as it should, and nothing was committed.
+pub fn is_outage(trial: &TrialRecord) -> bool {
+    trial.status == Status::Ok && trial.metrics.get("transactions.committed").is_some_and(|count| *count <= 0.0)
+}
+
+/// A quantile of latency, which a trial has only where enough requests lie above it.
+pub fn is_quantile(metric: &str) -> bool {
+    metric.contains("latency_ms_p")
+}
+
+/// Times, latencies, costs and error rates: the less the better.
+pub fn less_is_better(metric: &str) -> bool {
+    metric.contains("_ms_")
+        || metric.contains("cpu_us_per")
+        || metric.ends_with("errors_per_s")
+        || metric.ends_with("seconds")
+        || metric.ends_with("_s") && metric.starts_with("t_")
+        || metric == "lost_commits"
+}
+
+pub fn is_noisy(trial: &TrialRecord) -> bool {
+    trial.flags.iter().any(|flag| HOST_FLAGS.contains(&flag.as_str()))
+}
+
+pub fn is_bound(trial: &TrialRecord) -> bool {
+    trial.flags.iter().any(|flag| flag == GENERATOR_BOUND)
+}
+
+/// Points with the word `slower`, the worst first.
+pub fn losing(of_points: &[Comparison]) -> Vec<Point> {
+    let mut slower: Vec<&Comparison> = of_points.iter().filter(|comparison| comparison.word == Word::Slower).collect();
+    slower.sort_by(|a, b| a.ratio.unwrap_or(1.0).total_cmp(&b.ratio.unwrap_or(1.0)));
+    slower.into_iter().filter_map(|comparison| comparison.point.clone()).collect()
+}
+
+/// Where the sign of a shown difference changes between neighbours that have a word.
+pub fn crossings(of_points: &[Comparison]) -> Vec<(Point, Point)> {
+    let worded = of_points.iter().filter(|comparison| matches!(comparison.word, Word::Faster | Word::Slower));
+    let worded: Vec<&Comparison> = worded.collect();
+    let changes = worded.windows(2).filter(|pair| pair[0].word != pair[1].word);
+    changes.filter_map(|pair| Some((pair[0].point.clone()?, pair[1].point.clone()?))).collect()
+}
+
+/// Candidate minus baseline over the points.
+pub fn difference(of_points: &[Comparison]) -> Option<Difference> {
+    let of_point = |comparison: &Comparison| {
+        Some((comparison.point.clone()?, comparison.candidate_value? - comparison.baseline_value?))
+    };
+    let differences: Vec<(Point, f64)> = of_points.iter().filter_map(of_point).collect();
+    let values: Vec<f64> = differences.iter().map(|(_, value)| *value).collect();
+    Some(Difference {
+        mean: stats::mean(&values)?,
+        points: values.len(),
+        max: differences.iter().max_by(|a, b| a.1.total_cmp(&b.1))?.clone(),
+        min: differences.iter().min_by(|a, b| a.1.total_cmp(&b.1))?.clone(),
+    })
+}

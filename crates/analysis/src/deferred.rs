@@ -1,0 +1,140 @@
+//! What work costs that a server put off and did not do while anybody waited for it (method, A3).
+//!
+//! A trial whose server did all of it has its time. What others left is charged at the rate of the contender that
+//! was slowest at doing such work; where nobody was seen doing it, no rate that would include it is claimed.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use record::format::debt::{AMOUNT_LEFT, INTERVAL, PAID, PAID_S};
+use record::format::{PlanRecord, Status, TrialRecord};
+
+use super::findings::finding;
+use super::records::primary_metric;
+use super::{DEBT_ADJUSTED, Finding};
+
+/// So much of a debt has to be done before its speed is one.
+const DONE_SHARE_MIN: f64 = 0.1;
+
+/// Seconds that a trial is charged with for work that was left.
+const CHARGED: &str = "debt_charged_s";
+
+type Rates<'a> = BTreeMap<&'a str, f64>;
+
+/// The trials with a rate that includes deferred work wherever it follows from them.
+pub fn charged<'a>(plan: &PlanRecord, trials: Cow<'a, [TrialRecord]>) -> Cow<'a, [TrialRecord]> {
+    if !trials.iter().any(|trial| trial.metrics.contains_key(INTERVAL)) {
+        return trials;
+    }
+    let mut all = trials.clone().into_owned();
+    for workload in &plan.workloads {
+        let rates = slowest_rates(&trials, &workload.label);
+        let metric = primary_metric(&workload.name);
+        for trial in all.iter_mut().filter(|trial| trial.workload == workload.label && is_ok(trial)) {
+            let Some((seconds, rate)) = charge(trial, metric, &rates) else { continue };
+            trial.metrics.insert(CHARGED.to_owned(), seconds);
+            trial.metrics.insert(format!("{DEBT_ADJUSTED}{metric}"), rate);
+        }
+    }
+    Cow::Owned(all)
+}
+
+/// How fast each kind of work was done by the contender that was slowest at it, over all of its trials.
+fn slowest_rates<'a>(trials: &'a [TrialRecord], workload: &str) -> Rates<'a> {
+    let mut done: BTreeMap<(&str, &str), (f64, f64)> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.workload == workload && is_ok(trial)) {
+        for (name, paid) in with_prefix(trial, PAID) {
+            let value = |prefix| trial.metrics.get(&format!("{prefix}{name}")).copied().unwrap_or(0.0);
+            if was_done(paid, value(AMOUNT_LEFT)) {
+                let sums = done.entry((name, &trial.contender)).or_default();
+                (sums.0, sums.1) = (sums.0 + paid, sums.1 + value(PAID_S));
+            }
+        }
+    }
+    let mut rates = Rates::new();
+    for ((name, _), (paid, seconds)) in done.into_iter().filter(|(_, (paid, seconds))| *paid > 0.0 && *seconds > 0.0) {
+        let slowest = rates.entry(name).or_insert(f64::INFINITY);
+        *slowest = slowest.min(paid / seconds);
+    }
+    rates
+}
+
+/// Seconds for all that was put off, and the rate with them. Debts are worked off at the same time, so the longest counts.
+fn charge(trial: &TrialRecord, metric: &str, rates: &Rates) -> Option<(f64, f64)> {
+    let value = |name: &str| trial.metrics.get(name).copied();
+    let (interval_s, rate) = (value(INTERVAL)?, value(metric)?);
+    let mut seconds: f64 = 0.0;
+    for (name, paid_s) in with_prefix(trial, PAID_S) {
+        let is_left = trial.metrics.contains_key(&format!("{AMOUNT_LEFT}{name}"));
+        seconds = seconds.max(if is_left { 0.0 } else { paid_s });
+    }
+    for (name, left) in with_prefix(trial, AMOUNT_LEFT) {
+        let (paid, rate) = (value(&format!("{PAID}{name}")).unwrap_or(0.0), rates.get(name)?);
+        let paid_s = value(&format!("{PAID_S}{name}")).filter(|_| was_done(paid, left));
+        seconds = seconds.max(paid_s.map_or((paid + left) / rate, |paid_s| paid_s + left / rate));
+    }
+    Some((seconds, rate * interval_s / (interval_s + seconds)))
+}
+
+/// A trickle is no rate at which work is done: nobody knows what it waited for.
+fn was_done(paid: f64, left: f64) -> bool {
+    paid >= DONE_SHARE_MIN * (paid + left)
+}
+
+fn is_ok(trial: &TrialRecord) -> bool {
+    trial.status == Status::Ok
+}
+
+fn with_prefix<'a>(trial: &'a TrialRecord, prefix: &'a str) -> impl Iterator<Item = (&'a str, f64)> {
+    let part = move |(name, value): (&'a String, &f64)| Some((name.strip_prefix(prefix)?, *value));
+    trial.metrics.iter().filter_map(part)
+}
+
+/// What was left, by contender, of [`charged`] trials.
+pub fn work_left(trials: &[TrialRecord]) -> Option<Finding> {
+    let mut by_contender: BTreeMap<(&str, &str), Vec<&TrialRecord>> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| is_ok(trial)) {
+        by_contender.entry((&trial.workload, &trial.contender)).or_default().push(trial);
+    }
+    let lines = by_contender.into_iter().filter_map(|((workload, contender), trials)| {
+        let left: Vec<&TrialRecord> =
+            trials.iter().copied().filter(|trial| trial.metrics.contains_key(INTERVAL)).collect();
+        let amounts = amounts_left(&left);
+        (!left.is_empty()).then(|| {
+            let of = format!("{} of {} trials", left.len(), trials.len());
+            format!("{contender}, {workload}: {} left in {of}, {}", amounts.join(" and "), charge_text(&left))
+        })
+    });
+    let text = "servers had not done all of the work that they put off when nobody waited any longer; what was left \
+                is charged at the slowest contender's measured rate"
+        .to_owned();
+    finding("deferred work left", text, lines.collect())
+}
+
+fn amounts_left(trials: &[&TrialRecord]) -> Vec<String> {
+    let mut sums: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
+    for (name, left) in trials.iter().flat_map(|trial| with_prefix(trial, AMOUNT_LEFT)) {
+        let sum = sums.entry(name).or_default();
+        *sum = (sum.0 + left, sum.1 + 1);
+    }
+    sums.into_iter().map(|(name, (sum, count))| amount(name, sum / count as f64)).collect()
+}
+
+fn amount(name: &str, mean: f64) -> String {
+    match name.strip_suffix("_bytes") {
+        Some("dirty") => format!("{:.1} MiB of dirty pages", mean / MEBIBYTE),
+        Some("checkpoint_age") => format!("{:.1} MiB of log since the last checkpoint", mean / MEBIBYTE),
+        Some(other) => format!("{:.1} MiB of {other}", mean / MEBIBYTE),
+        None => format!("{mean:.0} ({name})"),
+    }
+}
+
+const MEBIBYTE: f64 = 1048576.0;
+
+fn charge_text(trials: &[&TrialRecord]) -> String {
+    let charged: Vec<f64> = trials.iter().filter_map(|trial| trial.metrics.get(CHARGED).copied()).collect();
+    match stats::mean(&charged) {
+        Some(mean) if charged.len() == trials.len() => format!("charged with {mean:.1} s"),
+        _ => "not charged, because no contender was seen doing such work".to_owned(),
+    }
+}

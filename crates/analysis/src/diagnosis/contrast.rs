@@ -1,0 +1,160 @@
+//! What became of a gap when its supposed cause was taken away from both sides.
+//!
+//! A cause is `confirmed` only if at least half of the gap went with it, and surely some of it (method,
+//! section 5). The gap is one of logarithms, seen from the side that a finding speaks of.
+
+use stats::Interval;
+
+pub use record::blocks::CONTRAST_BLOCKS as BLOCKS;
+use record::format::figures::short_percent;
+use record::format::{ContrastKind, ContrastRecord, Point, RunRecord, point_text};
+
+use super::super::comparison::Scope;
+use super::estimate::{Side, pairs};
+use super::rules::Rule;
+use super::{EXPLAINS, figure};
+
+/// A contrast that would tell whether a finding is right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Due {
+    pub contrast: ContrastKind,
+    pub workload: String,
+    pub candidate: String,
+    pub point: Point,
+}
+
+impl Due {
+    pub fn is_answered_by(&self, record: &ContrastRecord) -> bool {
+        (self.contrast, &self.workload, &self.candidate, &self.point)
+            == (record.contrast, &record.workload, &record.candidate, &record.point)
+    }
+}
+
+/// What both sides are without then.
+pub fn setting(contrast: ContrastKind) -> &'static str {
+    match contrast {
+        ContrastKind::Tmpfs => "the data of both on tmpfs",
+        ContrastKind::OneClient => "one client",
+    }
+}
+
+/// As far as it came: the blocks that it should have, or why it has not.
+pub fn is_over(record: &ContrastRecord) -> bool {
+    record.refused.is_some() || record.candidate_values.len() >= BLOCKS
+}
+
+/// Contrasts that were begun and neither came to their end nor say why.
+pub fn unfinished(run: &RunRecord) -> Vec<String> {
+    let line = |record: &ContrastRecord| {
+        let (what, point) = (setting(record.contrast), point_text(&record.point));
+        let done = record.candidate_values.len();
+        format!("with {what}: {} at {point}, {}: {done} of {BLOCKS} blocks", record.candidate, record.workload)
+    };
+    run.contrasts.iter().filter(|record| !is_over(record)).map(line).collect()
+}
+
+/// What a contrast says of a finding.
+pub(super) struct Told {
+    pub is_confirmed: bool,
+    /// Goes on from the finding's sentence.
+    pub text: String,
+    pub evidence: Vec<String>,
+}
+
+/// None where no contrast was run for it, or not all of its blocks.
+pub(super) fn told(scope: &Scope, metric: &str, rule: &Rule, side: Side, point: &Point) -> Option<Told> {
+    let due = due(scope, rule, point)?;
+    let record = scope.circumstances.contrasts.iter().find(|record| due.is_answered_by(record))?;
+    let setting = setting(due.contrast);
+    if let Some(why) = &record.refused {
+        let text = format!("; not put to the test with {setting}: {why}");
+        return Some(Told { is_confirmed: false, text, evidence: Vec::new() });
+    }
+    let gap = Gap::of(scope, metric, record, side)?;
+    let is_confirmed = gap.is_explained();
+    let [before, after] = [&gap.before, &gap.after].map(|log_ratios| stats::mean(log_ratios).unwrap_or_default());
+    let verdict = if is_confirmed { "" } else { ", which does not confirm it" };
+    let text = format!(
+        "; with {setting} the gap went from {} to {}{}{verdict}",
+        percent(before),
+        percent(after),
+        bounded(stats::t_interval(&gap.after, scope.plan.method.confidence))
+    );
+    let own_and_other = match side {
+        Side::Candidate => (&record.candidate_values, &record.baseline_values),
+        Side::Baseline => (&record.baseline_values, &record.candidate_values),
+    };
+    let mean = |values: &[f64]| {
+        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        stats::mean(&logs).map_or_else(|| "-".to_owned(), |mean| figure(mean.exp()))
+    };
+    let evidence = format!(
+        "with {setting}, {}: {metric} {} against {} (geometric means of {BLOCKS} blocks); {:.0} % of the gap went away \
+         (difference of log ratios {:.3}, t interval {:.3} to {:.3}, {} blocks before and {BLOCKS} after)",
+        point_text(point),
+        mean(own_and_other.0),
+        mean(own_and_other.1),
+        gap.share() * 100.0,
+        gap.removed,
+        gap.bounds.low,
+        gap.bounds.high,
+        gap.before.len(),
+    );
+    Some(Told { is_confirmed, text, evidence: vec![evidence] })
+}
+
+/// What would tell more about a finding of this rule, for which one is known.
+pub(super) fn due(scope: &Scope, rule: &Rule, point: &Point) -> Option<Due> {
+    let (workload, candidate) = (scope.workload.to_owned(), scope.candidate.to_owned());
+    Some(Due { contrast: rule.contrast?, workload, candidate, point: point.clone() })
+}
+
+/// Log ratios of one side over the other, by block.
+struct Gap {
+    before: Vec<f64>,
+    after: Vec<f64>,
+    /// What is gone of it; negative where it grew.
+    removed: f64,
+    bounds: Interval,
+}
+
+impl Gap {
+    /// None as long as blocks are missing.
+    fn of(scope: &Scope, metric: &str, record: &ContrastRecord, side: Side) -> Option<Gap> {
+        let of_side = |log_ratio: f64| if side == Side::Candidate { log_ratio } else { -log_ratio };
+        let points = std::slice::from_ref(&record.point);
+        let blocks = (1..=scope.plan.method.blocks).filter_map(|block| pairs(scope, metric, points, block));
+        let before: Vec<f64> = blocks.flatten().map(|[baseline, candidate]| (candidate / baseline).ln()).collect();
+        let both = record.candidate_values.iter().zip(&record.baseline_values);
+        let after: Vec<f64> = both.map(|(candidate, baseline)| (candidate / baseline).ln()).collect();
+        let [before, after] = [before, after].map(|log_ratios| {
+            log_ratios.into_iter().filter(|ratio| ratio.is_finite()).map(of_side).collect::<Vec<f64>>()
+        });
+        if after.len() < BLOCKS {
+            return None;
+        }
+        let (grown, bounds) = stats::difference_interval(&after, &before, scope.plan.method.confidence)?;
+        // A gap is gone by as much as the side that was behind has come up.
+        let is_behind = stats::mean(&before)? < 0.0;
+        let turned = Interval { low: -bounds.high, high: -bounds.low };
+        let (removed, bounds) = if is_behind { (grown, bounds) } else { (-grown, turned) };
+        Some(Gap { before, after, removed, bounds })
+    }
+
+    fn share(&self) -> f64 {
+        self.removed / stats::mean(&self.before).unwrap_or(f64::NAN).abs()
+    }
+
+    fn is_explained(&self) -> bool {
+        self.share() >= EXPLAINS && self.bounds.low > 0.0
+    }
+}
+
+fn percent(log_ratio: f64) -> String {
+    short_percent(log_ratio.exp_m1())
+}
+
+fn bounded(bounds: Option<Interval>) -> String {
+    bounds
+        .map_or_else(String::new, |bounds| format!(" (t interval {} to {})", percent(bounds.low), percent(bounds.high)))
+}

@@ -1,0 +1,181 @@
+//! What a transaction costs, by names that all engines share.
+//!
+//! Engines count under names of their own; here stands which of them mean the same. A cost that a trial
+//! lacks is absent: nothing is concluded from it, and a reader is told that it is not visible.
+
+use std::borrow::Cow;
+
+use record::format::{Status, TrialRecord};
+
+use super::super::comparison::{is_bound, is_noisy};
+use super::super::{Circumstances, doubling};
+
+/// A cost of one transaction.
+pub struct Kind {
+    pub metric: &'static str,
+    /// With its unit, where it counts anything but events.
+    pub title: &'static str,
+    /// What is divided by the committed transactions; the first that a trial has. None: trials have the
+    /// metric itself, or none at all.
+    counted: &'static [&'static str],
+    /// Units of the cost in one of what is counted.
+    scale: f64,
+}
+
+const fn told(metric: &'static str, title: &'static str) -> Kind {
+    Kind { metric, title, counted: &[], scale: 1.0 }
+}
+
+const fn counted(metric: &'static str, title: &'static str, counted: &'static [&'static str]) -> Kind {
+    Kind { metric, title, counted, scale: 1.0 }
+}
+
+const fn seconds(metric: &'static str, title: &'static str, counted: &'static [&'static str]) -> Kind {
+    Kind { metric, title, counted, scale: 1e6 }
+}
+
+pub const CPU: &str = "cpu_us_per_tx";
+pub const CPU_USER: &str = "cpu_user_us_per_tx";
+pub const SWITCHES: &str = "ctx_voluntary_per_tx";
+pub const FAULTS: &str = "page_faults_minor_per_tx";
+pub const SYNCS: &str = "syncs_per_tx";
+pub const MISSES: &str = "buffer_misses_per_tx";
+pub const DOUBLE_WRITES: &str = "doublewrite_pages_per_tx";
+pub const LOG_WAITS: &str = "log_waits_per_tx";
+pub const LOCK_MS: &str = "row_lock_wait_ms_per_tx";
+pub const DEADLOCKS: &str = "deadlocks_per_tx";
+pub const SPINS: &str = "spin_rounds_per_tx";
+pub const LATCH_WAITS: &str = "latch_waits_per_tx";
+
+/// In the order of the table.
+pub const KINDS: &[Kind] = &[
+    told(CPU, "server CPU us"),
+    seconds(CPU_USER, "server CPU in user mode us", &["server_cpu_user_s"]),
+    seconds("cpu_system_us_per_tx", "server CPU in the kernel us", &["server_cpu_system_s"]),
+    told(SWITCHES, "voluntary context switches"),
+    told("ctx_involuntary_per_tx", "involuntary context switches"),
+    told("read_bytes_per_tx", "bytes read from disk"),
+    told("write_bytes_per_tx", "bytes written to disk"),
+    counted(SYNCS, "syncs", &["counter.innodb.data_fsyncs", "counter.postgres.wal_syncs"]),
+    counted("redo_bytes_per_tx", "redo or WAL bytes", &["counter.innodb.redo_bytes", "counter.postgres.wal_bytes"]),
+    counted(
+        LOG_WAITS,
+        "waits for the log's buffer",
+        &["counter.innodb.log_waits", "counter.postgres.wal_buffers_full"],
+    ),
+    counted(DOUBLE_WRITES, "double-written pages", &["counter.innodb.doublewrite_pages"]),
+    counted(MISSES, "buffer misses", &["counter.innodb.buffer_pool_reads", "counter.postgres.blks_read"]),
+    counted("row_lock_waits_per_tx", "row-lock waits", &["counter.innodb.row_lock_waits"]),
+    counted(LOCK_MS, "waiting for row locks ms", &["counter.innodb.row_lock_time_ms"]),
+    counted(DEADLOCKS, "deadlocks", &["counter.innodb.deadlocks", "counter.postgres.deadlocks"]),
+    counted(SPINS, "spin rounds", &["counter.innodb.spin_rounds"]),
+    counted(LATCH_WAITS, "latch waits in the kernel", &["counter.innodb.spin_os_waits"]),
+    told(FAULTS, "minor page faults"),
+    told("page_faults_major_per_tx", "major page faults"),
+];
+
+/// Share of the cores that the server used.
+pub const CPU_USE: &str = "cpu_use";
+pub const SYSTEM_SHARE: &str = "cpu_system_share";
+pub const MISS_SHARE: &str = "buffer_miss_share";
+/// Of the machine's CPU, by others and by the hypervisor.
+pub const HOST_TAKEN: &str = "host_taken_share";
+/// 1 where the trial carries a flag of the host, or of the generator: their means are shares of trials.
+pub const DISTURBED: &str = "host_disturbed";
+pub const BOUND: &str = "generator_bound";
+
+pub const LATENCY: &str = "latency_ms_avg";
+
+/// Signs beside the costs, for a reader.
+const SIGNS: &[(&str, &str)] = &[
+    (SYSTEM_SHARE, "share of the server's CPU time in the kernel"),
+    (MISS_SHARE, "share of page requests that miss the buffers"),
+    (HOST_TAKEN, "share of the host's CPU taken by others"),
+    (BOUND, "share of trials in which the generator was the limit"),
+    ("host_iowait_share", "share of the host's CPU idle for disks"),
+    ("host_pressure_io_some_share", "share of the time in which something waited for a disk"),
+    ("server_threads_blocked", "threads of the server in wait for a disk"),
+    ("stalled_seconds_share", "share of seconds below half of the median"),
+    ("state.checkpoint_age_share_end", "checkpoint age as a share of the log"),
+];
+
+/// Everything that a rule may ask for.
+pub fn all() -> impl Iterator<Item = &'static str> {
+    let beside = [CPU_USE, DISTURBED, LATENCY];
+    KINDS.iter().map(|kind| kind.metric).chain(SIGNS.iter().map(|(metric, _)| *metric)).chain(beside)
+}
+
+pub fn title(metric: &str) -> String {
+    let cost = KINDS.iter().find(|kind| kind.metric == metric).map(|kind| format!("{} per transaction", kind.title));
+    let sign = || SIGNS.iter().find(|(name, _)| *name == metric).map(|(_, title)| (*title).to_owned());
+    cost.or_else(sign).unwrap_or_else(|| metric.to_owned())
+}
+
+/// The trials with what follows from their metrics. Nothing of it is stored: an old run is judged by
+/// the costs of today.
+pub fn priced<'a>(
+    trials: Cow<'a, [TrialRecord]>,
+    circumstances: &Circumstances,
+    duration_s: f64,
+    cores: u32,
+) -> Cow<'a, [TrialRecord]> {
+    let mut trials = trials.into_owned();
+    for trial in trials.iter_mut().filter(|trial| trial.status == Status::Ok) {
+        let doubled =
+            doubling::is_bound(&circumstances.doublings, &trial.workload, &trial.contender, Some(&trial.point));
+        let flags = [(BOUND, is_bound(trial) || doubled), (DISTURBED, is_noisy(trial))]
+            .map(|(name, flag)| (name, f64::from(flag)));
+        let derived = [
+            (CPU_USE, cpu_use(trial, duration_s, cores)),
+            (SYSTEM_SHARE, share(trial, "server_cpu_system_s", "server_cpu_user_s")),
+            (MISS_SHARE, miss_share(trial)),
+            (HOST_TAKEN, host_taken(trial)),
+        ];
+        let derived = derived.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let costs = KINDS.iter().filter_map(|kind| Some((kind.metric, cost(kind, trial)?)));
+        for (name, value) in derived.chain(costs).chain(flags).collect::<Vec<_>>() {
+            trial.metrics.entry(name.to_owned()).or_insert(value);
+        }
+    }
+    Cow::Owned(trials)
+}
+
+fn metric(trial: &TrialRecord, name: &str) -> Option<f64> {
+    trial.metrics.get(name).copied()
+}
+
+/// Half a transaction where there was none: what nothing cost is left out, and what an outage cost is not.
+fn committed(trial: &TrialRecord) -> Option<f64> {
+    metric(trial, "transactions.committed").map(|committed| committed.max(0.5))
+}
+
+fn cost(kind: &Kind, trial: &TrialRecord) -> Option<f64> {
+    let counted = kind.counted.iter().find_map(|name| metric(trial, name))?;
+    Some(kind.scale * counted / committed(trial)?)
+}
+
+/// Of all cores of the host, where a trial does not say itself which it was given.
+fn cpu_use(trial: &TrialRecord, duration_s: f64, cores: u32) -> Option<f64> {
+    let seconds = metric(trial, CPU)? * committed(trial)? / 1e6;
+    (duration_s > 0.0 && cores > 0).then(|| seconds / duration_s / f64::from(cores))
+}
+
+/// The part of a whole that consists of both.
+fn share(trial: &TrialRecord, part: &str, rest: &str) -> Option<f64> {
+    let (part, rest) = (metric(trial, part)?, metric(trial, rest)?);
+    (part + rest > 0.0).then(|| part / (part + rest))
+}
+
+/// InnoDB counts all requests, PostgreSQL those that hit.
+fn miss_share(trial: &TrialRecord) -> Option<f64> {
+    let innodb = || {
+        let requests = metric(trial, "counter.innodb.buffer_pool_read_requests").filter(|requests| *requests > 0.0)?;
+        Some(metric(trial, "counter.innodb.buffer_pool_reads")? / requests)
+    };
+    innodb().or_else(|| share(trial, "counter.postgres.blks_read", "counter.postgres.blks_hit"))
+}
+
+/// Absent where foreign CPU is: of the hypervisor alone too little is known.
+fn host_taken(trial: &TrialRecord) -> Option<f64> {
+    Some(metric(trial, "host_foreign_cpu_share")? + metric(trial, "host_steal_share").unwrap_or(0.0))
+}

@@ -1,0 +1,299 @@
+//! The table of causes (method, section 5), as data: what must be seen, and what it then says.
+//!
+//! A row speaks of one side, as seen against the other. Whoever is slower is the side that waits,
+//! spins or computes; rows about a gain speak of the candidate.
+
+use super::costs::{
+    BOUND, CPU_USER, DEADLOCKS, DOUBLE_WRITES, FAULTS, HOST_TAKEN, LATCH_WAITS, LOCK_MS, LOG_WAITS, MISS_SHARE, MISSES,
+    SPINS, SWITCHES, SYNCS, SYSTEM_SHARE,
+};
+use record::format::ContrastKind;
+
+/// Where a quantity of one side lies beside the other's.
+///
+/// Throughput has moved when its interval leaves out 1 and its estimate the margin; it is the same while it
+/// lies within the margin, and its interval within 10 %. CPU has moved when its interval leaves out 1 and it
+/// accounts for half of the gap in throughput or more: a server with nothing to wait for loses as much
+/// throughput as its transactions gain in CPU. It is the same while its estimate accounts for less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Move {
+    Down,
+    Same,
+    Up,
+}
+
+/// Something that must be seen beside throughput and CPU. What is not visible holds never.
+#[derive(Debug, Clone, Copy)]
+pub enum Sign {
+    /// The side has more of it, by so much at least, and the t interval of the difference lies above 0.
+    More {
+        what: &'static str,
+        by: f64,
+    },
+    Less {
+        what: &'static str,
+        by: f64,
+    },
+    /// As `More`, and twice as much as the other has.
+    Twice {
+        what: &'static str,
+        by: f64,
+    },
+    /// It can be seen, and there is no more of it by so much.
+    NotMore {
+        what: &'static str,
+        by: f64,
+    },
+    /// Mean over trials.
+    Above {
+        what: &'static str,
+        level: f64,
+    },
+    /// Milliseconds of a transaction that make half of the gap in response time, or more.
+    HalfOfTheGap {
+        what: &'static str,
+    },
+}
+
+impl Sign {
+    /// The quantity that is looked at.
+    pub fn what(self) -> &'static str {
+        match self {
+            Sign::More { what, .. } | Sign::Less { what, .. } | Sign::Twice { what, .. } => what,
+            Sign::NotMore { what, .. } | Sign::Above { what, .. } | Sign::HalfOfTheGap { what } => what,
+        }
+    }
+}
+
+/// Of whom a row may speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    Either,
+    Candidate,
+    /// Of the trials of both: no cause is claimed where such a row holds.
+    Run,
+}
+
+/// What the point with the fewest clients must show, where there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FewClients {
+    NoMatter,
+    /// CPU per transaction is up there as well.
+    UpToo,
+    NotUp,
+}
+
+pub struct Rule {
+    pub kind: &'static str,
+    pub who: Who,
+    /// Nothing: whatever it is.
+    pub tps: &'static [Move],
+    pub cpu_use: &'static [Move],
+    pub cpu_per_tx: &'static [Move],
+    pub few_clients: FewClients,
+    pub all: &'static [Sign],
+    /// One of them at least, where there are any.
+    pub any: &'static [Sign],
+    /// Kinds that say enough.
+    pub unless: &'static [&'static str],
+    /// Its signs have other readings too.
+    pub is_weak: bool,
+    /// What takes the cause away from both sides, and so can confirm it.
+    pub contrast: Option<ContrastKind>,
+    /// `{who}` and `{other}` are names of contenders.
+    pub say: &'static str,
+}
+
+const WHATEVER: Rule = Rule {
+    kind: "",
+    who: Who::Either,
+    tps: &[],
+    cpu_use: &[],
+    cpu_per_tx: &[],
+    few_clients: FewClients::NoMatter,
+    all: &[],
+    any: &[],
+    unless: &[],
+    is_weak: false,
+    contrast: None,
+    say: "",
+};
+
+/// Less throughput with less CPU: it waits for something.
+const WAITING: Rule =
+    Rule { tps: &[Move::Down], cpu_use: &[Move::Down], cpu_per_tx: &[Move::Down, Move::Same], ..WHATEVER };
+/// Less throughput with as much CPU, or more: it computes.
+const COMPUTING: Rule =
+    Rule { tps: &[Move::Down], cpu_use: &[Move::Same, Move::Up], cpu_per_tx: &[Move::Up], ..WHATEVER };
+const ON_TMPFS: Option<ContrastKind> = Some(ContrastKind::Tmpfs);
+const ALONE: Option<ContrastKind> = Some(ContrastKind::OneClient);
+
+const HOST: &str = "host limits";
+const GENERATOR: &str = "generator limits";
+const LOG: &str = "waiting on log writes";
+const SYNCING: &str = "log syncs";
+const READS: &str = "buffer misses";
+const DOUBLE: &str = "waiting on double writes";
+const DISK: &str = "waiting on disks";
+const ROW_LOCKS: &str = "waiting on row locks";
+const LATCHES: &str = "waiting on latches";
+const LOCKS: &str = "waiting on locks or latches";
+const KERNEL: &str = "kernel time";
+const SPINNING: &str = "spinning";
+
+/// From the first to the last: `unless` looks at rows above. Kinds are names that the JSON report promises.
+pub const RULES: &[Rule] = &[
+    // As much as a run refuses to start with (method, section 1); flags, which less of it raises, make weak.
+    Rule {
+        kind: HOST,
+        who: Who::Run,
+        all: &[Sign::Above { what: HOST_TAKEN, level: 0.10 }],
+        say: "something else took the host's CPU, so no cause is claimed",
+        ..WHATEVER
+    },
+    Rule {
+        kind: GENERATOR,
+        who: Who::Run,
+        all: &[Sign::Above { what: BOUND, level: 0.25 }],
+        say: "the load generator was the limit, so no cause is claimed",
+        ..WHATEVER
+    },
+    Rule {
+        kind: LOG,
+        any: &[Sign::More { what: SYNCS, by: 0.02 }, Sign::More { what: LOG_WAITS, by: 0.001 }],
+        contrast: ON_TMPFS,
+        say: "{who} waits for its log to reach the disk",
+        ..WAITING
+    },
+    // A sync takes CPU as well, and on a quick disk little else.
+    Rule {
+        kind: SYNCING,
+        tps: &[Move::Down],
+        all: &[Sign::Twice { what: SYNCS, by: 0.1 }],
+        unless: &[LOG],
+        contrast: ON_TMPFS,
+        say: "{who} brings its log to the disk far more often, which costs it time and CPU",
+        ..WHATEVER
+    },
+    // A miss costs CPU too, so nothing is asked of it.
+    Rule {
+        kind: READS,
+        tps: &[Move::Down],
+        all: &[Sign::More { what: MISSES, by: 0.1 }, Sign::Above { what: MISS_SHARE, level: 0.01 }],
+        contrast: ON_TMPFS,
+        say: "{who} reads from its files what {other} finds in its buffers",
+        ..WHATEVER
+    },
+    Rule {
+        kind: DOUBLE,
+        all: &[Sign::More { what: DOUBLE_WRITES, by: 0.1 }],
+        contrast: ON_TMPFS,
+        say: "{who} waits for pages that it writes twice",
+        ..WAITING
+    },
+    Rule {
+        kind: ROW_LOCKS,
+        any: &[Sign::HalfOfTheGap { what: LOCK_MS }, Sign::More { what: DEADLOCKS, by: 0.01 }],
+        contrast: ALONE,
+        say: "transactions on {who} wait for each other's row locks",
+        ..WAITING
+    },
+    Rule {
+        kind: DISK,
+        any: &[
+            Sign::More { what: "host_iowait_share", by: 0.10 },
+            Sign::More { what: "host_pressure_io_some_share", by: 0.20 },
+            Sign::More { what: "server_threads_blocked", by: 0.5 },
+        ],
+        unless: &[LOG, SYNCING, READS, DOUBLE],
+        contrast: ON_TMPFS,
+        say: "{who} waits for its disks",
+        ..WAITING
+    },
+    Rule {
+        kind: LATCHES,
+        all: &[Sign::NotMore { what: LOCK_MS, by: 0.1 }, Sign::NotMore { what: SYNCS, by: 0.02 }],
+        any: &[Sign::More { what: LATCH_WAITS, by: 0.1 }, Sign::More { what: SWITCHES, by: 1.0 }],
+        unless: &[LOG, SYNCING, READS, DOUBLE, DISK, ROW_LOCKS],
+        contrast: ALONE,
+        say: "threads of {who} wait for each other: it does less with less CPU, and neither disks nor row locks explain it",
+        ..WAITING
+    },
+    // Where row locks cannot be seen, they cannot be told from latches.
+    Rule {
+        kind: LOCKS,
+        all: &[Sign::More { what: SWITCHES, by: 1.0 }],
+        unless: &[LOG, SYNCING, READS, DOUBLE, DISK, ROW_LOCKS, LATCHES],
+        is_weak: true,
+        contrast: ALONE,
+        say: "{who} gives up the CPU more often in each transaction: its threads wait for locks or latches",
+        ..WAITING
+    },
+    // Seconds are not held against the checkpoint's age one by one, so this stays weak.
+    Rule {
+        kind: "checkpoint stalls",
+        all: &[
+            Sign::More { what: "stalled_seconds_share", by: 0.02 },
+            Sign::Above { what: "state.checkpoint_age_share_end", level: 0.75 },
+        ],
+        is_weak: true,
+        contrast: ON_TMPFS,
+        say: "{who} has seconds that nearly stand still, with a log that is nearly full of what a checkpoint must write",
+        ..WHATEVER
+    },
+    Rule {
+        kind: KERNEL,
+        all: &[Sign::More { what: SYSTEM_SHARE, by: 0.05 }],
+        any: &[Sign::More { what: SWITCHES, by: 0.5 }, Sign::More { what: FAULTS, by: 1.0 }],
+        unless: &[SYNCING, READS],
+        say: "{who} spends more of its CPU in the kernel",
+        ..COMPUTING
+    },
+    Rule {
+        kind: SPINNING,
+        few_clients: FewClients::NotUp,
+        all: &[Sign::More { what: SPINS, by: 100.0 }],
+        contrast: ALONE,
+        unless: &[READS],
+        say: "threads of {who} spin in wait for each other",
+        ..COMPUTING
+    },
+    Rule {
+        kind: "longer code path",
+        few_clients: FewClients::UpToo,
+        any: &[Sign::More { what: CPU_USER, by: 0.0 }, Sign::NotMore { what: SWITCHES, by: 0.5 }],
+        unless: &[SYNCING, READS, KERNEL, SPINNING],
+        who: Who::Candidate,
+        say: "{who} needs more CPU for a transaction than {other} (a longer code path)",
+        ..COMPUTING
+    },
+    Rule {
+        kind: "shorter code path",
+        who: Who::Candidate,
+        tps: &[Move::Up],
+        cpu_use: &[Move::Same, Move::Down],
+        cpu_per_tx: &[Move::Down],
+        unless: &[SYNCING, READS, KERNEL, SPINNING],
+        say: "{who} needs less CPU for a transaction than {other} (a shorter code path, or less waste)",
+        ..WHATEVER
+    },
+    Rule {
+        kind: "more concurrency",
+        who: Who::Candidate,
+        tps: &[Move::Up],
+        cpu_use: &[Move::Up],
+        cpu_per_tx: &[Move::Same],
+        any: &[Sign::Less { what: SWITCHES, by: 0.5 }, Sign::Less { what: LOCK_MS, by: 0.1 }],
+        unless: &[LOG, SYNCING, READS, DOUBLE, DISK, ROW_LOCKS, LATCHES, LOCKS],
+        say: "{who} waits less, and so brings more of the CPU to work than {other}",
+        ..WHATEVER
+    },
+    Rule {
+        kind: "more efficient",
+        tps: &[Move::Same],
+        cpu_use: &[Move::Down],
+        cpu_per_tx: &[Move::Down],
+        say: "{who} does as much as {other} with less CPU: the limit lies elsewhere",
+        ..WHATEVER
+    },
+];

@@ -1,0 +1,324 @@
+//! Made-up runs whose cause is known, and what must and must not be named.
+
+use super::super::conclude;
+use super::*;
+use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
+use record::format::{ContrastKind, ContrastRecord};
+
+/// What both sides show at a point: metric, baseline, candidate.
+type Shown = Vec<(&'static str, f64, f64)>;
+
+const SEEN_PER_TX: [&str; 8] = [
+    "counter.innodb.doublewrite_pages",
+    "counter.innodb.data_fsyncs",
+    "counter.innodb.buffer_pool_reads",
+    "counter.innodb.buffer_pool_read_requests",
+    "counter.innodb.row_lock_time_ms",
+    "counter.innodb.spin_rounds",
+    "server_cpu_user_s",
+    "server_cpu_system_s",
+];
+
+/// A run at these numbers of clients. Throughput and CPU per transaction are given as candidate over
+/// baseline; counters are given for a transaction. Blocks differ a little.
+fn run(clients: &[u64], shown: impl Fn(u64) -> (f64, f64, Shown)) -> StoredRun {
+    let mut stored = tell(&Story::default());
+    let wanted = |point: &Point| clients.contains(&point[CLIENTS]);
+    stored.plan.trials.retain(|trial| wanted(&trial.point));
+    stored.trials.retain(|trial| wanted(&trial.point));
+    for trial in &mut stored.trials {
+        let (tps, cpu, metrics) = shown(trial.point[CLIENTS]);
+        let side = usize::from(trial.contender == CANDIDATE);
+        let noise = 1.0 + 0.002 * (f64::from((trial.block * 7 + side as u32 * 3) % 5) - 2.0);
+        let own = |ratio: f64| if side == 1 { ratio } else { 1.0 };
+        let tps = 1000.0 * own(tps) * noise;
+        let committed = tps * stored.plan.method.duration_s;
+        trial.metrics.clear();
+        let mut put = |name: &str, value: f64| trial.metrics.insert(name.to_owned(), value);
+        put("tps", tps);
+        put("transactions.committed", committed);
+        put(CPU, 500.0 * own(cpu) * noise);
+        for (name, baseline, candidate) in metrics {
+            let per = if SEEN_PER_TX.contains(&name) { committed } else { 1.0 };
+            put(name, [baseline, candidate][side] * per * noise);
+        }
+    }
+    stored
+}
+
+fn diagnosis(stored: &StoredRun) -> Diagnosis {
+    let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+    conclusions.workloads[0].duels[0].diagnosis.clone()
+}
+
+/// Kind, grade and whom it speaks of.
+fn named(stored: &StoredRun) -> Vec<(&'static str, &'static str, String)> {
+    let who = |text: &str| text.split('`').nth(1).unwrap_or_default().to_owned();
+    diagnosis(stored).causes.iter().map(|cause| (cause.kind, cause.grade, who(&cause.text))).collect()
+}
+
+fn check(clients: u64, tps: f64, cpu: f64, shown: &Shown, expected: &[(&'static str, &'static str, &str)]) {
+    let stored = run(&[clients], |_| (tps, cpu, shown.clone()));
+    let expected: Vec<_> = expected.iter().map(|(kind, grade, who)| (*kind, *grade, (*who).to_owned())).collect();
+    assert_eq!(named(&stored), expected, "tps {tps}, cpu {cpu}, {shown:?}");
+}
+
+#[test]
+fn less_throughput_with_less_cpu_is_waiting_for_what_is_seen_to_be_more() {
+    let syncs = |baseline, candidate| ("counter.innodb.data_fsyncs", baseline, candidate);
+    let locks = |baseline, candidate| ("counter.innodb.row_lock_time_ms", baseline, candidate);
+    let log = "waiting on log writes";
+    check(16, 0.3, 1.2, &vec![syncs(0.001, 0.75)], &[(log, "supported", CANDIDATE)]);
+    check(16, 3.3, 0.8, &vec![syncs(0.75, 0.001)], &[(log, "supported", BASELINE)]);
+    check(16, 0.3, 1.2, &vec![syncs(0.0, 0.75)], &[(log, "supported", CANDIDATE)]);
+    check(16, 0.3, 1.2, &vec![syncs(0.75, 0.75)], &[]);
+    // Where the disk is quick, a sync takes CPU and little time.
+    let kernel = [("server_cpu_user_s", 4e-4, 4e-4), ("server_cpu_system_s", 1e-4, 3e-4), (costs::SWITCHES, 5.0, 9.0)];
+    let with_syncs = |baseline, candidate| [&kernel[..], &[syncs(baseline, candidate)]].concat();
+    check(16, 0.7, 1.4, &with_syncs(0.0, 0.75), &[("log syncs", "supported", CANDIDATE)]);
+    check(16, 0.7, 1.4, &with_syncs(0.6, 0.75), &[("kernel time", "supported", CANDIDATE)]);
+    let slow = ("latency_ms_avg", 2.0, 8.0);
+    check(16, 0.3, 1.1, &vec![slow, locks(0.0, 5.0)], &[("waiting on row locks", "supported", CANDIDATE)]);
+    check(16, 0.3, 1.1, &vec![slow, locks(0.0, 2.0)], &[]);
+    let switches = (costs::SWITCHES, 5.0, 9.0);
+    let flat = vec![switches, locks(0.0, 0.0), syncs(0.5, 0.5)];
+    check(16, 0.5, 1.0, &flat, &[("waiting on latches", "supported", CANDIDATE)]);
+    // What cannot be seen is not ruled out.
+    check(16, 0.5, 1.0, &vec![switches, syncs(0.5, 0.5)], &[("waiting on locks or latches", "weak", CANDIDATE)]);
+    let blocked = ("server_threads_blocked", 0.0, 1.5);
+    check(16, 0.5, 1.0, &vec![switches, blocked], &[("waiting on disks", "supported", CANDIDATE)]);
+}
+
+#[test]
+fn a_buffer_pool_that_misses_is_named_whatever_that_costs_in_cpu() {
+    let shown = |misses| {
+        vec![
+            ("counter.innodb.buffer_pool_reads", 0.0, misses),
+            ("counter.innodb.buffer_pool_read_requests", 60.0, 60.0),
+            ("server_cpu_system_s", 1e-4, 4e-4),
+            ("server_cpu_user_s", 3e-4, 4e-4),
+        ]
+    };
+    for cpu in [1.2, 2.5] {
+        check(16, 0.3, cpu, &shown(19.0), &[("buffer misses", "supported", CANDIDATE)]);
+    }
+    // Half a page in sixty is no reason.
+    check(16, 0.3, 1.2, &shown(0.5), &[]);
+}
+
+#[test]
+fn more_cpu_for_a_transaction_is_a_longer_path_where_one_client_shows_it_too() {
+    let user = |candidate| vec![("server_cpu_user_s", 4e-4, candidate), ("server_cpu_system_s", 1e-4, 1e-4)];
+    let longer = "longer code path";
+    check(1, 0.8, 1.25, &user(5e-4), &[(longer, "supported", CANDIDATE)]);
+    check(16, 0.8, 1.25, &user(5e-4), &[(longer, "weak", CANDIDATE)]);
+    check(1, 1.25, 0.8, &user(3e-4), &[("shorter code path", "supported", CANDIDATE)]);
+    // It accounts for less than half of what is lost.
+    check(1, 0.5, 1.2, &user(5e-4), &[]);
+    let sweep = |few: f64| {
+        named(&run(&[1, 64], |clients| {
+            let cpu = if clients == 1 { few } else { 1.25 };
+            (0.8, cpu, vec![("server_cpu_user_s", 4e-4, 5e-4), ("counter.innodb.spin_rounds", 20.0, 900.0)])
+        }))
+    };
+    assert_eq!(sweep(1.25), [(longer, "supported", CANDIDATE.to_owned())]);
+    assert_eq!(sweep(1.0), [("spinning", "supported", CANDIDATE.to_owned())]);
+    let kernel =
+        vec![("server_cpu_user_s", 4e-4, 4e-4), ("server_cpu_system_s", 1e-4, 3e-4), (costs::SWITCHES, 5.0, 9.0)];
+    check(1, 0.7, 1.4, &kernel, &[("kernel time", "supported", CANDIDATE)]);
+}
+
+#[test]
+fn gains_speak_of_the_candidate() {
+    let waits = vec![(costs::SWITCHES, 9.0, 8.3)];
+    check(16, 1.5, 1.0, &waits, &[("more concurrency", "supported", CANDIDATE)]);
+    check(16, 1.0, 0.8, &vec![], &[("more efficient", "supported", CANDIDATE)]);
+    check(16, 1.0, 1.25, &vec![], &[("more efficient", "supported", BASELINE)]);
+    check(16, 1.0, 1.0, &vec![], &[]);
+}
+
+#[test]
+fn a_host_or_a_generator_at_its_limit_forbids_all_claims() {
+    let cause =
+        |stored: &StoredRun| named(stored).into_iter().map(|(kind, grade, _)| (kind, grade)).collect::<Vec<_>>();
+    let with_foreign = |share: f64| {
+        let shown = vec![("counter.innodb.data_fsyncs", 0.0, 0.75), ("host_foreign_cpu_share", 0.01, share)];
+        run(&[16], |_| (0.3, 1.2, shown.clone()))
+    };
+    assert_eq!(cause(&with_foreign(0.3)), [("host limits", "supported")]);
+    let mut stored = with_foreign(0.05);
+    assert_eq!(cause(&stored), [("waiting on log writes", "supported")]);
+    stored.trials.iter_mut().for_each(|trial| trial.flags.push("foreign-cpu".to_owned()));
+    assert_eq!(cause(&stored), [("waiting on log writes", "weak")]);
+    stored.trials.iter_mut().for_each(|trial| trial.flags = vec!["generator-bound".to_owned()]);
+    assert_eq!(cause(&stored), [("generator limits", "supported")]);
+    // With too few blocks for any word a cause is a guess.
+    let mut early = with_foreign(0.01);
+    early.trials.retain(|trial| trial.block <= 4);
+    assert_eq!(cause(&early), [("waiting on log writes", "weak")]);
+}
+
+#[test]
+fn nearly_full_logs_and_seconds_that_stand_still_are_a_weak_sign_of_checkpoints() {
+    let shown = vec![("stalled_seconds_share", 0.0, 0.1), ("state.checkpoint_age_share_end", 0.5, 0.9)];
+    check(16, 0.9, 1.0, &shown, &[("checkpoint stalls", "weak", CANDIDATE)]);
+}
+
+#[test]
+fn a_cost_has_a_ratio_or_where_one_side_has_none_a_difference() {
+    let shown = vec![("counter.innodb.data_fsyncs", 0.0, 0.75), ("counter.innodb.spin_rounds", 50.0, 100.0)];
+    let found = diagnosis(&run(&[16], |_| (0.3, 1.25, shown.clone())));
+    let cost = |metric: &str| found.costs.iter().find(|cost| cost.metric == metric).unwrap();
+    let spins = cost(costs::SPINS).ratio.unwrap();
+    let (low, high) = spins.bounds.unwrap();
+    assert!((spins.value - 0.5).abs() < 0.01 && low < 0.5 && 0.5 < high, "half as good: {spins:?}");
+    assert_eq!(spins.basis, Basis::Rule(stats::RuleKind::Exact));
+    let syncs = cost(costs::SYNCS);
+    let (low, high) = syncs.difference_bounds.unwrap();
+    assert!(syncs.ratio.is_none() && low < 0.75 && 0.75 < high && low > 0.7, "{syncs:?}");
+    assert!(found.not_visible.contains(&"row-lock waits") && !found.not_visible.contains(&"syncs"));
+    assert!(found.costs.iter().all(|cost| cost.point.is_some()), "there is no sweep");
+    let sweep = diagnosis(&run(&[1, 64], |_| (0.3, 1.25, shown.clone())));
+    assert_eq!(sweep.costs.iter().filter(|cost| cost.metric == costs::SYNCS).count(), 3);
+    assert_eq!(sweep.costs[0].point, None, "the whole sweep stands first");
+}
+
+#[test]
+fn a_finding_has_figures_of_both_sides_with_intervals() {
+    let found = diagnosis(&run(&[16], |_| (0.3, 1.2, vec![("counter.innodb.data_fsyncs", 0.0, 0.75)])));
+    let cause = &found.causes[0];
+    assert!(cause.text.contains("syncs per transaction 0.750 against 0 (difference 0.7"), "{}", cause.text);
+    assert!(cause.evidence.len() == 4 && cause.evidence.iter().all(|line| line.contains("8 blocks")), "{cause:?}");
+}
+
+#[test]
+fn every_rule_has_a_name_of_its_own_and_yields_only_to_rows_above() {
+    for (index, rule) in RULES.iter().enumerate() {
+        let above: Vec<&str> = RULES[..index].iter().map(|rule| rule.kind).collect();
+        assert!(!rule.kind.is_empty() && !rule.say.is_empty() && !above.contains(&rule.kind), "{}", rule.kind);
+        assert!(rule.unless.iter().all(|kind| above.contains(kind)), "{}", rule.kind);
+        assert!(rule.who == Who::Run || rule.say.contains("{who}"), "{}", rule.kind);
+    }
+}
+
+#[test]
+fn what_a_rule_asks_for_is_looked_at_and_has_a_title() {
+    for what in RULES.iter().flat_map(|rule| rule.all.iter().chain(rule.any)).map(|sign| sign.what()) {
+        assert!(costs::all().any(|known| known == what) && costs::title(what) != what, "{what}");
+    }
+}
+
+#[test]
+fn figures_have_three_digits() {
+    for (value, expected) in [(0.0, "0"), (1234.5, "1234"), (12.345, "12.3"), (0.012345, "0.0123"), (-0.5, "-0.500")] {
+        assert_eq!(figure(value), expected);
+    }
+}
+
+/// A candidate that does 0.3 of the baseline's work because it syncs its log, and what became of that.
+fn with_contrast(ratios: [f64; 4], change: impl Fn(&mut ContrastRecord)) -> Finding {
+    let mut stored = run(&[16], |_| (0.3, 1.2, vec![("counter.innodb.data_fsyncs", 0.0, 0.75)]));
+    let mut record = ContrastRecord {
+        contrast: ContrastKind::Tmpfs,
+        workload: "oltp_read_write".into(),
+        candidate: CANDIDATE.into(),
+        point: Point::from([(CLIENTS.into(), 16)]),
+        baseline_values: vec![1000.0; 4],
+        candidate_values: ratios.map(|ratio| 1000.0 * ratio).to_vec(),
+        refused: None,
+    };
+    change(&mut record);
+    stored.run.contrasts = vec![record];
+    let found = diagnosis(&stored);
+    assert_eq!((found.causes.len(), found.contrasts.len()), (1, 1), "what is due stays due");
+    found.causes[0].clone()
+}
+
+#[test]
+fn a_cause_is_confirmed_where_half_of_the_gap_surely_goes_with_it() {
+    let check = |ratios: [f64; 4], grade: &str, said: &str| {
+        let found = with_contrast(ratios, |_| ());
+        assert_eq!(found.grade, grade, "{ratios:?}: {}", found.text);
+        assert!(found.text.contains(said), "{}", found.text);
+    };
+    check([0.98, 0.99, 0.97, 0.98], "confirmed", "with the data of both on tmpfs the gap went from -70 % to -2.0 %");
+    // More than half of a log ratio is a little more than the root of it.
+    check([0.56, 0.555, 0.56, 0.565], "confirmed", "to -44 %");
+    check([0.53, 0.535, 0.53, 0.525], "supported", "to -47 % (t interval -48 % to -46 %), which does not confirm it");
+    // The other one is behind now: the cause is gone all the same.
+    check([1.2, 1.21, 1.19, 1.2], "confirmed", "to +20 %");
+    check([0.2, 0.21, 0.19, 0.2], "supported", "which does not confirm it");
+    // Half of it, by the mean, and nobody knows.
+    check([0.1, 9.0, 0.2, 4.0], "supported", "which does not confirm it");
+}
+
+#[test]
+fn a_contrast_speaks_for_its_own_point_and_workload_once_it_is_whole() {
+    let equal = [0.98, 0.99, 0.97, 0.98];
+    let silent = |change: &dyn Fn(&mut ContrastRecord)| {
+        let found = with_contrast(equal, change);
+        assert!(found.grade == "supported" && !found.text.contains("tmpfs"), "{}", found.text);
+    };
+    silent(&|record| record.candidate_values.truncate(3));
+    silent(&|record| record.point = Point::from([(CLIENTS.into(), 4)]));
+    silent(&|record| record.workload = "another".into());
+    silent(&|record| record.contrast = ContrastKind::OneClient);
+    let refused = with_contrast(equal, |record| record.refused = Some("1 GiB is free".into()));
+    assert_eq!(refused.grade, "supported");
+    assert!(
+        refused.text.ends_with("not put to the test with the data of both on tmpfs: 1 GiB is free"),
+        "{}",
+        refused.text
+    );
+}
+
+#[test]
+fn a_contrast_that_answers_two_findings_says_that_it_cannot_tell_them_apart() {
+    let io = vec![("counter.innodb.data_fsyncs", 0.0, 0.75), ("counter.innodb.doublewrite_pages", 0.0, 0.5)];
+    let mut stored = run(&[16], |_| (0.4, 1.0, io.clone()));
+    stored.run.contrasts = vec![ContrastRecord {
+        contrast: ContrastKind::Tmpfs,
+        workload: "oltp_read_write".into(),
+        candidate: CANDIDATE.into(),
+        point: Point::from([(CLIENTS.into(), 16)]),
+        baseline_values: vec![1000.0; 4],
+        candidate_values: vec![990.0, 980.0, 1000.0, 985.0],
+        refused: None,
+    }];
+    let causes = diagnosis(&stored).causes;
+    assert_eq!(causes.len(), 2);
+    assert!(causes[0].text.ends_with("which does not tell it from \"waiting on double writes\""), "{}", causes[0].text);
+    assert!(causes[1].text.ends_with("which does not tell it from \"waiting on log writes\""), "{}", causes[1].text);
+}
+
+#[test]
+fn a_contrast_of_the_side_that_is_ahead_is_seen_from_the_one_behind() {
+    let mut stored = run(&[16], |_| (3.3, 0.8, vec![("counter.innodb.data_fsyncs", 0.75, 0.001)]));
+    let due = diagnosis(&stored).contrasts;
+    assert_eq!(due.len(), 1);
+    stored.run.contrasts = vec![ContrastRecord {
+        contrast: due[0].contrast,
+        workload: due[0].workload.clone(),
+        candidate: due[0].candidate.clone(),
+        point: due[0].point.clone(),
+        baseline_values: vec![1000.0, 990.0, 1010.0, 1000.0],
+        candidate_values: vec![1050.0; 4],
+        refused: None,
+    }];
+    let found = diagnosis(&stored).causes[0].clone();
+    assert!(found.grade == "confirmed" && found.text.contains("went from -70 % to -4.8 %"), "{}", found.text);
+    assert!(found.evidence[0].contains("tps 1000 against 1050"), "{:?}", found.evidence);
+}
+
+#[test]
+fn what_waits_for_disks_goes_to_memory_and_what_waits_for_others_is_left_alone() {
+    let contrasts = |shown: Shown, cpu: f64| diagnosis(&run(&[1, 16], |_| (0.4, cpu, shown.clone()))).contrasts;
+    let locks = vec![("latency_ms_avg", 2.0, 8.0), ("counter.innodb.row_lock_time_ms", 0.0, 5.0)];
+    let found = contrasts(locks, 1.1);
+    assert_eq!(found.iter().map(|due| due.contrast).collect::<Vec<_>>(), [ContrastKind::OneClient]);
+    let io = vec![("counter.innodb.data_fsyncs", 0.0, 0.75), ("counter.innodb.doublewrite_pages", 0.0, 0.5)];
+    // Two findings, and one contrast that tells of both.
+    let found = contrasts(io, 1.0);
+    assert_eq!(found.iter().map(|due| due.contrast).collect::<Vec<_>>(), [ContrastKind::Tmpfs]);
+    assert!(contrasts(vec![("server_cpu_user_s", 4e-4, 5e-4)], 2.5).is_empty());
+}

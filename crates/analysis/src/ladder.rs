@@ -1,0 +1,478 @@
+//! Ladders: what each step brought, and whether it would bring the same elsewhere (method, section 6).
+//!
+//! All rungs ran in every block, so a step is a comparison like any other: a rung against the one below, with
+//! the error shared by all steps. Gains are means of logarithms, so that those of the steps add up to that of
+//! the whole wherever the same blocks are there. A step that promises less at a commit is a trade: it buys
+//! speed with durability, and counts for no safe gain.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use stats::{Basis, Judge, Rule};
+
+use super::comparison::{Scope, value};
+use super::records::Records;
+use super::{Caveat, Circumstances, Comparison, Finding, Word, less_is_better};
+use record::format::figures::signed_percent;
+use record::format::ladder::{DropRecord, LadderRecord, OrderRecord};
+use record::format::{GivenUp, PlanRecord, Point};
+use record::rule::point_rule;
+
+/// One ladder under one workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ladder {
+    pub base: String,
+    /// Mean over the points.
+    pub base_value: Option<f64>,
+    pub base_class: Option<String>,
+    pub rungs: Vec<Rung>,
+    /// The gains of all steps, one times the other; absent where a rung lacks a block that another one has.
+    pub product: Option<f64>,
+    /// Of all steps but the trades, where there is one that counts.
+    pub safe_gain: Option<Gain>,
+    /// The highest rung that promises no less than the base.
+    pub safe_top: Option<String>,
+    /// The highest rung that was measured.
+    pub top: String,
+    /// What each step is worth where all others are there already.
+    pub interactions: Vec<Interaction>,
+    /// What each step is worth on average over other orders.
+    pub worths: Vec<Worth>,
+    /// Of those planned, the orders of which every contender was measured.
+    pub orders: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rung {
+    pub contender: String,
+    /// `innodb_buffer_pool_size = 2G (1G below)`.
+    pub changes: Vec<String>,
+    /// Mean over the points.
+    pub value: Option<f64>,
+    pub class: Option<String>,
+    /// Why it was not measured.
+    pub refused: Option<String>,
+    /// Against the rung below; absent where one of the two was not measured.
+    pub step: Option<Comparison>,
+    pub gain: Option<Gain>,
+    /// Against the base.
+    pub cumulative: Option<Gain>,
+    /// The classes below and here, where this step lowers the promise.
+    pub trade: Option<(String, String)>,
+}
+
+impl Rung {
+    /// The interval holds nothing but gains, or nothing but losses.
+    pub fn is_shown(&self) -> bool {
+        self.gain.is_some_and(|gain| gain.is_shown())
+    }
+}
+
+/// A ratio of two rungs: the mean of the logarithms of all blocks, and the interval of the rule.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gain {
+    /// Above 1 is better.
+    pub ratio: f64,
+    pub bounds: Option<(f64, f64)>,
+    pub basis: Basis,
+    pub blocks: usize,
+}
+
+impl Gain {
+    fn of(comparison: &Comparison) -> Option<Gain> {
+        let bounds = comparison.low.zip(comparison.high);
+        let Comparison { basis, blocks, .. } = *comparison;
+        Some(Gain { ratio: comparison.mean_ratio?, bounds, basis, blocks })
+    }
+
+    fn of_series(judge: &Judge, log_ratios: &[f64], ended: bool) -> Option<Gain> {
+        let verdict = judge.judge(log_ratios, ended)?;
+        let bounds = verdict.interval.map(|bounds| (bounds.low.exp(), bounds.high.exp()));
+        Some(Gain { ratio: verdict.mean.exp(), bounds, basis: verdict.basis, blocks: verdict.blocks })
+    }
+
+    /// The rule excludes that it is nothing.
+    pub fn is_shown(&self) -> bool {
+        self.basis != Basis::Plain && self.bounds.is_some_and(|(low, high)| low > 1.0 || high < 1.0)
+    }
+}
+
+/// A step left out of the highest rung.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interaction {
+    pub step: String,
+    /// The highest rung without it.
+    pub contender: String,
+    pub refused: Option<String>,
+    pub in_ladder: Option<Gain>,
+    pub at_top: Option<Gain>,
+    /// The second over the first.
+    pub interaction: Option<Gain>,
+}
+
+impl Interaction {
+    pub fn order_matters(&self) -> bool {
+        self.interaction.is_some_and(|interaction| interaction.is_shown())
+    }
+}
+
+/// The mean gain of a step over orders.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Worth {
+    pub step: String,
+    pub gain: Option<Gain>,
+}
+
+/// Two ladders side by side: a contender of each, at the same stage.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    pub kind: StageKind,
+    /// The baseline is a contender of the file's first ladder.
+    pub comparison: Comparison,
+    pub classes: (Option<String>, Option<String>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StageKind {
+    /// Both as they are before the first step.
+    Base,
+    /// Both as far as they go without a weaker promise.
+    Safe,
+    /// Both as far as they go.
+    Top,
+}
+
+impl StageKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StageKind::Base => "base",
+            StageKind::Safe => "safe",
+            StageKind::Top => "top",
+        }
+    }
+}
+
+/// Everything that is asked about one workload.
+#[derive(Clone, Copy)]
+pub struct Climb<'a> {
+    pub plan: &'a PlanRecord,
+    pub records: &'a Records<'a>,
+    pub circumstances: &'a Circumstances,
+    pub workload: &'a str,
+    pub metric: &'a str,
+    pub points: &'a [Point],
+}
+
+pub fn ladders(climb: &Climb) -> Vec<Ladder> {
+    climb.plan.ladders.iter().map(|record| ladder(climb, record)).collect()
+}
+
+/// Has every step the word that the run goes on for? A rung that cannot be measured is waited for by nobody.
+pub fn is_decided(climb: &Climb) -> bool {
+    climb.plan.ladders.iter().all(|record| {
+        let steps = record.rungs.len();
+        let pairs = record.contenders().windows(2).map(|pair| (pair[0], pair[1])).collect::<Vec<_>>();
+        let open = |(below, rung): &(&str, &str)| {
+            climb.refusal(below).is_none()
+                && climb.refusal(rung).is_none()
+                && climb.compare(below, rung, steps).word == Word::Inconclusive
+        };
+        !pairs.iter().any(open)
+    })
+}
+
+/// Stages of the first ladder beside those of each other one.
+pub fn stages(climb: &Climb, ladders: &[Ladder]) -> Vec<Stage> {
+    let Some((first, others)) = ladders.split_first() else { return Vec::new() };
+    let of_ladder = |kind, ladder: &Ladder| match kind {
+        StageKind::Base => Some(ladder.base.clone()),
+        StageKind::Safe => ladder.safe_top.clone(),
+        StageKind::Top => Some(ladder.top.clone()),
+    };
+    let mut pairs: Vec<(StageKind, String, String)> = Vec::new();
+    for other in others {
+        for kind in [StageKind::Base, StageKind::Safe, StageKind::Top] {
+            let Some((one, two)) = of_ladder(kind, first).zip(of_ladder(kind, other)) else { continue };
+            let is_measured = climb.refusal(&one).is_none() && climb.refusal(&two).is_none();
+            if is_measured && !pairs.iter().any(|(_, a, b)| (a, b) == (&one, &two)) {
+                pairs.push((kind, one, two));
+            }
+        }
+    }
+    let share = pairs.len();
+    let stage = |(kind, one, two): (StageKind, String, String)| Stage {
+        kind,
+        classes: (climb.class(&one), climb.class(&two)),
+        comparison: climb.compare(&one, &two, share),
+    };
+    pairs.into_iter().map(stage).collect()
+}
+
+fn ladder(climb: &Climb, record: &LadderRecord) -> Ladder {
+    let rungs: Vec<Rung> = record.rungs.iter().map(|rung| self::rung(climb, record, &rung.contender)).collect();
+    let measured = |rung: &&Rung| rung.refused.is_none();
+    let top = rungs.iter().rfind(measured).map_or(&record.base, |rung| &rung.contender).clone();
+    let base_class = climb.class(&record.base);
+    let keeps = |rung: &&Rung| matches!((&rung.class, &base_class), (Some(here), Some(base)) if here >= base);
+    let safe_top = rungs.iter().filter(measured).rfind(keeps).map(|rung| rung.contender.clone());
+    let (worths, orders) = worths(climb, record);
+    Ladder {
+        base: record.base.clone(),
+        base_value: climb.value(record, &record.base),
+        safe_top: safe_top.or_else(|| base_class.is_some().then(|| record.base.clone())),
+        product: product(&rungs),
+        safe_gain: safe_gain(climb, &rungs),
+        interactions: interactions(climb, record, &rungs),
+        base_class,
+        rungs,
+        top,
+        worths,
+        orders,
+    }
+}
+
+fn rung(climb: &Climb, record: &LadderRecord, contender: &str) -> Rung {
+    let steps = record.rungs.len();
+    let below = record.below(contender).expect("a rung has something below it");
+    let refused = climb.refusal(contender);
+    let is_measured = |other: &str| refused.is_none() && climb.refusal(other).is_none();
+    let against = |other: &str| is_measured(other).then(|| climb.compare(other, contender, steps));
+    let step = against(below);
+    let classes = climb.class(below).zip(climb.class(contender));
+    let changes = record.rungs.iter().find(|rung| rung.contender == contender).map(|rung| &rung.changes);
+    Rung {
+        contender: contender.to_owned(),
+        changes: changes.into_iter().flatten().map(|change| change.text()).collect(),
+        value: climb.value(record, contender),
+        class: climb.class(contender),
+        gain: step.as_ref().and_then(Gain::of),
+        cumulative: against(&record.base).as_ref().and_then(Gain::of),
+        trade: classes.filter(|(before, here)| here < before),
+        refused,
+        step,
+    }
+}
+
+/// On the same blocks it is the whole gain: the logarithms add up (method, section 6).
+fn product(rungs: &[Rung]) -> Option<f64> {
+    let gains: Vec<Gain> = rungs.iter().map(|rung| rung.gain).collect::<Option<_>>()?;
+    let whole = rungs.last()?.cumulative?;
+    let product = gains.iter().map(|gain| gain.ratio).product::<f64>();
+    let adds_up = gains.iter().all(|gain| gain.blocks == whole.blocks) && (product / whole.ratio - 1.0).abs() < 1e-9;
+    adds_up.then_some(product)
+}
+
+/// All steps that lower no promise, together: their logarithms add up within each block.
+fn safe_gain(climb: &Climb, rungs: &[Rung]) -> Option<Gain> {
+    let safe: Vec<&Comparison> =
+        rungs.iter().filter(|rung| rung.trade.is_none()).filter_map(|rung| rung.step.as_ref()).collect();
+    let logs: Vec<BTreeMap<u32, f64>> = safe.iter().map(|step| logarithms(step)).collect();
+    let common = common_blocks(&logs);
+    let sums: Vec<f64> = common.iter().map(|block| logs.iter().map(|one| one[block]).sum()).collect();
+    Gain::of_series(&climb.judge(rungs.len()), &sums, climb.circumstances.ended).filter(|_| !safe.is_empty())
+}
+
+fn interactions(climb: &Climb, record: &LadderRecord, rungs: &[Rung]) -> Vec<Interaction> {
+    let share = record.ablation.len().max(1);
+    let judge = climb.judge(share);
+    let of_drop = |drop: &DropRecord| {
+        let refused = climb.refusal(&drop.contender);
+        let is_measured = refused.is_none() && climb.refusal(record.top()).is_none();
+        let at_top = is_measured.then(|| climb.compare(&drop.contender, record.top(), share));
+        let rung = rungs.iter().find(|rung| rung.contender == drop.without);
+        let in_ladder = rung.and_then(|rung| rung.step.as_ref());
+        let interaction = at_top.as_ref().zip(in_ladder).and_then(|(at_top, in_ladder)| {
+            let logs = [logarithms(at_top), logarithms(in_ladder)];
+            let differences = common_blocks(&logs).into_iter().map(|block| logs[0][&block] - logs[1][&block]);
+            Gain::of_series(&judge, &differences.collect::<Vec<f64>>(), climb.circumstances.ended)
+        });
+        Interaction {
+            step: drop.without.clone(),
+            contender: drop.contender.clone(),
+            refused,
+            in_ladder: rung.and_then(|rung| rung.gain),
+            at_top: at_top.as_ref().and_then(Gain::of),
+            interaction,
+        }
+    };
+    record.ablation.iter().map(of_drop).collect()
+}
+
+/// Mean gains over the orders that were measured whole, and how many these are.
+///
+/// In each order a step is the ratio of two contenders that differ by it; a pair may stand in several orders and
+/// counts as often. The interval is about these orders: which ones were drawn is not in it.
+fn worths(climb: &Climb, record: &LadderRecord) -> (Vec<Worth>, usize) {
+    let is_whole = |order: &&OrderRecord| order.climbs.iter().all(|one| climb.refusal(&one.contender).is_none());
+    let orders: Vec<&OrderRecord> = record.orders.iter().filter(is_whole).collect();
+    if orders.is_empty() || climb.refusal(&record.base).is_some() {
+        return (Vec::new(), 0);
+    }
+    let names: BTreeSet<&str> =
+        orders.iter().flat_map(|order| &order.climbs).map(|one| one.contender.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().chain([record.base.as_str()]).collect();
+    let points = climb.points_of(&names);
+    let logs: BTreeMap<&str, BTreeMap<u32, f64>> =
+        names.iter().map(|name| (*name, climb.logarithms_of(name, &points))).collect();
+    let common = common_blocks(&logs.values().cloned().collect::<Vec<_>>());
+    let judge = climb.judge(record.rungs.len());
+    let gain_in = |order: &OrderRecord, step: &str, block: u32| {
+        let place = order.climbs.iter().position(|one| one.step == step).expect("an order has all steps");
+        let before = place.checked_sub(1).map_or(record.base.as_str(), |before| &order.climbs[before].contender);
+        logs[order.climbs[place].contender.as_str()][&block] - logs[before][&block]
+    };
+    let worth = |step: &str| {
+        let in_block =
+            |block: &u32| orders.iter().map(|order| gain_in(order, step, *block)).sum::<f64>() / orders.len() as f64;
+        let means: Vec<f64> = common.iter().map(in_block).collect();
+        Worth { step: step.to_owned(), gain: Gain::of_series(&judge, &means, climb.circumstances.ended) }
+    };
+    (record.rungs.iter().map(|rung| worth(&rung.contender)).collect(), orders.len())
+}
+
+fn logarithms(comparison: &Comparison) -> BTreeMap<u32, f64> {
+    comparison.pairs.iter().map(|(block, ratio)| (*block, ratio.ln())).collect()
+}
+
+fn common_blocks(series: &[BTreeMap<u32, f64>]) -> Vec<u32> {
+    let Some(first) = series.first() else { return Vec::new() };
+    first.keys().copied().filter(|block| series.iter().all(|one| one.contains_key(block))).collect()
+}
+
+impl Climb<'_> {
+    /// A contender against another one, with the error shared by so many such comparisons.
+    fn compare(&self, baseline: &str, candidate: &str, share: usize) -> Comparison {
+        let pair = [baseline, candidate];
+        let contenders = self.plan.contenders.iter().filter(|one| pair.contains(&one.name.as_str()));
+        // The comparison sees a plan of these two alone.
+        let plan = PlanRecord {
+            baseline: baseline.to_owned(),
+            contenders: contenders.cloned().collect(),
+            ladders: Vec::new(),
+            trials: Vec::new(),
+            ..self.plan.clone()
+        };
+        let Climb { records, circumstances, workload, metric, points, .. } = *self;
+        let scope = Scope { plan: &plan, records, circumstances, workload, candidate };
+        let active = scope.active(points);
+        let mut comparison = scope.compare(metric, &active, None, share);
+        if active.len() < points.len() {
+            comparison.word = Word::Inconclusive;
+            comparison.caveats.push(Caveat::FailedTrials);
+            comparison.caveats.sort();
+            comparison.caveats.dedup();
+        }
+        comparison
+    }
+
+    fn judge(&self, share: usize) -> Judge {
+        let alpha = (1.0 - self.plan.method.confidence) / share.max(1) as f64;
+        Judge::new(Rule { alpha, ..point_rule(self.plan, 1) })
+    }
+
+    /// Why a contender was not measured; none where it was, at one point at least.
+    fn refusal(&self, contender: &str) -> Option<String> {
+        if let Some(reason) = self.circumstances.refused.get(contender) {
+            return Some(reason.clone());
+        }
+        let given_up = |point: &Point| {
+            let ours =
+                |one: &&GivenUp| one.workload == self.workload && one.contender == contender && one.point == *point;
+            self.circumstances.given_up.iter().find(ours)
+        };
+        let mut last = None;
+        for point in self.points {
+            last = Some(given_up(point)?.reason.clone());
+        }
+        last
+    }
+
+    fn class(&self, contender: &str) -> Option<String> {
+        self.circumstances.durability.get(contender).cloned()
+    }
+
+    /// Over the points that everybody on the ladder has.
+    fn value(&self, record: &LadderRecord, contender: &str) -> Option<f64> {
+        let rungs = record.rungs.iter().map(|rung| rung.contender.as_str());
+        let measured = rungs.chain([record.base.as_str()]).filter(|one| self.refusal(one).is_none());
+        let points = self.points_of(&measured.collect::<Vec<_>>());
+        self.records.mean(self.workload, &points, contender, self.metric)
+    }
+
+    /// The points at which nobody of these has been given up.
+    fn points_of(&self, contenders: &[&str]) -> Vec<Point> {
+        let given_up = |point: &&Point| {
+            self.circumstances.given_up.iter().any(|one| {
+                one.workload == self.workload && contenders.contains(&one.contender.as_str()) && one.point == **point
+            })
+        };
+        self.points.iter().filter(|point| !given_up(point)).cloned().collect()
+    }
+
+    /// Mean logarithm over the points, by block; blocks in which a trial is missing are left out.
+    fn logarithms_of(&self, contender: &str, points: &[Point]) -> BTreeMap<u32, f64> {
+        let sign = if less_is_better(self.metric) { -1.0 } else { 1.0 };
+        let of_block = |block: u32| {
+            let of_point = |point: &Point| {
+                let trial = self.records.find(self.workload, point, contender, block)?;
+                value(trial, self.metric).map(|value| sign * value.ln())
+            };
+            let logs: Vec<f64> = points.iter().map(of_point).collect::<Option<_>>()?;
+            Some((block, stats::mean(&logs)?))
+        };
+        (1..=self.plan.method.blocks).filter_map(of_block).collect()
+    }
+}
+
+/// Who was not measured, and which steps are worth something else where the others are there.
+pub fn findings(circumstances: &Circumstances, all: &[(String, &[Ladder])]) -> Vec<Finding> {
+    let line = |(name, reason): (&String, &String)| format!("{name}: {}", one_line(reason));
+    let refused: Vec<String> = circumstances.refused.iter().map(line).collect();
+    let not_measured = (!refused.is_empty()).then(|| Finding {
+        kind: "refused",
+        grade: "confirmed",
+        text: format!(
+            "{} of the file could not be had, and {} not measured",
+            if refused.len() == 1 { "1 contender".to_owned() } else { format!("{} contenders", refused.len()) },
+            if refused.len() == 1 { "was" } else { "were" }
+        ),
+        evidence: refused,
+    });
+    let ladders = all.iter().flat_map(|(workload, ladders)| ladders.iter().map(move |ladder| (workload, ladder)));
+    let order = ladders.flat_map(|(workload, ladder)| {
+        let mattering = ladder.interactions.iter().filter(|one| one.order_matters());
+        mattering.filter_map(move |one| order_matters(workload, one))
+    });
+    not_measured.into_iter().chain(order).collect()
+}
+
+fn order_matters(workload: &str, one: &Interaction) -> Option<Finding> {
+    let percent = |gain: &Gain| signed_percent(gain.ratio - 1.0, 1);
+    let with_bounds = |title: &str, gain: &Gain| {
+        let bounds = gain.bounds.map(|(low, high)| format!(", interval {low:.3}..{high:.3}")).unwrap_or_default();
+        format!("{workload}: {title} {:.3}x{bounds}, {} blocks", gain.ratio, gain.blocks)
+    };
+    let (ladder, top, interaction) = (one.in_ladder?, one.at_top?, one.interaction?);
+    Some(Finding {
+        kind: "order matters",
+        grade: "supported",
+        text: format!(
+            "order matters: `{}` is credited {} in the ladder, {} in the final configuration",
+            one.step,
+            percent(&ladder),
+            percent(&top)
+        ),
+        evidence: vec![
+            with_bounds("on its rung", &ladder),
+            with_bounds(&format!("against `{}`", one.contender), &top),
+            with_bounds("the second over the first", &interaction),
+        ],
+    })
+}
+
+/// A message of several lines for a place that has one.
+pub fn one_line(message: &str) -> String {
+    message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! Made-up ladders whose truth is known.
+
+use super::super::{Conclusions, conclude, should_stop};
+use super::*;
+use fixtures::{BASELINE, FLUSH, Gains, INDEPENDENT, LOG, PLANTED, StoredRun, Story, tell_ladder};
+use record::format::Status;
+use record::format::ladder::RungRecord;
+
+fn conclusions(stored: &StoredRun) -> Conclusions {
+    conclude(&stored.plan, &stored.run, &stored.trials)
+}
+
+fn ladder_of(stored: &StoredRun) -> Ladder {
+    conclusions(stored).workloads[0].ladders[0].clone()
+}
+
+fn told(gains: Gains) -> StoredRun {
+    tell_ladder(&Story::default(), gains)
+}
+
+fn holds(gain: Option<Gain>, truth: f64) {
+    let gain = gain.expect("there is a gain");
+    let (low, high) = gain.bounds.expect("it has an interval");
+    assert!(low < truth && truth < high && gain.blocks == 8, "{truth}: {gain:?}");
+}
+
+#[test]
+fn the_gains_of_all_steps_multiply_to_the_whole() {
+    let ladder = ladder_of(&told(INDEPENDENT));
+    for (rung, truth) in ladder.rungs.iter().zip([1.4, 1.4, 2.0]) {
+        holds(rung.gain, truth);
+        assert!(rung.is_shown() && rung.step.as_ref().unwrap().word == Word::Faster, "{rung:?}");
+    }
+    let whole = ladder.rungs[2].cumulative.unwrap();
+    holds(Some(whole), 1.96 * 2.0);
+    assert!((ladder.product.unwrap() / whole.ratio - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_step_that_lowers_the_promise_is_a_trade_outside_the_safe_gain() {
+    let ladder = ladder_of(&told(INDEPENDENT));
+    let trades: Vec<Option<(String, String)>> = ladder.rungs.iter().map(|rung| rung.trade.clone()).collect();
+    assert_eq!(trades, [None, None, Some(("D3".to_owned(), "D2".to_owned()))]);
+    holds(ladder.safe_gain, 1.96);
+    assert_eq!((ladder.safe_top.as_deref(), ladder.top.as_str()), (Some(LOG), FLUSH));
+    let caveats = &ladder.rungs[2].step.as_ref().unwrap().caveats;
+    assert!(caveats.contains(&Caveat::DurabilityDiffers));
+}
+
+#[test]
+fn a_rung_in_memory_above_a_trade_is_another_trade() {
+    let mut stored = told(INDEPENDENT);
+    stored.run.contenders.get_mut(LOG).unwrap().durability_class = "D2".into();
+    stored.run.contenders.get_mut(FLUSH).unwrap().durability_class = "D0".into();
+    let ladder = ladder_of(&stored);
+    let trade = |from: &str, to: &str| Some((from.to_owned(), to.to_owned()));
+    assert_eq!((ladder.rungs[1].trade.clone(), ladder.rungs[2].trade.clone()), (trade("D3", "D2"), trade("D2", "D0")));
+    assert_eq!(ladder.safe_top.as_deref(), Some("pool"));
+    holds(ladder.safe_gain, 1.4);
+}
+
+#[test]
+fn two_settings_that_help_alone_and_not_together_are_told_by_the_ablation() {
+    let stored = told(PLANTED);
+    let ladder = ladder_of(&stored);
+    assert!(!ladder.rungs[1].is_shown(), "behind the pool the log brings nothing");
+    let [pool, log] = &ladder.interactions[..] else { panic!("two steps are left out") };
+    assert!(pool.order_matters() && !log.order_matters());
+    holds(pool.in_ladder, 1.4);
+    holds(pool.at_top, 1.0);
+    holds(pool.interaction, 1.0 / 1.4);
+    let finding = conclusions(&stored).findings.into_iter().find(|finding| finding.kind == "order matters").unwrap();
+    assert!(
+        finding.text.starts_with("order matters: `pool` is credited +3") || finding.text.contains("+4"),
+        "{}",
+        finding.text
+    );
+    // Over all orders both are worth the same: half of what either brings.
+    let halves = [1.4f64.sqrt(), 1.4f64.sqrt(), 2.0];
+    assert_eq!(ladder.orders, 6);
+    for (worth, truth) in ladder.worths.iter().zip(halves) {
+        holds(worth.gain, truth);
+    }
+}
+
+#[test]
+fn steps_that_know_nothing_of_each_other_are_worth_the_same_everywhere() {
+    let ladder = ladder_of(&told(INDEPENDENT));
+    assert!(ladder.interactions.iter().all(|one| !one.order_matters()), "{:?}", ladder.interactions);
+    holds(ladder.worths[0].gain, 1.4);
+}
+
+#[test]
+fn what_only_tells_steps_apart_is_no_candidate_and_spends_no_error() {
+    let stored = told(PLANTED);
+    let workload = conclusions(&stored).workloads.remove(0);
+    let candidates: Vec<&str> = workload.duels.iter().map(|duel| duel.candidate.as_str()).collect();
+    assert_eq!(candidates, ["pool", LOG, FLUSH]);
+    let step = workload.ladders[0].rungs[0].step.as_ref().unwrap();
+    // Three steps, three candidates: the same share, hence the same interval.
+    assert_eq!((step.low, step.high), (workload.duels[0].overall.low, workload.duels[0].overall.high));
+}
+
+#[test]
+fn a_refused_rung_is_named_and_the_rungs_below_keep_their_gains() {
+    let mut stored = told(INDEPENDENT);
+    stored.run.refused.insert(FLUSH.into(), "no such\n  setting".into());
+    stored.run.contenders.remove(FLUSH);
+    stored.trials.retain(|trial| trial.contender != FLUSH);
+    let ladder = ladder_of(&stored);
+    assert_eq!((ladder.top.as_str(), ladder.safe_top.as_deref()), (LOG, Some(LOG)));
+    holds(ladder.rungs[1].gain, 1.4);
+    assert!(ladder.rungs[2].gain.is_none() && ladder.rungs[2].refused.is_some() && ladder.product.is_none());
+    holds(ladder.safe_gain, 1.96);
+    assert!(ladder.interactions.iter().all(|one| one.interaction.is_none()) && ladder.worths.is_empty());
+    let finding = conclusions(&stored).findings.into_iter().find(|finding| finding.kind == "refused").unwrap();
+    assert_eq!(finding.evidence, ["flush: no such; setting"]);
+}
+
+#[test]
+fn before_eight_blocks_no_gain_is_shown() {
+    let stored = tell_ladder(&Story { blocks: 6, ..Story::default() }, INDEPENDENT);
+    let ladder = ladder_of(&stored);
+    assert!(ladder.rungs.iter().all(|rung| !rung.is_shown() && rung.gain.unwrap().basis == Basis::Plain));
+    assert!(ladder.safe_gain.is_some_and(|gain| !gain.is_shown()));
+}
+
+#[test]
+fn a_failed_trial_takes_its_block_and_the_sum() {
+    let mut stored = told(INDEPENDENT);
+    let failed = stored.trials.iter_mut().find(|trial| trial.contender == LOG && trial.block == 3).unwrap();
+    failed.status = Status::Failed;
+    failed.metrics.clear();
+    let ladder = ladder_of(&stored);
+    assert_eq!(ladder.rungs.iter().map(|rung| rung.gain.unwrap().blocks).collect::<Vec<_>>(), [8, 7, 7]);
+    assert!(ladder.product.is_none());
+}
+
+#[test]
+fn a_run_goes_on_until_every_step_has_a_word() {
+    let story = Story { blocks: 20, ..Story::default() };
+    let of_first = |gains| {
+        let stored = tell_ladder(&story, gains);
+        let trials: Vec<_> = stored.trials.iter().filter(|trial| trial.block <= 10).cloned().collect();
+        should_stop(&stored.plan, &trials)
+    };
+    assert!(of_first(INDEPENDENT).is_some(), "all steps are plain to see");
+    assert!(of_first(PLANTED).is_none(), "the second step is neither shown nor shown to be nothing");
+}
+
+#[test]
+fn two_ladders_stand_beside_each_other_at_each_stage() {
+    let mut stored = told(INDEPENDENT);
+    stored.plan.ladders[0].rungs.truncate(2);
+    let rung = RungRecord { contender: FLUSH.into(), changes: vec![] };
+    let other = LadderRecord { base: "all but pool".into(), rungs: vec![rung], ablation: vec![], orders: vec![] };
+    stored.plan.ladders.push(other);
+    let stages = &conclusions(&stored).workloads[0].stages;
+    let told: Vec<(&str, &str, &str)> = stages
+        .iter()
+        .map(|stage| (stage.kind.as_str(), stage.comparison.baseline.as_str(), stage.comparison.candidate.as_str()))
+        .collect();
+    // The tops of both are what is safe there, so that they stand once.
+    assert_eq!(told, [("base", BASELINE, "all but pool"), ("safe", LOG, FLUSH)]);
+    assert_eq!(stages[0].classes, (Some("D3".to_owned()), Some("D2".to_owned())));
+}

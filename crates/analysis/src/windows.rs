@@ -1,0 +1,87 @@
+//! The response times of a trial window by window (method, section 3): where a stall shows that the quantiles of
+//! the whole pass over.
+
+use latency::{Histogram, LatencyWindow, read_windows};
+
+/// What one window held.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    pub start_s: f64,
+    pub seconds: f64,
+    pub count: u64,
+    pub out_of_range: u64,
+    /// Absent where too few lie above them.
+    pub p50_ms: Option<f64>,
+    pub p95_ms: Option<f64>,
+    pub p99_ms: Option<f64>,
+    /// To three digits, as the buckets know it; absent where nothing ended.
+    pub max_ms: Option<f64>,
+}
+
+/// The windows of a log; `None` where it is damaged.
+pub fn windows(log: &str) -> Option<Vec<Told>> {
+    read_windows(log).map(|window| window.as_ref().map(told)).collect()
+}
+
+/// All windows of a log in one histogram, as merged by adding, and how many there were.
+pub fn whole(log: &str) -> Option<(Histogram, usize)> {
+    let (mut whole, mut count) = (Histogram::default(), 0);
+    for window in read_windows(log) {
+        whole.add(&window?.latencies);
+        count += 1;
+    }
+    Some((whole, count))
+}
+
+fn told(window: &LatencyWindow) -> Told {
+    let latencies = &window.latencies;
+    let count = latencies.count();
+    let quantile = |quantile: f64| latencies.tells(quantile).then(|| latencies.quantile_ms(quantile));
+    Told {
+        start_s: window.start.as_secs_f64(),
+        seconds: window.length.as_secs_f64(),
+        count,
+        out_of_range: latencies.out_of_range.total(),
+        p50_ms: quantile(0.5),
+        p95_ms: quantile(0.95),
+        p99_ms: quantile(0.99),
+        max_ms: (count > 0).then(|| latencies.quantile_ms(1.0)),
+    }
+}
+
+/// A figure of windows, drawn over the seconds of a trial.
+pub struct Figure {
+    pub title: &'static str,
+    pub value: fn(&Told) -> Option<f64>,
+}
+
+/// In the order in which they are drawn.
+pub const FIGURES: &[Figure] = &[
+    Figure { title: "Median response time", value: |told| told.p50_ms },
+    Figure { title: "p99 of the response time", value: |told| told.p99_ms },
+    Figure { title: "Longest response time", value: |told| told.max_ms },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_tells_quantiles_that_enough_lie_above() {
+        let mut latencies = Histogram::default();
+        (1..=1000).for_each(|step| latencies.record(step * 1_000_000));
+        let start = std::time::Duration::from_secs(5);
+        let seen = told(&LatencyWindow { start, length: start, latencies });
+        assert_eq!((seen.start_s, seen.seconds, seen.count, seen.out_of_range), (5.0, 5.0, 1000, 0));
+        assert!(seen.p99_ms.is_none() && (seen.p95_ms.unwrap() / 950.0 - 1.0).abs() < 0.002, "{seen:?}");
+        let empty = told(&LatencyWindow { start, length: start, latencies: Histogram::default() });
+        assert_eq!((empty.count, empty.p50_ms, empty.max_ms), (0, None, None));
+    }
+
+    #[test]
+    fn a_damaged_log_tells_nothing() {
+        assert_eq!(windows("0.0,5.0,1.0,HIST\n"), None);
+        assert!(whole("0.0,5.0,1.0,HIST\n").is_none());
+        assert_eq!(windows(""), Some(Vec::new()));
+    }
+}
