@@ -4,7 +4,9 @@
 //! measured time the server gets the workload's statements and nothing else, and a run that ends
 //! early still ends in a report.
 
+pub mod command_line;
 mod measure;
+mod report;
 mod server;
 mod tables;
 mod tell;
@@ -18,10 +20,10 @@ use anyhow::{Context, anyhow};
 use driver::{Admin, Secret};
 use load::{Options, Workload};
 
-use super::{Failure, note, run, say};
-use crate::cli::bench::{Action, Asked, Request, Verb, read};
-use crate::cli::{WordsArgs, exit};
-use experiment::plain_file;
+use terminal::{Failure, exit, note, say};
+
+use crate::command_line::{Action, Asked, Request, Verb, read};
+use record::plain_file;
 
 /// The environment's way to give a password.
 const PASSWORD: &str = "DBDUEL_PASSWORD";
@@ -38,11 +40,11 @@ struct Job {
     interrupted: Arc<AtomicBool>,
 }
 
-pub fn command(verb: Verb, args: &WordsArgs) -> Result<u8, Failure> {
+pub fn command(verb: Verb, words: &[String]) -> Result<u8, Failure> {
     let read_file = |path: &str| {
         plain_file::read_text(path.as_ref(), plain_file::TEXT_BYTES_MAX).map_err(|error| error.to_string())
     };
-    let request = match read(verb, &args.words, &read_file).map_err(|why| Failure::usage(anyhow!(why)))? {
+    let request = match read(verb, words, &read_file).map_err(|why| Failure::usage(anyhow!(why)))? {
         Asked::Help(text) => {
             say(&text)?;
             return Ok(exit::DONE);
@@ -87,7 +89,7 @@ impl Job {
                 .runs_on(target.dialect)
                 .map_err(|why| Failure::usage(anyhow!("{}: {why}", request.workload.name)))?;
         }
-        let interrupted = run::interruption().context("cannot catch signals")?;
+        let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
         end_late(Arc::clone(&interrupted)).context("no thread to end by")?;
         Ok(Job { target, workload: Arc::from(workload), request, interrupted })
     }

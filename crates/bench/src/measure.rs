@@ -8,17 +8,18 @@ use load::{
     ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading, cut_off_when,
 };
 
-use super::super::{note, say};
 use super::tables::{self, Tables};
 use super::watch::{Mark, Watch};
-use super::{Failure, Job, tell};
-use crate::cli::bench::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Request};
-use crate::cli::exit;
-use crate::report::bench::BenchReport;
-use crate::report::dbt2::Arithmetic;
-use crate::report::sysbench::{Buckets, Figures, Layout};
+use super::{Job, tell};
+use crate::command_line::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Request};
+use crate::report::BenchReport;
+use ::report::dbt2::Arithmetic;
+use ::report::sysbench::{Buckets, Figures, Layout};
 use engine::{Cache, WorkFolder};
 use experiment::TargetUrl;
+use terminal::Failure;
+use terminal::exit;
+use terminal::{note, say};
 use trial::host;
 use trial::observe::throttled_periods;
 use trial::{generator, nothing};

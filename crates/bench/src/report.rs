@@ -11,10 +11,10 @@ use comfy_table::{CellAlignment, Table};
 use load::ProgramTally;
 use serde_json::{Value, json};
 
-use super::{dbt2, tpcc};
-use crate::store::format::figures::fixed;
-use crate::store::format::pass::{SHORT, flagged};
+use ::report::{dbt2, tpcc};
 use analysis::kinds;
+use record::format::figures::fixed;
+use record::format::pass::{SHORT, flagged};
 
 /// Version of the JSON below.
 const FORMAT_VERSION: u32 = 1;

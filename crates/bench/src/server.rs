@@ -9,7 +9,7 @@ use driver::{Admin, Dialect, Endpoint, Error, Login};
 use load::{OptionValue, Scratch};
 
 use super::Job;
-use crate::cli::bench::Request;
+use crate::command_line::Request;
 use experiment::shell_word;
 use trial::hosted_tables;
 

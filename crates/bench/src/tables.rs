@@ -8,9 +8,10 @@ use driver::{Admin, Isolation};
 use indicatif::{ProgressBar, ProgressStyle};
 use load::{Loader, Setting, Table, cut_off_when};
 
+use super::Job;
 use super::server::listed;
-use super::{Failure, Job, note, say};
-use crate::cli::exit;
+use terminal::exit;
+use terminal::{Failure, note, say};
 
 /// Sessions that load side by side, unless more clients are asked for.
 const SESSIONS: usize = 4;

@@ -9,10 +9,10 @@ use load::{Failure, Histogram, OptionValue, Options, Reading, Tally, Workload, w
 
 use super::tables::Tables;
 use super::watch::Mark;
-use crate::cli::bench::{Compat, Reconnect, Request};
-use crate::report::bench::{BenchReport, Times};
-use crate::report::sysbench::{Buckets, Fairness, Figures, Heading, Latency, Percentile, Queries};
-use crate::report::tpcc;
+use crate::command_line::{Compat, Reconnect, Request};
+use crate::report::{BenchReport, Times};
+use ::report::sysbench::{Buckets, Fairness, Figures, Heading, Latency, Percentile, Queries};
+use ::report::tpcc;
 use trial::observe::Readings;
 
 /// A load thread that used more of its core had no room left.
@@ -140,7 +140,7 @@ pub fn heading(request: &Request, opens_with: Option<&str>) -> Heading {
 }
 
 fn layout_name(request: &Request) -> &'static str {
-    use crate::cli::bench::Format;
+    use crate::command_line::Format;
     match request.format {
         Format::Classic => Compat::Classic.word(),
         _ => Compat::Modern.word(),

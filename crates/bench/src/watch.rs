@@ -9,11 +9,11 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use load::{Board, Live, Reading};
 
-use super::super::{note, say};
 use super::tell;
-use crate::cli::bench::{Format, Request};
-use crate::report::bench::BenchInterval;
-use crate::report::sysbench::{IntervalFigures, Layout};
+use crate::command_line::{Format, Request};
+use crate::report::BenchInterval;
+use ::report::sysbench::{IntervalFigures, Layout};
+use terminal::{note, say};
 
 /// A moment of the run, and what had been counted by then.
 #[derive(Debug, Clone, Default)]

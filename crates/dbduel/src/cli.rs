@@ -3,7 +3,6 @@
 //! Only commands that work are listed here. Help lines are imperative, give unit and default, and
 //! say when one would want the flag.
 
-pub mod bench;
 pub mod handover;
 
 use std::ffi::OsString;
@@ -74,7 +73,7 @@ pub enum Command {
     Selftest(SelftestArgs),
 }
 
-/// Words that `cli/bench.rs` reads, since sysbench's options are more than clap would take.
+/// Words that the crate `bench` reads, since sysbench's options are more than clap would take.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub struct WordsArgs {
@@ -97,8 +96,8 @@ fn command() -> clap::Command {
         let sub = sub.mut_arg("seed", |seed| seed.help(TUNE_SEED_HELP));
         sub.mut_arg("blocks", |blocks| blocks.help(TUNE_BLOCKS_HELP))
     });
-    bench::Verb::ALL.iter().fold(command, |command, verb| {
-        command.mut_subcommand(verb.name(), |sub| sub.override_help(bench::command_help(*verb)))
+    bench::command_line::Verb::ALL.iter().fold(command, |command, verb| {
+        command.mut_subcommand(verb.name(), |sub| sub.override_help(bench::command_line::command_help(*verb)))
     })
 }
 

@@ -5,7 +5,6 @@
 
 mod aa;
 mod advise;
-mod bench;
 mod clones;
 mod compare;
 mod contrasts;
@@ -32,14 +31,14 @@ use self::preflight::Preflight;
 use terminal::wants_color;
 pub use terminal::{Failure, note, say, say_report};
 
-use crate::cli::bench::Verb;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
-use crate::report::{self, Report};
 use crate::store::RunDir;
+use bench::command_line::Verb;
 use engine::{ENGINES, Engine, engine};
 use experiment::plan::{Plan, ResolvedFacts};
 use experiment::resolve;
 use experiment::{Contender, DEFAULT_EXPERIMENT, EngineWords, Experiment, Needs, Vocabulary};
+use report::{self, Report};
 use trial::observe;
 
 /// Does what the command line asks and gives the exit status.
@@ -51,10 +50,10 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Tune(args) => tune::tune(args),
         Command::Report(args) => tell(args),
         Command::Compare(args) => compare::compare(args),
-        Command::Prepare(args) => bench::command(Verb::Prepare, args),
-        Command::Bench(args) => bench::command(Verb::Bench, args),
-        Command::Check(args) => bench::command(Verb::Check, args),
-        Command::Cleanup(args) => bench::command(Verb::Cleanup, args),
+        Command::Prepare(args) => bench::command(Verb::Prepare, &args.words),
+        Command::Bench(args) => bench::command(Verb::Bench, &args.words),
+        Command::Check(args) => bench::command(Verb::Check, &args.words),
+        Command::Cleanup(args) => bench::command(Verb::Cleanup, &args.words),
         Command::List(args) => lists::list(args),
         Command::Fetch(args) => lists::fetch(args),
         Command::Cache(args) => lists::cache(args),

@@ -6,7 +6,6 @@
 
 mod cli;
 mod commands;
-mod report;
 
 use record as store;
 use std::ffi::OsString;

@@ -16,6 +16,7 @@ mod cpu_list;
 mod fresh;
 pub mod hidden;
 mod hosted;
+pub mod interruption;
 pub mod keeper;
 pub mod knobs;
 mod libraries;

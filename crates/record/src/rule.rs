@@ -40,3 +40,36 @@ pub fn first_for_operations(plan: &PlanRecord, operations: usize) -> Option<u32>
     let first = first_for_points(plan, 1)?.max(screened);
     (first <= plan.method.blocks).then_some(first)
 }
+
+/// What verdicts are about, as sentences have it.
+pub const POINTS: &str = "single points";
+pub const OPERATIONS: &str = "single operations";
+
+/// The most blocks that anybody is advised to run.
+const BLOCKS_SEARCHED: u32 = 200;
+
+/// The least `blocks` with which there is such a first block.
+pub fn blocks_for(plan: &PlanRecord, first: impl Fn(&PlanRecord) -> Option<u32>) -> Option<u32> {
+    let mut plan = PlanRecord { trials: Vec::new(), ..plan.clone() };
+    (1..=BLOCKS_SEARCHED).find(|blocks| {
+        plan.method.blocks = *blocks;
+        first(&plan).is_some()
+    })
+}
+
+/// Why no single point or operation can have a verdict, and how many blocks it takes.
+pub fn too_few(plan: &PlanRecord, count: usize, what: &str) -> String {
+    let needed = blocks_for(plan, |plan| match what {
+        OPERATIONS => first_for_operations(plan, count),
+        _ => first_for_points(plan, count),
+    });
+    let candidates = match plan.candidates().count() {
+        1 => "1 candidate".to_owned(),
+        several => format!("{several} candidates"),
+    };
+    let blocks = plan.method.blocks;
+    let needed =
+        needed.map_or("no number of blocks is enough".to_owned(), |needed| format!("that takes blocks = {needed}"));
+    let alone = if what == OPERATIONS { " if it differs alone" } else { "" };
+    format!("none of {count} {what} with {candidates} can get a verdict{alone} in {blocks} blocks; {needed}")
+}

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::store::format::figures::percent_of_log;
-use crate::store::format::{
+use analysis::Tally;
+use record::format::figures::percent_of_log;
+use record::format::{
     ClientRecord, DoublingRecord, HostRecord, PathRecord, PilotRecord, RunRecord, TrialRecord, TwinsRecord,
     WarmupRecord, point_text,
 };
-use analysis::Tally;
 
 use super::wording::{against_nothing, count, duration, number, percent};
 

@@ -8,9 +8,9 @@ use comfy_table::{CellAlignment, Table};
 
 use super::sqlbench::{self, Column, Layout};
 use super::{Evidence, wording};
-use crate::store::format::figures::fixed;
-use crate::store::format::{Point, point_text};
 use analysis::{Caveat, Cell, WorkloadConclusions, less_is_better};
+use record::format::figures::fixed;
+use record::format::{Point, point_text};
 
 /// One rule under the header and nothing else.
 const TABLE_STYLE: &str = "     ──            ";

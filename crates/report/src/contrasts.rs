@@ -1,7 +1,7 @@
 //! What became of gaps whose supposed cause was taken away; lines for every report.
 
-use crate::store::format::{ContrastRecord, PlanRecord, RunRecord, point_text};
 use analysis::contrast::setting;
+use record::format::{ContrastRecord, PlanRecord, RunRecord, point_text};
 
 use super::wording::number;
 

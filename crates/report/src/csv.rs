@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 
-use crate::store::format::{Status, TrialRecord};
+use record::format::{Status, TrialRecord};
 
 use super::{Evidence, Options, Report};
 

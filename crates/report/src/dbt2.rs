@@ -8,8 +8,8 @@
 use anyhow::Result;
 
 use super::{Evidence, Options, Report, tpcc, wording};
-use crate::store::format::point_text;
 use analysis::{Cell, Kind};
+use record::format::point_text;
 
 /// How the old report and ours count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

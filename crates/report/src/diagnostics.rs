@@ -8,8 +8,8 @@ use anyhow::Result;
 use minijinja::{Environment, context};
 
 use super::wording;
-use crate::store::format::{DiagnosticRecord, PlanRecord, ProfileRecord, RunRecord, WaitsUnit, point_text};
 use analysis::flame::{Frame, differing, frames};
+use record::format::{DiagnosticRecord, PlanRecord, ProfileRecord, RunRecord, WaitsUnit, point_text};
 
 /// Rows of a table, those first that differ most.
 const ROWS: usize = 5;
@@ -207,8 +207,8 @@ fn fill(frame: &Frame) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::store::format::{Point, WaitsRecord};
     use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
+    use record::format::{Point, WaitsRecord};
 
     fn record(contender: &str, waits: &[(&str, f64)], stacks: &[(&str, u64)]) -> DiagnosticRecord {
         let profile = |stacks: &[(&str, u64)]| ProfileRecord {

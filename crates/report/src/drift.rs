@@ -1,7 +1,7 @@
 //! How it is said what contenders do differently without being asked.
 
-use crate::store::format::StatementPlan;
 use analysis::drift::{Drift, PlanPair, SameSettings, Setting, Why};
+use record::format::StatementPlan;
 
 use super::wording::count;
 

@@ -1,7 +1,7 @@
 //! The answer of `--gate` in sentences.
 
-use crate::store::format::{PlanRecord, point_text};
 use analysis::gate::{Answer, Gate, Judged};
+use record::format::{PlanRecord, point_text};
 
 use super::wording::{joined, percent};
 

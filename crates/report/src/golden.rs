@@ -7,13 +7,13 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::store::format::figures::has_negative_zero;
-use crate::store::format::{
-    ContrastKind, ContrastRecord, DoublingRecord, PilotRecord, Point, StatementPlan, Status, TwinsRecord, WarmupRecord,
-};
 use fixtures::{
     CANDIDATE, FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, tell, tell_cores, tell_duel_of_a_search, tell_ladder,
     tell_passes, tell_tpcc,
+};
+use record::format::figures::has_negative_zero;
+use record::format::{
+    ContrastKind, ContrastRecord, DoublingRecord, PilotRecord, Point, StatementPlan, Status, TwinsRecord, WarmupRecord,
 };
 
 fn evidence(story: &Story) -> Evidence {

@@ -14,14 +14,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result};
 use minijinja::{Environment, Value, context};
 
-use crate::store::format::search::SearchRecord;
-use crate::store::format::{
-    ContenderFacts, ContenderRecord, EmbeddedRecords, Series, StatementPlan, Status, TrialRecord, WorkloadRecord,
-    point_text,
-};
 use analysis::drift::{Drift, PlanPair, Plans, drifts};
 use analysis::timeline::told;
 use analysis::{COLLECTED_SECONDS, Cell, Comparison, Duel, Part, Parts, SERIES_COLUMN, Step, WorkloadConclusions};
+use record::format::search::SearchRecord;
+use record::format::{
+    ContenderFacts, ContenderRecord, EmbeddedRecords, Series, StatementPlan, Status, TrialRecord, WorkloadRecord,
+    point_text,
+};
 
 use super::{
     Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, ladder, latency, parts, scaling, search,

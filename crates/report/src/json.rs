@@ -13,14 +13,14 @@ use anyhow::Result;
 use serde::Serialize;
 use stats::{Basis, RuleKind};
 
-use crate::store::format::search::SearchRecord;
-use crate::store::format::{
+use analysis::drift::{Drift, PlanPair, Setting, drifts};
+use analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word, WorkloadConclusions};
+use record::format::search::SearchRecord;
+use record::format::{
     BuildRecord, ContenderRecord, ContrastRecord, DiagnosticRecord, DoublingRecord, FORMAT_VERSION, Failure,
     HostRecord, MethodRecord, NullRecord, PathRecord, PilotRecord, Point, RunRecord, SideRecord, StatementPlan, Status,
     TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
 };
-use analysis::drift::{Drift, PlanPair, Setting, drifts};
-use analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word, WorkloadConclusions};
 
 use super::{Evidence, Options, Report, circumstances, drift};
 

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use stats::Basis;
 
-use crate::store::format::figures::short_percent;
 use analysis::{Caveat, Gain, Interaction, Ladder, Rung, Stage, StageKind, WorkloadConclusions, Worth, one_line};
+use record::format::figures::short_percent;
 
 use super::wording::{self, bound, optional_number};
 

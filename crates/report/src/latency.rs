@@ -1,7 +1,7 @@
 //! Latency of each contender on its own, as the text and the page tell it.
 
-use crate::store::format::point_text;
 use analysis::{Cell, WorkloadConclusions};
+use record::format::point_text;
 
 use super::wording;
 

@@ -4,7 +4,6 @@
 //! see no live state, so every old run can be told again. A number reaches a reader only with its
 //! unit, its sample size or its interval.
 
-pub mod bench;
 mod circumstances;
 pub mod compare;
 mod contrasts;
@@ -36,10 +35,10 @@ pub use diagnostics::flame_graphs;
 pub use terminal::visible;
 pub use wording::unit;
 
-use crate::store::RunDir;
-use crate::store::format::{EmbeddedRecords, PlanRecord, RunRecord, Series, TrialRecord, TwinsRecord};
 use analysis::twins::records;
 use analysis::{Conclusions, conclude_with_seconds};
+use record::RunDir;
+use record::format::{EmbeddedRecords, PlanRecord, RunRecord, Series, TrialRecord, TwinsRecord};
 
 /// One form in which a run can be told. Lives beside the list that holds all of them.
 pub trait Report: Sync {

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::store::format::pass::{PARTIAL, SECONDS, operation_metric};
 use analysis::{COLLECTED_SECONDS, Caveat, Duel, Part, Parts, WorkloadConclusions};
+use record::format::pass::{PARTIAL, SECONDS, operation_metric};
 
 use super::wording;
 

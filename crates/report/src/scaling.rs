@@ -4,8 +4,8 @@
 
 use stats::{UslFit, UslRefusal};
 
-use crate::store::format::figures::fixed;
 use analysis::{Contrast, Estimate, Law, Scaling, Step, Summary};
+use record::format::figures::fixed;
 
 use super::wording::{self, number, percent};
 

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::wording::percent;
-use crate::store::format::figures::signed_percent;
-use crate::store::format::point_text;
-use crate::store::format::search::{CandidateRecord, RecoveryRecord, RoundRecord, SearchRecord};
 use analysis::one_line;
+use record::format::figures::signed_percent;
+use record::format::point_text;
+use record::format::search::{CandidateRecord, RecoveryRecord, RoundRecord, SearchRecord};
 
 /// Columns of the table of candidates.
 pub const COLUMNS: [&str; 5] = ["candidate", "blocks", "ahead by", "evidence", "what became of it"];

@@ -2,9 +2,9 @@
 //!
 //! Sentences from the analysis' figures, the same for every report.
 
-use crate::store::format::figures::percent_of_log;
-use crate::store::format::{MethodRecord, point_text};
 use analysis::{Best, Caveat, Comparison, Duel, OrderEffect, Peak, Spread, Unflagged, Word};
+use record::format::figures::percent_of_log;
+use record::format::{MethodRecord, point_text};
 
 use super::wording::{blocks, count, detectable, duration, number, percent, ratio_only, unit};
 

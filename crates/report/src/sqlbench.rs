@@ -11,12 +11,12 @@ use anyhow::{Context, Result, ensure};
 use table::{COLUMNS_MAX, Operation, Program};
 pub use table::{Column, Layout, common_operations, mixes_suites, render, total_of, total_s};
 
-use crate::store::format::pass::{
+use analysis::Cell;
+use record::format::pass::{
     ESTIMATED, ESTIMATED_PROGRAM, GAP, SECONDS, WRONG, flagged, operation_metric, operation_of, program_of,
 };
-use crate::store::format::{ContenderRecord, Status, WorkloadRecord};
-use analysis::Cell;
-use experiment::plain_file;
+use record::format::{ContenderRecord, Status, WorkloadRecord};
+use record::plain_file;
 
 use super::{Evidence, Options, Report, wording};
 

@@ -5,12 +5,12 @@ use std::ops::Range;
 use anyhow::Result;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-use crate::store::format::{WorkloadRecord, point_text};
 use analysis::drift::{Drift, drifts};
 use analysis::{
     Cell, Comparison, Duel, Ladder, Part, Parts, Scaling, Step, Watched, Word, WorkloadConclusions, watched,
 };
-use experiment::CORES;
+use record::format::{WorkloadRecord, point_text};
+use record::point::CORES;
 
 use super::wording;
 use super::{

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::store::format::figures::percent_of_log;
-use crate::store::format::{Point, TwinsRecord, point_text};
 use analysis::twins::{EFFECTS, Sight, is_worth_keeping, sight, told_apart};
+use record::format::figures::percent_of_log;
+use record::format::{Point, TwinsRecord, point_text};
 
 use super::Evidence;
 use super::wording::{duration, percent};

@@ -2,8 +2,8 @@
 //!
 //! Pure formatting, shared by text and HTML.
 
-use crate::store::format::point_text;
 use analysis::{Cost, Duel, Finding};
+use record::format::point_text;
 
 use super::wording;
 

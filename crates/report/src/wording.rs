@@ -6,14 +6,12 @@ use std::collections::BTreeSet;
 
 use stats::Basis;
 
-use crate::store::format::figures::{fixed, short_percent};
-use crate::store::format::{
-    ContenderFacts, ContenderRecord, NullRecord, PlanRecord, Point, WorkloadRecord, point_text,
-};
 use analysis::{Caveat, Cell, Comparison, Conclusions, Duel, FlagCount, Word, WorkloadConclusions, less_is_better};
+use record::format::figures::{fixed, short_percent};
+use record::format::{ContenderFacts, ContenderRecord, NullRecord, PlanRecord, Point, WorkloadRecord, point_text};
 
 use super::{Evidence, sharpness, why};
-use experiment::plan::{self, OPERATIONS, POINTS};
+use record::rule::{self as plan, OPERATIONS, POINTS};
 
 /// A headline in two parts, because the first is set in bold or colour.
 pub struct Headline {

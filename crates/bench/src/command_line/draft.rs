@@ -15,7 +15,7 @@ use super::script;
 use super::target::TargetParts;
 use super::words::{self, Given, Takes, Word, normal};
 use super::{Action, Arrivals, Asked, Compat, ForcedShutdown, Format, Reconnect, Request, Verb, help, values};
-use crate::report::tpcc;
+use ::report::tpcc;
 
 /// Sysbench's own defaults.
 const DEFAULT_SECS: u64 = 10;

@@ -9,12 +9,12 @@ use anyhow::{Result, bail};
 
 use super::{Failure, note, run};
 use crate::cli::{AaArgs, RunArgs};
-use crate::report::Evidence;
 use crate::store::format::{PlanRecord, RunRecord, TwinsRecord};
 use crate::store::{RunDir, Twins};
 use analysis::twins;
 use engine::Cache;
 use experiment::shell_path;
+use report::Evidence;
 
 /// `dbduel aa`.
 pub fn aa(args: &AaArgs) -> Result<u8, Failure> {

@@ -6,9 +6,9 @@ use anyhow::{Result, anyhow, ensure};
 
 use super::{Failure, say};
 use crate::cli::{CompareArgs, TableArgs, exit};
-use crate::report::sqlbench::{self, Column, Layout};
-use crate::report::{Evidence, compare as told};
 use crate::store::RunDir;
+use report::sqlbench::{self, Column, Layout};
+use report::{Evidence, compare as told};
 
 /// One thing to compare.
 enum Given {

@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::run::budget::Clock;
 use super::run::warmup_s;
 use super::stage::Stage;
-use crate::report;
+
 use crate::store::RunDir;
 use crate::store::format::{
     DiagnosticRecord, PlanRecord, PlannedTrial, ProfileRecord, RunRecord, TrialRecord, WaitsRecord, WaitsUnit,

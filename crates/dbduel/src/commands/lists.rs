@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::{Failure, note, say};
 use crate::cli::{CacheAction, CacheArgs, FetchArgs, ListArgs, Listed, exit};
-use crate::report::REPORTS;
 use engine::{self, Cache};
 use experiment::{Origin, VersionRequest, quantity};
+use report::REPORTS;
 use trial::observe::OBSERVERS;
 
 pub fn list(args: &ListArgs) -> Result<u8, Failure> {

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::note;
-use crate::report::{unit, visible};
 use crate::store::format::pass::{SHORT, flagged};
 use crate::store::format::{PlannedTrial, Status, TrialRecord, WorkloadRecord, point_text};
 use analysis::{contrast, doubling, primary_metric};
 use experiment::plan::Plan;
+use report::{unit, visible};
 
 pub struct Progress {
     /// None without a terminal.

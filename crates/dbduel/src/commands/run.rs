@@ -12,7 +12,6 @@ mod warmups;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
@@ -33,13 +32,13 @@ use super::{
     vocabulary,
 };
 use crate::cli::{RunArgs, exit};
-use crate::report;
+
 use crate::store::RunDir;
 use crate::store::format::search::SearchRecord;
 use crate::store::format::{FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
 use analysis::gate::Answer;
 use analysis::{self, EndReason, conclude, given_up, never_ok};
-use engine::{Cache, end_all};
+use engine::Cache;
 use experiment::plan::Plan;
 use experiment::{Experiment, NoisyHost, Overrides, shell_path};
 use trial::Interrupted;
@@ -50,18 +49,15 @@ use trial::observe::{Observers, foreign_cpu};
 const IDLE_CHECK: Duration = Duration::from_secs(10);
 const FOREIGN_CPU_MAX: f64 = 0.10;
 
-/// How soon servers end at an interruption.
-const INTERRUPTION_POLL: Duration = Duration::from_millis(50);
-
 pub fn run(args: &RunArgs) -> Result<u8, Failure> {
-    let interrupted = interruption().context("cannot catch signals")?;
+    let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
     sit(args, &Sitting::begin(args)?, &interrupted)
 }
 
 /// Goes through a sitting and says what came out.
 pub fn sit(args: &RunArgs, sitting: &Sitting, interrupted: &AtomicBool) -> Result<u8, Failure> {
     let progress = Progress::new(&sitting.plan);
-    let ended = ending_servers(interrupted, || measure(sitting, interrupted, progress));
+    let ended = engine::interruption::ending_servers(interrupted, || measure(sitting, interrupted, progress));
     let ended = match ended {
         // What failed because its server was taken away is not what the user wants to hear of.
         Err(_) if interrupted.load(Ordering::Relaxed) => {
@@ -70,24 +66,6 @@ pub fn sit(args: &RunArgs, sitting: &Sitting, interrupted: &AtomicBool) -> Resul
         ended => ended,
     };
     finish(args, &sitting.run_dir, ended)
-}
-
-/// Does some work; at an interruption every server and package client ends, so that no step of the
-/// work waits for one.
-pub fn ending_servers<T>(interrupted: &AtomicBool, work: impl FnOnce() -> T) -> T {
-    let (done, ended) = mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            while ended.recv_timeout(INTERRUPTION_POLL) == Err(mpsc::RecvTimeoutError::Timeout) {
-                if interrupted.load(Ordering::Relaxed) {
-                    end_all();
-                }
-            }
-        });
-        let worked = work();
-        drop(done);
-        worked
-    })
 }
 
 /// One stretch of work on a run: the whole of it, or what an earlier one left.
@@ -214,18 +192,6 @@ fn seats(experiment: &Experiment, file: &Path) -> Result<Seats, Failure> {
     clones::expect(experiment, file).map_err(Failure::usage)?;
     let seats = Seats::on_this_host(experiment).with_context(|| file.display().to_string());
     seats.map_err(Failure::usage)
-}
-
-/// Set by the first SIGINT, SIGTERM or SIGHUP; the second one ends the process, and the keepers end
-/// its servers.
-pub fn interruption() -> Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        signal_hook::flag::register_conditional_shutdown(signal, exit::INTERRUPTED.into(), Arc::clone(&flag))?;
-        signal_hook::flag::register(signal, Arc::clone(&flag))?;
-    }
-    driver::end_waits_on(&flag);
-    Ok(flag)
 }
 
 /// How a sitting ended when nothing broke.

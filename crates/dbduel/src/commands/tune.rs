@@ -20,7 +20,7 @@ use super::run::search::{Raced, begin_record, race};
 use super::run::{self, Sitting, with_what_is_kept};
 use super::{Failure, note, plan_experiment, say, vocabulary};
 use crate::cli::{RunArgs, TuneArgs, exit};
-use crate::report;
+
 use crate::store::RunDir;
 use crate::store::format::search::SearchRecord;
 use analysis::{conclude, one_line};
@@ -36,7 +36,7 @@ const BLOCKS_KEPT_FREE: u32 = 8;
 /// `dbduel tune`.
 pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     refuse_to_overwrite(args.write.as_deref())?;
-    let interrupted = run::interruption().context("cannot catch signals")?;
+    let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
     if let Some(run) = &args.resume {
         return stored::go_on(args, run, &interrupted);
     }

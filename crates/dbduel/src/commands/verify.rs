@@ -16,11 +16,11 @@ use anyhow::{Context, Result};
 
 use super::{Failure, say};
 use crate::cli::{VerifyArgs, exit};
-use crate::report::{self, Evidence, Options};
 use crate::store::RunDir;
 use crate::store::format::PlanRecord;
 use analysis::EndReason;
 use experiment::plain_file;
+use report::{self, Evidence, Options};
 
 /// Reports that a run keeps beside its records, with the format of each.
 const KEPT_REPORTS: [(&str, &str); 2] = [("text", "report.txt"), ("html", "report.html")];

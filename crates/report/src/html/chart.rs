@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use minijinja::{Value, context};
 
-use crate::report::scaling::CPU_USE;
-use crate::report::wording;
-use crate::store::format::figures::fixed;
-use crate::store::format::{ContenderRecord, PlanRecord, Point, point_text};
+use crate::scaling::CPU_USE;
+use crate::wording;
 use analysis::{Cell, Comparison, Duel, Part, Scaling, Step, Summary, WorkloadConclusions};
+use record::format::figures::fixed;
+use record::format::{ContenderRecord, PlanRecord, Point, point_text};
 
 /// Paper in user units. The page scales it, so this only fixes proportions.
 pub const WIDTH: f64 = 560.0;

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use minijinja::{Value, context};
 
 use super::chart::{LEFT, RIGHT, Scale, TOP, ticks};
-use crate::report::{Evidence, circumstances, wording};
-use crate::store::format::{Status, TrialRecord, point_text};
+use crate::{Evidence, circumstances, wording};
+use record::format::{Status, TrialRecord, point_text};
 
 const WIDTH: f64 = 900.0;
 const ROW: f64 = 26.0;

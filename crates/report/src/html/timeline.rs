@@ -6,11 +6,11 @@
 use minijinja::{Value, context};
 
 use super::chart::{BOTTOM, HEIGHT, LEFT, RIGHT, Scale, TOP, WIDTH, ticks};
-use crate::report::Evidence;
-use crate::store::format::{ContenderRecord, Point, Series, TrialRecord, point_text};
+use crate::Evidence;
 use analysis::timeline::{QUANTITIES, Quantity, checkpoints};
 use analysis::windows::{FIGURES, Told, windows};
 use analysis::{SERIES_COLUMN, WorkloadConclusions};
+use record::format::{ContenderRecord, Point, Series, TrialRecord, point_text};
 
 /// The trials that are drawn: those of the largest point in the first block of which every contender left a
 /// series.

@@ -6,8 +6,8 @@
 use minijinja::{Value, context};
 
 use super::chart::{Scale, TOP, ratio_scale, ratio_ticks};
-use crate::report::ladder::{self, Mark};
-use crate::report::wording;
+use crate::ladder::{self, Mark};
+use crate::wording;
 use analysis::{Gain, Ladder, Rung, WorkloadConclusions};
 
 const ROW: f64 = 26.0;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use stats::{Interval, UslFit};
 
-use crate::report::scaling::why;
+use crate::scaling::why;
 use analysis::{Estimate, Law, Scaling, Step, Summary, WorkloadConclusions};
 
 use super::interval;

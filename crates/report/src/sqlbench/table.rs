@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::store::format::figures::fixed;
+use record::format::figures::fixed;
 
 /// One server's figures.
 #[derive(Debug, Clone, Default, PartialEq)]

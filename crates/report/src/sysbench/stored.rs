@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::super::{Evidence, Options, Report};
 use super::{Buckets, Figures, Latency, Layout, Percentile, Queries};
-use crate::store::format::{Status, TrialRecord, point_text};
+use record::format::{Status, TrialRecord, point_text};
 
 /// sysbench's default percentile, which a record of enough transactions holds.
 const PERCENT: f64 = 95.0;

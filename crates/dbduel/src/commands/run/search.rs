@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use super::budget::{Clock, spent_earlier};
 use super::together::Hands;
-use super::{Sitting, ending_servers, refuse_noise, rehearse, run_record};
+use super::{Sitting, refuse_noise, rehearse, run_record};
 use crate::commands::Failure;
 use crate::commands::progress::Progress;
 use crate::commands::stage::Stage;
@@ -24,6 +24,7 @@ use analysis::search::{
     DATA_DIRECTORY_BYTES, INCUMBENT_FAILURES_MAX, Standing, at_its_beginning, follow, incumbent_fails,
 };
 use engine::Cache;
+use engine::interruption::ending_servers;
 use experiment::{Experiment, shell_path};
 use trial::Interrupted;
 use trial::host;
@@ -196,7 +197,7 @@ impl<'a> Racing<'a> {
             Some(failure) => format!("failed at `{}`: {}", failure.step, failure.message),
             None => {
                 let value = record.metrics.get(self.metric).copied().unwrap_or(0.0);
-                format!("{value:.1} {}", crate::report::unit(self.metric))
+                format!("{value:.1} {}", report::unit(self.metric))
             }
         };
         format!("[block {}, {} racing] {}: {outcome}", record.block, standing.racing(), record.contender)

@@ -18,7 +18,7 @@ use serde_json::json;
 use stats::{Interval, Judge, Rule, RuleKind};
 
 use crate::cli::{SelftestArgs, exit};
-use crate::commands::{Failure, note, run, say};
+use crate::commands::{Failure, note, say};
 use trial::host;
 use trial::observe::{Observers, Subject};
 
@@ -73,7 +73,7 @@ pub fn selftest(args: &SelftestArgs) -> Result<u8, Failure> {
 }
 
 fn measure(args: &SelftestArgs) -> anyhow::Result<Outcome> {
-    let interrupted = run::interruption().context("cannot catch signals")?;
+    let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
     let _lock = host::lock("selftest", &interrupted, &note)?;
     let interval = Duration::from_secs(u64::from(2 * SLOT_SECS * args.blocks));
     note(&format!("selftest: work on every CPU, for {} s", interval.as_secs()));

@@ -16,7 +16,7 @@ use crate::commands::run::budget::spent_earlier;
 use crate::commands::run::search::Raced;
 use crate::commands::run::{self, Sitting};
 use crate::commands::{Failure, cannot_plan, plan_experiment, say, vocabulary};
-use crate::report;
+
 use crate::store::RunDir;
 use crate::store::format::search::{GivenRecord, SearchRecord};
 use experiment::{Experiment, Overrides, shell_path};

@@ -12,8 +12,8 @@ use anyhow::{Context, Error, Result};
 
 use super::draft::Draft;
 use crate::commands::note;
-use crate::commands::run::ending_servers;
 use crate::store::format::search::RefusedRecord;
+use engine::interruption::ending_servers;
 use engine::{Cache, FreshStart, Installation, WorkFolder, provision};
 use experiment::plan::values;
 use experiment::resolve;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 
 use super::Findings;
-use crate::report::Evidence;
 use crate::store::RunDir;
 use crate::store::format::{Series, Status, TORN_LOG, TrialRecord};
+use report::Evidence;
 
 /// How a trial counts them.
 const COMMITTED: &str = "deferred_delivery.committed";

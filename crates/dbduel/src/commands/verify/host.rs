@@ -1,8 +1,8 @@
 //! What a trial's record states about its host and its server's CPU, against the samples of each second.
 
 use super::Findings;
-use crate::report::Evidence;
 use crate::store::format::{Series, Status, TrialRecord};
+use report::Evidence;
 use trial::observe::{flags_of_host, is_flag_of_host};
 
 /// A rate and its count are rounded differently.

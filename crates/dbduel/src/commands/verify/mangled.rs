@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::tests::stored_run;
 use super::*;
-use crate::report::{REPORTS, sqlbench};
 use fixtures::{Story, tell, tell_passes};
+use report::{REPORTS, sqlbench};
 
 const RUN_FILE: &str = "Benchmark DBD suite: 2.15\nServer version:      MySQL 5.5.30\n\nselect: Total time: 4 wallclock secs\n\n\
     Totals per operation:\nOperation             seconds     usr     sys     cpu   tests\n\

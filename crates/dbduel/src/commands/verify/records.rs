@@ -6,10 +6,10 @@ use anyhow::Result;
 use load::Histogram;
 
 use super::Findings;
-use crate::report::Evidence;
 use crate::store::RunDir;
 use crate::store::format::{GivenUp, PlanRecord, PlannedTrial, Status, TrialRecord};
 use analysis::{SERIES_COLUMN, given_up};
+use report::Evidence;
 
 /// Quantiles that a trial's histogram gives, as [`trial::metrics`] names them.
 pub const QUANTILES: [(&str, f64); 5] = [

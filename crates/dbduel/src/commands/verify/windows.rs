@@ -4,9 +4,9 @@ use load::Histogram;
 
 use super::Findings;
 use super::records::{QUANTILES, quantiles};
-use crate::report::Evidence;
 use crate::store::format::{Status, TrialRecord};
 use analysis::windows::whole;
+use report::Evidence;
 use trial::latency::{OUT_OF_RANGE, expected_interval_ns};
 
 /// What ended in a trial and so has a response time.
