@@ -1,8 +1,6 @@
-//! Checks that the compiler does not make: where arrows between modules point, and which names
-//! must not stand in the tree.
+//! Checks that the compiler does not make: which crate uses which, and which names must not stand in the tree.
 //!
-//! The table of crates in ARCHITECTURE.md says which crate uses which, and nothing else may be so. Inside dbduel
-//! reading order is dependency order: a module uses only modules that come before it.
+//! The table of crates in ARCHITECTURE.md says it, and nothing else may be so; cargo itself refuses circles.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,9 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-
-/// The modules of `crates/dbduel/src` in reading order; an arrow may only point to the left.
-const READING_ORDER: &[&str] = &["cli", "commands", "main"];
 
 /// Where the crates and their arrows are listed.
 const TABLE_OF_CRATES: &str = "ARCHITECTURE.md";
@@ -35,88 +30,12 @@ const REGISTRY_HOSTS: &[&[&str]] = &[
 /// Makes all checks and says every violation at once.
 pub fn tidy(root: &Path) -> Result<()> {
     eprintln!("$ cargo xtask tidy");
-    let mut violations = arrows_between_modules(&root.join("crates/dbduel/src"))?;
-    violations.extend(arrows_between_crates(root)?);
+    let mut violations = arrows_between_crates(root)?;
     violations.extend(registry_names(root)?);
     if violations.is_empty() {
         return Ok(());
     }
     bail!("the tree is not tidy:\n  {}", violations.join("\n  "));
-}
-
-fn arrows_between_modules(source: &Path) -> Result<Vec<String>> {
-    let mut violations = Vec::new();
-    for file in rust_files(source)? {
-        let inside = file.strip_prefix(source).expect("the file lies under the source folder");
-        let module = module_of(inside);
-        let Some(place) = place_of(&module) else {
-            violations.push(format!("{}: module `{module}` has no place in the reading order", inside.display()));
-            continue;
-        };
-        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        violations.extend(upward_arrows(&text, place).iter().map(|(line, target)| {
-            format!("{}:{line}: `{module}` uses `{target}`, which comes after it", inside.display())
-        }));
-    }
-    Ok(violations)
-}
-
-/// `analysis/ladder.rs` belongs to `analysis`.
-fn module_of(inside: &Path) -> String {
-    let first = inside.iter().next().unwrap_or_default().to_string_lossy();
-    first.trim_end_matches(".rs").to_owned()
-}
-
-fn place_of(module: &str) -> Option<usize> {
-    READING_ORDER.iter().position(|known| *known == module)
-}
-
-/// Lines of a file that use a module with a later place, with the module's name.
-fn upward_arrows(text: &str, place: usize) -> Vec<(usize, String)> {
-    let mut arrows = Vec::new();
-    let code: String = text.lines().map(|line| line.split("//").next().unwrap_or("").to_owned() + "\n").collect();
-    for (at, _) in code.match_indices("crate::") {
-        // `$crate::` and `some_crate::` are other words.
-        if code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_' || before == '$') {
-            continue;
-        }
-        let line = code[..at].matches('\n').count() + 1;
-        for target in targets(&code[at + "crate::".len()..]) {
-            let module = target.split("::").next().unwrap_or_default();
-            if place_of(module).is_some_and(|used| used > place) {
-                arrows.push((line, module.to_owned()));
-            }
-        }
-    }
-    arrows
-}
-
-/// The paths behind one `crate::`: a single one, or those of a group in braces.
-fn targets(behind: &str) -> Vec<String> {
-    let path = |text: &str| -> String {
-        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | ':')).collect()
-    };
-    let Some(group) = behind.strip_prefix('{') else {
-        return vec![path(behind)];
-    };
-    let mut depth = 0;
-    let mut start = 0;
-    let mut paths = Vec::new();
-    for (at, letter) in group.char_indices() {
-        match letter {
-            '{' => depth += 1,
-            ',' | '}' if depth == 0 => {
-                paths.push(path(&group[start..at]));
-                start = at + 1;
-                if letter == '}' {
-                    break;
-                }
-            }
-            '}' => depth -= 1,
-            _ => {}
-        }
-    }
-    paths
 }
 
 /// Compares what the crates use with what the table says, both ways.
@@ -217,37 +136,9 @@ fn tracked_files(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(list.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from).collect())
 }
 
-fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let path = entry?.path();
-        if path.is_dir() {
-            files.extend(rust_files(&path)?);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn check(module: &str, text: &str, expected: &[(usize, &str)]) {
-        let found = upward_arrows(text, place_of(module).unwrap());
-        let expected: Vec<_> = expected.iter().map(|(line, target)| (*line, (*target).to_owned())).collect();
-        assert_eq!(found, expected, "{module}: {text}");
-    }
-
-    #[test]
-    fn an_arrow_that_points_up_is_found_however_it_is_written() {
-        check("cli", "\nuse crate::commands::run;\n", &[(2, "commands")]);
-        check("commands", "fn f() { crate::cli::parse() }", &[]);
-        check("cli", "use crate::{cli::{A, B}, commands::run, main};", &[(1, "commands"), (1, "main")]);
-        check("cli", "// crate::commands is not for us\nlet x = $crate::commands::y;", &[]);
-    }
 
     #[test]
     fn the_table_of_crates_is_read() {

@@ -126,6 +126,16 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
+    pub fn request(&self) -> campaign::Request {
+        let RunArgs { file, runs, resume, .. } = self;
+        campaign::Request {
+            file: file.clone(),
+            runs: runs.clone(),
+            resume: resume.clone(),
+            overrides: self.overrides(),
+        }
+    }
+
     pub fn overrides(&self) -> Overrides {
         Overrides { twins: self.twins, ..self.method.overrides() }
     }

@@ -6,6 +6,7 @@
 
 mod cli;
 mod commands;
+mod progress_bar;
 
 use record as store;
 use std::ffi::OsString;

@@ -7,3 +7,17 @@ pub const CHECKPOINTS_RUNNING: &str = "checkpoints_running";
 /// Flags that say something about the host, not about a contender.
 pub const HOST_FLAGS: [&str; 8] =
     ["steal", "foreign-cpu", "foreign-disk", "frequency", "swap", "oom", "throttle", "clock-step"];
+
+/// The unit that a metric's name carries.
+pub fn unit(metric: &str) -> &'static str {
+    let named = [
+        ("tps", "tps"),
+        ("qps", "qps"),
+        ("nopm", "NOPM"),
+        ("tpm", "TPM"),
+        ("_ms_", "ms"),
+        ("cpu_us_per_tx", "us"),
+        ("seconds", "s"),
+    ];
+    named.iter().find(|(part, _)| metric.contains(part)).map_or("", |(_, unit)| unit)
+}

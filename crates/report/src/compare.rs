@@ -47,7 +47,7 @@ fn title(names: &[&str]) -> Vec<String> {
 /// A row for each contender at each point of either run.
 fn workload_table(names: [&str; 2], workloads: [&WorkloadConclusions; 2]) -> String {
     let metric = &workloads[0].metric;
-    let unit = wording::unit(metric);
+    let unit = record::metric::unit(metric);
     let places: BTreeSet<(&Point, &str)> = workloads
         .iter()
         .flat_map(|workload| &workload.cells)

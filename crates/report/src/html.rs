@@ -237,7 +237,7 @@ fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Valu
         record.open_loop_text().into_iter().chain(options).collect::<Vec<_>>().join(", ")
     });
     context! {
-        label => workload.workload, options, one_pass => record.is_some_and(|record| record.one_pass), unit => wording::unit(&workload.metric), title => wording::metric_title(&workload.metric, workload.is_open_loop),
+        label => workload.workload, options, one_pass => record.is_some_and(|record| record.one_pass), unit => record::metric::unit(&workload.metric), title => wording::metric_title(&workload.metric, workload.is_open_loop),
         curves => chart::throughput(&evidence.plan, workload), scaling => scaling_context(evidence, workload),
         seconds => timeline::seconds(evidence, workload),
         ladders => ladders_context(workload), stages => stages_context(workload),
@@ -304,7 +304,7 @@ fn types_context(workload: &WorkloadConclusions, record: &WorkloadRecord) -> Val
 
 fn duel_context(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel) -> Value {
     let others = duel.others.iter().map(|other| {
-        context! { title => wording::other_title(workload, &other.metric), unit => wording::unit(&other.metric), rows => rows(&other.points, &other.overall) }
+        context! { title => wording::other_title(workload, &other.metric), unit => record::metric::unit(&other.metric), rows => rows(&other.points, &other.overall) }
     });
     context! {
         baseline => duel.baseline, candidate => duel.candidate, rows => rows(&duel.points, &duel.overall),
@@ -495,7 +495,7 @@ fn trial_context(trial: &TrialRecord, repeated_as: &BTreeMap<u32, u32>) -> Value
     context! {
         trial => trial.trial, block => trial.block, order => trial.order, workload => trial.workload, contender => trial.contender,
         point => point_text(&trial.point), failed => trial.status == Status::Failed, flags => notes.collect::<Vec<_>>().join(", "),
-        value => primary.map(|(metric, value)| format!("{} {}", wording::number(*value), wording::unit(metric))),
+        value => primary.map(|(metric, value)| format!("{} {}", wording::number(*value), record::metric::unit(metric))),
         failure => trial.failure.as_ref().map(|failure| format!("{}: {}", failure.step, failure.message)), started_at => trial.started_at,
     }
 }

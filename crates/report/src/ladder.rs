@@ -52,7 +52,7 @@ pub fn changes(ladder: &Ladder) -> Vec<String> {
 }
 
 pub fn heading(workload: &WorkloadConclusions) -> Vec<String> {
-    let unit = wording::unit(&workload.metric);
+    let unit = record::metric::unit(&workload.metric);
     let names = ["rung", unit, "over the rung below", "interval", "over the base", "interval", "class", "word"];
     names.map(str::to_owned).to_vec()
 }
@@ -219,7 +219,7 @@ pub fn worths(ladder: &Ladder) -> Vec<Vec<String>> {
 }
 
 pub fn stages_heading(workload: &WorkloadConclusions) -> Vec<String> {
-    let unit = wording::unit(&workload.metric);
+    let unit = record::metric::unit(&workload.metric);
     let names = ["stage", "contender", unit, "against", unit, "ratio", "word"];
     names.map(str::to_owned).to_vec()
 }

@@ -32,8 +32,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 pub use diagnostics::flame_graphs;
+pub use record::metric::unit;
 pub use terminal::visible;
-pub use wording::unit;
 
 use analysis::twins::records;
 use analysis::{Conclusions, conclude_with_seconds};

@@ -32,7 +32,7 @@ pub fn about(scaling: &Scaling) -> Vec<&'static str> {
 /// Headings of what each step reaches, behind the contender's name.
 pub fn heading(scaling: &Scaling, metric: &str) -> Vec<String> {
     let clients = scaling.searched.then(|| "clients".to_owned());
-    let rest = [wording::unit(metric), "speed-up", "per one", "ratio to the baseline", "n"].map(str::to_owned);
+    let rest = [record::metric::unit(metric), "speed-up", "per one", "ratio to the baseline", "n"].map(str::to_owned);
     std::iter::once(scaling.variable.to_owned()).chain(clients).chain(rest).collect()
 }
 
@@ -129,7 +129,7 @@ fn fitted(fit: &UslFit, scaling: &Scaling, metric: &str) -> String {
         with_bounds(&Estimate { value: fit.law.lambda, bounds: Some((fit.lambda.low, fit.lambda.high)) }, |value| {
             number(value)
         }),
-        wording::unit(metric),
+        record::metric::unit(metric),
         parameter("sigma", fit.law.sigma, &fit.sigma),
         parameter("kappa", fit.law.kappa, &fit.kappa),
         wording::count(fit.blocks, "block"),

@@ -434,7 +434,7 @@ fn table(workload: &WorkloadConclusions, metric: &str, points: &[Comparison], ov
 
 /// The header, with every column of numbers set to the right.
 fn empty_table(metric: &str, overall: &Comparison) -> Table {
-    let unit = wording::unit(metric);
+    let unit = record::metric::unit(metric);
     let mut table = Table::new();
     table.load_preset(TABLE_STYLE).set_width(WIDTH).set_content_arrangement(ContentArrangement::Dynamic);
     let (baseline, candidate) = (format!("{} {unit}", overall.baseline), format!("{} {unit}", overall.candidate));

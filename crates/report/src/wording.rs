@@ -2,6 +2,7 @@
 //!
 //! Pure formatting: nothing is computed here that the analysis does not hold.
 
+pub use record::metric::unit;
 use std::collections::BTreeSet;
 
 use stats::Basis;
@@ -499,20 +500,6 @@ pub fn duration(minutes: f64) -> String {
         long if long < 120.0 => format!("{long:.0} min"),
         longer => format!("{:.1} h", longer / 60.0),
     }
-}
-
-/// The unit that a metric's name carries.
-pub fn unit(metric: &str) -> &'static str {
-    let named = [
-        ("tps", "tps"),
-        ("qps", "qps"),
-        ("nopm", "NOPM"),
-        ("tpm", "TPM"),
-        ("_ms_", "ms"),
-        ("cpu_us_per_tx", "us"),
-        ("seconds", "s"),
-    ];
-    named.iter().find(|(part, _)| metric.contains(part)).map_or("", |(_, unit)| unit)
 }
 
 /// What observers saw, for a reader; none of what reports do not tell.

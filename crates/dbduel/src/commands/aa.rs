@@ -1,22 +1,8 @@
-//! `dbduel aa`: the first contender of a file against its twin, and what other runs take from it.
-//!
-//! A run of twins is a run like any other; only its plan differs. Here stand what is remembered of it
-//! beside the run itself, and what a later run on this host makes of that.
+//! `dbduel aa`: the first contender of a file against its twin.
 
-use std::path::Path;
-
-use anyhow::{Result, bail};
-
-use super::{Failure, note, run};
+use super::{Failure, run};
 use crate::cli::{AaArgs, RunArgs};
-use crate::store::format::{PlanRecord, RunRecord, TwinsRecord};
-use crate::store::{RunDir, Twins};
-use analysis::twins;
-use engine::Cache;
-use experiment::shell_path;
-use report::Evidence;
 
-/// `dbduel aa`.
 pub fn aa(args: &AaArgs) -> Result<u8, Failure> {
     run::run(&RunArgs {
         file: args.file.clone(),
@@ -27,63 +13,4 @@ pub fn aa(args: &AaArgs) -> Result<u8, Failure> {
         json: args.json,
         twins: true,
     })
-}
-
-/// Remembers what a run of twins has shown; of any other run nothing.
-pub fn remember(run_dir: &RunDir, plan: &PlanRecord) -> Result<()> {
-    if !plan.twins {
-        return Ok(());
-    }
-    let shown = Evidence::gather(run_dir)?.twins();
-    let (kept, too_short): (Vec<TwinsRecord>, Vec<TwinsRecord>) = shown.into_iter().partition(twins::is_worth_keeping);
-    let cache = Cache::open()?;
-    if Twins::at(&cache.twins()).keep(&kept)? > 0 {
-        note("kept for later runs on this host, which quote it; `dbduel cache` shows where");
-    }
-    if kept.is_empty() || !too_short.is_empty() {
-        note("with fewer than 8 blocks there is no verdict, and nothing is kept for later runs");
-    }
-    Ok(())
-}
-
-/// What twins have shown on this host that a run has to quote. Refuses to begin where they say that this
-/// host cannot judge, and, under preset strict, where they say nothing yet.
-pub fn known(plan: &PlanRecord, run: &RunRecord, cache: &Cache, file: &Path) -> Result<Vec<TwinsRecord>> {
-    if plan.twins || plan.method.preset == "quick" {
-        return Ok(Vec::new());
-    }
-    let host = twins::host_text(&run.host);
-    let here: Vec<TwinsRecord> = Twins::at(&cache.twins()).all()?.into_iter().filter(|one| one.host == host).collect();
-    let quotes = twins::quotes(plan, &here, &host);
-    if plan.method.preset == "strict" {
-        refuse_without_twins(plan, &quotes, file)?;
-    }
-    let apart = twins::too_many_told_apart(&here);
-    if apart.is_empty() {
-        return Ok(quotes);
-    }
-    if plan.method.noisy_host == "refuse" {
-        bail!(
-            "this host is not fit to judge: {} of the last {} verdicts of `dbduel aa` told a contender from its twin, and chance allows {}\n    {}\n  next: look for what differs between one half hour and the next (neighbours, clock speed, background work), run `dbduel aa {}` again until twins come out alike, or measure all the same with --accept-noisy",
-            apart.len(),
-            twins::last_verdicts(&here).len(),
-            twins::TOLD_APART_MAX,
-            apart.join("\n    "),
-            shell_path(file)
-        );
-    }
-    // The evidence of the caveat, which the stored run has to hold.
-    Ok(twins::last_verdicts(&here).into_iter().flatten().cloned().collect())
-}
-
-fn refuse_without_twins(plan: &PlanRecord, quotes: &[TwinsRecord], file: &Path) -> Result<()> {
-    let missing = twins::missing(plan, quotes);
-    if missing.is_empty() {
-        return Ok(());
-    }
-    bail!(
-        "preset strict judges only where a contender and its twin came out alike before, on this host and under this workload:\n    {}\n  next: `dbduel aa {}`, or choose preset standard",
-        missing.join("\n    "),
-        shell_path(file)
-    )
 }

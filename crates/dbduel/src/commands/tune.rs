@@ -16,10 +16,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 
 use self::draft::{Draft, WINNER};
-use super::run::search::{Raced, begin_record, race};
-use super::run::{self, Sitting, with_what_is_kept};
-use super::{Failure, note, plan_experiment, say, vocabulary};
+use super::run::{self, failed};
+use super::{Failure, note, say};
 use crate::cli::{RunArgs, TuneArgs, exit};
+use crate::progress_bar::Stderr;
+use campaign::planning::{plan_experiment, vocabulary};
+use campaign::search::{Raced, begin_record, race};
+use campaign::{Sitting, say_never_ok, with_what_is_kept};
 
 use crate::store::RunDir;
 use crate::store::format::search::SearchRecord;
@@ -64,7 +67,7 @@ fn begin(args: &TuneArgs, draft: &Draft) -> Result<Sitting, Failure> {
         note(&format!("{} = {} is not tried, because the server refuses it: {why}", one.setting, one.value));
     }
     draft.record.notes.iter().for_each(|line| note(line));
-    let sitting = Sitting::of(search, plan, &args.runs, &draft.file, Some(draft.record.clone()))?;
+    let sitting = Sitting::of(search, plan, &args.runs, &draft.file, Some(draft.record.clone())).map_err(failed)?;
     sitting.run_dir().write_given(&draft.experiment.text)?;
     begin_record(&sitting)?;
     note(&format!("the search is kept in {}", sitting.run_dir().path().display()));
@@ -80,7 +83,7 @@ fn search_and_duel(
     spent_before: Duration,
 ) -> Result<u8, Failure> {
     let run_dir = sitting.run_dir();
-    match race(sitting, &draft.experiment, interrupted, draft.share_of_the_search()?, spent_before) {
+    match race(sitting, &draft.experiment, interrupted, draft.share_of_the_search()?, spent_before, Stderr::boxed()) {
         Err(error) if error.is::<Interrupted>() => {
             let run = shell_path(run_dir.path());
             note(&format!("interrupted, trials are kept\n  next: go on with `dbduel tune --resume {run}`"));
@@ -112,7 +115,7 @@ fn behind_the_search(
             exit::DONE
         }
     };
-    let is_missing = run::tell_never_ok(&search_dir.trials()?.records);
+    let is_missing = say_never_ok(&search_dir.trials()?.records, &|line| note(line));
     Ok(if status == exit::DONE && is_missing { exit::NOT_MEASURED } else { status })
 }
 
@@ -144,7 +147,8 @@ fn duel(
     let plan = plan_experiment(&experiment)?;
     let mut search = SearchRecord { held_out, ..raced.search };
     let file = search_dir.path().join("experiment.toml");
-    let sitting = Sitting::of(experiment, plan, &args.runs, &file, Some(of_the_duel(&search, search_dir)))?;
+    let sitting =
+        Sitting::of(experiment, plan, &args.runs, &file, Some(of_the_duel(&search, search_dir))).map_err(failed)?;
     begin_record(&sitting)?;
     if let Some(outcome) = &mut search.outcome {
         outcome.duel = Some(sitting.run_dir().name());

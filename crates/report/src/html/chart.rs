@@ -80,7 +80,7 @@ pub fn curves(plan: &PlanRecord, workload: &WorkloadConclusions, metric: &str) -
     drawing(
         plan,
         &variable,
-        wording::unit(metric),
+        record::metric::unit(metric),
         &numbers,
         &all,
         workload.scaling.as_ref().filter(|_| metric == workload.metric),
@@ -92,7 +92,7 @@ pub fn curves(plan: &PlanRecord, workload: &WorkloadConclusions, metric: &str) -
 pub fn throughput(plan: &PlanRecord, workload: &WorkloadConclusions) -> Option<Value> {
     match &workload.scaling {
         Some(scaling) if scaling.searched => {
-            of_steps(plan, scaling, wording::unit(&workload.metric), |step| Some(&step.value), Some(scaling))
+            of_steps(plan, scaling, record::metric::unit(&workload.metric), |step| Some(&step.value), Some(scaling))
         }
         _ => curves(plan, workload, &workload.metric),
     }

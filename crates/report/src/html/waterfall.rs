@@ -37,7 +37,7 @@ pub fn waterfall(workload: &WorkloadConclusions, ladder: &Ladder) -> Option<Valu
     let bottom = TOP + ROW * bars.len() as f64;
     let base = ladder
         .base_value
-        .map(|value| format!(", which is {} {}", wording::number(value), wording::unit(&workload.metric)));
+        .map(|value| format!(", which is {} {}", wording::number(value), record::metric::unit(&workload.metric)));
     Some(context! {
         width => PAPER, height => bottom + 46.0, left => LABELS, right => NUMBERS, top => TOP, bottom, one => x.place(1.0),
         x_ticks => ticks(&x), bars => bars.iter().enumerate().map(|(place, bar)| row(bar, place, &x)).collect::<Vec<Value>>(),

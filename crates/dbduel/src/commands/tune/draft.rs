@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 
 use crate::cli::{CANDIDATES, TuneArgs};
-use crate::commands::{Failure, vocabulary};
+use crate::commands::Failure;
 use crate::store::format::Point;
 use crate::store::format::search::{CandidateRecord, GivenRecord, RaceRecord, RefusedRecord, SearchRecord};
+use campaign::planning::vocabulary;
 use engine::knobs::{Knob, Machine, knobs};
 use engine::memory_need;
 use experiment::plan::search::{Range, candidates};

@@ -12,10 +12,12 @@ use anyhow::{Context, Result, anyhow};
 use super::draft::Draft;
 use super::{behind_the_search, of_the_duel, run_args, search_and_duel, write_duel};
 use crate::cli::{CANDIDATES, TuneArgs, exit};
-use crate::commands::run::budget::spent_earlier;
-use crate::commands::run::search::Raced;
-use crate::commands::run::{self, Sitting};
-use crate::commands::{Failure, cannot_plan, plan_experiment, say, vocabulary};
+use crate::commands::run::{self, failed};
+use crate::commands::{Failure, say};
+use campaign::Sitting;
+use campaign::budget::spent_earlier;
+use campaign::planning::{cannot_plan, plan_experiment, vocabulary};
+use campaign::search::Raced;
 
 use crate::store::RunDir;
 use crate::store::format::search::{GivenRecord, SearchRecord};
@@ -35,7 +37,7 @@ pub fn go_on(args: &TuneArgs, run: &str, interrupted: &AtomicBool) -> Result<u8,
     let trials = run_dir.trials()?.records;
     let Some(outcome) = &search.outcome else {
         let (plan, known) = (run_dir.plan()?, search.candidates);
-        let mut sitting = Sitting::of_stored(run_dir, &plan, None)?;
+        let mut sitting = Sitting::of_stored(run_dir, &plan, None).map_err(failed)?;
         sitting.leave_out(|name| known.iter().any(|one| one.name == name && one.out.is_some()));
         return search_and_duel(args, &draft, &sitting, interrupted, Duration::ZERO);
     };
@@ -70,7 +72,8 @@ fn go_on_with_the_duel(
         exit::DONE
     } else {
         let plan = run_dir.plan()?;
-        let sitting = Sitting::of_stored(run_dir.clone(), &plan, Some(of_the_duel(search, search_dir)))?;
+        let sitting =
+            Sitting::of_stored(run_dir.clone(), &plan, Some(of_the_duel(search, search_dir))).map_err(failed)?;
         run::sit(&run_args(args), &sitting, interrupted)?
     };
     write_duel(args, draft, &run_dir, &text, status)?;

@@ -6,12 +6,12 @@ use std::path::Path;
 use anyhow::{Error, Result, anyhow, bail, ensure};
 
 use super::room::Shortage;
-use crate::store::format::ContenderFacts;
 use engine::knobs::{GIB, MIB, rounded_down};
 use engine::{Cache, FreshStart, Installation, WorkFolder, memory_need, nearest_known};
 use experiment::plan::{AskedLog, asked_logs};
 use experiment::quantity::bytes_text;
 use experiment::{Contender, Experiment, Transport};
+use record::format::ContenderFacts;
 use trial::dataset;
 use trial::host;
 
@@ -132,9 +132,9 @@ pub fn expect_equal_answers<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::format::ladder::{LadderRecord, RungRecord};
     use experiment::testing::experiment;
     use fixtures::{Story, tell};
+    use record::format::ladder::{LadderRecord, RungRecord};
 
     #[test]
     fn what_builds_on_a_refused_rung_is_refused_with_it() {

@@ -1,21 +1,31 @@
-//! Progress on stderr: a bar on a terminal, plain lines elsewhere.
+//! How far a run is, what it waits for and how long it takes at most; a [`Screen`] shows it.
 
 use std::cell::Cell;
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
-
-use super::note;
-use crate::store::format::pass::{SHORT, flagged};
-use crate::store::format::{PlannedTrial, Status, TrialRecord, WorkloadRecord, point_text};
 use analysis::{contrast, doubling, primary_metric};
 use experiment::plan::Plan;
-use report::{unit, visible};
+use record::format::pass::{SHORT, flagged};
+use record::format::{PlannedTrial, Status, TrialRecord, WorkloadRecord, point_text};
+use record::metric::unit;
+
+/// Where a run shows what happens.
+pub trait Screen {
+    /// Whether it shows a bar and the phase under way, or lines alone.
+    fn is_live(&self) -> bool;
+    /// A line that stays.
+    fn line(&self, text: &str);
+    /// So many trials are done of so many.
+    fn trials(&self, done: usize, of: usize);
+    /// The phase under way, and what is left.
+    fn phase(&self, text: &str, left: &str);
+    /// The bar is needed no more.
+    fn finish(&self);
+}
 
 pub struct Progress {
-    /// None without a terminal.
-    bar: Option<ProgressBar>,
+    screen: Box<dyn Screen>,
+    has_bar: bool,
     trials: usize,
     /// Labels with the primary metric of each; a trial's line names one of several.
     workloads: Vec<(String, &'static str)>,
@@ -36,13 +46,17 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub fn new(plan: &Plan) -> Progress {
+    pub fn new(plan: &Plan, screen: Box<dyn Screen>) -> Progress {
         let (record, now) = (&plan.record, Instant::now());
         let trials = record.trials.len();
-        let bar = std::io::stderr().is_terminal().then(|| bar(trials));
+        let has_bar = screen.is_live();
+        if has_bar {
+            screen.trials(0, trials);
+        }
         let primary = |record: &WorkloadRecord| (record.label.clone(), primary_metric(&record.name));
         Progress {
-            bar,
+            screen,
+            has_bar,
             trials,
             workloads: record.workloads.iter().map(primary).collect(),
             expected: Expected::of(plan),
@@ -57,31 +71,24 @@ impl Progress {
     }
 
     /// Of trials whose number follows from their results: no bar knows how far it is.
-    pub fn without_a_bar(plan: &Plan) -> Progress {
-        let progress = Progress::new(plan);
+    pub fn without_a_bar(plan: &Plan, screen: Box<dyn Screen>) -> Progress {
+        let progress = Progress::new(plan, screen);
         progress.finish();
-        Progress { bar: None, trials: 0, ..progress }
+        Progress { has_bar: false, trials: 0, ..progress }
     }
 
     /// A line that stays.
     pub fn say(&self, line: &str) {
         self.told.set(Instant::now());
-        match &self.bar {
-            Some(bar) => bar.suspend(|| note(line)),
-            None => note(line),
-        }
+        self.screen.line(line);
     }
 
     /// The phase under way and how far it is. It changes all the time: without a terminal it is a line now and then.
     pub fn status(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => {
-                bar.set_prefix(self.left_text().unwrap_or_default());
-                bar.set_message(visible(text).into_owned());
-                bar.tick();
-            }
-            None if self.told.get().elapsed() >= LINE_EVERY => self.say(&format!("{text}; {}", self.times())),
-            None => {}
+        if self.has_bar {
+            self.screen.phase(text, &self.left_text().unwrap_or_default());
+        } else if self.told.get().elapsed() >= LINE_EVERY {
+            self.say(&format!("{text}; {}", self.times()));
         }
     }
 
@@ -90,9 +97,7 @@ impl Progress {
         self.skipped = skipped;
         self.done.set(skipped);
         self.measuring_since = Some(Instant::now());
-        if let Some(bar) = &self.bar {
-            bar.set_position(skipped as u64);
-        }
+        self.show_done();
     }
 
     /// A pilot is over.
@@ -119,15 +124,13 @@ impl Progress {
     pub fn trial_done(&self, planned: &PlannedTrial, record: Option<&TrialRecord>) {
         // A repeat takes the place of a trial that is counted already.
         self.done.set(self.done.get() + usize::from(planned.repeats.is_none()));
-        if let Some(bar) = &self.bar {
-            bar.set_position(self.done.get() as u64);
-        }
+        self.show_done();
         let outcome = match record {
             None => "given up".to_owned(),
             Some(record) => outcome(record, self.metric(planned)),
         };
         let failed = record.is_none_or(|record| record.status == Status::Failed);
-        if self.bar.is_none() || failed {
+        if !self.has_bar || failed {
             let width = self.trials.to_string().len();
             let again = if planned.repeats.is_some() { ", again" } else { "" };
             let line =
@@ -163,9 +166,15 @@ impl Progress {
         pilots + trials.mul_f64(pace)
     }
 
+    fn show_done(&self) {
+        if self.has_bar {
+            self.screen.trials(self.done.get(), self.trials);
+        }
+    }
+
     pub fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+        if self.has_bar {
+            self.screen.finish();
         }
     }
 }
@@ -204,13 +213,6 @@ impl Expected {
     }
 }
 
-fn bar(trials: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:24} {pos}/{len} trials, {elapsed} elapsed, {prefix}  {wide_msg}");
-    let bar = ProgressBar::new(trials as u64).with_style(style.expect("the template is valid"));
-    bar.enable_steady_tick(Duration::from_millis(250));
-    bar
-}
-
 fn outcome(record: &TrialRecord, metric: &str) -> String {
     if let Some(failure) = &record.failure {
         return format!("failed at `{}`: {}", failure.step, failure.message);
@@ -235,9 +237,23 @@ fn brief(time: Duration) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
-    use crate::commands::{plan_experiment, vocabulary};
+
+    /// Shows nothing.
+    pub struct Nowhere;
+
+    impl Screen for Nowhere {
+        fn is_live(&self) -> bool {
+            false
+        }
+        fn line(&self, _: &str) {}
+        fn trials(&self, _: usize, _: usize) {}
+        fn phase(&self, _: &str, _: &str) {}
+        fn finish(&self) {}
+    }
+
+    use crate::planning::{plan_experiment, vocabulary};
     use experiment::{Experiment, Overrides};
 
     fn progress(method: &str) -> (Progress, Plan) {
@@ -247,7 +263,7 @@ mod tests {
         );
         let experiment = Experiment::parse(&text, "x.toml", &vocabulary(), &Overrides::default()).unwrap();
         let plan = plan_experiment(&experiment).unwrap();
-        (Progress::new(&plan), plan)
+        (Progress::new(&plan, Box::new(Nowhere)), plan)
     }
 
     fn is_near(seen: Duration, expected: Duration) {

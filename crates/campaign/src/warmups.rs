@@ -5,7 +5,7 @@
 
 use stats::Drift;
 
-use crate::store::format::{PilotRecord, PlanRecord, PlannedTrial, TrialRecord, WarmupRecord, step};
+use record::format::{PilotRecord, PlanRecord, PlannedTrial, TrialRecord, WarmupRecord, step};
 
 /// Blocks after which trials are first asked whether they hold their level.
 const UNSTEADY_FROM_BLOCK: u32 = 4;

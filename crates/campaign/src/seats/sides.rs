@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 
 use super::listed;
-use crate::store::format::{PlannedTrial, SideRecord};
+use record::format::{PlannedTrial, SideRecord};
 use trial::ClientSeat;
 use trial::host;
 
@@ -109,7 +109,7 @@ pub fn core_of(cpu: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::format::Point;
+    use record::format::Point;
 
     fn planned(block: u32, order: u32) -> PlannedTrial {
         PlannedTrial {

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, anyhow};
 
-use super::Sitting;
 use super::warmups::by_pilots;
-use crate::commands::progress::Progress;
-use crate::commands::stage::Stage;
-use crate::store::format::{PilotRecord, PlannedTrial, RunRecord, Series, WarmupRecord, point_text};
+use crate::Sitting;
+use crate::progress::Progress;
+use crate::stage::Stage;
 use experiment::plan;
+use record::format::{PilotRecord, PlannedTrial, RunRecord, Series, WarmupRecord, point_text};
 use trial::observe::{CHECKPOINT_CYCLE, Observers};
 use trial::{Interval, Trial, run_trial};
 

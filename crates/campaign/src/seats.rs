@@ -12,8 +12,8 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 use self::sides::Sides;
-use crate::store::format::{ClientRecord, PlannedTrial, Point};
 use experiment::{CORES, CpuList, Experiment};
+use record::format::{ClientRecord, PlannedTrial, Point};
 use trial::ClientSeat;
 use trial::host;
 

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::store::format::{MethodRecord, PlanRecord, TrialRecord, step};
 use analysis::{HOST_FLAGS, given_up};
 use experiment::NoisyHost;
 use experiment::plan::{Entry, repeat_number};
+use record::format::{MethodRecord, PlanRecord, TrialRecord, step};
 
 /// At most this share of the planned blocks is repeated at a workload's point (method, section 1, "Host
 /// noise record, flags, repeats"), and one block wherever there are fewer.
@@ -76,8 +76,8 @@ pub fn next(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::format::{Point, Status};
     use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
+    use record::format::{Point, Status};
 
     fn run() -> StoredRun {
         let mut stored = tell(&Story::default());

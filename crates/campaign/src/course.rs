@@ -11,11 +11,11 @@ use anyhow::Result;
 
 use super::budget::Budget;
 use super::{Sitting, repeats, warmups};
-use crate::commands::progress::Progress;
-use crate::store::format::figures::percent_of_log;
-use crate::store::format::{PlannedTrial, RunRecord, TrialRecord, point_text};
+use crate::progress::Progress;
 use analysis::{EndReason, given_up, should_stop};
 use experiment::plan;
+use record::format::figures::percent_of_log;
+use record::format::{PlannedTrial, RunRecord, TrialRecord, point_text};
 use trial::Interrupted;
 
 /// Runs trials that share a start or a time, each behind a warm-up, and hands on each record as it comes.
@@ -218,12 +218,12 @@ mod tests {
 
     use super::super::budget::Clock;
     use super::*;
-    use crate::commands::seats::Seats;
-    use crate::commands::{plan_experiment, vocabulary};
-    use crate::store::RunDir;
-    use crate::store::format::Status;
+    use crate::planning::{plan_experiment, vocabulary};
+    use crate::seats::Seats;
     use experiment::{Experiment, Overrides};
     use fixtures::{Story, tell};
+    use record::RunDir;
+    use record::format::Status;
 
     const TWINS: &str = "contender = [{ name = \"a\", engine = \"sqlite\" }, { name = \"b\", engine = \"sqlite\" }]\n\
         workload = { name = \"oltp_read_write\", rows = 1000 }\n\
@@ -291,7 +291,7 @@ mod tests {
         story: &dyn Fn(&PlannedTrial) -> Option<TrialRecord>,
     ) -> Walked {
         let mut run = tell(&Story::default()).run;
-        let mut progress = Progress::new(&sitting.plan);
+        let mut progress = Progress::new(&sitting.plan, Box::new(crate::progress::tests::Nowhere));
         let (mut warmups, mut starts) = (Vec::new(), Vec::new());
         let mut run_trials = |together: &[&PlannedTrial], warmup: Duration, _: &Progress, keep: &mut Keep| {
             starts.push(together.iter().map(|planned| planned.trial).collect());

@@ -13,12 +13,9 @@ use jiff::Timestamp;
 use super::budget::{Clock, spent_earlier};
 use super::together::Hands;
 use super::{Sitting, refuse_noise, rehearse, run_record};
-use crate::commands::Failure;
-use crate::commands::progress::Progress;
-use crate::commands::stage::Stage;
-use crate::store::RunDir;
-use crate::store::format::search::{OutRecord, SearchRecord};
-use crate::store::format::{PlannedTrial, RunRecord, TrialRecord};
+use crate::Progress;
+use crate::stage::Stage;
+use crate::{Error as CampaignError, Screen};
 use analysis::primary_metric;
 use analysis::search::{
     DATA_DIRECTORY_BYTES, INCUMBENT_FAILURES_MAX, Standing, at_its_beginning, follow, incumbent_fails,
@@ -26,6 +23,9 @@ use analysis::search::{
 use engine::Cache;
 use engine::interruption::ending_servers;
 use experiment::{Experiment, shell_path};
+use record::RunDir;
+use record::format::search::{OutRecord, SearchRecord};
+use record::format::{PlannedTrial, RunRecord, TrialRecord};
 use trial::Interrupted;
 use trial::host;
 use trial::observe::Observers;
@@ -44,9 +44,10 @@ pub fn race(
     interrupted: &AtomicBool,
     budget: Option<Duration>,
     spent_before: Duration,
+    screen: Box<dyn Screen>,
 ) -> Result<Raced> {
     let raced = ending_servers(interrupted, || {
-        let progress = Progress::without_a_bar(&sitting.plan);
+        let progress = Progress::without_a_bar(&sitting.plan, screen);
         let _lock = host::lock(&sitting.experiment.name, interrupted, &|line| progress.say(line))?;
         let earlier = sitting.run_dir.run_record().map(|run| spent_earlier(&run, &sitting.done));
         let clock = Clock::new(budget, earlier.unwrap_or_default() + spent_before);
@@ -64,11 +65,11 @@ pub fn begin_record(sitting: &Sitting) -> Result<()> {
 }
 
 /// The duel of a search is a run; the search itself is `dbduel tune`'s to go on with.
-pub fn refuse_to_go_on(run_dir: &RunDir, search: Option<&SearchRecord>) -> Result<(), Failure> {
+pub fn refuse_to_go_on(run_dir: &RunDir, search: Option<&SearchRecord>) -> Result<(), CampaignError> {
     if search.is_none_or(|search| search.run.is_some()) {
         return Ok(());
     }
-    Err(Failure::usage(anyhow!(
+    Err(CampaignError::mistake(anyhow!(
         "{} is a search of `dbduel tune`\n  next: go on with `dbduel tune --resume {}`",
         run_dir.name(),
         shell_path(run_dir.path())
@@ -197,7 +198,7 @@ impl<'a> Racing<'a> {
             Some(failure) => format!("failed at `{}`: {}", failure.step, failure.message),
             None => {
                 let value = record.metrics.get(self.metric).copied().unwrap_or(0.0);
-                format!("{value:.1} {}", report::unit(self.metric))
+                format!("{value:.1} {}", record::metric::unit(self.metric))
             }
         };
         format!("[block {}, {} racing] {}: {outcome}", record.block, standing.racing(), record.contender)

@@ -9,11 +9,11 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use load::Live;
 
-use super::Sitting;
 use super::course::Keep;
-use crate::commands::progress::Progress;
-use crate::commands::stage::Stage;
-use crate::store::format::PlannedTrial;
+use crate::Sitting;
+use crate::progress::Progress;
+use crate::stage::Stage;
+use record::format::PlannedTrial;
 use trial::observe::Observers;
 use trial::{Finished, Meeting, Trial, absent, run_duet, run_in_one_start};
 

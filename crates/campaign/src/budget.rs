@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::store::format::{RunRecord, TrialRecord};
+use record::format::{RunRecord, TrialRecord};
 
 /// The user's clock of one run: loads, pilots, gaps, trials, repeats and everything behind the last block count.
 pub struct Clock {
@@ -83,8 +83,8 @@ impl<'a> Budget<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::format::PilotRecord;
     use fixtures::{Story, tell};
+    use record::format::PilotRecord;
 
     #[test]
     fn what_pilots_and_earlier_sittings_took_is_gone_from_the_budget() {

@@ -10,18 +10,18 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::progress::Progress;
-use super::run::budget::Clock;
-use super::run::warmup_s;
 use super::stage::Stage;
+use crate::budget::Clock;
+use crate::warmup_s;
 
-use crate::store::RunDir;
-use crate::store::format::{
-    DiagnosticRecord, PlanRecord, PlannedTrial, ProfileRecord, RunRecord, TrialRecord, WaitsRecord, WaitsUnit,
-    point_text,
-};
 use analysis::flame::folded;
 use experiment::Experiment;
 use experiment::plan;
+use record::RunDir;
+use record::format::{
+    DiagnosticRecord, PlanRecord, PlannedTrial, ProfileRecord, RunRecord, TrialRecord, WaitsRecord, WaitsUnit,
+    point_text,
+};
 use trial::observe::{Diagnosed, Diagnosing, HZ, Observers, Profile, Waited};
 use trial::run_trial;
 
@@ -52,9 +52,6 @@ impl Diagnostics<'_> {
                 run.diagnostics.push(record);
                 self.run_dir.write_run(run)?;
             }
-        }
-        for drawing in report::flame_graphs(self.plan, run)? {
-            self.run_dir.write_diagnostic(&drawing.file, &drawing.svg)?;
         }
         Ok(())
     }

@@ -9,17 +9,15 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::progress::Progress;
-use super::run::budget::Clock;
-use super::run::warmup_s;
 use super::stage::Stage;
-use crate::store::RunDir;
-use crate::store::format::figures::signed_percent;
-use crate::store::format::{
-    DoublingRecord, PlanRecord, PlannedTrial, RunRecord, TrialRecord, WorkloadRecord, point_text,
-};
+use crate::budget::Clock;
+use crate::warmup_s;
 use analysis::doubling::{BLOCKS, due, peak};
 use analysis::primary_metric;
 use experiment::plan::doubling::{DoublingTrial, blocks};
+use record::RunDir;
+use record::format::figures::signed_percent;
+use record::format::{DoublingRecord, PlanRecord, PlannedTrial, RunRecord, TrialRecord, WorkloadRecord, point_text};
 use trial::observe::Observers;
 use trial::run_trial;
 

@@ -11,12 +11,9 @@ use nix::sys::statvfs::statvfs;
 use procfs::Current;
 
 use super::progress::Progress;
-use super::run::budget::Clock;
-use super::run::warmup_s;
 use super::stage::Stage;
-use crate::store::RunDir;
-use crate::store::format::figures::signed_percent;
-use crate::store::format::{ContrastKind, ContrastRecord, PlannedTrial, RunRecord, TrialRecord, point_text};
+use crate::budget::Clock;
+use crate::warmup_s;
 use analysis::contrast::{BLOCKS, Due, is_over, setting};
 use analysis::{EndReason, conclude, primary_metric};
 use engine::{Cache, WorkFolder};
@@ -24,6 +21,9 @@ use experiment::plan::Plan;
 use experiment::plan::contrast::blocks;
 use experiment::quantity::bytes_text;
 use experiment::{Method, PageCache, Storage};
+use record::RunDir;
+use record::format::figures::signed_percent;
+use record::format::{ContrastKind, ContrastRecord, PlannedTrial, RunRecord, TrialRecord, point_text};
 use trial::observe::Observers;
 use trial::{Ground, Trial, run_trial};
 
@@ -153,7 +153,7 @@ impl Setup<'_> {
         match (self.tmpfs, &mut trial.ground) {
             (Some(tmpfs), Ground::Managed { work, .. }) => {
                 *work = tmpfs;
-                trial.conditions = crate::commands::stage::conditions(self.method);
+                trial.conditions = crate::stage::conditions(self.method);
             }
             (Some(_), Ground::Hosted(_)) => unreachable!("a target was refused"),
             (None, _) => trial.clients = 1,

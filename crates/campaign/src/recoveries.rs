@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::Sitting;
 use super::budget::Clock;
-use crate::commands::progress::Progress;
-use crate::commands::stage::Stage;
-use crate::store::format::search::{RecoveryRecord, SearchRecord};
-use crate::store::format::{ContenderRecord, PlannedTrial, RunRecord};
+use crate::Sitting;
+use crate::progress::Progress;
+use crate::stage::Stage;
+use record::format::search::{RecoveryRecord, SearchRecord};
+use record::format::{ContenderRecord, PlannedTrial, RunRecord};
 use trial::Interrupted;
 use trial::recovery::{Recovered, recover};
 

@@ -1,0 +1,391 @@
+//! One run from its file to its last record: plan, provision, load, measure.
+//!
+//! It says nothing by itself: what happens goes to a [`Screen`], what came out stands in the run's folder. What must
+//! stay true: a record is on the disk before the next trial starts, and an interrupted run goes on where its records
+//! end.
+
+pub mod aa;
+pub mod budget;
+mod clones;
+mod contrasts;
+mod course;
+mod diagnostics;
+mod doubling;
+mod error;
+mod pilot;
+pub mod planning;
+pub mod preflight;
+mod progress;
+mod recoveries;
+mod refusal;
+mod repeats;
+mod room;
+pub mod search;
+mod seats;
+mod stage;
+mod together;
+mod warmups;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use jiff::Timestamp;
+
+use self::budget::{Budget, Clock, spent_earlier};
+use self::contrasts::Contrasts;
+use self::course::{Course, Keep};
+use self::diagnostics::Diagnostics;
+pub use self::error::Error;
+use self::pilot::run_pilots;
+use self::planning::{cannot_plan, expect_open_files, plan_experiment, vocabulary};
+pub use self::progress::{Progress, Screen};
+use self::seats::Seats;
+use self::stage::Stage;
+use self::together::Hands;
+pub use self::warmups::warmup_s;
+use analysis::{EndReason, given_up, never_ok};
+use engine::Cache;
+use experiment::plan::Plan;
+use experiment::{Experiment, NoisyHost, Overrides, shell_path};
+use record::RunDir;
+use record::format::search::SearchRecord;
+use record::format::{FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
+use trial::Interrupted;
+use trial::host;
+use trial::observe::{Observers, foreign_cpu};
+
+/// How long the idle host is watched before the first block, and what others may take of it.
+const IDLE_CHECK: Duration = Duration::from_secs(10);
+const FOREIGN_CPU_MAX: f64 = 0.10;
+
+/// What a run is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// None only where a run goes on.
+    pub file: Option<PathBuf>,
+    /// The folder of runs.
+    pub runs: PathBuf,
+    /// The run that goes on.
+    pub resume: Option<String>,
+    pub overrides: Overrides,
+}
+
+/// One stretch of work on a run: the whole of it, or what an earlier one left.
+pub struct Sitting {
+    experiment: Experiment,
+    plan: Plan,
+    seats: Seats,
+    run_dir: RunDir,
+    /// What the experiment can be read from again.
+    file: PathBuf,
+    /// Trials that earlier sittings finished.
+    done: Vec<TrialRecord>,
+    resumed: bool,
+    /// The search over settings that it is part of.
+    search: Option<SearchRecord>,
+}
+
+impl Sitting {
+    /// The run that is asked for, new or as far as it is.
+    pub fn begin(request: &Request) -> Result<Sitting, Error> {
+        match &request.resume {
+            Some(run) => Sitting::resume(request, run),
+            None => Sitting::fresh(request),
+        }
+    }
+
+    fn fresh(request: &Request) -> Result<Sitting, Error> {
+        let file = request.file.as_deref().expect("FILE is asked for unless a run goes on");
+        let (experiment, plan) = planned(file, &request.overrides)?;
+        Sitting::of(experiment, plan, &request.runs, file, None)
+    }
+
+    /// A run that begins, of an experiment that can be read from `file` again.
+    pub fn of(
+        experiment: Experiment,
+        plan: Plan,
+        runs: &Path,
+        file: &Path,
+        search: Option<SearchRecord>,
+    ) -> Result<Sitting, Error> {
+        let seats = seats(&experiment, file)?;
+        let run_dir = RunDir::create(runs, &experiment.name, Timestamp::now())
+            .context("cannot keep a run here; give a folder that you may write to with --runs")?;
+        run_dir.write_experiment(&experiment.text)?;
+        run_dir.write_plan(&plan.record)?;
+        let file = file.to_owned();
+        Ok(Sitting { experiment, plan, seats, run_dir, file, done: Vec::new(), resumed: false, search })
+    }
+
+    pub fn run_dir(&self) -> &RunDir {
+        &self.run_dir
+    }
+
+    /// Contenders that no trial is left of need no server.
+    pub fn leave_out(&mut self, is_out: impl Fn(&str) -> bool) {
+        self.experiment.contenders.retain(|contender| !is_out(&contender.name));
+    }
+
+    /// The stored experiment again, with what the command line changed then.
+    fn resume(request: &Request, run: &str) -> Result<Sitting, Error> {
+        let run_dir = RunDir::open_to_write(&request.runs, run)?;
+        let stored = run_dir.plan()?;
+        if request.overrides.twins && !stored.twins {
+            return Err(Error::mistake(anyhow!(
+                "{} is no run of twins\n  next: go on with `dbduel run --resume {}`",
+                run_dir.name(),
+                shell_path(run_dir.path())
+            )));
+        }
+        refuse_another_plan(request, &run_dir, &stored)?;
+        let search = run_dir.run_record().ok().and_then(|run| run.search);
+        search::refuse_to_go_on(&run_dir, search.as_ref())?;
+        Sitting::of_stored(run_dir, &stored, search)
+    }
+
+    /// A run that goes on where its records end; it was opened to write.
+    pub fn of_stored(run_dir: RunDir, stored: &PlanRecord, search: Option<SearchRecord>) -> Result<Sitting, Error> {
+        let overrides = Overrides::of_plan(stored);
+        let experiment = Experiment::parse(&run_dir.experiment()?, "experiment.toml", &vocabulary(), &overrides);
+        let experiment = experiment.map_err(Error::mistake)?;
+        let plan = plan_experiment(&experiment).map_err(Error::mistake)?;
+        if plan.record.plan_hash != stored.plan_hash {
+            return Err(anyhow!(
+                "{} cannot go on: its plan no longer comes out the same here (another dbduel, or other servers on this machine)\n  next: report what there is with `dbduel report`, and start a new run",
+                run_dir.name()
+            )
+            .into());
+        }
+        let done = run_dir.trials()?.records;
+        let file = run_dir.path().join("experiment.toml");
+        let seats = seats(&experiment, &file)?;
+        Ok(Sitting { experiment, plan, seats, run_dir, file, done, resumed: true, search })
+    }
+}
+
+/// A file and flags beside `--resume` may only say again what the stored plan says; to pass over
+/// what they change would leave the user with an answer to another question.
+fn refuse_another_plan(request: &Request, run_dir: &RunDir, stored: &PlanRecord) -> Result<(), Error> {
+    let (overrides, name) = (&request.overrides, run_dir.name());
+    let again = shell_path(run_dir.path());
+    let next = format!("next: `dbduel run --resume {again}` goes on with the stored experiment");
+    let Some(file) = &request.file else {
+        if overrides.is_empty() {
+            return Ok(());
+        }
+        return Err(Error::mistake(anyhow!("{name} has a plan, which no flag can change any more\n  {next}")));
+    };
+    let (_, plan) = planned(file, overrides)?;
+    if plan.record.plan_hash == stored.plan_hash {
+        return Ok(());
+    }
+    let file = file.display();
+    Err(Error::mistake(anyhow!("{file} is not the experiment of {name}: its plan has another hash\n  {next}")))
+}
+
+fn planned(file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Error> {
+    let experiment = Experiment::load(file, &vocabulary(), overrides).map_err(Error::mistake)?;
+    let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Error::mistake)?;
+    Ok((experiment, plan))
+}
+
+/// What the file says of cores, as this host can have it, and the file systems as the file wants them.
+fn seats(experiment: &Experiment, file: &Path) -> Result<Seats, Error> {
+    expect_open_files(experiment, file).map_err(Error::mistake)?;
+    clones::expect(experiment, file).map_err(Error::mistake)?;
+    let seats = Seats::on_this_host(experiment).with_context(|| file.display().to_string());
+    seats.map_err(Error::mistake)
+}
+
+/// How a sitting ended when nothing broke.
+#[derive(Debug)]
+pub struct Ended {
+    pub reason: EndReason,
+    /// A contender did not start or has no trial that succeeded, or a point was given up.
+    pub incomplete: bool,
+}
+
+/// Goes through a sitting to its end, or to an interruption.
+pub fn carry_out(sitting: &Sitting, screen: Box<dyn Screen>, interrupted: &AtomicBool) -> Result<Ended> {
+    let progress = Progress::new(&sitting.plan, screen);
+    match engine::interruption::ending_servers(interrupted, || measure(sitting, interrupted, progress)) {
+        // What failed because its server was taken away is not what the user wants to hear of.
+        Err(_) if interrupted.load(Ordering::Relaxed) => {
+            Ok(Ended { reason: EndReason::Interrupted, incomplete: false })
+        }
+        ended => ended,
+    }
+}
+
+fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) -> Result<Ended> {
+    let Sitting { experiment, run_dir, .. } = sitting;
+    let _lock = host::lock(&experiment.name, interrupted, &|line| progress.say(line))?;
+    let cache = Cache::open()?;
+    let logs = run_dir.path().join("logs");
+    std::fs::create_dir_all(&logs)?;
+    let mut run = run_record(sitting, &cache)?;
+    let clock = Clock::new(experiment.method.budget, spent_earlier(&run, &sitting.done));
+    if sitting.done.is_empty() {
+        run.twins = aa::known(&sitting.plan.record, &run, &cache, &sitting.file)?;
+    }
+    run_dir.write_run(&run)?;
+    let (mut stage, absent) = Stage::set(experiment, &cache, &sitting.seats, interrupted, &logs, &progress)?;
+    let mut failures = absent;
+    failures.extend(rehearse(&mut stage, sitting, &mut run, &cache, &logs, &progress)?);
+    run.refused = failures.iter().map(|(name, error)| (name.clone(), format!("{error:#}"))).collect();
+    tell_failures(sitting, &mut failures, 0, &progress)?;
+    if run.client.null_runs.is_empty() {
+        run.client.null_runs = stage.measure_nothing(&cache, &progress)?;
+    }
+    if run.client.paths.is_empty() {
+        run.client.paths = stage.measure_paths(&progress)?;
+    }
+    stage.know_limits(&run.client.null_runs, &run.client.paths);
+    run_dir.write_run(&run)?;
+    refuse_noise(experiment, interrupted, &progress)?;
+    let entries = sitting.plan.record.entries_in_a_block();
+    let mut observers = Observers::default();
+    let told = failures.len();
+    failures.extend(run_pilots(sitting, &stage, &mut observers, &mut run, &progress)?);
+    tell_failures(sitting, &mut failures, told, &progress)?;
+    let budget = Budget::new(&clock, entries);
+    let mut hands = Hands::new(sitting, &stage, observers);
+    let mut run_trials = |planned: &[&PlannedTrial], warmup: Duration, progress: &Progress, keep: &mut Keep| {
+        hands.run(planned, warmup, progress, keep)
+    };
+    let mut course = Course::new(sitting, interrupted, &mut progress, &mut run, budget, &mut run_trials);
+    let (ended, trials) = (course.run_all(), course.trials);
+    let (given_up, is_missing) = (given_up(&trials), say_never_ok(&trials, &|line| progress.say(line)));
+    let reason = match ended {
+        Err(_) if interrupted.load(Ordering::Relaxed) => EndReason::Interrupted,
+        ended => ended?,
+    };
+    if reason != EndReason::Interrupted {
+        let (stage, progress, clock) = (&stage, &progress, &clock);
+        doubling::double(&sitting.plan.record, run_dir, stage, &mut run, clock, progress)?;
+        recoveries::measure(sitting, stage, &mut run, clock, interrupted, progress)?;
+        let (plan, method) = (&sitting.plan, &experiment.method);
+        Contrasts { plan, method, run_dir, stage, cache: &cache, clock, progress }.run(reason, &mut run)?;
+        let plan = &sitting.plan.record;
+        Diagnostics { plan, experiment, run_dir, stage, clock, progress }.run(&mut run)?;
+    }
+    progress.finish();
+    let incomplete = !failures.is_empty() || !given_up.is_empty() || is_missing;
+    run.given_up = given_up;
+    run.spent_s = clock.spent().as_secs_f64();
+    run.ended_by = Some(reason.as_str().to_owned());
+    run.finished_at = Some(Timestamp::now().to_string());
+    run_dir.write_run(&run)?;
+    Ok(Ended { reason, incomplete })
+}
+
+fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
+    if sitting.resumed
+        && let Ok(run) = sitting.run_dir.run_record()
+    {
+        return Ok(RunRecord { finished_at: None, ended_by: None, ..run });
+    }
+    Ok(RunRecord {
+        format_version: FORMAT_VERSION,
+        dbduel_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: Timestamp::now().to_string(),
+        finished_at: None,
+        ended_by: None,
+        host: host::describe(cache.root()),
+        client: sitting.seats.record(),
+        contenders: std::collections::BTreeMap::new(),
+        refused: std::collections::BTreeMap::new(),
+        given_up: Vec::new(),
+        pilots: Vec::new(),
+        warmups: Vec::new(),
+        doublings: Vec::new(),
+        contrasts: Vec::new(),
+        diagnostics: Vec::new(),
+        twins: Vec::new(),
+        spent_s: 0.0,
+        search: sitting.search.clone(),
+    })
+}
+
+/// Starts each contender once; those that fail are named with their reason.
+fn rehearse(
+    stage: &mut Stage,
+    sitting: &Sitting,
+    run: &mut RunRecord,
+    cache: &Cache,
+    logs: &Path,
+    progress: &Progress,
+) -> Result<Vec<(String, anyhow::Error)>> {
+    let mut failures = Vec::new();
+    for (name, facts) in stage.rehearse(&sitting.plan, cache, logs, progress) {
+        match facts {
+            Ok(facts) => drop(run.contenders.insert(name, facts)),
+            Err(error) if error.is::<Interrupted>() => return Err(error),
+            Err(error) => failures.push((name, error)),
+        }
+    }
+    let failed = |name: &String| failures.iter().any(|(one, _)| one == name);
+    let here = run.contenders.iter().filter(|(name, _)| !failed(name));
+    refusal::expect_equal_answers(&sitting.experiment.baseline, here.map(|(name, facts)| (name.as_str(), facts)))?;
+    Ok(failures)
+}
+
+/// Says which contenders failed, but for those `told` before; stops here when too few are left to compare.
+fn tell_failures(
+    sitting: &Sitting,
+    failures: &mut Vec<(String, anyhow::Error)>,
+    told: usize,
+    progress: &Progress,
+) -> Result<()> {
+    let failed: BTreeSet<&String> = failures.iter().map(|(name, _)| name).collect();
+    let contenders = sitting.experiment.contenders.len();
+    if contenders - failed.len() < contenders.min(2) || failed.contains(&sitting.experiment.baseline) {
+        let (_, error) = failures.swap_remove(told.min(failures.len() - 1));
+        return Err(error);
+    }
+    for (_, error) in &failures[told..] {
+        progress.say(&format!("warning: {error:#}"));
+    }
+    Ok(())
+}
+
+fn refuse_noise(experiment: &Experiment, interrupted: &AtomicBool, progress: &Progress) -> Result<()> {
+    if experiment.method.noisy_host != NoisyHost::Refuse {
+        return Ok(());
+    }
+    progress.status("watching the idle host for 10 s");
+    let Some(seen) = foreign_cpu(IDLE_CHECK, &|| interrupted.load(Ordering::Relaxed)) else { return Ok(()) };
+    if seen.share <= FOREIGN_CPU_MAX {
+        return Ok(());
+    }
+    let busiest = seen.busiest.iter().map(|(name, share)| format!("{name} {:.0} %", share * 100.0));
+    bail!(
+        "this host is busy: other processes take {:.0} % of its CPU ({})\n  next: stop them, or measure all the same with --accept-noisy",
+        seen.share * 100.0,
+        busiest.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// Says which contenders were tried in vain; whether there are any.
+pub fn say_never_ok(trials: &[TrialRecord], say: &dyn Fn(&str)) -> bool {
+    let never = never_ok(trials);
+    for (name, why) in &never {
+        say(&format!("warning: no trial of `{name}` succeeded; the last one failed: {why}"));
+    }
+    !never.is_empty()
+}
+
+/// A run that breaks off (a full disk, say) loses no finished trial, and its user should know by which command it
+/// goes on.
+pub fn with_what_is_kept(error: anyhow::Error, run_dir: &RunDir, command: &str) -> anyhow::Error {
+    let measured = run_dir.trials().map_or(0, |trials| trials.records.len());
+    if measured == 0 {
+        return error;
+    }
+    let run = shell_path(run_dir.path());
+    let next = format!("next: repair the cause, then `dbduel {command} --resume {run}` goes on");
+    error.context(format!("the run broke off; finished trials kept: {measured}\n  {next}"))
+}
