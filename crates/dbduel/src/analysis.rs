@@ -168,6 +168,8 @@ impl WorkloadConclusions {
 pub struct Cell {
     pub contender: String,
     pub point: Point,
+    /// The metric of the verdicts; a geometric mean, as ratios are.
+    pub primary: Option<Summary>,
     pub trials_ok: usize,
     pub trials_failed: usize,
     pub metrics: BTreeMap<String, Summary>,
