@@ -122,10 +122,12 @@ impl<'a> Course<'a> {
         for found in warmups::lengthened(&self.sitting.plan.record, &self.run.warmups, &self.trials, self.walked) {
             let warmup = &found.warmup;
             self.progress.say(&format!(
-                "{} is unsteady ({} changes by {} from the first half of a trial to the second): from block {} on trials warm up {} s, twice as long",
+                "{} is unsteady ({} changes by {} from the first half of a trial to the second; p {:.1e}, and {} tests share an error of 5 %): from block {} on trials warm up {} s, twice as long",
                 warmup.workload,
                 found.who,
                 percent_of_log(found.drift.mean, 1),
+                found.drift.p,
+                found.tests,
                 warmup.from_block,
                 warmup.seconds
             ));
