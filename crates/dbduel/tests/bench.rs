@@ -65,14 +65,30 @@ fn tables_that_are_not_as_asked_for_are_flagged_and_both_are_stated() {
     let (out, _) = expect(&place, 0, &format!("{line} --rows 500"));
     let stated = "tables          500 rows asked for, sbtest1 has ids to 500; foreign keys: none asked for, none there";
     assert!(out.contains(stated) && !out.contains("flag:"), "{out}");
-    let (out, _) = expect(&place, 0, &format!("{line} --rows 100000"));
+    let (out, _) = expect(&place, 4, &format!("{line} --rows 100000"));
     assert!(out.contains("flag: rows (100000 rows were asked for, and the greatest id of sbtest1 is 500)"), "{out}");
-    assert!(out.contains("flag: wrong-answers (point-select: 200 rows expected in 200 answers, "), "{out}");
     // A table may hold more than a run uses.
     let (out, _) = expect(&place, 0, "bench oltp_read_only --target URL --tables 2 --rows 50 --events 20");
     assert!(out.contains("50 rows asked for, sbtest1 has ids to 500") && !out.contains("flag:"), "{out}");
-    let (_, err) = expect(&place, 0, &format!("{line} --rows 100000 --format sysbench-1.0"));
-    assert!(err.contains("warning: wrong-answers: point-select: "), "{err}");
+}
+
+#[test]
+fn wrong_answers_are_no_result_in_any_layout() {
+    let place = prepared();
+    let line = "bench oltp_point_select --target URL --tables 2 --events 200 --rows 100000";
+    let mark = "WRONG ANSWERS: point-select: 200 rows expected in 200 answers, ";
+    let (out, _) = expect(&place, 4, line);
+    assert!(out.lines().nth(2).is_some_and(|third| third.starts_with(mark)), "{out}");
+    for layout in ["sysbench-1.0", "sysbench-0.4"] {
+        let (out, err) = expect(&place, 4, &format!("{line} --format {layout}"));
+        assert!(err.contains("warning: wrong-answers: point-select: "), "{err}");
+        assert!(out.contains(&format!("\n{mark}")), "{out}");
+    }
+    let (out, _) = expect(&place, 4, &format!("{line} --json"));
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["flags"], serde_json::json!(["rows", "wrong-answers"]), "{report}");
+    let why = report["remarks"]["wrong-answers"].as_str().unwrap();
+    assert!(why.starts_with("point-select: 200 rows expected in 200 answers, "), "{report}");
 }
 
 #[test]

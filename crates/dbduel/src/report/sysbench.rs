@@ -10,6 +10,8 @@ mod classic;
 mod modern;
 mod stored;
 
+use super::bench::wrong_answers;
+
 pub use buckets::Buckets;
 pub use stored::Stored;
 
@@ -47,6 +49,8 @@ pub struct Figures {
     pub left_waiting: u64,
     /// Why the run ended before its time.
     pub partial: Option<String>,
+    /// Answers that are not what the workload declares: kind, expected, seen.
+    pub wrong: Option<String>,
 }
 
 /// Statements by kind.
@@ -210,9 +214,10 @@ fn remarks(figures: &Figures) -> String {
     unfinished.into_iter().chain(counted).collect()
 }
 
-/// The mark of a run that ended before its time, above its block.
-fn partial(figures: &Figures) -> String {
-    figures.partial.as_ref().map_or_else(String::new, |why| format!("PARTIAL: {why}\n"))
+/// The marks of a run that ended before its time or was answered wrongly, above its block.
+fn marks(figures: &Figures) -> String {
+    let partial = figures.partial.iter().map(|why| format!("PARTIAL: {why}\n"));
+    partial.chain(figures.wrong.iter().map(|why| wrong_answers(why) + "\n")).collect()
 }
 
 /// The last block, the same in both layouts.
