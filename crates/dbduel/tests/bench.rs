@@ -276,6 +276,31 @@ fn an_interrupted_load_ends_at_once() {
 }
 
 #[test]
+fn an_interrupted_wait_for_a_lock_says_what_it_waited_for() {
+    for verb in ["check", "prepare", "cleanup"] {
+        let place = prepared();
+        let database = rusqlite::Connection::open(place.path().join("bench.db")).unwrap();
+        database.execute_batch("BEGIN EXCLUSIVE").unwrap();
+        let words = words(&place, &format!("{verb} oltp_read_write --target URL --rows 500 --tables 2"));
+        let run = place.start(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        let opened = || {
+            std::fs::read_dir(format!("/proc/{}/fd", run.pid())).is_ok_and(|all| {
+                all.flatten().any(|fd| std::fs::read_link(fd.path()).is_ok_and(|file| file.ends_with("bench.db")))
+            })
+        };
+        wait_for("it has the file open", support::LIMIT, opened);
+        run.signal(libc::SIGINT);
+        let output = run.end();
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{verb}: {err}");
+        assert!(
+            err.contains("s of waiting for the lock on ") && err.contains("bench.db, which another"),
+            "{verb}: {err}"
+        );
+    }
+}
+
+#[test]
 fn a_pass_is_told_operation_by_operation_and_drops_nobodys_tables() {
     let place = Place::new();
     let bench = "bench sql-bench --target URL --programs connect --small --loop-short=off";

@@ -85,6 +85,7 @@ impl Loader<'_> {
         let Target { dialect, endpoint, login } = self.target;
         let limit = if *dialect == Dialect::Sqlite { STATEMENT_LIMIT } else { LOGIN_LIMIT };
         let mut session = Admin::connect(*dialect, endpoint, login, limit)?;
+        session.heed_interruption();
         session.set_timeout(Some(STATEMENT_LIMIT))?;
         Ok(session)
     }
