@@ -13,6 +13,7 @@ use super::budget::Budget;
 use super::{Sitting, repeats, warmups};
 use crate::analysis::{EndReason, given_up, should_stop};
 use crate::commands::progress::Progress;
+use crate::observe::frequency_flag;
 use crate::plan;
 use crate::store::format::figures::percent_of_log;
 use crate::store::format::{PlannedTrial, RunRecord, TrialRecord, point_text};
@@ -192,6 +193,7 @@ impl<'a> Course<'a> {
                 // Its pair spans the interruption; it counts, and says so.
                 record.flags.push("resumed".to_owned());
             }
+            record.flags.extend(frequency_flag(trials, &record));
             sitting.run_dir.append(&record)?;
             let planned = going.iter().find(|planned| planned.trial == record.trial);
             progress.trial_done(planned.expect("a record is of a trial that was asked for"), Some(&record));
@@ -314,6 +316,23 @@ mod tests {
     /// `b` wins every block by a little more than the one before.
     fn clear(planned: &PlannedTrial) -> f64 {
         if planned.contender == "a" { 1000.0 } else { 1100.0 + f64::from(planned.block) }
+    }
+
+    #[test]
+    fn a_frequency_is_held_against_all_trials_of_the_run_also_after_an_interruption() {
+        let folder = tempfile::tempdir().unwrap();
+        let until = |last: u32, done: Vec<TrialRecord>| {
+            walk_until(&sitting(&folder, done), &AtomicBool::new(false), &|planned| {
+                let mut record = record(planned, clear(planned), 0.0, &[]);
+                let mhz = if [3, 6].contains(&planned.trial) { 2800.0 } else { 3000.0 };
+                record.metrics.insert("host_cpu_mhz".into(), mhz);
+                (planned.trial <= last).then_some(record)
+            })
+            .trials
+        };
+        let trials = until(7, until(5, Vec::new()));
+        let off = trials.iter().filter(|trial| trial.flags.iter().any(|flag| flag == "frequency"));
+        assert_eq!(off.map(|trial| trial.trial).collect::<Vec<_>>(), [3, 6]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::commands::stage::Stage;
 use crate::commands::{Failure, host};
 use crate::engine::Cache;
 use crate::experiment::{Experiment, shell_path};
-use crate::observe::Observers;
+use crate::observe::{Observers, frequency_flag};
 use crate::store::RunDir;
 use crate::store::format::search::{OutRecord, SearchRecord};
 use crate::store::format::{PlannedTrial, RunRecord, TrialRecord};
@@ -174,6 +174,7 @@ impl<'a> Racing<'a> {
                 if let Some(bytes) = stage.data_directory_bytes(&planned.contender) {
                     record.metrics.insert(DATA_DIRECTORY_BYTES.to_owned(), bytes as f64);
                 }
+                record.flags.extend(frequency_flag(&self.trials, &record));
                 sitting.run_dir.append(&record)?;
                 self.trials.push(record);
                 Ok(())
