@@ -320,7 +320,12 @@ impl BenchReport {
     pub fn dbt2(&self, arithmetic: dbt2::Arithmetic, ramp_up_s: f64) -> String {
         let kinds = kinds(&[&self.metrics]);
         let partial = self.partial.iter().map(|why| format!("PARTIAL: {why}\n"));
-        let figures = dbt2::Figures { kinds: &kinds, measured_s: self.measured_s, ramp_up_s };
+        let figures = dbt2::Figures {
+            kinds: &kinds,
+            measured_s: self.measured_s,
+            ramp_up_s,
+            never_ran: self.metric("transactions.skipped"),
+        };
         let wrong = self.wrong.iter().map(|why| wrong_answers(why) + "\n");
         partial.chain(wrong).chain([dbt2::table(&figures, arithmetic), format!("{}\n", tpcc::DISCLAIMER)]).collect()
     }

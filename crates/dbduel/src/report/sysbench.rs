@@ -211,7 +211,11 @@ fn remarks(figures: &Figures) -> String {
     let unfinished = figures.unfinished.map(|count| line("unfinished transactions on forced shutdown", count));
     let counted = [("skipped arrivals (queue full)", figures.skipped), ("arrivals left waiting", figures.left_waiting)];
     let counted = counted.into_iter().filter(|(_, count)| *count > 0).map(|(what, count)| line(what, count));
-    unfinished.into_iter().chain(counted).collect()
+    // The columns have no room for a sign.
+    let bounds = (figures.skipped + figures.left_waiting > 0).then(|| {
+        "Average, percentiles and maximum of latency are lower bounds: these arrivals waited longer\n\n".to_owned()
+    });
+    unfinished.into_iter().chain(counted).chain(bounds).collect()
 }
 
 /// The marks of a run that ended before its time or was answered wrongly, above its block.
