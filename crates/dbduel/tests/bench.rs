@@ -73,6 +73,31 @@ fn tables_that_are_not_as_asked_for_are_flagged_and_both_are_stated() {
 }
 
 #[test]
+fn foreign_keys_that_nobody_asked_for_are_flagged_and_those_that_sqlite_cannot_add_are_refused() {
+    let place = prepared();
+    let database = rusqlite::Connection::open(place.path().join("bench.db")).unwrap();
+    // One of each spelling.
+    database
+        .execute_batch(
+            "PRAGMA foreign_keys = OFF; ALTER TABLE sbtest1 RENAME TO plain; CREATE TABLE parent (id INTEGER PRIMARY KEY); \
+             CREATE TABLE sbtest1 (id INTEGER PRIMARY KEY, k INTEGER REFERENCES parent (id), c, pad, \
+             FOREIGN KEY (pad) REFERENCES parent (id)); INSERT INTO sbtest1 SELECT id, k, c, pad FROM plain",
+        )
+        .unwrap();
+    let line = "bench oltp_point_select --target URL --rows 500 --events 20";
+    let (out, _) = expect(&place, 0, line);
+    assert!(out.contains("foreign keys: none asked for, 2 there\n"), "{out}");
+    assert!(out.contains("flag: foreign-keys (0 were asked for, 2 are there)"), "{out}");
+    let report: Value = serde_json::from_str(&expect(&place, 0, &format!("{line} --json")).0).unwrap();
+    assert_eq!(report["flags"], serde_json::json!(["foreign-keys"]), "{report}");
+    assert!(report["tables"].as_str().unwrap().ends_with("foreign keys: none asked for, 2 there"), "{report}");
+    let (_, err) = expect(&place, 0, &format!("{line} --format sysbench-1.0"));
+    assert!(err.contains("warning: foreign-keys: 0 were asked for, 2 are there"), "{err}");
+    let (_, err) = expect(&place, 2, "bench tpcc --target URL --warehouses 1 --fk on");
+    assert!(err.contains("fk = true cannot run there"), "{err}");
+}
+
+#[test]
 fn wrong_answers_are_no_result_in_any_layout() {
     let place = prepared();
     let line = "bench oltp_point_select --target URL --tables 2 --events 200 --rows 100000";

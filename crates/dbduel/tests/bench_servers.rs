@@ -194,6 +194,26 @@ fn a_table_without_transactions_is_locked() {
     subject.expect(0, "--test=oltp --oltp-table-size=100 check");
 }
 
+/// Tables with keys that were not asked for, and without those that were; on a workload that can ask for them.
+fn foreign_keys_that_are_not_as_asked_for_are_flagged_and_both_are_stated(dialect: Dialect) {
+    let subject = Subject::new(dialect);
+    subject.expect(0, "tpcc --warehouses=1 prepare");
+    let run = |options: &str| {
+        let line = format!("tpcc --warehouses=1 --clients=1 --events=5 {options} --format text run");
+        subject.expect(0, &line).0
+    };
+    let out = run("");
+    assert!(out.contains("foreign keys: none asked for, none there\n") && !out.contains("flag: foreign"), "{out}");
+    let out = run("--fk=on");
+    assert!(out.contains("foreign keys: 10 asked for, none there\n"), "{out}");
+    assert!(out.contains("flag: foreign-keys (10 were asked for, 0 are there)"), "{out}");
+    let key = "ALTER TABLE district ADD CONSTRAINT mine FOREIGN KEY (d_w_id) REFERENCES warehouse (w_id)";
+    subject.admin_of(DATABASE).run(key).unwrap();
+    let out = run("");
+    assert!(out.contains("foreign keys: none asked for, 1 there\n"), "{out}");
+    assert!(out.contains("flag: foreign-keys (0 were asked for, 1 are there)"), "{out}");
+}
+
 /// Neither a lock nor a statement of a command outlives its interruption.
 fn an_interrupted_command_leaves_no_statement_behind(dialect: Dialect) {
     let subject = Subject::new(dialect);
@@ -278,6 +298,12 @@ macro_rules! on {
             #[ignore = "needs a server"]
             fn a_procedure_of_the_user_is_called_by_each_client() {
                 super::a_procedure_of_the_user_is_called_by_each_client($dialect);
+            }
+
+            #[test]
+            #[ignore = "needs a server"]
+            fn foreign_keys_that_are_not_as_asked_for_are_flagged_and_both_are_stated() {
+                super::foreign_keys_that_are_not_as_asked_for_are_flagged_and_both_are_stated($dialect);
             }
 
             #[test]
