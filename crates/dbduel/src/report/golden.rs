@@ -683,7 +683,9 @@ fn a_sweep_with_a_point_missing_averages_the_common_points_and_names_their_numbe
         stats::mean(&logs).unwrap().exp()
     };
     let expected = [mean(&stored.plan.baseline), mean(CANDIDATE)];
-    let evidence = evidence_of(stored);
+    let mut evidence = evidence_of(stored);
+    // Twice, so that there is a summary of all workloads.
+    evidence.conclusions.workloads.push(evidence.conclusions.workloads[0].clone());
     let overall = &evidence.conclusions.workloads[0].duels[0].overall;
     let values = [overall.baseline_value, overall.candidate_value].map(Option::unwrap);
     for (value, expected) in values.into_iter().zip(expected) {
@@ -692,4 +694,6 @@ fn a_sweep_with_a_point_missing_averages_the_common_points_and_names_their_numbe
     let text = text::Text.write(&evidence, &Options::default()).unwrap();
     assert!(text.contains(" over 3 of 4 points") && text.contains("\n 3 of 4 points "), "{text}");
     assert!(!text.contains("over the sweep"), "{text}");
+    let in_summary = text.lines().filter(|line| line.matches("(3 of 4 points)").count() == 2);
+    assert_eq!(in_summary.count(), 2, "a row for each contender: {text}");
 }

@@ -210,15 +210,14 @@ pub fn summary(evidence: &Evidence) -> Option<(Vec<String>, Vec<Vec<String>>)> {
 
 fn summary_cell(workload: &WorkloadConclusions, contender: &str) -> String {
     let ours = workload.duels.iter().find(|duel| duel.candidate == contender);
-    match (ours, workload.duels.first()) {
-        (Some(duel), _) => {
-            let value = optional_number(duel.overall.candidate_value);
-            let ratio = duel.overall.ratio.map(|_| format!(", {}", ratio_only(&duel.overall)));
-            let some = some_points(workload.points.len(), &duel.overall).map(|some| format!(" ({some})"));
-            [Some(value), ratio, some].into_iter().flatten().collect()
-        }
-        (None, first) => optional_number(first.and_then(|duel| duel.overall.baseline_value)),
-    }
+    let Some(duel) = ours.or(workload.duels.first()) else { return optional_number(None) };
+    let (value, ratio) = match ours {
+        Some(Duel { overall, .. }) => (overall.candidate_value, overall.ratio.map(|_| ratio_only(overall))),
+        None => (duel.overall.baseline_value, None),
+    };
+    let ratio = ratio.map_or(String::new(), |ratio| format!(", {ratio}"));
+    let some = some_points(workload.points.len(), &duel.overall).map_or(String::new(), |some| format!(" ({some})"));
+    optional_number(value) + &ratio + &some
 }
 
 fn place(points: &[Point], overall: &Comparison) -> String {
