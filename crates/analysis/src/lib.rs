@@ -168,6 +168,8 @@ impl WorkloadConclusions {
 pub struct Cell {
     pub contender: String,
     pub point: Point,
+    /// The metric of the verdicts; a geometric mean, as ratios are.
+    pub primary: Option<Summary>,
     pub trials_ok: usize,
     pub trials_failed: usize,
     pub metrics: BTreeMap<String, Summary>,
@@ -744,17 +746,17 @@ fn tally(plan: &PlanRecord, records: &Records, given_up: &[GivenUp], trials: &[T
         trials_failed: trials.iter().filter(|trial| trial.status == Status::Failed).count(),
         blocks_planned: plan.method.blocks as usize,
         blocks_finished: records.blocks_finished(given_up) as usize,
-        minutes: trials.iter().filter(|trial| !plan.is_beside(trial.block, trial.order)).map(minutes).sum(),
+        minutes: trials
+            .iter()
+            .filter(|trial| !plan.is_beside(trial.block, trial.order))
+            .map(TrialRecord::seconds)
+            .sum::<f64>()
+            / 60.0,
         trials_generator_bound: trials.iter().filter(|trial| comparison::is_bound(trial)).count(),
         occupancy_min: values("occupancy").into_iter().min_by(f64::total_cmp),
         path_share_max: values("client_path_share").into_iter().max_by(f64::total_cmp),
         client_cpu_us_per_query: stats::mean(&values("client_cpu_us_per_query")),
     }
-}
-
-/// Minutes a trial took by the monotonic times of its steps: the wall clock may be set while it runs.
-pub fn minutes(trial: &TrialRecord) -> f64 {
-    trial.steps.iter().map(|(_, seconds)| seconds).sum::<f64>() / 60.0
 }
 
 #[cfg(test)]

@@ -117,6 +117,10 @@ impl<'a> Records<'a> {
         Cell {
             contender: contender.to_owned(),
             point: point.clone(),
+            primary: geometric_summary(
+                &self.logs(workload, point, contender, &self.primary_metric(workload)),
+                self.plan.method.confidence,
+            ),
             trials_ok: ok.len(),
             trials_failed: failed.len(),
             metrics: metrics.collect(),
@@ -170,6 +174,12 @@ fn completed(trials: &[&TrialRecord], value: impl Fn(&TrialRecord) -> Option<f64
     }
     let worst = known.iter().copied().reduce(f64::max)?;
     Some(known.into_iter().chain(std::iter::repeat_n(worst, lacking)).collect())
+}
+
+/// The geometric mean that stands beside ratios, of logarithms.
+pub fn geometric_summary(logs: &[f64], confidence: f64) -> Option<Summary> {
+    let Summary { mean, low, high, trials } = summary(logs, confidence)?;
+    Some(Summary { mean: mean.exp(), low: low.map(f64::exp), high: high.map(f64::exp), trials })
 }
 
 pub fn summary(values: &[f64], confidence: f64) -> Option<Summary> {

@@ -13,7 +13,7 @@ use record::point::{CLIENTS, CORES};
 use record::rule::point_rule;
 
 use super::comparison::{less_is_better, value};
-use super::records::Records;
+use super::records::{Records, geometric_summary, summary};
 use super::{Duel, Summary};
 
 /// What a step costs, beside what it reaches.
@@ -41,6 +41,7 @@ pub struct Step {
     pub n: u64,
     /// The best number of clients as either half of the blocks has it; empty where it was not searched.
     pub clients: Vec<u64>,
+    /// Geometric, as the speed-up and the ratio beside it.
     pub value: Summary,
     /// Throughput over that of one, in the same blocks; absent where one was not measured.
     pub speed_up: Option<Estimate>,
@@ -170,20 +171,21 @@ fn log(trial: &TrialRecord, metric: &str) -> Option<f64> {
 }
 
 fn step(plan: &PlanRecord, rows: &[Row], row: &Row, metric: &str, ratio: Option<(Estimate, Basis)>) -> Step {
-    let summary = |name: &str| {
+    let cost = |name: &str| {
         let values = row.trials.values().filter_map(|trial| trial.metrics.get(name).copied());
-        super::records::summary(&values.collect::<Vec<f64>>(), plan.method.confidence)
+        summary(&values.collect::<Vec<f64>>(), plan.method.confidence)
     };
+    let logs: Vec<f64> = row.trials.values().filter_map(|trial| log(trial, metric)).collect();
     let single = rows.iter().find(|other| other.contender == row.contender && other.n == 1);
     let speed_up = single.and_then(|single| speed_up(plan, row, single, metric));
     Step {
         contender: row.contender.to_owned(),
         n: row.n,
         clients: row.clients.clone(),
-        value: summary(metric).expect("a row has a trial with this metric"),
+        value: geometric_summary(&logs, plan.method.confidence).expect("a row has a trial with this metric"),
         speed_up,
         efficiency: speed_up.map(|estimate| estimate.over(row.n as f64)),
-        costs: COSTS.into_iter().filter_map(|name| Some((name, summary(name)?))).collect(),
+        costs: COSTS.into_iter().filter_map(|name| Some((name, cost(name)?))).collect(),
         ratio,
     }
 }

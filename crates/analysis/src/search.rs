@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use stats::{Out, Race, RaceRules, Runner, minimum_detectable_effect};
 
 use super::comparison::log_ratio;
@@ -202,7 +201,7 @@ impl Limits {
         let is_ours = |trial: &&TrialRecord| trial.contender == search.incumbent && trial.block <= block;
         let ours: Vec<&TrialRecord> = trials.iter().filter(is_ours).collect();
         let most = |values: Vec<f64>| values.into_iter().reduce(f64::max);
-        let seconds = most(ours.iter().filter_map(|trial| seconds(trial)).collect());
+        let seconds = most(ours.iter().map(|trial| trial.seconds()).collect());
         let bytes = most(ours.iter().filter_map(|trial| trial.metrics.get(DATA_DIRECTORY_BYTES).copied()).collect());
         Limits {
             seconds_max: seconds.map(|most| most * rules.trial_times_max + rules.trial_slack_s),
@@ -220,7 +219,7 @@ impl Limits {
             });
         }
         let over = |value: Option<f64>, most: Option<f64>| value.zip(most).filter(|(value, most)| value > most);
-        if let Some((seconds, most)) = over(seconds(trial), self.seconds_max) {
+        if let Some((seconds, most)) = over(Some(trial.seconds()), self.seconds_max) {
             return Some(format!("its trial took {seconds:.0} s, and {most:.0} s were allowed"));
         }
         let bytes = trial.metrics.get(DATA_DIRECTORY_BYTES).copied();
@@ -228,12 +227,6 @@ impl Limits {
         let mib = |bytes: f64| bytes / f64::from(1u32 << 20);
         Some(format!("its files took {:.0} MiB, and {:.0} MiB were allowed", mib(bytes), mib(most)))
     }
-}
-
-/// How long a trial took, everything counted.
-fn seconds(trial: &TrialRecord) -> Option<f64> {
-    let (from, to) = (trial.started_at.parse::<Timestamp>().ok()?, trial.finished_at.parse::<Timestamp>().ok()?);
-    Some(to.duration_since(from).as_secs_f64().max(0.0))
 }
 
 /// Have so many of the incumbent's trials failed, one after the other, that nobody can be compared with it?
@@ -255,8 +248,7 @@ mod tests {
         TrialRecord {
             block,
             contender: contender.to_owned(),
-            started_at: "2031-05-04T10:15:00Z".into(),
-            finished_at: "2031-05-04T10:15:30Z".into(),
+            steps: vec![("start".into(), 10.0), ("measure".into(), 20.0)],
             metrics: BTreeMap::from([("tps".to_owned(), tps), (DATA_DIRECTORY_BYTES.to_owned(), 1e8)]),
             ..some
         }
@@ -322,7 +314,9 @@ mod tests {
         trials[1].status = Status::Failed;
         trials[1].failure =
             Some(record::format::Failure { step: "check".into(), message: "the data are wrong".into() });
-        trials[2].finished_at = "2031-05-04T10:19:00Z".into();
+        trials[2].steps[0].1 = 220.0;
+        // The wall clock was set by an hour while the last one ran.
+        trials[4].finished_at = "2031-05-04T11:15:30Z".into();
         trials[3].metrics.insert(DATA_DIRECTORY_BYTES.into(), 1e12);
         let standing = follow(&search, "tps", &trials);
         let why = |index: usize| standing.candidates(&search)[index].out.clone().map(|out| out.why);

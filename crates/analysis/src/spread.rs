@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use record::format::{PlanRecord, Point, RuleName, Series, TrialRecord};
 
 use super::comparison::{is_noisy, log_ratio};
+use super::pass;
 use super::records::Records;
-use super::{minutes, pass};
 
 /// Column of the series that the spread of seconds comes from.
 pub const SERIES_COLUMN: &str = "committed";
@@ -181,7 +181,7 @@ impl Pairs<'_> {
         }
         let of_block = |(block, gaps): (&u32, &Vec<f64>)| {
             let trials = self.records.trials().iter().filter(|trial| trial.block == *block && trial.repeats.is_none());
-            let times: Vec<f64> = trials.map(|trial| minutes(trial) * 60.0).collect();
+            let times: Vec<f64> = trials.map(TrialRecord::seconds).collect();
             // Both sides of a duet take the same time.
             let at_once = if self.plan.method.duet { 2.0 } else { 1.0 };
             (times.len() == gaps.len()).then(|| times.iter().chain(gaps).sum::<f64>() / at_once)

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
+use driver::sqlite::{LockWait, lock_wait};
 use driver::{Admin, Secret};
 use load::{Options, Workload};
 
@@ -68,7 +69,15 @@ pub fn command(verb: Verb, words: &[String]) -> Result<u8, Failure> {
         // What failed because it was cut off is not what the user wants to hear of.
         Err(_) if job.is_interrupted() => {
             let half = format!("; what was loaded is no use\n  next: drop it with `{}`", job.cleanup_line());
-            note(&format!("interrupted{}", if job.request.action == Action::Prepare { &half } else { "" }));
+            let waited = lock_wait().map(|LockWait { file, waited }| {
+                format!(
+                    " after {:.1} s of waiting for the lock on {}, which another connection holds",
+                    waited.as_secs_f64(),
+                    file.display()
+                )
+            });
+            let half = if job.request.action == Action::Prepare { half.as_str() } else { "" };
+            note(&format!("interrupted{}{half}", waited.unwrap_or_default()));
             Ok(exit::INTERRUPTED)
         }
         done => done.map_err(|failure| job.named(failure)),
@@ -125,7 +134,7 @@ impl Job {
     }
 }
 
-/// One Ctrl-C is enough: what nothing else ends, such as SQLite's wait for a lock, ends with the process.
+/// One Ctrl-C is enough: what nothing else ends ends with the process.
 fn end_late(interrupted: Arc<AtomicBool>) -> std::io::Result<()> {
     let end = move || {
         while !interrupted.load(Ordering::Relaxed) {

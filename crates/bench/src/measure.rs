@@ -133,7 +133,7 @@ impl Run<'_> {
         }
         if layout.is_some() || request.format != Format::Text {
             let remarks =
-                tell::remarks_of_tables(self.job.workload.as_ref(), &self.measured.tally, self.tables.as_ref());
+                tell::remarks_of_answers(self.job.workload.as_ref(), &self.measured.tally, self.tables.as_ref());
             remarks.iter().for_each(|(flag, why)| note(&format!("warning: {flag}: {why}")));
         }
         match layout {
@@ -168,6 +168,10 @@ impl Run<'_> {
         self.measured.failure.as_ref().map(|failure| tell::partial(&self.job.request, failure, measured_s))
     }
 
+    fn wrong(&self) -> Option<String> {
+        tell::wrong(self.job.workload.as_ref(), &self.measured.tally, self.tables.as_ref())
+    }
+
     /// Sysbench's last block: the whole run, or what came after the last checkpoint.
     fn figures(&self) -> Figures {
         let (request, tally) = (&self.job.request, &self.measured.tally);
@@ -185,7 +189,7 @@ impl Run<'_> {
         // A few arrivals always wait for a moment; more than there are clients are a backlog.
         let backlog = figures.left_waiting > u64::from(request.clients);
         let left_waiting = if backlog { figures.left_waiting } else { 0 };
-        Figures { partial: self.partial(), unfinished, left_waiting, ..figures }
+        Figures { partial: self.partial(), wrong: self.wrong(), unfinished, left_waiting, ..figures }
     }
 
     fn report(&self) -> BenchReport {
@@ -195,6 +199,7 @@ impl Run<'_> {
             server_version: self.server_version.clone(),
             seed: self.seed,
             partial: self.partial(),
+            wrong: self.wrong(),
             intervals: self.watch.intervals.clone(),
             ..tell::report(request, self.job.workload.as_ref(), &self.measured.tally, embedded, self.tables.as_ref())
         };
@@ -206,6 +211,7 @@ impl Run<'_> {
 
     fn exit(&self) -> u8 {
         match self.measured.failure {
+            None if self.wrong().is_some() => exit::NOT_MEASURED,
             None => exit::DONE,
             Some(LoadFailure::Interrupted) => exit::INTERRUPTED,
             Some(_) => exit::NOT_MEASURED,

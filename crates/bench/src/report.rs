@@ -11,13 +11,16 @@ use comfy_table::{CellAlignment, Table};
 use load::ProgramTally;
 use serde_json::{Value, json};
 
-use ::report::{dbt2, tpcc};
+use ::report::{dbt2, sysbench::wrong_answers, tpcc};
 use analysis::kinds;
 use record::format::figures::fixed;
 use record::format::pass::{SHORT, flagged};
 
 /// Version of the JSON below.
 const FORMAT_VERSION: u32 = 1;
+
+/// The flag of answers that are not what the workload declares.
+pub const WRONG_ANSWERS: &str = "wrong-answers";
 
 /// One table row of times.
 const TABLE_STYLE: &str = "     ──            ";
@@ -38,6 +41,8 @@ pub struct BenchReport {
     pub measured_s: f64,
     /// Why the run ended before its time.
     pub partial: Option<String>,
+    /// Answers that are not what the workload declares: kind, expected, seen.
+    pub wrong: Option<String>,
     pub flags: Vec<String>,
     /// The reason of a flag, where it does not speak for itself.
     pub remarks: BTreeMap<String, String>,
@@ -183,6 +188,7 @@ impl BenchReport {
     pub fn text(&self) -> String {
         let mut lines = vec![self.title()];
         lines.extend(self.partial.iter().map(|why| format!("PARTIAL: {why}; the figures cover what was measured")));
+        lines.extend(self.wrong.as_deref().map(wrong_answers));
         lines.push(String::new());
         if self.programs.is_empty() {
             lines.extend(self.counts());
@@ -192,8 +198,8 @@ impl BenchReport {
         } else {
             lines.extend(pass::lines(&self.programs));
         }
-        // A short operation says so in its line.
-        let told = self.flags.iter().filter(|flag| flagged(flag, SHORT).is_none());
+        // A short operation says so in its line, and wrong answers stand on top.
+        let told = self.flags.iter().filter(|flag| flagged(flag, SHORT).is_none() && *flag != WRONG_ANSWERS);
         lines.extend(told.map(|flag| match self.remarks.get(flag) {
             Some(why) => format!("flag: {flag} ({why})"),
             None => format!("flag: {flag}"),
@@ -314,8 +320,14 @@ impl BenchReport {
     pub fn dbt2(&self, arithmetic: dbt2::Arithmetic, ramp_up_s: f64) -> String {
         let kinds = kinds(&[&self.metrics]);
         let partial = self.partial.iter().map(|why| format!("PARTIAL: {why}\n"));
-        let figures = dbt2::Figures { kinds: &kinds, measured_s: self.measured_s, ramp_up_s };
-        partial.chain([dbt2::table(&figures, arithmetic), format!("{}\n", tpcc::DISCLAIMER)]).collect()
+        let figures = dbt2::Figures {
+            kinds: &kinds,
+            measured_s: self.measured_s,
+            ramp_up_s,
+            never_ran: self.metric("transactions.skipped"),
+        };
+        let wrong = self.wrong.iter().map(|why| wrong_answers(why) + "\n");
+        partial.chain(wrong).chain([dbt2::table(&figures, arithmetic), format!("{}\n", tpcc::DISCLAIMER)]).collect()
     }
 
     fn times(&self) -> String {

@@ -66,6 +66,7 @@ impl Job {
         // SQLite, which has no login, waits so long for a lock.
         let limit = if self.target.dialect == Dialect::Sqlite { STATEMENT_LIMIT } else { LOGIN_LIMIT };
         let mut admin = Admin::connect(self.target.dialect, &self.target.endpoint, login, limit)?;
+        admin.heed_interruption();
         admin.set_timeout(Some(ANSWER_LIMIT))?;
         Ok(admin)
     }

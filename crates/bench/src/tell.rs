@@ -10,7 +10,7 @@ use load::{Failure, Histogram, OptionValue, Options, Reading, Tally, Workload, w
 use super::tables::Tables;
 use super::watch::Mark;
 use crate::command_line::{Compat, Reconnect, Request};
-use crate::report::{BenchReport, Times};
+use crate::report::{BenchReport, Times, WRONG_ANSWERS};
 use ::report::sysbench::{Buckets, Fairness, Figures, Heading, Latency, Percentile, Queries};
 use ::report::tpcc;
 use trial::observe::Readings;
@@ -54,6 +54,7 @@ pub fn whole(request: &Request, tally: &Tally, counted: &Reading) -> Figures {
         skipped: tally.skipped - tally.left_waiting,
         left_waiting: tally.left_waiting,
         partial: None,
+        wrong: None,
     }
 }
 
@@ -83,6 +84,7 @@ pub fn part(request: &Request, from: &Mark, to: &Mark, extremes_ns: Option<(u64,
         skipped: seen.skipped,
         left_waiting: 0,
         partial: None,
+        wrong: None,
     }
 }
 
@@ -185,7 +187,7 @@ pub fn report(
         metrics.extend(more_metrics(tally));
     }
     let mut remarks = trial::remarks(&tally.programs);
-    remarks.extend(remarks_of_tables(workload, tally, tables));
+    remarks.extend(remarks_of_answers(workload, tally, tables));
     if is_busy_loop(request, workload) {
         remarks.extend(trial::latency::starved(tally));
     }
@@ -228,12 +230,19 @@ fn is_busy_loop(request: &Request, workload: &dyn Workload) -> bool {
     is_closed && !matches!(request.reconnect, Reconnect::Every(_)) && !workload.rests() && !workload.is_one_pass()
 }
 
-/// Where tables are not as they were asked for, or answers not as such tables would give them.
-pub fn remarks_of_tables(workload: &dyn Workload, tally: &Tally, tables: Option<&Tables>) -> BTreeMap<String, String> {
-    let Some(tables) = tables else { return BTreeMap::new() };
-    let wrong = wrong_answers(workload, tally, &tables.setting);
-    let wrong = (!wrong.is_empty()).then(|| ("wrong-answers".to_owned(), wrong.join("; ")));
-    tables.flags().into_iter().chain(wrong).collect()
+/// Where tables are not as they were asked for, and answers not as the workload declares them.
+pub fn remarks_of_answers(workload: &dyn Workload, tally: &Tally, tables: Option<&Tables>) -> BTreeMap<String, String> {
+    let wrong = wrong(workload, tally, tables).map(|why| (WRONG_ANSWERS.to_owned(), why));
+    tables.map(Tables::flags).unwrap_or_default().into_iter().chain(wrong).collect()
+}
+
+/// Answers that are not what the workload declares: kind, expected and seen.
+pub fn wrong(workload: &dyn Workload, tally: &Tally, tables: Option<&Tables>) -> Option<String> {
+    let of_statements = tables.map(|tables| wrong_answers(workload, tally, &tables.setting)).unwrap_or_default();
+    let operations = tally.programs.iter().flat_map(|program| &program.operations);
+    let of_operations = operations.filter_map(|one| Some(format!("{}: {}", one.name, one.wrong.as_ref()?)));
+    let wrong: Vec<String> = of_statements.into_iter().chain(of_operations).collect();
+    (!wrong.is_empty()).then(|| wrong.join("; "))
 }
 
 /// The one target, or the several that clients connected to in turn.

@@ -17,6 +17,7 @@ use experiment::plan;
 use record::format::figures::percent_of_log;
 use record::format::{PlannedTrial, RunRecord, TrialRecord, point_text};
 use trial::Interrupted;
+use trial::observe::frequency_flag;
 
 /// Runs trials that share a start or a time, each behind a warm-up, and hands on each record as it comes.
 pub type RunTrials<'a> = dyn FnMut(&[&PlannedTrial], Duration, &Progress, &mut Keep) -> Result<()> + 'a;
@@ -122,10 +123,12 @@ impl<'a> Course<'a> {
         for found in warmups::lengthened(&self.sitting.plan.record, &self.run.warmups, &self.trials, self.walked) {
             let warmup = &found.warmup;
             self.progress.say(&format!(
-                "{} is unsteady ({} changes by {} from the first half of a trial to the second): from block {} on trials warm up {} s, twice as long",
+                "{} is unsteady ({} changes by {} from the first half of a trial to the second; p {:.1e}, and {} tests share an error of 5 %): from block {} on trials warm up {} s, twice as long",
                 warmup.workload,
                 found.who,
                 percent_of_log(found.drift.mean, 1),
+                found.drift.p,
+                found.tests,
                 warmup.from_block,
                 warmup.seconds
             ));
@@ -190,6 +193,7 @@ impl<'a> Course<'a> {
                 // Its pair spans the interruption; it counts, and says so.
                 record.flags.push("resumed".to_owned());
             }
+            record.flags.extend(frequency_flag(trials, &record));
             sitting.run_dir.append(&record)?;
             let planned = going.iter().find(|planned| planned.trial == record.trial);
             progress.trial_done(planned.expect("a record is of a trial that was asked for"), Some(&record));
@@ -312,6 +316,23 @@ mod tests {
     /// `b` wins every block by a little more than the one before.
     fn clear(planned: &PlannedTrial) -> f64 {
         if planned.contender == "a" { 1000.0 } else { 1100.0 + f64::from(planned.block) }
+    }
+
+    #[test]
+    fn a_frequency_is_held_against_all_trials_of_the_run_also_after_an_interruption() {
+        let folder = tempfile::tempdir().unwrap();
+        let until = |last: u32, done: Vec<TrialRecord>| {
+            walk_until(&sitting(&folder, done), &AtomicBool::new(false), &|planned| {
+                let mut record = record(planned, clear(planned), 0.0, &[]);
+                let mhz = if [3, 6].contains(&planned.trial) { 2800.0 } else { 3000.0 };
+                record.metrics.insert("host_cpu_mhz".into(), mhz);
+                (planned.trial <= last).then_some(record)
+            })
+            .trials
+        };
+        let trials = until(7, until(5, Vec::new()));
+        let off = trials.iter().filter(|trial| trial.flags.iter().any(|flag| flag == "frequency"));
+        assert_eq!(off.map(|trial| trial.trial).collect::<Vec<_>>(), [3, 6]);
     }
 
     #[test]

@@ -28,7 +28,7 @@ use record::format::search::{OutRecord, SearchRecord};
 use record::format::{PlannedTrial, RunRecord, TrialRecord};
 use trial::Interrupted;
 use trial::host;
-use trial::observe::Observers;
+use trial::observe::{Observers, frequency_flag};
 
 /// A search that is over, and the time that it took.
 pub struct Raced {
@@ -177,6 +177,7 @@ impl<'a> Racing<'a> {
                 if let Some(bytes) = stage.data_directory_bytes(&planned.contender) {
                     record.metrics.insert(DATA_DIRECTORY_BYTES.to_owned(), bytes as f64);
                 }
+                record.flags.extend(frequency_flag(&self.trials, &record));
                 sitting.run_dir.append(&record)?;
                 self.trials.push(record);
                 Ok(())

@@ -23,7 +23,7 @@ Exit status:
     2  bad usage or a bad experiment file
     3  --gate: a verdict is inconclusive
     4  a contender did not start or has no trial that succeeded, a point was given up, a server was
-       gone at the end, or something needed is not there
+       gone at the end, bench got wrong answers, or something needed is not there
     5  check: the data are not as they should be; verify: something differs; selftest: a target was
        missed
   130  interrupted; what was measured is kept, `--resume` goes on";

@@ -65,14 +65,55 @@ fn tables_that_are_not_as_asked_for_are_flagged_and_both_are_stated() {
     let (out, _) = expect(&place, 0, &format!("{line} --rows 500"));
     let stated = "tables          500 rows asked for, sbtest1 has ids to 500; foreign keys: none asked for, none there";
     assert!(out.contains(stated) && !out.contains("flag:"), "{out}");
-    let (out, _) = expect(&place, 0, &format!("{line} --rows 100000"));
+    let (out, _) = expect(&place, 4, &format!("{line} --rows 100000"));
     assert!(out.contains("flag: rows (100000 rows were asked for, and the greatest id of sbtest1 is 500)"), "{out}");
-    assert!(out.contains("flag: wrong-answers (point-select: 200 rows expected in 200 answers, "), "{out}");
     // A table may hold more than a run uses.
     let (out, _) = expect(&place, 0, "bench oltp_read_only --target URL --tables 2 --rows 50 --events 20");
     assert!(out.contains("50 rows asked for, sbtest1 has ids to 500") && !out.contains("flag:"), "{out}");
-    let (_, err) = expect(&place, 0, &format!("{line} --rows 100000 --format sysbench-1.0"));
-    assert!(err.contains("warning: wrong-answers: point-select: "), "{err}");
+}
+
+#[test]
+fn foreign_keys_that_nobody_asked_for_are_flagged_and_those_that_sqlite_cannot_add_are_refused() {
+    let place = prepared();
+    let database = rusqlite::Connection::open(place.path().join("bench.db")).unwrap();
+    // One of each spelling.
+    database
+        .execute_batch(
+            "PRAGMA foreign_keys = OFF; ALTER TABLE sbtest1 RENAME TO plain; CREATE TABLE parent (id INTEGER PRIMARY KEY); \
+             CREATE TABLE sbtest1 (id INTEGER PRIMARY KEY, k INTEGER REFERENCES parent (id), c, pad, \
+             FOREIGN KEY (pad) REFERENCES parent (id)); INSERT INTO sbtest1 SELECT id, k, c, pad FROM plain",
+        )
+        .unwrap();
+    let line = "bench oltp_point_select --target URL --rows 500 --events 20";
+    let (out, _) = expect(&place, 0, line);
+    assert!(out.contains("foreign keys: none asked for, 2 there\n"), "{out}");
+    assert!(out.contains("flag: foreign-keys (0 were asked for, 2 are there)"), "{out}");
+    let report: Value = serde_json::from_str(&expect(&place, 0, &format!("{line} --json")).0).unwrap();
+    assert_eq!(report["flags"], serde_json::json!(["foreign-keys"]), "{report}");
+    assert!(report["tables"].as_str().unwrap().ends_with("foreign keys: none asked for, 2 there"), "{report}");
+    let (_, err) = expect(&place, 0, &format!("{line} --format sysbench-1.0"));
+    assert!(err.contains("warning: foreign-keys: 0 were asked for, 2 are there"), "{err}");
+    let (_, err) = expect(&place, 2, "bench tpcc --target URL --warehouses 1 --fk on");
+    assert!(err.contains("fk = true cannot run there"), "{err}");
+}
+
+#[test]
+fn wrong_answers_are_no_result_in_any_layout() {
+    let place = prepared();
+    let line = "bench oltp_point_select --target URL --tables 2 --events 200 --rows 100000";
+    let mark = "WRONG ANSWERS: point-select: 200 rows expected in 200 answers, ";
+    let (out, _) = expect(&place, 4, line);
+    assert!(out.lines().nth(2).is_some_and(|third| third.starts_with(mark)), "{out}");
+    for layout in ["sysbench-1.0", "sysbench-0.4"] {
+        let (out, err) = expect(&place, 4, &format!("{line} --format {layout}"));
+        assert!(err.contains("warning: wrong-answers: point-select: "), "{err}");
+        assert!(out.contains(&format!("\n{mark}")), "{out}");
+    }
+    let (out, _) = expect(&place, 4, &format!("{line} --json"));
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["flags"], serde_json::json!(["rows", "wrong-answers"]), "{report}");
+    let why = report["remarks"]["wrong-answers"].as_str().unwrap();
+    assert!(why.starts_with("point-select: 200 rows expected in 200 answers, "), "{report}");
 }
 
 #[test]
@@ -257,6 +298,31 @@ fn an_interrupted_load_ends_at_once() {
     wait_for("rows arrive", support::LIMIT, || std::fs::metadata(&database).is_ok_and(|it| it.len() > 100_000));
     run.signal(libc::SIGINT);
     assert_eq!(run.end().status.code(), Some(130));
+}
+
+#[test]
+fn an_interrupted_wait_for_a_lock_says_what_it_waited_for() {
+    for verb in ["check", "prepare", "cleanup"] {
+        let place = prepared();
+        let database = rusqlite::Connection::open(place.path().join("bench.db")).unwrap();
+        database.execute_batch("BEGIN EXCLUSIVE").unwrap();
+        let words = words(&place, &format!("{verb} oltp_read_write --target URL --rows 500 --tables 2"));
+        let run = place.start(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        let opened = || {
+            std::fs::read_dir(format!("/proc/{}/fd", run.pid())).is_ok_and(|all| {
+                all.flatten().any(|fd| std::fs::read_link(fd.path()).is_ok_and(|file| file.ends_with("bench.db")))
+            })
+        };
+        wait_for("it has the file open", support::LIMIT, opened);
+        run.signal(libc::SIGINT);
+        let output = run.end();
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{verb}: {err}");
+        assert!(
+            err.contains("s of waiting for the lock on ") && err.contains("bench.db, which another"),
+            "{verb}: {err}"
+        );
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use driver::{Admin, Dialect, Endpoint, Login, Secret};
 use serde_json::Value;
-use support::{LIMIT, Place};
+use support::{LIMIT, Place, wait_for};
 
 const DATABASE: &str = "dbduel_bench_test";
 
@@ -194,6 +194,52 @@ fn a_table_without_transactions_is_locked() {
     subject.expect(0, "--test=oltp --oltp-table-size=100 check");
 }
 
+/// Tables with keys that were not asked for, and without those that were; on a workload that can ask for them.
+fn foreign_keys_that_are_not_as_asked_for_are_flagged_and_both_are_stated(dialect: Dialect) {
+    let subject = Subject::new(dialect);
+    subject.expect(0, "tpcc --warehouses=1 prepare");
+    let run = |options: &str| {
+        let line = format!("tpcc --warehouses=1 --clients=1 --events=5 {options} --format text run");
+        subject.expect(0, &line).0
+    };
+    let out = run("");
+    assert!(out.contains("foreign keys: none asked for, none there\n") && !out.contains("flag: foreign"), "{out}");
+    let out = run("--fk=on");
+    assert!(out.contains("foreign keys: 10 asked for, none there\n"), "{out}");
+    assert!(out.contains("flag: foreign-keys (10 were asked for, 0 are there)"), "{out}");
+    let key = "ALTER TABLE district ADD CONSTRAINT mine FOREIGN KEY (d_w_id) REFERENCES warehouse (w_id)";
+    subject.admin_of(DATABASE).run(key).unwrap();
+    let out = run("");
+    assert!(out.contains("foreign keys: none asked for, 1 there\n"), "{out}");
+    assert!(out.contains("flag: foreign-keys (0 were asked for, 1 are there)"), "{out}");
+}
+
+/// Neither a lock nor a statement of a command outlives its interruption.
+fn an_interrupted_command_leaves_no_statement_behind(dialect: Dialect) {
+    let subject = Subject::new(dialect);
+    subject.expect(0, "oltp_point_select --table-size=100 prepare");
+    let (mut holder, mut other) = (subject.admin_of(DATABASE), subject.admin());
+    let (lock, at_work) = match dialect {
+        Dialect::Postgres => {
+            (["BEGIN", "LOCK TABLE sbtest1"], "pg_stat_activity WHERE datname = '{}' AND state = 'active'")
+        }
+        _ => (
+            ["SET @a = 1", "LOCK TABLES sbtest1 WRITE"],
+            "information_schema.PROCESSLIST WHERE DB = '{}' AND COMMAND = 'Query'",
+        ),
+    };
+    for sql in lock {
+        holder.run(sql).unwrap();
+    }
+    let count = format!("SELECT COUNT(*) FROM {}", at_work.replace("{}", DATABASE));
+    let mut waits = |expected: &str| other.value(&count).unwrap().as_deref() == Some(expected);
+    let run = subject.start("oltp_point_select --table-size=100 cleanup");
+    wait_for("it waits for the table", LIMIT, || waits("1"));
+    run.signal(libc::SIGINT);
+    assert_eq!(run.end().status.code(), Some(130));
+    wait_for("its statement ends", LIMIT, || waits("0"));
+}
+
 /// The same server by two names: by its socket file and by a link to it.
 fn clients_connect_to_the_servers_of_a_list() {
     let subject = Subject::new(Dialect::MySql);
@@ -252,6 +298,18 @@ macro_rules! on {
             #[ignore = "needs a server"]
             fn a_procedure_of_the_user_is_called_by_each_client() {
                 super::a_procedure_of_the_user_is_called_by_each_client($dialect);
+            }
+
+            #[test]
+            #[ignore = "needs a server"]
+            fn foreign_keys_that_are_not_as_asked_for_are_flagged_and_both_are_stated() {
+                super::foreign_keys_that_are_not_as_asked_for_are_flagged_and_both_are_stated($dialect);
+            }
+
+            #[test]
+            #[ignore = "needs a server"]
+            fn an_interrupted_command_leaves_no_statement_behind() {
+                super::an_interrupted_command_leaves_no_statement_behind($dialect);
             }
             $($more)*
         }

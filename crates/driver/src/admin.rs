@@ -23,6 +23,14 @@ impl Admin {
             .map(|connection| Admin { connection, prepared: HashMap::new() })
     }
 
+    /// From here on a wait for a lock of SQLite ends when the program is interrupted too, as those for servers do.
+    /// The session then has no `busy_timeout` to read back.
+    pub fn heed_interruption(&mut self) {
+        if let AnyConnection::Sqlite(connection) = &mut self.connection {
+            connection.heed_interruption();
+        }
+    }
+
     pub fn dialect(&self) -> Dialect {
         self.connection.dialect()
     }

@@ -57,10 +57,14 @@ impl Slot {
 
     /// For a library: it has no socket that fails, and gives up only the statement that runs when it is told to.
     pub(crate) fn expect_open(&self) -> Result<(), Error> {
-        if self.0.closed.load(Ordering::Relaxed) {
+        if self.is_closed() {
             return Err(Error::lost("this connection was closed for good"));
         }
         Ok(())
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.0.closed.load(Ordering::Relaxed)
     }
 
     /// Closes what is held; a closer then finds nothing to do.

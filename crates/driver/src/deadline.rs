@@ -3,6 +3,7 @@
 //! Logins, administration and loading wait like this. A measured statement does not: it has no deadline, and
 //! its [`crate::Closer`] ends it.
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,8 +21,19 @@ pub fn end_waits_on(interrupted: &Arc<AtomicBool>) {
     let _ = INTERRUPTED.set(Arc::clone(interrupted));
 }
 
-fn is_interrupted() -> bool {
-    INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+thread_local! {
+    static HEEDLESS: Cell<bool> = const { Cell::new(false) };
+}
+
+pub(crate) fn is_interrupted() -> bool {
+    !HEEDLESS.get() && INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
+
+/// Does what an interruption asks for; its waits go on to their own ends.
+pub(crate) fn after_interruption(work: impl FnOnce()) {
+    HEEDLESS.set(true);
+    work();
+    HEEDLESS.set(false);
 }
 
 /// The end of one exchange with a server, however many reads and writes it takes.

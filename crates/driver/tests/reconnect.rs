@@ -1,5 +1,7 @@
 //! Reconnecting, against a server that says the same thing to every connection and hangs up when told to.
 
+mod greeting;
+
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::pin::pin;
@@ -9,6 +11,8 @@ use std::time::Duration;
 
 use driver::postgres::message::{begin_message, end_message};
 use driver::{AnyConnection, Connection, Dialect, Endpoint, Error, Login, Value};
+
+use greeting::mysql_greeting;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -123,6 +127,61 @@ fn a_closer_ends_the_connection_that_came_after_it_and_for_good() {
     assert!(is_lost(complete(connection.query("SELECT 1"))));
     assert!(is_lost(connection.reconnect(LIMIT)), "closed is closed for good");
     drop(hears);
+}
+
+/// A server that lets everybody in, and answers no statement.
+fn never_answers(dialect: Dialect, listener: UnixListener, heard: mpsc::Sender<Vec<u8>>) {
+    let packet = |number: u8, payload: &[u8]| [&[payload.len() as u8, 0, 0, number], payload].concat();
+    let (greeting, let_in) = match dialect {
+        Dialect::MySql => (packet(0, &mysql_greeting()), packet(2, &[0, 0, 0, 2, 0, 0, 0])),
+        _ => {
+            let key = message(b'K', &[0, 0, 0, 7, 0, 0, 0, 9]);
+            (Vec::new(), [message(b'R', &[0; 4]), key, message(b'Z', b"I")].concat())
+        }
+    };
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let (mut socket, heard, greeting, let_in) =
+                (socket.unwrap(), heard.clone(), greeting.clone(), let_in.clone());
+            std::thread::spawn(move || {
+                socket.write_all(&greeting).unwrap();
+                let (mut request, mut is_in) = ([0; 4096], false);
+                while let Ok(bytes @ 1..) = socket.read(&mut request) {
+                    if !std::mem::replace(&mut is_in, true) {
+                        let _ = socket.write_all(&let_in);
+                    }
+                    let _ = heard.send(request[..bytes].to_vec());
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_statement_that_is_given_up_is_called_off_on_the_server() {
+    for (dialect, expected) in [
+        (Dialect::Postgres, [&[0, 0, 0, 16, 4, 210, 22, 46, 0, 0, 0, 7, 0, 0, 0, 9][..]].concat()),
+        (Dialect::MySql, b"\x07\0\0\0\x03KILL 1".to_vec()),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let (heard, hears) = mpsc::channel();
+        never_answers(dialect, UnixListener::bind(&path).unwrap(), heard);
+        let login = Login { user: "app".to_owned(), ..Login::default() };
+        let mut connection = AnyConnection::connect(dialect, &Endpoint::Unix(path), &login, LIMIT).unwrap();
+        connection.block().unwrap();
+        let closer = connection.closer();
+        let waits = std::thread::spawn(move || {
+            let is_asked = |request: &Vec<u8>| String::from_utf8_lossy(request).contains("SELECT slow");
+            while !is_asked(&hears.recv_timeout(LIMIT).unwrap()) {}
+            closer.close();
+            hears
+        });
+        assert!(is_lost(complete(connection.query("SELECT slow"))));
+        let hears = waits.join().unwrap();
+        let mut asked = std::iter::from_fn(|| hears.recv_timeout(LIMIT).ok()).take(4);
+        assert!(asked.any(|request| request == expected), "{dialect:?}");
+    }
 }
 
 #[test]

@@ -279,6 +279,27 @@ fn check_killed(dialect: Dialect, own_number: &str, kill: &str) {
     assert!(matches!(outcome, Some(Error::Lost { .. })), "{outcome:?}");
 }
 
+/// What is given up does not run on: `running` counts the sessions at work on a statement like `slow`.
+fn check_called_off(dialect: Dialect, slow: &str, running: &str) {
+    let mut session = connection(dialect);
+    let (closer, running) = (session.closer(), running.to_owned());
+    let await_running = move |count: &str| {
+        let (mut other, begun) = (admin(dialect), std::time::Instant::now());
+        while other.value(&running).unwrap().as_deref() != Some(count) {
+            assert!(begun.elapsed() < LIMIT, "{count} were expected to run");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let await_none = await_running.clone();
+    let closes = std::thread::spawn(move || {
+        await_running("1");
+        closer.close();
+    });
+    assert!(complete(session.query(slow)).is_err());
+    closes.join().unwrap();
+    await_none("0");
+}
+
 /// `set_up_bytes` is as much as a row of the set-up may have here: its limit holds for each message.
 fn check_long_row(dialect: Dialect, set_up_bytes: usize) {
     let sql = format!("SELECT REPEAT('x', {set_up_bytes}), 7");
@@ -403,6 +424,13 @@ mod mysql {
     #[ignore = "needs a server: cargo xtask engines"]
     fn one_side_of_a_deadlock_is_told_to_try_again() {
         check_deadlock(DIALECT);
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn a_statement_that_is_given_up_does_not_run_on() {
+        let running = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO = 'SELECT SLEEP(600)'";
+        check_called_off(DIALECT, "SELECT SLEEP(600)", running);
     }
 
     #[test]
@@ -552,6 +580,13 @@ mod postgres {
     #[ignore = "needs a server: cargo xtask engines"]
     fn one_side_of_a_deadlock_is_told_to_try_again() {
         check_deadlock(DIALECT);
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn a_statement_that_is_given_up_does_not_run_on() {
+        let running = "SELECT COUNT(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)' AND state = 'active'";
+        check_called_off(DIALECT, "SELECT pg_sleep(600)", running);
     }
 
     #[test]

@@ -85,6 +85,7 @@ impl Loader<'_> {
         let Target { dialect, endpoint, login } = self.target;
         let limit = if *dialect == Dialect::Sqlite { STATEMENT_LIMIT } else { LOGIN_LIMIT };
         let mut session = Admin::connect(*dialect, endpoint, login, limit)?;
+        session.heed_interruption();
         session.set_timeout(Some(STATEMENT_LIMIT))?;
         Ok(session)
     }
@@ -253,13 +254,17 @@ pub fn show_table(admin: &mut Admin, table: &str) -> Result<String, Error> {
     }
 }
 
-/// How many foreign keys a table has, of those that its server enforces.
+/// How many foreign keys a table has. Those that MySQL ignores, because of the table's engine, it does not show either.
 pub fn foreign_keys(admin: &mut Admin, table: &str) -> Result<usize, Error> {
-    if admin.dialect() == Dialect::Postgres {
-        let sql = format!("SELECT COUNT(*) FROM pg_constraint WHERE contype = 'f' AND conrelid = '{table}'::regclass");
-        return Ok(admin.value(&sql)?.and_then(|count| count.parse().ok()).unwrap_or(0));
-    }
-    Ok(show_table(admin, table)?.to_uppercase().matches("FOREIGN KEY").count())
+    let sql = match admin.dialect() {
+        Dialect::MySql => return Ok(show_table(admin, table)?.to_uppercase().matches("FOREIGN KEY").count()),
+        Dialect::Postgres => {
+            format!("SELECT COUNT(*) FROM pg_constraint WHERE contype = 'f' AND conrelid = '{table}'::regclass")
+        }
+        // A column may name its parent without the words FOREIGN KEY.
+        Dialect::Sqlite => format!("SELECT COUNT(DISTINCT id) FROM pragma_foreign_key_list('{table}')"),
+    };
+    Ok(admin.value(&sql)?.and_then(|count| count.parse().ok()).unwrap_or(0))
 }
 
 fn joined(admin: &mut Admin, sql: &str, separator: &str) -> Result<String, Error> {

@@ -315,6 +315,13 @@ pub struct TrialRecord {
     pub metrics: BTreeMap<String, f64>,
 }
 
+impl TrialRecord {
+    /// How long it took by the monotonic times of its steps: the wall clock may be set while it runs.
+    pub fn seconds(&self) -> f64 {
+        self.steps.iter().map(|(_, seconds)| seconds).sum()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     /// The step that failed: `start`, `connect`, `measure`, `check` …

@@ -25,6 +25,8 @@ pub struct Figures<'a> {
     pub kinds: &'a [Kind],
     pub measured_s: f64,
     pub ramp_up_s: f64,
+    /// Arrivals of an open loop that never ran, and so are in no type's times.
+    pub never_ran: f64,
 }
 
 /// Rows in the order of the old report.
@@ -58,6 +60,9 @@ pub fn table(figures: &Figures, arithmetic: Arithmetic) -> String {
     text += &format!("\n{notpm:.2} new-order transactions per minute (NOTPM)\n");
     text += &format!("{:.1} minute duration\n", figures.measured_s / 60.0);
     text += &format!("{errors} total unknown errors\n{:.0} second(s) ramping up\n", figures.ramp_up_s);
+    if figures.never_ran > 0.0 {
+        text += &format!("response times are lower bounds: {:.0} arrivals never ran\n", figures.never_ran);
+    }
     if arithmetic == Arithmetic::Once {
         text += "Total counts each transaction once; DBT-2's own report counted rollbacks twice (dbt2-compat does)\n";
     }
@@ -145,6 +150,7 @@ impl Stored {
             kinds: &cell.kinds,
             measured_s: method.duration_s * cell.trials_ok as f64,
             ramp_up_s: method.warmup_s,
+            never_ran: cell.metrics.get("transactions.skipped").map_or(0.0, |one| one.mean * one.trials as f64),
         };
         let clients = wording::count(clients as usize, "client");
         let heading = format!("{place}: {clients}, {trials} of {} s together\n", method.duration_s);
@@ -192,13 +198,13 @@ Order Status   4.13      2.055 :     2.465          536                0   0.00
 0 total unknown errors
 1 second(s) ramping up
 ";
-        let figures = Figures { kinds: &published(), measured_s: 298.0, ramp_up_s: 1.0 };
+        let figures = Figures { kinds: &published(), measured_s: 298.0, ramp_up_s: 1.0, never_ran: 0.0 };
         assert_eq!(table(&figures, Arithmetic::Classic), expected);
     }
 
     #[test]
     fn counted_once_a_total_holds_no_rollback_twice() {
-        let figures = Figures { kinds: &published(), measured_s: 298.0, ramp_up_s: 1.0 };
+        let figures = Figures { kinds: &published(), measured_s: 298.0, ramp_up_s: 1.0, never_ran: 0.0 };
         let text = table(&figures, Arithmetic::Once);
         assert!(
             text.contains("   New Order  44.35      2.386 :     3.030         5620               65   1.16"),
@@ -208,8 +214,17 @@ Order Status   4.13      2.055 :     2.465          536                0   0.00
     }
 
     #[test]
+    fn times_of_an_open_loop_that_left_arrivals_out_are_marked_as_lower_bounds() {
+        let text = |never_ran| {
+            table(&Figures { kinds: &published(), measured_s: 298.0, ramp_up_s: 1.0, never_ran }, Arithmetic::Classic)
+        };
+        assert!(text(17.0).ends_with("\nresponse times are lower bounds: 17 arrivals never ran\n"), "{}", text(17.0));
+        assert!(!text(0.0).contains("lower bounds"));
+    }
+
+    #[test]
     fn a_type_without_a_transaction_has_no_time() {
-        let text = table(&Figures { kinds: &[], measured_s: 60.0, ramp_up_s: 0.0 }, Arithmetic::Once);
+        let text = table(&Figures { kinds: &[], measured_s: 60.0, ramp_up_s: 0.0, never_ran: 0.0 }, Arithmetic::Once);
         assert!(
             text.contains("    Delivery   0.00          N/A                      0                0   0.00\n"),
             "{text}"

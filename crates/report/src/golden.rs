@@ -13,7 +13,8 @@ use fixtures::{
 };
 use record::format::figures::has_negative_zero;
 use record::format::{
-    ContrastKind, ContrastRecord, DoublingRecord, PilotRecord, Point, StatementPlan, Status, TwinsRecord, WarmupRecord,
+    ContrastKind, ContrastRecord, DoublingRecord, GivenUp, PilotRecord, Point, StatementPlan, Status, TwinsRecord,
+    WarmupRecord,
 };
 
 fn evidence(story: &Story) -> Evidence {
@@ -663,4 +664,36 @@ fn what_was_looked_into_is_drawn_and_comes_out_of_its_page_again() {
     assert!(text.contains("where active sessions were, share of 100 and 100 samples"), "{text}");
     let json = json::Json.write(&evidence, &Options::default()).unwrap();
     assert!(json.contains("\"unit\": \"share of active sessions\"") && json.contains("\"IO:WALSync\": 0.6"));
+}
+
+#[test]
+fn a_sweep_with_a_point_missing_averages_the_common_points_and_names_their_number() {
+    let mut stored = tell(&Story::default());
+    let last = Point::from([("clients".to_owned(), 64)]);
+    stored.trials.retain(|trial| trial.contender != CANDIDATE || trial.point != last);
+    stored.run.given_up.push(GivenUp {
+        workload: "oltp_read_write".into(),
+        contender: CANDIDATE.into(),
+        point: last.clone(),
+        reason: "three failures in a row".into(),
+    });
+    let mean = |contender: &str| {
+        let ours = stored.trials.iter().filter(|trial| trial.contender == contender && trial.point != last);
+        let logs: Vec<f64> = ours.map(|trial| trial.metrics["tps"].ln()).collect();
+        stats::mean(&logs).unwrap().exp()
+    };
+    let expected = [mean(&stored.plan.baseline), mean(CANDIDATE)];
+    let mut evidence = evidence_of(stored);
+    // Twice, so that there is a summary of all workloads.
+    evidence.conclusions.workloads.push(evidence.conclusions.workloads[0].clone());
+    let overall = &evidence.conclusions.workloads[0].duels[0].overall;
+    let values = [overall.baseline_value, overall.candidate_value].map(Option::unwrap);
+    for (value, expected) in values.into_iter().zip(expected) {
+        assert!((value / expected - 1.0).abs() < 1e-9, "{value} {expected}");
+    }
+    let text = text::Text.write(&evidence, &Options::default()).unwrap();
+    assert!(text.contains(" over 3 of 4 points") && text.contains("\n 3 of 4 points "), "{text}");
+    assert!(!text.contains("over the sweep"), "{text}");
+    let in_summary = text.lines().filter(|line| line.matches("(3 of 4 points)").count() == 2);
+    assert_eq!(in_summary.count(), 2, "a row for each contender: {text}");
 }

@@ -371,12 +371,11 @@ fn cell_columns(workload: &WorkloadConclusions) -> Vec<(&'static str, &'static s
 }
 
 fn cell_context(workload: &WorkloadConclusions, cell: &Cell) -> Value {
-    let primary = cell.metrics.get(&workload.metric);
-    let bounds = primary.and_then(|summary| Some((summary.low?, summary.high?)));
+    let bounds = cell.primary.and_then(|summary| Some((summary.low?, summary.high?)));
     let mean = |metric: &str| wording::optional_number(cell.metrics.get(metric).map(|summary| summary.mean));
     context! {
         contender => cell.contender, point => point_text(&cell.point), trials_ok => cell.trials_ok, trials_failed => cell.trials_failed,
-        mean => mean(&workload.metric), interval => bounds.map(|(low, high)| format!("{}..{}", wording::number(low), wording::number(high))),
+        mean => wording::optional_number(cell.primary.map(|summary| summary.mean)), interval => bounds.map(|(low, high)| format!("{}..{}", wording::number(low), wording::number(high))),
         values => cell_columns(workload).iter().map(|(metric, _)| mean(metric)).collect::<Vec<String>>(),
     }
 }

@@ -23,8 +23,7 @@ pub fn about(scaling: &Scaling) -> Vec<&'static str> {
     }
     let searched =
         "Each number of cores with the clients that suit it best: odd blocks choose for even ones, and back.";
-    let intervals =
-        "\u{b1} and speed-ups: 95 % t intervals over blocks; that of a ratio is by the run's rule, or marked t.";
+    let intervals = "Throughput is a geometric mean. Intervals are 95 % t intervals over blocks; that of a ratio is by the run's rule, or marked t.";
     let searched = scaling.searched.then_some(searched);
     searched.into_iter().chain([intervals]).collect()
 }
@@ -46,7 +45,8 @@ pub fn row(scaling: &Scaling, step: &Step) -> Vec<String> {
         let mark = if *basis == stats::Basis::Plain { " t" } else { "" };
         with_bounds(estimate, |value| format!("{value:.3}")) + mark
     });
-    let rest = [with_half_width(&step.value, number), speed_up, efficiency, ratio, step.value.trials.to_string()];
+    let value = Estimate { value: step.value.mean, bounds: step.value.low.zip(step.value.high) };
+    let rest = [with_bounds(&value, number), speed_up, efficiency, ratio, step.value.trials.to_string()];
     std::iter::once(step.n.to_string()).chain(clients).chain(rest).collect()
 }
 

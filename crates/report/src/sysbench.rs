@@ -47,6 +47,8 @@ pub struct Figures {
     pub left_waiting: u64,
     /// Why the run ended before its time.
     pub partial: Option<String>,
+    /// Answers that are not what the workload declares: kind, expected, seen.
+    pub wrong: Option<String>,
 }
 
 /// Statements by kind.
@@ -207,12 +209,17 @@ fn remarks(figures: &Figures) -> String {
     let unfinished = figures.unfinished.map(|count| line("unfinished transactions on forced shutdown", count));
     let counted = [("skipped arrivals (queue full)", figures.skipped), ("arrivals left waiting", figures.left_waiting)];
     let counted = counted.into_iter().filter(|(_, count)| *count > 0).map(|(what, count)| line(what, count));
-    unfinished.into_iter().chain(counted).collect()
+    // The columns have no room for a sign.
+    let bounds = (figures.skipped + figures.left_waiting > 0).then(|| {
+        "Average, percentiles and maximum of latency are lower bounds: these arrivals waited longer\n\n".to_owned()
+    });
+    unfinished.into_iter().chain(counted).chain(bounds).collect()
 }
 
-/// The mark of a run that ended before its time, above its block.
-fn partial(figures: &Figures) -> String {
-    figures.partial.as_ref().map_or_else(String::new, |why| format!("PARTIAL: {why}\n"))
+/// The marks of a run that ended before its time or was answered wrongly, above its block.
+fn marks(figures: &Figures) -> String {
+    let partial = figures.partial.iter().map(|why| format!("PARTIAL: {why}\n"));
+    partial.chain(figures.wrong.iter().map(|why| wrong_answers(why) + "\n")).collect()
 }
 
 /// The last block, the same in both layouts.
@@ -225,6 +232,11 @@ fn fairness(figures: &Figures) -> String {
     format!(
         "Threads fairness:\n    events (avg/stddev):           {events}\n    execution time (avg/stddev):   {busy}\n\n"
     )
+}
+
+/// The mark of a run whose answers are not what its workload declares, above its figures.
+pub fn wrong_answers(why: &str) -> String {
+    format!("WRONG ANSWERS: {why}; the figures are no result of this workload")
 }
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ pub fn other_title(workload: &WorkloadConclusions, metric: &str) -> String {
 fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> String {
     let (candidate, baseline) = (quoted(&duel.candidate), quoted(&duel.baseline));
     let co_run = if plan.method.duet { ", relative, under co-run" } else { "" };
-    let place = place(&workload.points) + co_run;
+    let place = place(&workload.points, &duel.overall) + co_run;
     let durability =
         duel.durability.as_ref().map(|(baseline, candidate)| format!(", at {candidate} against {baseline},"));
     let durability = durability.unwrap_or_default();
@@ -150,9 +150,10 @@ fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Stri
             }
         }
         Word::Mixed => format!(
-            "mixed: {candidate} is faster at {}, {baseline} is faster at {}{durability} geometric mean of the sweep",
+            "mixed: {candidate} is faster at {}, {baseline} is faster at {}{durability} geometric mean of {}",
             points_with(duel, Word::Faster),
             points_with(duel, Word::Slower),
+            some_points(workload.points.len(), &duel.overall).unwrap_or_else(|| "the sweep".to_owned()),
             durability = if durability.is_empty() { ";".to_owned() } else { durability },
         ),
     }
@@ -206,29 +207,32 @@ pub fn summary(evidence: &Evidence) -> Option<(Vec<String>, Vec<Vec<String>>)> {
 
 fn summary_cell(workload: &WorkloadConclusions, contender: &str) -> String {
     let ours = workload.duels.iter().find(|duel| duel.candidate == contender);
-    match (ours, workload.duels.first()) {
-        (Some(duel), _) => match duel.overall.ratio {
-            Some(_) => format!("{}, {}", optional_number(duel.overall.candidate_value), ratio_only(&duel.overall)),
-            None => optional_number(duel.overall.candidate_value),
-        },
-        (None, first) => optional_number(first.and_then(|duel| duel.overall.baseline_value)),
-    }
+    let Some(duel) = ours.or(workload.duels.first()) else { return optional_number(None) };
+    let (value, ratio) = match ours {
+        Some(Duel { overall, .. }) => (overall.candidate_value, overall.ratio.map(|_| ratio_only(overall))),
+        None => (duel.overall.baseline_value, None),
+    };
+    let ratio = ratio.map_or(String::new(), |ratio| format!(", {ratio}"));
+    let some = some_points(workload.points.len(), &duel.overall).map_or(String::new(), |some| format!(" ({some})"));
+    optional_number(value) + &ratio + &some
 }
 
-fn place(points: &[Point]) -> String {
+fn place(points: &[Point], overall: &Comparison) -> String {
     match points {
         [only] if only.is_empty() => String::new(),
         [only] => format!(" at {}", point_text(only)),
-        _ => " over the sweep".to_owned(),
+        _ => some_points(points.len(), overall).map_or(" over the sweep".to_owned(), |some| format!(" over {some}")),
     }
 }
 
 /// The row of all points together, and how many they are where some have no pair of values.
 pub fn sweep(points: &[Comparison], overall: &Comparison) -> String {
-    match overall.points {
-        common if common < points.len() => format!("{common} of {} points", points.len()),
-        _ => "whole sweep".to_owned(),
-    }
+    some_points(points.len(), overall).unwrap_or_else(|| "whole sweep".to_owned())
+}
+
+/// `3 of 4 points`; none where both sides have values at all of them.
+fn some_points(all: usize, overall: &Comparison) -> Option<String> {
+    (overall.points < all).then(|| format!("{} of {all} points", overall.points))
 }
 
 /// The absolute differences over the points: `Mean difference -188 tps over 4 points; highest …`.

@@ -16,7 +16,7 @@ const LEVEL_WITHIN_ERRORS: f64 = 2.0;
 /// Below this a quarter of the series holds no second to average.
 const SECONDS_MIN: usize = 8;
 
-/// A shared drift is worth a word above this size and below this p (method, section 1, "Steady-state check").
+/// A shared drift counts above this size and below this p, which all tests share (method, section 1, "Steady-state check").
 const DRIFT_MAX: f64 = 0.02;
 const DRIFT_P: f64 = 0.05;
 /// An interval that is cut in halves holds at least so many seconds.
@@ -108,9 +108,9 @@ impl Drift {
         Some(Drift { mean: centre, p })
     }
 
-    /// Large enough to matter, and too large for chance.
-    pub fn is_unsteady(&self) -> bool {
-        self.mean.abs() > DRIFT_MAX && self.p < DRIFT_P
+    /// Large enough to matter, and too large for chance where so many `tests` share the error.
+    pub fn is_unsteady(&self, tests: usize) -> bool {
+        self.mean.abs() > DRIFT_MAX && self.p < DRIFT_P / tests as f64
     }
 }
 
@@ -208,7 +208,7 @@ mod tests {
     fn a_drift_is_told_by_size_and_by_chance() {
         let check = |log_ratios: &[f64], expected| {
             let drift = Drift::of(log_ratios).unwrap();
-            assert_eq!(drift.is_unsteady(), expected, "{log_ratios:?}: {drift:?}");
+            assert_eq!(drift.is_unsteady(1), expected, "{log_ratios:?}: {drift:?}");
         };
         check(&[0.05, 0.06, 0.04, 0.05], true);
         check(&[-0.05, -0.06, -0.04, -0.05], true);
@@ -230,7 +230,7 @@ mod tests {
         let called = |level: fn(f64) -> f64| {
             let one = |run: u64| {
                 let trial = |block: u64| half_log_ratio(&series(1000 * run + block, 60, 0.03, level)).unwrap();
-                Drift::of(&(0..10).map(trial).collect::<Vec<_>>()).unwrap().is_unsteady()
+                Drift::of(&(0..10).map(trial).collect::<Vec<_>>()).unwrap().is_unsteady(1)
             };
             (0..200).filter(|run| one(*run)).count()
         };

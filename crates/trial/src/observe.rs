@@ -22,12 +22,11 @@ use std::time::Duration;
 
 use load::Gauge;
 
-use self::host::Frequencies;
 use self::look::Source;
 use self::others::Scan;
 use self::watch::Watch;
 use engine::Monitor;
-use record::format::Series;
+use record::format::{Series, TrialRecord};
 
 pub use diagnosing::{Diagnosed, Diagnosing, HZ, Profile, Waited};
 pub use others::{Taken, foreign_cpu};
@@ -80,12 +79,22 @@ fn exceeds(flag: &str, value: f64) -> bool {
     THRESHOLDS.iter().any(|(known, most)| *known == flag && value > *most)
 }
 
-/// The flags that a trial's metrics of the host raise.
-pub use host::flags as flags_of_host;
+/// The flags of the host that a trial's metrics raise, beside those of the trials before it in the records.
+pub fn flags_of_host(earlier: &[TrialRecord], trial: &TrialRecord) -> Vec<String> {
+    host::flags(&trial.metrics).into_iter().chain(frequency_flag(earlier, trial)).collect()
+}
+
+/// The one that no observer can raise alone: whether a frequency is off, the run's other trials show.
+pub fn frequency_flag(earlier: &[TrialRecord], trial: &TrialRecord) -> Option<String> {
+    let mhz_of = |trial: &TrialRecord| trial.metrics.get(MHZ).copied();
+    let own = mhz_of(trial)?;
+    let mhz: Vec<f64> = earlier.iter().filter_map(mhz_of).chain([own]).collect();
+    host::frequency_is_off(&mhz).then(|| host::FREQUENCY.to_owned())
+}
 
 /// Is it one of those flags?
 pub fn is_flag_of_host(flag: &str) -> bool {
-    host::FLAGGED.iter().any(|(_, known)| *known == flag)
+    flag == host::FREQUENCY || host::FLAGGED.iter().any(|(_, known)| *known == flag)
 }
 
 /// How often the CPU quota of this process ran out so far; none where it has no quota.
@@ -94,7 +103,7 @@ pub fn throttled_periods() -> Option<f64> {
 }
 
 /// Mean frequency of the CPUs.
-const MHZ: &str = "host_cpu_mhz";
+pub const MHZ: &str = "host_cpu_mhz";
 
 /// Idle times shorter than this say nothing: the kernel counts CPU time in hundredths of a second.
 const IDLE_MIN: Duration = Duration::from_millis(500);
@@ -160,7 +169,6 @@ pub struct Readings {
 pub struct Observers {
     all: Vec<Box<dyn Observer>>,
     watch: Option<Watch>,
-    frequencies: Frequencies,
     /// What the host did in the idle time before the trial.
     idle: BTreeMap<String, f64>,
 }
@@ -175,7 +183,7 @@ impl Default for Observers {
 impl Observers {
     /// These, for a trial that is looked into otherwise.
     pub fn of(all: Vec<Box<dyn Observer>>) -> Observers {
-        Observers { all, watch: None, frequencies: Frequencies::default(), idle: BTreeMap::new() }
+        Observers { all, watch: None, idle: BTreeMap::new() }
     }
 
     /// Spends the plan's idle time before a trial with watching what the host does when we do nothing.
@@ -227,9 +235,6 @@ impl Observers {
         readings.values.extend(watched.levels);
         readings.values.insert("observer_cpu_us_per_s".to_owned(), watched.cpu_us_per_s);
         readings.seconds = watched.seconds;
-        if readings.values.get(MHZ).is_some_and(|mhz| self.frequencies.is_off(*mhz)) {
-            readings.flags.push("frequency".to_owned());
-        }
     }
 }
 

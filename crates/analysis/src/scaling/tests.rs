@@ -103,3 +103,23 @@ fn a_number_that_never_came_through_has_no_row() {
     stored.trials.truncate(8);
     assert!(told(&stored).unwrap().steps.is_empty(), "one block chooses for nobody");
 }
+
+#[test]
+fn throughput_is_a_geometric_mean_beside_the_geometric_speed_up() {
+    let points: Vec<Point> = [1u64, 2].iter().map(|n| Point::from([("cores".to_owned(), *n)])).collect();
+    let mut stored = tell_sweep(&Story::default(), &points, |_, _| 1000.0);
+    // Blocks that differ fourfold: the arithmetic mean lies a quarter above the geometric one.
+    for trial in &mut stored.trials {
+        let tps = (if trial.block % 2 == 0 { 2000.0 } else { 500.0 }) * trial.point["cores"] as f64;
+        trial.metrics.insert("tps".into(), tps);
+    }
+    let conclusions = conclude(&stored.plan, &stored.run, &stored.trials).workloads.remove(0);
+    let scaling = conclusions.scaling.as_ref().unwrap();
+    let (one, two) = (find(scaling, BASELINE, 1), find(scaling, BASELINE, 2));
+    let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 1e-9;
+    assert!(near(one.value.mean, 1000.0) && near(two.value.mean, 2000.0), "{one:?} {two:?}");
+    assert!(near(two.speed_up.unwrap().value, two.value.mean / one.value.mean));
+    assert!(one.value.low.zip(one.value.high).is_some_and(|(low, high)| near(low * high, 1e6)), "{one:?}");
+    let cell = conclusions.cells.iter().find(|cell| cell.contender == BASELINE).unwrap();
+    assert!(near(cell.primary.unwrap().mean, 1000.0), "{cell:?}");
+}

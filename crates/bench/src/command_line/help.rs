@@ -142,8 +142,8 @@ fn exit_help(verb: Verb) -> &'static str {
 Exit status:
     0  done
     2  bad usage
-    4  the server, the database or a table is not there or was gone at the end, or the run broke off; what was
-       measured is reported
+    4  the server, the database or a table is not there or was gone at the end, the run broke off, or answers
+       were not what the workload declares; what was measured is reported
   130  interrupted; what was measured is reported
 "
         }

@@ -75,6 +75,18 @@ fn a_run_cut_short_says_so_before_any_number() {
 }
 
 #[test]
+fn wrong_answers_stand_above_the_figures_of_every_layout() {
+    let why = "point-select: 7 rows expected in 7 answers, 0 seen";
+    let run = BenchReport { wrong: Some(why.into()), flags: vec![WRONG_ANSWERS.into()], ..run() };
+    let expected = format!("WRONG ANSWERS: {why}; the figures are no result of this workload");
+    let text = run.text();
+    assert!(text.lines().nth(2) == Some(&expected) && text.matches("wrong").count() == 0, "{text}");
+    let dbt2 = run.dbt2(dbt2::Arithmetic::Once, 0.0);
+    assert!(dbt2.starts_with(&expected), "{dbt2}");
+    assert_eq!(run.json()["flags"], json!([WRONG_ANSWERS]));
+}
+
+#[test]
 fn a_closed_loop_says_that_it_hides_queueing() {
     let text = BenchReport { rate: None, ..run() }.text();
     assert!(text.contains("closed loop: hides queueing") && !text.contains("from sent"), "{text}");

@@ -9,7 +9,7 @@ use super::packet::{
 };
 use crate::decimal::{DECIMAL_BYTES_MAX, decimal_text};
 use crate::rows::TextRows;
-use crate::transport::{Transport, complete};
+use crate::transport::{CALL_OFF_LIMIT, Transport, complete};
 use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnPart, Part, Rows, Statement, Tls, Value};
 
 const CLIENT_LONG_PASSWORD: u32 = 1;
@@ -57,6 +57,11 @@ pub struct MySqlConnection {
     sequence: u8,
 }
 
+fn kill(endpoint: &Endpoint, login: &Login, session: u32) -> Result<(), Error> {
+    let mut other = MySqlConnection::connect(endpoint, login, CALL_OFF_LIMIT)?;
+    complete(other.query(&format!("KILL {session}"))).map(drop)
+}
+
 struct Prepared {
     sql: Box<str>,
     way: Way,
@@ -84,8 +89,9 @@ impl MySqlConnection {
 
     /// From a fresh socket to where statements can be prepared.
     fn set_up(&mut self) -> Result<(), Error> {
-        complete(self.log_in())?;
-        self.transport.end_login();
+        let session = complete(self.log_in())?;
+        let login = Login { database: None, on_connect: Vec::new(), ..(*self.login).clone() };
+        self.transport.end_login(Box::new(move |endpoint| kill(endpoint, &login, session)));
         for at in 0..self.login.on_connect.len() {
             self.expect_idle()?;
             put_query(self.transport.outbox(), &self.login.on_connect[at]);
@@ -144,7 +150,8 @@ impl MySqlConnection {
         &mut self.transport
     }
 
-    async fn log_in(&mut self) -> Result<(), Error> {
+    /// The number by which the session can be ended.
+    async fn log_in(&mut self) -> Result<u32, Error> {
         self.sequence = u8::MAX;
         let payload = self.read_packet(LOGIN_BYTES_MAX).await?;
         let greeting = Greeting::parse(&payload)?;
@@ -169,7 +176,10 @@ impl MySqlConnection {
         self.put_handshake_response(&greeting, &plugin, &proof);
         self.transport.send_on()?;
         self.finish_login(&plugin, password, greeting.scramble).await?;
-        if self.login.compressed { self.transport.start_compression() } else { Ok(()) }
+        if self.login.compressed {
+            self.transport.start_compression()?;
+        }
+        Ok(greeting.session)
     }
 
     fn capabilities(&self, greeting: &Greeting) -> u32 {

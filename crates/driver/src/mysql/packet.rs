@@ -349,6 +349,7 @@ pub fn server_error(payload: &[u8]) -> Error {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Greeting {
     pub version: String,
+    pub session: u32,
     pub capabilities: u32,
     pub charset: u8,
     pub scramble: Vec<u8>,
@@ -386,7 +387,8 @@ impl Greeting {
             let end = name.iter().position(|b| *b == 0).unwrap_or(name.len());
             String::from_utf8_lossy(&name[..end]).into_owned()
         });
-        Ok(Greeting { version, capabilities, charset: fixed[15], scramble, plugin })
+        let session = u32::from_le_bytes([fixed[0], fixed[1], fixed[2], fixed[3]]);
+        Ok(Greeting { version, session, capabilities, charset: fixed[15], scramble, plugin })
     }
 }
 

@@ -8,7 +8,7 @@ use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, Scr
 use super::message::{self, AnswerParser, Request, Step, begin_message, end_message, server_error, whole_message};
 use crate::decimal::{DECIMAL_BYTES_MAX, decimal_text};
 use crate::rows::TextRows;
-use crate::transport::{Transport, complete};
+use crate::transport::{CALL_OFF_LIMIT, Transport, complete};
 use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnPart, Part, Rows, Statement, Tls, Value};
 
 const PROTOCOL_VERSION_3_0: i32 = 3 << 16;
@@ -19,6 +19,9 @@ const FAREWELL: &[u8] = b"X\0\0\0\x04";
 /// No message of a login is longer; what comes from another kind of server reads like a greater length.
 const LOGIN_BYTES_MAX: usize = 64 << 10;
 
+/// What asks to give up a statement in place of a protocol version.
+const CANCEL_REQUEST: i32 = 80_877_102;
+
 /// What asks for encryption in place of a protocol version.
 const SSL_REQUEST: i32 = 80_877_103;
 
@@ -28,6 +31,17 @@ pub struct PostgresConnection {
     login: Box<Login>,
     statements: Vec<Box<str>>,
     server_version: String,
+}
+
+/// `length:4 code:4 key`, in clear like every first message, and answered by nothing but the end.
+fn cancel(endpoint: &Endpoint, key: &[u8]) -> Result<(), Error> {
+    let mut transport = Transport::connect(endpoint, FAREWELL, CALL_OFF_LIMIT)?;
+    let out = transport.outbox();
+    out.extend_from_slice(&(8 + key.len() as i32).to_be_bytes());
+    out.extend_from_slice(&CANCEL_REQUEST.to_be_bytes());
+    out.extend_from_slice(key);
+    transport.send_on()?;
+    complete(transport.fill())
 }
 
 /// How results travel; the numbers are the protocol's.
@@ -52,8 +66,8 @@ impl PostgresConnection {
         if self.login.tls != Tls::Off {
             complete(self.encrypt())?;
         }
-        complete(self.log_in())?;
-        self.transport.end_login();
+        let key = complete(self.log_in())?;
+        self.transport.end_login(Box::new(move |endpoint| cancel(endpoint, &key)));
         for at in 0..self.login.on_connect.len() {
             expect_idle(&mut self.transport)?;
             put_query(self.transport.outbox(), &self.login.on_connect[at]);
@@ -107,7 +121,8 @@ impl PostgresConnection {
         &mut self.transport
     }
 
-    async fn log_in(&mut self) -> Result<(), Error> {
+    /// The key by which the session can be told to give up a statement.
+    async fn log_in(&mut self) -> Result<Vec<u8>, Error> {
         let login = &self.login;
         let out = self.transport.outbox();
         out.extend_from_slice(&[0; 4]);
@@ -121,12 +136,14 @@ impl PostgresConnection {
         self.transport.send_on()?;
         let (user, password) = (login.user.clone(), login.password.clone());
         self.authenticate(&user, password.as_ref().map_or("", |p| p.expose())).await?;
+        let mut key = Vec::new();
         loop {
             match self.read_message().await? {
                 (b'S', body) => self.note_parameter(&body),
-                (b'Z', _) => return Ok(()),
+                (b'Z', _) => return Ok(key),
                 (b'E', body) => return Err(server_error(&body)),
-                (b'K' | b'N' | b'A', _) => {}
+                (b'K', body) => key = body,
+                (b'N' | b'A', _) => {}
                 _ => return Err(protocol("unexpected message behind the login")),
             }
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, ffi};
 
+use super::patience::Patience;
 use super::turns::{Turn, Turns};
 use crate::closer::{Closer, Slot};
 use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, Rows, Statement, Tls, Value};
@@ -15,6 +16,8 @@ pub struct SqliteConnection {
     // Declared before `connection`, because fields are dropped in order and statements need it.
     statements: Vec<rusqlite::Statement<'static>>,
     connection: Box<rusqlite::Connection>,
+    // Behind `connection`, which waits by it.
+    patience: Option<Box<Patience>>,
     slot: Slot,
     /// What it takes to open the file again: where it is, what every connection says first, the statements.
     path: PathBuf,
@@ -38,6 +41,7 @@ impl SqliteConnection {
         let connection = SqliteConnection {
             statements: Vec::new(),
             connection: Box::new(connection),
+            patience: None,
             slot: Slot::default(),
             path: path.clone(),
             on_connect: login.on_connect.clone(),
@@ -53,6 +57,11 @@ impl SqliteConnection {
     fn begin(&self) -> Result<(), Error> {
         self.slot.fill_sqlite(self.connection.get_interrupt_handle())?;
         self.on_connect.iter().try_for_each(|sql| self.run(sql).map(|_| ()))
+    }
+
+    /// For the set-up: a wait for a lock also ends when the program is interrupted.
+    pub(crate) fn heed_interruption(&mut self) {
+        self.patience = Some(Patience::of(&self.connection, &self.path, self.busy_timeout));
     }
 
     pub fn closer(&self) -> Closer {

@@ -55,10 +55,13 @@ impl Scale {
     }
 }
 
+/// Bands end at so many times the highest mean.
+const BAND_TIMES_MAX: f64 = 3.0;
+
 /// A mean at one place of a curve.
-struct Dot<'a> {
+struct Dot {
     n: u64,
-    summary: &'a Summary,
+    summary: Summary,
     place: String,
 }
 
@@ -71,7 +74,9 @@ pub fn curves(plan: &PlanRecord, workload: &WorkloadConclusions, metric: &str) -
     let dots = |contender: &str| -> Vec<Dot> {
         let ours = workload.cells.iter().filter(|cell| cell.contender == contender);
         let dot = |cell: &'_ Cell| (varied(&cell.point), point_text(&cell.point));
-        ours.filter_map(|cell| Some((dot(cell), cell.metrics.get(metric)?)))
+        let summary =
+            |cell: &'_ Cell| if metric == workload.metric { cell.primary } else { cell.metrics.get(metric).copied() };
+        ours.filter_map(|cell| Some((dot(cell), summary(cell)?)))
             .map(|((n, place), summary)| Dot { n, summary, place })
             .collect()
     };
@@ -118,7 +123,7 @@ fn of_steps(
         .iter()
         .map(|contender| {
             let ours = scaling.steps.iter().filter(|step| step.contender == contender.name);
-            ours.filter_map(|step| Some(Dot { n: step.n, summary: value(step)?, place: dot(step) })).collect()
+            ours.filter_map(|step| Some(Dot { n: step.n, summary: *value(step)?, place: dot(step) })).collect()
         })
         .collect();
     drawing(plan, scaling.variable, unit, &Vec::from_iter(numbers), &all, laws)
@@ -134,7 +139,10 @@ fn drawing(
     laws: Option<&Scaling>,
 ) -> Option<Value> {
     let summaries = || all.iter().flatten().map(|dot| dot.summary);
-    let most = summaries().map(|one| one.high.unwrap_or(one.mean).max(one.mean)).max_by(f64::total_cmp)?;
+    let highest = summaries().map(|one| one.mean).max_by(f64::total_cmp)?;
+    let reach = summaries().map(|one| one.high.unwrap_or(one.mean)).max_by(f64::total_cmp)?;
+    // A band of two blocks may be many times as high as what was measured: it is cut.
+    let most = reach.clamp(highest, BAND_TIMES_MAX * highest);
     let (first, last) = (*numbers.first()? as f64, *numbers.last()? as f64);
     if numbers.len() < 2 {
         return None;
@@ -162,7 +170,7 @@ fn drawing(
 fn curve(name: &str, index: usize, dots: &[Dot], unit: &str, law: Option<String>, x: &Scale, y: &Scale) -> Value {
     let at = |dot: &Dot| x.place(dot.n as f64);
     let line: Vec<String> = dots.iter().map(|dot| format!("{},{}", at(dot), y.place(dot.summary.mean))).collect();
-    let upper = dots.iter().filter_map(|dot| Some((at(dot), dot.summary.high?)));
+    let upper = dots.iter().filter_map(|dot| Some((at(dot), dot.summary.high?.min(y.high))));
     let lower = dots.iter().rev().filter_map(|dot| Some((at(dot), dot.summary.low?.max(0.0))));
     let band: Vec<String> = upper.chain(lower).map(|(place, value)| format!("{place},{}", y.place(value))).collect();
     let marks = dots.iter().map(|dot| {

@@ -17,11 +17,12 @@ const MARK_MIN: f64 = 1.5;
 /// One row for each contender over the minutes of the run; `None` where no trial has a time.
 pub fn strip(evidence: &Evidence) -> Option<Value> {
     let begun: Timestamp = evidence.trials.iter().filter_map(|trial| trial.started_at.parse().ok()).min()?;
-    let minutes = |time: &str| Some(time.parse::<Timestamp>().ok()?.duration_since(begun).as_secs_f64() / 60.0);
+    let from = |time: &str| Some(time.parse::<Timestamp>().ok()?.duration_since(begun).as_secs_f64() / 60.0);
     let spans: Vec<(&TrialRecord, f64, f64)> = evidence
         .trials
         .iter()
-        .filter_map(|trial| Some((trial, minutes(&trial.started_at)?, minutes(&trial.finished_at)?)))
+        .filter_map(|trial| Some((trial, from(&trial.started_at)?)))
+        .map(|(trial, from)| (trial, from, from + trial.seconds() / 60.0))
         .collect();
     let last = spans.iter().map(|(_, _, end)| *end).max_by(f64::total_cmp)?;
     let x = Scale {

@@ -4,7 +4,7 @@
 //! development gave them.
 
 use super::{
-    Figures, Heading, IntervalFigures, NOT_KNOWN, Percentile, fairness, labelled, partial, per_second, queries, rated,
+    Figures, Heading, IntervalFigures, NOT_KNOWN, Percentile, fairness, labelled, marks, per_second, queries, rated,
     remarks,
 };
 
@@ -40,7 +40,7 @@ pub fn block(figures: &Figures) -> String {
     let rated = |label, value| rated(label, value, figures.interval_s);
     let busy = figures.latency.sum_ms.map_or_else(|| NOT_KNOWN.to_owned(), |sum_ms| format!("{:.4}", sum_ms / 1e3));
     [
-        partial(figures),
+        marks(figures),
         "OLTP test statistics:\n".to_owned(),
         queries(figures),
         rated("transactions:", Some(figures.transactions)),

@@ -1,8 +1,8 @@
 //! The layout of sysbench 1.0.
 
 use super::{
-    Figures, Heading, IntervalFigures, NOT_KNOWN, Percentile, Queries, fairness, labelled, partial, per_second,
-    queries, rated, remarks,
+    Figures, Heading, IntervalFigures, NOT_KNOWN, Percentile, Queries, fairness, labelled, marks, per_second, queries,
+    rated, remarks,
 };
 
 pub fn heading(heading: &Heading) -> String {
@@ -47,7 +47,7 @@ pub fn interval(interval: &IntervalFigures) -> String {
 pub fn block(figures: &Figures) -> String {
     let rated = |label, value| rated(label, value, figures.interval_s);
     [
-        partial(figures),
+        marks(figures),
         "SQL statistics:\n".to_owned(),
         queries(figures),
         rated("transactions:", Some(figures.transactions)),

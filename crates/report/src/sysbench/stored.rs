@@ -90,6 +90,7 @@ fn figures(trial: &TrialRecord, duration_s: f64) -> Figures {
         skipped: count("transactions.skipped"),
         left_waiting: 0,
         partial: None,
+        wrong: None,
     }
 }
 

@@ -1,9 +1,9 @@
 //! What a trial's record states about its host and its server's CPU, against the samples of each second.
 
 use super::Findings;
-use crate::store::format::{Series, Status, TrialRecord};
+use record::format::{Series, Status, TrialRecord};
 use report::Evidence;
-use trial::observe::{flags_of_host, is_flag_of_host};
+use trial::observe::{MHZ, flags_of_host, is_flag_of_host};
 
 /// A rate and its count are rounded differently.
 const ROUNDING: f64 = 1e-6;
@@ -21,9 +21,9 @@ const SERVER_CORES: [&str; 2] = ["server_user_cores", "server_system_cores"];
 /// Flags follow from what was seen of the host, and cost from what was seen of the server; and both from seconds.
 pub fn against_samples(evidence: &Evidence, findings: &mut Findings) {
     let (mut flags, mut costs, mut sampled) = (0, 0, 0);
-    for trial in evidence.trials.iter().filter(|trial| trial.status == Status::Ok) {
+    for (number, trial) in evidence.trials.iter().enumerate().filter(|(_, trial)| trial.status == Status::Ok) {
         let mut differs = |what: String| findings.differs(format!("trial {}: {what}", trial.trial));
-        flags += usize::from(host_flags(trial, &mut differs));
+        flags += usize::from(host_flags(&evidence.trials[..number], trial, &mut differs));
         costs += usize::from(cost(trial, &mut differs));
         if let Some(seconds) = evidence.observed.get(&trial.trial).filter(|seconds| seconds.rows.len() > 1) {
             sampled += usize::from(samples(trial, &Samples::of(trial, seconds), &mut differs));
@@ -36,9 +36,8 @@ pub fn against_samples(evidence: &Evidence, findings: &mut Findings) {
     }
 }
 
-/// Those that one trial alone decides: what is off in its frequency depends on the trials before it.
-fn host_flags(trial: &TrialRecord, differs: &mut impl FnMut(String)) -> bool {
-    let mut again = flags_of_host(&trial.metrics);
+fn host_flags(earlier: &[TrialRecord], trial: &TrialRecord, differs: &mut impl FnMut(String)) -> bool {
+    let mut again = flags_of_host(earlier, trial);
     let mut stored: Vec<String> = trial.flags.iter().filter(|flag| is_flag_of_host(flag)).cloned().collect();
     again.sort();
     stored.sort();
@@ -81,6 +80,12 @@ fn samples(trial: &TrialRecord, samples: &Samples, differs: &mut impl FnMut(Stri
         let seen = seen / samples.measured_s;
         if seen > stored * (1.0 + edges) + SLACK * seen || *stored > seen * (1.0 + SLACK) + edges {
             differs(format!("{STEAL} is {stored}, its seconds give {seen}"));
+        }
+    }
+    if let (Some(stored), Some(seen)) = (trial.metrics.get(MHZ), samples.mean(MHZ)) {
+        is_seen = true;
+        if (seen / stored - 1.0).abs() > ROUNDING {
+            differs(format!("{MHZ} is {stored}, its seconds give {seen}"));
         }
     }
     if let (Some(stored), Some(seen)) = (server_cpu_s(trial), samples.integral(&SERVER_CORES)) {
@@ -130,6 +135,11 @@ impl Samples<'_> {
     fn sum(&self, name: &str) -> Option<f64> {
         let rows: Vec<f64> = self.column(name)?.map(|(count, _)| count).collect();
         Some(rows.split_last().map_or(0.0, |(_, rest)| rest.iter().sum()))
+    }
+
+    /// Of a level, over the seconds in which it could be seen.
+    fn mean(&self, name: &str) -> Option<f64> {
+        stats::mean(&self.column(name)?.map(|(level, _)| level).collect::<Vec<f64>>())
     }
 
     /// Rates and shares over their time; none unless all of these are there.

@@ -250,6 +250,7 @@ fn watched(runs: &Path, change: impl Fn(&mut TrialRecord)) -> RunDir {
         let trial = &mut told.trials[0];
         let committed = trial.metrics["transactions.committed"];
         let metrics = [
+            ("host_cpu_mhz", 3000.0),
             ("host_steal_share", 0.02),
             ("host_swapped_pages", 0.0),
             ("server_cpu_user_s", 6.0),
@@ -260,8 +261,15 @@ fn watched(runs: &Path, change: impl Fn(&mut TrialRecord)) -> RunDir {
         trial.flags.push("steal".to_owned());
         change(trial);
     });
-    let columns = ["second", "host_steal_share", "host_swapped_pages", "server_system_cores", "server_user_cores"];
-    let rows = (0..5).map(|second| vec![f64::from(second), 0.02, 0.0, 0.4, 1.2]).collect();
+    let columns = [
+        "second",
+        "host_cpu_mhz",
+        "host_steal_share",
+        "host_swapped_pages",
+        "server_system_cores",
+        "server_user_cores",
+    ];
+    let rows = (0..5).map(|second| vec![f64::from(second), 3000.0, 0.02, 0.0, 0.4, 1.2]).collect();
     run.write_observed(1, &Series { columns: columns.map(str::to_owned).to_vec(), rows }).unwrap();
     for (format, file) in KEPT_REPORTS {
         run.write_report(file, &report::write(&run, format, &Options::default()).unwrap()).unwrap();
@@ -287,11 +295,30 @@ fn flags_of_the_host_and_cpu_are_those_of_the_samples() {
     spoil(&set("cpu_us_per_tx", 1.0), "trial 1: cpu_us_per_tx is 1, 8 s for ");
     spoil(&set("host_steal_share", 0.5), "host_steal_share is 0.5, its seconds give 0.02");
     spoil(&set("server_cpu_user_s", 2.0), "the server's CPU time is 4 s, its seconds give 8 s");
+    spoil(&set("host_cpu_mhz", 2900.0), "host_cpu_mhz is 2900, its seconds give 3000");
     let quiet = |trial: &mut TrialRecord| {
         trial.metrics.insert("host_steal_share".into(), 0.0);
         trial.flags.clear();
     };
     spoil(&quiet, "host_steal_share is 0, its seconds give 0.02");
+}
+
+#[test]
+fn a_flag_of_the_frequency_is_that_of_the_trials_before() {
+    let runs = tempfile::tempdir().unwrap();
+    // The third trial ran at 2,800 MHz, all others at 3,000 or 3,010.
+    let with = |flagged: &[usize]| {
+        stored(runs.path(), |told| {
+            for (number, trial) in told.trials.iter_mut().enumerate() {
+                let mhz = if number == 2 { 2800.0 } else { 3000.0 + 10.0 * (number % 2) as f64 };
+                trial.metrics.insert("host_cpu_mhz".into(), mhz);
+                trial.flags.extend(flagged.contains(&number).then(|| "frequency".to_owned()));
+            }
+        })
+    };
+    assert_eq!(differences(&with(&[2])), Vec::<String>::new());
+    one_difference(&with(&[]), "trial 3: flags of the host are none, its metrics give frequency");
+    one_difference(&with(&[2, 3]), "trial 4: flags of the host are frequency, its metrics give none");
 }
 
 #[test]
