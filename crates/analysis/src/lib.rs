@@ -344,7 +344,6 @@ impl Word {
 pub enum Caveat {
     Quick,
     T,
-    Watch,
     /// Both ran at the same time: the ratio is relative, under co-run.
     Duet,
     NoisyHost,
@@ -376,7 +375,6 @@ impl Caveat {
         match self {
             Caveat::Quick => "quick",
             Caveat::T => "t",
-            Caveat::Watch => "watch",
             Caveat::Duet => "duet",
             Caveat::NoisyHost => "noisy host",
             Caveat::SharedCores => "shared cores",

@@ -238,7 +238,7 @@ pub struct Method {
     /// Behind it, one trial of each contender is looked into.
     pub diagnose: bool,
     pub rule: RuleName,
-    /// Blocks at most (N_max of the stopping rule; rule `watch` needs none, there it is the run's end).
+    /// Blocks at most (N_max of the stopping rule).
     pub blocks: u32,
     /// As a fraction: 0.01 for `"1%"`.
     pub margin: f64,

@@ -437,7 +437,6 @@ pub mod tests {
     fn another_rule_is_a_changed_method() {
         let rule = |word: &str| parsed(&format!("{SHORT}method.rule = \"{word}\"\n")).method;
         assert_eq!((rule("t").rule, rule("t").changed), (RuleName::T, vec!["duration".to_owned(), "rule".to_owned()]));
-        assert_eq!(rule("watch").rule, RuleName::Watch);
         assert_eq!((rule("exact").rule, rule("exact").changed), (RuleName::Exact, vec!["duration".to_owned()]));
     }
 

@@ -311,7 +311,6 @@ mod tests {
         check(RuleName::Exact, &["a", "b"], 7, (None, None));
         check(RuleName::T, &["a", "b"], 7, (Some(4), Some(4)));
         check(RuleName::T, &["a", "b"], 3, (None, None));
-        check(RuleName::Watch, &["a", "b"], 20, (Some(8), Some(11)));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::home_of;
+use super::keys::{home_of, in_place_of};
 use super::mistakes::{Mistake, Mistakes, nearest, suggestion};
 use super::quantity;
 use engine::CpuList;
@@ -305,7 +305,9 @@ impl<'a> Reader<'a> {
             }
             None => {
                 let what = format!("{} is \"{word}\", which is none of {}", section.place(key), expected());
-                self.reject(&value.span(), what, suggestion(word, words.iter().map(|(known, _)| *known)));
+                let note = in_place_of(word).map(str::to_owned);
+                let note = note.unwrap_or_else(|| suggestion(word, words.iter().map(|(known, _)| *known)));
+                self.reject(&value.span(), what, note);
                 None
             }
         }

@@ -241,7 +241,6 @@ pub mod step {
 pub enum RuleName {
     Exact,
     T,
-    Watch,
 }
 
 impl RuleName {
@@ -250,7 +249,6 @@ impl RuleName {
         match self {
             RuleName::Exact => "exact",
             RuleName::T => "t",
-            RuleName::Watch => "watch",
         }
     }
 }

@@ -185,8 +185,7 @@ struct JsonComparison<'a> {
     caveats: Vec<&'static str>,
     blocks: usize,
     mde: Option<f64>,
-    /// `exact`, `repeated t` or `watch`: the rule it holds under; `t` where there were too few
-    /// blocks for any.
+    /// `exact` or `repeated t`: the rule it holds under; `t` where there were too few blocks for any.
     interval: &'static str,
     unadjusted_low: Option<f64>,
     unadjusted_high: Option<f64>,
@@ -528,7 +527,6 @@ fn interval(basis: Basis) -> &'static str {
     match basis {
         Basis::Rule(RuleKind::Exact) => "exact",
         Basis::Rule(RuleKind::T) => "repeated t",
-        Basis::Rule(RuleKind::Watch) => "watch",
         Basis::Plain => "t",
     }
 }
