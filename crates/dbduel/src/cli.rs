@@ -172,9 +172,6 @@ const TUNE_BLOCKS_HELP: &str =
 const TUNE_SEED_HELP: &str = "Draw candidates, order and clients' inputs from this number [default: the file's, else 1]; \
      give another to search elsewhere";
 
-/// As many candidates as race where nobody says otherwise; the help says the number.
-pub const CANDIDATES: u32 = 16;
-
 /// A search: the duel of its winner takes the flags of `run` that mean something there.
 #[derive(Debug, Args)]
 pub struct TuneArgs {
@@ -360,9 +357,6 @@ pub enum CacheAction {
     Clear,
 }
 
-/// As many as an experiment has by default; the help says the number.
-pub const ADVISED_CLIENTS: u32 = 16;
-
 #[derive(Debug, Args)]
 pub struct AdviseArgs {
     /// Advise on this, such as mysql@5.6.24 or postgres@17
@@ -378,7 +372,7 @@ pub struct AdviseArgs {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub data: u64,
     /// Let so many clients work at a time [default: 16]; each takes memory of its own
-    #[arg(long, value_name = "N", default_value_t = ADVISED_CLIENTS, hide_default_value = true,
+    #[arg(long, value_name = "N", default_value_t = advisor::ADVISED_CLIENTS, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub clients: u32,
     /// Make it an experiment, in a file that is not there yet: TPC-C-derived, with data of this size

@@ -6,6 +6,7 @@
 
 mod cli;
 mod commands;
+mod hidden;
 mod progress_bar;
 
 use record as store;
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
     match args.next() {
         // Before anything else: the keeper must be a process with one thread and no ambitions.
         Some(first) if first == engine::keeper::SUBCOMMAND => engine::keeper::keeper_main(args),
-        Some(first) if first == engine::hidden::SUBCOMMAND => engine::hidden::main(args.collect::<Vec<OsString>>()),
+        Some(first) if first == hidden::SUBCOMMAND => hidden::main(args.collect::<Vec<OsString>>()),
         _ => {}
     }
     let arguments = match cli::handover::arguments() {

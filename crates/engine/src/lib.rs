@@ -5,7 +5,6 @@
 //! contender is resolved without touching network or disk, a server never runs without a keeper,
 //! and no server is handed out whose settings are not the ones that were asked for.
 
-pub mod advice;
 mod affinity;
 mod another_path;
 mod apt;
@@ -14,7 +13,6 @@ mod cache;
 pub mod counters;
 mod cpu_list;
 mod fresh;
-pub mod hidden;
 mod hosted;
 pub mod interruption;
 pub mod keeper;
@@ -32,14 +30,12 @@ mod postgres;
 mod provision;
 pub mod request;
 mod reserved;
-mod selfcheck;
 mod server;
 mod settings;
 mod snapshot;
 mod sqlite;
 mod storage;
 pub mod target_url;
-pub mod vetting;
 mod waits;
 
 use std::cmp::Ordering;
@@ -65,15 +61,13 @@ pub use monitor::{Hastened, Monitor};
 use provision::Knowledge;
 pub use provision::{Client, Layout, Package};
 pub use reserved::{Refusal, Reserved};
-pub use selfcheck::selfcheck;
 pub use server::{DATABASE, Purpose, Server, StartOptions};
-pub use settings::{Agreement, Effective, nearest_known, parse_quantity, parse_switch};
+pub use settings::{Agreement, Effective, expect_known_settings, nearest_known, parse_quantity, parse_switch};
 pub use snapshot::{
     Snapshot, apply_page_cache, expect_clones, find_snapshot, resident_fraction, save_snapshot, snapshot_key,
     sound_snapshot, template,
 };
 pub use storage::storage_of;
-pub use vetting::expect_known_settings;
 pub use waits::Waits;
 
 /// The version of a target, until it has answered.
@@ -639,6 +633,23 @@ fn says_failure(line: &str) -> bool {
     let marks =
         ["[ERROR]", "FATAL:", "PANIC:", "ERROR:", "unknown variable", "unknown option", "error:", "InnoDB: Error"];
     marks.iter().any(|mark| line.contains(mark)) && !line.ends_with("Aborting") && !line.ends_with("Aborted!")
+}
+
+/// The servers whose `kind@version` begins with `name`, in the catalogue and on this machine; `kind@system`
+/// are those on this machine.
+pub fn servers_called(name: &str) -> Vec<Resolved> {
+    let mut found = Vec::new();
+    for engine in ENGINES {
+        let catalogue = engine.releases().iter().map(|release| (release.version.to_owned(), Place::Catalogue(release)));
+        let here = engine.installed().into_iter().map(|found| (found.version.clone(), Place::Here(found)));
+        for (version, place) in catalogue.chain(here) {
+            let system = matches!(place, Place::Here(_)) && name == format!("{}@system", engine.kind());
+            if system || format!("{}@{version}", engine.kind()).starts_with(name) {
+                found.push(Resolved::new(*engine, version, place));
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]

@@ -11,8 +11,9 @@ use anyhow::{Context, Result, bail};
 
 pub use record::setting_value::{parse_quantity, parse_size, parse_switch, unit_size};
 
-use super::Engine;
+use super::cache::Aside;
 use super::knobs::other_names;
+use super::{Engine, Installation, Site};
 
 /// All settings of a running server.
 #[derive(Debug, Clone, Default)]
@@ -100,6 +101,13 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&
         .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)
+}
+
+/// Fails for settings of which the server has none, without a start and without a data directory.
+pub fn expect_known_settings(installation: &Installation, settings: &BTreeMap<String, String>) -> Result<()> {
+    let aside = Aside::new()?;
+    let site = Site { installation, data: aside.path(), scratch: aside.path() };
+    installation.engine().expect_known(&site, settings)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 mod arrangements;
 mod contenders;
 mod defaults;
+mod error;
 mod keys;
 mod ladder;
 mod mistakes;
@@ -18,7 +19,6 @@ pub mod plan;
 mod section;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-pub mod tuning;
 mod twins;
 mod vocabulary;
 mod workloads;
@@ -27,6 +27,7 @@ pub use defaults::{DEFAULT_EXPERIMENT, preset_names};
 pub use engine::CpuList;
 pub use engine::request::{Origin, PageCache, Storage, TargetChoice, Transport, VersionRequest, WorkCopy};
 pub use engine::target_url::{TargetKind, TargetUrl, TlsMode};
+pub use error::Error;
 pub use mistakes::Mistakes;
 pub use parse::Overrides;
 pub use record::plain_file;

@@ -10,10 +10,8 @@ pub mod contrast;
 pub mod doubling;
 mod estimate;
 mod order;
-pub mod search;
 mod text;
 mod together;
-pub mod values;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

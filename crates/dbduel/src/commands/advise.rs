@@ -3,9 +3,6 @@
 //! It asks no server and measures nothing. `--write` makes the ladder an experiment, since which rungs
 //! matter is for a measurement to say; a file that is there already stays as it is.
 
-mod file;
-mod text;
-
 use std::io::Write;
 use std::path::Path;
 
@@ -14,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{Failure, lists, note, say};
 use crate::cli::{AdviseArgs, exit};
-use engine::advice::{Advice, Rung, Subject, advise as advice_for};
+use advisor::advice::{Advice, Rung, Subject, advise as advice_for};
 use engine::knobs::Machine;
 use engine::memory_need::Need;
 use experiment::shell_path;
@@ -27,14 +24,14 @@ pub fn advise(args: &AdviseArgs) -> Result<u8, Failure> {
     let subject = Subject { kind: resolved.kind, version: &resolved.version, machine, clients: args.clients };
     let advice = advice_for(&subject).map_err(Failure::usage)?;
     if let Some(path) = &args.write {
-        write_new(path, &file::experiment(&advice, &args.engine)?).map_err(Failure::usage)?;
+        write_new(path, &advisor::file::experiment(&advice, &args.engine)?).map_err(Failure::usage)?;
         note(&format!("written: {}; `dbduel plan {}` shows what it would do", path.display(), shell_path(path)));
     }
     if args.json {
         let json = serde_json::to_string_pretty(&as_json(&advice)).context("cannot write the advice as JSON")?;
         say(&(json + "\n"))?;
     } else {
-        say(&text::advice(&advice, &args.engine))?;
+        say(&advisor::text::advice(&advice, &args.engine))?;
     }
     Ok(exit::DONE)
 }
@@ -78,57 +75,9 @@ fn total(need: &Need) -> u64 {
     need.total_bytes()
 }
 
-/// A text in lines of at most so many characters; a word that is longer has a line of its own.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::knobs::{GIB, MIB};
-
-    fn advice(kind: &'static str, version: &str) -> Advice {
-        let machine = Machine { memory_bytes: 8 * GIB, cores: 4, data_bytes: 4 * GIB };
-        advice_for(&Subject { kind, version, machine, clients: 16 }).unwrap()
-    }
-
-    #[test]
-    fn the_file_holds_the_ladder_rung_by_rung_and_data_of_the_size_that_was_asked_for() {
-        for (kind, version, engine) in [
-            ("mysql", "5.5.9", "mysql@5.5.9"),
-            ("mariadb", "10.11.19", "mariadb@system"),
-            ("postgres", "17.7", "postgres@17"),
-            ("sqlite", "3.50.2", "sqlite"),
-        ] {
-            let advice = advice(kind, version);
-            let text = file::experiment(&advice, engine).unwrap();
-            let file: toml::Value = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-            assert_eq!(file["contender"][0]["engine"].as_str(), Some(engine));
-            let rungs = file["ladder"].as_array().unwrap();
-            assert_eq!(rungs.len(), advice.rungs.len());
-            for (written, rung) in rungs.iter().zip(&advice.rungs) {
-                assert_eq!(written["name"].as_str(), Some(rung.name.as_str()));
-                for (name, value) in &rung.settings {
-                    assert_eq!(written["settings"][name].as_str(), Some(value.as_str()), "{name}");
-                }
-            }
-            let warehouses = file["workload"]["warehouses"].as_integer().unwrap() as u64;
-            assert!((warehouses * 70 * MIB..warehouses * 110 * MIB).contains(&(4 * GIB)), "{kind}: {warehouses}");
-            assert_eq!(file["workload"]["clients"].as_integer(), Some(16));
-            assert!(text.contains("TRADE"), "{text}");
-        }
-    }
 
     #[test]
     fn a_file_that_is_there_stays_as_it_is() {
@@ -138,11 +87,5 @@ mod tests {
         let error = format!("{:#}", write_new(&path, "yours").unwrap_err());
         assert!(error.contains("that is not there yet"), "{error}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
-    }
-
-    #[test]
-    fn lines_are_as_long_as_they_may_be() {
-        assert_eq!(wrapped("a bb  ccc\ndddddd e", 5), ["a bb", "ccc", "dddddd", "e"]);
-        assert!(wrapped("", 5).is_empty());
     }
 }

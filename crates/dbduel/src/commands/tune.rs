@@ -4,9 +4,7 @@
 //! is written here. What must stay true: no block of the search is one of the duel, no candidate promises less at
 //! a commit than the incumbent does, and a search that was interrupted goes on where its records end.
 
-mod draft;
 mod stored;
-mod vetting;
 
 use std::fs;
 use std::path::Path;
@@ -15,21 +13,22 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use self::draft::{Draft, WINNER};
 use super::run::{self, failed};
 use super::{Failure, note, say};
 use crate::cli::{RunArgs, TuneArgs, exit};
 use crate::progress_bar::Stderr;
+use advisor::draft::{Draft, SearchRequest, WINNER};
+use advisor::try_values;
 use campaign::planning::{plan_experiment, vocabulary};
 use campaign::search::{Raced, begin_record, race};
 use campaign::{Sitting, say_never_ok, with_what_is_kept};
 
 use crate::store::RunDir;
 use crate::store::format::search::SearchRecord;
+use advisor::tuning::{Rival, duel_text};
 use analysis::{conclude, one_line};
 use experiment::plan::Plan;
 use experiment::quantity::duration_text;
-use experiment::tuning::{Rival, duel_text};
 use experiment::{Experiment, Overrides, shell_path};
 use trial::Interrupted;
 
@@ -44,16 +43,17 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         return stored::go_on(args, run, &interrupted);
     }
     let begun = Instant::now();
+    let asked = SearchRequest { candidates: args.candidates, overrides: args.method.overrides() };
     let file = args.file.as_deref().expect("clap asks for FILE unless --resume is given");
-    let draft = Draft::of(args, file, Vec::new())?;
-    draft.share_of_the_search()?;
-    let draft = match vetting::refused(&draft, &interrupted) {
+    let draft = Draft::of(&asked, file, Vec::new(), &vocabulary()).map_err(failed)?;
+    share_of_the_search(&draft)?;
+    let draft = match try_values::refused(&draft, &interrupted, &note) {
         Err(error) if error.is::<Interrupted>() => {
             note("interrupted before the search began, nothing is kept");
             return Ok(exit::INTERRUPTED);
         }
         Ok(refused) if refused.is_empty() => draft,
-        refused => Draft::of(args, file, refused?)?,
+        refused => Draft::of(&asked, file, refused?, &vocabulary()).map_err(failed)?,
     };
     let sitting = begin(args, &draft)?;
     search_and_duel(args, &draft, &sitting, &interrupted, begun.elapsed())
@@ -61,7 +61,7 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
 
 /// Keeps everything that a search can go on from.
 fn begin(args: &TuneArgs, draft: &Draft) -> Result<Sitting, Failure> {
-    let (search, plan) = draft.search()?;
+    let (search, plan) = search_of(draft)?;
     for one in &draft.record.refused {
         let why = one_line(&one.why);
         note(&format!("{} = {} is not tried, because the server refuses it: {why}", one.setting, one.value));
@@ -83,7 +83,7 @@ fn search_and_duel(
     spent_before: Duration,
 ) -> Result<u8, Failure> {
     let run_dir = sitting.run_dir();
-    match race(sitting, &draft.experiment, interrupted, draft.share_of_the_search()?, spent_before, Stderr::boxed()) {
+    match race(sitting, &draft.experiment, interrupted, share_of_the_search(draft)?, spent_before, Stderr::boxed()) {
         Err(error) if error.is::<Interrupted>() => {
             let run = shell_path(run_dir.path());
             note(&format!("interrupted, trials are kept\n  next: go on with `dbduel tune --resume {run}`"));
@@ -143,7 +143,7 @@ fn duel(
     interrupted: &AtomicBool,
 ) -> Result<u8, Failure> {
     let budget = draft.experiment.method.budget.map(|budget| budget.saturating_sub(raced.spent));
-    let (text, held_out, experiment) = draft.duel(winner, budget)?;
+    let (text, held_out, experiment) = duel_of(draft, winner, budget)?;
     let plan = plan_experiment(&experiment)?;
     let mut search = SearchRecord { held_out, ..raced.search };
     let file = search_dir.path().join("experiment.toml");
@@ -231,51 +231,49 @@ fn first_blocks(plan: &Plan, blocks: u32) -> Duration {
     behind.map_or(plan.estimate.run, |at| plan.estimate.trial_starts[at])
 }
 
-impl Draft {
-    /// The search as an experiment, and its plan.
-    fn search(&self) -> Result<(Experiment, Plan)> {
-        let search = experiment_of(&self.search_text, "the search", &Overrides::default())?;
-        let plan = plan_experiment(&search)?;
-        Ok((search, plan))
-    }
+/// The search as an experiment, and its plan.
+fn search_of(draft: &Draft) -> Result<(Experiment, Plan)> {
+    let search = experiment_of(&draft.search_text, "the search", &Overrides::default())?;
+    let plan = plan_experiment(&search)?;
+    Ok((search, plan))
+}
 
-    /// What of the budget the search may take: what the first blocks of the duel leave.
-    fn share_of_the_search(&self) -> Result<Option<Duration>, Failure> {
-        let Some(budget) = self.experiment.method.budget else { return Ok(None) };
-        let Some(some) = self.record.candidates.iter().find(|candidate| candidate.out.is_none()) else {
-            return Ok(Some(budget));
-        };
-        let (_, _, duel) = self.duel(&some.name, None)?;
-        let duel = first_blocks(&plan_experiment(&duel)?, BLOCKS_KEPT_FREE);
-        let one_block = first_blocks(&self.search()?.1, 1);
-        if budget >= duel + one_block {
-            return Ok(Some(budget - duel));
-        }
-        let text = |time: Duration| duration_text(Duration::from_secs(time.as_secs() + 1));
-        Err(Failure::usage(anyhow!(
-            "{}: the budget of {} is too small: {BLOCKS_KEPT_FREE} blocks of the duel take about {}, and a block of the search {}\n  next: give --budget {} or more, fewer --candidates, or a shorter `duration` in [method]",
-            self.file.display(),
-            duration_text(budget),
-            text(duel),
-            text(one_block),
-            text(duel + one_block * 4)
-        )))
+/// What of the budget the search may take: what the first blocks of the duel leave.
+fn share_of_the_search(draft: &Draft) -> Result<Option<Duration>, Failure> {
+    let Some(budget) = draft.experiment.method.budget else { return Ok(None) };
+    let Some(some) = draft.record.candidates.iter().find(|candidate| candidate.out.is_none()) else {
+        return Ok(Some(budget));
+    };
+    let (_, _, duel) = duel_of(draft, &some.name, None)?;
+    let duel = first_blocks(&plan_experiment(&duel)?, BLOCKS_KEPT_FREE);
+    let one_block = first_blocks(&search_of(draft)?.1, 1);
+    if budget >= duel + one_block {
+        return Ok(Some(budget - duel));
     }
+    let text = |time: Duration| duration_text(Duration::from_secs(time.as_secs() + 1));
+    Err(Failure::usage(anyhow!(
+        "{}: the budget of {} is too small: {BLOCKS_KEPT_FREE} blocks of the duel take about {}, and a block of the search {}\n  next: give --budget {} or more, fewer --candidates, or a shorter `duration` in [method]",
+        draft.file.display(),
+        duration_text(budget),
+        text(duel),
+        text(one_block),
+        text(duel + one_block * 4)
+    )))
+}
 
-    /// The duel of a candidate: its text, the labels of workloads that had no part in the search, and what it
-    /// says.
-    fn duel(&self, candidate: &str, budget: Option<Duration>) -> Result<(String, Vec<String>, Experiment)> {
-        let Some(found) = self.record.candidates.iter().find(|one| one.name == candidate) else {
-            bail!("the search has no candidate `{candidate}`");
-        };
-        let rival = Rival { name: self.name_of_the_winner(), settings: found.settings.clone() };
-        let (text, held_out) = duel_text(&self.source, &self.experiment, &rival, &self.record.point);
-        let overrides = Overrides { budget: budget.or(self.overrides.budget), ..self.overrides.clone() };
-        let experiment = experiment_of(&text, "the duel", &overrides)?;
-        Ok((text, held_out, experiment))
-    }
+/// The duel of a candidate: its text, the labels of workloads that had no part in the search, and what it
+/// says.
+fn duel_of(draft: &Draft, candidate: &str, budget: Option<Duration>) -> Result<(String, Vec<String>, Experiment)> {
+    let Some(found) = draft.record.candidates.iter().find(|one| one.name == candidate) else {
+        bail!("the search has no candidate `{candidate}`");
+    };
+    let rival = Rival { name: name_of_the_winner(draft), settings: found.settings.clone() };
+    let (text, held_out) = duel_text(&draft.source, &draft.experiment, &rival, &draft.record.point);
+    let overrides = Overrides { budget: budget.or(draft.overrides.budget), ..draft.overrides.clone() };
+    let experiment = experiment_of(&text, "the duel", &overrides)?;
+    Ok((text, held_out, experiment))
+}
 
-    fn name_of_the_winner(&self) -> String {
-        if self.record.incumbent == WINNER { format!("{WINNER} (2)") } else { WINNER.to_owned() }
-    }
+fn name_of_the_winner(draft: &Draft) -> String {
+    if draft.record.incumbent == WINNER { format!("{WINNER} (2)") } else { WINNER.to_owned() }
 }

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 
-use super::draft::Draft;
-use super::{behind_the_search, of_the_duel, run_args, search_and_duel, write_duel};
-use crate::cli::{CANDIDATES, TuneArgs, exit};
+use super::{behind_the_search, duel_of, of_the_duel, run_args, search_and_duel, write_duel};
+use crate::cli::{TuneArgs, exit};
 use crate::commands::run::{self, failed};
 use crate::commands::{Failure, say};
+use advisor::draft::{CANDIDATES, Draft};
 use campaign::Sitting;
 use campaign::budget::spent_earlier;
 use campaign::planning::{cannot_plan, plan_experiment, vocabulary};
@@ -64,7 +64,7 @@ fn go_on_with_the_duel(
 ) -> Result<u8, Failure> {
     let beside = search_dir.path().with_file_name(duel);
     let run_dir = RunDir::open_to_write(&args.runs, beside.to_str().unwrap_or(duel))?;
-    let (text, _, _) = draft.duel(winner, None)?;
+    let (text, _, _) = duel_of(draft, winner, None)?;
     let is_over = run_dir.run_record().is_ok_and(|run| run.ended_by.is_some_and(|by| by != "interrupted"));
     let status = if is_over {
         let format = if args.json { "json" } else { "text" };

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use toml::{Table, Value};
 
-use super::{CLIENTS, CORES, Experiment};
+use experiment::{CLIENTS, CORES, Experiment};
 use record::format::Point;
 
 /// A contender that differs from the first one of the file in these settings.
@@ -213,8 +213,8 @@ fn text(file: &Table) -> String {
 mod tests {
     use driver::Dialect;
 
-    use super::super::{EngineWords, Needs, Overrides, Vocabulary};
     use super::*;
+    use experiment::{EngineWords, Needs, Overrides, Vocabulary};
 
     const FILE: &str = "name = \"box\"\nquestion = \"Which settings?\"\n\
         [[contender]]\nname = \"default\"\nengine = \"sqlite\"\nsettings = { cache-size = 100, foreign_keys = true }\n\

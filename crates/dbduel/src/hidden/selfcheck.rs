@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use driver::{Admin, Endpoint, Login};
 
-use super::{Cache, ENGINES, FreshStart, Installation, Place, Resolved, Server, provision};
-use crate::request::Transport;
+use engine::request::Transport;
+use engine::{Cache, FreshStart, Installation, Resolved, Server, provision, servers_called};
 
 /// What became of one release.
 #[derive(Debug)]
@@ -31,24 +31,7 @@ pub fn selfcheck(kind: &str, fetch: bool, cache: &Cache, progress: &dyn Fn(&str)
         let source = resolved.source_text();
         Checked { kind: resolved.kind, version: resolved.version, source, outcome }
     };
-    candidates(kind).into_iter().map(checked).collect()
-}
-
-/// The servers whose `kind@version` begins with `name`, in the catalogue and on this machine; `kind@system`
-/// are those on this machine.
-pub fn candidates(name: &str) -> Vec<Resolved> {
-    let mut found = Vec::new();
-    for engine in ENGINES {
-        let catalogue = engine.releases().iter().map(|release| (release.version.to_owned(), Place::Catalogue(release)));
-        let here = engine.installed().into_iter().map(|found| (found.version.clone(), Place::Here(found)));
-        for (version, place) in catalogue.chain(here) {
-            let system = matches!(place, Place::Here(_)) && name == format!("{}@system", engine.kind());
-            if system || format!("{}@{version}", engine.kind()).starts_with(name) {
-                found.push(Resolved::new(*engine, version, place));
-            }
-        }
-    }
-    found
+    servers_called(kind).into_iter().map(checked).collect()
 }
 
 fn check(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<f64> {

@@ -1,4 +1,4 @@
-//! Why a run did not begin or broke off: the user's mistake, or something else.
+//! Why something did not begin or broke off: the user's mistake, or something else.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! Advice as a person reads it.
 
-use super::wrapped;
-use crate::cli::ADVISED_CLIENTS as CLIENTS;
-use engine::advice::{Advice, Rung};
+use crate::ADVISED_CLIENTS as CLIENTS;
+use crate::advice::{Advice, Rung};
+use crate::wrapped;
 use engine::knobs::Machine;
 use experiment::quantity::bytes_text;
 

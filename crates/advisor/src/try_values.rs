@@ -10,30 +10,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Error, Result};
 
-use super::draft::Draft;
-use crate::commands::note;
-use crate::store::format::search::RefusedRecord;
+use crate::draft::Draft;
+use crate::values;
 use engine::interruption::ending_servers;
 use engine::{Cache, FreshStart, Installation, WorkFolder, provision};
-use experiment::plan::values;
 use experiment::resolve;
+use record::format::search::RefusedRecord;
 use trial::host;
 use trial::{Interrupted, dataset};
 
 /// The values of a draft's space that its incumbent's server does not start with.
-pub fn refused(draft: &Draft, interrupted: &AtomicBool) -> Result<Vec<RefusedRecord>> {
-    let found = ending_servers(interrupted, || ask(draft, interrupted));
+pub fn refused(draft: &Draft, interrupted: &AtomicBool, say: &dyn Fn(&str)) -> Result<Vec<RefusedRecord>> {
+    let found = ending_servers(interrupted, || ask(draft, interrupted, say));
     // What failed because its server was taken away is not what the user wants to hear of.
     if interrupted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { found }
 }
 
-fn ask(draft: &Draft, interrupted: &AtomicBool) -> Result<Vec<RefusedRecord>> {
-    let _lock = host::lock(&draft.experiment.name, interrupted, &note)?;
+fn ask(draft: &Draft, interrupted: &AtomicBool, say: &dyn Fn(&str)) -> Result<Vec<RefusedRecord>> {
+    let _lock = host::lock(&draft.experiment.name, interrupted, say)?;
     let (incumbent, cache) = (draft.incumbent(), Cache::open()?);
-    let installation = provision(&resolve(incumbent)?, &cache, &note)?;
+    let installation = provision(&resolve(incumbent)?, &cache, say)?;
     let work = cache.work_on(&incumbent.storage)?;
-    note(&format!("starting `{}` with the values that may be tried", incumbent.name));
-    let server = Server { draft, installation, cache, data: work.path().join("values"), work };
+    say(&format!("starting `{}` with the values that may be tried", incumbent.name));
+    let server = Server { draft, say, installation, cache, data: work.path().join("values"), work };
     let knows_itself = Cell::new(false);
     let mut starts = |moved: &BTreeMap<String, String>| -> Result<Result<(), String>> {
         if interrupted.load(Ordering::Relaxed) {
@@ -62,6 +61,7 @@ fn why(error: &Error) -> String {
 
 struct Server<'a> {
     draft: &'a Draft,
+    say: &'a dyn Fn(&str),
     installation: Installation,
     cache: Cache,
     data: PathBuf,
@@ -76,6 +76,6 @@ impl Server<'_> {
         dataset::remove(&self.data)?;
         let (max_clients, transport) = (experiment.clients_max(), experiment.transport);
         let fresh = FreshStart { settings, max_clients, transport, data: &self.data, log };
-        fresh.start(&self.installation, &self.cache, &self.work, &note)?.stop()
+        fresh.start(&self.installation, &self.cache, &self.work, self.say)?.stop()
     }
 }

@@ -1,8 +1,8 @@
 //! What to try first with SQLite, whose settings are pragmas of each connection.
 
 use super::{Draft, Rung, Subject, set};
-use crate::knobs::sqlite::{MMAP_MOST, cache_text};
-use crate::knobs::{KIB, MIB, cache_bytes_max, rounded_down};
+use engine::knobs::sqlite::{MMAP_MOST, cache_text};
+use engine::knobs::{KIB, MIB, cache_bytes_max, rounded_down};
 use record::quantity::bytes_text;
 
 const DEFAULT_CACHE: u64 = 2000 * KIB;

@@ -8,23 +8,13 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 
-use super::advice::{Advice, Subject, advise};
-use super::cache::Aside;
-use super::knobs::postgres::size_text;
-use super::knobs::{self, GIB, Knob, MIB, Machine, What};
-use super::selfcheck::candidates;
-use super::{Cache, FreshStart, Installation, Resolved, Site, provision, template};
-use crate::request::Transport;
+use advisor::advice::{Advice, MACHINES, Subject, advise};
+use engine::knobs::postgres::size_text;
+use engine::knobs::{self, GIB, Knob, Machine, What};
+use engine::request::Transport;
+use engine::{Cache, FreshStart, Installation, Resolved, Site, provision, servers_called, template};
 use record::quantity::{bytes, bytes_text};
 
-/// From a toy to a large server.
-pub const MACHINES: [Machine; 5] = [
-    Machine { memory_bytes: 512 * MIB, cores: 1, data_bytes: GIB },
-    Machine { memory_bytes: 2 * GIB, cores: 2, data_bytes: 4 * GIB },
-    Machine { memory_bytes: 8 * GIB, cores: 4, data_bytes: 4 * GIB },
-    Machine { memory_bytes: 64 * GIB, cores: 16, data_bytes: 200 * GIB },
-    Machine { memory_bytes: 512 * GIB, cores: 64, data_bytes: 2048 * GIB },
-];
 const CLIENTS: u32 = 16;
 /// To this a size is cut for a start for which there is no room.
 const CUT_BYTES: u64 = GIB;
@@ -46,14 +36,7 @@ pub fn vet(name: &str, fetch: bool, cache: &Cache, progress: &dyn Fn(&str)) -> V
         };
         Vetted { server: format!("{} {} ({})", resolved.kind, resolved.version, resolved.source_text()), lines }
     };
-    candidates(name).into_iter().map(vetted).collect()
-}
-
-/// Fails for settings of which the server has none, without a start and without a data directory.
-pub fn expect_known_settings(installation: &Installation, settings: &BTreeMap<String, String>) -> Result<()> {
-    let aside = Aside::new()?;
-    let site = Site { installation, data: aside.path(), scratch: aside.path() };
-    installation.engine().expect_known(&site, settings)
+    servers_called(name).into_iter().map(vetted).collect()
 }
 
 fn vet_server(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Vec<Result<String>>> {

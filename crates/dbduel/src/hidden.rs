@@ -7,6 +7,9 @@
 //! ends (or until somebody kills it, which is what its test does). The line may hold a password, made
 //! for this start, so it goes to whoever holds the pipe and nowhere else.
 
+mod selfcheck;
+mod vetting;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read;
@@ -14,8 +17,10 @@ use std::io::Read;
 use anyhow::{Context, Result, bail};
 use driver::Endpoint;
 
-use super::{Cache, FreshStart, Resolved, Server, provision, resolve_request, selfcheck, vetting};
-use crate::request::{Origin, Transport, VersionRequest};
+use engine::{Cache, FreshStart, Resolved, Server, provision, resolve_request};
+
+use self::selfcheck::selfcheck;
+use engine::request::{Origin, Transport, VersionRequest};
 
 pub const SUBCOMMAND: &str = "__engines";
 

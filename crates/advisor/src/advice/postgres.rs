@@ -1,8 +1,8 @@
 //! What to try first with PostgreSQL.
 
 use super::{Draft, Rung, Subject, set};
-use crate::knobs::postgres::size_text;
-use crate::knobs::{GIB, MIB, rounded_down};
+use engine::knobs::postgres::size_text;
+use engine::knobs::{GIB, MIB, rounded_down};
 use record::quantity::bytes_text;
 
 const DEFAULT_BUFFERS: u64 = 128 * MIB;

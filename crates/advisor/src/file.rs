@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use load::{OptionValue, Options, Workload};
 
-use super::wrapped;
-use engine::advice::{Advice, Rung};
+use crate::advice::{Advice, Rung};
+use crate::wrapped;
 use engine::engine;
 use experiment::quantity::bytes_text;
 

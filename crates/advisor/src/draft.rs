@@ -5,18 +5,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 
-use crate::cli::{CANDIDATES, TuneArgs};
-use crate::commands::Failure;
-use crate::store::format::Point;
-use crate::store::format::search::{CandidateRecord, GivenRecord, RaceRecord, RefusedRecord, SearchRecord};
-use campaign::planning::vocabulary;
+use crate::search::{Range, candidates};
+use crate::tuning::{Rival, SearchShape, search_text};
+use crate::values;
 use engine::knobs::{Knob, Machine, knobs};
 use engine::memory_need;
-use experiment::plan::search::{Range, candidates};
-use experiment::plan::{data_directory_bytes, heaviest_point, values};
+use experiment::plan::{data_directory_bytes, heaviest_point};
 use experiment::resolve;
-use experiment::tuning::{Rival, SearchShape, search_text};
-use experiment::{Contender, Experiment, Origin, Overrides, RATE, WorkloadChoice, plain_file};
+use experiment::{Contender, Error, Experiment, Origin, Overrides, RATE, Vocabulary, WorkloadChoice, plain_file};
+use record::format::Point;
+use record::format::search::{CandidateRecord, GivenRecord, RaceRecord, RefusedRecord, SearchRecord};
 use trial::host;
 
 /// What the candidate is called that meets the incumbent again.
@@ -35,6 +33,16 @@ const TRIAL_SLACK_S: f64 = 30.0;
 const DISK_TIMES_MAX: f64 = 2.0;
 const DISK_SLACK_BYTES: u64 = 8 << 30;
 
+/// Candidates where nobody says a number.
+pub const CANDIDATES: u32 = 16;
+
+/// What a search is asked for, beside its file.
+#[derive(Debug, Clone)]
+pub struct SearchRequest {
+    pub candidates: Option<u32>,
+    pub overrides: Overrides,
+}
+
 /// A search before its first block.
 pub struct Draft {
     /// Where the file lies, for messages.
@@ -50,23 +58,28 @@ pub struct Draft {
 
 impl Draft {
     /// Out of a file, without the values that are known to be refused.
-    pub fn of(args: &TuneArgs, file: &Path, refused: Vec<RefusedRecord>) -> Result<Draft, Failure> {
-        let overrides = args.method.overrides();
-        let experiment = Experiment::load(file, &vocabulary(), &overrides).map_err(Failure::usage)?;
+    pub fn of(
+        request: &SearchRequest,
+        file: &Path,
+        refused: Vec<RefusedRecord>,
+        vocabulary: &Vocabulary,
+    ) -> Result<Draft, Error> {
+        let overrides = request.overrides.clone();
+        let experiment = Experiment::load(file, vocabulary, &overrides).map_err(Error::mistake)?;
         let source = plain_file::read_text(file, plain_file::TEXT_BYTES_MAX)
             .with_context(|| format!("cannot read {}", file.display()))?;
         let (incumbent, workload) = (&experiment.contenders[0], &experiment.workloads[0]);
         refuse_target(incumbent, file)?;
         refuse_rate(workload, &experiment, file)?;
         let point = heaviest_point(&experiment, workload);
-        let given = given(args, &experiment);
+        let given = given(request, &experiment);
         let asked = Asked { experiment: &experiment, incumbent, workload, point: &point };
-        let record = asked.record(given, refused).map_err(Failure::usage)?;
+        let record = asked.record(given, refused).map_err(Error::mistake)?;
         let racing = record.candidates.iter().filter(|candidate| candidate.out.is_none());
         let rival = |one: &CandidateRecord| Rival { name: one.name.clone(), settings: one.settings.clone() };
         let rivals: Vec<Rival> = racing.map(rival).collect();
         if rivals.is_empty() {
-            return Err(Failure::usage(nobody(&record, file)));
+            return Err(Error::mistake(nobody(&record, file)));
         }
         let shape = SearchShape { point: &point, blocks: BLOCKS_MAX, seed: record.seed };
         let search_text = search_text(&source, &experiment, &rivals, shape);
@@ -107,12 +120,12 @@ fn plain(name: &str) -> String {
 }
 
 /// What the command line says, for whoever goes on with the search.
-fn given(args: &TuneArgs, experiment: &Experiment) -> GivenRecord {
+fn given(request: &SearchRequest, experiment: &Experiment) -> GivenRecord {
     let Overrides { preset, budget, blocks, seed, accept_noisy, contrast, diagnose, twins: _, fallback_name: _ } =
-        args.method.overrides();
+        request.overrides.clone();
     GivenRecord {
         name: experiment.name.clone(),
-        candidates: args.candidates.unwrap_or(CANDIDATES),
+        candidates: request.candidates.unwrap_or(CANDIDATES),
         preset,
         budget_s: budget.map(|budget| budget.as_secs_f64()),
         blocks,
@@ -123,11 +136,11 @@ fn given(args: &TuneArgs, experiment: &Experiment) -> GivenRecord {
     }
 }
 
-fn refuse_target(incumbent: &Contender, file: &Path) -> Result<(), Failure> {
+fn refuse_target(incumbent: &Contender, file: &Path) -> Result<(), Error> {
     if !matches!(incumbent.origin, Origin::Target(_)) {
         return Ok(());
     }
-    Err(Failure::usage(anyhow!(
+    Err(Error::mistake(anyhow!(
         "{}: contender `{}` is a target: dbduel sets nothing on a server that it does not manage\n  next: put a contender with an `engine` first, as near to that server as can be had",
         file.display(),
         incumbent.name
@@ -135,11 +148,11 @@ fn refuse_target(incumbent: &Contender, file: &Path) -> Result<(), Failure> {
 }
 
 /// What arrives at a given rate is done at that rate, whatever the settings are.
-fn refuse_rate(workload: &WorkloadChoice, experiment: &Experiment, file: &Path) -> Result<(), Failure> {
+fn refuse_rate(workload: &WorkloadChoice, experiment: &Experiment, file: &Path) -> Result<(), Error> {
     if !experiment.points().iter().any(|point| workload.rate_at(point).is_some()) {
         return Ok(());
     }
-    Err(Failure::usage(anyhow!(
+    Err(Error::mistake(anyhow!(
         "{}: `{RATE}` sets the throughput of `{}`, so no settings can raise it
   next: take `{RATE}` out; the winner's response times can be compared by an experiment with it",
         file.display(),

@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail, ensure};
 
-use super::knobs::{self, Knob, MIB, Machine};
-use super::memory_need::{self, Need, memory_needed, need};
-use super::version_numbers;
+use engine::knobs::{self, GIB, Knob, MIB, Machine};
+use engine::memory_need::{self, Need, memory_needed, need};
+use engine::version_numbers;
 use record::quantity::bytes_text;
 
 /// The promise that nothing weakens: a commit survives a crash of the operating system (method, section 7).
@@ -191,12 +191,20 @@ fn set(name: &'static str, value: impl ToString) -> (&'static str, String) {
     (name, value.to_string())
 }
 
+/// From a toy to a large server.
+pub const MACHINES: [Machine; 5] = [
+    Machine { memory_bytes: 512 * MIB, cores: 1, data_bytes: GIB },
+    Machine { memory_bytes: 2 * GIB, cores: 2, data_bytes: 4 * GIB },
+    Machine { memory_bytes: 8 * GIB, cores: 4, data_bytes: 4 * GIB },
+    Machine { memory_bytes: 64 * GIB, cores: 16, data_bytes: 200 * GIB },
+    Machine { memory_bytes: 512 * GIB, cores: 64, data_bytes: 2048 * GIB },
+];
+
 #[cfg(test)]
 mod tests {
-    use super::super::engine;
-    use super::super::knobs::What;
-    use super::super::vetting::MACHINES;
     use super::*;
+    use engine::engine;
+    use engine::knobs::What;
 
     const VERSIONS: &[(&str, &[&str])] = &[
         ("mysql", &["5.0.21", "5.5.9", "5.6.24", "5.7.29", "8.0.15", "8.0.31", "9.7.*"]),

@@ -1,8 +1,8 @@
 //! What to try first with MySQL and MariaDB.
 
 use super::{Draft, Rung, Subject, set};
-use crate::knobs::mysql_family::{POOL_CHUNK, instances_by_cores, size_text};
-use crate::knobs::{GIB, MIB, enough_for_data, rounded_down};
+use engine::knobs::mysql_family::{POOL_CHUNK, instances_by_cores, size_text};
+use engine::knobs::{GIB, MIB, enough_for_data, rounded_down};
 use record::quantity::bytes_text;
 
 /// A version of one of the two, for rules that differ between them.
