@@ -56,7 +56,7 @@ pub use cache::{Cache, CacheEntry, WorkFolder};
 pub use cpu_list::CpuList;
 pub use fresh::FreshStart;
 pub use hosted::Hosted;
-pub use keeper::{Account, end_all, raise_open_files};
+pub use keeper::{Account, raise_open_files};
 pub use monitor::{Hastened, Monitor};
 use provision::Knowledge;
 pub use provision::{Client, Layout, Package};
