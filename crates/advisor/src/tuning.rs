@@ -48,7 +48,6 @@ const METHOD_OF_THE_DUEL: &[&str] = &[
     "doubling",
     "contrast",
     "ablation",
-    "shapley",
 ];
 
 /// Options of an OLTP workload that shape its tables, which another mix shares.
@@ -169,7 +168,7 @@ fn set_contenders(file: &mut Table, experiment: &Experiment, rivals: &[Rival]) {
         file.remove(other);
     }
     if let Some(method) = file.get_mut("method").and_then(Value::as_table_mut) {
-        method.retain(|key, _| !["ablation", "shapley"].contains(&key));
+        method.remove("ablation");
     }
 }
 

@@ -44,7 +44,7 @@ use doubling::Doubled;
 pub use host::{Watched, watched};
 pub use kinds::{Kind, kinds};
 use ladder::Climb;
-pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind, Worth, one_line};
+pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind, one_line};
 pub use missing::Missing;
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use record::format::{ContrastRecord, GivenUp, PlanRecord, Point, RunRecord, Series, Status, TrialRecord};

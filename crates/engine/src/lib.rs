@@ -56,7 +56,7 @@ pub use cache::{Cache, CacheEntry, WorkFolder};
 pub use cpu_list::CpuList;
 pub use fresh::FreshStart;
 pub use hosted::Hosted;
-pub use keeper::{Account, end_all, raise_open_files};
+pub use keeper::{Account, raise_open_files};
 pub use monitor::{Hastened, Monitor};
 use provision::Knowledge;
 pub use provision::{Client, Layout, Package};
@@ -680,6 +680,7 @@ mod tests {
         check_choice("mysql", vec![], series("5.7"), "5.7.29", "npm");
         check_choice("mysql", vec![], series("5.7.22"), "5.7.22", "Maven");
         check_choice("postgres", vec![], series("9.6"), "9.6.24", "Maven");
+        check_choice("postgres", vec![], series("18"), "18.6", "Maven");
         check_choice("mariadb", vec![], series("10.11.*"), "10.11.5", "Maven");
         check_choice("mariadb", installed("10.11.19"), series("10.11"), "10.11.19", "installed");
         check_choice("mariadb", installed("10.11.4"), series("10.11"), "10.11.5", "Maven");

@@ -28,11 +28,13 @@ pub const METHOD_KEYS: &[&str] = &[
     "duet",
     "fast_sweep",
     "ablation",
-    "shapley",
 ];
 
 /// Words of earlier drafts of the file format, and what to write in their place.
-const REMOVED: &[(&str, &str)] = &[("watch", "write rule = \"exact\", and `blocks` = the most that the run may take")];
+const REMOVED: &[(&str, &str)] = &[
+    ("watch", "write rule = \"exact\", and `blocks` = the most that the run may take"),
+    ("shapley", "write ablation = true: it measures the highest rung without each of its steps"),
+];
 
 /// What to write in place of a key or a value that the file format no longer has.
 pub fn in_place_of(word: &str) -> Option<&'static str> {

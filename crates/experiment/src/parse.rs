@@ -122,7 +122,7 @@ fn read_experiment<'a>(
     let method = read_method(reader, top, &defaults, overrides);
     let mut contenders = read_contenders(reader, top, vocabulary, &defaults.storage);
     let baseline = read_baseline(reader, top, &contenders);
-    let ladders = read_ladders(reader, top, vocabulary, &mut contenders, &baseline, method.seed);
+    let ladders = read_ladders(reader, top, vocabulary, &mut contenders, &baseline);
     let mut workloads = read_workloads(reader, top, vocabulary, &contenders, &defaults.workload);
     let sweep = read_sweep(reader, top, vocabulary, &contenders, &mut workloads);
     if !workloads.is_empty() && workloads.iter().all(|workload| workload.one_pass) {

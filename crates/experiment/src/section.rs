@@ -115,10 +115,10 @@ impl<'a> Reader<'a> {
             }
             let place =
                 if section.title.is_empty() { "at the top of the file" } else { &format!("in {}", section.title) };
-            let note = match nearest(name, known.iter().copied()).is_none().then(|| home_of(name)) {
-                Some(Some(home)) => format!("`{name}` belongs {home}"),
-                _ => suggestion(name, known.iter().copied()),
-            };
+            let is_near = nearest(name, known.iter().copied()).is_some();
+            let home = home_of(name).filter(|_| !is_near).map(|home| format!("`{name}` belongs {home}"));
+            let note = in_place_of(name).map(str::to_owned).or(home);
+            let note = note.unwrap_or_else(|| suggestion(name, known.iter().copied()));
             self.reject(&span, format!("unknown key `{name}` {place}"), note);
         }
     }

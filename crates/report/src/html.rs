@@ -258,7 +258,7 @@ fn ladders_context(workload: &WorkloadConclusions) -> Vec<Value> {
             title => ladder::title(workload, one), chart => waterfall::waterfall(workload, one),
             changes => ladder::changes(one), heading => ladder::heading(workload), rows => ladder::rows(one), about => ladder::about(one), sentences => ladder::sentences(one),
             interactions_heading => ladder::INTERACTIONS, interactions => one.interactions.iter().map(ladder::interaction).collect::<Vec<_>>(),
-            not_left_out => ladder::not_left_out(one), orders_title => ladder::orders_title(one), worths => ladder::worths(one),
+            not_left_out => ladder::not_left_out(one),
         }
     };
     workload.ladders.iter().map(of_ladder).collect()

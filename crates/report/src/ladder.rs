@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use stats::Basis;
 
-use analysis::{Caveat, Gain, Interaction, Ladder, Rung, Stage, StageKind, WorkloadConclusions, Worth, one_line};
+use analysis::{Caveat, Gain, Interaction, Ladder, Rung, Stage, StageKind, WorkloadConclusions, one_line};
 use record::format::figures::short_percent;
 
 use super::wording::{self, bound, optional_number};
@@ -203,19 +203,6 @@ pub fn not_left_out(ladder: &Ladder) -> Vec<String> {
     let refused =
         |one: &Interaction| Some(format!("`{}` was not measured: {}", one.contender, one_line(one.refused.as_ref()?)));
     ladder.interactions.iter().filter_map(refused).collect()
-}
-
-pub fn orders_title(ladder: &Ladder) -> String {
-    format!(
-        "Mean gain of each step over {} (which orders were drawn is not in the intervals)",
-        wording::count(ladder.orders, "order")
-    )
-}
-
-/// Each step's mean gain over orders; nothing where none was climbed.
-pub fn worths(ladder: &Ladder) -> Vec<Vec<String>> {
-    let row = |worth: &Worth| vec![worth.step.clone(), worth.gain.as_ref().map_or("-".to_owned(), gain)];
-    ladder.worths.iter().map(row).collect()
 }
 
 pub fn stages_heading(workload: &WorkloadConclusions) -> Vec<String> {

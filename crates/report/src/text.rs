@@ -309,10 +309,6 @@ fn ladder_section(workload: &WorkloadConclusions, one: &Ladder) -> Vec<String> {
         lines.push(wide_table(ladder::INTERACTIONS.map(str::to_owned).to_vec(), rows, 1..7));
         lines.extend(ladder::not_left_out(one).into_iter().map(|line| format!("{line}.")));
     }
-    if !one.worths.is_empty() {
-        let heading = ["step", "mean gain"].map(str::to_owned).to_vec();
-        lines.extend([String::new(), ladder::orders_title(one), plain_table(heading, ladder::worths(one), 1)]);
-    }
     lines
 }
 
