@@ -253,7 +253,8 @@ pub mod tests {
         fn finish(&self) {}
     }
 
-    use crate::planning::{plan_experiment, vocabulary};
+    use crate::planning::plan_experiment;
+    use experiment::testing::known;
     use experiment::{Experiment, Overrides};
 
     fn progress(method: &str) -> (Progress, Plan) {
@@ -261,7 +262,7 @@ pub mod tests {
             "contender = [{{ name = \"a\", engine = \"mysql@8.0.31\" }}, {{ name = \"b\", engine = \"mysql@8.0.31\" }}]\n\
              workload = {{ name = \"oltp_read_write\", rows = 1000 }}\nmethod = {{ {method} }}\n"
         );
-        let experiment = Experiment::parse(&text, "x.toml", &vocabulary(), &Overrides::default()).unwrap();
+        let experiment = Experiment::parse(&text, "x.toml", &known(), &Overrides::default()).unwrap();
         let plan = plan_experiment(&experiment).unwrap();
         (Progress::new(&plan, Box::new(Nowhere)), plan)
     }

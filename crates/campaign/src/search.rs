@@ -115,7 +115,7 @@ impl<'a> Racing<'a> {
             let why = candidate.out.as_ref().map_or("", |out| out.why.as_str());
             progress.say(&format!("{} is out: {}", candidate.name, why.lines().next().unwrap_or_default()));
         }
-        let metric = primary_metric(&experiment.workloads[0].name);
+        let metric = primary_metric(experiment.workloads[0].kind.name);
         let trials = sitting.done.clone();
         let racing = Racing { sitting, interrupted, progress, run, search, metric, trials };
         Ok((stage, racing))

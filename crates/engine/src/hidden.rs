@@ -14,7 +14,7 @@ use std::io::Read;
 use anyhow::{Context, Result, bail};
 use driver::Endpoint;
 
-use super::{Cache, FreshStart, Resolved, Server, provision, resolve_request, selfcheck, vetting};
+use super::{Cache, ENGINES, Engines, FreshStart, Resolved, Server, provision, selfcheck, vetting};
 use crate::request::{Origin, Transport, VersionRequest};
 
 pub const SUBCOMMAND: &str = "__engines";
@@ -157,11 +157,13 @@ fn reached_by(server: &Server) -> Result<serde_json::Value> {
 /// `KIND`, `KIND@VERSION`, or `KIND:FOLDER` for a server that somebody unpacked.
 fn resolve_name(name: &str) -> Result<Resolved> {
     if let Some((kind, folder)) = name.split_once(':') {
-        return resolve_request(kind, &VersionRequest::Newest, &Origin::Basedir(folder.into()));
+        return Engines(ENGINES).resolve(kind, &VersionRequest::Newest, &Origin::Basedir(folder.into()));
     }
     match name.split_once('@') {
-        Some((kind, "system")) => resolve_request(kind, &VersionRequest::System, &Origin::Managed),
-        Some((kind, version)) => resolve_request(kind, &VersionRequest::Series(version.to_owned()), &Origin::Managed),
-        None => resolve_request(name, &VersionRequest::System, &Origin::Managed),
+        Some((kind, "system")) => Engines(ENGINES).resolve(kind, &VersionRequest::System, &Origin::Managed),
+        Some((kind, version)) => {
+            Engines(ENGINES).resolve(kind, &VersionRequest::Series(version.to_owned()), &Origin::Managed)
+        }
+        None => Engines(ENGINES).resolve(name, &VersionRequest::System, &Origin::Managed),
     }
 }

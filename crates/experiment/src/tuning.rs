@@ -212,9 +212,9 @@ fn text(file: &Table) -> String {
 
 #[cfg(test)]
 mod tests {
-    use driver::Dialect;
+    use load::Workloads;
 
-    use super::super::{EngineWords, Needs, Overrides, Vocabulary};
+    use super::super::{Known, Overrides};
     use super::*;
 
     const FILE: &str = "name = \"box\"\nquestion = \"Which settings?\"\n\
@@ -228,19 +228,12 @@ mod tests {
     }
 
     fn experiment(text: &str) -> Experiment {
-        let read = Experiment::parse(text, "x.toml", &vocabulary(), &Overrides::default());
+        let read = Experiment::parse(text, "x.toml", &known(), &Overrides::default());
         read.unwrap_or_else(|mistakes| panic!("{mistakes}\n{text}"))
     }
 
-    /// The workloads that there are, and one engine.
-    fn vocabulary() -> Vocabulary<'static> {
-        Vocabulary {
-            engines: vec![EngineWords { name: "sqlite", dialect: Dialect::Sqlite, on: "on", off: "off" }],
-            workloads: workloads::WORKLOADS.iter().map(|kind| kind.name).collect(),
-            options: &|name| workloads::workload_kind(name).map(|kind| kind.options),
-            check: &|_, _| Ok(Needs::default()),
-            refused: &|_, _, _| None,
-        }
+    fn known() -> Known {
+        Known { workloads: Workloads(workloads::WORKLOADS), ..crate::testing::known() }
     }
 
     #[test]

@@ -46,5 +46,5 @@ pub use worker::drive;
 pub use workload::options::{COMPAT, NO_COMPAT};
 pub use workload::{
     ARRIVALS, Attempt, Background, Client, ClientFuture, Fatal, NamedStatement, OptionError, OptionSpec, OptionValue,
-    Options, Outcome, Scratch, Seat, Table, Turn, Witness, Workload, WorkloadKind, queries,
+    Options, Outcome, Scratch, Seat, Table, Turn, Witness, Workload, WorkloadKind, Workloads, queries,
 };

@@ -5,6 +5,8 @@
 pub mod options;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -31,6 +33,33 @@ pub struct WorkloadKind {
     pub example: &'static str,
     pub options: &'static [OptionSpec],
     pub build: fn(&Options) -> Result<Box<dyn Workload>, OptionError>,
+}
+
+impl WorkloadKind {
+    /// The workload with these options, and the defaults of the others.
+    pub fn with(&self, given: &BTreeMap<String, OptionValue>) -> Result<Box<dyn Workload>, OptionError> {
+        (self.build)(&Options::new(self.options, given)?)
+    }
+}
+
+impl fmt::Debug for WorkloadKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// The workloads that may be asked for, in the order in which they are listed.
+#[derive(Debug, Clone, Copy)]
+pub struct Workloads(pub &'static [WorkloadKind]);
+
+impl Workloads {
+    pub fn find(self, name: &str) -> Option<&'static WorkloadKind> {
+        self.0.iter().find(|kind| kind.name == name)
+    }
+
+    pub fn names(self) -> impl Iterator<Item = &'static str> + Clone {
+        self.0.iter().map(|kind| kind.name)
+    }
 }
 
 /// One table of a workload, in one dialect.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use load::{OptionValue, Options, Workload};
+use load::{OptionValue, Workload};
 
 use super::wrapped;
+use crate::KNOWN;
 use engine::advice::{Advice, Rung};
-use engine::engine;
 use experiment::quantity::bytes_text;
 
 /// The workload whose size and pattern of access are nearest to what people tune for.
@@ -71,11 +71,11 @@ fn quoted(value: &str) -> String {
 
 /// As many as make the data that were asked for, one at least. The workload knows how large they are.
 fn warehouses(advice: &Advice) -> Result<u64> {
-    let dialect = engine(advice.kind)?.dialect();
+    let dialect = KNOWN.engines.find(advice.kind)?.dialect();
     let bytes = |warehouses: i64| -> Result<u64> {
-        let kind = workloads::workload_kind(WORKLOAD).with_context(|| format!("there is no workload {WORKLOAD}"))?;
+        let kind = KNOWN.workloads.find(WORKLOAD).with_context(|| format!("there is no workload {WORKLOAD}"))?;
         let given = BTreeMap::from([("warehouses".to_owned(), OptionValue::Number(warehouses))]);
-        let workload: Box<dyn Workload> = (kind.build)(&Options::new(kind.options, &given)?)?;
+        let workload: Box<dyn Workload> = kind.with(&given)?;
         Ok(workload.data_bytes(dialect))
     };
     let (one, two) = (bytes(1)?, bytes(2)?);

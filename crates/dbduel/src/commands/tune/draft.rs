@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 
+use crate::KNOWN;
 use crate::cli::{CANDIDATES, TuneArgs};
 use crate::commands::Failure;
 use crate::store::format::Point;
 use crate::store::format::search::{CandidateRecord, GivenRecord, RaceRecord, RefusedRecord, SearchRecord};
-use campaign::planning::vocabulary;
 use engine::knobs::{Knob, Machine, knobs};
 use engine::memory_need;
 use experiment::plan::search::{Range, candidates};
@@ -52,7 +52,7 @@ impl Draft {
     /// Out of a file, without the values that are known to be refused.
     pub fn of(args: &TuneArgs, file: &Path, refused: Vec<RefusedRecord>) -> Result<Draft, Failure> {
         let overrides = args.method.overrides();
-        let experiment = Experiment::load(file, &vocabulary(), &overrides).map_err(Failure::usage)?;
+        let experiment = Experiment::load(file, &KNOWN, &overrides).map_err(Failure::usage)?;
         let source = plain_file::read_text(file, plain_file::TEXT_BYTES_MAX)
             .with_context(|| format!("cannot read {}", file.display()))?;
         let (incumbent, workload) = (&experiment.contenders[0], &experiment.workloads[0]);
@@ -173,7 +173,7 @@ struct Asked<'a> {
 impl Asked<'_> {
     fn record(&self, given: GivenRecord, refused: Vec<RefusedRecord>) -> Result<SearchRecord> {
         let version = resolve(self.incumbent)?.version;
-        let known = knobs(&self.incumbent.kind, &version);
+        let known = knobs(self.incumbent.kind.kind(), &version);
         let machine = self.machine();
         let (held, movable): (Vec<&Knob>, Vec<&Knob>) =
             known.into_iter().partition(|knob| knob.touches_durability || knob.needs_reload);
@@ -226,7 +226,7 @@ impl Asked<'_> {
     fn fits(&self, version: &str, moved: &BTreeMap<String, String>, memory_bytes: u64) -> Result<(), String> {
         let all = self.incumbent.settings.iter().chain(moved);
         let settings = all.map(|(name, value)| (plain(name), value.clone())).collect();
-        memory_need::fits(&self.incumbent.kind, version, &settings, self.connections(), memory_bytes)
+        memory_need::fits(self.incumbent.kind.kind(), version, &settings, self.connections(), memory_bytes)
             .map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
     }
 
