@@ -18,12 +18,13 @@ pub mod values;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use load::{Gaps, OptionError, OptionValue, Workload};
+use load::{Gaps, Metric, OptionError, OptionValue, TransactionKind, Workload};
 use sha2::{Digest, Sha256};
 
 use crate::{Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key};
 use record::format::{
-    ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, Point, WorkloadRecord, step,
+    ContenderRecord, FORMAT_VERSION, KindRecord, MethodRecord, MetricRecord, PlanRecord, PlannedTrial, Point,
+    WorkloadRecord, step,
 };
 
 pub use estimate::{AskedLog, Estimate, asked_logs, data_directory_bytes, log_bytes};
@@ -146,6 +147,8 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
 fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> WorkloadRecord {
     let swept = |key: &str| experiment.sweep.as_ref().is_some_and(|sweep| sweep.variable == key);
     let fixed = workload.in_force.iter().filter(|(key, _)| !swept(key));
+    let spec = self::workload(workload, &Point::new()).map(|workload| workload.spec()).unwrap_or_default();
+    let primary = MetricRecord::new(spec.primary.name, spec.primary.unit, spec.primary.title);
     WorkloadRecord {
         label: workload.label.clone(),
         name: workload.kind.name.to_owned(),
@@ -157,7 +160,15 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         data_seed: Some(workload.data_seed),
         clients: workload.clients,
         clients_at: workload.clients_at.clone(),
+        primary: (spec.primary != Metric::TPS).then_some(primary),
+        kinds: spec.kinds.into_iter().map(kind_record).collect(),
+        notes: spec.notes,
     }
+}
+
+/// A kind of transaction as records have it.
+pub fn kind_record(kind: TransactionKind) -> KindRecord {
+    KindRecord { name: kind.name.to_owned(), title: kind.title.to_owned(), p90_limit_s: kind.p90_limit_s }
 }
 
 fn arrivals_word(arrivals: Gaps) -> &'static str {
