@@ -15,7 +15,7 @@ use super::stage::Stage;
 use crate::budget::Clock;
 use crate::warmup_s;
 use analysis::contrast::{BLOCKS, Due, is_over, setting};
-use analysis::{EndReason, conclude, primary_metric};
+use analysis::{EndReason, conclude};
 use engine::{Cache, WorkFolder};
 use experiment::plan::Plan;
 use experiment::plan::contrast::blocks;
@@ -220,7 +220,7 @@ impl Setup<'_> {
             )));
         }
         let workload = plan.record.workloads.iter().find(|workload| workload.label == planned.workload);
-        let metric = workload.map_or("", |workload| primary_metric(&workload.name));
+        let metric = workload.map_or("", |workload| workload.primary_metric());
         let value = record.metrics.get(metric).copied().filter(|value| *value > 0.0);
         Ok(value.ok_or_else(|| format!("a trial of `{}` did nothing", planned.contender)))
     }

@@ -13,7 +13,6 @@ use super::stage::Stage;
 use crate::budget::Clock;
 use crate::warmup_s;
 use analysis::doubling::{BLOCKS, due, peak};
-use analysis::primary_metric;
 use experiment::plan::doubling::{DoublingTrial, blocks};
 use record::RunDir;
 use record::format::figures::signed_percent;
@@ -106,7 +105,7 @@ impl Doubling<'_> {
         }
         let finished = run_trial(&trial, &mut Observers::default(), &mut |_| ())?;
         self.progress.beside_done();
-        let value = finished.record.metrics.get(primary_metric(&self.workload.name)).copied();
+        let value = finished.record.metrics.get(self.workload.primary_metric()).copied();
         if let Some(failure) = &finished.record.failure {
             let what = "warning: whether the generator is the limit stays open: a trial failed";
             self.progress.say(&format!("{what} at `{}`: {}", failure.step, failure.message));

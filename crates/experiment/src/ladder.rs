@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use driver::Dialect;
+use engine::Engine;
 use toml::Spanned;
 
 use super::contenders::{read_engine, read_settings, read_storage};
 use super::keys::RUNG_KEYS;
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, shortened};
-use super::vocabulary::{EngineWords, Vocabulary};
+use super::vocabulary::Known;
 use super::{Contender, CpuList, MASK, Origin, Storage, VersionRequest, is_secret_key, quantity};
 use record::format::ladder::{ChangeKind, ChangeRecord, DropRecord, LadderRecord, RungRecord};
 
@@ -23,7 +24,7 @@ use record::format::ladder::{ChangeKind, ChangeRecord, DropRecord, LadderRecord,
 struct Step {
     name: String,
     /// Name before the `@`, the whole text, and the version.
-    engine: Option<(String, String, VersionRequest)>,
+    engine: Option<(&'static dyn Engine, String, VersionRequest)>,
     settings: BTreeMap<String, String>,
     storage: Option<Storage>,
     cores: Option<CpuList>,
@@ -53,7 +54,7 @@ impl Climb {
 pub fn read_ladders<'a>(
     reader: &mut Reader<'a>,
     top: &Section<'a>,
-    vocabulary: &Vocabulary,
+    known: &Known,
     contenders: &mut Vec<Contender>,
     baseline: &str,
 ) -> Vec<LadderRecord> {
@@ -71,7 +72,7 @@ pub fn read_ladders<'a>(
         let climb = climbs.remove(at);
         climbs.push(climb);
         let climb = climbs.last_mut().expect("it was just put there");
-        let Some((step, rung)) = read_rung(reader, section, vocabulary, climb.highest()) else { continue };
+        let Some((step, rung)) = read_rung(reader, section, known, climb.highest()) else { continue };
         refuse_taken_name(reader, section, &rung.0.name, contenders, &mut names);
         climb.steps.push(step);
         climb.rungs.push(rung);
@@ -128,26 +129,25 @@ fn read_base<'a>(
 fn read_rung<'a>(
     reader: &mut Reader<'a>,
     section: &Section<'a>,
-    vocabulary: &Vocabulary,
+    known: &Known,
     below: &Contender,
 ) -> Option<(Step, (Contender, Vec<ChangeRecord>))> {
     reader.check_keys(section, RUNG_KEYS, &[]);
-    let engine = read_other_engine(reader, section, vocabulary);
+    let engine = read_other_engine(reader, section, known);
     if section.value("engine").is_some() && engine.is_none() {
         return None;
     }
-    let kind = engine.as_ref().map_or(below.kind.as_str(), |(words, ..)| words.name);
-    let words = vocabulary.engines.iter().find(|words| words.name == kind)?;
+    let kind = engine.as_ref().map_or(below.kind, |(kind, ..)| *kind);
     let mut step = Step {
         name: String::new(),
-        settings: read_settings(reader, section, words, vocabulary),
+        settings: read_settings(reader, section, kind),
         storage: read_storage(reader, section),
         cores: reader.cpu_list(section, "cores"),
         memory_bytes: reader.bytes(section, "memory"),
-        engine: engine.map(|(words, text, version)| (words.name.to_owned(), text, version)),
+        engine,
     };
     // A number without a unit is bytes to these servers, and pages or kilobytes to others.
-    let bare_is_bytes = words.dialect == Dialect::MySql;
+    let bare_is_bytes = kind.dialect() == Dialect::MySql;
     let changes = changes(below, &step.on(below), bare_is_bytes);
     if changes.is_empty() {
         let what = format!("this rung changes nothing of what stands below it, `{}`", below.name);
@@ -160,15 +160,15 @@ fn read_rung<'a>(
     Some((step, rung))
 }
 
-fn read_other_engine<'a, 'v>(
+fn read_other_engine<'a>(
     reader: &mut Reader<'a>,
     section: &Section<'a>,
-    vocabulary: &'v Vocabulary,
-) -> Option<(&'v EngineWords, String, VersionRequest)> {
+    known: &Known,
+) -> Option<(&'static dyn Engine, String, VersionRequest)> {
     let span = section.value("engine")?.span();
     let text = reader.text(section, "engine")?;
-    let (words, version) = read_engine(reader, &span, &text, &Origin::Managed, vocabulary)?;
-    Some((words, text, version))
+    let (kind, version) = read_engine(reader, &span, &text, &Origin::Managed, known)?;
+    Some((kind, text, version))
 }
 
 fn refuse_taken_name<'a>(
@@ -197,7 +197,7 @@ impl Step {
     fn on(&self, below: &Contender) -> Contender {
         let mut rung = Contender { name: self.name.clone(), ..below.clone() };
         if let Some((kind, engine, version)) = &self.engine {
-            (rung.kind, rung.engine, rung.version) = (kind.clone(), engine.clone(), version.clone());
+            (rung.kind, rung.engine, rung.version) = (*kind, engine.clone(), version.clone());
             rung.origin = Origin::Managed;
         }
         for (name, value) in &self.settings {
@@ -315,14 +315,14 @@ mod tests {
         let experiment = parsed(
             "workload = \"oltp_read_write\"\ncontender = [{ name = \"m\", engine = \"mysql\" }, { name = \"p\", engine = \"postgres\" }]\n\
              method.ablation = true\n\
-             [[ladder]]\nname = \"m1\"\nsettings.a = 1\n[[ladder]]\nname = \"p1\"\non = \"p\"\nsettings.b = true\n\
-             [[ladder]]\nname = \"p2\"\nsettings.c = 1\n[[ladder]]\nname = \"m2\"\non = \"m\"\nsettings.d = 1\n",
+             [[ladder]]\nname = \"m1\"\nsettings.xa = 1\n[[ladder]]\nname = \"p1\"\non = \"p\"\nsettings.xb = true\n\
+             [[ladder]]\nname = \"p2\"\nsettings.xc = 1\n[[ladder]]\nname = \"m2\"\non = \"m\"\nsettings.xd = 1\n",
         );
         let rungs = |ladder: usize| experiment.ladders[ladder].contenders().join(" ");
         assert_eq!((rungs(0), rungs(1)), ("m m1 m2".to_owned(), "p p1 p2".to_owned()));
         assert_eq!(experiment.ladders[1].ablation[0].contender, "p: all but p1");
         let p1 = experiment.contenders.iter().find(|one| one.name == "p1").unwrap();
-        assert_eq!(p1.settings["b"], "on");
+        assert_eq!(p1.settings["xb"], "on");
     }
 
     #[test]
@@ -334,9 +334,9 @@ mod tests {
         };
         check("[[ladder]]\nname = \"x\"\n", 3, "changes nothing");
         check("[[ladder]]\nname = \"x\"\nengine = \"mysql@5.5.9\"\n", 3, "changes nothing");
-        check("[[ladder]]\nsettings.b = \"256M\"\n[[ladder]]\nsettings.b = 268435456\n", 5, "changes nothing");
-        check("[[ladder]]\non = \"5.6\"\nsettings.a = 1\n", 4, "names no [[contender]]");
-        check("[[ladder]]\nname = \"mysql@5.5.9\"\nsettings.a = 1\n", 4, "has the name of a [[contender]]");
+        check("[[ladder]]\nsettings.xb = \"256M\"\n[[ladder]]\nsettings.xb = 268435456\n", 5, "changes nothing");
+        check("[[ladder]]\non = \"5.6\"\nsettings.xa = 1\n", 4, "names no [[contender]]");
+        check("[[ladder]]\nname = \"mysql@5.5.9\"\nsettings.xa = 1\n", 4, "has the name of a [[contender]]");
         check("[[ladder]]\nname = \"x\"\nsetings.a = 1\nstorage = \"tmpfs\"\n", 5, "did you mean `settings`");
         check("[[ladder]]\nmemory = 8\nstorage = \"tmpfs\"\n", 4, "a number without its unit");
         check("[method]\nablation = true\n", 4, "there is no ladder");

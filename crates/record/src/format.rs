@@ -2,12 +2,15 @@
 //! reported again. Names of fields are names in the files.
 
 pub mod contrast;
+mod declared;
 pub mod diagnostic;
 pub mod figures;
 pub mod ladder;
 pub mod pass;
 pub mod path;
 pub mod search;
+
+pub use declared::{KindRecord, MetricRecord};
 
 use std::collections::BTreeMap;
 
@@ -104,6 +107,15 @@ pub struct WorkloadRecord {
     /// Clients at each value of the sweep, where they grow with what it varies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub clients_at: BTreeMap<u64, u32>,
+    /// What verdicts come from; absent where it is transactions per second, and in old runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primary: Option<MetricRecord>,
+    /// Transactions that are counted apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<KindRecord>,
+    /// Sentences that belong beside its numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 fn is_false(flag: &bool) -> bool {

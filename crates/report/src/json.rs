@@ -59,7 +59,7 @@ struct Document<'a> {
     host: &'a HostRecord,
     client: JsonClient<'a>,
     contenders: Vec<JsonContender<'a>>,
-    workloads: &'a [WorkloadRecord],
+    workloads: Vec<WorkloadRecord>,
     trials: Vec<JsonTrial<'a>>,
     comparisons: Vec<JsonComparison<'a>>,
     duels: Vec<JsonDuel<'a>>,
@@ -332,7 +332,7 @@ impl<'a> Document<'a> {
             host: &run.host,
             client: client(evidence),
             contenders: plan.contenders.iter().map(|contender| self::contender(contender, run)).collect(),
-            workloads: &plan.workloads,
+            workloads: plan.workloads.iter().map(WorkloadRecord::whole).collect(),
             trials: trials.iter().map(|one| trial(evidence, one, repeated_as.get(&one.trial).copied())).collect(),
             comparisons: duels().flat_map(comparisons).map(comparison).collect(),
             duels: conclusions

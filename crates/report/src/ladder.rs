@@ -37,12 +37,7 @@ impl Mark {
 
 /// `tpcc: ladder on `5.5`, committed New-Orders per minute (NOPM)`.
 pub fn title(workload: &WorkloadConclusions, ladder: &Ladder) -> String {
-    format!(
-        "{}: ladder on `{}`, {}",
-        workload.workload,
-        ladder.base,
-        wording::metric_title(&workload.metric, workload.is_open_loop)
-    )
+    format!("{}: ladder on `{}`, {}", workload.workload, ladder.base, wording::primary_title(workload))
 }
 
 /// What each step does, in lines: the names of settings are too long for a column.
@@ -52,7 +47,7 @@ pub fn changes(ladder: &Ladder) -> Vec<String> {
 }
 
 pub fn heading(workload: &WorkloadConclusions) -> Vec<String> {
-    let unit = record::metric::unit(&workload.metric);
+    let unit = &workload.primary.unit;
     let names = ["rung", unit, "over the rung below", "interval", "over the base", "interval", "class", "word"];
     names.map(str::to_owned).to_vec()
 }
@@ -206,7 +201,7 @@ pub fn not_left_out(ladder: &Ladder) -> Vec<String> {
 }
 
 pub fn stages_heading(workload: &WorkloadConclusions) -> Vec<String> {
-    let unit = record::metric::unit(&workload.metric);
+    let unit = &workload.primary.unit;
     let names = ["stage", "contender", unit, "against", unit, "ratio", "word"];
     names.map(str::to_owned).to_vec()
 }
