@@ -111,6 +111,11 @@ impl Place {
         stored.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::to_owned).collect()
     }
 
+    /// The stored trials.
+    pub fn trials(&self) -> Vec<Value> {
+        self.records().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
     pub fn json(&self, name: &str) -> Value {
         let path = self.run().expect("a run was made").join(name);
         serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
@@ -120,7 +125,7 @@ impl Place {
     pub fn assert_every_trial_ran_once(&self) {
         let number = |trial: &Value| trial["trial"].as_u64().unwrap();
         let planned: Vec<u64> = self.json("plan.json")["trials"].as_array().unwrap().iter().map(number).collect();
-        let stored: Vec<u64> = self.records().iter().map(|line| number(&serde_json::from_str(line).unwrap())).collect();
+        let stored: Vec<u64> = self.trials().iter().map(number).collect();
         assert_eq!(stored, planned);
     }
 
