@@ -30,6 +30,16 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("dbduel speaks UTF-8")
 }
 
+/// Runs dbduel in the folder of its crate, so that messages hold relative paths.
+pub fn dbduel(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dbduel"))
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("dbduel can be started")
+}
+
 /// Says why a test has nothing to look at; not by `eprintln!`, which the test harness swallows.
 pub fn say_skipped(why: &str) {
     std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
