@@ -10,6 +10,7 @@ mod another_path;
 mod apt;
 mod build;
 mod cache;
+mod cost;
 pub mod counters;
 mod cpu_list;
 mod fresh;
@@ -53,6 +54,7 @@ use crate::request::{Origin, VersionRequest};
 
 pub use build::build;
 pub use cache::{Cache, CacheEntry, WorkFolder};
+pub use cost::Cost;
 pub use cpu_list::CpuList;
 pub use fresh::FreshStart;
 pub use hosted::Hosted;
@@ -161,6 +163,8 @@ pub trait Engine: Sync {
     }
     /// How the server would run a statement, which is not run.
     fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained>;
+    /// What a server of this kind costs, estimated.
+    fn cost(&self) -> &'static Cost;
     /// Settings that decide how fast it is or what a commit promises, what most people look at first in front; all
     /// of them can be set.
     fn notable_settings(&self) -> &'static [&'static str];

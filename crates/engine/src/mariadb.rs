@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use super::mysql_family::{BINARY_LOG_OFF, Flavour, MysqlFamily, OwnSetting, TLS_OFF, option, run_step};
 use super::provision::find_on_path;
 use super::{Client, Layout, Package, Release, Site, version_numbers};
+use super::{Cost, cost};
 
 pub static MARIADB: MysqlFamily = MysqlFamily { flavour: &Mariadb };
 
@@ -98,6 +99,10 @@ const KEEP_ONLY_ROOT_BEFORE_10_4: &str = "USE mysql;\n\
 impl Flavour for Mariadb {
     fn kind(&self) -> &'static str {
         "mariadb"
+    }
+
+    fn cost(&self) -> &'static Cost {
+        &cost::MARIADB
     }
 
     fn description(&self) -> &'static str {

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use super::mysql_family::{BINARY_LOG_OFF, Flavour, MysqlFamily, OwnSetting, TLS_OFF};
 use super::snapshot::copy_tree;
 use super::{Client, Layout, Package, Release, Site, version_numbers};
+use super::{Cost, cost};
 
 pub static MYSQL: MysqlFamily = MysqlFamily { flavour: &Mysql };
 
@@ -174,6 +175,10 @@ fn system_tables(basedir: Option<&Path>) -> Result<PathBuf> {
 impl Flavour for Mysql {
     fn kind(&self) -> &'static str {
         "mysql"
+    }
+
+    fn cost(&self) -> &'static Cost {
+        &cost::MYSQL
     }
 
     fn description(&self) -> &'static str {

@@ -21,6 +21,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use driver::{Admin, Dialect, Endpoint, Login};
 
+use super::Cost;
 use super::counters::{Counters, Deferral};
 use super::keeper::{Account, Exit, Program};
 use super::server::server_environment;
@@ -38,6 +39,7 @@ const INITIALISE_LIMIT: Duration = Duration::from_secs(300);
 pub trait Flavour: Sync {
     fn kind(&self) -> &'static str;
     fn description(&self) -> &'static str;
+    fn cost(&self) -> &'static Cost;
     fn example(&self) -> &'static str;
     fn releases(&self) -> &'static [Release];
     /// Names of the server binary, the preferred one first.
@@ -434,6 +436,10 @@ impl Engine for MysqlFamily {
 
     fn notable_settings(&self) -> &'static [&'static str] {
         NOTABLE
+    }
+
+    fn cost(&self) -> &'static Cost {
+        self.flavour.cost()
     }
 
     fn deferral(&self) -> &'static Deferral {

@@ -24,6 +24,7 @@ use super::{
     Client, DATABASE, Engine, Explained, Found, Installation, Launch, Layout, Package, Places, Purpose, Release,
     Reserved, Sample, Site, StartOptions, Waits, Whereabouts, version_numbers, version_output,
 };
+use super::{Cost, cost};
 
 pub struct Postgres;
 
@@ -394,6 +395,10 @@ impl Engine for Postgres {
 
     fn notable_settings(&self) -> &'static [&'static str] {
         NOTABLE
+    }
+
+    fn cost(&self) -> &'static Cost {
+        &cost::POSTGRES
     }
 
     fn deferral(&self) -> &'static Deferral {

@@ -14,6 +14,7 @@ use driver::{Admin, Dialect, Endpoint, Login};
 use super::counters::{Counters, Deferral};
 use super::keeper::Account;
 use super::settings::{Agreement, Effective, parse_switch};
+use super::{Cost, cost};
 use super::{
     Engine, Explained, Found, Installation, Launch, Places, Purpose, Release, Reserved, Site, StartOptions, Whereabouts,
 };
@@ -287,6 +288,10 @@ impl Engine for Sqlite {
 
     fn notable_settings(&self) -> &'static [&'static str] {
         NOTABLE
+    }
+
+    fn cost(&self) -> &'static Cost {
+        &cost::SQLITE
     }
 
     fn deferral(&self) -> &'static Deferral {

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use minijinja::{Environment, context};
+use minijinja::context;
 
 use super::wording;
 use analysis::flame::{Frame, differing, frames};
@@ -162,7 +162,7 @@ fn file_name(record: &DiagnosticRecord, suffix: &str) -> String {
 
 /// A drawing without script or outside resources; names are escaped, since they come from a server's binary.
 fn svg(title: &str, frames: &[Frame]) -> Result<String> {
-    let mut templates = Environment::new();
+    let mut templates = super::html::templates();
     templates.set_auto_escape_callback(|_| minijinja::AutoEscape::Html);
     templates.add_template("flame.svg", include_str!("html/flame.svg"))?;
     let depth = frames.iter().map(|frame| frame.depth).max().unwrap_or(0) as f64;

@@ -12,7 +12,7 @@ mod waterfall;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
-use minijinja::{Environment, Value, context};
+use minijinja::{Environment, UndefinedBehavior, Value, context};
 
 use analysis::drift::{Drift, PlanPair, Plans, drifts};
 use analysis::timeline::told;
@@ -66,7 +66,7 @@ impl Report for Html {
     }
 
     fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
-        let mut templates = Environment::new();
+        let mut templates = templates();
         templates.set_trim_blocks(true);
         templates.set_lstrip_blocks(true);
         // The name ends in `.html`, which is what switches escaping on.
@@ -75,6 +75,13 @@ impl Report for Html {
         let page = templates.get_template("report.html")?;
         page.render(page_context(evidence)?).context("the report's template does not fit its data")
     }
+}
+
+/// Where a key that the data lack is an error: it would print nothing.
+pub fn templates<'a>() -> Environment<'a> {
+    let mut templates = Environment::new();
+    templates.set_undefined_behavior(UndefinedBehavior::Strict);
+    templates
 }
 
 fn page_context(evidence: &Evidence) -> Result<Value> {
@@ -498,5 +505,19 @@ fn trial_context(plan: &PlanRecord, trial: &TrialRecord, repeated_as: &BTreeMap<
         point => point_text(&trial.point), failed => trial.status == Status::Failed, flags => notes.collect::<Vec<_>>().join(", "),
         value => primary.map(|(value, unit)| format!("{} {unit}", wording::number(value))),
         failure => trial.failure.as_ref().map(|failure| format!("{}: {}", failure.step, failure.message)), started_at => trial.started_at,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_key_is_an_error_and_not_an_empty_text() {
+        let rendered = |template| templates().render_str(template, context! { known => "x", none => None::<u32> });
+        assert_eq!(rendered("{{ known }}{% if none %}y{% endif %}").unwrap(), "x");
+        for template in ["{{ knwon }}", "{% if knwon %}y{% endif %}", "{% for one in knwon %}y{% endfor %}"] {
+            assert!(rendered(template).is_err(), "{template}");
+        }
     }
 }

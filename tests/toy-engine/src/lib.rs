@@ -10,14 +10,24 @@ use anyhow::{Context, Result, bail};
 use driver::{Admin, Dialect, Endpoint, Login};
 use engine::counters::{Counters, Deferral};
 use engine::{
-    Account, Agreement, Effective, Engine, Explained, Found, Installation, Launch, Places, Release, Reserved, Site,
-    StartOptions, Whereabouts,
+    Account, Agreement, Cost, Effective, Engine, Explained, Found, Installation, Launch, Places, Release, Reserved,
+    Site, StartOptions, Whereabouts,
 };
 
 pub static TOY: &[&dyn Engine] = &[&Toy];
 
 static RESERVED: Reserved = Reserved { always: &[], paths: &[], commands: &[], prefixes: &[], abbreviates: false };
 static DEFERRAL: Deferral = Deferral { redo_bytes: None, debts: &[] };
+static COST: Cost = Cost {
+    start_ms: 10,
+    stop_ms: 10,
+    initialise_ms: 10,
+    template_bytes: 4096,
+    server_bytes: 1 << 20,
+    connection_bytes: 1 << 20,
+    buffers: &[],
+    logs: &[],
+};
 const FILE: &str = "toy.db";
 const DURABLE: &str = "durable";
 
@@ -124,6 +134,9 @@ impl Engine for Toy {
     }
     fn notable_settings(&self) -> &'static [&'static str] {
         &[DURABLE]
+    }
+    fn cost(&self) -> &'static Cost {
+        &COST
     }
     fn deferral(&self) -> &'static Deferral {
         &DEFERRAL

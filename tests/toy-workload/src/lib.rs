@@ -15,7 +15,7 @@ pub static POINTS: &[WorkloadKind] = &[WorkloadKind {
 }];
 
 const RATE: Metric =
-    Metric { name: "points_per_s", unit: "points/s", title: "points looked at or moved per second (points_per_s)" };
+    Metric { name: "points_per_s", unit: "pps", title: "points looked at or moved per second (points_per_s)" };
 
 const LOOK: TransactionKind = TransactionKind { name: "look", title: "Look at a point", p90_limit_s: Some(1.0) };
 const MOVE: TransactionKind = TransactionKind { name: "move", title: "Move a point", p90_limit_s: None };

@@ -14,76 +14,6 @@ use record::format::{PlanRecord, PlannedTrial, Point};
 
 const MIB: u64 = 1 << 20;
 
-/// What one kind of server costs, estimated.
-struct Cost {
-    kind: &'static str,
-    start_ms: u64,
-    stop_ms: u64,
-    /// Initialising an empty data directory, once.
-    initialise_ms: u64,
-    /// An empty data directory.
-    template_bytes: u64,
-    /// A server without buffers and connections.
-    server_bytes: u64,
-    connection_bytes: u64,
-    /// Settings that are memory: name, default, and the unit of a bare number.
-    buffers: &'static [(&'static str, u64, u64)],
-    /// Settings that are files beside the data, where they are given: name, and how many of that size.
-    logs: &'static [(&'static str, u64)],
-}
-
-const COSTS: &[Cost] = &[
-    Cost {
-        kind: "mysql",
-        start_ms: 2500,
-        stop_ms: 2000,
-        initialise_ms: 10_000,
-        template_bytes: 200 * MIB,
-        server_bytes: 350 * MIB,
-        connection_bytes: MIB,
-        buffers: &[("innodb_buffer_pool_size", 128 * MIB, 1), ("key_buffer_size", 8 * MIB, 1)],
-        logs: &[("innodb_log_file_size", 2), ("innodb_redo_log_capacity", 1)],
-    },
-    Cost {
-        kind: "mariadb",
-        start_ms: 1500,
-        stop_ms: 1500,
-        initialise_ms: 5000,
-        template_bytes: 130 * MIB,
-        server_bytes: 120 * MIB,
-        connection_bytes: MIB,
-        buffers: &[("innodb_buffer_pool_size", 128 * MIB, 1), ("key_buffer_size", 128 * MIB, 1)],
-        logs: &[("innodb_log_file_size", 1)],
-    },
-    Cost {
-        kind: "postgres",
-        start_ms: 800,
-        stop_ms: 800,
-        initialise_ms: 3000,
-        template_bytes: 60 * MIB,
-        server_bytes: 40 * MIB,
-        connection_bytes: 5 * MIB,
-        buffers: &[("shared_buffers", 128 * MIB, 8192)],
-        logs: &[("max_wal_size", 1)],
-    },
-    Cost {
-        kind: "sqlite",
-        start_ms: 50,
-        stop_ms: 50,
-        initialise_ms: 50,
-        template_bytes: MIB,
-        server_bytes: 10 * MIB,
-        connection_bytes: 3 * MIB,
-        buffers: &[("mmap_size", 0, 1)],
-        logs: &[],
-    },
-];
-
-/// The costs of a kind; those of the first entry, the dearest, for one that is not in the list.
-fn cost(kind: &str) -> &'static Cost {
-    COSTS.iter().find(|cost| cost.kind == kind).unwrap_or(&COSTS[0])
-}
-
 const COPY_BYTES_PER_MS: u64 = 300 * MIB / 1000;
 const LOAD_BYTES_PER_MS: u64 = 8 * MIB / 1000;
 const RESTORE_LEAST_MS: u64 = 200;
@@ -179,7 +109,7 @@ fn slot_of_load_ms(contender: &Contender, workload: &WorkloadChoice, point: &Poi
         // Its tables are loaded again, at worst before each trial; nothing is started.
         return data_bytes / LOAD_BYTES_PER_MS + load_ms;
     }
-    let cost = cost(contender.kind.kind());
+    let cost = contender.kind.cost();
     let restore_ms = RESTORE_LEAST_MS + (cost.template_bytes + data_bytes) / COPY_BYTES_PER_MS;
     restore_ms + cost.start_ms + load_ms + cost.stop_ms
 }
@@ -244,7 +174,7 @@ fn dataset_bytes(contender: &Contender, workload: &WorkloadChoice, point: &Point
 
 /// A contender's data directory, loaded for a point: a snapshot, or the copy a trial runs on.
 pub fn data_directory_bytes(contender: &Contender, workload: &WorkloadChoice, point: &Point) -> u64 {
-    cost(contender.kind.kind()).template_bytes.saturating_add(dataset_bytes(contender, workload, point))
+    contender.kind.cost().template_bytes.saturating_add(dataset_bytes(contender, workload, point))
 }
 
 /// Logs of a size that was asked for.
@@ -268,7 +198,7 @@ pub fn asked_logs(contender: &Contender) -> Vec<AskedLog> {
         let (_, text) = contender.settings.iter().find(is_ours)?;
         Some(AskedLog { setting, bytes: quantity::bytes(text)?, files: *files })
     };
-    cost(contender.kind.kind()).logs.iter().filter_map(asked).collect()
+    contender.kind.cost().logs.iter().filter_map(asked).collect()
 }
 
 /// What they add to a data directory that a trial runs on.
@@ -291,7 +221,7 @@ fn datasets(experiment: &Experiment) -> Vec<(&WorkloadChoice, Point)> {
 /// Every contender initialises one data directory and loads every workload into a copy of it.
 fn first_load_ms(experiment: &Experiment) -> u64 {
     let datasets = datasets(experiment);
-    let initialise_ms = |who: &Contender| if is_target(who) { 0 } else { cost(who.kind.kind()).initialise_ms };
+    let initialise_ms = |who: &Contender| if is_target(who) { 0 } else { who.kind.cost().initialise_ms };
     let load_ms = |who: &Contender| -> u64 {
         datasets.iter().map(|(workload, point)| dataset_bytes(who, workload, point) / LOAD_BYTES_PER_MS).sum()
     };
@@ -304,7 +234,7 @@ fn disk_bytes(experiment: &Experiment) -> u64 {
     let sizes = managed(experiment)
         .flat_map(|who| datasets.iter().map(move |(workload, point)| data_directory_bytes(who, workload, point)));
     let sizes: Vec<u64> = sizes.collect();
-    let templates = managed(experiment).map(|who| cost(who.kind.kind()).template_bytes);
+    let templates = managed(experiment).map(|who| who.kind.cost().template_bytes);
     let copies = if experiment.method.duet { 2 } else { 1 };
     let largest = sizes.iter().max().map(|bytes| bytes.saturating_mul(copies));
     let logs = managed(experiment).map(log_bytes).max();
@@ -314,7 +244,7 @@ fn disk_bytes(experiment: &Experiment) -> u64 {
 
 /// The server with its buffers and the connections of the busiest point.
 fn memory_bytes(contender: &Contender, experiment: &Experiment) -> u64 {
-    let cost = cost(contender.kind.kind());
+    let cost = contender.kind.cost();
     let buffers = cost.buffers.iter().map(|(name, default, unit)| match contender.settings.get(*name) {
         Some(text) => {
             text.parse::<u64>().map(|number| number * unit).ok().or(quantity::bytes(text)).unwrap_or(*default)

@@ -163,7 +163,7 @@ fn drawing(
         x_ticks => ticks(&x, &x_ticks), y_ticks => ticks(&y, &y.ticks()),
         x_title => if logarithmic { format!("{variable} (log scale)") } else { variable.to_owned() },
         y_title => unit,
-        lines => lines.collect::<Vec<Value>>(),
+        lines => lines.collect::<Vec<Value>>(), marks => [(); 0],
     })
 }
 

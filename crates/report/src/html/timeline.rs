@@ -123,7 +123,8 @@ fn drawing(
     let drawn = contenders().zip(lines).filter(|(_, line)| !line.is_empty()).map(|((index, contender), line)| {
         let inside = line.iter().filter(|(second, _)| (first..=last).contains(second));
         let places = inside.map(|(second, value)| format!("{},{}", x.place(*second), y.place(*value)));
-        context! { name => contender.name, color => index % 6, line => places.collect::<Vec<_>>().join(" ") }
+        let line = places.collect::<Vec<_>>().join(" ");
+        context! { name => contender.name, color => index % 6, line, band => "", law => "", dots => [(); 0] }
     });
     let marks = contenders().zip(marks).flat_map(|((index, contender), marks)| {
         let inside = marks.iter().filter(|second| **second <= last);
