@@ -10,10 +10,10 @@ mod clones;
 mod contrasts;
 mod course;
 mod diagnostics;
-mod doubling;
 mod pilot;
 pub mod planning;
 pub mod preflight;
+mod probes;
 mod progress;
 mod recoveries;
 mod refusal;
@@ -39,6 +39,7 @@ use self::course::{Course, Keep};
 use self::diagnostics::Diagnostics;
 use self::pilot::run_pilots;
 use self::planning::{cannot_plan, expect_open_files, plan_experiment, vocabulary};
+use self::probes::{Bench, Headroom};
 pub use self::progress::{Progress, Screen};
 use self::seats::Seats;
 use self::stage::Stage;
@@ -264,7 +265,9 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     };
     if reason != EndReason::Interrupted {
         let (stage, progress, clock) = (&stage, &progress, &clock);
-        doubling::double(&sitting.plan.record, run_dir, stage, &mut run, clock, progress)?;
+        let (trials, observers) = (run_dir.trials()?.records, Observers::default());
+        let mut bench = Bench { sitting, stage, run: &run, clock, interrupted, progress, trials, observers };
+        bench.run(&Headroom)?;
         recoveries::measure(sitting, stage, &mut run, clock, interrupted, progress)?;
         let (plan, method) = (&sitting.plan, &experiment.method);
         Contrasts { plan, method, run_dir, stage, cache: &cache, clock, progress }.run(reason, &mut run)?;
@@ -300,7 +303,6 @@ fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
         given_up: Vec::new(),
         pilots: Vec::new(),
         warmups: Vec::new(),
-        doublings: Vec::new(),
         contrasts: Vec::new(),
         diagnostics: Vec::new(),
         twins: Vec::new(),

@@ -416,15 +416,28 @@ fn behind_the_last_block_a_server_meets_twice_the_generator_s_threads() {
     let text = experiment(r#"engine = "sqlite""#, &postgres, "oltp_point_select", "[1, 4]", 1);
     place.write("try.toml", &text.replace("blocks = 1", "blocks = 1, doubling = true"));
     let (_, said) = place.expect(0, &["run", "try.toml"]);
-    assert!(said.contains("[doubling 4/4] two"), "the embedded engine is the faster one, and not doubled: {said}");
+    assert!(said.contains("[headroom check 8/8]"), "{said}");
     place.assert_every_trial_ran_once();
-    let doublings = place.json("run.json")["doublings"].clone();
-    let values = |side: &str| doublings[0][side].as_array().unwrap().len();
-    assert_eq!((doublings.as_array().unwrap().len(), values("as_usual"), values("doubled")), (1, 4, 4));
-    assert!(fs::metadata(place.run().unwrap().join("doublings/8/server.log")).unwrap().is_file());
+    let probes = place.probes();
+    let threads = |probe: &Value| probe["purpose"]["headroom"]["threads"].as_u64().unwrap();
+    let most = probes.iter().map(threads).max().unwrap();
+    assert_eq!((probes.len(), probes.iter().filter(|probe| threads(probe) == most).count()), (8, 4));
+    assert!(probes.iter().all(|probe| probe["contender"] == "two"), "the embedded engine is faster, and not checked");
+    let log = format!("trials/{}/server.log", probes[7]["trial"]);
+    assert!(fs::metadata(place.run().unwrap().join(log)).unwrap().is_file());
+    let kept = place.records();
+    // Killed inside a probe: what is stored stays, and the rest follows.
+    fs::write(place.run().unwrap().join("trials.ndjson"), kept[..kept.len() - 3].concat()).unwrap();
     let (_, said) = place.expect(0, &["run", "--resume", "last"]);
-    assert!(!said.contains("[doubling"), "{said}");
-    assert_eq!(place.json("run.json")["doublings"], doublings);
+    assert!(!said.contains("[headroom check 5/8]") && said.contains("[headroom check 6/8]"), "{said}");
+    assert_eq!(
+        (place.records()[..kept.len() - 3].to_vec(), place.probes().len()),
+        (kept[..kept.len() - 3].to_vec(), 8)
+    );
+    let kept = place.records();
+    let (_, said) = place.expect(0, &["run", "--resume", "last"]);
+    assert!(!said.contains("[headroom check"), "{said}");
+    assert_eq!(place.records(), kept);
     place.assert_nothing_is_left();
 }
 

@@ -369,7 +369,7 @@ mod tests {
         seen.sort_unstable();
         assert_eq!(seen, ["a", "b", "c"]);
         for (trial, place) in again.iter().zip(1..) {
-            let old = planned(trial.repeats.unwrap());
+            let old = planned(trial.purpose.repeats().unwrap());
             assert_eq!((&trial.contender, Entry::of(trial)), (&old.contender, Entry::of(old)));
             assert_eq!((trial.order, trial.trial), (place, 96 + place));
             assert_eq!((trial.input_seed, repeat_number(&plan, trial.trial)), (again[0].input_seed, Some(1)));

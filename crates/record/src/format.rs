@@ -7,6 +7,7 @@ pub mod figures;
 pub mod ladder;
 pub mod pass;
 pub mod path;
+pub mod purpose;
 pub mod search;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ pub use contrast::{ContrastKind, ContrastRecord};
 pub use diagnostic::{DiagnosticRecord, ProfileRecord, WaitsRecord, WaitsUnit};
 use ladder::LadderRecord;
 pub use path::PathRecord;
+pub use purpose::{Purpose, measured};
 
 /// Version of the whole folder's format; a newer one than this is refused with a message.
 pub const FORMAT_VERSION: u32 = 1;
@@ -270,10 +272,10 @@ pub struct PlannedTrial {
     pub gap_ms: u64,
     /// Seed of the clients' inputs: the same for all contenders in a block, new in each block.
     pub input_seed: u64,
-    /// The trial whose place this one takes, because the host disturbed its pair; never in a plan:
-    /// what is repeated follows from flags, and how from the plan's seed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repeats: Option<u32>,
+    /// Never in a plan: what is repeated follows from flags, what is probed from results, and how from the plan's
+    /// seed.
+    #[serde(default, skip_serializing_if = "Purpose::is_compare")]
+    pub purpose: Purpose,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -293,9 +295,8 @@ pub struct TrialRecord {
     pub contender: String,
     pub point: Point,
     pub status: Status,
-    /// The trial whose place this one takes, because the host disturbed its pair.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repeats: Option<u32>,
+    #[serde(default, skip_serializing_if = "Purpose::is_compare")]
+    pub purpose: Purpose,
     /// The trial that began the start of the server in which this one ran too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares_start_with: Option<u32>,
@@ -355,9 +356,6 @@ pub struct RunRecord {
     /// What trials warmed up for, where that is not the plan's `warmup_s`; ascending by block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warmups: Vec<WarmupRecord>,
-    /// The peak point with twice the generator's threads and cores.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub doublings: Vec<DoublingRecord>,
     /// Points measured again without what a finding says is the cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contrasts: Vec<ContrastRecord>,
@@ -413,17 +411,6 @@ impl WarmupRecord {
     /// Why there is one: the pilots showed it, or trials were unsteady.
     pub const PILOT: &str = "pilot";
     pub const UNSTEADY: &str = "unsteady";
-}
-
-/// The same connections over twice the generator's threads.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DoublingRecord {
-    pub workload: String,
-    pub contender: String,
-    pub point: Point,
-    /// Primary metric of each block: as everywhere, and with twice the threads.
-    pub as_usual: Vec<f64>,
-    pub doubled: Vec<f64>,
 }
 
 /// A contender against its twin, under the full protocol: what this host can see.

@@ -224,11 +224,6 @@ impl RunDir {
         make_private(self.path.join("pilots").join(pilot.to_string()))
     }
 
-    /// `doublings/<number>/`: the log of a server that met twice the generator's threads.
-    pub fn doubling_folder(&self, number: usize) -> Result<PathBuf> {
-        make_private(self.path.join("doublings").join(number.to_string()))
-    }
-
     /// `contrasts/<contrast>/<number>/`: the log of a server that was freed of a supposed cause.
     pub fn contrast_folder(&self, contrast: usize, trial: u32) -> Result<PathBuf> {
         make_private(self.path.join("contrasts").join(contrast.to_string()).join(trial.to_string()))
@@ -534,7 +529,7 @@ mod tests {
             point: Point::from([("clients".into(), 16)]),
             status: Status::Ok,
             failure: None,
-            repeats: None,
+            purpose: Default::default(),
             shares_start_with: None,
             flags: vec![],
             remarks: BTreeMap::new(),

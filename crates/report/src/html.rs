@@ -103,7 +103,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
             kernel => host.kernel, storage => host.storage, virtualisation => host.virtualisation,
         },
         client => circumstances::generator(&run.client, &conclusions.tally),
-        doublings => circumstances::doublings(run), contrasts => contrasts::lines(plan, run), diagnosed => diagnosed(evidence)?, warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
+        doublings => circumstances::doublings(evidence), contrasts => contrasts::lines(plan, run), diagnosed => diagnosed(evidence)?, warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
         search => run.search.as_ref().map(search_context),
         facts => circumstances::facts(host), not_visible => circumstances::not_visible(host),
         flagged => flagged(evidence),
@@ -147,7 +147,7 @@ fn diagnosed(evidence: &Evidence) -> Result<Option<Value>> {
 fn flagged(evidence: &Evidence) -> Vec<Value> {
     let repeated_as = circumstances::repeated_as(&evidence.trials);
     let odd = |trial: &&TrialRecord| {
-        !trial.flags.is_empty() || trial.repeats.is_some() || repeated_as.contains_key(&trial.trial)
+        !trial.flags.is_empty() || trial.purpose.repeats().is_some() || repeated_as.contains_key(&trial.trial)
     };
     let row = |trial: &TrialRecord| {
         let remarks = trial.flags.iter().filter_map(|flag| trial.remarks.get(flag)).cloned();
@@ -162,12 +162,12 @@ fn flagged(evidence: &Evidence) -> Vec<Value> {
 /// Enough to judge the run again: the plan, what was learned while it went on, the trials, and what reports
 /// look at of their seconds.
 fn raw_records(evidence: &Evidence) -> Result<String> {
-    let Evidence { plan, run, trials, series, note, .. } = evidence;
+    let Evidence { plan, run, trials, probes, series, note, .. } = evidence;
     let series = series.iter().filter_map(|(trial, series)| Some((*trial, of_reports(series)?)));
     let records = EmbeddedRecords {
         plan: plan.clone(),
         run: run.clone(),
-        trials: trials.clone(),
+        trials: trials.iter().chain(probes).cloned().collect(),
         series: series.collect(),
         observed: drawn_observed(evidence),
         windows: evidence.windows.clone(),

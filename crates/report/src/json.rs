@@ -17,9 +17,9 @@ use analysis::drift::{Drift, PlanPair, Setting, drifts};
 use analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word, WorkloadConclusions};
 use record::format::search::SearchRecord;
 use record::format::{
-    BuildRecord, ContenderRecord, ContrastRecord, DiagnosticRecord, DoublingRecord, FORMAT_VERSION, Failure,
-    HostRecord, MethodRecord, NullRecord, PathRecord, PilotRecord, Point, RunRecord, SideRecord, StatementPlan, Status,
-    TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
+    BuildRecord, ContenderRecord, ContrastRecord, DiagnosticRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord,
+    NullRecord, PathRecord, PilotRecord, Point, Purpose, RunRecord, SideRecord, StatementPlan, Status, TrialRecord,
+    TwinsRecord, WarmupRecord, WorkloadRecord,
 };
 
 use super::{Evidence, Options, Report, circumstances, drift};
@@ -61,6 +61,8 @@ struct Document<'a> {
     contenders: Vec<JsonContender<'a>>,
     workloads: &'a [WorkloadRecord],
     trials: Vec<JsonTrial<'a>>,
+    /// Trials beside the plan, of which no verdict takes anything.
+    probes: Vec<JsonTrial<'a>>,
     comparisons: Vec<JsonComparison<'a>>,
     duels: Vec<JsonDuel<'a>>,
     scaling: Vec<scaling::JsonStep<'a>>,
@@ -107,8 +109,6 @@ struct JsonClient<'a> {
 struct SelfCheck<'a> {
     /// The generator against a server that does nothing.
     null_runs: &'a [NullRecord],
-    /// The peak point with twice the generator.
-    doublings: &'a [DoublingRecord],
     occupancy_min: Option<f64>,
     /// What the ways to the servers can carry, and the most of it that any trial took.
     paths: &'a [PathRecord],
@@ -147,6 +147,8 @@ struct JsonTrial<'a> {
     order: u32,
     status: Status,
     /// The trial whose place this one takes.
+    #[serde(skip_serializing_if = "Purpose::is_compare")]
+    purpose: &'a Purpose,
     #[serde(skip_serializing_if = "Option::is_none")]
     repeats: Option<u32>,
     /// The trial in whose start of the server this one ran.
@@ -335,6 +337,7 @@ impl<'a> Document<'a> {
             contenders: plan.contenders.iter().map(|contender| self::contender(contender, run)).collect(),
             workloads: &plan.workloads,
             trials: trials.iter().map(|one| trial(evidence, one, repeated_as.get(&one.trial).copied())).collect(),
+            probes: evidence.probes.iter().map(|one| trial(evidence, one, None)).collect(),
             comparisons: duels().flat_map(comparisons).map(comparison).collect(),
             duels: conclusions
                 .workloads
@@ -369,7 +372,6 @@ fn client(evidence: &Evidence) -> JsonClient<'_> {
         client_cpu_us_per_query: tally.client_cpu_us_per_query,
         self_check: SelfCheck {
             null_runs: &client.null_runs,
-            doublings: &evidence.run.doublings,
             occupancy_min: tally.occupancy_min,
             paths: &client.paths,
             path_share_max: tally.path_share_max,
@@ -407,7 +409,8 @@ fn trial<'a>(evidence: &Evidence, trial: &'a TrialRecord, repeated_as: Option<u3
         block: trial.block,
         order: trial.order,
         status: trial.status,
-        repeats: trial.repeats,
+        purpose: &trial.purpose,
+        repeats: trial.purpose.repeats(),
         shares_start_with: trial.shares_start_with,
         repeated_as,
         failure: trial.failure.as_ref(),

@@ -38,6 +38,7 @@ pub use terminal::visible;
 use analysis::twins::records;
 use analysis::{Conclusions, conclude_with_seconds};
 use record::RunDir;
+use record::format::measured;
 use record::format::{EmbeddedRecords, PlanRecord, RunRecord, Series, TrialRecord, TwinsRecord};
 
 /// One form in which a run can be told. Lives beside the list that holds all of them.
@@ -87,6 +88,8 @@ pub struct Evidence {
     pub plan: PlanRecord,
     pub run: RunRecord,
     pub trials: Vec<TrialRecord>,
+    /// Trials beside the plan.
+    pub probes: Vec<TrialRecord>,
     /// By number of trial; empty where none were kept.
     pub series: BTreeMap<u32, Series>,
     /// What observers saw in each second, likewise.
@@ -108,7 +111,7 @@ impl Evidence {
     pub fn gather(run: &RunDir) -> Result<Evidence> {
         let (plan, record, trials) = (run.plan()?, run.run_record()?, run.trials()?);
         let (mut series, mut observed, mut windows) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        for trial in &trials.records {
+        for trial in measured(&trials.records).iter() {
             series.extend(run.series(trial.trial)?.map(|seconds| (trial.trial, seconds)));
             observed.extend(run.observed(trial.trial)?.map(|seconds| (trial.trial, seconds)));
             windows.extend(run.windows(trial.trial)?.map(|log| (trial.trial, log)));
@@ -118,7 +121,8 @@ impl Evidence {
             conclusions: conclude_with_seconds(&plan, &record, &trials.records, &series),
             plan,
             run: record,
-            trials: trials.records,
+            trials: measured(&trials.records).into_owned(),
+            probes: probes(&trials.records),
             series,
             observed,
             windows,
@@ -131,8 +135,13 @@ impl Evidence {
         let EmbeddedRecords { plan, run, trials, series, observed, windows, note } = html::records_of(page)?;
         let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
         // A page does not say where its run lies.
-        Ok(Evidence { folder: String::new(), plan, run, trials, series, observed, windows, note, conclusions })
+        let (trials, probes) = (measured(&trials).into_owned(), probes(&trials));
+        Ok(Evidence { folder: String::new(), plan, run, trials, probes, series, observed, windows, note, conclusions })
     }
+}
+
+fn probes(trials: &[TrialRecord]) -> Vec<TrialRecord> {
+    trials.iter().filter(|trial| trial.purpose.is_probe()).cloned().collect()
 }
 
 /// Tells a stored run in the form asked for.
