@@ -12,7 +12,6 @@ use record::point::CORES;
 
 use super::arrangement;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT, is_outage};
-use super::contrast;
 use super::doubling::Doubled;
 use super::ladder;
 use super::missing::missing_quantiles;
@@ -48,7 +47,7 @@ pub fn findings(
         missing_quantiles(workloads),
         doubled(circumstances),
         not_doubled(circumstances),
-        not_contrasted(run),
+        not_contrasted(circumstances),
         twins_told_apart(circumstances),
         noisy_host(trials),
         flag_imbalance(workloads),
@@ -170,9 +169,9 @@ fn not_doubled(circumstances: &Circumstances) -> Option<Finding> {
     finding("generator not doubled", text, circumstances.headroom_open.clone())
 }
 
-fn not_contrasted(run: &RunRecord) -> Option<Finding> {
+fn not_contrasted(circumstances: &Circumstances) -> Option<Finding> {
     let text = "a cause was being put to the test when the run ended".to_owned();
-    finding("contrast unfinished", text, contrast::unfinished(run))
+    finding("contrast unfinished", text, circumstances.contrasts_open.clone())
 }
 
 fn twins_told_apart(circumstances: &Circumstances) -> Option<Finding> {

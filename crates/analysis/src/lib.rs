@@ -469,6 +469,8 @@ struct Circumstances {
     duet: Option<duet::Surroundings>,
     /// What became of gaps without their supposed causes.
     contrasts: Vec<ContrastRecord>,
+    /// Those that lack blocks, and nothing says why.
+    contrasts_open: Vec<String>,
     /// The block from which on trials of a workload have their last warm-up, where that is not the first.
     /// Absent while the run goes on: more blocks make no trial steadier, so that nobody waits for it.
     steady_from: Option<BTreeMap<String, u32>>,
@@ -489,7 +491,7 @@ pub fn conclude_with_seconds(
     trials: &[TrialRecord],
     series: &BTreeMap<u32, Series>,
 ) -> Conclusions {
-    let headroom = doubling::checks(plan, trials);
+    let (headroom, cause_tests) = (doubling::checks(plan, trials), contrast::tests(plan, run, trials));
     let trials = &*measured(trials);
     let aligned = deferred::charged(plan, pass::aligned(plan, trials));
     let records = Records::new(plan, &aligned);
@@ -510,7 +512,8 @@ pub fn conclude_with_seconds(
         doublings: headroom.iter().filter_map(doubling::doubled).collect(),
         headroom_open: doubling::unfinished(&headroom),
         duet: duet::Surroundings::of(plan, run),
-        contrasts: run.contrasts.clone(),
+        contrasts_open: contrast::unfinished(&cause_tests),
+        contrasts: cause_tests,
         steady_from: Some(run.warmups.iter().map(|one| (one.workload.clone(), one.from_block)).collect()),
         searching: run.search.as_ref().is_some_and(|search| search.run.is_none()),
     };

@@ -4,6 +4,7 @@
 //! progress and records are the same for all and stand here. What must stay true: a record is on the disk before
 //! the next trial starts, and what is left follows from the stored trials alone.
 
+mod cause_test;
 mod headroom;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,9 +16,12 @@ use crate::budget::{Clock, longest};
 use crate::progress::Progress;
 use crate::stage::Stage;
 use crate::{Sitting, together, warmup_s};
+pub use cause_test::CauseTests;
 pub use headroom::Headroom;
 use record::blocks::next_probe_number;
-use record::format::{PlanRecord, PlannedTrial, RunRecord, Status, TrialRecord, point_text};
+use record::format::{
+    DecisionKind, DecisionRecord, PlanRecord, PlannedTrial, RunRecord, Status, TrialRecord, point_text,
+};
 use trial::observe::Observers;
 use trial::{Interrupted, Trial, run_trial};
 
@@ -26,15 +30,19 @@ pub trait Probe {
     /// All trials that are due, also those that are stored already, in sets: a set is run whole or not at all, and
     /// ends where one of its trials fails.
     fn due(&self, bench: &Bench) -> Vec<Vec<PlannedTrial>>;
+    /// Why a set cannot be run here.
+    fn refusal(&self, _bench: &Bench, _set: &[PlannedTrial]) -> Result<Option<String>> {
+        Ok(None)
+    }
     /// What such a trial has otherwise than a trial of the plan.
-    fn adapt(&self, planned: &PlannedTrial, trial: &mut Trial);
+    fn adapt<'a>(&'a self, planned: &PlannedTrial, trial: &mut Trial<'a>);
 }
 
 /// What all probes of a run share.
 pub struct Bench<'a> {
     pub sitting: &'a Sitting,
     pub stage: &'a Stage<'a>,
-    pub run: &'a RunRecord,
+    pub run: &'a mut RunRecord,
     pub clock: &'a Clock,
     pub interrupted: &'a AtomicBool,
     pub progress: &'a Progress,
@@ -53,12 +61,39 @@ impl Bench<'_> {
         for set in probe.due(self) {
             let stored: Vec<&TrialRecord> = set.iter().filter_map(|planned| self.stored(planned)).collect();
             let is_over = stored.len() == set.len() || stored.iter().any(|record| record.status == Status::Failed);
-            if !is_over {
-                let left: Vec<(usize, PlannedTrial)> = set.iter().cloned().enumerate().skip(stored.len()).collect();
-                self.run_set(probe, &left, set.len())?;
+            if is_over || self.is_left_out(&set[0]) {
+                continue;
+            }
+            let left = &set[stored.len()..];
+            match probe.refusal(self, &set)?.or_else(|| self.without_time(left)) {
+                Some(why) => self.leave_out(&set[0], why)?,
+                None => self.run_set(probe, left, set.len())?,
             }
         }
         Ok(())
+    }
+
+    fn is_left_out(&self, first: &PlannedTrial) -> bool {
+        let at = (&first.purpose, &first.workload, &first.point);
+        self.run.decisions.iter().any(|one| (&one.purpose, &one.workload, &one.point) == at)
+    }
+
+    fn leave_out(&mut self, first: &PlannedTrial, because: String) -> Result<()> {
+        self.progress.say(&format!("{} left out: {because}", title(first)));
+        self.run.decisions.push(DecisionRecord {
+            kind: DecisionKind::LeftOut,
+            purpose: first.purpose.clone(),
+            workload: first.workload.clone(),
+            contender: first.contender.clone(),
+            point: first.point.clone(),
+            because,
+        });
+        self.sitting.run_dir.write_run(self.run)
+    }
+
+    fn without_time(&self, left: &[PlannedTrial]) -> Option<String> {
+        let time = left.iter().map(|planned| longest(&self.trials, &planned.contender)).sum();
+        (!self.clock.holds(time)).then(|| "the budget leaves no time for it".to_owned())
     }
 
     fn stored(&self, planned: &PlannedTrial) -> Option<&TrialRecord> {
@@ -68,21 +103,13 @@ impl Bench<'_> {
         })
     }
 
-    fn run_set(&mut self, probe: &dyn Probe, left: &[(usize, PlannedTrial)], of: usize) -> Result<()> {
-        let title = |planned: &PlannedTrial| {
-            format!("{}, {}, {}", planned.purpose.title(), planned.contender, point_text(&planned.point))
-        };
-        let time = |planned: &PlannedTrial| longest(&self.trials, &planned.contender);
-        if !self.clock.holds(left.iter().map(|(_, planned)| time(planned)).sum()) {
-            self.progress.say(&format!("{}: the budget leaves no time for it", title(&left[0].1)));
-            return Ok(());
-        }
-        for (index, planned) in left {
+    fn run_set(&mut self, probe: &dyn Probe, left: &[PlannedTrial], of: usize) -> Result<()> {
+        for (number, planned) in (of - left.len() + 1..).zip(left) {
             let title = title(planned);
-            self.progress.status(&format!("{title}: {} of {of}", index + 1));
+            self.progress.status(&format!("{title}: {number} of {of}"));
             let record = self.run_one(probe, planned, &title)?;
             let outcome = self.progress.outcome(planned, &record);
-            self.progress.say(&format!("[{} {}/{of}] {outcome}", planned.purpose.title(), index + 1));
+            self.progress.say(&format!("[{} {number}/{of}] {outcome}", planned.purpose.title()));
             self.progress.beside_done();
             if record.status == Status::Failed {
                 break;
@@ -119,4 +146,9 @@ impl Bench<'_> {
         together::write(self.sitting, &trial, finished, &mut keep)?;
         Ok(self.trials.last().expect("it was stored a moment ago").clone())
     }
+}
+
+/// `cause test, tuned, 16 clients`.
+fn title(planned: &PlannedTrial) -> String {
+    format!("{}, {}, {}", planned.purpose.title(), planned.contender, point_text(&planned.point))
 }

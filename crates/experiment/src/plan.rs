@@ -22,7 +22,7 @@ use workloads::workload_kind;
 
 use crate::{Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key};
 use record::format::{
-    ContenderRecord, FORMAT_VERSION, MethodRecord, PlanRecord, PlannedTrial, Point, WorkloadRecord, step,
+    ContenderRecord, MethodRecord, PLAN_FORMAT_VERSION, PlanRecord, PlannedTrial, Point, WorkloadRecord, step,
 };
 
 pub use estimate::{AskedLog, Estimate, asked_logs, data_directory_bytes, log_bytes};
@@ -67,7 +67,7 @@ impl Plan {
     pub fn new(experiment: &Experiment, resolved: &[ResolvedFacts], thresholds: &[(&str, f64)]) -> Plan {
         assert_eq!(experiment.contenders.len(), resolved.len(), "every contender was resolved");
         let mut record = PlanRecord {
-            format_version: FORMAT_VERSION,
+            format_version: PLAN_FORMAT_VERSION,
             name: experiment.name.clone(),
             question: experiment.question.clone(),
             plan_hash: String::new(),

@@ -18,10 +18,13 @@ pub use contrast::{ContrastKind, ContrastRecord};
 pub use diagnostic::{DiagnosticRecord, ProfileRecord, WaitsRecord, WaitsUnit};
 use ladder::LadderRecord;
 pub use path::PathRecord;
-pub use purpose::{Purpose, measured};
+pub use purpose::{DecisionKind, DecisionRecord, Purpose, measured};
 
-/// Version of the whole folder's format; a newer one than this is refused with a message.
-pub const FORMAT_VERSION: u32 = 1;
+/// Version of the format of runs and trials; any other is refused with a message.
+pub const FORMAT_VERSION: u32 = 2;
+
+/// Version of `plan.json`, whose hash covers every key of it.
+pub const PLAN_FORMAT_VERSION: u32 = 1;
 
 /// What varies, with its value: `{"clients": 16}`; empty where nothing varies.
 pub type Point = BTreeMap<String, u64>;
@@ -356,9 +359,9 @@ pub struct RunRecord {
     /// What trials warmed up for, where that is not the plan's `warmup_s`; ascending by block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warmups: Vec<WarmupRecord>,
-    /// Points measured again without what a finding says is the cause.
+    /// What was decided while the run went on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub contrasts: Vec<ContrastRecord>,
+    pub decisions: Vec<DecisionRecord>,
     /// What was looked into behind the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<DiagnosticRecord>,

@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use fixtures::{
-    CANDIDATE, FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, tell, tell_cores, tell_duel_of_a_search, tell_ladder,
-    tell_passes, tell_tpcc,
+    CANDIDATE, FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, tell, tell_cause_test, tell_cores, tell_duel_of_a_search,
+    tell_ladder, tell_passes, tell_tpcc,
 };
 use record::format::figures::has_negative_zero;
 use record::format::{
@@ -422,7 +422,7 @@ fn tell_circumstances(stored: &mut StoredRun) {
     stored.run.warmups =
         vec![WarmupRecord { workload: workload.clone(), from_block: 1, seconds: 150.0, because: "pilot".into() }];
     tell_headroom(stored, [[1480.0, 1475.0, 1490.0, 1470.0], [1482.0, 1471.0, 1493.0, 1468.0]]);
-    stored.run.contrasts = contrasts(&workload);
+    contrasts(&workload).iter().for_each(|test| tell_cause_test(stored, test));
     stored.run.twins = vec![TwinsRecord {
         at: "2031-04-30T08:00:00Z".into(),
         plan_hash: "ab".repeat(32),
@@ -447,6 +447,18 @@ fn tell_circumstances(stored: &mut StoredRun) {
         trial_s: Some(60.0),
         best_trial_s: Some(94.0),
     }];
+}
+
+#[test]
+fn a_page_of_another_format_is_refused_in_one_sentence() {
+    let page = find("html").unwrap().write(&full_method(), &Options::default()).unwrap();
+    let old = page.replacen("\"format_version\":2", "\"format_version\":1", 1);
+    let message = format!("{:#}", Evidence::of_page(&old).unwrap_err());
+    assert!(
+        message.ends_with("format version 1 and this dbduel reads 2: report it with the dbduel that made it"),
+        "{message}"
+    );
+    assert_eq!(message.lines().count(), 1);
 }
 
 #[test]

@@ -17,10 +17,11 @@ use minijinja::{Environment, Value, context};
 use analysis::drift::{Drift, PlanPair, Plans, drifts};
 use analysis::timeline::told;
 use analysis::{COLLECTED_SECONDS, Cell, Comparison, Duel, Part, Parts, SERIES_COLUMN, Step, WorkloadConclusions};
+use record::expect_format;
 use record::format::search::SearchRecord;
 use record::format::{
-    ContenderFacts, ContenderRecord, EmbeddedRecords, Series, StatementPlan, Status, TrialRecord, WorkloadRecord,
-    point_text,
+    ContenderFacts, ContenderRecord, EmbeddedRecords, FORMAT_VERSION, Series, StatementPlan, Status, TrialRecord,
+    WorkloadRecord, point_text,
 };
 
 use super::{
@@ -103,7 +104,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
             kernel => host.kernel, storage => host.storage, virtualisation => host.virtualisation,
         },
         client => circumstances::generator(&run.client, &conclusions.tally),
-        doublings => circumstances::doublings(evidence), contrasts => contrasts::lines(plan, run), diagnosed => diagnosed(evidence)?, warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
+        doublings => circumstances::doublings(evidence), contrasts => contrasts::lines(evidence), diagnosed => diagnosed(evidence)?, warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
         search => run.search.as_ref().map(search_context),
         facts => circumstances::facts(host), not_visible => circumstances::not_visible(host),
         flagged => flagged(evidence),
@@ -196,7 +197,11 @@ fn of_reports(series: &Series) -> Option<Series> {
 pub fn records_of(page: &str) -> Result<EmbeddedRecords> {
     let inside = page.split_once(RECORDS_BEGIN).and_then(|(_, rest)| rest.split_once("</script>"));
     let (records, _) = inside.context("there are no raw records in this page: it is no report of dbduel")?;
-    serde_json::from_str(records).context("the raw records in this page are damaged")
+    let damaged = "the raw records in this page are damaged";
+    let records: serde_json::Value = serde_json::from_str(records).context(damaged)?;
+    let version = records["run"]["format_version"].as_u64().context(damaged)?;
+    expect_format(version, FORMAT_VERSION).context("cannot read the raw records in this page")?;
+    serde_json::from_value(records).context(damaged)
 }
 
 fn verdicts(evidence: &Evidence) -> Vec<Value> {

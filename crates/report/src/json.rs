@@ -17,7 +17,7 @@ use analysis::drift::{Drift, PlanPair, Setting, drifts};
 use analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word, WorkloadConclusions};
 use record::format::search::SearchRecord;
 use record::format::{
-    BuildRecord, ContenderRecord, ContrastRecord, DiagnosticRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord,
+    BuildRecord, ContenderRecord, DecisionRecord, DiagnosticRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord,
     NullRecord, PathRecord, PilotRecord, Point, Purpose, RunRecord, SideRecord, StatementPlan, Status, TrialRecord,
     TwinsRecord, WarmupRecord, WorkloadRecord,
 };
@@ -72,9 +72,8 @@ struct Document<'a> {
     /// The first ladder beside the others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ladder_stages: Vec<ladder::JsonStage<'a>>,
-    /// Findings put to the test, where that was asked for.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    contrasts: &'a [ContrastRecord],
+    /// What was decided while the run went on.
+    decisions: &'a [DecisionRecord],
     /// What was looked into and not measured, likewise.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     diagnostics: &'a [DiagnosticRecord],
@@ -348,7 +347,7 @@ impl<'a> Document<'a> {
             laws: conclusions.workloads.iter().flat_map(scaling::laws).collect(),
             ladders: conclusions.workloads.iter().flat_map(ladder::ladders).collect(),
             ladder_stages: conclusions.workloads.iter().flat_map(ladder::stages).collect(),
-            contrasts: &run.contrasts,
+            decisions: &run.decisions,
             diagnostics: &run.diagnostics,
             pilots: &run.pilots,
             warmups: &run.warmups,

@@ -18,7 +18,7 @@ impl Probe for Headroom {
         due(bench.plan()).filter_map(|workload| check(bench, workload)).collect()
     }
 
-    fn adapt(&self, planned: &PlannedTrial, trial: &mut Trial) {
+    fn adapt<'a>(&'a self, planned: &PlannedTrial, trial: &mut Trial<'a>) {
         if planned.purpose != (Purpose::Headroom { threads: trial.seat.workers }) {
             trial.seat = trial.seat.doubled();
         }

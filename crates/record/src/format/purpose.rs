@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::TrialRecord;
+use super::{ContrastKind, Point, TrialRecord};
 
 /// Verdicts come from trials that compare, from their repeats, and in a duet from those that run alone. The others
 /// are probes: they run beside the plan, with settings of their own, and no verdict comes from them.
@@ -21,6 +21,9 @@ pub enum Purpose {
     Pilot,
     /// The peak point with so many threads of the load generator.
     Headroom { threads: u32 },
+    /// A point once more, with the supposed cause of a difference taken away from both sides; the candidate names the
+    /// difference.
+    CauseTest { cause: ContrastKind, candidate: String },
 }
 
 impl Purpose {
@@ -47,8 +50,30 @@ impl Purpose {
             Purpose::Alone => "alone",
             Purpose::Pilot => "pilot run",
             Purpose::Headroom { .. } => "headroom check",
+            Purpose::CauseTest { .. } => "cause test",
         }
     }
+}
+
+/// What was decided while the run went on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecisionRecord {
+    pub kind: DecisionKind,
+    /// Of the trials that it is about.
+    #[serde(default, skip_serializing_if = "Purpose::is_compare")]
+    pub purpose: Purpose,
+    pub workload: String,
+    pub contender: String,
+    pub point: Point,
+    /// For a reader.
+    pub because: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DecisionKind {
+    /// Trials beside the plan were due and not run.
+    #[serde(rename = "left out")]
+    LeftOut,
 }
 
 /// The trials that may be judged: all but probes.
