@@ -26,7 +26,7 @@ fn evidence_of(stored: StoredRun) -> Evidence {
     let series = story_series();
     let windows = if plan.is_all_passes() { BTreeMap::new() } else { story_windows() };
     let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
-    let (trials, probes) = (measured(&trials).into_owned(), probes(&trials));
+    let (trials, probes) = (measured(&trials).into_owned(), beside_the_plan(&trials));
     Evidence {
         folder: "runs/mysql-5-5-vs-5-6-20310504T101500Z".into(),
         plan,
@@ -239,7 +239,7 @@ fn the_same_records_make_the_same_bytes_in_every_form_and_out_of_the_page_again(
 }
 
 /// Trials of half a minute under all steps of the method, with everything that a report may have to tell.
-fn full_method() -> Evidence {
+pub fn full_method() -> Evidence {
     let mut stored = tell(&Story { blocks: 10, trouble: true, spread: 0.02, ..Story::default() });
     stored.plan.method.preset = "standard".into();
     stored.plan.method.left_out.clear();
@@ -276,7 +276,7 @@ fn full_method() -> Evidence {
     let observed = stored.trials.iter().map(|trial| (trial.trial, observed_of(trial))).collect();
     let StoredRun { plan, run, trials } = stored;
     let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
-    let (trials, probes) = (measured(&trials).into_owned(), probes(&trials));
+    let (trials, probes) = (measured(&trials).into_owned(), beside_the_plan(&trials));
     Evidence {
         folder: "runs/full".into(),
         plan,

@@ -17,6 +17,7 @@ mod json;
 mod ladder;
 mod latency;
 mod parts;
+mod probes;
 mod scaling;
 mod search;
 mod sharpness;
@@ -122,7 +123,7 @@ impl Evidence {
             plan,
             run: record,
             trials: measured(&trials.records).into_owned(),
-            probes: probes(&trials.records),
+            probes: beside_the_plan(&trials.records),
             series,
             observed,
             windows,
@@ -135,12 +136,12 @@ impl Evidence {
         let EmbeddedRecords { plan, run, trials, series, observed, windows, note } = html::records_of(page)?;
         let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
         // A page does not say where its run lies.
-        let (trials, probes) = (measured(&trials).into_owned(), probes(&trials));
+        let (trials, probes) = (measured(&trials).into_owned(), beside_the_plan(&trials));
         Ok(Evidence { folder: String::new(), plan, run, trials, probes, series, observed, windows, note, conclusions })
     }
 }
 
-fn probes(trials: &[TrialRecord]) -> Vec<TrialRecord> {
+fn beside_the_plan(trials: &[TrialRecord]) -> Vec<TrialRecord> {
     trials.iter().filter(|trial| trial.purpose.is_probe()).cloned().collect()
 }
 
