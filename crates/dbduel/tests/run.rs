@@ -442,6 +442,24 @@ fn behind_the_last_block_a_server_meets_twice_the_generator_s_threads() {
 }
 
 #[test]
+fn a_dbduel_killed_inside_a_headroom_check_keeps_its_trials_and_runs_the_rest_once() {
+    let place = Place::new();
+    let Some(postgres) = place.installed("postgres") else { return };
+    let text = experiment(&postgres, &postgres, "oltp_point_select", "[1]", 1);
+    place.write("try.toml", &text.replace("blocks = 1", "blocks = 1, doubling = true"));
+    let running = place.start(&["run", "try.toml", "--accept-noisy"]);
+    wait_for("two trials of the check", LIMIT, || place.probes().len() >= 2);
+    running.signal(libc::SIGKILL);
+    running.end();
+    wait_for("no server", ALL_GONE_WITHIN, || place.servers().is_empty());
+    let kept = place.records();
+    place.expect(0, &["run", "--resume", "last"]);
+    assert_eq!((&place.records()[..kept.len()], place.probes().len()), (&kept[..], 8));
+    place.assert_every_trial_ran_once();
+    place.assert_nothing_is_left();
+}
+
+#[test]
 fn contrasts_that_nothing_asks_for_are_said_to_be_none() {
     let place = Place::new();
     let text = experiment(r#"engine = "sqlite""#, r#"engine = "sqlite""#, "oltp_point_select", "[1]", 1);
