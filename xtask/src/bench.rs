@@ -54,9 +54,10 @@ fn cpu_ticks() -> Result<(u64, u64)> {
     Ok((all - idle, all))
 }
 
-pub fn point_select() -> Result<Arc<dyn Workload>> {
-    let kind = workloads::workload_kind("oltp_point_select").context("oltp_point_select is a workload")?;
-    let given = [("rows".to_owned(), OptionValue::Number(ROWS))].into();
+/// A script of the OLTP family over one table of so many rows.
+pub fn workload(script: &str, rows: i64) -> Result<Arc<dyn Workload>> {
+    let kind = workloads::workload_kind(script).with_context(|| format!("{script} is no workload"))?;
+    let given = [("rows".to_owned(), OptionValue::Number(rows))].into();
     Ok((kind.build)(&Options::new(kind.options, &given)?)?.into())
 }
 
@@ -71,7 +72,17 @@ pub fn loaded_mariadb(root: &Path) -> Result<Held> {
 pub fn load_point_select(server: &Held) -> Result<()> {
     let (target, interrupted) = (server.target()?, AtomicBool::new(false));
     let loader = Loader { target: &target, sessions: 2, interrupted: &interrupted };
-    loader.load(&*point_select()?, 1, &mut |_| ()).context("cannot load the tables")
+    loader.load(&*workload("oltp_point_select", ROWS)?, 1, &mut |_| ()).context("cannot load the tables")
+}
+
+/// One run of each, in an order that changes from pair to pair.
+pub fn by_turns<T, U>(pair: u32, ours: impl Fn() -> Result<T>, theirs: impl Fn() -> Result<U>) -> Result<(T, U)> {
+    if pair.is_multiple_of(2) {
+        let ours = ours()?;
+        return Ok((ours, theirs()?));
+    }
+    let theirs = theirs()?;
+    Ok((ours()?, theirs))
 }
 
 /// Figures of several runs, as they are printed: the median, with the least and the greatest.

@@ -23,7 +23,7 @@ use load::{
     Window,
 };
 
-use crate::bench::{done_in_release, loaded_mariadb, median, point_select, warn_if_busy};
+use crate::bench::{ROWS, Spread, by_turns, done_in_release, loaded_mariadb, median, warn_if_busy, workload};
 use crate::floor;
 
 #[derive(clap::Args)]
@@ -60,7 +60,7 @@ pub fn run(options: &BenchLoad, root: &Path) -> Result<()> {
         tpcc_against_nothing(form, interval)?;
     }
     let server = loaded_mariadb(root)?;
-    by_turns(options, &server.target()?, interval)?;
+    beside_the_floor(options, &server.target()?, interval)?;
     server.stop()
 }
 
@@ -146,32 +146,20 @@ fn against_nothing(client: &mut impl Client, interval: Duration) -> Result<(Tall
     Ok((tally, cpu_ns))
 }
 
-fn by_turns(options: &BenchLoad, target: &Target, interval: Duration) -> Result<()> {
+fn beside_the_floor(options: &BenchLoad, target: &Target, interval: Duration) -> Result<()> {
     println!(
         "point selects over {} connections, by turns, {} pairs of {interval:?}",
         options.connections, options.pairs
     );
     let driver = || driver_us_per_query(target, options.connections, interval);
     let floor = || floor::run(target, options.connections, interval).map(|floor| floor.us_per_query());
-    let mut pairs = Vec::new();
-    for pair in 0..options.pairs {
-        let (ours, raw) = if pair.is_multiple_of(2) {
-            let ours = driver()?;
-            (ours, floor()?)
-        } else {
-            let raw = floor()?;
-            (driver()?, raw)
-        };
-        pairs.push((ours, raw));
-    }
-    let ratios: Vec<f64> = pairs.iter().map(|(ours, raw)| ours / raw).collect();
-    let (least, most) = ratios.iter().fold((f64::MAX, 0.0_f64), |(l, m), ratio| (l.min(*ratio), m.max(*ratio)));
+    let pairs = (0..options.pairs).map(|pair| by_turns(pair, driver, floor)).collect::<Result<Vec<(f64, f64)>>>()?;
+    let ratios = Spread::of(pairs.iter().map(|(ours, raw)| ours / raw).collect());
     let (ours, raw): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
     println!(
-        "client CPU per query: driver {:.2} us, raw-socket floor {:.2} us, ratio {:.2} ({least:.2}..{most:.2})",
+        "client CPU per query: driver {:.2} us, raw-socket floor {:.2} us, ratio {ratios}",
         median(ours),
-        median(raw),
-        median(ratios)
+        median(raw)
     );
     Ok(())
 }
@@ -188,7 +176,7 @@ fn driver_us_per_query(target: &Target, connections: u32, interval: Duration) ->
         ..LoadOptions::default()
     };
     let interrupted = AtomicBool::new(false);
-    let mut load = Load::prepare(&point_select()?, target, options, &interrupted)?;
+    let mut load = Load::prepare(&workload("oltp_point_select", ROWS)?, target, options, &interrupted)?;
     load.warm_up(Duration::from_millis(100), &mut |_| ())?;
     let tally = load.measure(Some(interval), &mut |_| (), &mut || ()).whole()?;
     let cpu_ns = tally.worker_cpu_ns.first().context("one worker has one figure")?;

@@ -5,16 +5,15 @@ use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use driver::Target;
 use driver::{Dialect, Endpoint, Login};
-use load::{Load, LoadOptions, OptionValue, Options, Workload};
+use load::{Load, LoadOptions};
 
-use crate::bench::ROWS;
+use crate::bench::{ROWS, workload};
 use crate::floor;
 use crate::held::Held;
 
@@ -120,7 +119,7 @@ pub fn run_worker(worker: &ClientWorker) -> Result<()> {
     };
     let interrupted = AtomicBool::new(false);
     let memory_before_kb = resident_kb()?;
-    let load = Load::prepare(&workload(&worker.script)?, &target, options, &interrupted)?;
+    let load = Load::prepare(&workload(&worker.script, ROWS)?, &target, options, &interrupted)?;
     let mut memory_kb = 0.0;
     let mut at_end = || memory_kb = resident_kb().unwrap_or(f64::NAN);
     let tally = load.measure(Some(seconds), &mut |_| (), &mut at_end).whole()?;
@@ -129,12 +128,6 @@ pub fn run_worker(worker: &ClientWorker) -> Result<()> {
     println!("interval cpu ns: {}", tally.worker_cpu_ns.iter().sum::<u64>());
     println!("connection bytes: {:.0}", (memory_kb - memory_before_kb) * 1024.0 / f64::from(worker.connections));
     Ok(())
-}
-
-pub fn workload(script: &str) -> Result<Arc<dyn Workload>> {
-    let kind = workloads::workload_kind(script).with_context(|| format!("{script} is no workload"))?;
-    let given = [("rows".to_owned(), OptionValue::Number(ROWS))].into();
-    Ok((kind.build)(&Options::new(kind.options, &given)?)?.into())
 }
 
 /// Memory of this process that is really there.
@@ -153,6 +146,13 @@ pub fn worker(server: &Held, script: &str, connections: u32, seconds: u32) -> Re
 }
 
 pub fn sysbench(server: &Held, script: &str, connections: u32, seconds: u32) -> Result<Command> {
+    let mut command = sysbench_at(server, script, ROWS)?;
+    command.args([format!("--threads={connections}"), format!("--time={seconds}"), "run".to_owned()]);
+    Ok(command)
+}
+
+/// sysbench with this server and one table of so many rows.
+pub fn sysbench_at(server: &Held, script: &str, rows: i64) -> Result<Command> {
     let mut command = Command::new("sysbench");
     command.arg(script).args(["--tables=1", "--rand-type=uniform"]);
     let (user, database) = (server.text("user")?, server.text("database")?);
@@ -172,8 +172,7 @@ pub fn sysbench(server: &Held, script: &str, connections: u32, seconds: u32) -> 
             command.args([format!("--mysql-db={database}"), "--mysql-ignore-errors=1213,1020,1205,1062".to_owned()]);
         }
     }
-    command.args([format!("--table-size={ROWS}"), format!("--threads={connections}"), format!("--time={seconds}")]);
-    command.arg("run");
+    command.arg(format!("--table-size={rows}"));
     Ok(command)
 }
 

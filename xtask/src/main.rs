@@ -3,10 +3,9 @@
 //! Each command is a thin wrapper that says what it runs, so that it can be typed by hand as well.
 
 mod aa;
-mod advise;
-mod agreement;
 mod bench;
 mod bench_load;
+mod bench_sysbench;
 mod bench_tpcc;
 mod by_hand;
 mod certificates;
@@ -21,7 +20,6 @@ mod findings;
 mod floor;
 mod held;
 mod hostile;
-mod load_speed;
 mod one_trial;
 mod place;
 mod planted;
@@ -60,8 +58,6 @@ enum Task {
     Engines(engines::Engines),
     /// Play servers that do wrong against every command that connects to one
     Hostile(hostile::Hostile),
-    /// Put the advice of `dbduel advise`, and the table of settings that may be tuned, to the servers found here
-    Advise(advise::Advise),
     /// Run a contender against its twin, which must come out as no difference
     Aa(aa::Twins),
     /// Slow one side of a server's duel with itself, and hold dbduel to what it finds
@@ -74,10 +70,8 @@ enum Task {
     BenchClient(client_cost::ClientCost),
     /// Measure our own client code: against a null connection, and against the raw-socket floor
     BenchLoad(bench_load::BenchLoad),
-    /// Compare how fast one table is loaded with `sysbench prepare`, by turns on each server
-    BenchPrepare(load_speed::BenchPrepare),
-    /// Compare the throughput that dbduel and sysbench see, by turns on one MariaDB
-    BenchAgree(agreement::BenchAgree),
+    /// Compare how fast a table is loaded, and the throughput that is measured, with sysbench's, by turns
+    BenchSysbench(bench_sysbench::BenchSysbench),
     /// Compare TPC-C-derived transactions and loads with go-tpc's, by turns on one MariaDB
     BenchTpcc(bench_tpcc::BenchTpcc),
     #[command(hide = true)]
@@ -111,15 +105,13 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformSqlbench(options) => conform_sqlbench::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
         Task::Hostile(options) => hostile::run(&options, root),
-        Task::Advise(options) => advise::run(&options, root),
         Task::Aa(options) => aa::run(&options, root),
         Task::Slowdowns(options) => slowdowns::run(&options, root),
         Task::Planted(options) => planted::run(&options, root),
         Task::ByHand(options) => by_hand::run(&options, root),
         Task::BenchClient(options) => client_cost::run(&options, root),
         Task::BenchLoad(options) => bench_load::run(&options, root),
-        Task::BenchPrepare(options) => load_speed::run(&options, root),
-        Task::BenchAgree(options) => agreement::run(&options, root),
+        Task::BenchSysbench(options) => bench_sysbench::run(&options, root),
         Task::BenchTpcc(options) => bench_tpcc::run(&options, root),
         Task::ClientWorker(worker) => client_programs::run_worker(&worker),
         Task::TpccWorker(worker) => bench_tpcc::run_worker(&worker),

@@ -203,8 +203,8 @@ pub const MACHINES: [Machine; 5] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::engine;
     use engine::knobs::What;
+    use engine::{ENGINES, Engines};
 
     const VERSIONS: &[(&str, &[&str])] = &[
         ("mysql", &["5.0.21", "5.5.9", "5.6.24", "5.7.29", "8.0.15", "8.0.31", "9.7.*"]),
@@ -270,7 +270,7 @@ mod tests {
                     if effective.get("synchronous").is_some_and(|word| word == "NORMAL") {
                         effective.insert("synchronous".to_owned(), "1".to_owned());
                     }
-                    let class = engine(kind).unwrap().durability_class(&effective);
+                    let class = Engines(ENGINES).find(kind).unwrap().durability_class(&effective);
                     assert_eq!(class, rung.promise, "{kind} {version}: {}", rung.name);
                     assert_eq!(class == FULL_PROMISE, rung.trade.is_none(), "{kind} {version}: {}", rung.name);
                 }

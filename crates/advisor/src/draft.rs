@@ -12,7 +12,7 @@ use engine::knobs::{Knob, Machine, knobs};
 use engine::memory_need;
 use experiment::plan::{data_directory_bytes, heaviest_point};
 use experiment::resolve;
-use experiment::{Contender, Error, Experiment, Origin, Overrides, RATE, Vocabulary, WorkloadChoice, plain_file};
+use experiment::{Contender, Error, Experiment, Known, Origin, Overrides, RATE, WorkloadChoice, plain_file};
 use record::format::Point;
 use record::format::search::{CandidateRecord, GivenRecord, RaceRecord, RefusedRecord, SearchRecord};
 use trial::host;
@@ -62,10 +62,10 @@ impl Draft {
         request: &SearchRequest,
         file: &Path,
         refused: Vec<RefusedRecord>,
-        vocabulary: &Vocabulary,
+        known: &Known,
     ) -> Result<Draft, Error> {
         let overrides = request.overrides.clone();
-        let experiment = Experiment::load(file, vocabulary, &overrides).map_err(Error::mistake)?;
+        let experiment = Experiment::load(file, known, &overrides).map_err(Error::mistake)?;
         let source = plain_file::read_text(file, plain_file::TEXT_BYTES_MAX)
             .with_context(|| format!("cannot read {}", file.display()))?;
         let (incumbent, workload) = (&experiment.contenders[0], &experiment.workloads[0]);
@@ -186,7 +186,7 @@ struct Asked<'a> {
 impl Asked<'_> {
     fn record(&self, given: GivenRecord, refused: Vec<RefusedRecord>) -> Result<SearchRecord> {
         let version = resolve(self.incumbent)?.version;
-        let known = knobs(&self.incumbent.kind, &version);
+        let known = knobs(self.incumbent.kind.kind(), &version);
         let machine = self.machine();
         let (held, movable): (Vec<&Knob>, Vec<&Knob>) =
             known.into_iter().partition(|knob| knob.touches_durability || knob.needs_reload);
@@ -239,7 +239,7 @@ impl Asked<'_> {
     fn fits(&self, version: &str, moved: &BTreeMap<String, String>, memory_bytes: u64) -> Result<(), String> {
         let all = self.incumbent.settings.iter().chain(moved);
         let settings = all.map(|(name, value)| (plain(name), value.clone())).collect();
-        memory_need::fits(&self.incumbent.kind, version, &settings, self.connections(), memory_bytes)
+        memory_need::fits(self.incumbent.kind.kind(), version, &settings, self.connections(), memory_bytes)
             .map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
     }
 

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use load::{OptionValue, Options, Workload};
+use load::{OptionValue, Workload};
 
 use crate::advice::{Advice, Rung};
 use crate::wrapped;
-use engine::engine;
+use experiment::Known;
 use experiment::quantity::bytes_text;
 
 /// The workload whose size and pattern of access are nearest to what people tune for.
 const WORKLOAD: &str = "tpcc";
 const COMMENT_WIDTH: usize = 98;
 
-pub fn experiment(advice: &Advice, engine_words: &str) -> Result<String> {
-    let warehouses = warehouses(advice)?;
+pub fn experiment(advice: &Advice, engine_words: &str, known: &Known) -> Result<String> {
+    let warehouses = warehouses(advice, known)?;
     let version = advice.version.trim_end_matches(".*");
     let title = format!("{} {version}", advice.kind);
     let mut text = comment(&format!(
@@ -70,12 +70,12 @@ fn quoted(value: &str) -> String {
 }
 
 /// As many as make the data that were asked for, one at least. The workload knows how large they are.
-fn warehouses(advice: &Advice) -> Result<u64> {
-    let dialect = engine(advice.kind)?.dialect();
+fn warehouses(advice: &Advice, known: &Known) -> Result<u64> {
+    let dialect = known.engines.find(advice.kind)?.dialect();
     let bytes = |warehouses: i64| -> Result<u64> {
-        let kind = workloads::workload_kind(WORKLOAD).with_context(|| format!("there is no workload {WORKLOAD}"))?;
+        let kind = known.workloads.find(WORKLOAD).with_context(|| format!("there is no workload {WORKLOAD}"))?;
         let given = BTreeMap::from([("warehouses".to_owned(), OptionValue::Number(warehouses))]);
-        let workload: Box<dyn Workload> = (kind.build)(&Options::new(kind.options, &given)?)?;
+        let workload: Box<dyn Workload> = kind.with(&given)?;
         Ok(workload.data_bytes(dialect))
     };
     let (one, two) = (bytes(1)?, bytes(2)?);

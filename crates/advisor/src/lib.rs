@@ -31,11 +31,17 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use engine::knobs::{GIB, MIB, Machine};
+    use experiment::Known;
+    use load::Workloads;
 
     use super::*;
     use crate::advice::{Advice, Subject, advise as advice_for};
+
+    pub fn known() -> Known {
+        Known { workloads: Workloads(workloads::WORKLOADS), ..experiment::testing::known() }
+    }
 
     fn advice(kind: &'static str, version: &str) -> Advice {
         let machine = Machine { memory_bytes: 8 * GIB, cores: 4, data_bytes: 4 * GIB };
@@ -51,7 +57,7 @@ mod tests {
             ("sqlite", "3.50.2", "sqlite"),
         ] {
             let advice = advice(kind, version);
-            let text = file::experiment(&advice, engine).unwrap();
+            let text = file::experiment(&advice, engine, &known()).unwrap();
             let file: toml::Value = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
             assert_eq!(file["contender"][0]["engine"].as_str(), Some(engine));
             let rungs = file["ladder"].as_array().unwrap();

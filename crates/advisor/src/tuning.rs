@@ -48,7 +48,6 @@ const METHOD_OF_THE_DUEL: &[&str] = &[
     "doubling",
     "contrast",
     "ablation",
-    "shapley",
 ];
 
 /// Options of an OLTP workload that shape its tables, which another mix shares.
@@ -169,7 +168,7 @@ fn set_contenders(file: &mut Table, experiment: &Experiment, rivals: &[Rival]) {
         file.remove(other);
     }
     if let Some(method) = file.get_mut("method").and_then(Value::as_table_mut) {
-        method.retain(|key, _| !["ablation", "shapley"].contains(&key));
+        method.remove("ablation");
     }
 }
 
@@ -212,10 +211,9 @@ fn text(file: &Table) -> String {
 
 #[cfg(test)]
 mod tests {
-    use driver::Dialect;
-
     use super::*;
-    use experiment::{EngineWords, Needs, Overrides, Vocabulary};
+    use crate::tests::known;
+    use experiment::Overrides;
 
     const FILE: &str = "name = \"box\"\nquestion = \"Which settings?\"\n\
         [[contender]]\nname = \"default\"\nengine = \"sqlite\"\nsettings = { cache-size = 100, foreign_keys = true }\n\
@@ -228,19 +226,8 @@ mod tests {
     }
 
     fn experiment(text: &str) -> Experiment {
-        let read = Experiment::parse(text, "x.toml", &vocabulary(), &Overrides::default());
+        let read = Experiment::parse(text, "x.toml", &known(), &Overrides::default());
         read.unwrap_or_else(|mistakes| panic!("{mistakes}\n{text}"))
-    }
-
-    /// The workloads that there are, and one engine.
-    fn vocabulary() -> Vocabulary<'static> {
-        Vocabulary {
-            engines: vec![EngineWords { name: "sqlite", dialect: Dialect::Sqlite, on: "on", off: "off" }],
-            workloads: workloads::WORKLOADS.iter().map(|kind| kind.name).collect(),
-            options: &|name| workloads::workload_kind(name).map(|kind| kind.options),
-            check: &|_, _| Ok(Needs::default()),
-            refused: &|_, _, _| None,
-        }
     }
 
     #[test]

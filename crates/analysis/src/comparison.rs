@@ -331,7 +331,6 @@ impl Scope<'_> {
         let standing = [
             (self.is_quick(), Caveat::Quick),
             (self.plan.method.rule == RuleName::T, Caveat::T),
-            (self.plan.method.rule == RuleName::Watch, Caveat::Watch),
             (self.plan.method.duet, Caveat::Duet),
             (!self.circumstances.twins_told_apart.is_empty(), Caveat::NoisyHost),
             (self.circumstances.shared_cores, Caveat::SharedCores),

@@ -10,7 +10,6 @@ use record::format::debt::{AMOUNT_LEFT, INTERVAL, PAID, PAID_S};
 use record::format::{PlanRecord, Status, TrialRecord};
 
 use super::findings::finding;
-use super::records::primary_metric;
 use super::{DEBT_ADJUSTED, Finding};
 
 /// So much of a debt has to be done before its speed is one.
@@ -29,7 +28,7 @@ pub fn charged<'a>(plan: &PlanRecord, trials: Cow<'a, [TrialRecord]>) -> Cow<'a,
     let mut all = trials.clone().into_owned();
     for workload in &plan.workloads {
         let rates = slowest_rates(&trials, &workload.label);
-        let metric = primary_metric(&workload.name);
+        let metric = workload.primary_metric();
         for trial in all.iter_mut().filter(|trial| trial.workload == workload.label && is_ok(trial)) {
             let Some((seconds, rate)) = charge(trial, metric, &rates) else { continue };
             trial.metrics.insert(CHARGED.to_owned(), seconds);

@@ -2,7 +2,7 @@
 //!
 //! The same connections over twice the threads can do more only where threads were what lacked.
 
-use super::records::{Records, primary_metric};
+use super::records::Records;
 pub use record::blocks::DOUBLING_BLOCKS as BLOCKS;
 use record::format::{PlanRecord, Point, Purpose, TrialRecord, WorkloadRecord, point_text, step};
 
@@ -29,7 +29,7 @@ pub fn checks(plan: &PlanRecord, trials: &[TrialRecord]) -> Vec<HeadroomCheck> {
         let is_ours = |trial: &&TrialRecord| threads(trial).is_some() && trial.workload == workload.label;
         let ours: Vec<&TrialRecord> = trials.iter().filter(is_ours).collect();
         let first = ours.first()?;
-        let metric = primary_metric(&workload.name);
+        let metric = workload.primary_metric();
         let pairs: Vec<[f64; 2]> = (1..=BLOCKS as u32).filter_map(|block| pair(&ours, block, metric)).collect();
         Some(HeadroomCheck {
             workload: workload.label.clone(),
@@ -85,7 +85,7 @@ pub fn peak(
     eligible: impl Fn(&str) -> bool,
 ) -> Option<(String, Point)> {
     let records = Records::new(plan, trials);
-    let metric = primary_metric(&workload.name);
+    let metric = workload.primary_metric();
     let points = records.points(&workload.label);
     let contenders = plan.contenders.iter().map(|one| one.name.as_str()).filter(|name| eligible(name));
     let places = contenders.flat_map(|contender| points.iter().map(move |point| (contender, point)));

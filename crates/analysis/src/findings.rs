@@ -339,8 +339,7 @@ fn word_sizes(plan: &PlanRecord, run: &RunRecord) -> Option<Finding> {
     let lines = known.iter().map(|(name, bits)| format!("`{name}` is a {bits}-bit build"));
     finding(
         "word size differs",
-        "contenders are built for words of different size: differences in throughput and CPU time include what \
-         that makes"
+        "32-bit and 64-bit builds are compared: differences in throughput and CPU time include the effect of word size"
             .to_owned(),
         if sizes.len() > 1 { lines.collect() } else { Vec::new() },
     )

@@ -5,15 +5,15 @@
 //! the whole wherever the same blocks are there. A step that promises less at a commit is a trade: it buys
 //! speed with durability, and counts for no safe gain.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use stats::{Basis, Judge, Rule};
 
-use super::comparison::{Scope, value};
+use super::comparison::Scope;
 use super::records::Records;
-use super::{Caveat, Circumstances, Comparison, Finding, Word, less_is_better};
+use super::{Caveat, Circumstances, Comparison, Finding, Word};
 use record::format::figures::signed_percent;
-use record::format::ladder::{DropRecord, LadderRecord, OrderRecord};
+use record::format::ladder::{DropRecord, LadderRecord};
 use record::format::{GivenUp, PlanRecord, Point};
 use record::rule::point_rule;
 
@@ -35,10 +35,6 @@ pub struct Ladder {
     pub top: String,
     /// What each step is worth where all others are there already.
     pub interactions: Vec<Interaction>,
-    /// What each step is worth on average over other orders.
-    pub worths: Vec<Worth>,
-    /// Of those planned, the orders of which every contender was measured.
-    pub orders: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -113,13 +109,6 @@ impl Interaction {
     pub fn order_matters(&self) -> bool {
         self.interaction.is_some_and(|interaction| interaction.is_shown())
     }
-}
-
-/// The mean gain of a step over orders.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Worth {
-    pub step: String,
-    pub gain: Option<Gain>,
 }
 
 /// Two ladders side by side: a contender of each, at the same stage.
@@ -214,7 +203,6 @@ fn ladder(climb: &Climb, record: &LadderRecord) -> Ladder {
     let base_class = climb.class(&record.base);
     let keeps = |rung: &&Rung| matches!((&rung.class, &base_class), (Some(here), Some(base)) if here >= base);
     let safe_top = rungs.iter().filter(measured).rfind(keeps).map(|rung| rung.contender.clone());
-    let (worths, orders) = worths(climb, record);
     Ladder {
         base: record.base.clone(),
         base_value: climb.value(record, &record.base),
@@ -225,8 +213,6 @@ fn ladder(climb: &Climb, record: &LadderRecord) -> Ladder {
         base_class,
         rungs,
         top,
-        worths,
-        orders,
     }
 }
 
@@ -295,38 +281,6 @@ fn interactions(climb: &Climb, record: &LadderRecord, rungs: &[Rung]) -> Vec<Int
         }
     };
     record.ablation.iter().map(of_drop).collect()
-}
-
-/// Mean gains over the orders that were measured whole, and how many these are.
-///
-/// In each order a step is the ratio of two contenders that differ by it; a pair may stand in several orders and
-/// counts as often. The interval is about these orders: which ones were drawn is not in it.
-fn worths(climb: &Climb, record: &LadderRecord) -> (Vec<Worth>, usize) {
-    let is_whole = |order: &&OrderRecord| order.climbs.iter().all(|one| climb.refusal(&one.contender).is_none());
-    let orders: Vec<&OrderRecord> = record.orders.iter().filter(is_whole).collect();
-    if orders.is_empty() || climb.refusal(&record.base).is_some() {
-        return (Vec::new(), 0);
-    }
-    let names: BTreeSet<&str> =
-        orders.iter().flat_map(|order| &order.climbs).map(|one| one.contender.as_str()).collect();
-    let names: Vec<&str> = names.into_iter().chain([record.base.as_str()]).collect();
-    let points = climb.points_of(&names);
-    let logs: BTreeMap<&str, BTreeMap<u32, f64>> =
-        names.iter().map(|name| (*name, climb.logarithms_of(name, &points))).collect();
-    let common = common_blocks(&logs.values().cloned().collect::<Vec<_>>());
-    let judge = climb.judge(record.rungs.len());
-    let gain_in = |order: &OrderRecord, step: &str, block: u32| {
-        let place = order.climbs.iter().position(|one| one.step == step).expect("an order has all steps");
-        let before = place.checked_sub(1).map_or(record.base.as_str(), |before| &order.climbs[before].contender);
-        logs[order.climbs[place].contender.as_str()][&block] - logs[before][&block]
-    };
-    let worth = |step: &str| {
-        let in_block =
-            |block: &u32| orders.iter().map(|order| gain_in(order, step, *block)).sum::<f64>() / orders.len() as f64;
-        let means: Vec<f64> = common.iter().map(in_block).collect();
-        Worth { step: step.to_owned(), gain: Gain::of_series(&judge, &means, climb.circumstances.ended) }
-    };
-    (record.rungs.iter().map(|rung| worth(&rung.contender)).collect(), orders.len())
 }
 
 fn logarithms(comparison: &Comparison) -> BTreeMap<u32, f64> {
@@ -406,20 +360,6 @@ impl Climb<'_> {
             })
         };
         self.points.iter().filter(|point| !given_up(point)).cloned().collect()
-    }
-
-    /// Mean logarithm over the points, by block; blocks in which a trial is missing are left out.
-    fn logarithms_of(&self, contender: &str, points: &[Point]) -> BTreeMap<u32, f64> {
-        let sign = if less_is_better(self.metric) { -1.0 } else { 1.0 };
-        let of_block = |block: u32| {
-            let of_point = |point: &Point| {
-                let trial = self.records.find(self.workload, point, contender, block)?;
-                value(trial, self.metric).map(|value| sign * value.ln())
-            };
-            let logs: Vec<f64> = points.iter().map(of_point).collect::<Option<_>>()?;
-            Some((block, stats::mean(&logs)?))
-        };
-        (1..=self.plan.method.blocks).filter_map(of_block).collect()
     }
 }
 

@@ -44,13 +44,14 @@ use doubling::Doubled;
 pub use host::{Watched, watched};
 pub use kinds::{Kind, kinds};
 use ladder::Climb;
-pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind, Worth, one_line};
+pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind, one_line};
 pub use missing::Missing;
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
-use record::format::{ContrastRecord, GivenUp, PlanRecord, Point, RunRecord, Series, Status, TrialRecord, measured};
+use record::format::{
+    ContrastRecord, GivenUp, MetricRecord, PlanRecord, Point, RunRecord, Series, Status, TrialRecord, measured,
+};
 use record::rule::{first_for_operations, first_for_points, point_rule};
 use records::Records;
-pub use records::primary_metric;
 pub use scaling::{Contrast, Estimate, Law, Scaling, Step};
 pub use spread::{OrderEffect, SERIES_COLUMN, Spread, spread};
 pub use steadiness::{Drift, Growth};
@@ -133,6 +134,8 @@ pub struct WorkloadConclusions {
     pub workload: String,
     /// The metric that words come from.
     pub metric: String,
+    /// The same with its unit and title.
+    pub primary: MetricRecord,
     /// Throughput was set from outside, so that response times tell the contenders apart.
     pub is_open_loop: bool,
     /// Named beforehand: of each closed loop whose servers are all started here, which shows their CPU.
@@ -150,6 +153,11 @@ pub struct WorkloadConclusions {
 }
 
 impl WorkloadConclusions {
+    /// The unit of a metric; that of the primary one is the workload's to say.
+    pub fn unit(&self, metric: &str) -> &str {
+        if metric == self.metric { &self.primary.unit } else { record::metric::unit(metric) }
+    }
+
     /// The secondary verdict, where it decides and the primary one does not.
     pub fn decided_by_cost<'a>(&self, duel: &'a Duel) -> Option<&'a Comparison> {
         let metric = self.secondary.filter(|_| duel.overall.word == Word::Inconclusive)?;
@@ -344,7 +352,6 @@ impl Word {
 pub enum Caveat {
     Quick,
     T,
-    Watch,
     /// Both ran at the same time: the ratio is relative, under co-run.
     Duet,
     NoisyHost,
@@ -376,7 +383,6 @@ impl Caveat {
         match self {
             Caveat::Quick => "quick",
             Caveat::T => "t",
-            Caveat::Watch => "watch",
             Caveat::Duet => "duet",
             Caveat::NoisyHost => "noisy host",
             Caveat::SharedCores => "shared cores",
@@ -657,6 +663,7 @@ fn conclude_workload(
     let scaling = scaling::scaling(plan, records, workload, &metric, &points, &duels);
     let record = plan.workloads.iter().find(|record| record.label == workload);
     let is_open_loop = record.is_some_and(|record| record.is_open_loop());
+    let primary = record.map_or_else(|| MetricRecord::new(&metric, "", &metric), |record| record.primary());
     let shows_cpu = !is_open_loop && record.is_some_and(|record| !record.one_pass);
     let is_managed = plan.contenders.iter().all(|contender| contender.target.is_none());
     let secondary = (shows_cpu && is_managed).then_some(SECONDARY_METRIC);
@@ -664,7 +671,19 @@ fn conclude_workload(
     let ladders = ladder::ladders(&climb);
     let stages = ladder::stages(&climb, &ladders);
     let workload = workload.to_owned();
-    WorkloadConclusions { workload, metric, is_open_loop, secondary, points, cells, duels, scaling, ladders, stages }
+    WorkloadConclusions {
+        workload,
+        metric,
+        primary,
+        is_open_loop,
+        secondary,
+        points,
+        cells,
+        duels,
+        scaling,
+        ladders,
+        stages,
+    }
 }
 
 fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {

@@ -53,9 +53,8 @@ impl<'a> Records<'a> {
 
     /// What the words about this workload come from.
     pub fn primary_metric(&self, workload: &str) -> String {
-        let name =
-            self.plan.workloads.iter().find(|record| record.label == workload).map(|record| record.name.as_str());
-        primary_metric(name.unwrap_or_default()).to_owned()
+        let record = self.plan.workloads.iter().find(|record| record.label == workload);
+        record.map_or("tps", |record| record.primary_metric()).to_owned()
     }
 
     pub fn has_metric(&self, workload: &str, metric: &str) -> bool {
@@ -135,15 +134,6 @@ fn is_whole(plan: &PlanRecord, trials: &[TrialRecord], trial: &TrialRecord) -> b
     let number = |trial: &TrialRecord| trial.purpose.repeats().and_then(|_| repeat_number(plan, trial.trial));
     let together = |this: u32| trials.iter().filter(|other| number(other) == Some(this)).count();
     number(trial).is_none_or(|this| together(this) == plan.contenders.len())
-}
-
-/// What words about a workload of this name come from.
-pub fn primary_metric(workload: &str) -> &'static str {
-    match workload {
-        "tpcc" => "nopm",
-        "sql-bench" => "seconds",
-        _ => "tps",
-    }
 }
 
 /// The quantiles of latency of these trials, of all transactions together.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use record::format::{PlanRecord, Point, RuleName, Series, TrialRecord};
+use record::format::{PlanRecord, Point, Series, TrialRecord};
 
 use super::comparison::{is_noisy, log_ratio};
 use super::pass;
@@ -125,10 +125,7 @@ impl Pairs<'_> {
             duration_s,
             best_duration_s,
             block_s: self.block_s(),
-            // A guide for a fixed number of blocks; rule `watch` has none and needs more.
-            blocks_needed: sd
-                .filter(|_| self.plan.method.rule != RuleName::Watch)
-                .map(|sd| EFFECTS.map(|effect| stats::blocks_needed(sd, effect, self.level()))),
+            blocks_needed: sd.map(|sd| EFFECTS.map(|effect| stats::blocks_needed(sd, effect, self.level()))),
         }
     }
 

@@ -416,18 +416,6 @@ fn rule_t_speaks_from_block_four_and_says_so() {
 }
 
 #[test]
-fn rule_watch_looks_after_every_block_from_the_eighth() {
-    let mut stored = tell(&Story { ratios: [0.9; 4], blocks: 20, spread: 0.002, trouble: false });
-    stored.plan.method.rule = RuleName::Watch;
-    let ends_at = (1..20).find(|blocks| should_stop(&stored.plan, &first_blocks(&stored, *blocks)).is_some());
-    assert_eq!(ends_at, Some(10), "four points share the error: the first block at which one may have a word");
-    let duel = duel_of(&stored);
-    assert!(duel.overall.word == Word::Slower && duel.overall.caveats.contains(&Caveat::Watch));
-    assert_eq!(duel.spread.blocks_needed, None, "the guide for a fixed number of blocks does not fit");
-    assert!(duel.overall.mde.is_some());
-}
-
-#[test]
 fn a_pass_is_compared_by_the_operations_that_everybody_did_rightly() {
     let stored = tell_passes(&Story::default());
     let duel = duel_of(&stored);

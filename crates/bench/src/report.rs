@@ -11,8 +11,8 @@ use comfy_table::{CellAlignment, Table};
 use load::ProgramTally;
 use serde_json::{Value, json};
 
-use ::report::{dbt2, sysbench::wrong_answers, tpcc};
-use analysis::kinds;
+use ::report::{dbt2, kinds, sysbench::wrong_answers, tpcc};
+use record::format::KindRecord;
 use record::format::figures::fixed;
 use record::format::pass::{SHORT, flagged};
 
@@ -62,8 +62,10 @@ pub struct BenchReport {
     pub intervals: Vec<BenchInterval>,
     /// The histogram of response times, where it was asked for.
     pub histogram: Option<String>,
-    /// How it was done, of a workload that counts kinds of transactions apart.
-    pub manner: Option<String>,
+    /// Kinds of transactions that the workload counts apart.
+    pub declared: Vec<KindRecord>,
+    /// What the workload says beside its numbers.
+    pub notes: Vec<String>,
     /// Whether its clients rested as specified, so that a rate has a ceiling.
     pub paced: bool,
 }
@@ -301,24 +303,27 @@ impl BenchReport {
 
     /// The kinds apart, with what a reader must know of them.
     fn types(&self) -> Vec<String> {
-        let Some(manner) = &self.manner else { return Vec::new() };
+        if self.declared.is_empty() {
+            return Vec::new();
+        }
         let mut table = Table::new();
-        table.load_preset(TABLE_STYLE).set_header(tpcc::COLUMNS.into_iter().chain([tpcc::LIMIT_COLUMN]));
-        table.add_rows(tpcc::rows(&kinds(&[&self.metrics])));
+        table.load_preset(TABLE_STYLE).set_header(kinds::COLUMNS.into_iter().chain([kinds::LIMIT_COLUMN]));
+        table.add_rows(kinds::rows(&self.declared, &analysis::kinds(&[&self.metrics])));
         table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
         let table = table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n");
-        let efficiency = self.paced.then(|| tpcc::efficiency(self.metric("nopm_per_warehouse")));
+        let efficiency =
+            self.metrics.get("nopm_per_warehouse").filter(|_| self.paced).map(|rate| tpcc::efficiency(*rate));
         [String::new(), table]
             .into_iter()
             .chain(efficiency)
             .chain(tpcc::skipped_deliveries(|name| self.metrics.get(name).copied()))
-            .chain([format!("{manner}."), format!("{}.", tpcc::DISCLAIMER)])
+            .chain(self.notes.iter().map(|note| format!("{note}.")))
             .collect()
     }
 
     /// In DBT-2's layout.
     pub fn dbt2(&self, arithmetic: dbt2::Arithmetic, ramp_up_s: f64) -> String {
-        let kinds = kinds(&[&self.metrics]);
+        let kinds = analysis::kinds(&[&self.metrics]);
         let partial = self.partial.iter().map(|why| format!("PARTIAL: {why}\n"));
         let figures = dbt2::Figures {
             kinds: &kinds,

@@ -191,6 +191,7 @@ pub fn report(
     if is_busy_loop(request, workload) {
         remarks.extend(trial::latency::starved(tally));
     }
+    let spec = workload.spec();
     let in_force = Options::new(request.workload.options, &request.workload_options).ok();
     let option = |name: &str| {
         let found = in_force.as_ref()?.iter().find(|(known, _)| *known == name)?.1;
@@ -199,10 +200,10 @@ pub fn report(
             other => other.to_string(),
         })
     };
-    let is_tpcc = request.workload.name == tpcc::NAME;
     BenchReport {
-        manner: is_tpcc.then(|| tpcc::manner(option)),
-        paced: is_tpcc && tpcc::is_paced(option),
+        declared: spec.kinds.into_iter().map(experiment::plan::kind_record).collect(),
+        notes: spec.notes,
+        paced: tpcc::is_paced(option),
         workload: request.workload.name.to_owned(),
         target: all_targets(request),
         kind: request.target.kind.engine().to_owned(),

@@ -233,8 +233,9 @@ mod tests {
 
     use super::super::budget::Clock;
     use super::*;
-    use crate::planning::{plan_experiment, vocabulary};
+    use crate::planning::plan_experiment;
     use crate::seats::Seats;
+    use experiment::testing::known;
     use experiment::{Experiment, Overrides};
     use fixtures::{Story, tell};
     use record::RunDir;
@@ -249,7 +250,7 @@ mod tests {
     }
 
     fn sitting_of(text: &str, folder: &tempfile::TempDir, done: Vec<TrialRecord>) -> Sitting {
-        let experiment = Experiment::parse(text, "twins.toml", &vocabulary(), &Overrides::default()).unwrap();
+        let experiment = Experiment::parse(text, "twins.toml", &known(), &Overrides::default()).unwrap();
         let plan = plan_experiment(&experiment).unwrap();
         let run_dir = match done.is_empty() {
             true => RunDir::create(folder.path(), "twins", Timestamp::now()).unwrap(),
@@ -263,7 +264,8 @@ mod tests {
             ..experiment.clone()
         };
         let seats = Seats::on_this_host(&without).unwrap();
-        Sitting { experiment, plan, seats, run_dir, done, resumed, file: "made-up.toml".into(), search: None }
+        let file = "made-up.toml".into();
+        Sitting { known: known(), experiment, plan, seats, run_dir, done, resumed, file, search: None }
     }
 
     /// A trial that was never run: throughput, drift and flags as the story wants them.

@@ -36,7 +36,7 @@ use self::budget::{Budget, Clock, spent_earlier};
 use self::course::{Course, Keep};
 use self::diagnostics::Diagnostics;
 use self::pilot::run_pilots;
-use self::planning::{cannot_plan, expect_open_files, plan_experiment, vocabulary};
+use self::planning::{cannot_plan, expect_open_files, plan_experiment};
 use self::probes::{Bench, CauseTests, Headroom};
 pub use self::progress::{Progress, Screen};
 use self::seats::Seats;
@@ -47,7 +47,7 @@ use analysis::{EndReason, given_up, never_ok};
 use engine::Cache;
 pub use experiment::Error;
 use experiment::plan::Plan;
-use experiment::{Experiment, NoisyHost, Overrides, shell_path};
+use experiment::{Experiment, Known, NoisyHost, Overrides, shell_path};
 use record::RunDir;
 use record::format::search::SearchRecord;
 use record::format::{FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
@@ -60,8 +60,9 @@ const IDLE_CHECK: Duration = Duration::from_secs(10);
 const FOREIGN_CPU_MAX: f64 = 0.10;
 
 /// What a run is asked for.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Request {
+    pub known: Known,
     /// None only where a run goes on.
     pub file: Option<PathBuf>,
     /// The folder of runs.
@@ -73,6 +74,7 @@ pub struct Request {
 
 /// One stretch of work on a run: the whole of it, or what an earlier one left.
 pub struct Sitting {
+    known: Known,
     experiment: Experiment,
     plan: Plan,
     seats: Seats,
@@ -97,12 +99,13 @@ impl Sitting {
 
     fn fresh(request: &Request) -> Result<Sitting, Error> {
         let file = request.file.as_deref().expect("FILE is asked for unless a run goes on");
-        let (experiment, plan) = planned(file, &request.overrides)?;
-        Sitting::of(experiment, plan, &request.runs, file, None)
+        let (experiment, plan) = planned(&request.known, file, &request.overrides)?;
+        Sitting::of(&request.known, experiment, plan, &request.runs, file, None)
     }
 
     /// A run that begins, of an experiment that can be read from `file` again.
     pub fn of(
+        known: &Known,
         experiment: Experiment,
         plan: Plan,
         runs: &Path,
@@ -115,7 +118,8 @@ impl Sitting {
         run_dir.write_experiment(&experiment.text)?;
         run_dir.write_plan(&plan.record)?;
         let file = file.to_owned();
-        Ok(Sitting { experiment, plan, seats, run_dir, file, done: Vec::new(), resumed: false, search })
+        let (known, done) = (*known, Vec::new());
+        Ok(Sitting { known, experiment, plan, seats, run_dir, file, done, resumed: false, search })
     }
 
     pub fn run_dir(&self) -> &RunDir {
@@ -141,13 +145,18 @@ impl Sitting {
         refuse_another_plan(request, &run_dir, &stored)?;
         let search = run_dir.run_record().ok().and_then(|run| run.search);
         search::refuse_to_go_on(&run_dir, search.as_ref())?;
-        Sitting::of_stored(run_dir, &stored, search)
+        Sitting::of_stored(&request.known, run_dir, &stored, search)
     }
 
     /// A run that goes on where its records end; it was opened to write.
-    pub fn of_stored(run_dir: RunDir, stored: &PlanRecord, search: Option<SearchRecord>) -> Result<Sitting, Error> {
+    pub fn of_stored(
+        known: &Known,
+        run_dir: RunDir,
+        stored: &PlanRecord,
+        search: Option<SearchRecord>,
+    ) -> Result<Sitting, Error> {
         let overrides = Overrides::of_plan(stored);
-        let experiment = Experiment::parse(&run_dir.experiment()?, "experiment.toml", &vocabulary(), &overrides);
+        let experiment = Experiment::parse(&run_dir.experiment()?, "experiment.toml", known, &overrides);
         let experiment = experiment.map_err(Error::mistake)?;
         let plan = plan_experiment(&experiment).map_err(Error::mistake)?;
         if plan.record.plan_hash != stored.plan_hash {
@@ -160,7 +169,7 @@ impl Sitting {
         let done = run_dir.trials()?.records;
         let file = run_dir.path().join("experiment.toml");
         let seats = seats(&experiment, &file)?;
-        Ok(Sitting { experiment, plan, seats, run_dir, file, done, resumed: true, search })
+        Ok(Sitting { known: *known, experiment, plan, seats, run_dir, file, done, resumed: true, search })
     }
 }
 
@@ -176,7 +185,7 @@ fn refuse_another_plan(request: &Request, run_dir: &RunDir, stored: &PlanRecord)
         }
         return Err(Error::mistake(anyhow!("{name} has a plan, which no flag can change any more\n  {next}")));
     };
-    let (_, plan) = planned(file, overrides)?;
+    let (_, plan) = planned(&request.known, file, overrides)?;
     if plan.record.plan_hash == stored.plan_hash {
         return Ok(());
     }
@@ -184,8 +193,8 @@ fn refuse_another_plan(request: &Request, run_dir: &RunDir, stored: &PlanRecord)
     Err(Error::mistake(anyhow!("{file} is not the experiment of {name}: its plan has another hash\n  {next}")))
 }
 
-fn planned(file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Error> {
-    let experiment = Experiment::load(file, &vocabulary(), overrides).map_err(Error::mistake)?;
+fn planned(known: &Known, file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Error> {
+    let experiment = Experiment::load(file, known, overrides).map_err(Error::mistake)?;
     let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Error::mistake)?;
     Ok((experiment, plan))
 }
@@ -236,7 +245,7 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     run.refused = failures.iter().map(|(name, error)| (name.clone(), format!("{error:#}"))).collect();
     tell_failures(sitting, &mut failures, 0, &progress)?;
     if run.client.null_runs.is_empty() {
-        run.client.null_runs = stage.measure_nothing(&cache, &progress)?;
+        run.client.null_runs = stage.measure_nothing(sitting.known.null_load, &cache, &progress)?;
     }
     if run.client.paths.is_empty() {
         run.client.paths = stage.measure_paths(&progress)?;

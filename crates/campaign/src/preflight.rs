@@ -49,7 +49,7 @@ impl Preflight {
 /// What of a contender is not known before it is fetched; an error where it would be refused.
 fn look(contender: &Contender, clients: u32) -> Result<Option<String>> {
     if let Origin::Target(target) = &contender.origin {
-        Hosted::reach(target)?;
+        Hosted::reach(contender.kind, target)?;
         return Ok(None);
     }
     let resolved = resolve(contender)?;
@@ -99,7 +99,8 @@ mod tests {
         let url = TargetUrl::parse(&format!("sqlite://{}", missing.display())).unwrap();
         experiment.contenders[1].origin =
             Origin::Target(Box::new(TargetChoice { url, overwrite: false, password_file: None }));
-        experiment.contenders[0].kind = "sqlite".into();
+        let sqlite = experiment::testing::known().engine("sqlite").unwrap();
+        experiment.contenders.iter_mut().for_each(|one| one.kind = sqlite);
         experiment.contenders[0].version = experiment::VersionRequest::Newest;
         experiment.contenders[0].settings = [("cache_sice".to_owned(), "100".to_owned())].into();
         let said = said(&experiment);

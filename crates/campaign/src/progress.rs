@@ -3,11 +3,10 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use analysis::{contrast, doubling, primary_metric};
+use analysis::{contrast, doubling};
 use experiment::plan::Plan;
 use record::format::pass::{SHORT, flagged};
-use record::format::{PlannedTrial, Status, TrialRecord, WorkloadRecord, point_text};
-use record::metric::unit;
+use record::format::{MetricRecord, PlannedTrial, Status, TrialRecord, WorkloadRecord, point_text};
 
 /// Where a run shows what happens.
 pub trait Screen {
@@ -28,7 +27,7 @@ pub struct Progress {
     has_bar: bool,
     trials: usize,
     /// Labels with the primary metric of each; a trial's line names one of several.
-    workloads: Vec<(String, &'static str)>,
+    workloads: Vec<(String, MetricRecord)>,
     expected: Expected,
     done: Cell<usize>,
     /// Trials of earlier sittings, which took none of this one's time.
@@ -53,7 +52,7 @@ impl Progress {
         if has_bar {
             screen.trials(0, trials);
         }
-        let primary = |record: &WorkloadRecord| (record.label.clone(), primary_metric(&record.name));
+        let primary = |record: &WorkloadRecord| (record.label.clone(), record.primary());
         Progress {
             screen,
             has_bar,
@@ -121,9 +120,9 @@ impl Progress {
         format!("{}: {}; {}", self.trial(planned), outcome(record, self.metric(planned)), self.times())
     }
 
-    fn metric(&self, planned: &PlannedTrial) -> &'static str {
+    fn metric(&self, planned: &PlannedTrial) -> &MetricRecord {
         let found = self.workloads.iter().find(|(label, _)| *label == planned.workload);
-        found.expect("a plan has trials of its own workloads only").1
+        &found.expect("a plan has trials of its own workloads only").1
     }
 
     pub fn trial_done(&self, planned: &PlannedTrial, record: Option<&TrialRecord>) {
@@ -218,14 +217,14 @@ impl Expected {
     }
 }
 
-fn outcome(record: &TrialRecord, metric: &str) -> String {
+fn outcome(record: &TrialRecord, metric: &MetricRecord) -> String {
     if let Some(failure) = &record.failure {
         return format!("failed at `{}`: {}", failure.step, failure.message);
     }
     let value = |name: &str| record.metrics.get(name).copied();
     // A rate is read in whole numbers; a time may be a fraction of a second.
-    let digits = if unit(metric) == "s" { 2 } else { 0 };
-    let rate = value(metric).map_or(String::new(), |rate| format!("{rate:.digits$} {}", unit(metric)));
+    let digits = if metric.unit == "s" { 2 } else { 0 };
+    let rate = value(&metric.name).map_or(String::new(), |rate| format!("{rate:.digits$} {}", metric.unit));
     let p95 = value("latency_ms_p95").map_or(String::new(), |ms| format!(", p95 {ms:.2} ms"));
     // Of a pass many operations may be short, which is no news while it runs; the report marks each.
     let told: Vec<&str> =
@@ -258,7 +257,8 @@ pub mod tests {
         fn finish(&self) {}
     }
 
-    use crate::planning::{plan_experiment, vocabulary};
+    use crate::planning::plan_experiment;
+    use experiment::testing::known;
     use experiment::{Experiment, Overrides};
 
     fn progress(method: &str) -> (Progress, Plan) {
@@ -266,7 +266,7 @@ pub mod tests {
             "contender = [{{ name = \"a\", engine = \"mysql@8.0.31\" }}, {{ name = \"b\", engine = \"mysql@8.0.31\" }}]\n\
              workload = {{ name = \"oltp_read_write\", rows = 1000 }}\nmethod = {{ {method} }}\n"
         );
-        let experiment = Experiment::parse(&text, "x.toml", &vocabulary(), &Overrides::default()).unwrap();
+        let experiment = Experiment::parse(&text, "x.toml", &known(), &Overrides::default()).unwrap();
         let plan = plan_experiment(&experiment).unwrap();
         (Progress::new(&plan, Box::new(Nowhere)), plan)
     }

@@ -140,7 +140,7 @@ mod tests {
     fn what_builds_on_a_refused_rung_is_refused_with_it() {
         let rung = |name: &str| RungRecord { contender: name.into(), changes: vec![] };
         let rungs = vec![rung("one"), rung("two")];
-        let ladder = LadderRecord { base: "base".into(), rungs, ablation: vec![], orders: vec![] };
+        let ladder = LadderRecord { base: "base".into(), rungs, ablation: vec![] };
         let mut experiment = experiment(&["base", "one", "two", "other"], &[], 8, 1);
         experiment.ladders.push(ladder);
         let check = |contender: &str| expect_what_it_rests_on(&experiment, contender, |name| name == "one");

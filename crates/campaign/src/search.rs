@@ -16,7 +16,6 @@ use super::{Sitting, refuse_noise, rehearse, run_record};
 use crate::Progress;
 use crate::stage::Stage;
 use crate::{Error as CampaignError, Screen};
-use analysis::primary_metric;
 use analysis::search::{
     DATA_DIRECTORY_BYTES, INCUMBENT_FAILURES_MAX, Standing, at_its_beginning, follow, incumbent_fails,
 };
@@ -24,8 +23,9 @@ use engine::Cache;
 use engine::interruption::ending_servers;
 use experiment::{Experiment, shell_path};
 use record::RunDir;
+
 use record::format::search::{OutRecord, SearchRecord};
-use record::format::{PlannedTrial, RunRecord, TrialRecord};
+use record::format::{MetricRecord, PlannedTrial, RunRecord, TrialRecord};
 use trial::Interrupted;
 use trial::host;
 use trial::observe::{Observers, frequency_flag};
@@ -83,7 +83,7 @@ struct Racing<'a> {
     run: RunRecord,
     /// As it stood before the first block; what is known by now is kept in the run's record.
     search: SearchRecord,
-    metric: &'static str,
+    metric: MetricRecord,
     trials: Vec<TrialRecord>,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Racing<'a> {
             let why = candidate.out.as_ref().map_or("", |out| out.why.as_str());
             progress.say(&format!("{} is out: {}", candidate.name, why.lines().next().unwrap_or_default()));
         }
-        let metric = primary_metric(&experiment.workloads[0].name);
+        let metric = sitting.plan.record.workloads[0].primary();
         let trials = sitting.done.clone();
         let racing = Racing { sitting, interrupted, progress, run, search, metric, trials };
         Ok((stage, racing))
@@ -124,7 +124,7 @@ impl<'a> Racing<'a> {
     fn run(mut self, stage: &Stage, clock: &Clock) -> Result<Raced> {
         let mut hands = Hands::new(self.sitting, stage, Observers::default());
         let mut longest_block = Duration::ZERO;
-        let mut standing = follow(&self.search, self.metric, &self.trials);
+        let mut standing = follow(&self.search, &self.metric.name, &self.trials);
         let mut by_the_clock = false;
         while !standing.is_over() {
             by_the_clock = !self.is_begun(&standing) && !clock.holds(longest_block);
@@ -134,7 +134,7 @@ impl<'a> Racing<'a> {
             let block_begun = Instant::now();
             self.run_block(stage, &mut hands, &standing)?;
             longest_block = longest_block.max(block_begun.elapsed());
-            standing = follow(&self.search, self.metric, &self.trials);
+            standing = follow(&self.search, &self.metric.name, &self.trials);
             self.run.spent_s = clock.spent().as_secs_f64();
             self.keep(&standing)?;
             if incumbent_fails(&self.search, &self.trials) {
@@ -198,8 +198,8 @@ impl<'a> Racing<'a> {
         let outcome = match &record.failure {
             Some(failure) => format!("failed at `{}`: {}", failure.step, failure.message),
             None => {
-                let value = record.metrics.get(self.metric).copied().unwrap_or(0.0);
-                format!("{value:.1} {}", record::metric::unit(self.metric))
+                let value = record.metrics.get(&self.metric.name).copied().unwrap_or(0.0);
+                format!("{value:.1} {}", self.metric.unit)
             }
         };
         format!("[block {}, {} racing] {}: {outcome}", record.block, standing.racing(), record.contender)

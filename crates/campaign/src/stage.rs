@@ -17,8 +17,8 @@ use super::seats::Seats;
 use engine::{Cache, Explained, Hosted, Installation, Snapshot, WorkFolder, provision, weaker_class};
 use experiment::Method;
 use experiment::plan::{self, Plan};
-use experiment::resolve;
 use experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
+use experiment::{NullLoad, resolve};
 use record::format::{ContenderFacts, NullRecord, PathRecord, PlannedTrial, Point, StatementPlan, point_text};
 use trial::Conditions;
 use trial::dataset::Dataset;
@@ -154,7 +154,7 @@ impl<'a> Stage<'a> {
     fn provide(&mut self, contender: &'a Contender, cache: &Cache, progress: &Progress) -> Result<Provided> {
         if let Origin::Target(target) = &contender.origin {
             progress.status(&format!("connect: {}", contender.name));
-            return Ok(Provided::Hosted(Hosted::reach(target)?));
+            return Ok(Provided::Hosted(Hosted::reach(contender.kind, target)?));
         }
         if !self.works.iter().any(|(storage, _)| *storage == contender.storage) {
             self.works.push((contender.storage.clone(), cache.work_on(&contender.storage)?));
@@ -365,7 +365,7 @@ impl<'a> Stage<'a> {
 
     /// The generator against a server that does nothing, for every protocol of the plan. An embedded engine has
     /// no protocol, and runs on the clients' own threads.
-    pub fn measure_nothing(&self, cache: &Cache, progress: &Progress) -> Result<Vec<NullRecord>> {
+    pub fn measure_nothing(&self, null_load: NullLoad, cache: &Cache, progress: &Progress) -> Result<Vec<NullRecord>> {
         let work = cache.work()?;
         let mut seen = Vec::new();
         for one_pass in [false, true] {
@@ -379,6 +379,7 @@ impl<'a> Stage<'a> {
                 (false, true) => vec![1],
                 (false, false) => nothing::clients_worth_measuring(&clients),
             };
+            let sent = null_load(one_pass)?;
             for dialect in [Dialect::MySql, Dialect::Postgres] {
                 if !self.contenders.iter().any(|staged| staged.server.dialect() == dialect) {
                     continue;
@@ -387,7 +388,7 @@ impl<'a> Stage<'a> {
                     progress.status(&format!("the generator against a server that does nothing, {clients} clients"));
                     let folder = work.for_sockets();
                     seen.push(nothing::measure(
-                        one_pass,
+                        &sent,
                         dialect,
                         *clients,
                         &self.seats.client(),

@@ -129,6 +129,7 @@ impl RunArgs {
     pub fn request(&self) -> campaign::Request {
         let RunArgs { file, runs, resume, .. } = self;
         campaign::Request {
+            known: crate::KNOWN,
             file: file.clone(),
             runs: runs.clone(),
             resume: resume.clone(),

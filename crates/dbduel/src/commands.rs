@@ -14,11 +14,12 @@ mod verify;
 
 use anyhow::{Context, Result, anyhow};
 
-use campaign::planning::{cannot_plan, expect_open_files, plan_experiment, vocabulary};
+use campaign::planning::{cannot_plan, expect_open_files, plan_experiment};
 use campaign::preflight::Preflight;
 use terminal::wants_color;
 pub use terminal::{Failure, note, say, say_report};
 
+use crate::KNOWN;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
 use crate::store::RunDir;
 use bench::command_line::Verb;
@@ -75,7 +76,7 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
         return Ok(exit::DONE);
     }
     let file = args.file.as_deref().expect("clap asks for FILE unless --defaults is given");
-    let experiment = Experiment::load(file, &vocabulary(), &args.method.overrides()).map_err(Failure::usage)?;
+    let experiment = Experiment::load(file, &KNOWN, &args.method.overrides()).map_err(Failure::usage)?;
     let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Failure::usage)?;
     expect_open_files(&experiment, file).map_err(Failure::usage)?;
     if args.json {

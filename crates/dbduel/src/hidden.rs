@@ -17,9 +17,10 @@ use std::io::Read;
 use anyhow::{Context, Result, bail};
 use driver::Endpoint;
 
-use engine::{Cache, FreshStart, Resolved, Server, provision, resolve_request};
+use engine::{Cache, FreshStart, Resolved, Server, provision};
 
 use self::selfcheck::selfcheck;
+use crate::KNOWN;
 use engine::request::{Origin, Transport, VersionRequest};
 
 pub const SUBCOMMAND: &str = "__engines";
@@ -162,11 +163,13 @@ fn reached_by(server: &Server) -> Result<serde_json::Value> {
 /// `KIND`, `KIND@VERSION`, or `KIND:FOLDER` for a server that somebody unpacked.
 fn resolve_name(name: &str) -> Result<Resolved> {
     if let Some((kind, folder)) = name.split_once(':') {
-        return resolve_request(kind, &VersionRequest::Newest, &Origin::Basedir(folder.into()));
+        return KNOWN.engines.resolve(kind, &VersionRequest::Newest, &Origin::Basedir(folder.into()));
     }
     match name.split_once('@') {
-        Some((kind, "system")) => resolve_request(kind, &VersionRequest::System, &Origin::Managed),
-        Some((kind, version)) => resolve_request(kind, &VersionRequest::Series(version.to_owned()), &Origin::Managed),
-        None => resolve_request(name, &VersionRequest::System, &Origin::Managed),
+        Some((kind, "system")) => KNOWN.engines.resolve(kind, &VersionRequest::System, &Origin::Managed),
+        Some((kind, version)) => {
+            KNOWN.engines.resolve(kind, &VersionRequest::Series(version.to_owned()), &Origin::Managed)
+        }
+        None => KNOWN.engines.resolve(name, &VersionRequest::System, &Origin::Managed),
     }
 }

@@ -13,7 +13,13 @@ use record as store;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use experiment::Mistakes;
+use engine::{ENGINES, Engines};
+use experiment::{Known, Mistakes};
+use load::Workloads;
+use workloads::{WORKLOADS, null_load};
+
+/// The engines and workloads of this program.
+pub static KNOWN: Known = Known { engines: Engines(ENGINES), workloads: Workloads(WORKLOADS), null_load };
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);

@@ -1,19 +1,11 @@
 //! `dbduel advise` as a user meets it: transcripts, one for each engine, and what is refused.
 
+mod support;
+
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
-fn dbduel(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dbduel"))
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .expect("dbduel can be started")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("dbduel speaks UTF-8")
-}
+use support::{dbduel, text};
 
 const MACHINE: [&str; 6] = ["--memory", "8GiB", "--cores", "4", "--data", "4GiB"];
 

@@ -17,11 +17,6 @@ fn experiment(method: &str, storage: &str) -> String {
     )
 }
 
-/// As they are stored.
-fn trials_of(place: &Place) -> Vec<Value> {
-    place.records().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 fn steps(trial: &Value) -> Vec<&str> {
     trial["steps"].as_array().unwrap().iter().map(|step| step[0].as_str().unwrap()).collect()
 }
@@ -33,7 +28,7 @@ fn a_fast_sweep_starts_each_contender_once_in_a_block() {
     let (said, _) = place.expect(0, &["run", "try.toml"]);
     assert!(said.contains("fast sweep"), "{said}");
     place.assert_every_trial_ran_once();
-    let trials = trials_of(&place);
+    let trials = place.trials();
     assert_eq!(trials.len(), 8);
     for (number, trial) in (1..).zip(&trials) {
         let begins = number % 2 == 1;
@@ -62,7 +57,7 @@ fn a_duet_measures_both_at_once_and_says_what_its_word_cannot_rest_on() {
     assert_eq!(output.status.code(), Some(0), "{refused}");
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     place.assert_every_trial_ran_once();
-    let trials = trials_of(&place);
+    let trials = place.trials();
     assert_eq!(trials.len(), 2 * 2 * 2 + 4 * 2 * 2, "two blocks of a duet, four of solo");
     let time = |trial: &Value, key: &str| trial[key].as_str().unwrap().to_owned();
     for pair in trials[..8].chunks(2) {

@@ -1,26 +1,16 @@
 //! The command line as a user meets it: the real program is run, and every word it says is compared
 //! with a stored transcript. `DBDUEL_BLESS=1` (or `cargo xtask bless`) rewrites the transcripts.
 
+mod support;
+
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use support::{dbduel, text};
+
 fn manifest_dir() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Runs dbduel in the folder of its crate, so that messages hold relative paths.
-fn dbduel(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dbduel"))
-        .args(arguments)
-        .current_dir(manifest_dir())
-        .stdin(Stdio::null())
-        .output()
-        .expect("dbduel can be started")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("dbduel speaks UTF-8")
 }
 
 /// The TOML files of a folder, sorted by name; there is at least one.

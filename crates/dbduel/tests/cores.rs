@@ -62,10 +62,6 @@ fn places_of_threads(ancestor: u32, names: &[&str]) -> BTreeSet<String> {
     places
 }
 
-fn trials(place: &Place) -> Vec<Value> {
-    place.records().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 #[test]
 fn every_thread_of_a_server_stays_on_the_cores_it_was_given() {
     for kind in ["mariadb", "postgres"] {
@@ -83,7 +79,7 @@ fn every_thread_of_a_server_stays_on_the_cores_it_was_given() {
         });
         assert_eq!(seen, BTreeSet::from([first_cpu()]), "{kind}");
         assert!(run.end().status.success());
-        for trial in trials(&place) {
+        for trial in place.trials() {
             assert_eq!(trial["metrics"]["engine_cores"], 1.0, "{trial}");
             let cpu_use = trial["metrics"]["cpu_use"].as_f64().unwrap();
             assert!(cpu_use > 0.0 && cpu_use < 1.1, "{kind} used {cpu_use} of its core");
@@ -102,7 +98,7 @@ fn a_sweep_over_cores_and_clients_is_told_at_the_best_clients() {
     let experiment = experiment("engine = \"sqlite\"", "sweep = { cores = [1, 2], clients = \"per-core\" }", 1);
     place.write("try.toml", &experiment.replace("blocks = 1", "blocks = 2"));
     let (said, _) = place.expect(0, &["run", "try.toml"]);
-    let records = trials(&place);
+    let records = place.trials();
     let points: BTreeSet<(u64, u64)> = records
         .iter()
         .map(|trial| (trial["point"]["cores"].as_u64().unwrap(), trial["point"]["clients"].as_u64().unwrap()))

@@ -89,7 +89,7 @@ fn a_killed_server_has_what_it_acknowledged(kind: &Kind) {
     // SAFETY: the pid is of a process that was found a moment ago, in this test's own folder.
     assert_eq!(unsafe { libc::kill(server(&place, kind), libc::SIGKILL) }, 0);
     let said = running.end();
-    let records: Vec<Value> = place.records().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let records = place.trials();
     assert_eq!(records.len(), 2, "{}", text(&said.stderr));
     let message = records[0]["failure"]["message"].as_str().unwrap();
     assert!(message.contains("started again on the same files: all "), "{message}");

@@ -39,10 +39,6 @@ impl Drop for Neighbour {
     }
 }
 
-fn trials(place: &Place) -> Vec<Value> {
-    place.records().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 fn is_flagged(trial: &Value, flag: &str) -> bool {
     trial["flags"].as_array().unwrap().iter().any(|one| one == flag)
 }
@@ -65,7 +61,7 @@ fn a_neighbour_that_computes_flags_every_trial() {
     place.write("try.toml", &experiment("engine = \"sqlite\"", 2));
     let _neighbour = Neighbour::of(&place, "while :; do :; done");
     let (said, _) = place.expect(0, &["run", "try.toml"]);
-    for (trial, number) in trials(&place).iter().zip(1..) {
+    for (trial, number) in place.trials().iter().zip(1..) {
         let metrics = &trial["metrics"];
         assert!(is_flagged(trial, "foreign-cpu"), "{trial}");
         assert!(metrics["host_foreign_cpu_share"].as_f64().unwrap() > 0.02, "{metrics}");
@@ -93,7 +89,7 @@ fn a_neighbour_that_syncs_a_file_is_seen_on_the_disk_and_the_server_is_not_taken
     let host = &place.json("run.json")["host"];
     let in_memory = statfs(place.path()).unwrap().filesystem_type() == TMPFS_MAGIC;
     let not_visible = host["not_visible"].as_array().map_or(&[][..], Vec::as_slice);
-    for (trial, number) in trials(&place).iter().zip(1..) {
+    for (trial, number) in place.trials().iter().zip(1..) {
         let metrics = &trial["metrics"];
         for name in ["server_ctx_voluntary", "ctx_voluntary_per_tx", "server_threads_running", "server_resident_bytes"]
         {

@@ -35,10 +35,6 @@ fn count(database: &Connection, table: &str) -> i64 {
     database.query_row(&format!("SELECT COUNT(*) FROM {table}"), [], |row| row.get(0)).unwrap()
 }
 
-fn trials(place: &Place) -> Vec<Value> {
-    place.records().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 #[test]
 fn targets_and_managed_servers_compete_and_what_is_not_known_is_absent() {
     let place = Place::new();
@@ -47,7 +43,7 @@ fn targets_and_managed_servers_compete_and_what_is_not_known_is_absent() {
     let (said, _) = place.expect(0, &["run", "try.toml"]);
     assert!(said.contains("not managed (confirmed): dbduel does not manage these servers"), "{said}");
     place.assert_every_trial_ran_once();
-    for trial in trials(&place) {
+    for trial in place.trials() {
         assert_eq!(trial["status"], "ok", "{trial}");
         // A data directory of our own has a share in the page cache; a target has no data directory.
         let is_known = trial["metrics"]["data_resident_share"].is_number();
@@ -77,7 +73,7 @@ fn a_table_that_dbduel_did_not_make_is_lost_only_where_the_user_says_so() {
     );
     assert_eq!(count(&database, "sbtest1"), 2);
     // The others were measured all the same.
-    let measured = trials(&place).iter().filter(|trial| trial["status"] == "ok").count();
+    let measured = place.trials().iter().filter(|trial| trial["status"] == "ok").count();
     assert_eq!(measured, 2 * 2);
     std::fs::remove_dir_all(place.path().join("runs")).unwrap();
     place.write("try.toml", &file(&format!("{target}, overwrite = true")));
@@ -97,7 +93,7 @@ fn loads(workload: &str) -> (i64, String) {
     database.execute_batch(witness).unwrap();
     place.write("try.toml", &experiment(workload, &["engine = \"sqlite\"", &target]));
     place.expect(0, &["run", "try.toml"]);
-    assert_eq!(trials(&place).iter().filter(|trial| trial["contender"] == "mine").count(), 2);
+    assert_eq!(place.trials().iter().filter(|trial| trial["contender"] == "mine").count(), 2);
     let state = "SELECT state FROM dbduel_meta WHERE name = 'sbtest1'";
     (count(&database, "loads"), database.query_row(state, [], |row| row.get(0)).unwrap())
 }
@@ -206,7 +202,7 @@ fn two_hosted_servers_compete_one_that_is_gone_does_not_stop_them_and_no_passwor
         ),
         "{said}"
     );
-    for trial in trials(&place) {
+    for trial in place.trials() {
         assert_eq!(trial["status"] == "ok", trial["contender"] != "gone", "{trial}");
         // Nothing measured is nothing written down, above all no zero.
         let metrics = trial["metrics"].as_object().unwrap();
@@ -239,7 +235,7 @@ fn a_run_with_a_masked_password_goes_on_when_it_is_given_again() {
     std::fs::write(run.join("trials.ndjson"), records[..records.len() - 3].concat()).unwrap();
     let output = place.command(&["run", "--resume", "last"]).env("DBDUEL_PASSWORD", password).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", support::text(&output.stderr));
-    assert!(trials(&place).iter().all(|trial| trial["status"] == "ok"));
+    assert!(place.trials().iter().all(|trial| trial["status"] == "ok"));
 }
 
 #[test]
@@ -261,7 +257,7 @@ fn tables_that_a_pass_would_drop_are_refused_unless_dbduel_made_them() {
     std::fs::remove_dir_all(place.path().join("runs")).unwrap();
     place.write("try.toml", &file(&format!("{target}, overwrite = true")));
     place.expect(0, &["run", "try.toml"]);
-    assert!(trials(&place).iter().all(|trial| trial["status"] == "ok"));
+    assert!(place.trials().iter().all(|trial| trial["status"] == "ok"));
     // `connect` makes no table of that name, and so has dropped none.
     assert_eq!((count(&database, "Flight"), count(&database, "mine")), (2, 1));
 }

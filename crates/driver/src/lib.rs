@@ -132,6 +132,19 @@ impl Dialect {
         }
     }
 
+    /// Whether the server runs inside the client's process, on the client's threads.
+    pub fn is_embedded(self) -> bool {
+        self == Dialect::Sqlite
+    }
+
+    /// How a setting is written that is on, and one that is off.
+    pub fn switch_words(self) -> (&'static str, &'static str) {
+        match self {
+            Dialect::MySql => ("ON", "OFF"),
+            Dialect::Postgres | Dialect::Sqlite => ("on", "off"),
+        }
+    }
+
     /// How a transaction that will write is opened.
     ///
     /// SQLite takes its write lock at once: a deferred transaction that reads first and writes

@@ -1,10 +1,9 @@
 //! The measured path over real sockets, under an allocator that counts: a server that says the same
 //! thing for ever, and a client that must not allocate to hear it.
 
+mod counting;
 mod greeting;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::pin::pin;
@@ -13,29 +12,9 @@ use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use counting::allocations;
 use driver::{AnyConnection, Connection, Dialect, Endpoint, Login, Reactor, Ready, Value};
-use greeting::mysql_greeting;
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system's allocator unchanged; the counter is a thread's own.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use greeting::{message, mysql_greeting, packet};
 
 const STATEMENTS: u64 = 1_000;
 const ROWS: u64 = 100;
@@ -50,14 +29,6 @@ struct Script {
     asked: Vec<u8>,
     /// Where a request has the letter by which a text is known.
     text: (usize, u8),
-}
-
-fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let at = driver::mysql::packet::begin_packet(&mut out, sequence);
-    out.extend_from_slice(payload);
-    driver::mysql::packet::end_packet(&mut out, at);
-    out
 }
 
 fn mysql() -> Script {
@@ -86,14 +57,6 @@ fn mysql() -> Script {
         asked: answer(124),
         text: (4, 0x03),
     }
-}
-
-fn message(kind: u8, body: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let at = driver::postgres::message::begin_message(&mut out, kind);
-    out.extend_from_slice(body);
-    driver::postgres::message::end_message(&mut out, at);
-    out
 }
 
 fn postgres() -> Script {
@@ -192,9 +155,9 @@ fn check(dialect: Dialect, script: Script, mut waiting: Waiting) {
         }
     };
     run(&mut connection, 0); // Buffers may grow once.
-    let before = ALLOCATIONS.with(Cell::get);
+    let before = allocations();
     (0..STATEMENTS as i64).for_each(|low| run(&mut connection, low));
-    let allocated = ALLOCATIONS.with(Cell::get) - before;
+    let allocated = allocations() - before;
     drop(connection);
     server.join().unwrap();
     assert_eq!(allocated, 0, "allocations in {STATEMENTS} statements and as many texts of {dialect:?}");
@@ -222,12 +185,12 @@ fn a_sqlite_statement_allocates_nothing_of_ours() {
     Waiting::InTheKernel.complete(connection.query("CREATE TABLE t (id INTEGER PRIMARY KEY, c TEXT)")).unwrap();
     let insert = connection.prepare("INSERT INTO t VALUES (?, ?)").unwrap();
     let select = connection.prepare("SELECT c FROM t WHERE id = ?").unwrap();
-    let before = ALLOCATIONS.with(Cell::get);
+    let before = allocations();
     for id in 0..100 {
         let changed =
             Waiting::InTheKernel.complete(connection.execute(insert, &[Value::Int(id), Value::Text(b"abc")])).unwrap();
         assert_eq!(changed.affected, 1);
         assert_eq!(Waiting::InTheKernel.complete(connection.execute(select, &[Value::Int(id)])).unwrap().rows, 1);
     }
-    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+    assert_eq!(allocations() - before, 0);
 }

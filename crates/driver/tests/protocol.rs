@@ -10,29 +10,15 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use driver::{AnyConnection, Connection, Dialect, Endpoint, Error, Login, complete};
-use greeting::mysql_greeting;
+use greeting::{message, mysql_greeting, packet};
 
 const LIMIT: Duration = Duration::from_secs(10);
 const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
 const OK: &[u8] = &[0, 1, 0, 2, 0, 0, 0];
 const READY: (u8, &[u8]) = (b'Z', b"I");
 
-fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let at = driver::mysql::packet::begin_packet(&mut out, sequence);
-    out.extend_from_slice(payload);
-    driver::mysql::packet::end_packet(&mut out, at);
-    out
-}
-
 fn messages(all: &[(u8, &[u8])]) -> Vec<u8> {
-    let mut out = Vec::new();
-    for (kind, body) in all {
-        let at = driver::postgres::message::begin_message(&mut out, *kind);
-        out.extend_from_slice(body);
-        driver::postgres::message::end_message(&mut out, at);
-    }
-    out
+    all.iter().flat_map(|(kind, body)| message(*kind, body)).collect()
 }
 
 /// What is sent before the first request, and to the login.

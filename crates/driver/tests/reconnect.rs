@@ -9,20 +9,11 @@ use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use driver::postgres::message::{begin_message, end_message};
 use driver::{AnyConnection, Connection, Dialect, Endpoint, Error, Login, Value};
 
-use greeting::mysql_greeting;
+use greeting::{message, mysql_greeting};
 
 const LIMIT: Duration = Duration::from_secs(10);
-
-fn message(kind: u8, body: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let at = begin_message(&mut out, kind);
-    out.extend_from_slice(body);
-    end_message(&mut out, at);
-    out
-}
 
 /// Takes connections one after the other, tells each request to `heard`, and answers it by its first
 /// letter: a login, a Parse, a Bind, or, for any text, a farewell with `57P01` in front of the end.

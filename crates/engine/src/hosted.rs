@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use driver::{Admin, Endpoint, Error, Secret};
 
 use super::storage::{Storage, class_in, storage_of};
-use super::{Engine, NOT_KNOWN, engine};
+use super::{Engine, NOT_KNOWN};
 use record::{plain_file, secrets::MASK};
 
 use crate::request::TargetChoice;
@@ -37,15 +37,14 @@ pub struct Hosted {
 }
 
 impl Hosted {
-    /// Logs in and asks the server what it is.
-    pub fn reach(choice: &TargetChoice) -> Result<Hosted> {
+    /// Logs in to a target of this engine and asks the server what it is.
+    pub fn reach(engine: &'static dyn Engine, choice: &TargetChoice) -> Result<Hosted> {
         let mut url = choice.url.clone();
         url.password = password(&url, choice.password_file.as_deref())?;
         if let Endpoint::File(file) = url.endpoint() {
             // A login would make an empty one.
             ensure!(file.is_file(), "there is no database file {}; make it first", file.display());
         }
-        let engine = engine(url.kind.engine())?;
         let mut hosted =
             Hosted { engine, url, overwrite: choice.overwrite, version: String::new(), settings: BTreeMap::new() };
         let mut admin = hosted.session()?;
@@ -186,7 +185,9 @@ mod tests {
             let folder = tempfile::tempdir_in(folder).unwrap();
             let file = folder.path().join("t.db");
             std::fs::write(&file, "").unwrap();
-            Hosted::reach(&choice(&format!("sqlite://{}", file.display()))).unwrap().durability_class()
+            Hosted::reach(crate::engine("sqlite").unwrap(), &choice(&format!("sqlite://{}", file.display())))
+                .unwrap()
+                .durability_class()
         };
         let on_disk = class_in(Path::new(env!("CARGO_MANIFEST_DIR")));
         assert_eq!((on_disk, class_in(Path::new("/dev/shm"))), ("D3", "D0"));
@@ -197,10 +198,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("sock");
         let url = format!("mysql://app:hunter2@localhost/x?socket={}", socket.display());
-        let error = format!("{:#}", Hosted::reach(&choice(&url)).err().unwrap());
+        let error = format!("{:#}", Hosted::reach(crate::engine("sqlite").unwrap(), &choice(&url)).err().unwrap());
         assert!(error.contains("cannot log in to mysql://app:***@localhost") && !error.contains("hunter2"), "{error}");
         let file = folder.path().join("none.db");
-        let error = Hosted::reach(&choice(&format!("sqlite://{}", file.display()))).err().unwrap().to_string();
+        let error = Hosted::reach(crate::engine("sqlite").unwrap(), &choice(&format!("sqlite://{}", file.display())))
+            .err()
+            .unwrap()
+            .to_string();
         assert!(error.contains("no database file") && !file.exists(), "{error}");
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::end_all;
+use crate::keeper::end_all;
 
 /// How soon servers end at an interruption.
 const INTERRUPTION_POLL: Duration = Duration::from_millis(50);

@@ -1,6 +1,6 @@
 //! The settings that may be tuned, per engine and version: limits, and values worth a try.
 //!
-//! It is data, held against real servers by `cargo xtask advise`; it starts nothing and reads no file. What
+//! It is data, held against real servers by `dbduel __engines advise`; it starts nothing and reads no file. What
 //! must stay true: a setting that can weaken what a commit promises says so, a value that is offered lies
 //! within the documented limits of its version, and nothing here turns off work that a server owes (vacuum,
 //! purge, checkpoints), because that would only move it behind the measurement.

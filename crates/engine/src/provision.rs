@@ -55,8 +55,6 @@ pub enum Layout {
     ConnectorMxj { folder: &'static str, platform: &'static str },
     /// An npm tgz with `package/server/{mysqld,share,data}`.
     NpmServer,
-    /// An npm tgz with `package/native`, and in it a list of the links that the client left out.
-    NpmNative,
     /// Debian packages in one tree; `usr/bin` gets a launcher for this server.
     Suite { server: &'static str },
 }
@@ -303,33 +301,8 @@ fn unpack(layout: Layout, package: &Path, root: &Path) -> Result<()> {
             fs::create_dir_all(root.join("bin"))?;
             Ok(std::os::unix::fs::symlink("../mysqld", root.join("bin/mysqld"))?)
         }
-        Layout::NpmNative => {
-            untar(flate2::read::GzDecoder::new(File::open(package)?), "package/native", root)?;
-            restore_links(root)
-        }
         Layout::Suite { .. } => bail!("{} is one package of a suite", package.display()),
     }
-}
-
-/// The list of links that npm leaves out of a package.
-const LINKS: &str = "pg-symlinks.json";
-
-/// Makes the links again that the packing left out: an array of `source` and `target`, both below `native/`.
-fn restore_links(root: &Path) -> Result<()> {
-    let list = fs::read_to_string(root.join(LINKS)).with_context(|| format!("no {LINKS} in the package"))?;
-    let list: serde_json::Value = serde_json::from_str(&list).with_context(|| format!("{LINKS} cannot be read"))?;
-    for link in list.as_array().into_iter().flatten() {
-        let inside = |end: &str| {
-            let path = Path::new(link[end].as_str().unwrap_or_default());
-            let plain = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-            ensure!(plain, "{LINKS} points out of the package: {}", path.display());
-            Ok(root.join(path.strip_prefix("native").unwrap_or(path)))
-        };
-        let (file, place) = (inside("source")?, inside("target")?);
-        ensure!(file.parent() == place.parent(), "{LINKS} links across folders: {}", place.display());
-        std::os::unix::fs::symlink(file.file_name().context("a link needs a file")?, place)?;
-    }
-    Ok(())
 }
 
 /// `FOLDER/PLATFORM/mysqld`, `FOLDER/share_dir.jar`, `FOLDER/data_dir.jar` become

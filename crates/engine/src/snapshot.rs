@@ -321,6 +321,15 @@ mod tests {
         Cache::at(&base.join("cache"), &base.join("work")).unwrap()
     }
 
+    /// A cache, and a data directory of one file, in a folder that goes with the test.
+    fn one_file() -> (tempfile::TempDir, Cache, PathBuf) {
+        let base = tempfile::tempdir().unwrap();
+        let (cache, data) = (cache(base.path()), base.path().join("data"));
+        fs::create_dir(&data).unwrap();
+        fs::write(data.join("t.ibd"), "rows").unwrap();
+        (base, cache, data)
+    }
+
     #[test]
     fn a_key_depends_on_what_shapes_files_and_on_nothing_else() {
         let mysql = installation("mysql", "5.5.9");
@@ -360,11 +369,7 @@ mod tests {
 
     #[test]
     fn a_damaged_snapshot_is_refused_instead_of_measured() {
-        let base = tempfile::tempdir().unwrap();
-        let cache = cache(base.path());
-        let data = base.path().join("data");
-        fs::create_dir(&data).unwrap();
-        fs::write(data.join("t.ibd"), "rows").unwrap();
+        let (base, cache, data) = one_file();
         let snapshot = save_snapshot(&cache, "k", &data).unwrap();
         fs::write(cache.snapshots().join("k/data/t.ibd"), "ro").unwrap();
         let error = snapshot.restore(&base.path().join("trial")).unwrap_err().to_string();
@@ -373,11 +378,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_with_a_changed_byte_is_reported_and_removed() {
-        let base = tempfile::tempdir().unwrap();
-        let cache = cache(base.path());
-        let data = base.path().join("data");
-        fs::create_dir(&data).unwrap();
-        fs::write(data.join("t.ibd"), "rows").unwrap();
+        let (base, cache, data) = one_file();
         // As another process left it: this one has not checked it yet.
         let scratch = base.path().join("saved");
         fs::create_dir(&scratch).unwrap();
@@ -396,11 +397,7 @@ mod tests {
 
     #[test]
     fn a_folder_with_files_in_it_is_not_restored_over() {
-        let base = tempfile::tempdir().unwrap();
-        let cache = cache(base.path());
-        let data = base.path().join("data");
-        fs::create_dir(&data).unwrap();
-        fs::write(data.join("t.ibd"), "rows").unwrap();
+        let (_base, cache, data) = one_file();
         let snapshot = save_snapshot(&cache, "k", &data).unwrap();
         assert!(snapshot.restore(&data).is_err());
         assert_eq!(fs::read_to_string(data.join("t.ibd")).unwrap(), "rows");

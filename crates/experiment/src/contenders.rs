@@ -12,9 +12,9 @@ use toml::de::{DeTable, DeValue};
 use super::keys::CONTENDER_KEYS;
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer, shortened};
-use super::vocabulary::{EngineWords, Vocabulary};
+use super::vocabulary::Known;
 use super::{Contender, Origin, Storage, TargetChoice, TargetUrl, VersionRequest};
-use engine::Refusal;
+use engine::Engine;
 
 /// Keys that mean something to a server that dbduel starts, and nothing to a target.
 const KEYS_OF_MANAGED: &[(&str, &str)] = &[
@@ -31,7 +31,7 @@ const ENGINES_LATER: &[&str] = &["dolt"];
 pub fn read_contenders<'a>(
     reader: &mut Reader<'a>,
     top: &Section<'a>,
-    vocabulary: &Vocabulary,
+    known: &Known,
     storage: &Storage,
 ) -> Vec<Contender> {
     let sections = reader.tables(top, "contender");
@@ -45,7 +45,7 @@ pub fn read_contenders<'a>(
     let mut seen: BTreeMap<String, Range<usize>> = BTreeMap::new();
     let mut contenders = Vec::new();
     for section in &sections {
-        let Some(contender) = read_contender(reader, section, vocabulary, storage) else {
+        let Some(contender) = read_contender(reader, section, known, storage) else {
             continue;
         };
         let span = section.value("name").or(section.value("engine")).map_or(section.span.clone(), Value::span);
@@ -69,13 +69,13 @@ fn is_empty_array(value: &Value) -> bool {
 fn read_contender<'a>(
     reader: &mut Reader<'a>,
     section: &Section<'a>,
-    vocabulary: &Vocabulary,
+    known: &Known,
     storage: &Storage,
 ) -> Option<Contender> {
     reader.check_keys(section, CONTENDER_KEYS, &[]);
     let name = reader.name(section, "name");
     if section.value("target").is_some() {
-        return read_target(reader, section, name, storage, vocabulary);
+        return read_target(reader, section, name, storage, known);
     }
     for key in ["overwrite", "password_file"] {
         if let Some(value) = section.value(key) {
@@ -93,13 +93,13 @@ fn read_contender<'a>(
         return None;
     };
     let engine = reader.text(section, "engine")?;
-    let (words, version) = read_engine(reader, &engine_value.span(), &engine, &origin, vocabulary)?;
+    let (kind, version) = read_engine(reader, &engine_value.span(), &engine, &origin, known)?;
     Some(Contender {
         name: name.unwrap_or_else(|| engine.clone()),
-        kind: words.name.to_owned(),
+        kind,
         version,
         origin,
-        settings: read_settings(reader, section, words, vocabulary),
+        settings: read_settings(reader, section, kind),
         storage: own_storage.unwrap_or_else(|| storage.clone()),
         cores: reader.cpu_list(section, "cores"),
         memory_bytes: reader.bytes(section, "memory"),
@@ -113,7 +113,7 @@ fn read_target<'a>(
     section: &Section<'a>,
     name: Option<String>,
     storage: &Storage,
-    vocabulary: &Vocabulary,
+    known: &Known,
 ) -> Option<Contender> {
     for (key, why) in KEYS_OF_MANAGED {
         if let Some(value) = section.value(key) {
@@ -121,21 +121,22 @@ fn read_target<'a>(
         }
     }
     let choice = read_target_choice(reader, section)?;
-    let kind = choice.url.kind.engine();
+    let name_of_kind = choice.url.kind.engine();
     if let (Some(value), Some(engine)) = (section.value("engine"), reader.text(section, "engine"))
-        && engine != kind
+        && engine != name_of_kind
     {
-        let what = format!("`engine` is \"{engine}\", and the target is a {kind} server of the version that it has");
-        reader.reject(&value.span(), what, format!("leave `engine` out, or say engine = \"{kind}\""));
+        let what =
+            format!("`engine` is \"{engine}\", and the target is a {name_of_kind} server of the version that it has");
+        reader.reject(&value.span(), what, format!("leave `engine` out, or say engine = \"{name_of_kind}\""));
     }
-    if !vocabulary.engines.iter().any(|words| words.name == kind) {
-        reader.not_yet(&section.value("target")?.span(), &format!("a target of kind `{kind}`"));
+    let Some(kind) = known.engine(name_of_kind) else {
+        reader.not_yet(&section.value("target")?.span(), &format!("a target of kind `{name_of_kind}`"));
         return None;
-    }
+    };
     Some(Contender {
         name: name.unwrap_or_else(|| shortened(choice.url.to_string())),
-        engine: kind.to_owned(),
-        kind: kind.to_owned(),
+        engine: name_of_kind.to_owned(),
+        kind,
         version: VersionRequest::Newest,
         origin: Origin::Target(Box::new(choice)),
         settings: BTreeMap::new(),
@@ -166,24 +167,24 @@ fn read_target_choice<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Opt
 }
 
 /// Takes `mysql@5.6.24` apart.
-pub fn read_engine<'v>(
+pub fn read_engine(
     reader: &mut Reader,
     span: &Range<usize>,
     engine: &str,
     origin: &Origin,
-    vocabulary: &'v Vocabulary,
-) -> Option<(&'v EngineWords, VersionRequest)> {
+    known: &Known,
+) -> Option<(&'static dyn Engine, VersionRequest)> {
     if engine.contains("://") {
         let note = "a server that dbduel does not manage is named by `target`, and needs no `engine`";
         reader.reject(span, "`engine` is a URL", note);
         return None;
     }
     let (kind, version) = engine.split_once('@').map_or((engine, None), |(kind, version)| (kind, Some(version)));
-    let Some(words) = vocabulary.engines.iter().find(|words| words.name == kind) else {
+    let Some(found) = known.engine(kind) else {
         if ENGINES_LATER.contains(&kind) {
             reader.not_yet(span, &format!("engine `{kind}`"));
         } else {
-            let note = suggestion(kind, vocabulary.engines.iter().map(|words| words.name));
+            let note = suggestion(kind, known.engines.names());
             reader.reject(span, format!("unknown engine `{kind}`"), note);
         }
         return None;
@@ -194,7 +195,7 @@ pub fn read_engine<'v>(
         return None;
     }
     match read_version(version) {
-        Ok(version) => Some((words, version)),
+        Ok(version) => Some((found, version)),
         Err(VersionMistake::History) => {
             reader.not_yet(span, &format!("a range of versions (`{engine}`)"));
             None
@@ -259,8 +260,7 @@ pub fn read_storage<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Optio
 pub fn read_settings<'a>(
     reader: &mut Reader<'a>,
     section: &Section<'a>,
-    words: &EngineWords,
-    vocabulary: &Vocabulary,
+    engine: &dyn Engine,
 ) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     let Some(value) = section.value("settings") else {
@@ -268,8 +268,7 @@ pub fn read_settings<'a>(
     };
     match value.get_ref().as_table() {
         Some(table) => {
-            let check = |name: &str, value: &str| (vocabulary.refused)(words.name, name, value);
-            add_settings(reader, table, "", words, &check, &mut settings);
+            add_settings(reader, table, "", engine, &mut settings);
         }
         None => {
             reader.wrong_type(section, "settings", value, "a table: settings = { innodb_buffer_pool_size = \"1G\" }")
@@ -284,19 +283,18 @@ fn add_settings(
     reader: &mut Reader,
     table: &DeTable,
     prefix: &str,
-    words: &EngineWords,
-    refused: &dyn Fn(&str, &str) -> Option<Refusal>,
+    engine: &dyn Engine,
     settings: &mut BTreeMap<String, String>,
 ) {
     for (key, value) in table {
         let name = format!("{prefix}{}", key.get_ref());
         if let Some(inner) = value.get_ref().as_table() {
-            add_settings(reader, inner, &format!("{name}."), words, refused, settings);
+            add_settings(reader, inner, &format!("{name}."), engine, settings);
             continue;
         }
-        match setting_text(value, words) {
+        match setting_text(value, engine.dialect().switch_words()) {
             // A line break would smuggle a second setting into the server's configuration file.
-            Some(text) if !text.chars().any(char::is_control) => match refused(&name, &text) {
+            Some(text) if !text.chars().any(char::is_control) => match engine.reserved().refusal(&name, &text) {
                 Some(refusal) => reader.reject(&key.span(), refusal.what, refusal.next),
                 None => drop(settings.insert(name, text)),
             },
@@ -309,13 +307,13 @@ fn add_settings(
     }
 }
 
-fn setting_text(value: &Value, words: &EngineWords) -> Option<String> {
+fn setting_text(value: &Value, (on, off): (&str, &str)) -> Option<String> {
     match value.get_ref() {
         DeValue::String(text) => Some(text.to_string()),
         DeValue::Integer(_) => integer(value).map(|number| number.to_string()),
         DeValue::Float(number) => Some(number.as_str().to_owned()),
-        DeValue::Boolean(true) => Some(words.on.to_owned()),
-        DeValue::Boolean(false) => Some(words.off.to_owned()),
+        DeValue::Boolean(true) => Some(on.to_owned()),
+        DeValue::Boolean(false) => Some(off.to_owned()),
         DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => None,
     }
 }

@@ -117,7 +117,7 @@ impl MethodKeys {
     }
 }
 
-const RULES: [RuleName; 3] = [RuleName::Exact, RuleName::T, RuleName::Watch];
+const RULES: [RuleName; 2] = [RuleName::Exact, RuleName::T];
 const STOP_WORDS: &[(&str, Option<Stop>)] =
     &[("overall", Some(Stop::Overall)), ("points", Some(Stop::Points)), ("never", Some(Stop::Never))];
 const NOISY_HOST_WORDS: &[(&str, Option<NoisyHost>)] =

@@ -28,8 +28,18 @@ pub const METHOD_KEYS: &[&str] = &[
     "duet",
     "fast_sweep",
     "ablation",
-    "shapley",
 ];
+
+/// Words of earlier drafts of the file format, and what to write in their place.
+const REMOVED: &[(&str, &str)] = &[
+    ("watch", "write rule = \"exact\", and `blocks` = the most that the run may take"),
+    ("shapley", "write ablation = true: it measures the highest rung without each of its steps"),
+];
+
+/// What to write in place of a key or a value that the file format no longer has.
+pub fn in_place_of(word: &str) -> Option<&'static str> {
+    REMOVED.iter().find(|(removed, _)| *removed == word).map(|(_, instead)| *instead)
+}
 
 /// Where in the file a key belongs that stands in the wrong table: in TOML, a key belongs to the last
 /// table before it, which is easily forgotten.

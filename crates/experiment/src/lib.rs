@@ -35,14 +35,15 @@ pub use record::point::{CLIENTS, CORES, RATE};
 pub use record::quantity;
 pub use record::secrets::{MASK, is_secret_key};
 pub use record::shell::{shell_path, shell_word};
-pub use vocabulary::{EngineWords, Needs, Vocabulary};
+pub use vocabulary::{Known, Needs, NullLoad};
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context;
 use driver::Isolation;
-use load::{Gaps, Rate};
+use engine::Engine;
+use load::{Gaps, Rate, WorkloadKind};
 
 use record::format::ladder::LadderRecord;
 use record::format::{Point, RuleName};
@@ -100,8 +101,8 @@ pub struct Contender {
     pub name: String,
     /// As the user wrote it: `mysql@5.5.9`; for a target just its kind.
     pub engine: String,
-    /// The part before the `@`: a name in `engine::ENGINES`.
-    pub kind: String,
+    /// The part before the `@`.
+    pub kind: &'static dyn Engine,
     pub version: VersionRequest,
     pub origin: Origin,
     pub settings: BTreeMap<String, String>,
@@ -116,8 +117,7 @@ pub struct Contender {
 pub struct WorkloadChoice {
     /// Unique; the workload's name unless the file says otherwise.
     pub label: String,
-    /// A name in `workloads::WORKLOADS`.
-    pub name: String,
+    pub kind: &'static WorkloadKind,
     /// What the file says, in the workload's own option names; only those that were given.
     pub options: BTreeMap<String, load::OptionValue>,
     /// Every option the workload knows: those that were given, and the defaults of the others.
@@ -238,7 +238,7 @@ pub struct Method {
     /// Behind it, one trial of each contender is looked into.
     pub diagnose: bool,
     pub rule: RuleName,
-    /// Blocks at most (N_max of the stopping rule; rule `watch` needs none, there it is the run's end).
+    /// Blocks at most (N_max of the stopping rule).
     pub blocks: u32,
     /// As a fraction: 0.01 for `"1%"`.
     pub margin: f64,
@@ -271,6 +271,6 @@ pub enum NoisyHost {
 
 /// Decides which server a contender means. Asks installed binaries for their version; fetches nothing.
 pub fn resolve(contender: &Contender) -> anyhow::Result<engine::Resolved> {
-    engine::resolve_request(&contender.kind, &contender.version, &contender.origin)
+    engine::resolve(contender.kind, &contender.version, &contender.origin)
         .with_context(|| format!("contender `{}` cannot have the engine `{}`", contender.name, contender.engine))
 }

@@ -2,7 +2,7 @@
 //!
 //! Built on TOML values that know their place in the text, so that every mistake can name its line.
 //! It reads no environment and opens no file but the experiment; what the engines and workloads are
-//! called comes in as a [`Vocabulary`], because this module knows neither.
+//! called comes in as [`Known`], because this module knows neither.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::ladder::read_ladders;
 use super::mistakes::{Mistake, Mistakes, suggestion};
 use super::section::{NAME_CHARS_MAX, Reader, Section, is_short};
 use super::twins;
-use super::vocabulary::Vocabulary;
+use super::vocabulary::Known;
 use super::workloads::{read_sweep, read_workloads};
 use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop};
 use engine::request::TRANSPORT_WORDS;
@@ -72,20 +72,15 @@ impl Overrides {
 
 impl Experiment {
     /// Reads and checks an experiment file.
-    pub fn load(path: &Path, vocabulary: &Vocabulary, overrides: &Overrides) -> Result<Experiment, Mistakes> {
+    pub fn load(path: &Path, known: &Known, overrides: &Overrides) -> Result<Experiment, Mistakes> {
         let file = path.display().to_string();
         let source =
             plain_file::read_text(path, plain_file::TEXT_BYTES_MAX).map_err(|cause| unreadable(&file, &cause))?;
-        Experiment::parse(&source, &file, vocabulary, overrides)
+        Experiment::parse(&source, &file, known, overrides)
     }
 
     /// Checks the text of an experiment file; `file` is its name in messages.
-    pub fn parse(
-        source: &str,
-        file: &str,
-        vocabulary: &Vocabulary,
-        overrides: &Overrides,
-    ) -> Result<Experiment, Mistakes> {
+    pub fn parse(source: &str, file: &str, known: &Known, overrides: &Overrides) -> Result<Experiment, Mistakes> {
         let (root, broken) = DeTable::parse_recoverable(source);
         let mut reader = Reader::new(source);
         for error in &broken {
@@ -94,7 +89,7 @@ impl Experiment {
         }
         if broken.is_empty() {
             let top = Section::new("", root.span(), root.get_ref());
-            let experiment = read_experiment(&mut reader, &top, file, vocabulary, overrides);
+            let experiment = read_experiment(&mut reader, &top, file, known, overrides);
             return match reader.finish(file) {
                 Some(mistakes) => Err(mistakes),
                 None => Ok(Experiment { text: secrets::mask(source), ..experiment }),
@@ -114,17 +109,17 @@ fn read_experiment<'a>(
     reader: &mut Reader<'a>,
     top: &Section<'a>,
     file: &str,
-    vocabulary: &Vocabulary,
+    known: &Known,
     overrides: &Overrides,
 ) -> Experiment {
     let defaults = defaults();
     reader.check_keys(top, TOP_KEYS, TOP_KEYS_LATER);
     let method = read_method(reader, top, &defaults, overrides);
-    let mut contenders = read_contenders(reader, top, vocabulary, &defaults.storage);
+    let mut contenders = read_contenders(reader, top, known, &defaults.storage);
     let baseline = read_baseline(reader, top, &contenders);
-    let ladders = read_ladders(reader, top, vocabulary, &mut contenders, &baseline, method.seed);
-    let mut workloads = read_workloads(reader, top, vocabulary, &contenders, &defaults.workload);
-    let sweep = read_sweep(reader, top, vocabulary, &contenders, &mut workloads);
+    let ladders = read_ladders(reader, top, known, &mut contenders, &baseline);
+    let mut workloads = read_workloads(reader, top, known, &contenders, &defaults.workload);
+    let sweep = read_sweep(reader, top, known, &contenders, &mut workloads);
     if !workloads.is_empty() && workloads.iter().all(|workload| workload.one_pass) {
         refuse_times(reader, top);
     }
@@ -355,55 +350,16 @@ fn changed_keys(
 pub mod tests {
     use std::collections::BTreeMap;
 
-    use driver::{Dialect, Isolation};
-    use load::{OptionSpec, OptionValue};
+    use driver::Isolation;
+    use load::OptionValue;
 
-    use super::super::vocabulary::{EngineWords, Needs};
     use super::super::{Origin, PageCache, Storage, Sweep, Transport, VersionRequest};
     use super::*;
-    use engine::Refusal;
+    use crate::testing::known;
     use record::format::RuleName;
 
-    static OPTIONS: &[OptionSpec] = &[
-        OptionSpec::new("rows", "100000", "rows of each table").alias(&["table_size"]),
-        OptionSpec::new("skip_trx", "false", "no BEGIN and COMMIT"),
-        OptionSpec::new("compat", "none", "whose rules to follow"),
-        OptionSpec::new("rand_type", "uniform", "distribution").beside_compat("special"),
-        OptionSpec::new("rand_zipfian_exp", "0.8", "exponent"),
-    ];
-
-    static PASS_OPTIONS: &[OptionSpec] =
-        &[OptionSpec::new("programs", "[]", "programs to run"), OptionSpec::new("small", "false", "shorter loops")];
-
-    fn vocabulary() -> Vocabulary<'static> {
-        let engine = |name, dialect, on, off| EngineWords { name, dialect, on, off };
-        Vocabulary {
-            engines: vec![
-                engine("mysql", Dialect::MySql, "ON", "OFF"),
-                engine("postgres", Dialect::Postgres, "on", "off"),
-            ],
-            workloads: vec!["oltp_read_write", "sql-bench"],
-            options: &|name| match name {
-                "oltp_read_write" => Some(OPTIONS),
-                "sql-bench" => Some(PASS_OPTIONS),
-                _ => None,
-            },
-            check: &|name, options| match options.get("rows") {
-                Some(OptionValue::Number(0)) => {
-                    Err(load::OptionError { option: "rows".into(), expected: "at least one row was expected".into() })
-                }
-                _ if name == "sql-bench" => Ok(Needs { clients: Some(1), one_pass: true, ..Needs::default() }),
-                _ => Ok(Needs::default()),
-            },
-            refused: &|kind, name, _| {
-                let what = format!("setting `{name}` of {kind} is not yours");
-                (name == "datadir").then_some(Refusal { what, next: "next: take it out" })
-            },
-        }
-    }
-
     pub fn parse(source: &str) -> Result<Experiment, Mistakes> {
-        Experiment::parse(source, "x.toml", &vocabulary(), &Overrides::default())
+        Experiment::parse(source, "x.toml", &known(), &Overrides::default())
     }
 
     pub fn parsed(source: &str) -> Experiment {
@@ -437,7 +393,6 @@ pub mod tests {
     fn another_rule_is_a_changed_method() {
         let rule = |word: &str| parsed(&format!("{SHORT}method.rule = \"{word}\"\n")).method;
         assert_eq!((rule("t").rule, rule("t").changed), (RuleName::T, vec!["duration".to_owned(), "rule".to_owned()]));
-        assert_eq!(rule("watch").rule, RuleName::Watch);
         assert_eq!((rule("exact").rule, rule("exact").changed), (RuleName::Exact, vec!["duration".to_owned()]));
     }
 
@@ -489,11 +444,11 @@ pub mod tests {
     fn settings_become_the_texts_that_a_server_is_given() {
         let experiment = parsed(
             "workload = \"oltp_read_write\"\nname = \"n\"\n[[contender]]\nengine = \"mysql@system\"\n\
-             settings = { a = \"1G\", b = 1, c = true, d = 0.5, e = 0x10, f.g = 2 }\nstorage = \"/fast\"\n\
+             settings = { xa = \"1G\", xb = 1, xc = true, xd = 0.5, xe = 0x10, xf.g = 2 }\nstorage = \"/fast\"\n\
              [[contender]]\nname = \"pg\"\nengine = \"postgres\"\nsettings = { fsync = false }\nbasedir = \"/opt/pg\"\n",
         );
         let [mysql, postgres] = &experiment.contenders[..] else { panic!("two contenders") };
-        let pairs = [("a", "1G"), ("b", "1"), ("c", "ON"), ("d", "0.5"), ("e", "16"), ("f.g", "2")];
+        let pairs = [("xa", "1G"), ("xb", "1"), ("xc", "ON"), ("xd", "0.5"), ("xe", "16"), ("xf.g", "2")];
         let expected: BTreeMap<String, String> = pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
         assert_eq!(mysql.settings, expected);
         assert_eq!(mysql.version, VersionRequest::System);
@@ -541,7 +496,7 @@ pub mod tests {
             twins: false,
             fallback_name: None,
         };
-        let experiment = Experiment::parse(SHORT, "x.toml", &vocabulary(), &overrides).unwrap();
+        let experiment = Experiment::parse(SHORT, "x.toml", &known(), &overrides).unwrap();
         let method = &experiment.method;
         assert_eq!((method.preset.as_str(), method.blocks, method.seed), ("quick", 12, 7));
         assert_eq!((method.duration.as_secs(), method.warmup.as_secs()), (90, 2));
@@ -557,7 +512,7 @@ pub mod tests {
         let noisy = parse(&format!("{strict}method.noisy_host = \"stamp\"\n")).unwrap_err();
         assert_eq!((noisy.list.len(), noisy.list[0].line), (1, Some(6)));
         let overrides = Overrides { accept_noisy: true, ..Overrides::default() };
-        let noisy = Experiment::parse(&strict, "x.toml", &vocabulary(), &overrides).unwrap_err();
+        let noisy = Experiment::parse(&strict, "x.toml", &known(), &overrides).unwrap_err();
         assert_eq!((noisy.list.len(), noisy.list[0].line), (1, None));
     }
 
@@ -589,7 +544,7 @@ pub mod tests {
             let mistakes = parse(&format!("{SHORT}{rest}")).unwrap_err();
             assert_eq!((mistakes.list.len(), mistakes.list[0].line), (1, Some(line)), "{mistakes}");
             let said = mistakes.to_string();
-            assert!(said.contains("setting `datadir` of mysql is not yours\n  next: take it out"), "{said}");
+            assert!(said.contains("setting `datadir` cannot be given: dbduel decides"), "{said}");
         };
         check("[[ladder]]\non = \"mysql@5.7.29\"\nsettings = { sort_buffer_size = 1,\n  datadir = \"/home/x\" }\n", 8);
         let own = "[[contender]]\nengine = \"mysql@5.7.29\"\n[contender.settings]\ndatadir = \"/home/x\"\n";

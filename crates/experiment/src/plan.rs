@@ -16,13 +16,13 @@ mod together;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use load::{Gaps, OptionError, OptionValue, Options, Workload};
+use load::{Gaps, Metric, OptionError, OptionValue, TransactionKind, Workload};
 use sha2::{Digest, Sha256};
-use workloads::workload_kind;
 
 use crate::{Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key};
 use record::format::{
-    ContenderRecord, MethodRecord, PLAN_FORMAT_VERSION, PlanRecord, PlannedTrial, Point, WorkloadRecord, step,
+    ContenderRecord, KindRecord, MethodRecord, MetricRecord, PLAN_FORMAT_VERSION, PlanRecord, PlannedTrial, Point,
+    WorkloadRecord, step,
 };
 
 pub use estimate::{AskedLog, Estimate, asked_logs, data_directory_bytes, log_bytes};
@@ -48,10 +48,7 @@ pub struct ResolvedFacts {
 
 /// A workload as it runs at a point.
 pub fn workload(choice: &WorkloadChoice, point: &Point) -> Result<Arc<dyn Workload>, OptionError> {
-    let unknown =
-        || OptionError { option: choice.name.clone(), expected: "the name of a workload was expected".into() };
-    let kind = workload_kind(&choice.name).ok_or_else(unknown)?;
-    Ok((kind.build)(&Options::new(kind.options, &choice.options_at(point))?)?.into())
+    Ok(choice.kind.with(&choice.options_at(point))?.into())
 }
 
 /// The plan as it is stored, and what it is expected to take.
@@ -132,7 +129,7 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
     ContenderRecord {
         name: contender.name.clone(),
         engine: contender.engine.clone(),
-        kind: contender.kind.clone(),
+        kind: contender.kind.kind().to_owned(),
         version: facts.version.clone(),
         source: facts.source.clone(),
         settings: contender.settings.iter().map(shown).collect(),
@@ -148,9 +145,11 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
 fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> WorkloadRecord {
     let swept = |key: &str| experiment.sweep.as_ref().is_some_and(|sweep| sweep.variable == key);
     let fixed = workload.in_force.iter().filter(|(key, _)| !swept(key));
+    let spec = self::workload(workload, &Point::new()).map(|workload| workload.spec()).unwrap_or_default();
+    let primary = MetricRecord::new(spec.primary.name, spec.primary.unit, spec.primary.title);
     WorkloadRecord {
         label: workload.label.clone(),
-        name: workload.name.clone(),
+        name: workload.kind.name.to_owned(),
         options: fixed.map(|(key, value)| (key.clone(), option_json(value))).collect(),
         one_pass: workload.one_pass,
         isolation: workload.isolation.map(|level| level.as_str().to_owned()),
@@ -159,7 +158,15 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         data_seed: Some(workload.data_seed),
         clients: workload.clients,
         clients_at: workload.clients_at.clone(),
+        primary: (spec.primary != Metric::TPS).then_some(primary),
+        kinds: spec.kinds.into_iter().map(kind_record).collect(),
+        notes: spec.notes,
     }
+}
+
+/// A kind of transaction as records have it.
+pub fn kind_record(kind: TransactionKind) -> KindRecord {
+    KindRecord { name: kind.name.to_owned(), title: kind.title.to_owned(), p90_limit_s: kind.p90_limit_s }
 }
 
 fn arrivals_word(arrivals: Gaps) -> &'static str {
@@ -230,7 +237,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{EngineWords, Needs, Overrides, Vocabulary};
+    use crate::Overrides;
 
     #[test]
     fn a_block_runs_every_contender_once_at_every_point() {
@@ -311,7 +318,6 @@ mod tests {
         check(RuleName::Exact, &["a", "b"], 7, (None, None));
         check(RuleName::T, &["a", "b"], 7, (Some(4), Some(4)));
         check(RuleName::T, &["a", "b"], 3, (None, None));
-        check(RuleName::Watch, &["a", "b"], 20, (Some(8), Some(11)));
     }
 
     #[test]
@@ -521,17 +527,10 @@ mod tests {
 
     #[test]
     fn the_stored_text_and_the_plan_make_the_same_plan_again() {
-        let vocabulary = Vocabulary {
-            engines: vec![EngineWords { name: "mysql", dialect: driver::Dialect::MySql, on: "ON", off: "OFF" }],
-            workloads: vec!["oltp_read_write"],
-            options: &|_| Some(&[]),
-            check: &|_, _| Ok(Needs::default()),
-            refused: &|_, _, _| None,
-        };
         let text = "workload = \"oltp_read_write\"\nsweep.clients = [1, 2]\nmethod.seed = 5\n\
                     contender = [{ engine = \"mysql@5.5.9\" }, { engine = \"mysql@5.6.24\" }]";
         let parse = |file: &str, overrides: &Overrides| {
-            plan_of(&Experiment::parse(text, file, &vocabulary, overrides).unwrap()).record
+            plan_of(&Experiment::parse(text, file, &crate::testing::known(), overrides).unwrap()).record
         };
         let seconds = |secs| Some(Duration::from_secs(secs));
         for overrides in [

@@ -10,7 +10,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::home_of;
+use super::keys::{home_of, in_place_of};
 use super::mistakes::{Mistake, Mistakes, nearest, suggestion};
 use super::quantity;
 use engine::CpuList;
@@ -115,10 +115,10 @@ impl<'a> Reader<'a> {
             }
             let place =
                 if section.title.is_empty() { "at the top of the file" } else { &format!("in {}", section.title) };
-            let note = match nearest(name, known.iter().copied()).is_none().then(|| home_of(name)) {
-                Some(Some(home)) => format!("`{name}` belongs {home}"),
-                _ => suggestion(name, known.iter().copied()),
-            };
+            let is_near = nearest(name, known.iter().copied()).is_some();
+            let home = home_of(name).filter(|_| !is_near).map(|home| format!("`{name}` belongs {home}"));
+            let note = in_place_of(name).map(str::to_owned).or(home);
+            let note = note.unwrap_or_else(|| suggestion(name, known.iter().copied()));
             self.reject(&span, format!("unknown key `{name}` {place}"), note);
         }
     }
@@ -305,7 +305,9 @@ impl<'a> Reader<'a> {
             }
             None => {
                 let what = format!("{} is \"{word}\", which is none of {}", section.place(key), expected());
-                self.reject(&value.span(), what, suggestion(word, words.iter().map(|(known, _)| *known)));
+                let note = in_place_of(word).map(str::to_owned);
+                let note = note.unwrap_or_else(|| suggestion(word, words.iter().map(|(known, _)| *known)));
+                self.reject(&value.span(), what, note);
                 None
             }
         }

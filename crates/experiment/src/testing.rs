@@ -3,17 +3,97 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use load::{Gaps, OptionValue};
+use std::sync::Arc;
+
+use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
+use engine::{ENGINES, Engines};
+use load::{
+    ClientFuture, Gaps, OptionError, OptionSpec, OptionValue, Seat, Table, Tally, Workload, WorkloadKind, Workloads,
+};
 use record::format::RuleName;
 
 use crate::plan::{Plan, ResolvedFacts};
 use crate::*;
 
+/// The engines that there are, and two workloads that are only read about.
+pub fn known() -> Known {
+    Known {
+        engines: Engines(ENGINES),
+        workloads: Workloads(&KINDS),
+        null_load: |one_pass| Ok(Arc::new(Unmoved { rows: 0, one_pass })),
+    }
+}
+
+static KINDS: [WorkloadKind; 2] = [
+    WorkloadKind {
+        name: "oltp_read_write",
+        description: "",
+        example: "",
+        options: &[
+            OptionSpec::new("rows", "100000", "rows of each table").alias(&["table_size"]),
+            OptionSpec::new("skip_trx", "false", "no BEGIN and COMMIT"),
+            OptionSpec::new("compat", "none", "whose rules to follow"),
+            OptionSpec::new("rand_type", "uniform", "distribution").beside_compat("special"),
+            OptionSpec::new("rand_zipfian_exp", "0.8", "exponent"),
+        ],
+        build: |options| match options.number("rows", 0, u64::from(u32::MAX))? {
+            0 => Err(OptionError { option: "rows".into(), expected: "at least one row was expected".into() }),
+            rows => Ok(Box::new(Unmoved { rows, one_pass: false })),
+        },
+    },
+    WorkloadKind {
+        name: "sql-bench",
+        description: "",
+        example: "",
+        options: &[
+            OptionSpec::new("programs", "[]", "programs to run"),
+            OptionSpec::new("small", "false", "shorter loops"),
+        ],
+        build: |_| Ok(Box::new(Unmoved { rows: 0, one_pass: true })),
+    },
+];
+
+/// A workload of so many rows that nobody runs.
+struct Unmoved {
+    rows: u64,
+    one_pass: bool,
+}
+
+impl Workload for Unmoved {
+    fn data_key(&self) -> String {
+        self.rows.to_string()
+    }
+    fn tables(&self, _: Dialect) -> Vec<Table> {
+        Vec::new()
+    }
+    fn rows(&self, _: u64, _: usize, _: u64, _: &mut RowSink<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+    fn writes(&self) -> bool {
+        false
+    }
+    fn clients(&self) -> Option<u32> {
+        self.one_pass.then_some(1)
+    }
+    fn is_one_pass(&self) -> bool {
+        self.one_pass
+    }
+    fn data_bytes(&self, _: Dialect) -> u64 {
+        self.rows * 260
+    }
+    fn client(&self, _: Seat, _: AnyConnection) -> Result<ClientFuture, Error> {
+        Ok(Box::pin(std::future::ready(Ok(()))))
+    }
+    fn check(&self, _: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+}
+
 pub fn contender(name: &str) -> Contender {
     Contender {
         name: name.to_owned(),
         engine: "mysql@5.6.24".to_owned(),
-        kind: "mysql".to_owned(),
+        kind: known().engine("mysql").expect("mysql is an engine"),
         version: VersionRequest::Series("5.6.24".to_owned()),
         origin: Origin::Managed,
         settings: BTreeMap::from([("innodb_buffer_pool_size".to_owned(), "256M".to_owned())]),
@@ -26,7 +106,7 @@ pub fn contender(name: &str) -> Contender {
 fn workload(label: &str) -> WorkloadChoice {
     WorkloadChoice {
         label: label.to_owned(),
-        name: "oltp_read_write".to_owned(),
+        kind: &KINDS[0],
         options: BTreeMap::new(),
         in_force: BTreeMap::from([("rows".to_owned(), OptionValue::Number(100_000))]),
         one_pass: false,

@@ -1,29 +1,46 @@
-//! The names that an experiment file may use; they come in from the rooms that own them.
+//! What an experiment file may name; it comes in from whoever starts the program.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use driver::Dialect;
-use engine::Refusal;
-use load::{OptionError, OptionSpec, OptionValue};
+use engine::{Engine, Engines};
+use load::{OptionError, OptionValue, Workload, WorkloadKind, Workloads};
 
-/// The names that a file may use: the engines and the workloads that there are.
-pub struct Vocabulary<'a> {
-    pub engines: Vec<EngineWords>,
-    pub workloads: Vec<&'static str>,
-    /// The options of a workload; `None` when there is no workload of that name.
-    pub options: &'a dyn Fn(&str) -> Option<&'static [OptionSpec]>,
-    /// What the workload itself says about options of the right name and type: its ranges and words,
-    /// and what it needs with them.
-    pub check: &'a OptionCheck,
-    /// Why an engine takes a setting from nobody but dbduel; None where it is the user's to make.
-    pub refused: &'a SettingCheck,
+/// The engines and workloads that there are.
+#[derive(Debug, Clone, Copy)]
+pub struct Known {
+    pub engines: Engines,
+    pub workloads: Workloads,
+    /// What the load generator sends to a server that does nothing, to measure itself: point selects, or, as one
+    /// pass, statements sent as text.
+    pub null_load: NullLoad,
 }
 
-/// Checks the given options of a workload, by its name.
-pub type OptionCheck = dyn Fn(&str, &BTreeMap<String, OptionValue>) -> Result<Needs, OptionError>;
+/// Makes what the load generator sends to measure itself.
+pub type NullLoad = fn(one_pass: bool) -> Result<Arc<dyn Workload>, OptionError>;
 
-/// Holds a setting of an engine, by its name and value, against what is dbduel's own.
-pub type SettingCheck = dyn Fn(&str, &str, &str) -> Option<Refusal>;
+impl Known {
+    pub fn engine(&self, kind: &str) -> Option<&'static dyn Engine> {
+        self.engines.find(kind).ok()
+    }
+
+    /// What a workload says about options of the right name and type: its ranges and words, and what it needs
+    /// with them.
+    pub fn needs(&self, kind: &WorkloadKind, given: &BTreeMap<String, OptionValue>) -> Result<Needs, OptionError> {
+        let workload = kind.with(given)?;
+        let not_on = self.engines.0.iter().filter_map(|engine| {
+            let refused = workload.runs_on(engine.dialect()).err();
+            refused.map(|why| (engine.kind(), why))
+        });
+        Ok(Needs {
+            clients: workload.clients(),
+            one_pass: workload.is_one_pass(),
+            rests: workload.rests(),
+            keeps_its_size: workload.keeps_its_size(),
+            not_on: not_on.collect(),
+        })
+    }
+}
 
 /// What a workload needs, its options decided.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,14 +55,4 @@ pub struct Needs {
     pub keeps_its_size: bool,
     /// Engines that it cannot run on, and why not.
     pub not_on: Vec<(&'static str, String)>,
-}
-
-/// One engine's name, and how it spells a switch that the file sets to true or false.
-#[derive(Debug, Clone, Copy)]
-pub struct EngineWords {
-    pub name: &'static str,
-    /// What its servers understand.
-    pub dialect: Dialect,
-    pub on: &'static str,
-    pub off: &'static str,
 }

@@ -6,13 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use driver::Isolation;
-use load::{Gaps, OptionError, OptionSpec, OptionValue};
+use load::{Gaps, OptionError, OptionSpec, OptionValue, WorkloadKind};
 use toml::de::DeValue;
 
 use super::defaults::WorkloadDefaults;
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer, real};
-use super::vocabulary::{Needs, Vocabulary};
+use super::vocabulary::{Known, Needs};
 use super::{CLIENTS, CORES, Contender, Crowds, Origin, RATE, Sweep, WorkloadChoice};
 
 /// Keys of every workload; the rest are the workload's own options.
@@ -39,7 +39,7 @@ const MOST_POINTS: usize = 200;
 pub fn read_workloads<'a>(
     reader: &mut Reader<'a>,
     top: &Section<'a>,
-    vocabulary: &Vocabulary,
+    known: &Known,
     contenders: &[Contender],
     usual: &WorkloadDefaults,
 ) -> Vec<WorkloadChoice> {
@@ -52,7 +52,7 @@ pub fn read_workloads<'a>(
         return Vec::new();
     };
     if value.get_ref().is_str() {
-        return read_short_form(reader, value, vocabulary, contenders, usual).into_iter().collect();
+        return read_short_form(reader, value, known, contenders, usual).into_iter().collect();
     }
     let sections = if value.get_ref().is_array() {
         reader.tables(top, "workload")
@@ -62,7 +62,7 @@ pub fn read_workloads<'a>(
     let mut labels = BTreeSet::new();
     let mut workloads = Vec::new();
     for section in &sections {
-        let Some(workload) = read_workload(reader, section, vocabulary, contenders, usual) else {
+        let Some(workload) = read_workload(reader, section, known, contenders, usual) else {
             continue;
         };
         refuse_arrivals_of_none(reader, section, workload.rate.is_some() || is_swept(top, RATE));
@@ -83,19 +83,19 @@ pub fn read_workloads<'a>(
 fn read_short_form(
     reader: &mut Reader,
     value: &Value,
-    vocabulary: &Vocabulary,
+    known: &Known,
     contenders: &[Contender],
     usual: &WorkloadDefaults,
 ) -> Option<WorkloadChoice> {
     let name = value.get_ref().as_str()?;
-    let specs = known_options(reader, value, name, vocabulary)?;
-    let needs = (vocabulary.check)(name, &BTreeMap::new()).unwrap_or_default();
+    let kind = known_workload(reader, value, name, known)?;
+    let needs = known.needs(kind, &BTreeMap::new()).unwrap_or_default();
     refuse_engines(reader, &value.span(), name, &needs, contenders);
     Some(WorkloadChoice {
         label: name.to_owned(),
-        name: name.to_owned(),
+        kind,
         options: BTreeMap::new(),
-        in_force: in_force(specs, &BTreeMap::new()),
+        in_force: in_force(kind.options, &BTreeMap::new()),
         one_pass: needs.one_pass,
         keeps_its_size: needs.keeps_its_size,
         isolation: None,
@@ -110,24 +110,21 @@ fn read_short_form(
 fn read_workload<'a>(
     reader: &mut Reader<'a>,
     section: &Section<'a>,
-    vocabulary: &Vocabulary,
+    known: &Known,
     contenders: &[Contender],
     usual: &WorkloadDefaults,
 ) -> Option<WorkloadChoice> {
     let Some(name_value) = section.value("name") else {
-        reader.reject(
-            &section.span,
-            "this workload has no `name`",
-            suggestion("", vocabulary.workloads.iter().copied()),
-        );
+        reader.reject(&section.span, "this workload has no `name`", suggestion("", known.workloads.names()));
         return None;
     };
     let name = reader.text(section, "name")?;
-    let specs = known_options(reader, name_value, &name, vocabulary)?;
+    let kind = known_workload(reader, name_value, &name, known)?;
+    let specs = kind.options;
     check_workload_keys(reader, section, &name, specs);
     let given = read_clients(reader, section, specs);
     let options = with_clients(read_options(reader, section, specs), given, specs);
-    let needs = (vocabulary.check)(&name, &options).unwrap_or_else(|fault| {
+    let needs = known.needs(kind, &options).unwrap_or_else(|fault| {
         reject_option(reader, section, specs, &fault);
         Needs::default()
     });
@@ -144,13 +141,13 @@ fn read_workload<'a>(
         options,
         one_pass: needs.one_pass,
         keeps_its_size: needs.keeps_its_size,
-        isolation: read_isolation(reader, section, vocabulary, contenders),
+        isolation: read_isolation(reader, section, contenders),
         rate,
         arrivals: read_arrivals(reader, section).unwrap_or(usual.arrivals),
         data_seed: read_data_seed(reader, section).unwrap_or(usual.data_seed),
         clients: given.or(needs.clients).unwrap_or(usual.clients),
         clients_at: BTreeMap::new(),
-        name,
+        kind,
     })
 }
 
@@ -191,16 +188,10 @@ fn refuse_rests(reader: &mut Reader, section: &Section, key: &str, needs: &Needs
 }
 
 /// The key `isolation`: one level for all contenders, which each of them must have.
-fn read_isolation<'a>(
-    reader: &mut Reader<'a>,
-    section: &Section<'a>,
-    vocabulary: &Vocabulary,
-    contenders: &[Contender],
-) -> Option<Isolation> {
+fn read_isolation<'a>(reader: &mut Reader<'a>, section: &Section<'a>, contenders: &[Contender]) -> Option<Isolation> {
     let level = reader.choice(section, "isolation", &Isolation::ALL.map(|level| (level.as_str(), Some(level))))?;
     for contender in contenders {
-        let words = vocabulary.engines.iter().find(|engine| engine.name == contender.kind);
-        if let Some(Err(why)) = words.map(|words| words.dialect.isolation_sql(level)) {
+        if let Err(why) = contender.kind.dialect().isolation_sql(level) {
             let what = format!("contender `{}` has no isolation level `{}`", contender.name, level.as_str());
             reader.reject(&section.span, what, why);
         }
@@ -257,29 +248,24 @@ fn refuse_engines(
     contenders: &[Contender],
 ) {
     for contender in contenders {
-        if let Some((_, why)) = needs.not_on.iter().find(|(kind, _)| *kind == contender.kind) {
+        if let Some((_, why)) = needs.not_on.iter().find(|(kind, _)| *kind == contender.kind.kind()) {
             reader.reject(span, format!("contender `{}` cannot run workload `{name}`", contender.name), why);
         }
     }
 }
 
-/// The options of a workload, or a mistake when there is no workload of that name.
-fn known_options(
-    reader: &mut Reader,
-    value: &Value,
-    name: &str,
-    vocabulary: &Vocabulary,
-) -> Option<&'static [OptionSpec]> {
-    let specs = (vocabulary.options)(name);
-    if specs.is_none() {
+/// The workload of a name, or a mistake where there is none.
+fn known_workload(reader: &mut Reader, value: &Value, name: &str, known: &Known) -> Option<&'static WorkloadKind> {
+    let kind = known.workloads.find(name);
+    if kind.is_none() {
         if WORKLOADS_LATER.contains(&name) {
             reader.not_yet(&value.span(), &format!("workload `{name}`"));
         } else {
-            let note = suggestion(name, vocabulary.workloads.iter().copied());
+            let note = suggestion(name, known.workloads.names());
             reader.reject(&value.span(), format!("unknown workload `{name}`"), note);
         }
     }
-    specs
+    kind
 }
 
 fn check_workload_keys(reader: &mut Reader, section: &Section, name: &str, specs: &[OptionSpec]) {
@@ -402,7 +388,7 @@ fn in_force(specs: &[OptionSpec], given: &BTreeMap<String, OptionValue>) -> BTre
 pub fn read_sweep<'a>(
     reader: &mut Reader<'a>,
     top: &Section<'a>,
-    vocabulary: &Vocabulary,
+    known: &Known,
     contenders: &[Contender],
     workloads: &mut [WorkloadChoice],
 ) -> Option<Sweep> {
@@ -423,7 +409,7 @@ pub fn read_sweep<'a>(
     let variable = *SWEEPS.iter().find(|name| section.value(name).is_some())?;
     let values = read_sweep_values(reader, &section, variable)?;
     for workload in &mut *workloads {
-        fit_sweep(reader, &section, vocabulary, workload, variable, &values)?;
+        fit_sweep(reader, &section, known, workload, variable, &values)?;
     }
     let sweep = Sweep { variable: variable.to_owned(), values, crowds: None };
     if !is_of_cores {
@@ -436,7 +422,7 @@ pub fn read_sweep<'a>(
     if let (Some(most), Some(value)) = (crowds.last(), section.value(CLIENTS)) {
         refuse_a_crowd(reader, &value.span(), u32::try_from(*most).ok());
         for workload in workloads {
-            fit_sweep(reader, &section, vocabulary, workload, CLIENTS, &crowds)?;
+            fit_sweep(reader, &section, known, workload, CLIENTS, &crowds)?;
         }
     }
     Some(sweep)
@@ -474,12 +460,11 @@ fn refuse_cores_of_its_own(reader: &mut Reader, section: &Section, contenders: &
 fn fit_sweep(
     reader: &mut Reader,
     section: &Section,
-    vocabulary: &Vocabulary,
+    known: &Known,
     workload: &mut WorkloadChoice,
     variable: &str,
     values: &[u64],
 ) -> Option<()> {
-    let specs = (vocabulary.options)(&workload.name).unwrap_or_default();
     let span = section.value(variable).map_or(section.span.clone(), Value::span);
     let label = workload.label.clone();
     if workload.one_pass {
@@ -488,7 +473,7 @@ fn fit_sweep(
         return None;
     }
     if variable == RATE {
-        let needs = (vocabulary.check)(&workload.name, &workload.options).unwrap_or_default();
+        let needs = known.needs(workload.kind, &workload.options).unwrap_or_default();
         refuse_rests(reader, section, RATE, &needs, true);
         if workload.rate.is_some() {
             let what = format!("[sweep] varies `{RATE}`, and workload `{label}` has `{RATE}` of its own");
@@ -501,14 +486,14 @@ fn fit_sweep(
         reader.reject(&span, what, "give that workload an experiment of its own");
         return None;
     }
-    if !specs.iter().any(|spec| spec.name == variable) {
+    if !workload.kind.options.iter().any(|spec| spec.name == variable) {
         return Some(());
     }
     for value in values {
         let number = OptionValue::Number(i64::try_from(*value).unwrap_or(i64::MAX));
         let mut options = workload.options.clone();
         options.insert(variable.to_owned(), number);
-        match (vocabulary.check)(&workload.name, &options) {
+        match known.needs(workload.kind, &options) {
             Ok(needs) if variable != CLIENTS => {
                 refuse_a_crowd(reader, &span, needs.clients);
                 workload.clients_at.extend(needs.clients.map(|clients| (*value, clients)));

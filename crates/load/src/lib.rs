@@ -45,6 +45,7 @@ pub use windows::{Collector, Exchange};
 pub use worker::drive;
 pub use workload::options::{COMPAT, NO_COMPAT};
 pub use workload::{
-    ARRIVALS, Attempt, Background, Client, ClientFuture, Fatal, NamedStatement, OptionError, OptionSpec, OptionValue,
-    Options, Outcome, Scratch, Seat, Table, Turn, Witness, Workload, WorkloadKind, queries,
+    ARRIVALS, Attempt, Background, Client, ClientFuture, Fatal, Metric, NamedStatement, OptionError, OptionSpec,
+    OptionValue, Options, Outcome, Scratch, Seat, Table, TransactionKind, Turn, Witness, Workload, WorkloadKind,
+    WorkloadSpec, Workloads, queries,
 };

@@ -708,7 +708,7 @@ impl Worker {
 
     fn recorder(&self) -> Recorder {
         let seconds = self.options.interval_max.as_secs_f64().ceil() as usize;
-        let (kinds, counts) = (self.workload.kinds().len(), self.workload.counts().len());
+        let (kinds, counts) = (self.workload.spec().kinds.len(), self.workload.counts().len());
         let recorder = Recorder::new(seconds, self.options.rate.is_some()).with_kinds(kinds, counts);
         let mut recorder = recorder.with_journal(self.workload.journal().len(), self.journal_lines());
         if let Some(exchange) = &self.exchange {

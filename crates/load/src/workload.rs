@@ -5,6 +5,8 @@
 pub mod options;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -31,6 +33,33 @@ pub struct WorkloadKind {
     pub example: &'static str,
     pub options: &'static [OptionSpec],
     pub build: fn(&Options) -> Result<Box<dyn Workload>, OptionError>,
+}
+
+impl WorkloadKind {
+    /// The workload with these options, and the defaults of the others.
+    pub fn with(&self, given: &BTreeMap<String, OptionValue>) -> Result<Box<dyn Workload>, OptionError> {
+        (self.build)(&Options::new(self.options, given)?)
+    }
+}
+
+impl fmt::Debug for WorkloadKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// The workloads that may be asked for, in the order in which they are listed.
+#[derive(Debug, Clone, Copy)]
+pub struct Workloads(pub &'static [WorkloadKind]);
+
+impl Workloads {
+    pub fn find(self, name: &str) -> Option<&'static WorkloadKind> {
+        self.0.iter().find(|kind| kind.name == name)
+    }
+
+    pub fn names(self) -> impl Iterator<Item = &'static str> + Clone {
+        self.0.iter().map(|kind| kind.name)
+    }
 }
 
 /// One table of a workload, in one dialect.
@@ -82,8 +111,50 @@ pub struct Scratch {
     pub has: fn(&str) -> bool,
 }
 
+/// What a workload is measured by, and what stands beside its numbers: data, so that records and reports can print
+/// any workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadSpec {
+    /// What verdicts come from.
+    pub primary: Metric,
+    /// Kinds of transactions that are counted apart, in the order of [`Attempt::kind`].
+    pub kinds: Vec<TransactionKind>,
+    /// Sentences without a full stop.
+    pub notes: Vec<String>,
+}
+
+impl Default for WorkloadSpec {
+    fn default() -> WorkloadSpec {
+        WorkloadSpec { primary: Metric::TPS, kinds: Vec::new(), notes: Vec::new() }
+    }
+}
+
+/// A metric by its name in records. Less is better where the name ends in `seconds`; of all others more is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Metric {
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub title: &'static str,
+}
+
+impl Metric {
+    pub const TPS: Metric = Metric { name: "tps", unit: "tps", title: "committed transactions per second (tps)" };
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TransactionKind {
+    /// The prefix of its metrics.
+    pub name: &'static str,
+    pub title: &'static str,
+    /// Seconds within which nine of ten should be answered.
+    pub p90_limit_s: Option<f64>,
+}
+
 /// Schema, data, transactions and checks, with all options decided.
 pub trait Workload: Send + Sync {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec::default()
+    }
     /// What the data depend on besides the seed: equal keys mean equal tables.
     fn data_key(&self) -> String;
     fn tables(&self, dialect: Dialect) -> Vec<Table>;
@@ -159,7 +230,8 @@ pub trait Workload: Send + Sync {
     fn scratch(&self) -> Option<Scratch> {
         None
     }
-    /// What it is measured by beside transactions per second, by name; made from one interval's tally.
+    /// What it is measured by beside transactions per second, by name, the primary metric in front; made from one
+    /// interval's tally.
     fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)> {
         let _ = tally;
         Vec::new()
@@ -168,10 +240,6 @@ pub trait Workload: Send + Sync {
     fn ignored_errors(&self, dialect: Dialect) -> Ignored {
         let _ = dialect;
         Ignored::Usual
-    }
-    /// Kinds of transactions that are counted apart, in the order of [`Attempt::kind`].
-    fn kinds(&self) -> &'static [&'static str] {
-        &[]
     }
     /// What else its clients count, in the order of [`Client::counts`].
     fn counts(&self) -> &'static [&'static str] {

@@ -2,6 +2,7 @@
 //! reported again. Names of fields are names in the files.
 
 pub mod contrast;
+mod declared;
 pub mod diagnostic;
 pub mod figures;
 pub mod ladder;
@@ -9,6 +10,8 @@ pub mod pass;
 pub mod path;
 pub mod purpose;
 pub mod search;
+
+pub use declared::{KindRecord, MetricRecord};
 
 use std::collections::BTreeMap;
 
@@ -109,6 +112,15 @@ pub struct WorkloadRecord {
     /// Clients at each value of the sweep, where they grow with what it varies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub clients_at: BTreeMap<u64, u32>,
+    /// What verdicts come from; absent where it is transactions per second, and in old runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primary: Option<MetricRecord>,
+    /// Transactions that are counted apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<KindRecord>,
+    /// Sentences that belong beside its numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -246,7 +258,6 @@ pub mod step {
 pub enum RuleName {
     Exact,
     T,
-    Watch,
 }
 
 impl RuleName {
@@ -255,7 +266,6 @@ impl RuleName {
         match self {
             RuleName::Exact => "exact",
             RuleName::T => "t",
-            RuleName::Watch => "watch",
         }
     }
 }

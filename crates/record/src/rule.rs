@@ -15,7 +15,6 @@ pub fn point_rule(plan: &PlanRecord, points: usize) -> stats::Rule {
         kind: match plan.method.rule {
             RuleName::Exact => stats::RuleKind::Exact,
             RuleName::T => stats::RuleKind::T,
-            RuleName::Watch => stats::RuleKind::Watch,
         },
         blocks_max: plan.method.blocks as usize,
         alpha: (1.0 - plan.method.confidence) / shared_by as f64,

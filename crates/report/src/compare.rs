@@ -31,7 +31,7 @@ pub fn runs(names: [&str; 2], evidence: [&Evidence; 2]) -> String {
         let Some(second) = evidence[1].conclusions.workloads.iter().find(same) else { continue };
         shared = true;
         lines.push(String::new());
-        lines.push(format!("{}: {}", first.workload, wording::metric_title(&first.metric, first.is_open_loop)));
+        lines.push(format!("{}: {}", first.workload, wording::primary_title(first)));
         lines.push(workload_table(names, [first, second]));
     }
     if !shared {
@@ -47,7 +47,7 @@ fn title(names: &[&str]) -> Vec<String> {
 /// A row for each contender at each point of either run.
 fn workload_table(names: [&str; 2], workloads: [&WorkloadConclusions; 2]) -> String {
     let metric = &workloads[0].metric;
-    let unit = record::metric::unit(metric);
+    let unit = workloads[0].unit(metric);
     let places: BTreeSet<(&Point, &str)> = workloads
         .iter()
         .flat_map(|workload| &workload.cells)

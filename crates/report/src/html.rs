@@ -20,13 +20,13 @@ use analysis::{COLLECTED_SECONDS, Cell, Comparison, Duel, Part, Parts, SERIES_CO
 use record::expect_format;
 use record::format::search::SearchRecord;
 use record::format::{
-    ContenderFacts, ContenderRecord, EmbeddedRecords, FORMAT_VERSION, Series, StatementPlan, Status, TrialRecord,
-    WorkloadRecord, point_text,
+    ContenderFacts, ContenderRecord, EmbeddedRecords, FORMAT_VERSION, PlanRecord, Series, StatementPlan, Status,
+    TrialRecord, WorkloadRecord, point_text,
 };
 
 use super::{
-    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, ladder, latency, parts, probes, scaling,
-    search, sharpness, tpcc, why, wording,
+    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, kinds, ladder, latency, parts, probes,
+    scaling, search, sharpness, tpcc, why, wording,
 };
 
 const TEMPLATE: &str = include_str!("html/report.html");
@@ -111,7 +111,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
         extent => wording::extent(conclusions, run.ended_by.as_deref()),
         flags => wording::flags(&evidence.conclusions), method => wording::method(plan), first_verdicts => wording::first_verdicts(evidence), plan_hash => plan.plan_hash,
         started_at => run.started_at, finished_at => run.finished_at, dbduel_version => run.dbduel_version,
-        trials => evidence.trials.iter().map(|trial| trial_context(trial, &repeated_as)).collect::<Vec<Value>>(),
+        trials => evidence.trials.iter().map(|trial| trial_context(plan, trial, &repeated_as)).collect::<Vec<Value>>(),
         strip => strip::strip(evidence), strip_summary => strip::summary(evidence),
     })
 }
@@ -242,7 +242,7 @@ fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Valu
         record.open_loop_text().into_iter().chain(options).collect::<Vec<_>>().join(", ")
     });
     context! {
-        label => workload.workload, options, one_pass => record.is_some_and(|record| record.one_pass), unit => record::metric::unit(&workload.metric), title => wording::metric_title(&workload.metric, workload.is_open_loop),
+        label => workload.workload, options, one_pass => record.is_some_and(|record| record.one_pass), unit => workload.primary.unit, title => wording::primary_title(workload),
         curves => chart::throughput(&evidence.plan, workload), scaling => scaling_context(evidence, workload),
         seconds => timeline::seconds(evidence, workload),
         ladders => ladders_context(workload), stages => stages_context(workload),
@@ -252,7 +252,7 @@ fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Valu
         cells => workload.cells.iter().map(|cell| cell_context(workload, cell)).collect::<Vec<Value>>(),
         latencies => latencies(workload),
         schemas => schemas(evidence, &workload.workload),
-        types => record.filter(|record| record.name == tpcc::NAME).map(|record| types_context(workload, record)),
+        types => record.filter(|record| !record.kinds().is_empty()).map(|record| types_context(workload, record)),
     }
 }
 
@@ -263,7 +263,7 @@ fn ladders_context(workload: &WorkloadConclusions) -> Vec<Value> {
             title => ladder::title(workload, one), chart => waterfall::waterfall(workload, one),
             changes => ladder::changes(one), heading => ladder::heading(workload), rows => ladder::rows(one), about => ladder::about(one), sentences => ladder::sentences(one),
             interactions_heading => ladder::INTERACTIONS, interactions => one.interactions.iter().map(ladder::interaction).collect::<Vec<_>>(),
-            not_left_out => ladder::not_left_out(one), orders_title => ladder::orders_title(one), worths => ladder::worths(one),
+            not_left_out => ladder::not_left_out(one),
         }
     };
     workload.ladders.iter().map(of_ladder).collect()
@@ -282,9 +282,9 @@ fn scaling_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Optio
     Some(context! {
         title => scaling::title(told), variable => told.variable, searched => told.searched,
         has_law => told.laws.iter().any(|law| law.fit.is_ok()), about => scaling::about(told).join(" "),
-        columns => [scaling::heading(told, &workload.metric), scaling::cost_heading(told)].concat(),
+        columns => [scaling::heading(told, &workload.primary.unit), scaling::cost_heading(told)].concat(),
         rows => told.steps.iter().map(row).collect::<Vec<Value>>(),
-        laws => scaling::laws(told, &workload.metric, &evidence.plan.baseline),
+        laws => scaling::laws(told, &workload.primary.unit, &evidence.plan.baseline),
         cpu_use => chart::cpu_use(&evidence.plan, workload),
     })
 }
@@ -296,20 +296,21 @@ fn types_context(workload: &WorkloadConclusions, record: &WorkloadRecord) -> Val
     let cells = workload.cells.iter().map(|cell| {
         let reached = cell.metrics.get("nopm_per_warehouse").filter(|_| paced);
         context! {
-            contender => cell.contender, point => point_text(&cell.point), rows => tpcc::rows(&cell.kinds),
+            contender => cell.contender, point => point_text(&cell.point), rows => kinds::rows(&record.kinds(), &cell.kinds),
             clients => wording::count(record.clients_at(&cell.point) as usize, "client"),
             efficiency => reached.map(|summary| tpcc::efficiency(summary.mean)),
         }
     });
     context! {
-        disclaimer => tpcc::DISCLAIMER, manner => tpcc::manner(option), columns => tpcc::COLUMNS, limit => tpcc::LIMIT_COLUMN,
+        notes => record.notes(), columns => kinds::COLUMNS, limit => kinds::LIMIT_COLUMN,
+        has_limits => record.kinds().iter().any(|kind| kind.p90_limit_s.is_some()),
         cells => cells.collect::<Vec<Value>>(),
     }
 }
 
 fn duel_context(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel) -> Value {
     let others = duel.others.iter().map(|other| {
-        context! { title => wording::other_title(workload, &other.metric), unit => record::metric::unit(&other.metric), rows => rows(&other.points, &other.overall) }
+        context! { title => wording::other_title(workload, &other.metric), unit => workload.unit(&other.metric), rows => rows(&other.points, &other.overall) }
     });
     context! {
         baseline => duel.baseline, candidate => duel.candidate, rows => rows(&duel.points, &duel.overall),
@@ -493,13 +494,14 @@ fn plans_context(plans: &Plans) -> Value {
     context! { title => plans.title, rows => plans.statements.iter().map(row).collect::<Vec<Value>>() }
 }
 
-fn trial_context(trial: &TrialRecord, repeated_as: &BTreeMap<u32, u32>) -> Value {
+fn trial_context(plan: &PlanRecord, trial: &TrialRecord, repeated_as: &BTreeMap<u32, u32>) -> Value {
     let notes = trial.flags.iter().cloned().chain(circumstances::repetition(trial, repeated_as));
-    let primary = ["nopm", "seconds", "tps"].iter().find_map(|metric| Some((metric, trial.metrics.get(*metric)?)));
+    let primary = plan.workloads.iter().find(|record| record.label == trial.workload).map(|record| record.primary());
+    let primary = primary.and_then(|metric| Some((trial.metrics.get(&metric.name).copied()?, metric.unit)));
     context! {
         trial => trial.trial, block => trial.block, order => trial.order, workload => trial.workload, contender => trial.contender,
         point => point_text(&trial.point), failed => trial.status == Status::Failed, flags => notes.collect::<Vec<_>>().join(", "),
-        value => primary.map(|(metric, value)| format!("{} {}", wording::number(*value), record::metric::unit(metric))),
+        value => primary.map(|(value, unit)| format!("{} {unit}", wording::number(value))),
         failure => trial.failure.as_ref().map(|failure| format!("{}: {}", failure.step, failure.message)), started_at => trial.started_at,
     }
 }

@@ -59,7 +59,7 @@ struct Document<'a> {
     host: &'a HostRecord,
     client: JsonClient<'a>,
     contenders: Vec<JsonContender<'a>>,
-    workloads: &'a [WorkloadRecord],
+    workloads: Vec<WorkloadRecord>,
     trials: Vec<JsonTrial<'a>>,
     /// Trials beside the plan, of which no verdict takes anything.
     probes: Vec<JsonTrial<'a>>,
@@ -186,8 +186,7 @@ struct JsonComparison<'a> {
     caveats: Vec<&'static str>,
     blocks: usize,
     mde: Option<f64>,
-    /// `exact`, `repeated t` or `watch`: the rule it holds under; `t` where there were too few
-    /// blocks for any.
+    /// `exact` or `repeated t`: the rule it holds under; `t` where there were too few blocks for any.
     interval: &'static str,
     unadjusted_low: Option<f64>,
     unadjusted_high: Option<f64>,
@@ -334,7 +333,7 @@ impl<'a> Document<'a> {
             host: &run.host,
             client: client(evidence),
             contenders: plan.contenders.iter().map(|contender| self::contender(contender, run)).collect(),
-            workloads: &plan.workloads,
+            workloads: plan.workloads.iter().map(WorkloadRecord::whole).collect(),
             trials: trials.iter().map(|one| trial(evidence, one, repeated_as.get(&one.trial).copied())).collect(),
             probes: evidence.probes.iter().map(|one| trial(evidence, one, None)).collect(),
             comparisons: duels().flat_map(comparisons).map(comparison).collect(),
@@ -530,7 +529,6 @@ fn interval(basis: Basis) -> &'static str {
     match basis {
         Basis::Rule(RuleKind::Exact) => "exact",
         Basis::Rule(RuleKind::T) => "repeated t",
-        Basis::Rule(RuleKind::Watch) => "watch",
         Basis::Plain => "t",
     }
 }

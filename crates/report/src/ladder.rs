@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use stats::Basis;
 
-use analysis::{Caveat, Gain, Interaction, Ladder, Rung, Stage, StageKind, WorkloadConclusions, Worth, one_line};
+use analysis::{Caveat, Gain, Interaction, Ladder, Rung, Stage, StageKind, WorkloadConclusions, one_line};
 use record::format::figures::short_percent;
 
 use super::wording::{self, bound, optional_number};
@@ -37,12 +37,7 @@ impl Mark {
 
 /// `tpcc: ladder on `5.5`, committed New-Orders per minute (NOPM)`.
 pub fn title(workload: &WorkloadConclusions, ladder: &Ladder) -> String {
-    format!(
-        "{}: ladder on `{}`, {}",
-        workload.workload,
-        ladder.base,
-        wording::metric_title(&workload.metric, workload.is_open_loop)
-    )
+    format!("{}: ladder on `{}`, {}", workload.workload, ladder.base, wording::primary_title(workload))
 }
 
 /// What each step does, in lines: the names of settings are too long for a column.
@@ -52,7 +47,7 @@ pub fn changes(ladder: &Ladder) -> Vec<String> {
 }
 
 pub fn heading(workload: &WorkloadConclusions) -> Vec<String> {
-    let unit = record::metric::unit(&workload.metric);
+    let unit = &workload.primary.unit;
     let names = ["rung", unit, "over the rung below", "interval", "over the base", "interval", "class", "word"];
     names.map(str::to_owned).to_vec()
 }
@@ -205,21 +200,8 @@ pub fn not_left_out(ladder: &Ladder) -> Vec<String> {
     ladder.interactions.iter().filter_map(refused).collect()
 }
 
-pub fn orders_title(ladder: &Ladder) -> String {
-    format!(
-        "Mean gain of each step over {} (which orders were drawn is not in the intervals)",
-        wording::count(ladder.orders, "order")
-    )
-}
-
-/// Each step's mean gain over orders; nothing where none was climbed.
-pub fn worths(ladder: &Ladder) -> Vec<Vec<String>> {
-    let row = |worth: &Worth| vec![worth.step.clone(), worth.gain.as_ref().map_or("-".to_owned(), gain)];
-    ladder.worths.iter().map(row).collect()
-}
-
 pub fn stages_heading(workload: &WorkloadConclusions) -> Vec<String> {
-    let unit = record::metric::unit(&workload.metric);
+    let unit = &workload.primary.unit;
     let names = ["stage", "contender", unit, "against", unit, "ratio", "word"];
     names.map(str::to_owned).to_vec()
 }

@@ -14,6 +14,7 @@ mod drift;
 pub mod gate;
 mod html;
 mod json;
+pub mod kinds;
 mod ladder;
 mod latency;
 mod parts;

@@ -1,7 +1,6 @@
 //! Trials beside the plan, one table of all of them: what each was run for, where, and what came out.
 
 use analysis::contrast::setting;
-use analysis::primary_metric;
 use record::format::{Point, Purpose, TrialRecord, point_text};
 use record::metric::unit;
 
@@ -53,7 +52,7 @@ fn outcome(evidence: &Evidence, trial: &TrialRecord) -> String {
         return format!("failed at `{}`: {}", failure.step, failure.message);
     }
     let workload = evidence.plan.workloads.iter().find(|one| one.label == trial.workload);
-    let metric = workload.map_or("", |one| primary_metric(&one.name));
+    let metric = workload.map_or("", |one| one.primary_metric());
     let value = trial.metrics.get(metric).map(|value| format!("{} {}", number(*value), unit(metric)));
     value.unwrap_or_else(|| "no throughput was measured".to_owned())
 }

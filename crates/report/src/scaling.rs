@@ -29,9 +29,9 @@ pub fn about(scaling: &Scaling) -> Vec<&'static str> {
 }
 
 /// Headings of what each step reaches, behind the contender's name.
-pub fn heading(scaling: &Scaling, metric: &str) -> Vec<String> {
+pub fn heading(scaling: &Scaling, unit: &str) -> Vec<String> {
     let clients = scaling.searched.then(|| "clients".to_owned());
-    let rest = [record::metric::unit(metric), "speed-up", "per one", "ratio to the baseline", "n"].map(str::to_owned);
+    let rest = [unit, "speed-up", "per one", "ratio to the baseline", "n"].map(str::to_owned);
     std::iter::once(scaling.variable.to_owned()).chain(clients).chain(rest).collect()
 }
 
@@ -88,7 +88,7 @@ fn with_bounds(estimate: &Estimate, text: impl Fn(f64) -> String) -> String {
 }
 
 /// A sentence for each contender's law, or why there is none; then what candidates have of the baseline's.
-pub fn laws(scaling: &Scaling, metric: &str, baseline: &str) -> Vec<String> {
+pub fn laws(scaling: &Scaling, unit: &str, baseline: &str) -> Vec<String> {
     if scaling.steps.is_empty() {
         return Vec::new();
     }
@@ -102,7 +102,7 @@ pub fn laws(scaling: &Scaling, metric: &str, baseline: &str) -> Vec<String> {
         return vec![format!("{about}: none, because {}", why(first, scaling))];
     }
     let law = |law: &Law| match &law.fit {
-        Ok(fit) => format!("{about}, `{}`: {}", law.contender, fitted(fit, scaling, metric)),
+        Ok(fit) => format!("{about}, `{}`: {}", law.contender, fitted(fit, scaling, unit)),
         Err(refusal) => format!("{about}, `{}`: none, because {}", law.contender, why(refusal, scaling)),
     };
     let contrast = |one: &Contrast| {
@@ -116,7 +116,7 @@ pub fn laws(scaling: &Scaling, metric: &str, baseline: &str) -> Vec<String> {
     scaling.laws.iter().map(law).chain(scaling.contrasts.iter().map(contrast)).collect()
 }
 
-fn fitted(fit: &UslFit, scaling: &Scaling, metric: &str) -> String {
+fn fitted(fit: &UslFit, scaling: &Scaling, unit: &str) -> String {
     let parameter = |name: &str, value: f64, bounds: &stats::Interval| {
         format!("{name} {} ({}..{})", small(value), small(bounds.low), small(bounds.high))
     };
@@ -129,7 +129,7 @@ fn fitted(fit: &UslFit, scaling: &Scaling, metric: &str) -> String {
         with_bounds(&Estimate { value: fit.law.lambda, bounds: Some((fit.lambda.low, fit.lambda.high)) }, |value| {
             number(value)
         }),
-        record::metric::unit(metric),
+        unit,
         parameter("sigma", fit.law.sigma, &fit.sigma),
         parameter("kappa", fit.law.kappa, &fit.kappa),
         wording::count(fit.blocks, "block"),

@@ -14,8 +14,8 @@ use record::point::CORES;
 
 use super::wording;
 use super::{
-    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, ladder, latency, parts, probes, scaling,
-    search, sharpness, tpcc, twins, visible, why,
+    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, kinds, ladder, latency, parts, probes,
+    scaling, search, sharpness, tpcc, twins, visible, why,
 };
 
 /// Tables fit a terminal of this width.
@@ -128,7 +128,7 @@ fn duel_section(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
         workload.workload,
         duel.candidate,
         duel.baseline,
-        wording::metric_title(&workload.metric, workload.is_open_loop)
+        wording::primary_title(workload)
     );
     let mut lines = vec![title, table(workload, &workload.metric, &duel.points, &duel.overall)];
     lines.push(
@@ -242,7 +242,7 @@ fn scaling_section(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<S
         let steps = told.steps.iter().filter(|step| step.contender == contender.name);
         let rows: Vec<Vec<String>> = steps.map(|step| scaling::row(told, step)).collect();
         lines.push(format!("`{}`", contender.name));
-        lines.push(plain_table(scaling::heading(told, &workload.metric), rows, 0));
+        lines.push(plain_table(scaling::heading(told, &workload.primary.unit), rows, 0));
     }
     if !scaling::cost_heading(told).is_empty() {
         let heading = ["contender", told.variable].map(str::to_owned).into_iter().chain(scaling::cost_heading(told));
@@ -250,7 +250,7 @@ fn scaling_section(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<S
         let rows = told.steps.iter().map(|step| names(step).into_iter().chain(scaling::cost_row(told, step)).collect());
         lines.extend([String::new(), plain_table(heading.collect(), rows.collect(), 1)]);
     }
-    lines.extend(scaling::laws(told, &workload.metric, &evidence.plan.baseline));
+    lines.extend(scaling::laws(told, &workload.primary.unit, &evidence.plan.baseline));
     lines
 }
 
@@ -319,10 +319,6 @@ fn ladder_section(workload: &WorkloadConclusions, one: &Ladder) -> Vec<String> {
         lines.push(wide_table(ladder::INTERACTIONS.map(str::to_owned).to_vec(), rows, 1..7));
         lines.extend(ladder::not_left_out(one).into_iter().map(|line| format!("{line}.")));
     }
-    if !one.worths.is_empty() {
-        let heading = ["step", "mean gain"].map(str::to_owned).to_vec();
-        lines.extend([String::new(), ladder::orders_title(one), plain_table(heading, ladder::worths(one), 1)]);
-    }
     lines
 }
 
@@ -339,17 +335,16 @@ fn stages_section(workload: &WorkloadConclusions) -> Vec<String> {
 /// What became of each type of transaction, for workloads that tell them apart.
 fn types_section(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<String> {
     let record = evidence.plan.workloads.iter().find(|record| record.label == workload.workload);
-    let Some(record) = record.filter(|record| record.name == tpcc::NAME) else { return Vec::new() };
+    let Some(record) = record.filter(|record| !record.kinds().is_empty()) else { return Vec::new() };
     let option = |name: &str| wording::option(record, name);
     let mut lines = vec![
         String::new(),
         format!("{}: each type of transaction, all trials of a contender at a point together", workload.workload),
-        format!("{}.", tpcc::DISCLAIMER),
-        format!("{}.", tpcc::manner(option)),
     ];
+    lines.extend(record.notes().into_iter().map(|note| format!("{note}.")));
     for contender in &evidence.plan.contenders {
         let cells = workload.cells.iter().filter(|cell| cell.contender == contender.name);
-        let heading = tpcc::COLUMNS.into_iter().chain([tpcc::LIMIT_COLUMN]).map(str::to_owned).collect();
+        let heading = kinds::COLUMNS.into_iter().chain([kinds::LIMIT_COLUMN]).map(str::to_owned).collect();
         lines.push(format!("`{}`", contender.name));
         lines.push(plain_table(heading, cells.flat_map(|cell| cell_rows(record, cell)).collect(), 1));
     }
@@ -373,7 +368,7 @@ fn cell_rows(record: &WorkloadRecord, cell: &Cell) -> Vec<Vec<String>> {
     let named = cell.point.keys().any(|name| name == "clients") || cell.point.is_empty();
     let title = if cell.point.is_empty() { clients.clone() } else { point_text(&cell.point) };
     let title = if named { title } else { format!("{title}, {clients}") };
-    let types = tpcc::rows(&cell.kinds).into_iter().map(|row| row.to_vec());
+    let types = kinds::rows(&record.kinds(), &cell.kinds).into_iter().map(|row| row.to_vec());
     std::iter::once(vec![title]).chain(types).collect()
 }
 
@@ -426,7 +421,7 @@ fn plain_table(heading: Vec<String>, rows: Vec<Vec<String>>, numbers: usize) -> 
 
 /// One row per point, then the whole sweep.
 fn table(workload: &WorkloadConclusions, metric: &str, points: &[Comparison], overall: &Comparison) -> String {
-    let mut table = empty_table(metric, overall);
+    let mut table = empty_table(workload.unit(metric), overall);
     let sweep = (points.len() > 1 && !overall.is_withheld).then_some(overall);
     // What holds for the whole sweep stands in the headline already.
     let said = sweep.map_or(&[][..], |overall| &overall.caveats);
@@ -443,8 +438,7 @@ fn table(workload: &WorkloadConclusions, metric: &str, points: &[Comparison], ov
 }
 
 /// The header, with every column of numbers set to the right.
-fn empty_table(metric: &str, overall: &Comparison) -> Table {
-    let unit = record::metric::unit(metric);
+fn empty_table(unit: &str, overall: &Comparison) -> Table {
     let mut table = Table::new();
     table.load_preset(TABLE_STYLE).set_width(WIDTH).set_content_arrangement(ContentArrangement::Dynamic);
     let (baseline, candidate) = (format!("{} {unit}", overall.baseline), format!("{} {unit}", overall.candidate));

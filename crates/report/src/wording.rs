@@ -108,6 +108,14 @@ fn cost_of(plan: &PlanRecord, comparison: &Comparison) -> String {
     format!("CPU per transaction is decided: {verdict}.")
 }
 
+/// The title of the metric that verdicts come from.
+pub fn primary_title(workload: &WorkloadConclusions) -> String {
+    match workload.metric.as_str() {
+        "tps" => metric_title("tps", workload.is_open_loop),
+        _ => workload.primary.title.clone(),
+    }
+}
+
 /// The title of a metric beside the primary one.
 pub fn other_title(workload: &WorkloadConclusions, metric: &str) -> String {
     let title = metric_title(metric, workload.is_open_loop);
@@ -196,7 +204,7 @@ pub fn summary(evidence: &Evidence) -> Option<(Vec<String>, Vec<Vec<String>>)> {
     if workloads.len() < 2 || workloads.iter().any(|workload| workload.duels.is_empty()) {
         return None;
     }
-    let titles = workloads.iter().map(|workload| format!("{} {}", workload.workload, unit(&workload.metric)));
+    let titles = workloads.iter().map(|workload| format!("{} {}", workload.workload, workload.primary.unit));
     let heading = std::iter::once("contender".to_owned()).chain(titles).collect();
     let row = |contender: &ContenderRecord| {
         let cells = workloads.iter().map(|workload| summary_cell(workload, &contender.name));
@@ -238,7 +246,7 @@ fn some_points(all: usize, overall: &Comparison) -> Option<String> {
 /// The absolute differences over the points: `Mean difference -188 tps over 4 points; highest …`.
 pub fn difference(workload: &WorkloadConclusions, duel: &Duel) -> Option<String> {
     let difference = duel.difference.as_ref()?;
-    let unit = unit(&workload.metric);
+    let unit = &workload.primary.unit;
     let extreme = |(point, value): &(Point, f64)| format!("{} {unit} at {}", signed(*value), point_text(point));
     let text = format!(
         "Mean difference {} {unit} over {}; highest {}, lowest {}",
@@ -531,13 +539,11 @@ pub fn metric_title(metric: &str, is_open_loop: bool) -> String {
     match metric {
         "tps" if is_open_loop => "committed transactions per second (tps; open loop: what arrived)".to_owned(),
         "tps" => "committed transactions per second (tps)".to_owned(),
-        "nopm" => "committed New-Orders per minute (NOPM)".to_owned(),
         "tpm" => "transactions of all types per minute, intended rollbacks included (TPM)".to_owned(),
         "new_order.latency_ms_p90" => format!("p90 response time of New-Order (ms; {kind})"),
         "debt_adjusted_tps" => "tps with the time counted that deferred work takes (debt-adjusted)".to_owned(),
         "debt_adjusted_nopm" => "NOPM with the time counted that deferred work takes (debt-adjusted)".to_owned(),
         "cpu_us_per_tx" => "server CPU per transaction (us)".to_owned(),
-        "seconds" => "time of all operations (s)".to_owned(),
         "geomean_seconds" => "geometric mean of the operations' times (s): each weighs the same".to_owned(),
         _ => match metric.strip_prefix("latency_ms_") {
             Some("p999") => format!("p99.9 response time (ms; {kind})"),

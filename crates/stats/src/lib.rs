@@ -20,9 +20,7 @@ mod steady;
 mod unpaired;
 mod usl;
 
-pub use describe::{
-    Interval, MedianInterval, hodges_lehmann, mean, median_interval, sd, t_interval, t_quantile, walsh_averages,
-};
+pub use describe::{Interval, MedianInterval, hodges_lehmann, mean, median_interval, sd, t_interval, t_quantile};
 pub use missing::{INCOMPLETE_SHARE_MAX, Pair, completed, outages_forbid, with_deferred_work};
 pub use power::{blocks_needed, minimum_detectable_effect, sign_flip_p, sign_test_p};
 pub use race::{Out, Race, RaceRules, Runner};

@@ -4,15 +4,23 @@
 //! Successive halving (Jamieson & Talwalkar 2016) on blocks: in each of them the incumbent and everybody
 //! who still races are measured once, so that differences are taken within blocks. After a round of blocks
 //! the better half goes on, by the estimate of all blocks so far; so time goes to those who may win (as in
-//! F-race and irace: Birattari et al. 2002, Lopez-Ibanez et al. 2016). Beside that, each candidate has the
-//! gamblers of rule `watch`, who may be asked after every block: at alpha / candidates they show one to be
-//! faster, or put one out that is slower, falsely in at most alpha of all races, however long those last.
+//! F-race and irace: Birattari et al. 2002, Lopez-Ibanez et al. 2016). Beside that, each candidate has
+//! [`Gamblers`], who may be asked after every block: at alpha / candidates they show one to be faster, or
+//! put one out that is slower, falsely in at most alpha of all races, however long those last.
 //!
 //! What the race never gives is how much faster: the best of several noisy estimates praises itself. The
 //! one who is left has to be measured again in blocks that had no part in choosing it.
 
 use crate::describe::hodges_lehmann;
-use crate::rule::Gamblers;
+
+/// How boldly the gamblers bet, per spread of the log ratios.
+const BOLDNESS: [f64; 3] = [0.5, 1.0, 2.0];
+
+/// Makes a median of sizes the standard deviation of a normal distribution.
+const SD_PER_MEDIAN: f64 = 1.4826;
+
+/// With fewer past blocks than this the spread is that of the block itself: sizes tell no sign.
+const PAST_BLOCKS_MIN: usize = 3;
 
 /// What is fixed before the first block.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -186,6 +194,70 @@ impl Race {
     }
 }
 
+/// The six of them at one table, and what they have seen so far.
+///
+/// If the true log ratio is nothing, the sign of each block's is a fair coin, so a gambler who bets on it, with
+/// stakes that follow from earlier blocks and from sizes alone, can expect to win nothing. Three of them bet more or
+/// less boldly on either side; that their mean fortune ever grows to 1/alpha happens in at most alpha of all races,
+/// however long they last (Ville's inequality; de la Pena 1999; Ramdas et al. 2020).
+#[derive(Debug, Clone)]
+struct Gamblers {
+    /// Those who bet on positive distances, then those who bet on negative ones.
+    fortunes: [f64; 2 * BOLDNESS.len()],
+    /// Of past blocks, ascending.
+    sizes: Vec<f64>,
+}
+
+impl Default for Gamblers {
+    fn default() -> Gamblers {
+        Gamblers { fortunes: [1.0; 2 * BOLDNESS.len()], sizes: Vec::new() }
+    }
+}
+
+impl Gamblers {
+    /// One more block: how far its log ratio lies from what they bet against.
+    fn see(&mut self, distance: f64) {
+        let size = distance.abs();
+        let spread = if self.sizes.len() < PAST_BLOCKS_MIN { size } else { median(&self.sizes) } * SD_PER_MEDIAN;
+        self.sizes.insert(self.sizes.partition_point(|past| *past < size), size);
+        bet(&mut self.fortunes, distance, spread);
+    }
+
+    /// Do they own 1/alpha on average?
+    fn are_rich(&self, alpha: f64) -> bool {
+        self.fortunes.iter().sum::<f64>() >= self.fortunes.len() as f64 / alpha
+    }
+
+    /// What they own on average; they began with 1.
+    fn fortune(&self) -> f64 {
+        self.fortunes.iter().sum::<f64>() / self.fortunes.len() as f64
+    }
+
+    /// Have those won more who bet on positive distances?
+    fn lean_upward(&self) -> bool {
+        let (upward, downward) = self.fortunes.split_at(BOLDNESS.len());
+        upward.iter().sum::<f64>() > downward.iter().sum::<f64>()
+    }
+}
+
+/// Each gambler's fortune is multiplied by exp(x) / cosh(x), which is 1 on average over both signs.
+fn bet(fortunes: &mut [f64; 2 * BOLDNESS.len()], distance: f64, spread: f64) {
+    if distance == 0.0 {
+        return; // no sign, no bet
+    }
+    let (upward, downward) = fortunes.split_at_mut(BOLDNESS.len());
+    for ((up, down), boldness) in upward.iter_mut().zip(downward).zip(BOLDNESS) {
+        let factor = 2.0 / (1.0 + (-2.0 * boldness * distance / spread).exp());
+        *up *= factor;
+        *down *= 2.0 - factor;
+    }
+}
+
+fn median(ascending: &[f64]) -> f64 {
+    let middle = ascending.len() / 2;
+    if ascending.len() % 2 == 1 { ascending[middle] } else { (ascending[middle - 1] + ascending[middle]) / 2.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
@@ -233,6 +305,51 @@ mod tests {
         let rules = RaceRules { candidates: 1, blocks_max: 200, ..RULES };
         let shown = share(2000, |seed| run(rules, &[0.0], 0.03, seed).runners()[0].is_shown_faster());
         assert!(shown > 0.0 && shown <= 0.05, "shown in {shown}");
+    }
+
+    /// How often the gamblers, asked after every block, ever say that a series of nothing but noise differs.
+    fn false_alarms(blocks: usize, noise: impl Fn(usize, &mut Normals<ChaCha8Rng>) -> f64) -> f64 {
+        share(1200, |seed| {
+            let mut normals = Normals::new(ChaCha8Rng::seed_from_u64(seed));
+            let mut gamblers = Gamblers::default();
+            (0..blocks).any(|block| {
+                gamblers.see(noise(block, &mut normals));
+                gamblers.are_rich(0.05)
+            })
+        })
+    }
+
+    #[test]
+    fn spikes_growing_spread_and_ties_make_no_gambler_rich_too_often() {
+        let spread = |block: usize| 0.01 * (1 + block) as f64 * if block % 4 == 3 { 5.0 } else { 1.0 };
+        let uneven = false_alarms(40, |block, normals| spread(block) * normals.draw());
+        let coarse = false_alarms(20, |_, normals| (normals.draw() * 1.5).round() / 100.0);
+        let most = 0.05 + 3.0 * (0.05f64 * 0.95 / 1200.0).sqrt();
+        assert!(uneven > 0.01 && uneven <= most && coarse > 0.01 && coarse <= most, "{uneven} {coarse}");
+    }
+
+    #[test]
+    fn equal_signs_and_sizes_win_by_the_eighth_block() {
+        // Per block the boldest wins 1.874 times, the others 1.588 and 1.325: after seven (80.9 + 25.5 + 7.2) / 6
+        // is 18.9, after eight 33.6.
+        let mut gamblers = Gamblers::default();
+        let fortunes: Vec<f64> = (0..8)
+            .map(|_| {
+                gamblers.see(1.0);
+                gamblers.fortune()
+            })
+            .collect();
+        assert!((fortunes[6] - 18.9).abs() < 0.1 && (fortunes[7] - 33.6).abs() < 0.1, "{fortunes:?}");
+        assert!(gamblers.are_rich(1.0 / 33.5) && !gamblers.are_rich(1.0 / 33.7) && gamblers.lean_upward());
+    }
+
+    #[test]
+    fn a_spread_of_nothing_bets_everything() {
+        let mut fortunes = [1.0; 6];
+        bet(&mut fortunes, 0.1, 0.0);
+        assert_eq!(fortunes, [2.0, 2.0, 2.0, 0.0, 0.0, 0.0]);
+        bet(&mut fortunes, 0.0, 0.0);
+        assert_eq!(fortunes[0], 2.0);
     }
 
     #[test]

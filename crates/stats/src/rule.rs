@@ -9,13 +9,9 @@
 //! |---|---|---|
 //! | `exact` | that the order in a block was a fair coin | 8, 10, … and the last block |
 //! | `t` | that log ratios are nearly normal | 4, 6, … and the last block |
-//! | `watch` | what `exact` believes | every block from 8 on, without an end |
 
 mod exact;
 mod student;
-mod watch;
-
-pub use watch::Gamblers;
 
 use crate::describe::{Interval, hodges_lehmann, mean, sd, t_interval};
 use crate::power::sign_flip_p;
@@ -30,7 +26,6 @@ const FIRST_LOOK_OF_T: usize = 4;
 pub enum RuleKind {
     Exact,
     T,
-    Watch,
 }
 
 impl RuleKind {
@@ -39,7 +34,6 @@ impl RuleKind {
         match self {
             RuleKind::Exact => "exact",
             RuleKind::T => "t",
-            RuleKind::Watch => "watch",
         }
     }
 
@@ -53,7 +47,7 @@ impl RuleKind {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
     pub kind: RuleKind,
-    /// Blocks at most. `watch` needs no such number; there it is only the end of the run.
+    /// Blocks at most.
     pub blocks_max: usize,
     /// Two-sided rate of false words over all looks together.
     pub alpha: f64,
@@ -104,8 +98,7 @@ pub struct Verdict {
 impl Rule {
     /// Numbers of blocks at which the rule looks, the last block among them.
     pub fn looks(&self) -> Vec<usize> {
-        let step = if self.kind == RuleKind::Watch { 1 } else { 2 };
-        let mut looks: Vec<usize> = (self.kind.first_look()..=self.blocks_max).step_by(step).collect();
+        let mut looks: Vec<usize> = (self.kind.first_look()..=self.blocks_max).step_by(2).collect();
         if self.blocks_max >= self.kind.first_look() && looks.last() != Some(&self.blocks_max) {
             looks.push(self.blocks_max);
         }
@@ -118,7 +111,6 @@ impl Rule {
         self.looks().into_iter().find(|blocks| match self.kind {
             RuleKind::Exact => exact::word_is_possible(self, *blocks),
             RuleKind::T => true,
-            RuleKind::Watch => watch::word_is_possible(self.alpha, *blocks),
         })
     }
 
@@ -150,7 +142,7 @@ trait Evidence {
     fn rejects(&self, log_ratios: &[f64], log_ratio: f64, looks: &[usize]) -> bool;
 
     /// The smallest difference, as a fraction, that a run of this spread would have noticed.
-    fn mde(&self, sd: f64, blocks: usize, interval: Option<Interval>) -> Option<f64>;
+    fn mde(&self, sd: f64, blocks: usize) -> Option<f64>;
 }
 
 /// A rule that is ready to judge any number of series.
@@ -164,7 +156,6 @@ impl Judge {
         let evidence: Box<dyn Evidence> = match rule.kind {
             RuleKind::Exact => Box::new(exact::Exact::new(&rule)),
             RuleKind::T => Box::new(student::Student::new(&rule)),
-            RuleKind::Watch => Box::new(watch::Watch::new(rule.alpha)),
         };
         Judge { rule, evidence }
     }
@@ -194,7 +185,7 @@ impl Judge {
             word: repeated.map(|interval| rule.word(interval)),
             mean: mean(log_ratios).expect("an estimate exists, so there is a block"),
             sd: spread,
-            mde: spread.and_then(|sd| self.evidence.mde(sd, blocks, repeated)),
+            mde: spread.and_then(|sd| self.evidence.mde(sd, blocks)),
             sign_flip_p: sign_flip_p(log_ratios, rule.seed),
         })
     }

@@ -135,7 +135,8 @@ fn committed_per_second(tally: &Tally) -> Vec<f64> {
 
 /// What the workload counts apart, and the rates that it is measured by.
 fn of_workload(tally: &Tally, workload: &dyn Workload) -> Vec<(String, f64)> {
-    let kinds = workload.kinds().iter().zip(&tally.kinds).flat_map(|(name, kind)| of_kind(name, kind));
+    let kinds = workload.spec().kinds;
+    let kinds = kinds.iter().zip(&tally.kinds).flat_map(|(kind, counted)| of_kind(kind.name, counted));
     let counts = workload.counts().iter().zip(&tally.counts).map(|(name, count)| ((*name).to_owned(), *count as f64));
     let rates = workload.rates(tally).into_iter().map(|(name, rate)| (name.to_owned(), rate));
     kinds.chain(counts).chain(rates).collect()
@@ -238,7 +239,7 @@ mod tests {
         let tpcc = (kind.build)(&options).unwrap();
         let mut new_orders = KindTally { committed: 99, rolled_back: 1, committed_inside: 98, ..KindTally::default() };
         (1..=100).for_each(|ms| new_orders.response.record(ms * 1_000_000));
-        let mut kinds = vec![KindTally::default(); tpcc.kinds().len()];
+        let mut kinds = vec![KindTally::default(); tpcc.spec().kinds.len()];
         kinds[0] = new_orders;
         let counts = (0..tpcc.counts().len() as u64).collect();
         let tally = Tally { kinds, counts, interval_ns: 60_000_000_000, ..Tally::default() };

@@ -1,8 +1,8 @@
 //! The load generator against a server that does nothing: what it costs, and the most it can reach.
 //!
 //! A rate near this ceiling would say more about the generator than about a server. What is sent is a
-//! point select for each client, whatever the workload: a ceiling of round trips. Where the workload is one
-//! pass of statements sent as text, that is sent.
+//! handed in: a point select for each client, whatever the workload, for a ceiling of round trips; where the
+//! workload is one pass of statements sent as text, such a pass.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,8 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use driver::Target;
 use driver::{Dialect, Login, NullServer};
-use load::{Load, LoadOptions, OptionValue, Options, Tally, Workload};
-use workloads::workload_kind;
+use load::{Load, LoadOptions, Tally, Workload};
 
 use super::ClientSeat;
 use record::format::NullRecord;
@@ -43,9 +42,9 @@ pub fn ceiling(seen: &[NullRecord], workload: &dyn Workload, dialect: Dialect) -
     rates.max_by(f64::total_cmp)
 }
 
-/// One run against nothing; the socket is made in `folder`.
+/// One run of a workload against nothing; the socket is made in `folder`.
 pub fn measure(
-    one_pass: bool,
+    sent: &Arc<dyn Workload>,
     dialect: Dialect,
     clients: u32,
     seat: &ClientSeat,
@@ -53,10 +52,9 @@ pub fn measure(
     interrupted: &AtomicBool,
 ) -> Result<NullRecord> {
     let server = start(dialect, folder)?;
-    let sent = if one_pass { statements_of_a_pass()? } else { point_selects()? };
     let options = options(clients, seat, INTERVAL);
-    let mut load = Load::prepare(&sent, &target(dialect, &server), options, interrupted)?;
-    let interval = if one_pass {
+    let mut load = Load::prepare(sent, &target(dialect, &server), options, interrupted)?;
+    let interval = if sent.is_one_pass() {
         None
     } else {
         load.warm_up(WARM_UP, &mut |_| ())?;
@@ -104,28 +102,6 @@ fn protocol(dialect: Dialect) -> &'static str {
     }
 }
 
-fn point_selects() -> Result<Arc<dyn Workload>> {
-    build("oltp_point_select", &[])
-}
-
-/// `select 1`, `select 2` … as sql-bench sends them.
-fn statements_of_a_pass() -> Result<Arc<dyn Workload>> {
-    let list = |name: &str| OptionValue::List(vec![name.to_owned()]);
-    let given = [
-        ("programs", list("connect")),
-        ("operations", list("select_simple")),
-        ("small", OptionValue::Flag(true)),
-        ("loop_short", OptionValue::Flag(true)),
-    ];
-    build("sql-bench", &given)
-}
-
-fn build(name: &str, given: &[(&str, OptionValue)]) -> Result<Arc<dyn Workload>> {
-    let kind = workload_kind(name).with_context(|| format!("there is no workload {name}"))?;
-    let given = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
-    Ok((kind.build)(&Options::new(kind.options, &given)?)?.into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,8 +119,8 @@ mod tests {
             client_cpu_us_per_statement: 3.0,
         };
         let seen = [run(1, 15_000.0), run(64, 500_000.0)];
-        assert_eq!(ceiling(&seen, &*point_selects().unwrap(), Dialect::MySql), Some(500_000.0));
-        assert_eq!(ceiling(&seen, &*point_selects().unwrap(), Dialect::Postgres), None);
+        assert_eq!(ceiling(&seen, &*workloads::null_load(false).unwrap(), Dialect::MySql), Some(500_000.0));
+        assert_eq!(ceiling(&seen, &*workloads::null_load(false).unwrap(), Dialect::Postgres), None);
     }
 
     #[test]
@@ -155,8 +131,16 @@ mod tests {
             for dialect in [Dialect::MySql, Dialect::Postgres] {
                 let clients = if as_text { 1 } else { 4 };
                 let interrupted = AtomicBool::new(false);
-                let seen = measure(as_text, dialect, clients, &seat, folder.path(), &interrupted).unwrap();
-                let known = ceiling(std::slice::from_ref(&seen), &*point_selects().unwrap(), dialect);
+                let seen = measure(
+                    &workloads::null_load(as_text).unwrap(),
+                    dialect,
+                    clients,
+                    &seat,
+                    folder.path(),
+                    &interrupted,
+                )
+                .unwrap();
+                let known = ceiling(std::slice::from_ref(&seen), &*workloads::null_load(false).unwrap(), dialect);
                 assert_eq!(known, (!as_text).then_some(seen.statements_per_s));
                 assert!(seen.as_text == as_text && seen.clients == clients, "{seen:?}");
                 assert!(seen.statements_per_s > 100.0 && seen.client_cpu_us_per_statement > 0.0, "{seen:?}");

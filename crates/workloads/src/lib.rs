@@ -8,7 +8,9 @@ mod sections;
 mod sqlbench;
 pub mod tpcc;
 
-use load::WorkloadKind;
+use std::sync::Arc;
+
+use load::{OptionError, OptionValue, Workload, WorkloadKind};
 pub use oltp::{client_on, read_write_client};
 pub use sqlbench::sqlbench_operations;
 
@@ -32,4 +34,21 @@ pub static WORKLOADS: &[WorkloadKind] = &[
 
 pub fn workload_kind(name: &str) -> Option<&'static WorkloadKind> {
     WORKLOADS.iter().find(|kind| kind.name == name)
+}
+
+/// What the load generator sends to a server that does nothing, to measure itself: point selects, or, as one pass,
+/// `select 1`, `select 2` … as sql-bench sends them.
+pub fn null_load(one_pass: bool) -> Result<Arc<dyn Workload>, OptionError> {
+    if !one_pass {
+        return Ok(oltp::scripts::POINT_SELECT.with(&[].into())?.into());
+    }
+    let list = |name: &str| OptionValue::List(vec![name.to_owned()]);
+    let given = [
+        ("programs", list("connect")),
+        ("operations", list("select_simple")),
+        ("small", OptionValue::Flag(true)),
+        ("loop_short", OptionValue::Flag(true)),
+    ];
+    let given = given.map(|(key, value)| (key.to_owned(), value)).into();
+    Ok(sqlbench::SQL_BENCH.with(&given)?.into())
 }

@@ -27,7 +27,10 @@ use self::programs::Program;
 use self::session::Session;
 use load::Tally;
 use load::monotonic_ns;
-use load::{ClientFuture, Fatal, OptionError, Options, Outcome, Scratch, Seat, Table, Workload, WorkloadKind};
+use load::{
+    ClientFuture, Fatal, Metric, OptionError, Options, Outcome, Scratch, Seat, Table, Workload, WorkloadKind,
+    WorkloadSpec,
+};
 use load::{Gauge, OperationTally, ProgramTally};
 
 pub const SQL_BENCH: WorkloadKind = WorkloadKind {
@@ -42,7 +45,13 @@ fn build(options: &Options) -> Result<Box<dyn Workload>, OptionError> {
     Ok(Box::new(SqlBench::new(options)?))
 }
 
+const SECONDS: Metric = Metric { name: "seconds", unit: "s", title: "time of all operations (s)" };
+
 impl Workload for SqlBench {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec { primary: SECONDS, ..WorkloadSpec::default() }
+    }
+
     fn data_key(&self) -> String {
         "nothing".to_owned()
     }

@@ -38,8 +38,8 @@ use self::options::{Delivery, Form, Home, Mix, Pacing};
 use load::Ignored;
 use load::Tally;
 use load::{
-    Background, ClientFuture, NamedStatement, OptionError, Options, Seat, Table, Witness, Workload, WorkloadKind,
-    queries,
+    Background, ClientFuture, Metric, NamedStatement, OptionError, Options, Seat, Table, TransactionKind, Witness,
+    Workload, WorkloadKind, WorkloadSpec, queries,
 };
 
 pub const TPCC: WorkloadKind = WorkloadKind {
@@ -50,9 +50,26 @@ pub const TPCC: WorkloadKind = WorkloadKind {
     build: |options| Ok(Box::new(Tpcc::new(options)?)),
 };
 
-/// The kinds of transactions, as they are counted. With queued Deliveries `delivery` is the queueing, and the
-/// last one what was queued.
-pub const KINDS: &[&str] = &["new_order", "payment", "order_status", "delivery", "stock_level", "deferred_delivery"];
+/// The kinds of transactions, as they are counted, with the limits of clause 5.2.5.7. With queued Deliveries
+/// `delivery` is the queueing, and the last one what was queued.
+pub const KINDS: &[TransactionKind] = &[
+    kind("new_order", "New-Order", 5.0),
+    kind("payment", "Payment", 5.0),
+    kind("order_status", "Order-Status", 5.0),
+    kind("delivery", "Delivery", 5.0),
+    kind("stock_level", "Stock-Level", 20.0),
+    kind("deferred_delivery", "Delivery, deferred", 80.0),
+];
+
+const fn kind(name: &'static str, title: &'static str, limit_s: f64) -> TransactionKind {
+    TransactionKind { name, title, p90_limit_s: Some(limit_s) }
+}
+
+const NOPM: Metric = Metric { name: "nopm", unit: "NOPM", title: "committed New-Orders per minute (NOPM)" };
+
+const DISCLAIMER: &str =
+    "TPC-C-derived, not a TPC-C result: it was not audited, and published TPC-C results are no measure for it";
+
 /// How many of them are a client's, which are all that there are unless Deliveries are queued.
 const KINDS_OF_CLIENTS: usize = KINDS.len() - 1;
 const DEFERRED_DELIVERY: usize = KINDS_OF_CLIENTS;
@@ -75,6 +92,8 @@ pub struct Tpcc {
     pub foreign_keys: bool,
     /// Storage engine on MySQL and MariaDB.
     pub engine: String,
+    /// How the transactions are sent and when, for a reader.
+    pub manner: String,
 }
 
 impl Tpcc {
@@ -84,6 +103,11 @@ impl Tpcc {
 }
 
 impl Workload for Tpcc {
+    fn spec(&self) -> WorkloadSpec {
+        let kinds = if self.delivery == Delivery::Queued { KINDS } else { &KINDS[..KINDS_OF_CLIENTS] };
+        WorkloadSpec { primary: NOPM, kinds: kinds.to_vec(), notes: vec![DISCLAIMER.to_owned(), self.manner.clone()] }
+    }
+
     fn data_key(&self) -> String {
         population::data_key(self)
     }
@@ -156,10 +180,6 @@ impl Workload for Tpcc {
     /// Not a duplicate key: no transaction meets one unless something is wrong.
     fn ignored_errors(&self, _: Dialect) -> Ignored {
         Ignored::Conflicts
-    }
-
-    fn kinds(&self) -> &'static [&'static str] {
-        if self.delivery == Delivery::Queued { KINDS } else { &KINDS[..KINDS_OF_CLIENTS] }
     }
 
     fn counts(&self) -> &'static [&'static str] {

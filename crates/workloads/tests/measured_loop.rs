@@ -1,39 +1,21 @@
 //! The measured loop against a server that exists only in the test: on a virtual clock, and under
 //! an allocator that counts.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "../../driver/tests/counting/mod.rs"]
+mod counting;
+
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use counting::allocations;
 use driver::{Answer, Code, Connection, Dialect, Error, Rows, Statement, Value};
 use load::{
     Arrivals, Attempt, Backlog, Client, Clock, Collector, ErrorPolicy, Exchange, Gaps, Ignored, MonotonicClock,
     Outcome, Pacer, Rate, Recorder, Seat, Tally, Timeline, Turn, Window, drive, read_windows,
 };
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system's allocator unchanged; the counter is a thread's own.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 fn complete<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
@@ -451,9 +433,9 @@ fn allocations_of(pacer: Pacer) -> u64 {
     let recorder = seat.recorder.take().on_board(board, 0).in_windows(exchange.clone());
     seat.recorder = Rc::new(RefCell::new(recorder));
     let mut client = Idle { timeline: seat.timeline.clone(), left: 100_000, line: Line::default() };
-    let before = ALLOCATIONS.with(Cell::get);
+    let before = allocations();
     complete(drive(&mut client, &mut seat)).unwrap();
-    let allocated = ALLOCATIONS.with(Cell::get) - before;
+    let allocated = allocations() - before;
     assert!(seat.recorder.borrow().tally.committed > 80_000);
     assert!(seat.recorder.borrow().tally.retries > 5_000);
     drop(seat.recorder.take().finish());
@@ -466,9 +448,9 @@ fn allocations_of(pacer: Pacer) -> u64 {
 fn a_line_of_the_journal_allocates_nothing_whether_there_is_room_or_not() {
     let mut recorder = Recorder::new(1, false).with_journal(12, 1_000);
     let timing = load::Timing { due_ns: 1, start_ns: 2, end_ns: 3 };
-    let before = ALLOCATIONS.with(Cell::get);
+    let before = allocations();
     (0..1_500).for_each(|_| recorder.tally.journal.write(timing, &[1; 12]));
-    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+    assert_eq!(allocations() - before, 0);
     assert_eq!((recorder.tally.journal.len(), recorder.tally.journal.lost), (1_000, 500));
 }
 
@@ -514,12 +496,12 @@ fn no_script_allocates_while_it_runs() {
         let shown = format!("{name} {options:?}");
         let given = options.into_iter().collect();
         let mut client = workloads::client_on(name, &given, Null { statements: 0 }).unwrap();
-        let before = ALLOCATIONS.with(Cell::get);
+        let before = allocations();
         for number in 0..200 {
             let turn = Turn { series: 0, number, retry: number % 2 };
             complete(client.attempt(turn, &mut Attempt::default())).unwrap();
         }
-        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "allocations in 200 transactions of {shown}");
+        assert_eq!(allocations() - before, 0, "allocations in 200 transactions of {shown}");
     };
     let scripts = [
         "oltp_read_write",
@@ -558,9 +540,9 @@ fn no_form_of_tpcc_allocates_while_it_runs() {
                 }
             };
             run(0..200);
-            let before = ALLOCATIONS.with(Cell::get);
+            let before = allocations();
             run(200..1_000);
-            assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "allocations of {form} on {dialect:?}");
+            assert_eq!(allocations() - before, 0, "allocations of {form} on {dialect:?}");
         }
     }
 }

@@ -12,7 +12,6 @@ use record::format::{
 };
 
 use super::super::comparison::Scope;
-use super::super::records::primary_metric;
 use super::estimate::{Side, pairs};
 use super::rules::Rule;
 use super::{EXPLAINS, figure};
@@ -60,8 +59,7 @@ pub fn tests(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> Vec<
 fn test(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord], purpose: &Purpose, due: Due) -> ContrastRecord {
     let at = (purpose, &due.workload, &due.point);
     let ours: Vec<&TrialRecord> = trials.iter().filter(|one| (&one.purpose, &one.workload, &one.point) == at).collect();
-    let metric =
-        plan.workloads.iter().find(|one| one.label == due.workload).map_or("", |one| primary_metric(&one.name));
+    let metric = plan.workloads.iter().find(|one| one.label == due.workload).map_or("", |one| one.primary_metric());
     let value = |block: u32, contender: &str| {
         let trial = ours.iter().find(|trial| trial.block == block && trial.contender == contender)?;
         trial.metrics.get(metric).copied().filter(|value| *value > 0.0)

@@ -24,7 +24,7 @@ pub fn advise(args: &AdviseArgs) -> Result<u8, Failure> {
     let subject = Subject { kind: resolved.kind, version: &resolved.version, machine, clients: args.clients };
     let advice = advice_for(&subject).map_err(Failure::usage)?;
     if let Some(path) = &args.write {
-        write_new(path, &advisor::file::experiment(&advice, &args.engine)?).map_err(Failure::usage)?;
+        write_new(path, &advisor::file::experiment(&advice, &args.engine, &crate::KNOWN)?).map_err(Failure::usage)?;
         note(&format!("written: {}; `dbduel plan {}` shows what it would do", path.display(), shell_path(path)));
     }
     if args.json {

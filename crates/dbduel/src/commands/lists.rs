@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::{Failure, note, say};
+use crate::KNOWN;
 use crate::cli::{CacheAction, CacheArgs, FetchArgs, ListArgs, Listed, exit};
 use engine::{self, Cache};
 use experiment::{Origin, VersionRequest, quantity};
@@ -14,7 +15,7 @@ pub fn list(args: &ListArgs) -> Result<u8, Failure> {
     let rows = match args.what {
         Listed::Engines => engines()?,
         Listed::Workloads => {
-            workloads::WORKLOADS.iter().map(|kind| entry(kind.name, kind.description, kind.example)).collect()
+            KNOWN.workloads.0.iter().map(|kind| entry(kind.name, kind.description, kind.example)).collect()
         }
         Listed::Observers => OBSERVERS.iter().map(|kind| entry(kind.name, kind.description, kind.example)).collect(),
         Listed::Reports => {
@@ -29,7 +30,7 @@ pub fn list(args: &ListArgs) -> Result<u8, Failure> {
             let line = |kind: &&dyn engine::Engine| {
                 format!("\n{}: {}; engine = \"{}\"", kind.kind(), kind.description(), kind.example())
             };
-            say(&(engine::ENGINES.iter().map(line).collect::<String>() + "\n"))?;
+            say(&(KNOWN.engines.0.iter().map(line).collect::<String>() + "\n"))?;
         }
     }
     Ok(exit::DONE)
@@ -48,7 +49,7 @@ fn engines() -> Result<Vec<Value>> {
         };
         json!({ "engine": format!("{}@{}", listed.kind, listed.version), "state": state, "source": listed.source })
     };
-    Ok(engine::list(&cache).into_iter().map(row).collect())
+    Ok(KNOWN.engines.list(&cache).into_iter().map(row).collect())
 }
 
 /// Columns as wide as their widest cell; the keys of the rows are the headings.
@@ -91,7 +92,7 @@ pub fn named(name: &str) -> Result<engine::Resolved> {
         Some("system") => VersionRequest::System,
         Some(series) => VersionRequest::Series(series.trim_end_matches(".*").to_owned()),
     };
-    engine::resolve_request(kind, &request, &Origin::Managed)
+    KNOWN.engines.resolve(kind, &request, &Origin::Managed)
 }
 
 pub fn cache(args: &CacheArgs) -> Result<u8, Failure> {

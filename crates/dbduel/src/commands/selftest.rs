@@ -17,8 +17,8 @@ use stats::simulation::{
 use super::{Failure, note, say};
 use crate::cli::{SelftestArgs, exit};
 
-/// Differences at which the rules that are not the default are looked at.
-const OTHER_RULES_TRUTHS: [f64; 2] = [0.0, 0.03];
+/// Differences at which rule `t` is simulated.
+const RULE_T_TRUTHS: [f64; 2] = [0.0, 0.03];
 
 /// Everything that was simulated.
 struct Outcome {
@@ -50,11 +50,7 @@ fn simulated(args: &SelftestArgs) -> Outcome {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let runs = args.runs as usize;
     let mut scenarios = Vec::new();
-    for (rule, truths) in [
-        (RuleKind::Exact, &TRUTHS[..]),
-        (RuleKind::Watch, &OTHER_RULES_TRUTHS[..]),
-        (RuleKind::T, &OTHER_RULES_TRUTHS[..]),
-    ] {
+    for (rule, truths) in [(RuleKind::Exact, &TRUTHS[..]), (RuleKind::T, &RULE_T_TRUTHS[..])] {
         for noise in NOISES {
             note(&format!("rule {}, noise `{}`", rule.name(), noise.name));
             scenarios.push(simulate(rule, noise, truths, runs, args.seed, threads));
@@ -203,7 +199,7 @@ mod tests {
     fn every_line_of_the_simulation_is_told_and_every_miss_is_loud() {
         let mut outcome = simulated(&SMALL);
         let told = text(&SMALL, &outcome);
-        let lines = NOISES.len() * (TRUTHS.len() + 2 * OTHER_RULES_TRUTHS.len());
+        let lines = NOISES.len() * (TRUTHS.len() + RULE_T_TRUTHS.len());
         assert_eq!(outcome.scenarios.iter().map(|scenario| scenario.cells.len()).sum::<usize>(), lines);
         assert!(told.contains("seconds as evidence") && told.ends_with(" targets, 0 missed\n"), "{told}");
         assert_eq!(json(&SMALL, &outcome)["met"], true);

@@ -15,11 +15,12 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use super::run::{self, failed};
 use super::{Failure, note, say};
+use crate::KNOWN;
 use crate::cli::{RunArgs, TuneArgs, exit};
 use crate::progress_bar::Stderr;
 use advisor::draft::{Draft, SearchRequest, WINNER};
 use advisor::try_values;
-use campaign::planning::{plan_experiment, vocabulary};
+use campaign::planning::plan_experiment;
 use campaign::search::{Raced, begin_record, race};
 use campaign::{Sitting, say_never_ok, with_what_is_kept};
 
@@ -45,7 +46,7 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let begun = Instant::now();
     let asked = SearchRequest { candidates: args.candidates, overrides: args.method.overrides() };
     let file = args.file.as_deref().expect("clap asks for FILE unless --resume is given");
-    let draft = Draft::of(&asked, file, Vec::new(), &vocabulary()).map_err(failed)?;
+    let draft = Draft::of(&asked, file, Vec::new(), &KNOWN).map_err(failed)?;
     share_of_the_search(&draft)?;
     let draft = match try_values::refused(&draft, &interrupted, &note) {
         Err(error) if error.is::<Interrupted>() => {
@@ -53,7 +54,7 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
             return Ok(exit::INTERRUPTED);
         }
         Ok(refused) if refused.is_empty() => draft,
-        refused => Draft::of(&asked, file, refused?, &vocabulary()).map_err(failed)?,
+        refused => Draft::of(&asked, file, refused?, &KNOWN).map_err(failed)?,
     };
     let sitting = begin(args, &draft)?;
     search_and_duel(args, &draft, &sitting, &interrupted, begun.elapsed())
@@ -67,7 +68,8 @@ fn begin(args: &TuneArgs, draft: &Draft) -> Result<Sitting, Failure> {
         note(&format!("{} = {} is not tried, because the server refuses it: {why}", one.setting, one.value));
     }
     draft.record.notes.iter().for_each(|line| note(line));
-    let sitting = Sitting::of(search, plan, &args.runs, &draft.file, Some(draft.record.clone())).map_err(failed)?;
+    let sitting =
+        Sitting::of(&KNOWN, search, plan, &args.runs, &draft.file, Some(draft.record.clone())).map_err(failed)?;
     sitting.run_dir().write_given(&draft.experiment.text)?;
     begin_record(&sitting)?;
     note(&format!("the search is kept in {}", sitting.run_dir().path().display()));
@@ -129,7 +131,7 @@ fn refuse_to_overwrite(write: Option<&Path>) -> Result<(), Failure> {
 
 /// An experiment that was made out of one that had been read: mistakes in it are ours.
 fn experiment_of(text: &str, what: &str, overrides: &Overrides) -> Result<Experiment> {
-    let read = Experiment::parse(text, what, &vocabulary(), overrides);
+    let read = Experiment::parse(text, what, &KNOWN, overrides);
     read.with_context(|| format!("cannot make the experiment of {what}"))
 }
 
@@ -147,8 +149,8 @@ fn duel(
     let plan = plan_experiment(&experiment)?;
     let mut search = SearchRecord { held_out, ..raced.search };
     let file = search_dir.path().join("experiment.toml");
-    let sitting =
-        Sitting::of(experiment, plan, &args.runs, &file, Some(of_the_duel(&search, search_dir))).map_err(failed)?;
+    let sitting = Sitting::of(&KNOWN, experiment, plan, &args.runs, &file, Some(of_the_duel(&search, search_dir)))
+        .map_err(failed)?;
     begin_record(&sitting)?;
     if let Some(outcome) = &mut search.outcome {
         outcome.duel = Some(sitting.run_dir().name());

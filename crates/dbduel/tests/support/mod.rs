@@ -30,6 +30,16 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("dbduel speaks UTF-8")
 }
 
+/// Runs dbduel in the folder of its crate, so that messages hold relative paths.
+pub fn dbduel(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dbduel"))
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("dbduel can be started")
+}
+
 /// Says why a test has nothing to look at; not by `eprintln!`, which the test harness swallows.
 pub fn say_skipped(why: &str) {
     std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
@@ -111,6 +121,11 @@ impl Place {
         stored.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::to_owned).collect()
     }
 
+    /// The stored trials.
+    pub fn trials(&self) -> Vec<Value> {
+        self.records().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
     pub fn json(&self, name: &str) -> Value {
         let path = self.run().expect("a run was made").join(name);
         serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
@@ -120,15 +135,14 @@ impl Place {
     pub fn assert_every_trial_ran_once(&self) {
         let number = |trial: &Value| trial["trial"].as_u64().unwrap();
         let planned: Vec<u64> = self.json("plan.json")["trials"].as_array().unwrap().iter().map(number).collect();
-        let stored: Vec<Value> = self.records().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let stored: Vec<Value> = self.trials();
         let of_the_plan = stored.iter().filter(|trial| !is_probe(trial));
         assert_eq!(of_the_plan.map(number).collect::<Vec<_>>(), planned);
     }
 
     /// Stored trials beside the plan.
     pub fn probes(&self) -> Vec<Value> {
-        let stored = self.records().into_iter().map(|line| serde_json::from_str(&line).unwrap());
-        stored.filter(is_probe).collect()
+        self.trials().into_iter().filter(is_probe).collect()
     }
 
     /// No work folder, no half-made thing, and no process that works in here.

@@ -201,9 +201,9 @@ impl AnswerParser {
                 at += HEADER_BYTES;
                 continue;
             }
-            let Some((payload, sequence, size)) = whole_packet(&input[at..]) else { return Ok((at, Step::More)) };
-            at += size;
-            self.sequence = sequence;
+            let Some(payload) = input[at + HEADER_BYTES..].get(..length) else { return Ok((at, Step::More)) };
+            at += HEADER_BYTES + length;
+            self.sequence = header[3];
             self.consumed = at;
             if self.state == State::Rows && (length == PAYLOAD_BYTES_MAX || !self.long_row.is_empty()) {
                 self.long_row(payload, &mut on_part)?;
@@ -249,13 +249,21 @@ impl AnswerParser {
         Err(Error::Protocol(format!("packet number {} where number {expected} was due", input[3])))
     }
 
+    /// An error in place of a column's description is no answer that a server may give.
+    #[cold]
+    fn refused(&self, payload: &[u8]) -> Error {
+        match (self.state, server_error(payload)) {
+            (State::Columns(_) | State::ColumnsEnd, error) => {
+                Error::Protocol(format!("where a column was to be described: {error}"))
+            }
+            (_, error) => error,
+        }
+    }
+
     fn packet(&mut self, payload: &[u8], on_part: &mut Option<OnPart<'_>>) -> Result<Option<Step>, Error> {
         let first = *payload.first().ok_or_else(|| Error::Protocol("empty packet".to_owned()))?;
         match (self.state, first) {
-            (State::Columns(_) | State::ColumnsEnd, 0xff) => {
-                Err(Error::Protocol(format!("where a column was to be described: {}", server_error(payload))))
-            }
-            (_, 0xff) => Err(server_error(payload)),
+            (_, 0xff) => Err(self.refused(payload)),
             (State::First, 0x00) => self.ok(payload),
             (State::First, 0xfb) => Err(Error::Protocol("the server asked for a file nobody offered".to_owned())),
             (State::First, _) => {
@@ -267,9 +275,7 @@ impl AnswerParser {
                 show(on_part, Part::Result);
                 Ok(None)
             }
-            (State::Columns(left), 0xfe) if payload.len() < 9 => {
-                Err(Error::Protocol(format!("the columns ended {left} before their count")))
-            }
+            (State::Columns(left), 0xfe) if payload.len() < 9 => Err(columns_ended(left)),
             (State::Columns(left), _) => {
                 self.state = if left == 1 { State::ColumnsEnd } else { State::Columns(left.saturating_sub(1)) };
                 show(on_part, Part::Column(payload));
@@ -312,6 +318,12 @@ impl AnswerParser {
     }
 }
 
+#[cold]
+fn columns_ended(left: u64) -> Error {
+    Error::Protocol(format!("the columns ended {left} before their count"))
+}
+
+#[cold]
 fn not_a_row() -> Error {
     Error::Protocol("something else where a row was due".to_owned())
 }

@@ -6,11 +6,8 @@
 pub use record::blocks::DOUBLING_BLOCKS as BLOCKS;
 use std::time::Duration;
 
-use driver::Dialect;
-
 use super::Plan;
 use super::beside::{Place, pairs};
-use engine::engine;
 use record::format::{PlanRecord, PlannedTrial, Point, Purpose, step};
 
 /// Streams of the plan's seed below this one belong to its order.
@@ -20,10 +17,9 @@ const STREAM: u64 = 8;
 /// generator's own threads, and a pass has one client.
 pub fn expected(plan: &Plan) -> Option<Duration> {
     let record = &plan.record;
-    let behind_a_connection = |kind: &str| engine(kind).is_ok_and(|engine| engine.dialect() != Dialect::Sqlite);
-    let any = record.contenders.iter().any(|contender| behind_a_connection(&contender.kind));
     let timed = record.workloads.iter().filter(|workload| !workload.one_pass).count();
-    let trials = if any && record.method.takes(step::DOUBLING) { timed * 2 * BLOCKS } else { 0 };
+    let trials =
+        if plan.estimate.behind_a_connection && record.method.takes(step::DOUBLING) { timed * 2 * BLOCKS } else { 0 };
     (trials > 0).then(|| Duration::from_millis(plan.estimate.slot_ms_max) * trials as u32)
 }
 
@@ -45,6 +41,7 @@ pub fn blocks(
 mod tests {
     use super::super::tests::{experiment, plan_of};
     use super::*;
+    use crate::testing::known;
 
     #[test]
     fn a_block_holds_both_sides_in_the_order_of_a_coin() {
@@ -69,7 +66,7 @@ mod tests {
         let plan = plan_of(&experiment);
         let trials = (expected(&plan).unwrap().as_millis() as u64) / plan.estimate.slot_ms_max;
         assert_eq!(trials, 2 * 8, "two workloads, four blocks of two");
-        experiment.contenders.iter_mut().for_each(|one| one.kind = "sqlite".to_owned());
+        experiment.contenders.iter_mut().for_each(|one| one.kind = known().engine("sqlite").unwrap());
         assert_eq!(expected(&plan_of(&experiment)), None);
     }
 }

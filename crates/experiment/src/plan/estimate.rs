@@ -10,7 +10,6 @@ use serde_json::json;
 
 use super::{first_for_operations, first_for_points, order};
 use crate::{Contender, Experiment, Method, Origin, WorkloadChoice, quantity};
-use engine::engine;
 use record::format::{PlanRecord, PlannedTrial, Point};
 
 const MIB: u64 = 1 << 20;
@@ -114,6 +113,8 @@ pub struct Estimate {
     pub operation_word_block: Option<u32>,
     /// Whole blocks that fit the budget, where there is one.
     pub budget_blocks: Option<u32>,
+    /// A contender's server runs apart from the load generator.
+    pub behind_a_connection: bool,
 }
 
 impl Estimate {
@@ -142,6 +143,7 @@ impl Estimate {
             overall_word_block: earliest_word(1),
             point_word_block: earliest_word(points),
             operations,
+            behind_a_connection: experiment.contenders.iter().any(|who| !who.kind.dialect().is_embedded()),
             operation_word_block: first_for_operations(plan, operations).filter(|_| rivals && operations > 0),
             budget_blocks: (experiment.method.budget)
                 .map(|budget| blocks_within(budget, trials, &ends).min(experiment.method.blocks)),
@@ -177,7 +179,7 @@ fn slot_of_load_ms(contender: &Contender, workload: &WorkloadChoice, point: &Poi
         // Its tables are loaded again, at worst before each trial; nothing is started.
         return data_bytes / LOAD_BYTES_PER_MS + load_ms;
     }
-    let cost = cost(&contender.kind);
+    let cost = cost(contender.kind.kind());
     let restore_ms = RESTORE_LEAST_MS + (cost.template_bytes + data_bytes) / COPY_BYTES_PER_MS;
     restore_ms + cost.start_ms + load_ms + cost.stop_ms
 }
@@ -237,15 +239,12 @@ fn pilot_ms(experiment: &Experiment, pilot: &PlannedTrial) -> u64 {
 
 /// Bytes of a workload's tables on a contender; nothing for what the experiment would have refused.
 fn dataset_bytes(contender: &Contender, workload: &WorkloadChoice, point: &Point) -> u64 {
-    match (super::workload(workload, point), engine(&contender.kind)) {
-        (Ok(workload), Ok(engine)) => workload.data_bytes(engine.dialect()),
-        _ => 0,
-    }
+    super::workload(workload, point).map_or(0, |workload| workload.data_bytes(contender.kind.dialect()))
 }
 
 /// A contender's data directory, loaded for a point: a snapshot, or the copy a trial runs on.
 pub fn data_directory_bytes(contender: &Contender, workload: &WorkloadChoice, point: &Point) -> u64 {
-    cost(&contender.kind).template_bytes.saturating_add(dataset_bytes(contender, workload, point))
+    cost(contender.kind.kind()).template_bytes.saturating_add(dataset_bytes(contender, workload, point))
 }
 
 /// Logs of a size that was asked for.
@@ -269,7 +268,7 @@ pub fn asked_logs(contender: &Contender) -> Vec<AskedLog> {
         let (_, text) = contender.settings.iter().find(is_ours)?;
         Some(AskedLog { setting, bytes: quantity::bytes(text)?, files: *files })
     };
-    cost(&contender.kind).logs.iter().filter_map(asked).collect()
+    cost(contender.kind.kind()).logs.iter().filter_map(asked).collect()
 }
 
 /// What they add to a data directory that a trial runs on.
@@ -292,7 +291,7 @@ fn datasets(experiment: &Experiment) -> Vec<(&WorkloadChoice, Point)> {
 /// Every contender initialises one data directory and loads every workload into a copy of it.
 fn first_load_ms(experiment: &Experiment) -> u64 {
     let datasets = datasets(experiment);
-    let initialise_ms = |who: &Contender| if is_target(who) { 0 } else { cost(&who.kind).initialise_ms };
+    let initialise_ms = |who: &Contender| if is_target(who) { 0 } else { cost(who.kind.kind()).initialise_ms };
     let load_ms = |who: &Contender| -> u64 {
         datasets.iter().map(|(workload, point)| dataset_bytes(who, workload, point) / LOAD_BYTES_PER_MS).sum()
     };
@@ -305,7 +304,7 @@ fn disk_bytes(experiment: &Experiment) -> u64 {
     let sizes = managed(experiment)
         .flat_map(|who| datasets.iter().map(move |(workload, point)| data_directory_bytes(who, workload, point)));
     let sizes: Vec<u64> = sizes.collect();
-    let templates = managed(experiment).map(|who| cost(&who.kind).template_bytes);
+    let templates = managed(experiment).map(|who| cost(who.kind.kind()).template_bytes);
     let copies = if experiment.method.duet { 2 } else { 1 };
     let largest = sizes.iter().max().map(|bytes| bytes.saturating_mul(copies));
     let logs = managed(experiment).map(log_bytes).max();
@@ -315,7 +314,7 @@ fn disk_bytes(experiment: &Experiment) -> u64 {
 
 /// The server with its buffers and the connections of the busiest point.
 fn memory_bytes(contender: &Contender, experiment: &Experiment) -> u64 {
-    let cost = cost(&contender.kind);
+    let cost = cost(contender.kind.kind());
     let buffers = cost.buffers.iter().map(|(name, default, unit)| match contender.settings.get(*name) {
         Some(text) => {
             text.parse::<u64>().map(|number| number * unit).ok().or(quantity::bytes(text)).unwrap_or(*default)

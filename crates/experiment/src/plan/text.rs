@@ -64,12 +64,7 @@ fn ladders_text(record: &PlanRecord) -> String {
         }
         let of_more = |trial: &&PlannedTrial| ladder.attributes(&trial.contender);
         let trials = record.trials.iter().filter(of_more).count();
-        let orders = match ladder.orders.len() {
-            0 => String::new(),
-            orders => format!(" and in {orders} orders"),
-        };
-        let steps = if ladder.ablation.is_empty() { "" } else { ", with steps left out" };
-        let _ = writeln!(text, "  steps told apart{steps}{orders}: {more} contenders more, {trials} trials");
+        let _ = writeln!(text, "  steps told apart, with steps left out: {more} contenders more, {trials} trials");
     }
     text
 }

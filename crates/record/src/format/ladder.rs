@@ -15,9 +15,6 @@ pub struct LadderRecord {
     /// The highest rung without one of the steps (`ablation = true`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ablation: Vec<DropRecord>,
-    /// The same steps climbed in other orders (`shapley`).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub orders: Vec<OrderRecord>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,18 +53,6 @@ pub struct DropRecord {
     pub contender: String,
 }
 
-/// All steps once, each with the contender that it leads to in this order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OrderRecord {
-    pub climbs: Vec<ClimbRecord>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClimbRecord {
-    pub step: String,
-    pub contender: String,
-}
-
 impl ChangeRecord {
     /// `innodb_buffer_pool_size = 2G (1G below)`.
     pub fn text(&self) -> String {
@@ -96,9 +81,8 @@ impl LadderRecord {
 
     /// Is this contender here only to tell what steps are worth elsewhere?
     pub fn attributes(&self, contender: &str) -> bool {
-        let dropped = self.ablation.iter().map(|drop| &drop.contender);
-        let climbed = self.orders.iter().flat_map(|order| &order.climbs).map(|climb| &climb.contender);
-        !self.contenders().contains(&contender) && dropped.chain(climbed).any(|one| one == contender)
+        let mut dropped = self.ablation.iter().map(|drop| &drop.contender);
+        !self.contenders().contains(&contender) && dropped.any(|one| one == contender)
     }
 
     /// The contender that another one of this ladder means nothing without.
@@ -123,12 +107,10 @@ mod tests {
     #[test]
     fn a_ladder_knows_who_rests_on_whom() {
         let rung = |name: &str| RungRecord { contender: name.into(), changes: vec![] };
-        let climb = |step: &str, contender: &str| ClimbRecord { step: step.into(), contender: contender.into() };
         let ladder = LadderRecord {
             base: "base".into(),
             rungs: vec![rung("pool"), rung("log")],
             ablation: vec![DropRecord { without: "pool".into(), contender: "log without pool".into() }],
-            orders: vec![OrderRecord { climbs: vec![climb("log", "log without pool"), climb("pool", "log")] }],
         };
         let check = |contender: &str, expected: Option<&str>| assert_eq!(ladder.rests_on(contender), expected);
         check("base", None);

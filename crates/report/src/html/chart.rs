@@ -85,7 +85,7 @@ pub fn curves(plan: &PlanRecord, workload: &WorkloadConclusions, metric: &str) -
     drawing(
         plan,
         &variable,
-        record::metric::unit(metric),
+        workload.unit(metric),
         &numbers,
         &all,
         workload.scaling.as_ref().filter(|_| metric == workload.metric),
@@ -97,7 +97,7 @@ pub fn curves(plan: &PlanRecord, workload: &WorkloadConclusions, metric: &str) -
 pub fn throughput(plan: &PlanRecord, workload: &WorkloadConclusions) -> Option<Value> {
     match &workload.scaling {
         Some(scaling) if scaling.searched => {
-            of_steps(plan, scaling, record::metric::unit(&workload.metric), |step| Some(&step.value), Some(scaling))
+            of_steps(plan, scaling, &workload.primary.unit, |step| Some(&step.value), Some(scaling))
         }
         _ => curves(plan, workload, &workload.metric),
     }

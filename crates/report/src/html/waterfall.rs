@@ -35,9 +35,8 @@ pub fn waterfall(workload: &WorkloadConclusions, ladder: &Ladder) -> Option<Valu
     let bounds = bars.iter().filter_map(|bar| bar.bounds).flat_map(|(low, high)| [low, high]);
     let x = ratio_scale(spans.chain(bounds), LABELS, NUMBERS)?;
     let bottom = TOP + ROW * bars.len() as f64;
-    let base = ladder
-        .base_value
-        .map(|value| format!(", which is {} {}", wording::number(value), record::metric::unit(&workload.metric)));
+    let base =
+        ladder.base_value.map(|value| format!(", which is {} {}", wording::number(value), workload.primary.unit));
     Some(context! {
         width => PAPER, height => bottom + 46.0, left => LABELS, right => NUMBERS, top => TOP, bottom, one => x.place(1.0),
         x_ticks => ticks(&x), bars => bars.iter().enumerate().map(|(place, bar)| row(bar, place, &x)).collect::<Vec<Value>>(),

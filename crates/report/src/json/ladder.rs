@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use analysis::{Gain, Interaction, Ladder, Rung, Stage, WorkloadConclusions, Worth};
+use analysis::{Gain, Interaction, Ladder, Rung, Stage, WorkloadConclusions};
 
 use super::{JsonComparison, comparison, interval};
 
@@ -22,9 +22,6 @@ pub struct JsonLadder<'a> {
     safe_top: Option<&'a str>,
     top: &'a str,
     ablation: Vec<JsonInteraction<'a>>,
-    /// Mean gain of each step over so many orders.
-    shapley: Vec<JsonWorth<'a>>,
-    orders: usize,
 }
 
 #[derive(Serialize)]
@@ -66,12 +63,6 @@ struct JsonInteraction<'a> {
     refused: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-struct JsonWorth<'a> {
-    step: &'a str,
-    gain: Option<JsonGain>,
-}
-
 /// A contender of one ladder beside that of the first ladder at the same stage.
 #[derive(Serialize)]
 pub struct JsonStage<'a> {
@@ -103,8 +94,6 @@ fn ladder<'a>(workload: &'a WorkloadConclusions, ladder: &'a Ladder) -> JsonLadd
         safe_top: ladder.safe_top.as_deref(),
         top: &ladder.top,
         ablation: ladder.interactions.iter().map(interaction).collect(),
-        shapley: ladder.worths.iter().map(worth).collect(),
-        orders: ladder.orders,
     }
 }
 
@@ -138,10 +127,6 @@ fn interaction(one: &Interaction) -> JsonInteraction<'_> {
         order_matters: one.order_matters(),
         refused: one.refused.as_deref(),
     }
-}
-
-fn worth(worth: &Worth) -> JsonWorth<'_> {
-    JsonWorth { step: &worth.step, gain: worth.gain.map(gain) }
 }
 
 fn stage(stage: &Stage) -> JsonStage<'_> {

@@ -29,7 +29,7 @@ pub struct JsonStep<'a> {
     ctx_per_tx: Option<JsonEstimate>,
     /// To the baseline; above 1 the contender is better.
     ratio: Option<JsonEstimate>,
-    /// `exact`, `repeated t` or `watch`: what the ratio's interval holds under; `t` where there were too few blocks.
+    /// `exact` or `repeated t`: what the ratio's interval holds under; `t` where there were too few blocks.
     ratio_interval: Option<&'static str>,
 }
 

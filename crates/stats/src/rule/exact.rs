@@ -141,7 +141,7 @@ impl Evidence for Exact {
         self.crossings(log_ratios, log_ratio, looks).1
     }
 
-    fn mde(&self, sd: f64, blocks: usize, _interval: Option<Interval>) -> Option<f64> {
+    fn mde(&self, sd: f64, blocks: usize) -> Option<f64> {
         minimum_detectable_effect(sd, blocks, spent(self.alpha, self.blocks_max, blocks))
     }
 }

@@ -74,7 +74,7 @@ impl Evidence for Student {
         looks.iter().any(|blocks| self.at_look(&log_ratios[..*blocks]).is_some_and(outside))
     }
 
-    fn mde(&self, sd: f64, blocks: usize, _interval: Option<Interval>) -> Option<f64> {
+    fn mde(&self, sd: f64, blocks: usize) -> Option<f64> {
         minimum_detectable_effect(sd, blocks, self.level(blocks)?)
     }
 }

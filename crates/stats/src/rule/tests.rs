@@ -98,20 +98,18 @@ fn the_end_of_the_budget_grants_one_extra_look() {
 }
 
 #[test]
-fn rule_t_looks_from_the_fourth_block_and_watch_at_every_one_from_the_eighth() {
+fn rule_t_looks_from_the_fourth_block() {
     assert_eq!(rule(RuleKind::T, 9).looks(), [4, 6, 8, 9]);
     assert_eq!(rule(RuleKind::T, 3).looks(), []);
-    assert_eq!(rule(RuleKind::Watch, 11).looks(), [8, 9, 10, 11]);
-    let earliest = |kind, alpha| Rule { alpha, ..rule(kind, 20) }.earliest_word();
-    assert_eq!((earliest(RuleKind::T, 0.05), earliest(RuleKind::T, 0.05 / 16.0)), (Some(4), Some(4)));
-    assert_eq!((earliest(RuleKind::Watch, 0.05), earliest(RuleKind::Watch, 0.05 / 16.0)), (Some(8), Some(12)));
+    let earliest = |alpha| Rule { alpha, ..rule(RuleKind::T, 20) }.earliest_word();
+    assert_eq!((earliest(0.05), earliest(0.05 / 16.0)), (Some(4), Some(4)));
 }
 
 #[test]
-fn four_blocks_far_apart_get_a_word_from_rule_t_and_from_no_other() {
+fn four_blocks_far_apart_get_a_word_from_rule_t_and_not_from_exact() {
     let four = [0.21, 0.24, 0.19, 0.22];
     let word = |kind| judge(rule(kind, 20), &four, true).word;
-    assert_eq!((word(RuleKind::T), word(RuleKind::Exact), word(RuleKind::Watch)), (Some(Word::Faster), None, None));
+    assert_eq!((word(RuleKind::T), word(RuleKind::Exact)), (Some(Word::Faster), None));
     let verdict = judge(rule(RuleKind::T, 20), &four, false);
     assert_eq!(verdict.basis, Basis::Rule(RuleKind::T));
 }
@@ -138,15 +136,9 @@ fn assert_five_percent(rate: f64, runs: usize, what: &str) {
 fn false_words_stay_within_five_percent_however_often_we_look() {
     // Variance grows and every fourth block is hit by a spike: the signs stay fair coins.
     let spread = |block: usize| 0.01 * (1 + block) as f64 * if block % 4 == 3 { 5.0 } else { 1.0 };
-    for (kind, blocks_max, runs) in [
-        (RuleKind::Exact, 8, 1200),
-        (RuleKind::Exact, 12, 1200),
-        (RuleKind::Exact, 20, 1200),
-        (RuleKind::Exact, 26, 800),
-        (RuleKind::Watch, 40, 1200),
-    ] {
-        let rate = false_words(rule(kind, blocks_max), runs, |block, normals| spread(block) * normals.draw());
-        assert_five_percent(rate, runs, &format!("{kind:?}, {blocks_max} blocks"));
+    for (blocks_max, runs) in [(8, 1200), (12, 1200), (20, 1200), (26, 800)] {
+        let rate = false_words(exact(blocks_max), runs, |block, normals| spread(block) * normals.draw());
+        assert_five_percent(rate, runs, &format!("exact, {blocks_max} blocks"));
     }
     for blocks_max in [4, 9, 20] {
         let rate = false_words(rule(RuleKind::T, blocks_max), 4000, |_, normals| normals.draw());
@@ -205,9 +197,7 @@ fn any_reason_to_stop_keeps_the_rate_of_false_words() {
 #[test]
 fn ties_cost_power_but_never_more_errors() {
     let coarse = |_, normals: &mut Normals<ChaCha8Rng>| (normals.draw() * 1.5).round() / 100.0;
-    for kind in [RuleKind::Exact, RuleKind::Watch] {
-        assert_five_percent(false_words(rule(kind, 20), 1200, coarse), 1200, &format!("{kind:?}"));
-    }
+    assert_five_percent(false_words(exact(20), 1200, coarse), 1200, "exact");
 }
 
 #[test]
@@ -220,7 +210,7 @@ fn a_real_difference_of_three_percent_is_found_early() {
     assert!(found.count() >= 11, "the method's table says 100 % at a spread of 1 %");
 }
 
-const KINDS: [RuleKind; 3] = [RuleKind::Exact, RuleKind::T, RuleKind::Watch];
+const KINDS: [RuleKind; 2] = [RuleKind::Exact, RuleKind::T];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]

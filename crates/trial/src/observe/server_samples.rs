@@ -75,11 +75,11 @@ mod tests {
     use driver::{Endpoint, Login};
 
     use super::*;
-    use engine::engine;
+    use engine::{ENGINES, Engines};
 
     fn monitor(folder: &tempfile::TempDir) -> Monitor {
         let file = Endpoint::File(folder.path().join("t.db"));
-        Monitor::open(engine("sqlite").unwrap(), &file, &Login::default()).unwrap()
+        Monitor::open(Engines(ENGINES).find("sqlite").unwrap(), &file, &Login::default()).unwrap()
     }
 
     #[test]

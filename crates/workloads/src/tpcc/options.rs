@@ -137,5 +137,25 @@ pub fn read(options: &Options) -> Result<Tpcc, OptionError> {
         as_text: options.choice("db_ps_mode", &["auto", "disable"])? == 1,
         foreign_keys: options.flag("fk")?,
         engine: options.word("mysql_storage_engine")?.to_owned(),
+        manner: manner(options, pacing),
     })
+}
+
+fn manner(options: &Options, pacing: Pacing) -> String {
+    let of = |name: &str| options.text(name).unwrap_or_default();
+    let mut text = format!("form {}", of("form"));
+    if of("form") == "procedures" {
+        text += " (written in SQL for MySQL and MariaDB, in PL/pgSQL for PostgreSQL)";
+    }
+    if of("db_ps_mode") == "disable" {
+        text += ", statements as text";
+    }
+    text += &format!(", profile {}", of("profile"));
+    let chosen = ["pacing", "mix", "home", "delivery"].map(|name| (name, of(name)));
+    for (name, value) in chosen.into_iter().filter(|(_, value)| !["", AUTO, "whole"].contains(value)) {
+        text += &format!(", {name} {value}");
+    }
+    let rests = pacing == Pacing::Spec;
+    let rest = if rests { "keying and think times as specified" } else { "no keying and no think times" };
+    format!("{text}; {rest}")
 }

@@ -10,13 +10,14 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 
 use super::{behind_the_search, duel_of, of_the_duel, run_args, search_and_duel, write_duel};
+use crate::KNOWN;
 use crate::cli::{TuneArgs, exit};
 use crate::commands::run::{self, failed};
 use crate::commands::{Failure, say};
 use advisor::draft::{CANDIDATES, Draft};
 use campaign::Sitting;
 use campaign::budget::spent_earlier;
-use campaign::planning::{cannot_plan, plan_experiment, vocabulary};
+use campaign::planning::{cannot_plan, plan_experiment};
 use campaign::search::Raced;
 
 use crate::store::RunDir;
@@ -37,7 +38,7 @@ pub fn go_on(args: &TuneArgs, run: &str, interrupted: &AtomicBool) -> Result<u8,
     let trials = run_dir.trials()?.records;
     let Some(outcome) = &search.outcome else {
         let (plan, known) = (run_dir.plan()?, search.candidates);
-        let mut sitting = Sitting::of_stored(run_dir, &plan, None).map_err(failed)?;
+        let mut sitting = Sitting::of_stored(&KNOWN, run_dir, &plan, None).map_err(failed)?;
         sitting.leave_out(|name| known.iter().any(|one| one.name == name && one.out.is_some()));
         return search_and_duel(args, &draft, &sitting, interrupted, Duration::ZERO);
     };
@@ -72,8 +73,8 @@ fn go_on_with_the_duel(
         exit::DONE
     } else {
         let plan = run_dir.plan()?;
-        let sitting =
-            Sitting::of_stored(run_dir.clone(), &plan, Some(of_the_duel(search, search_dir))).map_err(failed)?;
+        let sitting = Sitting::of_stored(&KNOWN, run_dir.clone(), &plan, Some(of_the_duel(search, search_dir)))
+            .map_err(failed)?;
         run::sit(&run_args(args), &sitting, interrupted)?
     };
     write_duel(args, draft, &run_dir, &text, status)?;
@@ -101,7 +102,7 @@ impl Stored {
             )));
         };
         let (file, overrides) = (run_dir.path().join("given.toml"), overrides(given));
-        let experiment = Experiment::parse(&source, "given.toml", &vocabulary(), &overrides).map_err(Failure::usage)?;
+        let experiment = Experiment::parse(&source, "given.toml", &KNOWN, &overrides).map_err(Failure::usage)?;
         let (search_text, record) = (run_dir.experiment()?, search.clone());
         let draft = Draft { file, source, overrides, record, search_text, experiment };
         Ok(Stored { run_dir, search, draft })
@@ -143,7 +144,7 @@ fn refuse_another_search(args: &TuneArgs, draft: &Draft, run_dir: &RunDir) -> Re
         }
         return Err(Failure::usage(anyhow!("{name} has a plan, which no flag can change any more\n  {next}")));
     };
-    let experiment = Experiment::load(file, &vocabulary(), &overrides).map_err(Failure::usage)?;
+    let experiment = Experiment::load(file, &KNOWN, &overrides).map_err(Failure::usage)?;
     let hash = |experiment: &Experiment| plan_experiment(experiment).map(|plan| plan.record.plan_hash);
     let asked = hash(&experiment).with_context(|| cannot_plan(file)).map_err(Failure::usage)?;
     let candidates = draft.record.given.as_ref().map_or(CANDIDATES, |given| given.candidates);

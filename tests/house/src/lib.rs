@@ -1,0 +1,1 @@
+//! Holds nothing: its tests hand an engine and a workload from elsewhere to dbduel.
