@@ -4,7 +4,7 @@
 
 use super::records::Records;
 pub use record::blocks::DOUBLING_BLOCKS as BLOCKS;
-use record::format::{DoublingRecord, PlanRecord, Point, RunRecord, TrialRecord, WorkloadRecord, point_text, step};
+use record::format::{PlanRecord, Point, Purpose, TrialRecord, WorkloadRecord, point_text, step};
 
 /// The rise that tells (method, section 4).
 const RISE_MAX: f64 = 0.03;
@@ -12,7 +12,54 @@ const RISE_MAX: f64 = 0.03;
 /// One-sided at 5 %: only a rise is a sign.
 const CONFIDENCE: f64 = 0.90;
 
-/// A doubling with all its blocks.
+/// The check of one workload: the same connections over twice the generator's threads.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeadroomCheck {
+    pub workload: String,
+    pub contender: String,
+    pub point: Point,
+    /// Primary metric of each block of which both trials succeeded: as everywhere, and with twice the threads.
+    pub as_usual: Vec<f64>,
+    pub doubled: Vec<f64>,
+}
+
+/// The checks among the stored trials, as far as they came.
+pub fn checks(plan: &PlanRecord, trials: &[TrialRecord]) -> Vec<HeadroomCheck> {
+    let of_workload = |workload: &WorkloadRecord| {
+        let is_ours = |trial: &&TrialRecord| threads(trial).is_some() && trial.workload == workload.label;
+        let ours: Vec<&TrialRecord> = trials.iter().filter(is_ours).collect();
+        let first = ours.first()?;
+        let metric = workload.primary_metric();
+        let pairs: Vec<[f64; 2]> = (1..=BLOCKS as u32).filter_map(|block| pair(&ours, block, metric)).collect();
+        Some(HeadroomCheck {
+            workload: workload.label.clone(),
+            contender: first.contender.clone(),
+            point: first.point.clone(),
+            as_usual: pairs.iter().map(|pair| pair[0]).collect(),
+            doubled: pairs.iter().map(|pair| pair[1]).collect(),
+        })
+    };
+    plan.workloads.iter().filter_map(of_workload).collect()
+}
+
+fn threads(trial: &TrialRecord) -> Option<u32> {
+    if let Purpose::Headroom { threads } = trial.purpose { Some(threads) } else { None }
+}
+
+/// With fewer threads and with more.
+fn pair(trials: &[&TrialRecord], block: u32, metric: &str) -> Option<[f64; 2]> {
+    let value = |trial: &&TrialRecord| trial.metrics.get(metric).copied().filter(|value| *value > 0.0);
+    let mut both: Vec<(Option<u32>, f64)> = trials
+        .iter()
+        .filter(|trial| trial.block == block)
+        .filter_map(|trial| Some((threads(trial), value(trial)?)))
+        .collect();
+    both.sort_by_key(|(threads, _)| *threads);
+    let [fewer, more] = both[..] else { return None };
+    Some([fewer.1, more.1])
+}
+
+/// A check with all its blocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Doubled {
     pub workload: String,
@@ -49,7 +96,7 @@ pub fn peak(
 }
 
 /// None as long as blocks are missing.
-pub fn doubled(record: &DoublingRecord) -> Option<Doubled> {
+pub fn doubled(record: &HeadroomCheck) -> Option<Doubled> {
     let pairs = record.as_usual.iter().zip(&record.doubled);
     let log_ratios: Vec<f64> = pairs.map(|(as_usual, doubled)| (doubled / as_usual).ln()).collect();
     if log_ratios.len() < BLOCKS || !log_ratios.iter().all(|ratio| ratio.is_finite()) {
@@ -79,9 +126,9 @@ pub fn due(plan: &PlanRecord) -> impl Iterator<Item = &WorkloadRecord> {
 }
 
 /// Doublings that were begun and have not all their blocks.
-pub fn unfinished(run: &RunRecord) -> Vec<String> {
-    let open = run.doublings.iter().filter(|record| record.doubled.len() < BLOCKS);
-    let line = |record: &DoublingRecord| {
+pub fn unfinished(checks: &[HeadroomCheck]) -> Vec<String> {
+    let open = checks.iter().filter(|record| record.doubled.len() < BLOCKS);
+    let line = |record: &HeadroomCheck| {
         let (done, point) = (record.doubled.len(), point_text(&record.point));
         format!("{} at {point}, {}: {done} of {BLOCKS} blocks", record.contender, record.workload)
     };
@@ -93,8 +140,8 @@ mod tests {
     use super::*;
     use fixtures::{CANDIDATE, Story, tell};
 
-    fn record(as_usual: [f64; 4], doubled: [f64; 4]) -> DoublingRecord {
-        DoublingRecord {
+    fn record(as_usual: [f64; 4], doubled: [f64; 4]) -> HeadroomCheck {
+        HeadroomCheck {
             workload: "w".into(),
             contender: "a".into(),
             point: Point::from([("clients".into(), 16)]),

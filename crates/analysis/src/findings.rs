@@ -12,8 +12,7 @@ use record::point::CORES;
 
 use super::arrangement;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT, is_outage};
-use super::contrast;
-use super::doubling::{self, Doubled};
+use super::doubling::Doubled;
 use super::ladder;
 use super::missing::missing_quantiles;
 use super::{Circumstances, Deferring, Drift, Duel, Finding, FlagImbalance, Growth, WorkloadConclusions};
@@ -47,8 +46,8 @@ pub fn findings(
         out_of_range(trials),
         missing_quantiles(workloads),
         doubled(circumstances),
-        not_doubled(run),
-        not_contrasted(run),
+        not_doubled(circumstances),
+        not_contrasted(circumstances),
         twins_told_apart(circumstances),
         noisy_host(trials),
         flag_imbalance(workloads),
@@ -165,14 +164,14 @@ fn doubled(circumstances: &Circumstances) -> Option<Finding> {
 }
 
 /// What was planned and did not come about.
-fn not_doubled(run: &RunRecord) -> Option<Finding> {
+fn not_doubled(circumstances: &Circumstances) -> Option<Finding> {
     let text = "whether the load generator was the limit was not tried out with twice its threads".to_owned();
-    finding("generator not doubled", text, doubling::unfinished(run))
+    finding("generator not doubled", text, circumstances.headroom_open.clone())
 }
 
-fn not_contrasted(run: &RunRecord) -> Option<Finding> {
+fn not_contrasted(circumstances: &Circumstances) -> Option<Finding> {
     let text = "a cause was being put to the test when the run ended".to_owned();
-    finding("contrast unfinished", text, contrast::unfinished(run))
+    finding("contrast unfinished", text, circumstances.contrasts_open.clone())
 }
 
 fn twins_told_apart(circumstances: &Circumstances) -> Option<Finding> {
@@ -184,7 +183,7 @@ fn twins_told_apart(circumstances: &Circumstances) -> Option<Finding> {
 
 fn noisy_host(trials: &[TrialRecord]) -> Option<Finding> {
     let noisy = flagged(trials, &HOST_FLAGS);
-    let repeated = trials.iter().filter(|trial| trial.repeats.is_some()).count();
+    let repeated = trials.iter().filter(|trial| trial.purpose.repeats().is_some()).count();
     let mut text = format!("something else used the host during {} of {} trials", noisy.len(), trials.len());
     if repeated > 0 {
         text += &format!("; {repeated} trials were run again, and count in place of the first try");

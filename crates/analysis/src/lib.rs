@@ -48,7 +48,7 @@ pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind, one_line};
 pub use missing::Missing;
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use record::format::{
-    ContrastRecord, GivenUp, MetricRecord, PlanRecord, Point, RunRecord, Series, Status, TrialRecord,
+    ContrastRecord, GivenUp, MetricRecord, PlanRecord, Point, RunRecord, Series, Status, TrialRecord, measured,
 };
 use record::rule::{first_for_operations, first_for_points, point_rule};
 use records::Records;
@@ -469,10 +469,14 @@ struct Circumstances {
     twins_told_apart: Vec<String>,
     /// What twice the generator's threads brought.
     doublings: Vec<Doubled>,
+    /// Checks of the generator that lack blocks.
+    headroom_open: Vec<String>,
     /// Of a duet; absent while the run goes on, since its solo blocks come last.
     duet: Option<duet::Surroundings>,
     /// What became of gaps without their supposed causes.
     contrasts: Vec<ContrastRecord>,
+    /// Those that lack blocks, and nothing says why.
+    contrasts_open: Vec<String>,
     /// The block from which on trials of a workload have their last warm-up, where that is not the first.
     /// Absent while the run goes on: more blocks make no trial steadier, so that nobody waits for it.
     steady_from: Option<BTreeMap<String, u32>>,
@@ -493,6 +497,8 @@ pub fn conclude_with_seconds(
     trials: &[TrialRecord],
     series: &BTreeMap<u32, Series>,
 ) -> Conclusions {
+    let (headroom, cause_tests) = (doubling::checks(plan, trials), contrast::tests(plan, run, trials));
+    let trials = &*measured(trials);
     let aligned = deferred::charged(plan, pass::aligned(plan, trials));
     let records = Records::new(plan, &aligned);
     let ended_by = run.ended_by.as_deref();
@@ -509,9 +515,11 @@ pub fn conclude_with_seconds(
             .collect(),
         refused: run.refused.clone(),
         twins_told_apart: twins::too_many_told_apart(&run.twins),
-        doublings: run.doublings.iter().filter_map(doubling::doubled).collect(),
+        doublings: headroom.iter().filter_map(doubling::doubled).collect(),
+        headroom_open: doubling::unfinished(&headroom),
         duet: duet::Surroundings::of(plan, run),
-        contrasts: run.contrasts.clone(),
+        contrasts_open: contrast::unfinished(&cause_tests),
+        contrasts: cause_tests,
         steady_from: Some(run.warmups.iter().map(|one| (one.workload.clone(), one.from_block)).collect()),
         searching: run.search.as_ref().is_some_and(|search| search.run.is_none()),
     };
@@ -530,6 +538,7 @@ pub fn conclude_with_seconds(
 ///
 /// The time budget is not its business: that is for the clock to decide, not for the data.
 pub fn should_stop(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<EndReason> {
+    let trials = &*measured(trials);
     let aligned = deferred::charged(plan, pass::aligned(plan, trials));
     let records = Records::new(plan, &aligned);
     let given_up = given_up(trials);
@@ -582,7 +591,7 @@ fn workload_decided(
 pub fn given_up(trials: &[TrialRecord]) -> Vec<GivenUp> {
     let mut in_a_row: BTreeMap<(&str, &str, &Point), usize> = BTreeMap::new();
     let mut given_up = Vec::new();
-    for trial in trials {
+    for trial in trials.iter().filter(|trial| !trial.purpose.is_probe()) {
         let failures = in_a_row.entry((&trial.workload, &trial.contender, &trial.point)).or_default();
         *failures = if trial.status == Status::Failed { *failures + 1 } else { 0 };
         if *failures == FAILURES_UNTIL_GIVEN_UP {
@@ -601,11 +610,12 @@ pub fn given_up(trials: &[TrialRecord]) -> Vec<GivenUp> {
 /// Contenders that were tried and have no trial that succeeded, with why the last one failed.
 pub fn never_ok(trials: &[TrialRecord]) -> BTreeMap<&str, &str> {
     let mut never = BTreeMap::new();
-    for trial in trials {
+    let trials = || trials.iter().filter(|trial| !trial.purpose.is_probe());
+    for trial in trials() {
         let why = trial.failure.as_ref().map_or("no message", |failure| &failure.message);
         never.insert(trial.contender.as_str(), why);
     }
-    for trial in trials.iter().filter(|trial| trial.status == Status::Ok) {
+    for trial in trials().filter(|trial| trial.status == Status::Ok) {
         never.remove(trial.contender.as_str());
     }
     never
@@ -757,7 +767,7 @@ fn flag_count(contender: &str, trials: &[TrialRecord]) -> FlagCount {
 fn tally(plan: &PlanRecord, records: &Records, given_up: &[GivenUp], trials: &[TrialRecord]) -> Tally {
     let values =
         |metric: &str| -> Vec<f64> { trials.iter().filter_map(|trial| trial.metrics.get(metric).copied()).collect() };
-    let repeated = trials.iter().filter(|trial| trial.repeats.is_some()).count();
+    let repeated = trials.iter().filter(|trial| trial.purpose.repeats().is_some()).count();
     Tally {
         trials_planned: plan.trials.len(),
         trials_finished: trials.len() - repeated,

@@ -131,7 +131,7 @@ impl<'a> Records<'a> {
 
 /// Of a repeat: has every contender's trial been made?
 fn is_whole(plan: &PlanRecord, trials: &[TrialRecord], trial: &TrialRecord) -> bool {
-    let number = |trial: &TrialRecord| trial.repeats.and_then(|_| repeat_number(plan, trial.trial));
+    let number = |trial: &TrialRecord| trial.purpose.repeats().and_then(|_| repeat_number(plan, trial.trial));
     let together = |this: u32| trials.iter().filter(|other| number(other) == Some(this)).count();
     number(trial).is_none_or(|this| together(this) == plan.contenders.len())
 }

@@ -177,7 +177,8 @@ impl Pairs<'_> {
             gaps.entry(planned.block).or_default().push(planned.gap_ms as f64 / 1000.0);
         }
         let of_block = |(block, gaps): (&u32, &Vec<f64>)| {
-            let trials = self.records.trials().iter().filter(|trial| trial.block == *block && trial.repeats.is_none());
+            let trials =
+                self.records.trials().iter().filter(|trial| trial.block == *block && trial.purpose.repeats().is_none());
             let times: Vec<f64> = trials.map(TrialRecord::seconds).collect();
             // Both sides of a duet take the same time.
             let at_once = if self.plan.method.duet { 2.0 } else { 1.0 };

@@ -2,7 +2,7 @@
 
 use super::*;
 use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_passes};
-use record::format::{BuildRecord, RuleName, WarmupRecord};
+use record::format::{BuildRecord, ContrastKind, Purpose, RuleName, WarmupRecord};
 
 fn duel_of(stored: &StoredRun) -> Duel {
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
@@ -774,7 +774,7 @@ fn a_repeated_pair_counts_in_place_of_the_first_try() {
             .find(|one| one.contender == contender && one.block == 3 && one.point == clients(16))
             .unwrap()
             .clone();
-        (trial.repeats, trial.trial) = (Some(trial.trial), number);
+        (trial.purpose, trial.trial) = (Purpose::Repeat { of: trial.trial }, number);
         trial.flags.clear();
         trial.metrics.insert("tps".into(), tps);
         trial
@@ -845,4 +845,35 @@ fn a_contender_on_its_own_has_the_median_of_its_quantiles() {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     assert_eq!((p99.bounds.unwrap().low, values.len()), (least, 8));
     assert!(p99.confidence > 0.99 && cell.quantiles.contains_key("latency_ms_p50"));
+}
+
+#[test]
+fn a_probe_changes_no_conclusion() {
+    let stored = tell(&Story::default());
+    let plain = conclude(&stored.plan, &stored.run, &stored.trials);
+    let stop = should_stop(&stored.plan, &stored.trials);
+    for purpose in probes() {
+        let mut trials = stored.trials.clone();
+        let number = record::blocks::next_probe_number(&stored.plan, &trials);
+        // So much faster, and flagged, that anything it reached would show.
+        let metrics = [("tps".to_owned(), 1e6)].into();
+        let flags = vec!["foreign-cpu".to_owned(), "generator-bound".to_owned(), "resumed".to_owned()];
+        let probe = TrialRecord { trial: number, purpose: purpose.clone(), metrics, flags, ..trials[0].clone() };
+        let failed = TrialRecord { trial: number + 1, status: Status::Failed, ..probe.clone() };
+        trials.insert(0, probe);
+        trials.push(failed);
+        let mut with_probe = conclude(&stored.plan, &stored.run, &trials);
+        // That a check was begun and lacks blocks is what findings of its own say.
+        let open = ["generator not doubled", "contrast unfinished"];
+        with_probe.findings.retain(|finding| !open.contains(&finding.kind));
+        assert_eq!(with_probe, plain, "{purpose:?}");
+        assert_eq!(should_stop(&stored.plan, &trials), stop, "{purpose:?}");
+        assert!(given_up(&trials).is_empty() && never_ok(&trials[..1]).is_empty(), "{purpose:?}");
+    }
+}
+
+/// One of each kind of trial beside the plan.
+fn probes() -> Vec<Purpose> {
+    let cause_test = Purpose::CauseTest { cause: ContrastKind::Tmpfs, candidate: CANDIDATE.into() };
+    vec![Purpose::Pilot, Purpose::Headroom { threads: 2 }, cause_test]
 }

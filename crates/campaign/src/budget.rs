@@ -28,8 +28,7 @@ impl Clock {
 
     /// So many more blocks of two trials, each as long as the longest of this contender so far.
     pub fn holds_blocks(&self, trials: &[TrialRecord], contender: &str, blocks: usize) -> bool {
-        let of_contender = trials.iter().filter(|trial| trial.contender == contender);
-        self.holds(of_contender.map(length).max().unwrap_or_default() * 2 * blocks as u32)
+        self.holds(longest(trials, contender) * 2 * blocks as u32)
     }
 }
 
@@ -39,6 +38,11 @@ pub fn spent_earlier(run: &RunRecord, trials: &[TrialRecord]) -> Duration {
     let of_trials: Duration = trials.iter().map(length).sum();
     let of_pilots: Duration = run.pilots.iter().map(|pilot| Duration::from_secs_f64(pilot.seconds)).sum();
     Duration::from_secs_f64(run.spent_s).max(of_trials + of_pilots)
+}
+
+/// The longest trial of a contender so far.
+pub fn longest(trials: &[TrialRecord], contender: &str) -> Duration {
+    trials.iter().filter(|trial| trial.contender == contender).map(length).max().unwrap_or_default()
 }
 
 /// A record whose times are no durations counts as none.

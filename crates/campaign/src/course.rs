@@ -15,7 +15,7 @@ use crate::progress::Progress;
 use analysis::{EndReason, given_up, should_stop};
 use experiment::plan;
 use record::format::figures::percent_of_log;
-use record::format::{PlannedTrial, RunRecord, TrialRecord, point_text};
+use record::format::{PlannedTrial, Purpose, RunRecord, TrialRecord, measured, point_text};
 use trial::Interrupted;
 use trial::observe::frequency_flag;
 
@@ -47,13 +47,22 @@ impl<'a> Course<'a> {
         budget: Budget<'a>,
         run_trials: &'a mut RunTrials<'a>,
     ) -> Course<'a> {
-        Course { sitting, interrupted, progress, run, trials: sitting.done.clone(), budget, walked: 0, run_trials }
+        Course {
+            sitting,
+            interrupted,
+            progress,
+            run,
+            trials: measured(&sitting.done).into_owned(),
+            budget,
+            walked: 0,
+            run_trials,
+        }
     }
 
     /// Runs what is left of the plan until the words are there or the blocks are used up, and then
     /// measures again what the host disturbed. Where a word hung on a disturbed pair, blocks go on.
     pub fn run_all(&mut self) -> Result<EndReason> {
-        let of_the_plan = self.trials.iter().filter(|record| record.repeats.is_none()).count();
+        let of_the_plan = self.trials.iter().filter(|record| record.purpose.repeats().is_none()).count();
         self.progress.begin(of_the_plan);
         self.finish_repeat()?;
         let reason = loop {
@@ -71,7 +80,9 @@ impl<'a> Course<'a> {
     fn run_solo_blocks(&mut self) -> Result<()> {
         let plan = &self.sitting.plan;
         for block in plan.blocks().filter(|block| plan.record.is_solo(block[0].block)) {
-            let left = self.left_of(block);
+            let alone = |planned: &PlannedTrial| PlannedTrial { purpose: Purpose::Alone, ..planned.clone() };
+            let block: Vec<PlannedTrial> = block.iter().map(alone).collect();
+            let left = self.left_of(&block);
             if !left.is_empty() && self.budget.holds_another_block() {
                 self.run_trials(&left, left.len() < block.len())?;
             }
@@ -270,7 +281,7 @@ mod tests {
             workload: planned.workload,
             contender: planned.contender,
             point: planned.point,
-            repeats: planned.repeats,
+            purpose: planned.purpose,
             status: Status::Ok,
             ..record
         }
@@ -351,13 +362,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let sitting = sitting(&folder, Vec::new());
         let story = |planned: &PlannedTrial| {
-            let noisy = planned.block == 3 && planned.contender == "a" && planned.repeats.is_none();
+            let noisy = planned.block == 3 && planned.contender == "a" && planned.purpose.repeats().is_none();
             record(planned, clear(planned), 0.0, if noisy { &["foreign-cpu"] } else { &[] })
         };
         let walked = walk(&sitting, &AtomicBool::new(false), &story);
         assert_eq!((walked.ended.unwrap(), walked.trials.len()), (EndReason::Decided, 18));
         let again = &walked.trials[16..];
-        assert!(again.iter().all(|trial| trial.block == 3 && trial.repeats.is_some()));
+        assert!(again.iter().all(|trial| trial.block == 3 && trial.purpose.repeats().is_some()));
         assert_eq!(again.iter().map(|trial| trial.trial).collect::<Vec<_>>(), [41, 42]);
     }
 
@@ -367,7 +378,8 @@ mod tests {
         let sitting = sitting(&folder, Vec::new());
         // Eight blocks of one sign are a word, seven and one are none.
         let story = |planned: &PlannedTrial| {
-            let (at_stake, first) = (planned.block == 3 && planned.contender == "b", planned.repeats.is_none());
+            let (at_stake, first) =
+                (planned.block == 3 && planned.contender == "b", planned.purpose.repeats().is_none());
             let tps = if at_stake && !first { 995.0 } else { clear(planned) };
             record(planned, tps, 0.0, if at_stake && first { &["steal"] } else { &[] })
         };
@@ -397,10 +409,10 @@ mod tests {
         let first = sitting(&folder, Vec::new());
         let interrupted = AtomicBool::new(false);
         let story = |planned: &PlannedTrial| {
-            if planned.repeats.is_some() {
+            if planned.purpose.repeats().is_some() {
                 interrupted.store(true, Ordering::Relaxed);
             }
-            let noisy = planned.block == 3 && planned.repeats.is_none();
+            let noisy = planned.block == 3 && planned.purpose.repeats().is_none();
             record(planned, clear(planned), 0.0, if noisy { &["swap"] } else { &[] })
         };
         let walked = walk(&first, &interrupted, &story);

@@ -7,13 +7,12 @@
 pub mod aa;
 pub mod budget;
 mod clones;
-mod contrasts;
 mod course;
 mod diagnostics;
-mod doubling;
 mod pilot;
 pub mod planning;
 pub mod preflight;
+mod probes;
 mod progress;
 mod recoveries;
 mod refusal;
@@ -34,11 +33,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use jiff::Timestamp;
 
 use self::budget::{Budget, Clock, spent_earlier};
-use self::contrasts::Contrasts;
 use self::course::{Course, Keep};
 use self::diagnostics::Diagnostics;
 use self::pilot::run_pilots;
 use self::planning::{cannot_plan, expect_open_files, plan_experiment};
+use self::probes::{Bench, CauseTests, Headroom};
 pub use self::progress::{Progress, Screen};
 use self::seats::Seats;
 use self::stage::Stage;
@@ -273,10 +272,13 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     };
     if reason != EndReason::Interrupted {
         let (stage, progress, clock) = (&stage, &progress, &clock);
-        doubling::double(&sitting.plan.record, run_dir, stage, &mut run, clock, progress)?;
+        let (trials, observers) = (run_dir.trials()?.records, Observers::default());
+        let mut bench = Bench { sitting, stage, run: &mut run, clock, interrupted, progress, trials, observers };
+        bench.run(&Headroom)?;
         recoveries::measure(sitting, stage, &mut run, clock, interrupted, progress)?;
-        let (plan, method) = (&sitting.plan, &experiment.method);
-        Contrasts { plan, method, run_dir, stage, cache: &cache, clock, progress }.run(reason, &mut run)?;
+        let (trials, observers) = (run_dir.trials()?.records, Observers::default());
+        let mut bench = Bench { sitting, stage, run: &mut run, clock, interrupted, progress, trials, observers };
+        bench.run(&CauseTests::new(reason, &experiment.method, &cache))?;
         let plan = &sitting.plan.record;
         Diagnostics { plan, experiment, run_dir, stage, clock, progress }.run(&mut run)?;
     }
@@ -309,8 +311,7 @@ fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
         given_up: Vec::new(),
         pilots: Vec::new(),
         warmups: Vec::new(),
-        doublings: Vec::new(),
-        contrasts: Vec::new(),
+        decisions: Vec::new(),
         diagnostics: Vec::new(),
         twins: Vec::new(),
         spent_s: 0.0,

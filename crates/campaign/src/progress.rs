@@ -115,6 +115,11 @@ impl Progress {
         format!("block {}, {workload}{point}{}", planned.block, planned.contender)
     }
 
+    /// What came of a trial, and where.
+    pub fn outcome(&self, planned: &PlannedTrial, record: &TrialRecord) -> String {
+        format!("{}: {}; {}", self.trial(planned), outcome(record, self.metric(planned)), self.times())
+    }
+
     fn metric(&self, planned: &PlannedTrial) -> &MetricRecord {
         let found = self.workloads.iter().find(|(label, _)| *label == planned.workload);
         &found.expect("a plan has trials of its own workloads only").1
@@ -122,7 +127,7 @@ impl Progress {
 
     pub fn trial_done(&self, planned: &PlannedTrial, record: Option<&TrialRecord>) {
         // A repeat takes the place of a trial that is counted already.
-        self.done.set(self.done.get() + usize::from(planned.repeats.is_none()));
+        self.done.set(self.done.get() + usize::from(planned.purpose.repeats().is_none()));
         self.show_done();
         let outcome = match record {
             None => "given up".to_owned(),
@@ -131,7 +136,7 @@ impl Progress {
         let failed = record.is_none_or(|record| record.status == Status::Failed);
         if !self.has_bar || failed {
             let width = self.trials.to_string().len();
-            let again = if planned.repeats.is_some() { ", again" } else { "" };
+            let again = if planned.purpose.repeats().is_some() { ", again" } else { "" };
             let line =
                 format!("[{:>width$}/{}] {}{again}: {outcome}", self.done.get(), self.trials, self.trial(planned));
             self.say(&format!("{line}; {}", self.times()));

@@ -9,11 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::{HOST_FLAGS, given_up};
 use experiment::NoisyHost;
 use experiment::plan::{Entry, repeat_number};
+use record::blocks::repeats_max;
 use record::format::{MethodRecord, PlanRecord, TrialRecord, step};
-
-/// At most this share of the planned blocks is repeated at a workload's point (method, section 1, "Host
-/// noise record, flags, repeats"), and one block wherever there are fewer.
-const REPEATED_SHARE: u32 = 4;
 
 /// A run that takes noise as it comes repeats nothing: its words say so.
 fn repeats(method: &MethodRecord) -> bool {
@@ -59,7 +56,7 @@ pub fn next(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<Entry> {
         entry.last.insert(&record.contender, record);
         entry.repeated.extend(repeat_number(plan, record.trial));
     }
-    let most = (plan.method.blocks / REPEATED_SHARE).max(1) as usize;
+    let most = repeats_max(plan) as usize;
     let repeated_at = |entry: &Entry| -> usize {
         let here = seen.iter().filter(|(other, _)| (&other.workload, &other.point) == (&entry.workload, &entry.point));
         here.map(|(_, seen)| seen.repeated.len()).sum()
@@ -77,7 +74,7 @@ pub fn next(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<Entry> {
 mod tests {
     use super::*;
     use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
-    use record::format::{Point, Status};
+    use record::format::{Point, Purpose, Status};
 
     fn run() -> StoredRun {
         let mut stored = tell(&Story::default());
@@ -97,7 +94,7 @@ mod tests {
             let old = stored.trial(contender, entry.point["clients"], entry.block).clone();
             let trial = stored.plan.trials.len() as u32 + 2 * (number - 1) + place as u32 + 1;
             let flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
-            stored.trials.push(TrialRecord { trial, repeats: Some(old.trial), flags, ..old });
+            stored.trials.push(TrialRecord { trial, purpose: Purpose::Repeat { of: old.trial }, flags, ..old });
         }
     }
 

@@ -82,7 +82,7 @@ fn show(progress: &Progress, trial: &Trial, now: Live) {
     });
 }
 
-fn write(sitting: &Sitting, trial: &Trial, finished: Finished, keep: &mut Keep) -> Result<()> {
+pub fn write(sitting: &Sitting, trial: &Trial, finished: Finished, keep: &mut Keep) -> Result<()> {
     let (run_dir, number) = (&sitting.run_dir, trial.planned.trial);
     // The side of a duet that an earlier sitting finished: its record stays, and so do the files that belong to it.
     if sitting.done.iter().any(|record| record.trial == number) {

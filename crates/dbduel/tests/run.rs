@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::{LIMIT, Place, text, wait_for};
 
 /// What is promised after `kill -9`.
@@ -416,15 +416,46 @@ fn behind_the_last_block_a_server_meets_twice_the_generator_s_threads() {
     let text = experiment(r#"engine = "sqlite""#, &postgres, "oltp_point_select", "[1, 4]", 1);
     place.write("try.toml", &text.replace("blocks = 1", "blocks = 1, doubling = true"));
     let (_, said) = place.expect(0, &["run", "try.toml"]);
-    assert!(said.contains("[doubling 4/4] two"), "the embedded engine is the faster one, and not doubled: {said}");
+    assert!(said.contains("[headroom check 8/8]"), "{said}");
     place.assert_every_trial_ran_once();
-    let doublings = place.json("run.json")["doublings"].clone();
-    let values = |side: &str| doublings[0][side].as_array().unwrap().len();
-    assert_eq!((doublings.as_array().unwrap().len(), values("as_usual"), values("doubled")), (1, 4, 4));
-    assert!(fs::metadata(place.run().unwrap().join("doublings/8/server.log")).unwrap().is_file());
+    let probes = place.probes();
+    let threads = |probe: &Value| probe["purpose"]["headroom"]["threads"].as_u64().unwrap();
+    let most = probes.iter().map(threads).max().unwrap();
+    assert_eq!((probes.len(), probes.iter().filter(|probe| threads(probe) == most).count()), (8, 4));
+    assert!(probes.iter().all(|probe| probe["contender"] == "two"), "the embedded engine is faster, and not checked");
+    let log = format!("trials/{}/server.log", probes[7]["trial"]);
+    assert!(fs::metadata(place.run().unwrap().join(log)).unwrap().is_file());
+    let kept = place.records();
+    // Killed inside a probe: what is stored stays, and the rest follows.
+    fs::write(place.run().unwrap().join("trials.ndjson"), kept[..kept.len() - 3].concat()).unwrap();
     let (_, said) = place.expect(0, &["run", "--resume", "last"]);
-    assert!(!said.contains("[doubling"), "{said}");
-    assert_eq!(place.json("run.json")["doublings"], doublings);
+    assert!(!said.contains("[headroom check 5/8]") && said.contains("[headroom check 6/8]"), "{said}");
+    assert_eq!(
+        (place.records()[..kept.len() - 3].to_vec(), place.probes().len()),
+        (kept[..kept.len() - 3].to_vec(), 8)
+    );
+    let kept = place.records();
+    let (_, said) = place.expect(0, &["run", "--resume", "last"]);
+    assert!(!said.contains("[headroom check"), "{said}");
+    assert_eq!(place.records(), kept);
+    place.assert_nothing_is_left();
+}
+
+#[test]
+fn a_dbduel_killed_inside_a_headroom_check_keeps_its_trials_and_runs_the_rest_once() {
+    let place = Place::new();
+    let Some(postgres) = place.installed("postgres") else { return };
+    let text = experiment(&postgres, &postgres, "oltp_point_select", "[1]", 1);
+    place.write("try.toml", &text.replace("blocks = 1", "blocks = 1, doubling = true"));
+    let running = place.start(&["run", "try.toml", "--accept-noisy"]);
+    wait_for("two trials of the check", LIMIT, || place.probes().len() >= 2);
+    running.signal(libc::SIGKILL);
+    running.end();
+    wait_for("no server", ALL_GONE_WITHIN, || place.servers().is_empty());
+    let kept = place.records();
+    place.expect(0, &["run", "--resume", "last"]);
+    assert_eq!((&place.records()[..kept.len()], place.probes().len()), (&kept[..], 8));
+    place.assert_every_trial_ran_once();
     place.assert_nothing_is_left();
 }
 
@@ -440,6 +471,45 @@ fn contrasts_that_nothing_asks_for_are_said_to_be_none() {
     assert_eq!(said, "");
     let (again, _) = place.expect(0, &["run", "--resume", "last"]);
     assert_eq!(again, out, "the stored plan knows what was asked for");
+    place.assert_nothing_is_left();
+}
+
+/// Stored trials as if the candidate did a third of the work and synced its log for it, on a quiet host.
+fn plant_log_writes(place: &Place) {
+    let planted = place.records().into_iter().map(|line| {
+        let mut trial: Value = serde_json::from_str(&line).unwrap();
+        let (tps, syncs) = if trial["contender"] == "one" { (1000.0, 0.0) } else { (300.0, 0.75) };
+        let tps = tps * (1.0 + 0.002 * (trial["block"].as_f64().unwrap() % 3.0));
+        let committed = tps / 2.0;
+        trial["metrics"] = json!({
+            "tps": tps, "transactions.committed": committed, "cpu_us_per_tx": 100.0,
+            "counter.innodb.data_fsyncs": syncs * committed,
+        });
+        trial["flags"] = json!([]);
+        format!("{trial}\n")
+    });
+    let planted: String = planted.collect();
+    fs::write(place.run().unwrap().join("trials.ndjson"), planted).unwrap();
+}
+
+#[test]
+fn a_cause_is_put_to_the_test_in_trials_of_the_run_and_goes_on_where_it_was_cut_off() {
+    let place = Place::new();
+    place.write("try.toml", &experiment(r#"engine = "sqlite""#, r#"engine = "sqlite""#, "oltp_update_index", "[2]", 8));
+    let (out, _) = place.expect(0, &["run", "try.toml", "--contrast", "--accept-noisy"]);
+    assert!(out.contains("contrast: asked for, and none was due"), "{out}");
+    plant_log_writes(&place);
+    let (out, said) = place.expect(0, &["run", "--resume", "last"]);
+    assert!(said.contains("[cause test 8/8]") && out.contains("tried with the data of both on tmpfs"), "{said}{out}");
+    let probes = place.probes();
+    let cause_test = json!({ "cause_test": { "cause": "tmpfs", "candidate": "two" } });
+    assert!(probes.len() == 8 && probes.iter().all(|probe| probe["purpose"] == cause_test), "{probes:?}");
+    place.assert_every_trial_ran_once();
+    let (kept, trials) = (place.records(), place.run().unwrap().join("trials.ndjson"));
+    fs::write(&trials, kept[..kept.len() - 3].concat() + &kept[kept.len() - 3][..40]).unwrap();
+    let (_, said) = place.expect(0, &["run", "--resume", "last"]);
+    assert!(!said.contains("[cause test 5/8]") && said.contains("[cause test 6/8]"), "{said}");
+    assert_eq!((&place.records()[..kept.len() - 3], place.probes().len()), (&kept[..kept.len() - 3], 8));
     place.assert_nothing_is_left();
 }
 

@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key};
 use record::format::{
-    ContenderRecord, FORMAT_VERSION, KindRecord, MethodRecord, MetricRecord, PlanRecord, PlannedTrial, Point,
+    ContenderRecord, KindRecord, MethodRecord, MetricRecord, PLAN_FORMAT_VERSION, PlanRecord, PlannedTrial, Point,
     WorkloadRecord, step,
 };
 
@@ -64,7 +64,7 @@ impl Plan {
     pub fn new(experiment: &Experiment, resolved: &[ResolvedFacts], thresholds: &[(&str, f64)]) -> Plan {
         assert_eq!(experiment.contenders.len(), resolved.len(), "every contender was resolved");
         let mut record = PlanRecord {
-            format_version: FORMAT_VERSION,
+            format_version: PLAN_FORMAT_VERSION,
             name: experiment.name.clone(),
             question: experiment.question.clone(),
             plan_hash: String::new(),
@@ -375,7 +375,7 @@ mod tests {
         seen.sort_unstable();
         assert_eq!(seen, ["a", "b", "c"]);
         for (trial, place) in again.iter().zip(1..) {
-            let old = planned(trial.repeats.unwrap());
+            let old = planned(trial.purpose.repeats().unwrap());
             assert_eq!((&trial.contender, Entry::of(trial)), (&old.contender, Entry::of(old)));
             assert_eq!((trial.order, trial.trial), (place, 96 + place));
             assert_eq!((trial.input_seed, repeat_number(&plan, trial.trial)), (again[0].input_seed, Some(1)));

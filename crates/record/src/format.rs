@@ -8,6 +8,7 @@ pub mod figures;
 pub mod ladder;
 pub mod pass;
 pub mod path;
+pub mod purpose;
 pub mod search;
 
 pub use declared::{KindRecord, MetricRecord};
@@ -20,9 +21,13 @@ pub use contrast::{ContrastKind, ContrastRecord};
 pub use diagnostic::{DiagnosticRecord, ProfileRecord, WaitsRecord, WaitsUnit};
 use ladder::LadderRecord;
 pub use path::PathRecord;
+pub use purpose::{DecisionKind, DecisionRecord, Purpose, measured};
 
-/// Version of the whole folder's format; a newer one than this is refused with a message.
-pub const FORMAT_VERSION: u32 = 1;
+/// Version of the format of runs and trials; any other is refused with a message.
+pub const FORMAT_VERSION: u32 = 2;
+
+/// Version of `plan.json`, whose hash covers every key of it.
+pub const PLAN_FORMAT_VERSION: u32 = 1;
 
 /// What varies, with its value: `{"clients": 16}`; empty where nothing varies.
 pub type Point = BTreeMap<String, u64>;
@@ -280,10 +285,10 @@ pub struct PlannedTrial {
     pub gap_ms: u64,
     /// Seed of the clients' inputs: the same for all contenders in a block, new in each block.
     pub input_seed: u64,
-    /// The trial whose place this one takes, because the host disturbed its pair; never in a plan:
-    /// what is repeated follows from flags, and how from the plan's seed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repeats: Option<u32>,
+    /// Never in a plan: what is repeated follows from flags, what is probed from results, and how from the plan's
+    /// seed.
+    #[serde(default, skip_serializing_if = "Purpose::is_compare")]
+    pub purpose: Purpose,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -303,9 +308,8 @@ pub struct TrialRecord {
     pub contender: String,
     pub point: Point,
     pub status: Status,
-    /// The trial whose place this one takes, because the host disturbed its pair.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repeats: Option<u32>,
+    #[serde(default, skip_serializing_if = "Purpose::is_compare")]
+    pub purpose: Purpose,
     /// The trial that began the start of the server in which this one ran too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares_start_with: Option<u32>,
@@ -365,12 +369,9 @@ pub struct RunRecord {
     /// What trials warmed up for, where that is not the plan's `warmup_s`; ascending by block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warmups: Vec<WarmupRecord>,
-    /// The peak point with twice the generator's threads and cores.
+    /// What was decided while the run went on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub doublings: Vec<DoublingRecord>,
-    /// Points measured again without what a finding says is the cause.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub contrasts: Vec<ContrastRecord>,
+    pub decisions: Vec<DecisionRecord>,
     /// What was looked into behind the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<DiagnosticRecord>,
@@ -423,17 +424,6 @@ impl WarmupRecord {
     /// Why there is one: the pilots showed it, or trials were unsteady.
     pub const PILOT: &str = "pilot";
     pub const UNSTEADY: &str = "unsteady";
-}
-
-/// The same connections over twice the generator's threads.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DoublingRecord {
-    pub workload: String,
-    pub contender: String,
-    pub point: Point,
-    /// Primary metric of each block: as everywhere, and with twice the threads.
-    pub as_usual: Vec<f64>,
-    pub doubled: Vec<f64>,
 }
 
 /// A contender against its twin, under the full protocol: what this host can see.

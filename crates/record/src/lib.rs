@@ -18,4 +18,4 @@ pub mod shell;
 mod twins;
 
 pub use self::twins::Twins;
-pub use run_folder::{RunDir, StoredTrials};
+pub use run_folder::{RunDir, StoredTrials, expect_format};

@@ -6,6 +6,7 @@
 //! to a run at a time, and no trial is stored twice; and a folder that a newer dbduel wrote is
 //! refused, never guessed at. Data directories never lie in here.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -18,7 +19,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::format::{FORMAT_VERSION, PlanRecord, RunRecord, Series, TrialRecord};
+use crate::format::{FORMAT_VERSION, PLAN_FORMAT_VERSION, PlanRecord, RunRecord, Series, TrialRecord};
 use crate::own_file::lock_file;
 use crate::plain_file;
 use crate::shell::shell_path;
@@ -118,7 +119,10 @@ impl RunDir {
             )?,
         };
         let run = RunDir { path, _writer: None };
-        check_version(&run.path.join(PLAN))?;
+        check_version(&run.path.join(PLAN), PLAN_FORMAT_VERSION)?;
+        if run.path.join(RUN).is_file() {
+            check_version(&run.path.join(RUN), FORMAT_VERSION)?;
+        }
         Ok(run)
     }
 
@@ -158,7 +162,7 @@ impl RunDir {
     }
 
     pub fn plan(&self) -> Result<PlanRecord> {
-        read_json(&self.path.join(PLAN))
+        read_json(&self.path.join(PLAN), PLAN_FORMAT_VERSION)
     }
 
     pub fn write_run(&self, run: &RunRecord) -> Result<()> {
@@ -170,7 +174,7 @@ impl RunDir {
         let begun = self.path.join(RUN).exists();
         let again = shell_path(&self.path);
         ensure!(begun, "run `{run}` has not begun to measure\n  next: go on with `dbduel run --resume {again}`");
-        read_json(&self.path.join(RUN))
+        read_json(&self.path.join(RUN), FORMAT_VERSION)
     }
 
     /// Keeps a report beside the records it was made from.
@@ -222,16 +226,6 @@ impl RunDir {
     /// `pilots/<number>/`, made where it is missing: the same of a pilot, which is no trial of the plan.
     pub fn pilot_folder(&self, pilot: u32) -> Result<PathBuf> {
         make_private(self.path.join("pilots").join(pilot.to_string()))
-    }
-
-    /// `doublings/<number>/`: the log of a server that met twice the generator's threads.
-    pub fn doubling_folder(&self, number: usize) -> Result<PathBuf> {
-        make_private(self.path.join("doublings").join(number.to_string()))
-    }
-
-    /// `contrasts/<contrast>/<number>/`: the log of a server that was freed of a supposed cause.
-    pub fn contrast_folder(&self, contrast: usize, trial: u32) -> Result<PathBuf> {
-        make_private(self.path.join("contrasts").join(contrast.to_string()).join(trial.to_string()))
     }
 
     /// `diagnostics/<number>/`, made where it is missing: the log of a server that was looked into.
@@ -456,26 +450,32 @@ fn pretty(record: &impl Serialize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    check_version(path)?;
+fn read_json<T: DeserializeOwned>(path: &Path, version: u32) -> Result<T> {
+    check_version(path, version)?;
     let bytes = read_plain(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     serde_json::from_slice(&bytes)
-        .with_context(|| format!("`{}` is damaged: not a record of format {FORMAT_VERSION}", path.display()))
+        .with_context(|| format!("`{}` is damaged: not a record of format {version}", path.display()))
 }
 
 /// Looks at the version alone, because a newer record may have a shape we cannot read.
-fn check_version(path: &Path) -> Result<()> {
+fn check_version(path: &Path, expected: u32) -> Result<()> {
     let bytes = read_plain(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let record: serde_json::Value =
         serde_json::from_slice(&bytes).with_context(|| format!("`{}` is damaged: not JSON", path.display()))?;
     match record["format_version"].as_u64() {
-        Some(version) if version > u64::from(FORMAT_VERSION) => bail!(
-            "`{}` has format version {version}, this dbduel reads up to {FORMAT_VERSION}: use a newer dbduel",
-            path.display()
-        ),
-        Some(_) => Ok(()),
+        Some(version) => expect_format(version, expected).with_context(|| format!("cannot read `{}`", path.display())),
         None => bail!("`{}` has no format_version: it is not a record of dbduel", path.display()),
     }
+}
+
+/// Refuses a record of another format.
+pub fn expect_format(version: u64, expected: u32) -> Result<()> {
+    let next = match version.cmp(&u64::from(expected)) {
+        Ordering::Equal => return Ok(()),
+        Ordering::Greater => "use a newer dbduel",
+        Ordering::Less => "report it with the dbduel that made it",
+    };
+    bail!("it has format version {version} and this dbduel reads {expected}: {next}")
 }
 
 fn make_private(folder: PathBuf) -> Result<PathBuf> {
@@ -534,7 +534,7 @@ mod tests {
             point: Point::from([("clients".into(), 16)]),
             status: Status::Ok,
             failure: None,
-            repeats: None,
+            purpose: Default::default(),
             shares_start_with: None,
             flags: vec![],
             remarks: BTreeMap::new(),
@@ -667,8 +667,22 @@ mod tests {
         let runs = tempfile::tempdir().unwrap();
         let run = run_in(runs.path());
         fs::write(run.path().join(PLAN), r#"{"format_version": 2, "shape": "unknown"}"#).unwrap();
-        let message = RunDir::open(runs.path(), "last").unwrap_err().to_string();
+        let message = format!("{:#}", RunDir::open(runs.path(), "last").unwrap_err());
         assert!(message.contains("format version 2") && message.contains("newer dbduel"), "{message}");
+    }
+
+    #[test]
+    fn a_run_of_the_first_format_is_refused_in_one_sentence() {
+        let runs = tempfile::tempdir().unwrap();
+        let run = run_in(runs.path());
+        run.write_plan_for_tests();
+        fs::write(run.path().join(RUN), r#"{"format_version": 1}"#).unwrap();
+        let message = format!("{:#}", RunDir::open(runs.path(), "last").unwrap_err());
+        assert!(
+            message.ends_with("format version 1 and this dbduel reads 2: report it with the dbduel that made it"),
+            "{message}"
+        );
+        assert_eq!(message.lines().count(), 1);
     }
 
     #[test]

@@ -5,12 +5,13 @@
 use std::collections::BTreeMap;
 
 use analysis::Tally;
+use analysis::doubling::{HeadroomCheck, checks};
 use record::format::figures::percent_of_log;
 use record::format::{
-    ClientRecord, DoublingRecord, HostRecord, PathRecord, PilotRecord, RunRecord, TrialRecord, TwinsRecord,
-    WarmupRecord, point_text,
+    ClientRecord, HostRecord, PathRecord, PilotRecord, RunRecord, TrialRecord, TwinsRecord, WarmupRecord, point_text,
 };
 
+use super::Evidence;
 use super::wording::{against_nothing, count, duration, number, percent};
 
 /// The generator and what was checked of it.
@@ -53,8 +54,8 @@ fn path(client: &ClientRecord, tally: &Tally) -> String {
 }
 
 /// Twice the generator at the peak point: a line for each contender that was tried.
-pub fn doublings(run: &RunRecord) -> Vec<String> {
-    let line = |one: &DoublingRecord| {
+pub fn doublings(evidence: &Evidence) -> Vec<String> {
+    let line = |one: &HeadroomCheck| {
         let values = |values: &[f64]| values.iter().map(|value| number(*value)).collect::<Vec<_>>().join(", ");
         format!(
             "`{}` at {}, {}: {} as usual, {} with twice the generator's threads",
@@ -65,7 +66,7 @@ pub fn doublings(run: &RunRecord) -> Vec<String> {
             values(&one.doubled)
         )
     };
-    run.doublings.iter().map(line).collect()
+    checks(&evidence.plan, &evidence.probes).iter().map(line).collect()
 }
 
 /// How warm-ups came about: pilots first, then what trials took.
@@ -137,12 +138,12 @@ pub fn not_visible(host: &HostRecord) -> Option<String> {
 
 /// By number of a trial: that of the one that took its place.
 pub fn repeated_as(trials: &[TrialRecord]) -> BTreeMap<u32, u32> {
-    trials.iter().filter_map(|trial| Some((trial.repeats?, trial.trial))).collect()
+    trials.iter().filter_map(|trial| Some((trial.purpose.repeats()?, trial.trial))).collect()
 }
 
 /// `repeated as trial 65`, `repeats trial 12`.
 pub fn repetition(trial: &TrialRecord, repeated_as: &BTreeMap<u32, u32>) -> Vec<String> {
-    let repeats = trial.repeats.map(|number| format!("repeats trial {number}"));
+    let repeats = trial.purpose.repeats().map(|number| format!("repeats trial {number}"));
     let repeated = repeated_as.get(&trial.trial).map(|number| format!("repeated as trial {number}"));
     repeats.into_iter().chain(repeated).collect()
 }

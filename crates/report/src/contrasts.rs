@@ -1,17 +1,20 @@
 //! What became of gaps whose supposed cause was taken away; lines for every report.
 
-use analysis::contrast::setting;
-use record::format::{ContrastRecord, PlanRecord, RunRecord, point_text};
+use analysis::contrast::{setting, tests};
+use record::format::{ContrastRecord, PlanRecord, point_text};
 
+use super::Evidence;
 use super::wording::number;
 
 /// A line for each contrast; one that says so where none was due.
-pub fn lines(plan: &PlanRecord, run: &RunRecord) -> Vec<String> {
+pub fn lines(evidence: &Evidence) -> Vec<String> {
+    let Evidence { plan, run, probes, .. } = evidence;
+    let tests = tests(plan, run, probes);
     let is_over = run.ended_by.as_deref().is_some_and(|why| why != "interrupted");
-    if plan.method.contrast && run.contrasts.is_empty() && is_over {
+    if plan.method.contrast && tests.is_empty() && is_over {
         return vec!["asked for, and none was due: no finding says I/O or locks".to_owned()];
     }
-    run.contrasts.iter().map(|one| line(plan, one)).collect()
+    tests.iter().map(|one| line(plan, one)).collect()
 }
 
 fn line(plan: &PlanRecord, one: &ContrastRecord) -> String {

@@ -8,12 +8,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use fixtures::{
-    CANDIDATE, FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, tell, tell_cores, tell_duel_of_a_search, tell_ladder,
-    tell_passes, tell_tpcc,
+    CANDIDATE, FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, tell, tell_cause_test, tell_cores, tell_duel_of_a_search,
+    tell_ladder, tell_passes, tell_tpcc,
 };
 use record::format::figures::has_negative_zero;
 use record::format::{
-    ContrastKind, ContrastRecord, DoublingRecord, GivenUp, PilotRecord, Point, StatementPlan, Status, TwinsRecord,
+    ContrastKind, ContrastRecord, GivenUp, PilotRecord, Point, Purpose, StatementPlan, Status, TwinsRecord,
     WarmupRecord,
 };
 
@@ -26,11 +26,13 @@ fn evidence_of(stored: StoredRun) -> Evidence {
     let series = story_series();
     let windows = if plan.is_all_passes() { BTreeMap::new() } else { story_windows() };
     let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
+    let (trials, probes) = (measured(&trials).into_owned(), beside_the_plan(&trials));
     Evidence {
         folder: "runs/mysql-5-5-vs-5-6-20310504T101500Z".into(),
         plan,
         run,
         trials,
+        probes,
         series,
         observed: BTreeMap::new(),
         windows,
@@ -237,7 +239,7 @@ fn the_same_records_make_the_same_bytes_in_every_form_and_out_of_the_page_again(
 }
 
 /// Trials of half a minute under all steps of the method, with everything that a report may have to tell.
-fn full_method() -> Evidence {
+pub fn full_method() -> Evidence {
     let mut stored = tell(&Story { blocks: 10, trouble: true, spread: 0.02, ..Story::default() });
     stored.plan.method.preset = "standard".into();
     stored.plan.method.left_out.clear();
@@ -274,11 +276,13 @@ fn full_method() -> Evidence {
     let observed = stored.trials.iter().map(|trial| (trial.trial, observed_of(trial))).collect();
     let StoredRun { plan, run, trials } = stored;
     let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
+    let (trials, probes) = (measured(&trials).into_owned(), beside_the_plan(&trials));
     Evidence {
         folder: "runs/full".into(),
         plan,
         run,
         trials,
+        probes,
         series,
         observed,
         windows: BTreeMap::new(),
@@ -347,7 +351,7 @@ fn repeat_pair(stored: &mut StoredRun, clients: u64, block: u32) {
         now += SignedDuration::from_secs(11);
         stored.trials.push(TrialRecord {
             trial: number,
-            repeats: Some(first.trial),
+            purpose: Purpose::Repeat { of: first.trial },
             order: 3 - first.order,
             flags: vec![],
             started_at: begun.to_string(),
@@ -372,6 +376,24 @@ fn contrasts(workload: &str) -> Vec<ContrastRecord> {
         record(ContrastKind::OneClient, &[310.0, 312.0, 309.0, 311.0], None),
         record(ContrastKind::Tmpfs, &[], Some("data and server need about 9.0 GiB of memory, and 2.0 GiB are free")),
     ]
+}
+
+/// Four blocks with the generator's threads as everywhere, and with twice as many.
+fn tell_headroom(stored: &mut StoredRun, tps: [[f64; 4]; 2]) {
+    let first = stored.trials[0].clone();
+    for block in 1..=4 {
+        for (side, tps) in tps.iter().enumerate() {
+            stored.trials.push(TrialRecord {
+                trial: 100 + 2 * block + side as u32,
+                block,
+                order: side as u32 + 1,
+                contender: stored.plan.baseline.clone(),
+                purpose: Purpose::Headroom { threads: side as u32 + 1 },
+                metrics: [("tps".to_owned(), tps[block as usize - 1])].into(),
+                ..first.clone()
+            });
+        }
+    }
 }
 
 fn tell_circumstances(stored: &mut StoredRun) {
@@ -399,14 +421,8 @@ fn tell_circumstances(stored: &mut StoredRun) {
     ];
     stored.run.warmups =
         vec![WarmupRecord { workload: workload.clone(), from_block: 1, seconds: 150.0, because: "pilot".into() }];
-    stored.run.doublings = vec![DoublingRecord {
-        workload: workload.clone(),
-        contender,
-        point: point.clone(),
-        as_usual: vec![1480.0, 1475.0, 1490.0, 1470.0],
-        doubled: vec![1482.0, 1471.0, 1493.0, 1468.0],
-    }];
-    stored.run.contrasts = contrasts(&workload);
+    tell_headroom(stored, [[1480.0, 1475.0, 1490.0, 1470.0], [1482.0, 1471.0, 1493.0, 1468.0]]);
+    contrasts(&workload).iter().for_each(|test| tell_cause_test(stored, test));
     stored.run.twins = vec![TwinsRecord {
         at: "2031-04-30T08:00:00Z".into(),
         plan_hash: "ab".repeat(32),
@@ -431,6 +447,18 @@ fn tell_circumstances(stored: &mut StoredRun) {
         trial_s: Some(60.0),
         best_trial_s: Some(94.0),
     }];
+}
+
+#[test]
+fn a_page_of_another_format_is_refused_in_one_sentence() {
+    let page = find("html").unwrap().write(&full_method(), &Options::default()).unwrap();
+    let old = page.replacen("\"format_version\":2", "\"format_version\":1", 1);
+    let message = format!("{:#}", Evidence::of_page(&old).unwrap_err());
+    assert!(
+        message.ends_with("format version 1 and this dbduel reads 2: report it with the dbduel that made it"),
+        "{message}"
+    );
+    assert_eq!(message.lines().count(), 1);
 }
 
 #[test]

@@ -17,15 +17,16 @@ use minijinja::{Environment, UndefinedBehavior, Value, context};
 use analysis::drift::{Drift, PlanPair, Plans, drifts};
 use analysis::timeline::told;
 use analysis::{COLLECTED_SECONDS, Cell, Comparison, Duel, Part, Parts, SERIES_COLUMN, Step, WorkloadConclusions};
+use record::expect_format;
 use record::format::search::SearchRecord;
 use record::format::{
-    ContenderFacts, ContenderRecord, EmbeddedRecords, PlanRecord, Series, StatementPlan, Status, TrialRecord,
-    WorkloadRecord, point_text,
+    ContenderFacts, ContenderRecord, EmbeddedRecords, FORMAT_VERSION, PlanRecord, Series, StatementPlan, Status,
+    TrialRecord, WorkloadRecord, point_text,
 };
 
 use super::{
-    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, kinds, ladder, latency, parts, scaling,
-    search, sharpness, tpcc, why, wording,
+    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, kinds, ladder, latency, parts, probes,
+    scaling, search, sharpness, tpcc, why, wording,
 };
 
 const TEMPLATE: &str = include_str!("html/report.html");
@@ -110,7 +111,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
             kernel => host.kernel, storage => host.storage, virtualisation => host.virtualisation,
         },
         client => circumstances::generator(&run.client, &conclusions.tally),
-        doublings => circumstances::doublings(run), contrasts => contrasts::lines(plan, run), diagnosed => diagnosed(evidence)?, warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
+        doublings => circumstances::doublings(evidence), beside => probes::rows(evidence), beside_heading => probes::HEADING, beside_about => probes::ABOUT, contrasts => contrasts::lines(evidence), diagnosed => diagnosed(evidence)?, warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
         search => run.search.as_ref().map(search_context),
         facts => circumstances::facts(host), not_visible => circumstances::not_visible(host),
         flagged => flagged(evidence),
@@ -154,7 +155,7 @@ fn diagnosed(evidence: &Evidence) -> Result<Option<Value>> {
 fn flagged(evidence: &Evidence) -> Vec<Value> {
     let repeated_as = circumstances::repeated_as(&evidence.trials);
     let odd = |trial: &&TrialRecord| {
-        !trial.flags.is_empty() || trial.repeats.is_some() || repeated_as.contains_key(&trial.trial)
+        !trial.flags.is_empty() || trial.purpose.repeats().is_some() || repeated_as.contains_key(&trial.trial)
     };
     let row = |trial: &TrialRecord| {
         let remarks = trial.flags.iter().filter_map(|flag| trial.remarks.get(flag)).cloned();
@@ -169,12 +170,12 @@ fn flagged(evidence: &Evidence) -> Vec<Value> {
 /// Enough to judge the run again: the plan, what was learned while it went on, the trials, and what reports
 /// look at of their seconds.
 fn raw_records(evidence: &Evidence) -> Result<String> {
-    let Evidence { plan, run, trials, series, note, .. } = evidence;
+    let Evidence { plan, run, trials, probes, series, note, .. } = evidence;
     let series = series.iter().filter_map(|(trial, series)| Some((*trial, of_reports(series)?)));
     let records = EmbeddedRecords {
         plan: plan.clone(),
         run: run.clone(),
-        trials: trials.clone(),
+        trials: trials.iter().chain(probes).cloned().collect(),
         series: series.collect(),
         observed: drawn_observed(evidence),
         windows: evidence.windows.clone(),
@@ -203,7 +204,11 @@ fn of_reports(series: &Series) -> Option<Series> {
 pub fn records_of(page: &str) -> Result<EmbeddedRecords> {
     let inside = page.split_once(RECORDS_BEGIN).and_then(|(_, rest)| rest.split_once("</script>"));
     let (records, _) = inside.context("there are no raw records in this page: it is no report of dbduel")?;
-    serde_json::from_str(records).context("the raw records in this page are damaged")
+    let damaged = "the raw records in this page are damaged";
+    let records: serde_json::Value = serde_json::from_str(records).context(damaged)?;
+    let version = records["run"]["format_version"].as_u64().context(damaged)?;
+    expect_format(version, FORMAT_VERSION).context("cannot read the raw records in this page")?;
+    serde_json::from_value(records).context(damaged)
 }
 
 fn verdicts(evidence: &Evidence) -> Vec<Value> {

@@ -17,9 +17,9 @@ use analysis::drift::{Drift, PlanPair, Setting, drifts};
 use analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word, WorkloadConclusions};
 use record::format::search::SearchRecord;
 use record::format::{
-    BuildRecord, ContenderRecord, ContrastRecord, DiagnosticRecord, DoublingRecord, FORMAT_VERSION, Failure,
-    HostRecord, MethodRecord, NullRecord, PathRecord, PilotRecord, Point, RunRecord, SideRecord, StatementPlan, Status,
-    TrialRecord, TwinsRecord, WarmupRecord, WorkloadRecord,
+    BuildRecord, ContenderRecord, DecisionRecord, DiagnosticRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord,
+    NullRecord, PathRecord, PilotRecord, Point, Purpose, RunRecord, SideRecord, StatementPlan, Status, TrialRecord,
+    TwinsRecord, WarmupRecord, WorkloadRecord,
 };
 
 use super::{Evidence, Options, Report, circumstances, drift};
@@ -61,6 +61,8 @@ struct Document<'a> {
     contenders: Vec<JsonContender<'a>>,
     workloads: Vec<WorkloadRecord>,
     trials: Vec<JsonTrial<'a>>,
+    /// Trials beside the plan, of which no verdict takes anything.
+    probes: Vec<JsonTrial<'a>>,
     comparisons: Vec<JsonComparison<'a>>,
     duels: Vec<JsonDuel<'a>>,
     scaling: Vec<scaling::JsonStep<'a>>,
@@ -70,9 +72,8 @@ struct Document<'a> {
     /// The first ladder beside the others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ladder_stages: Vec<ladder::JsonStage<'a>>,
-    /// Findings put to the test, where that was asked for.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    contrasts: &'a [ContrastRecord],
+    /// What was decided while the run went on.
+    decisions: &'a [DecisionRecord],
     /// What was looked into and not measured, likewise.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     diagnostics: &'a [DiagnosticRecord],
@@ -107,8 +108,6 @@ struct JsonClient<'a> {
 struct SelfCheck<'a> {
     /// The generator against a server that does nothing.
     null_runs: &'a [NullRecord],
-    /// The peak point with twice the generator.
-    doublings: &'a [DoublingRecord],
     occupancy_min: Option<f64>,
     /// What the ways to the servers can carry, and the most of it that any trial took.
     paths: &'a [PathRecord],
@@ -147,6 +146,8 @@ struct JsonTrial<'a> {
     order: u32,
     status: Status,
     /// The trial whose place this one takes.
+    #[serde(skip_serializing_if = "Purpose::is_compare")]
+    purpose: &'a Purpose,
     #[serde(skip_serializing_if = "Option::is_none")]
     repeats: Option<u32>,
     /// The trial in whose start of the server this one ran.
@@ -334,6 +335,7 @@ impl<'a> Document<'a> {
             contenders: plan.contenders.iter().map(|contender| self::contender(contender, run)).collect(),
             workloads: plan.workloads.iter().map(WorkloadRecord::whole).collect(),
             trials: trials.iter().map(|one| trial(evidence, one, repeated_as.get(&one.trial).copied())).collect(),
+            probes: evidence.probes.iter().map(|one| trial(evidence, one, None)).collect(),
             comparisons: duels().flat_map(comparisons).map(comparison).collect(),
             duels: conclusions
                 .workloads
@@ -344,7 +346,7 @@ impl<'a> Document<'a> {
             laws: conclusions.workloads.iter().flat_map(scaling::laws).collect(),
             ladders: conclusions.workloads.iter().flat_map(ladder::ladders).collect(),
             ladder_stages: conclusions.workloads.iter().flat_map(ladder::stages).collect(),
-            contrasts: &run.contrasts,
+            decisions: &run.decisions,
             diagnostics: &run.diagnostics,
             pilots: &run.pilots,
             warmups: &run.warmups,
@@ -368,7 +370,6 @@ fn client(evidence: &Evidence) -> JsonClient<'_> {
         client_cpu_us_per_query: tally.client_cpu_us_per_query,
         self_check: SelfCheck {
             null_runs: &client.null_runs,
-            doublings: &evidence.run.doublings,
             occupancy_min: tally.occupancy_min,
             paths: &client.paths,
             path_share_max: tally.path_share_max,
@@ -406,7 +407,8 @@ fn trial<'a>(evidence: &Evidence, trial: &'a TrialRecord, repeated_as: Option<u3
         block: trial.block,
         order: trial.order,
         status: trial.status,
-        repeats: trial.repeats,
+        purpose: &trial.purpose,
+        repeats: trial.purpose.repeats(),
         shares_start_with: trial.shares_start_with,
         repeated_as,
         failure: trial.failure.as_ref(),

@@ -18,6 +18,7 @@ pub mod kinds;
 mod ladder;
 mod latency;
 mod parts;
+mod probes;
 mod scaling;
 mod search;
 mod sharpness;
@@ -39,6 +40,7 @@ pub use terminal::visible;
 use analysis::twins::records;
 use analysis::{Conclusions, conclude_with_seconds};
 use record::RunDir;
+use record::format::measured;
 use record::format::{EmbeddedRecords, PlanRecord, RunRecord, Series, TrialRecord, TwinsRecord};
 
 /// One form in which a run can be told. Lives beside the list that holds all of them.
@@ -88,6 +90,8 @@ pub struct Evidence {
     pub plan: PlanRecord,
     pub run: RunRecord,
     pub trials: Vec<TrialRecord>,
+    /// Trials beside the plan.
+    pub probes: Vec<TrialRecord>,
     /// By number of trial; empty where none were kept.
     pub series: BTreeMap<u32, Series>,
     /// What observers saw in each second, likewise.
@@ -109,7 +113,7 @@ impl Evidence {
     pub fn gather(run: &RunDir) -> Result<Evidence> {
         let (plan, record, trials) = (run.plan()?, run.run_record()?, run.trials()?);
         let (mut series, mut observed, mut windows) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        for trial in &trials.records {
+        for trial in measured(&trials.records).iter() {
             series.extend(run.series(trial.trial)?.map(|seconds| (trial.trial, seconds)));
             observed.extend(run.observed(trial.trial)?.map(|seconds| (trial.trial, seconds)));
             windows.extend(run.windows(trial.trial)?.map(|log| (trial.trial, log)));
@@ -119,7 +123,8 @@ impl Evidence {
             conclusions: conclude_with_seconds(&plan, &record, &trials.records, &series),
             plan,
             run: record,
-            trials: trials.records,
+            trials: measured(&trials.records).into_owned(),
+            probes: beside_the_plan(&trials.records),
             series,
             observed,
             windows,
@@ -132,8 +137,13 @@ impl Evidence {
         let EmbeddedRecords { plan, run, trials, series, observed, windows, note } = html::records_of(page)?;
         let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
         // A page does not say where its run lies.
-        Ok(Evidence { folder: String::new(), plan, run, trials, series, observed, windows, note, conclusions })
+        let (trials, probes) = (measured(&trials).into_owned(), beside_the_plan(&trials));
+        Ok(Evidence { folder: String::new(), plan, run, trials, probes, series, observed, windows, note, conclusions })
     }
+}
+
+fn beside_the_plan(trials: &[TrialRecord]) -> Vec<TrialRecord> {
+    trials.iter().filter(|trial| trial.purpose.is_probe()).cloned().collect()
 }
 
 /// Tells a stored run in the form asked for.

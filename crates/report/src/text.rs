@@ -14,8 +14,8 @@ use record::point::CORES;
 
 use super::wording;
 use super::{
-    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, kinds, ladder, latency, parts, scaling,
-    search, sharpness, tpcc, twins, visible, why,
+    Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, kinds, ladder, latency, parts, probes,
+    scaling, search, sharpness, tpcc, twins, visible, why,
 };
 
 /// Tables fit a terminal of this width.
@@ -79,6 +79,7 @@ impl Report for Text {
             lines.extend(types_section(evidence, workload));
         }
         lines.extend(diagnostics_section(evidence));
+        lines.extend(probes_section(evidence));
         lines.extend(twins::section(evidence));
         lines.extend(search_section(evidence));
         lines.extend(host(evidence).map(|table| format!("\n{table}")));
@@ -287,6 +288,15 @@ fn diagnostics_section(evidence: &Evidence) -> Vec<String> {
     }
     lines.extend(diagnostics::not_visible(&evidence.plan, run));
     lines
+}
+
+/// What ran beside the plan.
+fn probes_section(evidence: &Evidence) -> Vec<String> {
+    let rows: Vec<Vec<String>> = probes::rows(evidence).into_iter().map(Vec::from).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    vec![String::new(), probes::ABOUT.to_owned(), left_table(&probes::HEADING, rows)]
 }
 
 /// One row per contender, one column per workload.
@@ -514,8 +524,8 @@ fn footer(evidence: &Evidence) -> Vec<String> {
     lines.extend(titled("host", circumstances::facts(host)));
     lines.extend(circumstances::not_visible(host).map(|names| format!("not visible here: {names}")));
     lines.push(format!("generator: {}", circumstances::generator(&evidence.run.client, &evidence.conclusions.tally)));
-    lines.extend(titled("generator doubled", circumstances::doublings(&evidence.run)));
-    lines.extend(titled("contrast", contrasts::lines(&evidence.plan, &evidence.run)));
+    lines.extend(titled("generator doubled", circumstances::doublings(evidence)));
+    lines.extend(titled("contrast", contrasts::lines(evidence)));
     lines.extend(titled("warm-up", circumstances::warm_up(&evidence.run)));
     lines.extend(titled("twins", circumstances::twins(&evidence.run)));
     for contender in &evidence.plan.contenders {

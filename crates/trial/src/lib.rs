@@ -406,7 +406,7 @@ fn record(planned: &PlannedTrial, status: Status) -> TrialRecord {
         contender: planned.contender,
         point: planned.point,
         status,
-        repeats: planned.repeats,
+        purpose: planned.purpose,
         shares_start_with: None,
         failure: None,
         flags: Vec::new(),

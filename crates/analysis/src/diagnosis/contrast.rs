@@ -7,7 +7,9 @@ use stats::Interval;
 
 pub use record::blocks::CONTRAST_BLOCKS as BLOCKS;
 use record::format::figures::short_percent;
-use record::format::{ContrastKind, ContrastRecord, Point, RunRecord, point_text};
+use record::format::{
+    ContrastKind, ContrastRecord, PlanRecord, Point, Purpose, RunRecord, Status, TrialRecord, point_text,
+};
 
 use super::super::comparison::Scope;
 use super::estimate::{Side, pairs};
@@ -38,19 +40,64 @@ pub fn setting(contrast: ContrastKind) -> &'static str {
     }
 }
 
+/// The cause tests of a run, as its trials and decisions have them.
+pub fn tests(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> Vec<ContrastRecord> {
+    let mut tests: Vec<ContrastRecord> = Vec::new();
+    let mut add = |purpose: &Purpose, workload: &str, point: &Point| {
+        let Purpose::CauseTest { cause, candidate } = purpose else { return };
+        let due =
+            Due { contrast: *cause, workload: workload.into(), candidate: candidate.clone(), point: point.clone() };
+        if !tests.iter().any(|known| due.is_answered_by(known)) {
+            tests.push(test(plan, run, trials, purpose, due));
+        }
+    };
+    trials.iter().for_each(|trial| add(&trial.purpose, &trial.workload, &trial.point));
+    run.decisions.iter().for_each(|one| add(&one.purpose, &one.workload, &one.point));
+    tests
+}
+
+fn test(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord], purpose: &Purpose, due: Due) -> ContrastRecord {
+    let at = (purpose, &due.workload, &due.point);
+    let ours: Vec<&TrialRecord> = trials.iter().filter(|one| (&one.purpose, &one.workload, &one.point) == at).collect();
+    let metric = plan.workloads.iter().find(|one| one.label == due.workload).map_or("", |one| one.primary_metric());
+    let value = |block: u32, contender: &str| {
+        let trial = ours.iter().find(|trial| trial.block == block && trial.contender == contender)?;
+        trial.metrics.get(metric).copied().filter(|value| *value > 0.0)
+    };
+    let blocks = 1..=BLOCKS as u32;
+    let pairs: Vec<(f64, f64)> =
+        blocks.filter_map(|block| Some((value(block, &plan.baseline)?, value(block, &due.candidate)?))).collect();
+    let left_out = run.decisions.iter().find(|one| (&one.purpose, &one.workload, &one.point) == at);
+    let refused = left_out.map(|one| one.because.clone()).or_else(|| ours.iter().find_map(|trial| failure(trial)));
+    ContrastRecord {
+        contrast: due.contrast,
+        workload: due.workload,
+        candidate: due.candidate,
+        point: due.point,
+        baseline_values: pairs.iter().map(|pair| pair.0).collect(),
+        candidate_values: pairs.iter().map(|pair| pair.1).collect(),
+        refused,
+    }
+}
+
+fn failure(trial: &TrialRecord) -> Option<String> {
+    let failure = trial.failure.as_ref().filter(|_| trial.status == Status::Failed)?;
+    Some(format!("a trial of `{}` failed at `{}`: {}", trial.contender, failure.step, failure.message))
+}
+
 /// As far as it came: the blocks that it should have, or why it has not.
 pub fn is_over(record: &ContrastRecord) -> bool {
     record.refused.is_some() || record.candidate_values.len() >= BLOCKS
 }
 
 /// Contrasts that were begun and neither came to their end nor say why.
-pub fn unfinished(run: &RunRecord) -> Vec<String> {
+pub fn unfinished(tests: &[ContrastRecord]) -> Vec<String> {
     let line = |record: &ContrastRecord| {
         let (what, point) = (setting(record.contrast), point_text(&record.point));
         let done = record.candidate_values.len();
         format!("with {what}: {} at {point}, {}: {done} of {BLOCKS} blocks", record.candidate, record.workload)
     };
-    run.contrasts.iter().filter(|record| !is_over(record)).map(line).collect()
+    tests.iter().filter(|record| !is_over(record)).map(line).collect()
 }
 
 /// What a contrast says of a finding.

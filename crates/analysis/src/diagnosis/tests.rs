@@ -2,7 +2,7 @@
 
 use super::super::conclude;
 use super::*;
-use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
+use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_cause_test};
 use record::format::{ContrastKind, ContrastRecord};
 
 /// What both sides show at a point: metric, baseline, candidate.
@@ -228,7 +228,7 @@ fn with_contrast(ratios: [f64; 4], change: impl Fn(&mut ContrastRecord)) -> Find
         refused: None,
     };
     change(&mut record);
-    stored.run.contrasts = vec![record];
+    tell_cause_test(&mut stored, &record);
     let found = diagnosis(&stored);
     assert_eq!((found.causes.len(), found.contrasts.len()), (1, 1), "what is due stays due");
     found.causes[0].clone()
@@ -276,7 +276,7 @@ fn a_contrast_speaks_for_its_own_point_and_workload_once_it_is_whole() {
 fn a_contrast_that_answers_two_findings_says_that_it_cannot_tell_them_apart() {
     let io = vec![("counter.innodb.data_fsyncs", 0.0, 0.75), ("counter.innodb.doublewrite_pages", 0.0, 0.5)];
     let mut stored = run(&[16], |_| (0.4, 1.0, io.clone()));
-    stored.run.contrasts = vec![ContrastRecord {
+    let record = ContrastRecord {
         contrast: ContrastKind::Tmpfs,
         workload: "oltp_read_write".into(),
         candidate: CANDIDATE.into(),
@@ -284,7 +284,8 @@ fn a_contrast_that_answers_two_findings_says_that_it_cannot_tell_them_apart() {
         baseline_values: vec![1000.0; 4],
         candidate_values: vec![990.0, 980.0, 1000.0, 985.0],
         refused: None,
-    }];
+    };
+    tell_cause_test(&mut stored, &record);
     let causes = diagnosis(&stored).causes;
     assert_eq!(causes.len(), 2);
     assert!(causes[0].text.ends_with("which does not tell it from \"waiting on double writes\""), "{}", causes[0].text);
@@ -296,7 +297,7 @@ fn a_contrast_of_the_side_that_is_ahead_is_seen_from_the_one_behind() {
     let mut stored = run(&[16], |_| (3.3, 0.8, vec![("counter.innodb.data_fsyncs", 0.75, 0.001)]));
     let due = diagnosis(&stored).contrasts;
     assert_eq!(due.len(), 1);
-    stored.run.contrasts = vec![ContrastRecord {
+    let record = ContrastRecord {
         contrast: due[0].contrast,
         workload: due[0].workload.clone(),
         candidate: due[0].candidate.clone(),
@@ -304,7 +305,8 @@ fn a_contrast_of_the_side_that_is_ahead_is_seen_from_the_one_behind() {
         baseline_values: vec![1000.0, 990.0, 1010.0, 1000.0],
         candidate_values: vec![1050.0; 4],
         refused: None,
-    }];
+    };
+    tell_cause_test(&mut stored, &record);
     let found = diagnosis(&stored).causes[0].clone();
     assert!(found.grade == "confirmed" && found.text.contains("went from -70 % to -4.8 %"), "{}", found.text);
     assert!(found.evidence[0].contains("tps 1000 against 1050"), "{:?}", found.evidence);

@@ -121,7 +121,7 @@ mod tests {
             point: Point::new(),
             gap_ms: 0,
             input_seed: 0,
-            repeats: None,
+            purpose: Default::default(),
         }
     }
 

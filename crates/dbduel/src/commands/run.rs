@@ -7,6 +7,7 @@ use analysis::{EndReason, conclude};
 use anyhow::{Context, Result};
 use campaign::{Ended, Sitting, aa, carry_out, with_what_is_kept};
 use record::RunDir;
+use record::format::measured;
 use record::shell::shell_path;
 use report::Evidence;
 
@@ -47,7 +48,7 @@ fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, 
 
 /// A run that was interrupted before its first trial has nothing to say but how it goes on.
 fn interrupted_end(args: &RunArgs, run_dir: &RunDir) -> Result<u8, Failure> {
-    let measured = run_dir.trials()?.records.len();
+    let measured = measured(&run_dir.trials()?.records).len();
     if measured > 0 {
         tell(args, run_dir)?;
     }

@@ -43,7 +43,7 @@ pub fn pairs<T: Copy>(
                 point: point.clone(),
                 gap_ms: random.random_range(0..=gap_ms_max),
                 input_seed,
-                repeats: None,
+                purpose: Default::default(),
             };
             (side, planned)
         })

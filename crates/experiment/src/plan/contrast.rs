@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::Plan;
 use super::beside::{Place, pairs};
-use record::format::{PlanRecord, PlannedTrial, Point};
+use record::format::{ContrastKind, PlanRecord, PlannedTrial, Point, Purpose};
 
 /// The first of many streams: each contrast of a run has its own.
 const STREAM: u64 = 1 << 20;
@@ -23,13 +23,16 @@ pub fn expected(plan: &Plan) -> Option<Duration> {
 pub fn blocks(
     plan: &PlanRecord,
     number: usize,
+    cause: ContrastKind,
     workload: &str,
     candidate: &str,
     point: &Point,
 ) -> Vec<[PlannedTrial; 2]> {
     let place = Place { plan, stream: STREAM + number as u64, workload, point };
     let pairs = pairs(&place, BLOCKS, [plan.baseline.as_str(), candidate], str::to_owned);
-    pairs.into_iter().map(|pair| pair.map(|(_, planned)| planned)).collect()
+    let purpose = Purpose::CauseTest { cause, candidate: candidate.to_owned() };
+    let testing = |(_, planned)| PlannedTrial { purpose: purpose.clone(), ..planned };
+    pairs.into_iter().map(|pair| pair.map(testing)).collect()
 }
 
 #[cfg(test)]
@@ -41,9 +44,13 @@ mod tests {
     fn a_block_holds_baseline_and_candidate_in_the_order_of_a_coin() {
         let point = Point::from([("clients".to_owned(), 16)]);
         let plan = |seed: u64| plan_of(&experiment(&["a", "b", "c"], &[1, 16], 8, seed)).record;
-        let of_seed = |seed: u64| blocks(&plan(seed), 0, "first", "c", &point);
+        let of_seed = |seed: u64| blocks(&plan(seed), 0, ContrastKind::Tmpfs, "first", "c", &point);
         assert_eq!(of_seed(3), of_seed(3), "the seed alone decides");
-        assert_ne!(of_seed(3), blocks(&plan(3), 1, "first", "c", &point), "each contrast has its own coins");
+        assert_ne!(
+            of_seed(3),
+            blocks(&plan(3), 1, ContrastKind::Tmpfs, "first", "c", &point),
+            "each contrast has its own coins"
+        );
         let all: Vec<[PlannedTrial; 2]> = (0..250).flat_map(of_seed).collect();
         let candidate_first = all.iter().filter(|[one, other]| {
             let mut both = [one.contender.as_str(), other.contender.as_str()];

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::Plan;
 use super::beside::{Place, pairs};
-use record::format::{PlanRecord, PlannedTrial, Point, step};
+use record::format::{PlanRecord, PlannedTrial, Point, Purpose, step};
 
 /// Streams of the plan's seed below this one belong to its order.
 const STREAM: u64 = 8;
@@ -23,19 +23,18 @@ pub fn expected(plan: &Plan) -> Option<Duration> {
     (trials > 0).then(|| Duration::from_millis(plan.estimate.slot_ms_max) * trials as u32)
 }
 
-/// A trial, and whether it runs with twice the generator's threads.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DoublingTrial {
-    pub planned: PlannedTrial,
-    pub doubled: bool,
-}
-
-/// Pairs in the order of fair coins: one trial as everywhere, one with twice the threads.
-pub fn blocks(plan: &PlanRecord, workload: &str, contender: &str, point: &Point) -> Vec<[DoublingTrial; 2]> {
+/// Pairs in the order of fair coins: one trial with the generator's threads as everywhere, one with twice as many.
+pub fn blocks(
+    plan: &PlanRecord,
+    workload: &str,
+    contender: &str,
+    point: &Point,
+    threads: u32,
+) -> Vec<[PlannedTrial; 2]> {
     let place = Place { plan, stream: STREAM, workload, point };
-    let pairs = pairs(&place, BLOCKS, [false, true], |_| contender.to_owned());
-    let doubling = |(doubled, planned)| DoublingTrial { planned, doubled };
-    pairs.into_iter().map(|pair| pair.map(doubling)).collect()
+    let pairs = pairs(&place, BLOCKS, [threads, 2 * threads], |_| contender.to_owned());
+    let checking = |(threads, planned)| PlannedTrial { purpose: Purpose::Headroom { threads }, ..planned };
+    pairs.into_iter().map(|pair| pair.map(checking)).collect()
 }
 
 #[cfg(test)]
@@ -48,12 +47,12 @@ mod tests {
     fn a_block_holds_both_sides_in_the_order_of_a_coin() {
         let point = Point::from([("clients".to_owned(), 16)]);
         let of_seed =
-            |seed: u64| blocks(&plan_of(&experiment(&["a", "b"], &[1, 16], 8, seed)).record, "first", "b", &point);
+            |seed: u64| blocks(&plan_of(&experiment(&["a", "b"], &[1, 16], 8, seed)).record, "first", "b", &point, 3);
         assert_eq!(of_seed(3), of_seed(3), "the seed alone decides");
-        let all: Vec<[DoublingTrial; 2]> = (0..250).flat_map(of_seed).collect();
+        let all: Vec<[PlannedTrial; 2]> = (0..250).flat_map(of_seed).collect();
         let doubled_first = all.iter().filter(|[one, other]| {
-            assert!(one.doubled != other.doubled && one.planned.input_seed == other.planned.input_seed);
-            one.doubled
+            assert!(one.purpose != other.purpose && one.input_seed == other.input_seed);
+            one.purpose == Purpose::Headroom { threads: 6 }
         });
         // A thousand fair coins: four standard deviations are 6.4 %.
         assert!((doubled_first.count() as f64 / 1000.0 - 0.5).abs() < 0.064);

@@ -282,7 +282,7 @@ mod tests {
             point: Default::default(),
             gap_ms: 0,
             input_seed: 0,
-            repeats: None,
+            purpose: Default::default(),
         };
         let trials = [trial(1), trial(1), trial(2), trial(2)];
         let ends = [1000, 2000, 3000, 4000];

@@ -13,7 +13,7 @@ pub use record::blocks::{SOLO_BLOCKS, repeat_number};
 
 use super::estimate::gap_ms_max;
 use crate::{Contender, Experiment, WorkloadChoice};
-use record::format::{PlanRecord, PlannedTrial, Point, TrialRecord};
+use record::format::{PlanRecord, PlannedTrial, Point, Purpose, TrialRecord};
 
 /// One stream of random numbers per purpose.
 #[derive(Clone, Copy)]
@@ -63,7 +63,7 @@ pub fn trials(experiment: &Experiment) -> Vec<PlannedTrial> {
                 gap_ms: gaps.random_range(0..=gap_ms_max(contender, workload, &point, &experiment.method)),
                 point,
                 input_seed,
-                repeats: None,
+                purpose: Default::default(),
             });
         }
     }
@@ -136,7 +136,7 @@ pub fn repeat(experiment: &Experiment, plan: &PlanRecord, entry: &Entry, number:
     let input_seed = input_seed(&mut numbers);
     let before = plan.trials.len() as u32 + (number - 1) * trials.len() as u32;
     for (trial, place) in trials.iter_mut().zip(1..) {
-        trial.repeats = Some(trial.trial);
+        trial.purpose = Purpose::Repeat { of: trial.trial };
         trial.trial = before + place;
         trial.order = place;
         trial.input_seed = input_seed;
@@ -179,7 +179,7 @@ fn one_of_each(experiment: &Experiment, purpose: Stream) -> Vec<PlannedTrial> {
                 point: point.clone(),
                 gap_ms: 0,
                 input_seed,
-                repeats: None,
+                purpose: Default::default(),
             });
         }
     }

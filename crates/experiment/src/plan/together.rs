@@ -19,7 +19,10 @@ pub fn together<'a>(plan: &PlanRecord, trials: &[&'a PlannedTrial]) -> Vec<Vec<&
 fn joins(plan: &PlanRecord, group: &[&PlannedTrial], next: &PlannedTrial) -> bool {
     let one_start = |one: &PlannedTrial| {
         let of = |trial: &PlannedTrial| (trial.block, trial.workload.clone(), trial.contender.clone());
-        plan.method.fast_sweep && one.repeats.is_none() && next.repeats.is_none() && of(one) == of(next)
+        plan.method.fast_sweep
+            && one.purpose.repeats().is_none()
+            && next.purpose.repeats().is_none()
+            && of(one) == of(next)
     };
     match group {
         [one] => one_start(one) || plan.runs_at_once(&[one, next]),

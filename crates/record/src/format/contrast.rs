@@ -1,4 +1,4 @@
-//! Contrasts in a stored run: a point once more, without what a finding says is the cause.
+//! Cause tests: a point once more, without what a finding says is the cause.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +15,8 @@ pub enum ContrastKind {
     OneClient,
 }
 
-/// Baseline and candidate, block by block.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Baseline and candidate, block by block, as the stored trials of a cause test have them.
+#[derive(Debug, Clone, PartialEq)]
 pub struct ContrastRecord {
     pub contrast: ContrastKind,
     pub workload: String,
@@ -27,6 +27,5 @@ pub struct ContrastRecord {
     pub baseline_values: Vec<f64>,
     pub candidate_values: Vec<f64>,
     /// Why it did not come about, or not to its end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }

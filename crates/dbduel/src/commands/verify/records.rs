@@ -32,7 +32,7 @@ pub fn against_plan(evidence: &Evidence, findings: &mut Findings) {
         if !seen.insert(record.trial) {
             findings.differs(format!("trial {} is stored twice", record.trial));
         }
-        match (planned.get(&record.trial), record.repeats) {
+        match (planned.get(&record.trial), record.purpose.repeats()) {
             (Some(planned), None) if is_at_its_place(record, planned) => {}
             (None, Some(first)) if evidence.trials.iter().any(|one| one.trial == first && is_a_repeat(record, one)) => {
             }
@@ -44,9 +44,14 @@ pub fn against_plan(evidence: &Evidence, findings: &mut Findings) {
             }
         }
     }
+    for probe in &evidence.probes {
+        if planned.contains_key(&probe.trial) || !seen.insert(probe.trial) {
+            findings.differs(format!("trial {} runs beside the plan and has the number of another", probe.trial));
+        }
+    }
     // Repeats may come before the rest of the plan: a run that was decided goes on when they change its mind.
     let of_the_plan: Vec<u32> =
-        evidence.trials.iter().filter(|trial| trial.repeats.is_none()).map(|trial| trial.trial).collect();
+        evidence.trials.iter().filter(|trial| trial.purpose.repeats().is_none()).map(|trial| trial.trial).collect();
     if !of_the_plan.is_sorted() {
         findings.differs("the trials are not stored in the order of the plan".to_owned());
     }

@@ -1,7 +1,7 @@
 //! A stored run is verified, then spoilt in one place after the other.
 
 use super::*;
-use crate::store::format::{Series, TrialRecord};
+use crate::store::format::{Purpose, Series, TrialRecord};
 use experiment::plan::plan_hash;
 use fixtures::{CANDIDATE, StoredRun, Story, tell};
 
@@ -121,13 +121,29 @@ fn a_repeat_stands_for_its_own_contender_only() {
         stored(runs.path(), move |told| {
             let first = told.trials.iter().find(|trial| trial.contender == CANDIDATE).unwrap().clone();
             let contender = if contender.is_empty() { first.contender.clone() } else { contender.to_owned() };
-            let again = TrialRecord { trial: 65, repeats: Some(first.trial), contender, ..first };
-            told.trials.push(TrialRecord { trial: 66, repeats: Some(65), ..again.clone() });
+            let again = TrialRecord { trial: 65, purpose: Purpose::Repeat { of: first.trial }, contender, ..first };
+            told.trials.push(TrialRecord { trial: 66, purpose: Purpose::Repeat { of: 65 }, ..again.clone() });
             told.trials.insert(64, again);
         })
     };
     assert_eq!(differences(&with_repeat("")), Vec::<String>::new());
     one_difference(&with_repeat("5.5"), "trial 65 is neither planned nor a repeat");
+}
+
+#[test]
+fn a_trial_beside_the_plan_has_a_number_of_its_own() {
+    let runs = tempfile::tempdir().unwrap();
+    let with_probe = |number: u32| {
+        stored(runs.path(), move |told| {
+            let purpose = Purpose::Headroom { threads: 2 };
+            let probe = TrialRecord { trial: number, purpose, ..told.trials[0].clone() };
+            told.trials.retain(|trial| trial.trial != number);
+            told.trials.push(probe);
+        })
+    };
+    assert_eq!(differences(&with_probe(80)), Vec::<String>::new());
+    let found = differences(&with_probe(64));
+    assert!(found.iter().any(|line| line.contains("trial 64 runs beside the plan")), "{found:?}");
 }
 
 #[test]

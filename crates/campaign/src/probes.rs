@@ -1,0 +1,154 @@
+//! Probes: trials beside the plan, which show what a verdict rests on and never make one.
+//!
+//! A probe says which trials are due and what is changed for them. Folders, numbers, budget, resuming, failures,
+//! progress and records are the same for all and stand here. What must stay true: a record is on the disk before
+//! the next trial starts, and what is left follows from the stored trials alone.
+
+mod cause_test;
+mod headroom;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::budget::{Clock, longest};
+use crate::progress::Progress;
+use crate::stage::Stage;
+use crate::{Sitting, together, warmup_s};
+pub use cause_test::CauseTests;
+pub use headroom::Headroom;
+use record::blocks::next_probe_number;
+use record::format::{
+    DecisionKind, DecisionRecord, PlanRecord, PlannedTrial, RunRecord, Status, TrialRecord, point_text,
+};
+use trial::observe::Observers;
+use trial::{Interrupted, Trial, run_trial};
+
+/// One kind of trial beside the plan.
+pub trait Probe {
+    /// All trials that are due, also those that are stored already, in sets: a set is run whole or not at all, and
+    /// ends where one of its trials fails.
+    fn due(&self, bench: &Bench) -> Vec<Vec<PlannedTrial>>;
+    /// Why a set cannot be run here.
+    fn refusal(&self, _bench: &Bench, _set: &[PlannedTrial]) -> Result<Option<String>> {
+        Ok(None)
+    }
+    /// What such a trial has otherwise than a trial of the plan.
+    fn adapt<'a>(&'a self, planned: &PlannedTrial, trial: &mut Trial<'a>);
+}
+
+/// What all probes of a run share.
+pub struct Bench<'a> {
+    pub sitting: &'a Sitting,
+    pub stage: &'a Stage<'a>,
+    pub run: &'a mut RunRecord,
+    pub clock: &'a Clock,
+    pub interrupted: &'a AtomicBool,
+    pub progress: &'a Progress,
+    /// All that is stored.
+    pub trials: Vec<TrialRecord>,
+    pub observers: Observers,
+}
+
+impl Bench<'_> {
+    pub fn plan(&self) -> &PlanRecord {
+        &self.sitting.plan.record
+    }
+
+    /// Runs what is due and not stored.
+    pub fn run(&mut self, probe: &dyn Probe) -> Result<()> {
+        for set in probe.due(self) {
+            let stored: Vec<&TrialRecord> = set.iter().filter_map(|planned| self.stored(planned)).collect();
+            let is_over = stored.len() == set.len() || stored.iter().any(|record| record.status == Status::Failed);
+            if is_over || self.is_left_out(&set[0]) {
+                continue;
+            }
+            let left = &set[stored.len()..];
+            match probe.refusal(self, &set)?.or_else(|| self.without_time(left)) {
+                Some(why) => self.leave_out(&set[0], why)?,
+                None => self.run_set(probe, left, set.len())?,
+            }
+        }
+        Ok(())
+    }
+
+    fn is_left_out(&self, first: &PlannedTrial) -> bool {
+        let at = (&first.purpose, &first.workload, &first.point);
+        self.run.decisions.iter().any(|one| (&one.purpose, &one.workload, &one.point) == at)
+    }
+
+    fn leave_out(&mut self, first: &PlannedTrial, because: String) -> Result<()> {
+        self.progress.say(&format!("{} left out: {because}", title(first)));
+        self.run.decisions.push(DecisionRecord {
+            kind: DecisionKind::LeftOut,
+            purpose: first.purpose.clone(),
+            workload: first.workload.clone(),
+            contender: first.contender.clone(),
+            point: first.point.clone(),
+            because,
+        });
+        self.sitting.run_dir.write_run(self.run)
+    }
+
+    fn without_time(&self, left: &[PlannedTrial]) -> Option<String> {
+        let time = left.iter().map(|planned| longest(&self.trials, &planned.contender)).sum();
+        (!self.clock.holds(time)).then(|| "the budget leaves no time for it".to_owned())
+    }
+
+    fn stored(&self, planned: &PlannedTrial) -> Option<&TrialRecord> {
+        self.trials.iter().find(|record| {
+            (&record.purpose, &record.workload, &record.contender, &record.point, record.block)
+                == (&planned.purpose, &planned.workload, &planned.contender, &planned.point, planned.block)
+        })
+    }
+
+    fn run_set(&mut self, probe: &dyn Probe, left: &[PlannedTrial], of: usize) -> Result<()> {
+        for (number, planned) in (of - left.len() + 1..).zip(left) {
+            let title = title(planned);
+            self.progress.status(&format!("{title}: {number} of {of}"));
+            let record = self.run_one(probe, planned, &title)?;
+            let outcome = self.progress.outcome(planned, &record);
+            self.progress.say(&format!("[{} {number}/{of}] {outcome}", planned.purpose.title()));
+            self.progress.beside_done();
+            if record.status == Status::Failed {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a trial and keeps its record.
+    fn run_one(&mut self, probe: &dyn Probe, planned: &PlannedTrial, title: &str) -> Result<TrialRecord> {
+        let planned = PlannedTrial { trial: next_probe_number(self.plan(), &self.trials), ..planned.clone() };
+        self.observers.idle(Duration::from_millis(planned.gap_ms));
+        let folder = self.sitting.run_dir.trial_folder(planned.trial)?;
+        let warmup = warmup_s(self.plan(), &self.run.warmups, &planned.workload, self.plan().method.blocks);
+        // Places in a block choose the side of a duet, and probes run on one.
+        let seated = PlannedTrial { order: 1, ..planned.clone() };
+        let mut trial = self.stage.trial(&seated, &folder, Duration::from_secs_f64(warmup));
+        probe.adapt(&planned, &mut trial);
+        let mut live = |live: load::Live| {
+            let seconds = live.elapsed.as_secs_f64();
+            self.progress.status(&format!("{title}: {}, {seconds:.0} s, {:.0} tps", live.phase, live.tps));
+        };
+        let finished = run_trial(&trial, &mut self.observers, &mut live)?;
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(Interrupted.into());
+        }
+        let (run_dir, trials) = (&self.sitting.run_dir, &mut self.trials);
+        let mut keep = |record: TrialRecord| {
+            let record = TrialRecord { order: planned.order, ..record };
+            run_dir.append(&record)?;
+            trials.push(record);
+            Ok(())
+        };
+        together::write(self.sitting, &trial, finished, &mut keep)?;
+        Ok(self.trials.last().expect("it was stored a moment ago").clone())
+    }
+}
+
+/// `cause test, tuned, 16 clients`.
+fn title(planned: &PlannedTrial) -> String {
+    format!("{}, {}, {}", planned.purpose.title(), planned.contender, point_text(&planned.point))
+}

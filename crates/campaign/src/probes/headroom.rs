@@ -1,0 +1,50 @@
+//! Behind the last block: the peak point once more, with twice the generator's threads.
+//!
+//! What a server can do shows only where the generator could ask for more.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Bench, Probe};
+use analysis::doubling::{due, peak};
+use experiment::plan::doubling::blocks;
+use record::format::{PlannedTrial, Point, Purpose, WorkloadRecord, measured};
+use trial::Trial;
+
+pub struct Headroom;
+
+impl Probe for Headroom {
+    fn due(&self, bench: &Bench) -> Vec<Vec<PlannedTrial>> {
+        due(bench.plan()).filter_map(|workload| check(bench, workload)).collect()
+    }
+
+    fn adapt<'a>(&'a self, planned: &PlannedTrial, trial: &mut Trial<'a>) {
+        if planned.purpose != (Purpose::Headroom { threads: trial.seat.workers }) {
+            trial.seat = trial.seat.doubled();
+        }
+    }
+}
+
+/// The trials of one workload; none where nobody can be checked.
+fn check(bench: &Bench, workload: &WorkloadRecord) -> Option<Vec<PlannedTrial>> {
+    let (plan, stage) = (bench.plan(), bench.stage);
+    let (contender, point) = place(bench, workload)?;
+    let mut planned = plan.trials.iter().filter(|one| one.workload == workload.label && one.contender == contender);
+    let usual = PlannedTrial { order: 1, ..planned.find(|one| one.point == point)?.clone() };
+    let threads = stage.trial(&usual, Path::new(""), Duration::ZERO).seat.workers;
+    Some(blocks(plan, &workload.label, &contender, &point, threads).into_iter().flatten().collect())
+}
+
+/// Where the check began, or the peak of those that can be checked.
+fn place(bench: &Bench, workload: &WorkloadRecord) -> Option<(String, Point)> {
+    let stage = bench.stage;
+    let eligible = |name: &str| stage.has(name) && stage.is_behind_a_connection(name);
+    let begun = bench
+        .trials
+        .iter()
+        .find(|trial| matches!(trial.purpose, Purpose::Headroom { .. }) && trial.workload == workload.label);
+    match begun {
+        Some(trial) => eligible(&trial.contender).then(|| (trial.contender.clone(), trial.point.clone())),
+        None => peak(bench.plan(), &measured(&bench.trials), workload, eligible),
+    }
+}

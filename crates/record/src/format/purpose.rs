@@ -1,0 +1,85 @@
+//! What a stored trial was run for.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ContrastKind, Point, TrialRecord};
+
+/// Verdicts come from trials that compare, from their repeats, and in a duet from those that run alone. The others
+/// are probes: they run beside the plan, with settings of their own, and no verdict comes from them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    #[default]
+    Compare,
+    /// Takes the place of this trial, because the host disturbed its pair.
+    Repeat { of: u32 },
+    /// A contender of a duet without the other side.
+    Alone,
+    /// A long trial before the first block, from which the warm-up follows.
+    Pilot,
+    /// The peak point with so many threads of the load generator.
+    Headroom { threads: u32 },
+    /// A point once more, with the supposed cause of a difference taken away from both sides; the candidate names the
+    /// difference.
+    CauseTest { cause: ContrastKind, candidate: String },
+}
+
+impl Purpose {
+    #[must_use]
+    pub fn is_compare(&self) -> bool {
+        *self == Purpose::Compare
+    }
+
+    /// The trial whose place a repeat takes.
+    pub fn repeats(&self) -> Option<u32> {
+        if let Purpose::Repeat { of } = self { Some(*of) } else { None }
+    }
+
+    /// Whether a trial of this purpose runs beside the plan.
+    pub fn is_probe(&self) -> bool {
+        !matches!(self, Purpose::Compare | Purpose::Repeat { .. } | Purpose::Alone)
+    }
+
+    /// For a reader.
+    pub fn title(&self) -> &'static str {
+        match self {
+            Purpose::Compare => "trial",
+            Purpose::Repeat { .. } => "repeat",
+            Purpose::Alone => "alone",
+            Purpose::Pilot => "pilot run",
+            Purpose::Headroom { .. } => "headroom check",
+            Purpose::CauseTest { .. } => "cause test",
+        }
+    }
+}
+
+/// What was decided while the run went on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecisionRecord {
+    pub kind: DecisionKind,
+    /// Of the trials that it is about.
+    #[serde(default, skip_serializing_if = "Purpose::is_compare")]
+    pub purpose: Purpose,
+    pub workload: String,
+    pub contender: String,
+    pub point: Point,
+    /// For a reader.
+    pub because: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DecisionKind {
+    /// Trials beside the plan were due and not run.
+    #[serde(rename = "left out")]
+    LeftOut,
+}
+
+/// The trials that may be judged: all but probes.
+pub fn measured(trials: &[TrialRecord]) -> Cow<'_, [TrialRecord]> {
+    if trials.iter().any(|trial| trial.purpose.is_probe()) {
+        return Cow::Owned(trials.iter().filter(|trial| !trial.purpose.is_probe()).cloned().collect());
+    }
+    Cow::Borrowed(trials)
+}
