@@ -104,7 +104,7 @@ pub fn drifts<'a>(plan: &'a PlanRecord, run: &'a RunRecord) -> Vec<Drift<'a>> {
 type Side<'a> = (&'a ContenderRecord, &'a ContenderFacts);
 
 fn drift<'a>(baseline: Side<'a>, candidate: Side<'a>) -> Drift<'a> {
-    let same_family = family(baseline) == family(candidate);
+    let same_family = baseline.1.family == candidate.1.family;
     let settings = if same_family { settings(baseline, candidate) } else { Vec::new() };
     Drift {
         baseline: &baseline.0.name,
@@ -114,11 +114,6 @@ fn drift<'a>(baseline: Side<'a>, candidate: Side<'a>) -> Drift<'a> {
         same_settings: same_settings(candidate, &settings),
         settings,
     }
-}
-
-/// Records of older versions tell the engine alone.
-fn family<'a>((contender, facts): Side<'a>) -> &'a str {
-    if facts.family.is_empty() { &contender.kind } else { &facts.family }
 }
 
 fn settings<'a>(baseline: Side<'a>, candidate: Side<'a>) -> Vec<Setting<'a>> {

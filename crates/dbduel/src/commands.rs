@@ -21,9 +21,9 @@ pub use terminal::{Failure, note, say, say_report};
 
 use crate::KNOWN;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
-use crate::store::RunDir;
 use bench::command_line::Verb;
 use experiment::{DEFAULT_EXPERIMENT, Experiment};
+use record::RunDir;
 use report::{self, Report};
 
 /// Does what the command line asks and gives the exit status.

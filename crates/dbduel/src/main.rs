@@ -9,7 +9,6 @@ mod commands;
 mod hidden;
 mod progress_bar;
 
-use record as store;
 use std::ffi::OsString;
 use std::process::ExitCode;
 

@@ -556,8 +556,7 @@ pub struct NullRecord {
 pub struct ContenderFacts {
     /// As the server itself says: `5.6.24`.
     pub version: String,
-    /// The SQL that it speaks; settings and plans of one family are comparable. Empty in records of older versions.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// The SQL that it speaks; settings and plans of one family are comparable.
     pub family: String,
     /// Names of settings that decide speed or durability, the weightiest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow, ensure};
 
 use super::{Failure, say};
 use crate::cli::{CompareArgs, TableArgs, exit};
-use crate::store::RunDir;
+use record::RunDir;
 use report::sqlbench::{self, Column, Layout};
 use report::{Evidence, compare as told};
 

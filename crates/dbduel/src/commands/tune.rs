@@ -24,13 +24,13 @@ use campaign::planning::plan_experiment;
 use campaign::search::{Raced, begin_record, race};
 use campaign::{Sitting, say_never_ok, with_what_is_kept};
 
-use crate::store::RunDir;
-use crate::store::format::search::SearchRecord;
 use advisor::tuning::{Rival, duel_text};
 use analysis::{conclude, one_line};
 use experiment::plan::Plan;
 use experiment::quantity::duration_text;
 use experiment::{Experiment, Overrides, shell_path};
+use record::RunDir;
+use record::format::search::SearchRecord;
 use trial::Interrupted;
 
 /// Blocks of the duel that a budget keeps free: fewer allow no word.
@@ -156,7 +156,7 @@ fn duel(
         outcome.duel = Some(sitting.run_dir().name());
     }
     let known = search_dir.run_record()?;
-    search_dir.write_run(&crate::store::format::RunRecord { search: Some(search), ..known })?;
+    search_dir.write_run(&record::format::RunRecord { search: Some(search), ..known })?;
     tell_search(search_dir, false, false)?;
     note(&format!("{winner} meets `{}` again, in new blocks, as `{WINNER}`", draft.record.incumbent));
     let status = run::sit(&run_args(args), &sitting, interrupted)?;

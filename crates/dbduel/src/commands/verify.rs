@@ -16,10 +16,10 @@ use anyhow::{Context, Result};
 
 use super::{Failure, say};
 use crate::cli::{VerifyArgs, exit};
-use crate::store::RunDir;
-use crate::store::format::PlanRecord;
 use analysis::EndReason;
 use experiment::plain_file;
+use record::RunDir;
+use record::format::PlanRecord;
 use report::{self, Evidence, Options};
 
 /// Reports that a run keeps beside its records, with the format of each.

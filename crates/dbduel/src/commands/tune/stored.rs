@@ -20,9 +20,9 @@ use campaign::budget::spent_earlier;
 use campaign::planning::{cannot_plan, plan_experiment};
 use campaign::search::Raced;
 
-use crate::store::RunDir;
-use crate::store::format::search::{GivenRecord, SearchRecord};
 use experiment::{Experiment, Overrides, shell_path};
+use record::RunDir;
+use record::format::search::{GivenRecord, SearchRecord};
 
 /// A search that lies on the disk.
 struct Stored {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 
 use super::Findings;
-use crate::store::RunDir;
-use crate::store::format::{Series, Status, TORN_LOG, TrialRecord};
+use record::RunDir;
+use record::format::{Series, Status, TORN_LOG, TrialRecord};
 use report::Evidence;
 
 /// How a trial counts them.

@@ -6,9 +6,9 @@ use anyhow::Result;
 use load::Histogram;
 
 use super::Findings;
-use crate::store::RunDir;
-use crate::store::format::{GivenUp, PlanRecord, PlannedTrial, Status, TrialRecord};
 use analysis::{SERIES_COLUMN, given_up};
+use record::RunDir;
+use record::format::{GivenUp, PlanRecord, PlannedTrial, Status, TrialRecord};
 use report::Evidence;
 
 /// Quantiles that a trial's histogram gives, as [`trial::metrics`] names them.

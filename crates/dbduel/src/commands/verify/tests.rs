@@ -1,9 +1,9 @@
 //! A stored run is verified, then spoilt in one place after the other.
 
 use super::*;
-use crate::store::format::{Purpose, Series, TrialRecord};
 use experiment::plan::plan_hash;
 use fixtures::{CANDIDATE, StoredRun, Story, tell};
+use record::format::{Purpose, Series, TrialRecord};
 
 /// A run as its folder holds it, with the reports that `run` writes at its end.
 fn stored(runs: &Path, change: impl Fn(&mut StoredRun)) -> RunDir {

@@ -4,8 +4,8 @@ use load::Histogram;
 
 use super::Findings;
 use super::records::{QUANTILES, quantiles};
-use crate::store::format::{Status, TrialRecord};
 use analysis::windows::whole;
+use record::format::{Status, TrialRecord};
 use report::Evidence;
 use trial::latency::{OUT_OF_RANGE, expected_interval_ns};
 
