@@ -162,7 +162,7 @@ impl<'a> Stage<'a> {
         progress.status(&format!("fetch: {}", contender.name));
         let installation = provision(&resolve(contender)?, cache, &|line| progress.say(line))?;
         let clients = self.experiment.clients_max();
-        refusal::expect_memory(contender, installation.kind, &installation.version, clients)?;
+        refusal::expect_memory(contender, &installation.version, clients)?;
         if self.experiment.is_twin(&contender.name) {
             let work = self.work_of(&contender.storage).path();
             return Ok(Provided::Managed(installation.by_another_path(work)?));

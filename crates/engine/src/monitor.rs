@@ -187,28 +187,3 @@ impl fmt::Debug for Monitor {
         write!(f, "a monitoring session of {}", self.engine.kind())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine;
-
-    #[test]
-    fn one_session_answers_whoever_asks() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = Endpoint::File(folder.path().join("t.db"));
-        let monitor = Monitor::open(engine("sqlite").unwrap(), &file, &Login::default()).unwrap();
-        let elsewhere = monitor.clone();
-        let seen = std::thread::spawn(move || elsewhere.counters().unwrap()).join().unwrap();
-        assert_eq!(seen, monitor.counters().unwrap());
-        assert!(seen.state.contains_key("database_bytes"), "{seen:?}");
-    }
-
-    #[test]
-    fn who_cannot_log_in_is_told_so() {
-        let folder = tempfile::tempdir().unwrap();
-        let nobody = Endpoint::Unix(folder.path().join("sock"));
-        let error = Monitor::open(engine("mysql").unwrap(), &nobody, &Login::default()).unwrap_err();
-        assert!(error.to_string().starts_with("cannot open a monitoring session"), "{error:#}");
-    }
-}
