@@ -23,6 +23,7 @@ mod manifest;
 mod memory_limit;
 pub mod memory_need;
 mod monitor;
+pub mod observe;
 mod own_folder;
 mod provision;
 pub mod request;
@@ -43,7 +44,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use counters::{Counters, Deferral};
 use driver::{Admin, Dialect, Endpoint, Login, Secret};
 
 use crate::request::{Origin, VersionRequest};
@@ -57,6 +57,7 @@ pub use fresh::FreshStart;
 pub use hosted::Hosted;
 pub use keeper::{Account, Exit, Program, raise_open_files};
 pub use monitor::{Hastened, Monitor};
+pub use observe::{Explained, Observe, Sample};
 use provision::Knowledge;
 pub use provision::{Client, Layout, Package, find_on_path};
 pub use reserved::{Refusal, Reserved};
@@ -97,9 +98,14 @@ pub trait Engine: Sync {
     /// What version a binary of this kind says it is.
     fn version_of(&self, server: &Path, libraries: &[PathBuf]) -> Result<String>;
     /// Settings that change how the files look, so that data made with others cannot be used.
-    fn shaping_settings(&self, version: &[u32]) -> Vec<&'static str>;
+    fn shaping_settings(&self, version: &[u32]) -> Vec<&'static str> {
+        let _ = version;
+        Vec::new()
+    }
     /// The account a server needs when dbduel's own will not do.
-    fn account(&self) -> Result<Option<Account>>;
+    fn account(&self) -> Result<Option<Account>> {
+        Ok(None)
+    }
     /// What a server receives when its keeper is killed. One that leaves shared memory behind needs a signal on which
     /// it ends at once and removes it.
     fn signal_without_keeper(&self) -> i32 {
@@ -113,18 +119,27 @@ pub trait Engine: Sync {
         version: &[u32],
         settings: &BTreeMap<String, String>,
         connections: u32,
-    ) -> BTreeMap<String, String>;
+    ) -> BTreeMap<String, String> {
+        let _ = (version, settings, connections);
+        BTreeMap::new()
+    }
     /// Settings that are dbduel's own, and that nobody else may make.
     fn reserved(&self) -> &'static Reserved;
     /// The command line of a server, and what dbduel sets by itself.
     fn launch(&self, installation: &Installation, options: &StartOptions, places: &Places) -> Result<Launch>;
     /// What is left to do before the load may connect, once the server answers.
-    fn secure(&self, admin: &mut Admin, installation: &Installation, places: &Places) -> Result<()>;
+    fn secure(&self, admin: &mut Admin, installation: &Installation, places: &Places) -> Result<()> {
+        let _ = (admin, installation, places);
+        Ok(())
+    }
     fn read_settings(&self, admin: &mut Admin) -> Result<Effective>;
     /// Where the server that answers works, as it says itself.
     fn whereabouts(&self, admin: &mut Admin, effective: &Effective) -> Result<Whereabouts>;
     /// Platform, compiler and flags, as far as the server tells them.
-    fn build_told(&self, admin: &mut Admin, effective: &Effective) -> Result<Vec<String>>;
+    fn build_told(&self, admin: &mut Admin, effective: &Effective) -> Result<Vec<String>> {
+        let _ = (admin, effective);
+        Ok(Vec::new())
+    }
     /// Whether a setting is in force as it was asked for.
     fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement;
     /// Asks the server what it would make of settings, without a start; fails where it refuses one or changes it.
@@ -133,11 +148,20 @@ pub trait Engine: Sync {
     fn expect_known(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
         self.vet(site, settings)
     }
-    /// The signal for a clean stop.
-    fn stop_signal(&self) -> i32;
-    fn create_database(&self, admin: &mut Admin) -> Result<()>;
+    /// The signal for a clean stop of a server that is a process.
+    fn stop_signal(&self) -> i32 {
+        libc::SIGTERM
+    }
+    /// Makes the database of the workloads, where the server's files are not one already.
+    fn create_database(&self, admin: &mut Admin) -> Result<()> {
+        let _ = admin;
+        Ok(())
+    }
     /// Finishes background work after a load, so that the files that are kept are at rest.
-    fn settle(&self, admin: &mut Admin) -> Result<()>;
+    fn settle(&self, admin: &mut Admin) -> Result<()> {
+        let _ = admin;
+        Ok(())
+    }
     /// What a commit promises (`D3` survives an OS crash … `D0` may corrupt), from the settings.
     fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str;
     /// The same of a table, from the statement that would make it; None where the settings say it.
@@ -145,18 +169,6 @@ pub trait Engine: Sync {
         let _ = create;
         None
     }
-    /// What the server has counted and how it stands; what it does not show, or not to this account, is absent.
-    fn counters(&self, admin: &mut Admin) -> Result<Counters>;
-    /// What of it may be asked once a second while a load runs; None where asking would hinder the load.
-    fn sample(&self) -> Option<Sample> {
-        None
-    }
-    /// How it tells what its clients wait for, where it does.
-    fn waits(&self) -> Option<Waits> {
-        None
-    }
-    /// How the server would run a statement, which is not run.
-    fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained>;
     /// What a server of this kind costs, estimated.
     fn cost(&self) -> &'static Cost;
     /// What it knows of its own tuning; None where dbduel gives no advice for it.
@@ -166,37 +178,10 @@ pub trait Engine: Sync {
     /// Settings that decide how fast it is or what a commit promises, what most people look at first in front; all
     /// of them can be set.
     fn notable_settings(&self) -> &'static [&'static str];
-    /// What of it tells of work that is put off.
-    fn deferral(&self) -> &'static Deferral;
-    /// How much of that work is left, by the names of [`Deferral::debts`].
-    fn owed(&self, admin: &mut Admin) -> Result<BTreeMap<&'static str, f64>> {
-        let mut state = self.counters(admin)?.state;
-        state.retain(|name, _| self.deferral().debts.iter().any(|debt| debt.state == *name));
-        Ok(state)
+    /// How it is watched; None where it tells nothing of itself.
+    fn observe(&self) -> Option<&'static dyn Observe> {
+        None
     }
-    /// Makes the server do at once what it puts off, on a server of our own; gives the statements that put its
-    /// settings back. A statement that does the work itself returns when it is done.
-    fn hasten(&self, admin: &mut Admin) -> Result<Vec<String>> {
-        let _ = admin;
-        Ok(Vec::new())
-    }
-    /// Whether a session beside the load leaves it alone, with these settings.
-    fn can_be_watched(&self, effective: &BTreeMap<String, String>) -> bool {
-        let _ = effective;
-        true
-    }
-}
-
-/// Reads the part of the counters that is asked for once a second.
-pub type Sample = fn(&mut Admin) -> Result<Counters>;
-
-/// How a server would run a statement.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Explained {
-    /// As the server says it.
-    pub lines: Vec<String>,
-    /// The same without what is estimated: two servers that do the same have the same shape.
-    pub shape: Vec<String>,
 }
 
 /// One row of an engine's catalogue.

@@ -24,14 +24,15 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use driver::{Admin, Dialect, Endpoint, Login};
 
+use engine::Observe;
 use engine::advice::{Draft, Subject};
 use engine::counters::{Counters, Deferral};
 use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_size, parse_switch};
 use engine::tunable::{Tunable, Tuning};
 use engine::{
-    Account, Cost, DATABASE, Engine, Exit, Explained, Found, Installation, Launch, NOT_KNOWN, Places, Program, Purpose,
-    Release, Reserved, Sample, Site, StartOptions, Waits, Whereabouts, log_tail, server_environment, version_numbers,
+    Cost, DATABASE, Engine, Exit, Explained, Found, Installation, Launch, NOT_KNOWN, Places, Program, Purpose, Release,
+    Reserved, Sample, Site, StartOptions, Waits, Whereabouts, log_tail, server_environment, version_numbers,
     version_output,
 };
 
@@ -264,10 +265,6 @@ impl Engine for MysqlFamily {
         SHAPING.iter().chain(log_files).copied().collect()
     }
 
-    fn account(&self) -> Result<Option<Account>> {
-        Ok(None)
-    }
-
     fn initialise(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()> {
         self.flavour.initialise(self, site, shaping)
     }
@@ -382,10 +379,6 @@ impl Engine for MysqlFamily {
         vet::expect_known(self, site, settings)
     }
 
-    fn stop_signal(&self) -> i32 {
-        libc::SIGTERM
-    }
-
     fn create_database(&self, admin: &mut Admin) -> Result<()> {
         admin.run(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))?;
         Ok(())
@@ -426,6 +419,24 @@ impl Engine for MysqlFamily {
         }
     }
 
+    fn tuning(&self) -> Option<&'static dyn Tuning> {
+        Some(self.flavour.family())
+    }
+
+    fn notable_settings(&self) -> &'static [&'static str] {
+        NOTABLE
+    }
+
+    fn cost(&self) -> &'static Cost {
+        self.flavour.cost()
+    }
+
+    fn observe(&self) -> Option<&'static dyn Observe> {
+        Some(self.flavour.family())
+    }
+}
+
+impl Observe for MysqlFamily {
     fn counters(&self, admin: &mut Admin) -> Result<Counters> {
         counters::read(admin)
     }
@@ -440,18 +451,6 @@ impl Engine for MysqlFamily {
 
     fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained> {
         plans::explain(admin, sql)
-    }
-
-    fn tuning(&self) -> Option<&'static dyn Tuning> {
-        Some(self.flavour.family())
-    }
-
-    fn notable_settings(&self) -> &'static [&'static str] {
-        NOTABLE
-    }
-
-    fn cost(&self) -> &'static Cost {
-        self.flavour.cost()
     }
 
     fn deferral(&self) -> &'static Deferral {

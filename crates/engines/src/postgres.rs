@@ -19,6 +19,7 @@ use anyhow::{Context, Result, ensure};
 use driver::{Admin, Dialect, Endpoint, Login};
 
 use crate::mysql_family::run_step;
+use engine::Observe;
 use engine::advice::{Draft, Subject};
 use engine::counters::{Counters, Deferral};
 use engine::memory_need::{Given, Parts};
@@ -390,6 +391,24 @@ impl Engine for Postgres {
         }
     }
 
+    fn tuning(&self) -> Option<&'static dyn Tuning> {
+        Some(&Postgres)
+    }
+
+    fn notable_settings(&self) -> &'static [&'static str] {
+        NOTABLE
+    }
+
+    fn cost(&self) -> &'static Cost {
+        &COST
+    }
+
+    fn observe(&self) -> Option<&'static dyn Observe> {
+        Some(&Postgres)
+    }
+}
+
+impl Observe for Postgres {
     fn counters(&self, admin: &mut Admin) -> Result<Counters> {
         counters::read(admin)
     }
@@ -408,18 +427,6 @@ impl Engine for Postgres {
             Ok(rows.into_iter().flatten().flatten().collect())
         };
         Ok(Explained { lines: lines("")?, shape: lines("(COSTS OFF)")? })
-    }
-
-    fn tuning(&self) -> Option<&'static dyn Tuning> {
-        Some(&Postgres)
-    }
-
-    fn notable_settings(&self) -> &'static [&'static str] {
-        NOTABLE
-    }
-
-    fn cost(&self) -> &'static Cost {
-        &COST
     }
 
     fn deferral(&self) -> &'static Deferral {

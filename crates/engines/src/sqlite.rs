@@ -14,12 +14,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use driver::{Admin, Dialect, Endpoint, Login};
 
+use engine::Cost;
+use engine::Observe;
 use engine::advice::{Draft, Subject};
 use engine::counters::{Counters, Deferral};
 use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_switch};
 use engine::tunable::{MIB, Tunable, Tuning};
-use engine::{Account, Cost};
 use engine::{
     Engine, Explained, Found, Installation, Launch, Places, Purpose, Release, Reserved, Site, StartOptions, Whereabouts,
 };
@@ -152,10 +153,6 @@ impl Engine for Sqlite {
         vec!["page_size", "auto_vacuum", "encoding"]
     }
 
-    fn account(&self) -> Result<Option<Account>> {
-        Ok(None)
-    }
-
     fn initialise(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()> {
         let login = Login {
             user: String::new(),
@@ -208,10 +205,6 @@ impl Engine for Sqlite {
         Ok(Launch { arguments: None, admin: (file.clone(), login.clone()), load: (file, login), asked: settings })
     }
 
-    fn secure(&self, _admin: &mut Admin, _installation: &Installation, _places: &Places) -> Result<()> {
-        Ok(())
-    }
-
     fn read_settings(&self, admin: &mut Admin) -> Result<Effective> {
         let known = admin.rows("PRAGMA pragma_list").context("cannot list the pragmas")?;
         let known: Vec<String> = known.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
@@ -262,16 +255,6 @@ impl Engine for Sqlite {
         engine::settings::verify(self, &self.read_settings(&mut admin)?, settings)
     }
 
-    fn stop_signal(&self) -> i32 {
-        // Never sent: there is no process.
-        libc::SIGTERM
-    }
-
-    fn create_database(&self, _admin: &mut Admin) -> Result<()> {
-        // The file is the database.
-        Ok(())
-    }
-
     fn settle(&self, admin: &mut Admin) -> Result<()> {
         admin.rows("PRAGMA wal_checkpoint(TRUNCATE)")?;
         // The file remembers WAL, and the next contender that shares it may not have asked for it.
@@ -293,16 +276,6 @@ impl Engine for Sqlite {
         }
     }
 
-    fn counters(&self, admin: &mut Admin) -> Result<Counters> {
-        counters::read(admin)
-    }
-
-    fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained> {
-        let rows = admin.rows(&format!("EXPLAIN QUERY PLAN {sql}"))?;
-        let lines = plan_lines(&rows);
-        Ok(Explained { shape: lines.clone(), lines })
-    }
-
     fn tuning(&self) -> Option<&'static dyn Tuning> {
         Some(&Sqlite)
     }
@@ -313,6 +286,22 @@ impl Engine for Sqlite {
 
     fn cost(&self) -> &'static Cost {
         &COST
+    }
+
+    fn observe(&self) -> Option<&'static dyn Observe> {
+        Some(&Sqlite)
+    }
+}
+
+impl Observe for Sqlite {
+    fn counters(&self, admin: &mut Admin) -> Result<Counters> {
+        counters::read(admin)
+    }
+
+    fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained> {
+        let rows = admin.rows(&format!("EXPLAIN QUERY PLAN {sql}"))?;
+        let lines = plan_lines(&rows);
+        Ok(Explained { shape: lines.clone(), lines })
     }
 
     fn deferral(&self) -> &'static Deferral {
