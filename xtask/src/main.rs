@@ -130,8 +130,11 @@ fn check(root: &Path) -> Result<()> {
     run(root, "cargo", &["fmt", "--all", "--check"], &[])?;
     tidy::tidy(root)?;
     run(root, "cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
-    run(root, "cargo", &["test", "--workspace"], &[])
+    run(root, "cargo", &["test", "--workspace"], &[TEST_THREADS])
 }
+
+/// Tests of whole runs wait for intervals to end more than they compute: more of them at once than there are cores.
+const TEST_THREADS: (&str, &str) = ("RUST_TEST_THREADS", "4");
 
 fn bless(root: &Path) -> Result<()> {
     run(root, "cargo", &["test", "--workspace"], &[("DBDUEL_BLESS", "1")])?;

@@ -2,49 +2,23 @@
 //!
 //! Rules of thumb from manuals and release notes, each with its source; whether a rung brings anything is for
 //! a measurement to say. It asks no server and no machine: what it is told is all it knows. What must stay true:
-//! every setting exists in the version and lies within its limits (`knobs.rs`), the whole ladder fits into the
-//! memory (`memory_need.rs`), and a rung that weakens what a commit promises comes last and is called a trade.
-
-mod mysql_family;
-mod postgres;
-mod sqlite;
+//! every setting exists in the version and lies within its limits (engine's `tunable.rs`), the whole ladder fits into the
+//! memory (engine's `memory_need.rs`), and a rung that weakens what a commit promises comes last and is called a trade.
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
-use engine::knobs::{self, GIB, Knob, MIB, Machine};
-use engine::memory_need::{self, Need, memory_needed, need};
-use engine::version_numbers;
+use engine::Engine;
+use engine::advice::Draft;
+pub use engine::advice::{FULL_PROMISE, Left, Rung, Subject};
+use engine::memory_need::{self, Need, need};
+use engine::tunable::{GIB, MIB, Machine, Tuning};
 use record::quantity::bytes_text;
-
-/// The promise that nothing weakens: a commit survives a crash of the operating system (method, section 7).
-pub const FULL_PROMISE: &str = "D3";
-
-/// One change on top of everything below it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rung {
-    pub name: String,
-    pub settings: Vec<(&'static str, String)>,
-    pub reason: String,
-    /// Where it is written, by the name of the page.
-    pub source: String,
-    /// What a commit promises from here on: `D3` … `D0`.
-    pub promise: &'static str,
-    /// What may be lost, for a rung that lowers the promise.
-    pub trade: Option<&'static str>,
-}
-
-/// A setting that stays as it is, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
-    pub setting: &'static str,
-    pub reason: String,
-}
 
 #[derive(Debug, Clone)]
 pub struct Advice {
-    pub kind: &'static str,
+    pub engine: &'static dyn Engine,
     pub version: String,
     pub machine: Machine,
     pub clients: u32,
@@ -63,55 +37,19 @@ impl Advice {
     }
 }
 
-/// What advice is asked for.
-pub struct Subject<'a> {
-    pub kind: &'static str,
-    pub version: &'a str,
-    pub machine: Machine,
-    pub clients: u32,
-}
-
-/// Rungs and what stays, as the rules of an engine give them.
-#[derive(Default)]
-struct Draft {
-    rungs: Vec<Rung>,
-    left: Vec<Left>,
-}
-
-/// The rules of an engine.
-type Rules = fn(&Subject) -> Draft;
-
-const RULES: &[(&str, Rules)] = &[
-    ("mysql", mysql_family::draft),
-    ("mariadb", mysql_family::draft),
-    ("postgres", postgres::draft),
-    ("sqlite", sqlite::draft),
-];
-
-/// The smallest settings of each engine: what it needs at all.
-const SMALLEST: &[(&str, &[(&str, &str)])] = &[
-    ("mysql", &[("innodb_buffer_pool_size", "8M"), ("innodb_log_buffer_size", "1M"), ("performance_schema", "OFF")]),
-    ("mariadb", &[("innodb_buffer_pool_size", "8M"), ("innodb_log_buffer_size", "2M")]),
-    ("postgres", &[("shared_buffers", "16MB"), ("maintenance_work_mem", "1MB"), ("work_mem", "64kB")]),
-    ("sqlite", &[("cache_size", "-100")]),
-];
-
 /// The ladder for a server on a machine; fails where the server could not run there at all.
 pub fn advise(subject: &Subject) -> Result<Advice> {
-    let Subject { kind, version, machine, clients } = *subject;
+    let Subject { engine, version, machine, clients } = *subject;
     ensure!(machine.data_bytes > 0, "no data: a ladder for an empty database would tune nothing; give --data a size");
     ensure!(machine.cores > 0, "no cores: a server needs one at least; give --cores a number");
-    let Some((_, rules)) = RULES.iter().find(|(known, _)| *known == kind) else {
-        let known: Vec<&str> = RULES.iter().map(|(known, _)| *known).collect();
-        bail!("there are no rules for {kind}; advice is given for {}", known.join(", "));
-    };
-    ensure_it_can_run(subject)?;
-    let Draft { rungs, left } = rules(subject);
+    let tuning = engine.tuning().with_context(|| format!("there are no rules for {}", engine.kind()))?;
+    ensure_it_can_run(tuning, subject)?;
+    let Draft { rungs, left } = tuning.advice(subject);
     let settings = settings_of(&rungs);
-    memory_need::fits(kind, version, &settings, clients, machine.memory_bytes)?;
-    let needed = |settings| need(kind, version, settings, clients).expect("what the rules set can be read");
+    memory_need::fits(engine, version, &settings, clients, machine.memory_bytes)?;
+    let needed = |settings| need(engine, version, settings, clients).expect("what the rules set can be read");
     Ok(Advice {
-        kind,
+        engine,
         version: version.to_owned(),
         machine,
         clients,
@@ -122,14 +60,13 @@ pub fn advise(subject: &Subject) -> Result<Advice> {
     })
 }
 
-fn ensure_it_can_run(subject: &Subject) -> Result<()> {
-    let smallest = SMALLEST.iter().find(|(kind, _)| *kind == subject.kind).map_or(&[][..], |(_, settings)| settings);
-    let smallest = smallest.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let Some(need) = need(subject.kind, subject.version, &smallest, subject.clients) else { return Ok(()) };
+fn ensure_it_can_run(tuning: &dyn Tuning, subject: &Subject) -> Result<()> {
+    let smallest = tuning.smallest().iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let Some(need) = need(subject.engine, subject.version, &smallest, subject.clients) else { return Ok(()) };
     ensure!(
         need.total_bytes() <= subject.machine.memory_bytes,
         "{} {} cannot run in {}: with the smallest settings and {} clients it takes {}; give more --memory or fewer --clients",
-        subject.kind,
+        subject.engine.kind(),
         subject.version_text(),
         bytes_text(subject.machine.memory_bytes),
         subject.clients,
@@ -141,54 +78,6 @@ fn ensure_it_can_run(subject: &Subject) -> Result<()> {
 fn settings_of(rungs: &[Rung]) -> BTreeMap<String, String> {
     let changes = rungs.iter().flat_map(|rung| &rung.settings);
     changes.map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
-}
-
-impl Subject<'_> {
-    fn numbers(&self) -> Vec<u32> {
-        version_numbers(self.version)
-    }
-
-    /// Without the mark of a rolling source.
-    pub fn version_text(&self) -> &str {
-        self.version.trim_end_matches(".*")
-    }
-
-    /// The first numbers of the version, by which manuals are named: `5.6`, `17`.
-    fn series(&self, numbers: usize) -> String {
-        let numbers: Vec<String> = self.numbers().iter().take(numbers).map(u32::to_string).collect();
-        numbers.join(".")
-    }
-
-    fn knob(&self, name: &str) -> Option<&'static Knob> {
-        knobs::find(self.kind, self.version, name)
-    }
-
-    /// A number within the limits that the version documents for a setting.
-    fn within(&self, name: &str, number: u64) -> u64 {
-        self.knob(name).map_or(number, |knob| knob.within(number))
-    }
-
-    /// Whether a server with these settings has room on the machine.
-    fn has_room(&self, settings: &[(&'static str, String)]) -> bool {
-        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        let needed = memory_needed(self.kind, self.version, &settings, self.clients);
-        needed.is_none_or(|bytes| bytes <= self.machine.memory_bytes)
-    }
-}
-
-impl Draft {
-    fn rung(&mut self, name: impl Into<String>, settings: Vec<(&'static str, String)>, reason: String, source: String) {
-        self.rungs.push(Rung { name: name.into(), settings, reason, source, promise: FULL_PROMISE, trade: None });
-    }
-
-    fn leave(&mut self, setting: &'static str, reason: impl Into<String>) {
-        self.left.push(Left { setting, reason: reason.into() });
-    }
-}
-
-/// One setting of a rung.
-fn set(name: &'static str, value: impl ToString) -> (&'static str, String) {
-    (name, value.to_string())
 }
 
 /// From a toy to a large server.
@@ -203,8 +92,9 @@ pub const MACHINES: [Machine; 5] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::knobs::What;
-    use engine::{ENGINES, Engines};
+    use engine::Engines;
+    use engine::tunable::{self, What};
+    use engines::ENGINES;
 
     const VERSIONS: &[(&str, &[&str])] = &[
         ("mysql", &["5.0.21", "5.5.9", "5.6.24", "5.7.29", "8.0.15", "8.0.31", "9.7.*"]),
@@ -213,11 +103,15 @@ mod tests {
         ("sqlite", &["3.50.2"]),
     ];
 
-    fn given(kind: &'static str, version: &str, machine: Machine) -> Advice {
-        advise(&Subject { kind, version, machine, clients: 16 }).unwrap()
+    fn engine(kind: &str) -> &'static dyn Engine {
+        Engines(ENGINES).find(kind).unwrap()
     }
 
-    fn setting(kind: &'static str, version: &str, machine: Machine, name: &str) -> Option<String> {
+    fn given(kind: &str, version: &str, machine: Machine) -> Advice {
+        advise(&Subject { engine: engine(kind), version, machine, clients: 16 }).unwrap()
+    }
+
+    fn setting(kind: &str, version: &str, machine: Machine, name: &str) -> Option<String> {
         given(kind, version, machine).settings().remove(name)
     }
 
@@ -233,18 +127,18 @@ mod tests {
                 assert_eq!(trades.len(), 1, "{kind} {version}");
                 assert_eq!(advice.rungs.last(), trades.last().copied(), "{kind} {version}: the trade comes last");
                 for (name, value) in advice.rungs.iter().flat_map(|rung| &rung.settings) {
-                    let knob = knobs::find(kind, version, name);
-                    let knob = knob.unwrap_or_else(|| panic!("{kind} {version} has no {name} in its table"));
+                    let tunable = tunable::find(engine(kind), version, name);
+                    let tunable = tunable.unwrap_or_else(|| panic!("{kind} {version} has no {name} in its table"));
                     let number = record::quantity::bytes(value);
-                    if let (Some(number), false) = (number, knob.what == What::Word) {
-                        assert_eq!(knob.within(number), number, "{kind} {version}: {name} = {value}");
+                    if let (Some(number), false) = (number, tunable.what == What::Word) {
+                        assert_eq!(tunable.within(number), number, "{kind} {version}: {name} = {value}");
                     }
                 }
                 // Each rung on its way up has to start as well.
                 for height in 0..=advice.rungs.len() {
                     let settings = settings_of(&advice.rungs[..height]);
                     let first = height == 0;
-                    let fits = memory_need::fits(kind, version, &settings, 16, machine.memory_bytes);
+                    let fits = memory_need::fits(engine(kind), version, &settings, 16, machine.memory_bytes);
                     assert!(fits.is_ok() || first, "{kind} {version} {machine:?} rung {height}: {fits:?}");
                 }
             }
@@ -270,7 +164,7 @@ mod tests {
                     if effective.get("synchronous").is_some_and(|word| word == "NORMAL") {
                         effective.insert("synchronous".to_owned(), "1".to_owned());
                     }
-                    let class = Engines(ENGINES).find(kind).unwrap().durability_class(&effective);
+                    let class = engine(kind).durability_class(&effective);
                     assert_eq!(class, rung.promise, "{kind} {version}: {}", rung.name);
                     assert_eq!(class == FULL_PROMISE, rung.trade.is_none(), "{kind} {version}: {}", rung.name);
                 }
@@ -328,14 +222,12 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused_with_what_to_do() {
         let refused = |kind, machine, clients| {
-            advise(&Subject { kind, version: "5.6.24", machine, clients }).unwrap_err().to_string()
+            advise(&Subject { engine: engine(kind), version: "5.6.24", machine, clients }).unwrap_err().to_string()
         };
         let error = refused("mysql", Machine { memory_bytes: 64 * MIB, ..MACHINES[0] }, 16);
         assert!(error.starts_with("mysql 5.6.24 cannot run in 64 MiB"), "{error}");
         assert!(error.contains("more --memory or fewer --clients"), "{error}");
         assert!(refused("mysql", Machine { data_bytes: 0, ..MACHINES[0] }, 16).contains("--data"));
         assert!(refused("mysql", Machine { cores: 0, ..MACHINES[0] }, 16).contains("--cores"));
-        let error = refused("dolt", MACHINES[0], 16);
-        assert_eq!(error, "there are no rules for dolt; advice is given for mysql, mariadb, postgres, sqlite");
     }
 }

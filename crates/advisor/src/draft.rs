@@ -8,8 +8,8 @@ use anyhow::{Context, Result, anyhow};
 use crate::search::{Range, candidates};
 use crate::tuning::{Rival, SearchShape, search_text};
 use crate::values;
-use engine::knobs::{Knob, Machine, knobs};
 use engine::memory_need;
+use engine::tunable::{Machine, Tunable, tunables};
 use experiment::plan::{data_directory_bytes, heaviest_point};
 use experiment::resolve;
 use experiment::{Contender, Error, Experiment, Known, Origin, Overrides, RATE, WorkloadChoice, plain_file};
@@ -186,11 +186,11 @@ struct Asked<'a> {
 impl Asked<'_> {
     fn record(&self, given: GivenRecord, refused: Vec<RefusedRecord>) -> Result<SearchRecord> {
         let version = resolve(self.incumbent)?.version;
-        let known = knobs(self.incumbent.kind.kind(), &version);
+        let known = tunables(self.incumbent.kind, &version);
         let machine = self.machine();
-        let (held, movable): (Vec<&Knob>, Vec<&Knob>) =
-            known.into_iter().partition(|knob| knob.touches_durability || knob.needs_reload);
-        let space: Vec<Range> = movable.iter().map(|knob| self.range(knob, &machine)).collect();
+        let (held, movable): (Vec<&Tunable>, Vec<&Tunable>) =
+            known.into_iter().partition(|tunable| tunable.touches_durability || tunable.needs_reload);
+        let space: Vec<Range> = movable.iter().map(|tunable| self.range(tunable, &machine)).collect();
         let space = values::without(space, &refused);
         // Another seed than the duel's: no inputs that chose the winner are measured again.
         let seed = self.experiment.method.seed.wrapping_add(1) & (u64::MAX >> 1);
@@ -206,7 +206,7 @@ impl Asked<'_> {
             given: Some(given),
             refused,
             space: space.into_iter().map(|range| (range.setting, range.values)).collect(),
-            held: held.iter().map(|knob| knob.name.to_owned()).collect(),
+            held: held.iter().map(|tunable| tunable.name.to_owned()).collect(),
             notes: self.notes(),
             rounds: Vec::new(),
             outcome: None,
@@ -227,19 +227,19 @@ impl Asked<'_> {
 
     /// Without what the file sets already, since that candidate would be the incumbent, and without what a
     /// server for so many clients would not take.
-    fn range(&self, knob: &Knob, machine: &Machine) -> Range {
-        let set = self.incumbent.settings.iter().find(|(name, _)| plain(name) == knob.name);
-        let mut values = knob.values(machine);
+    fn range(&self, tunable: &Tunable, machine: &Machine) -> Range {
+        let set = self.incumbent.settings.iter().find(|(name, _)| plain(name) == tunable.name);
+        let mut values = tunable.values(machine);
         values.retain(|value| set.is_none_or(|(_, set)| !set.eq_ignore_ascii_case(value)));
-        values.retain(|value| knob.is_taken(value, self.connections()));
-        Range { setting: knob.name.to_owned(), values }
+        values.retain(|value| tunable.is_taken(value, self.connections()));
+        Range { setting: tunable.name.to_owned(), values }
     }
 
     /// The memory guard (method, section 6).
     fn fits(&self, version: &str, moved: &BTreeMap<String, String>, memory_bytes: u64) -> Result<(), String> {
         let all = self.incumbent.settings.iter().chain(moved);
         let settings = all.map(|(name, value)| (plain(name), value.clone())).collect();
-        memory_need::fits(self.incumbent.kind.kind(), version, &settings, self.connections(), memory_bytes)
+        memory_need::fits(self.incumbent.kind, version, &settings, self.connections(), memory_bytes)
             .map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
     }
 

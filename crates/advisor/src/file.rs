@@ -17,7 +17,7 @@ const COMMENT_WIDTH: usize = 98;
 pub fn experiment(advice: &Advice, engine_words: &str, known: &Known) -> Result<String> {
     let warehouses = warehouses(advice, known)?;
     let version = advice.version.trim_end_matches(".*");
-    let title = format!("{} {version}", advice.kind);
+    let title = format!("{} {version}", advice.engine.kind());
     let mut text = comment(&format!(
         "A tuning ladder for {title} on a machine with {} of memory, {} cores and {} of data, as `dbduel advise` gave it. \
          These are rules of thumb: which rungs matter on your machine is what this experiment measures. Each rung stands on \
@@ -26,7 +26,7 @@ pub fn experiment(advice: &Advice, engine_words: &str, known: &Known) -> Result<
         advice.machine.cores,
         bytes_text(advice.machine.data_bytes)
     ));
-    text += &line("name", &format!("ladder-{}-{version}", advice.kind));
+    text += &line("name", &format!("ladder-{}-{version}", advice.engine.kind()));
     text += &line("question", &format!("Which settings make {title} faster here, and by how much?"));
     text += "\n[[contender]]\n";
     text += &line("name", "defaults");
@@ -36,7 +36,7 @@ pub fn experiment(advice: &Advice, engine_words: &str, known: &Known) -> Result<
     }
     text += "\n[workload]\n";
     text += &line("name", WORKLOAD);
-    let data = format!("# about {} in {}'s files", bytes_text(advice.machine.data_bytes), advice.kind);
+    let data = format!("# about {} in {}'s files", bytes_text(advice.machine.data_bytes), advice.engine.kind());
     text += &format!("warehouses = {warehouses:<8} {data}\n");
     text += &format!("clients = {}\n", advice.clients);
     text += "\n[method]\npreset = \"standard\"   # \"quick\" for a first look\n";
@@ -71,7 +71,7 @@ fn quoted(value: &str) -> String {
 
 /// As many as make the data that were asked for, one at least. The workload knows how large they are.
 fn warehouses(advice: &Advice, known: &Known) -> Result<u64> {
-    let dialect = known.engines.find(advice.kind)?.dialect();
+    let dialect = advice.engine.dialect();
     let bytes = |warehouses: i64| -> Result<u64> {
         let kind = known.workloads.find(WORKLOAD).with_context(|| format!("there is no workload {WORKLOAD}"))?;
         let given = BTreeMap::from([("warehouses".to_owned(), OptionValue::Number(warehouses))]);

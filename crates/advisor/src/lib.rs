@@ -32,7 +32,7 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 pub mod tests {
-    use engine::knobs::{GIB, MIB, Machine};
+    use engine::tunable::{GIB, MIB, Machine};
     use experiment::Known;
     use load::Workloads;
 
@@ -45,7 +45,7 @@ pub mod tests {
 
     fn advice(kind: &'static str, version: &str) -> Advice {
         let machine = Machine { memory_bytes: 8 * GIB, cores: 4, data_bytes: 4 * GIB };
-        advice_for(&Subject { kind, version, machine, clients: 16 }).unwrap()
+        advice_for(&Subject { engine: known().engines.find(kind).unwrap(), version, machine, clients: 16 }).unwrap()
     }
 
     #[test]

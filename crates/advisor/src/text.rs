@@ -3,7 +3,7 @@
 use crate::ADVISED_CLIENTS as CLIENTS;
 use crate::advice::{Advice, Rung};
 use crate::wrapped;
-use engine::knobs::Machine;
+use engine::tunable::Machine;
 use experiment::quantity::bytes_text;
 
 const WIDTH: usize = 100;
@@ -23,7 +23,7 @@ pub fn advice(advice: &Advice, engine: &str) -> String {
     let mut lines = vec![
         format!(
             "A ladder for {} {}: {memory} of memory, {}, {data} of data, {}",
-            advice.kind,
+            advice.engine.kind(),
             advice.version.trim_end_matches(".*"),
             count(cores, "core"),
             count(clients, "client")

@@ -53,7 +53,7 @@ fn look(contender: &Contender, clients: u32) -> Result<Option<String>> {
         return Ok(None);
     }
     let resolved = resolve(contender)?;
-    expect_memory(contender, resolved.kind, &resolved.version, clients)?;
+    expect_memory(contender, &resolved.version, clients)?;
     if contender.settings.is_empty() {
         return Ok(None);
     }
@@ -73,7 +73,7 @@ fn look(contender: &Contender, clients: u32) -> Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::knobs::GIB;
+    use engine::tunable::GIB;
     use experiment::testing::experiment;
     use experiment::{TargetChoice, TargetUrl};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Error, Result, anyhow, bail, ensure};
 
 use super::room::Shortage;
-use engine::knobs::{GIB, MIB, rounded_down};
+use engine::tunable::{GIB, MIB, rounded_down};
 use engine::{Cache, FreshStart, Installation, WorkFolder, memory_need, nearest_known};
 use experiment::plan::{AskedLog, asked_logs};
 use experiment::quantity::bytes_text;
@@ -33,7 +33,7 @@ pub fn expect_what_it_rests_on(
 }
 
 /// Fails for a contender that asks for more memory than there is, or whose settings do.
-pub fn expect_memory(contender: &Contender, kind: &str, version: &str, clients: u32) -> Result<()> {
+pub fn expect_memory(contender: &Contender, version: &str, clients: u32) -> Result<()> {
     let host = host::memory_bytes();
     let memory = contender.memory_bytes.unwrap_or(host);
     ensure!(
@@ -42,7 +42,7 @@ pub fn expect_memory(contender: &Contender, kind: &str, version: &str, clients: 
         bytes_text(memory),
         bytes_text(host)
     );
-    memory_need::fits(kind, version, &contender.settings, clients, memory)
+    memory_need::fits(contender.kind, version, &contender.settings, clients, memory)
 }
 
 /// A contender whose data a disk cannot hold, and what would fit. `usual_bytes` are free where `storage` does not
@@ -79,7 +79,7 @@ pub fn explained(
         return error;
     }
     let Ok(known) = known_settings(installation, cache, work, log) else { return error };
-    let missing = nearest_known(installation.kind, &contender.settings, &known).into_iter().map(|(name, near)| {
+    let missing = nearest_known(installation.engine(), &contender.settings, &known).into_iter().map(|(name, near)| {
         let near = near.map_or(String::new(), |near| format!("; the nearest there is `{near}`"));
         format!("\nsetting `{name}`: {} {} has {TOLD_ALREADY}{near}", installation.kind, installation.version)
     });

@@ -162,7 +162,7 @@ impl<'a> Stage<'a> {
         progress.status(&format!("fetch: {}", contender.name));
         let installation = provision(&resolve(contender)?, cache, &|line| progress.say(line))?;
         let clients = self.experiment.clients_max();
-        refusal::expect_memory(contender, installation.kind, &installation.version, clients)?;
+        refusal::expect_memory(contender, &installation.version, clients)?;
         if self.experiment.is_twin(&contender.name) {
             let work = self.work_of(&contender.storage).path();
             return Ok(Provided::Managed(installation.by_another_path(work)?));
@@ -537,9 +537,10 @@ fn ddl(server: &Running, workload: &Arc<dyn Workload>) -> Result<Vec<String>> {
 
 /// How the server would run each statement; one that it does not explain says why.
 fn plans(server: &Running, workload: &dyn Workload) -> Result<Vec<StatementPlan>> {
+    let Some(observe) = server.engine().observe() else { return Ok(Vec::new()) };
     let mut admin = server.session()?;
     let plan = |one: NamedStatement| {
-        let asked = server.engine().explain(&mut admin, &one.sql);
+        let asked = observe.explain(&mut admin, &one.sql);
         let refused = asked.as_ref().err().map(|error| format!("{error:#}"));
         let Explained { lines, shape } = asked.unwrap_or_default();
         StatementPlan { statement: one.name, sql: one.sql, lines, shape, refused }

@@ -12,7 +12,8 @@ mod progress_bar;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use engine::{ENGINES, Engines};
+use engine::Engines;
+use engines::ENGINES;
 use experiment::{Known, Mistakes};
 use load::Workloads;
 use workloads::{WORKLOADS, null_load};

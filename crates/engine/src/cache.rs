@@ -430,7 +430,7 @@ fn short_folder(work: &Path, name: &str) -> Option<PathBuf> {
     (path.is_absolute() && is_work_name(short_name) && of_same_process).then_some(path)
 }
 
-pub(super) fn remove_tree(path: &Path) -> Result<()> {
+pub fn remove_tree(path: &Path) -> Result<()> {
     let removed = if path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
         fs::remove_dir_all(path)
     } else {
@@ -445,7 +445,7 @@ pub(super) fn remove_tree(path: &Path) -> Result<()> {
 }
 
 /// The entries of a folder; none when it does not exist.
-pub(super) fn read_folder(folder: &Path) -> Result<Vec<fs::DirEntry>> {
+pub fn read_folder(folder: &Path) -> Result<Vec<fs::DirEntry>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.with_context(|| format!("cannot read {}", folder.display()))?,

@@ -157,10 +157,6 @@ pub fn password(url: &TargetUrl, file: Option<&Path>) -> Result<Option<Secret>> 
 mod tests {
     use super::*;
 
-    fn choice(url: &str) -> TargetChoice {
-        TargetChoice { url: TargetUrl::parse(url).unwrap(), overwrite: false, password_file: None }
-    }
-
     #[test]
     fn a_password_file_goes_first_and_its_line_break_is_no_part_of_it() {
         let folder = tempfile::tempdir().unwrap();
@@ -177,34 +173,5 @@ mod tests {
     fn a_password_that_was_masked_is_asked_for_again() {
         let error = password(&TargetUrl::parse("mysql://app:***@db/x").unwrap(), None).unwrap_err().to_string();
         assert!(error.contains(PASSWORD_VARIABLE) && error.contains("password_file"), "{error}");
-    }
-
-    #[test]
-    fn a_database_file_in_memory_promises_nothing_in_an_os_crash() {
-        let class_in = |folder: &Path| {
-            let folder = tempfile::tempdir_in(folder).unwrap();
-            let file = folder.path().join("t.db");
-            std::fs::write(&file, "").unwrap();
-            Hosted::reach(crate::engine("sqlite").unwrap(), &choice(&format!("sqlite://{}", file.display())))
-                .unwrap()
-                .durability_class()
-        };
-        let on_disk = class_in(Path::new(env!("CARGO_MANIFEST_DIR")));
-        assert_eq!((on_disk, class_in(Path::new("/dev/shm"))), ("D3", "D0"));
-    }
-
-    #[test]
-    fn a_target_that_is_not_there_is_named_and_nothing_is_made() {
-        let folder = tempfile::tempdir().unwrap();
-        let socket = folder.path().join("sock");
-        let url = format!("mysql://app:hunter2@localhost/x?socket={}", socket.display());
-        let error = format!("{:#}", Hosted::reach(crate::engine("sqlite").unwrap(), &choice(&url)).err().unwrap());
-        assert!(error.contains("cannot log in to mysql://app:***@localhost") && !error.contains("hunter2"), "{error}");
-        let file = folder.path().join("none.db");
-        let error = Hosted::reach(crate::engine("sqlite").unwrap(), &choice(&format!("sqlite://{}", file.display())))
-            .err()
-            .unwrap()
-            .to_string();
-        assert!(error.contains("no database file") && !file.exists(), "{error}");
     }
 }

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, anyhow};
 use driver::{Admin, Closer, Endpoint, Login};
 
 use super::counters::{Counters, Deferral};
-use super::{Engine, Waits};
+use super::{Engine, Observe, Waits};
 
 /// Whoever answers so late cannot be read at an edge of an interval.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
@@ -21,7 +21,8 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// Clones share the session; it ends with the last of them.
 #[derive(Clone)]
 pub struct Monitor {
-    engine: &'static dyn Engine,
+    kind: &'static str,
+    observe: &'static dyn Observe,
     session: Arc<Session>,
 }
 
@@ -36,6 +37,7 @@ type Job = Box<dyn FnOnce(&mut Admin) + Send>;
 impl Monitor {
     /// Logs in and waits until that has succeeded.
     pub fn open(engine: &'static dyn Engine, endpoint: &Endpoint, login: &Login) -> Result<Monitor> {
+        let observe = engine.observe().context("the server tells nothing of itself")?;
         let (jobs, given) = mpsc::channel();
         let (opened, opening) = mpsc::channel();
         let (endpoint, login) = (endpoint.clone(), login.clone());
@@ -50,36 +52,36 @@ impl Monitor {
         let session = Session { jobs: Some(jobs), thread: Some(thread) };
         let opened = opening.recv().context("the monitoring session ended before it began")?;
         opened.context("cannot open a monitoring session")?;
-        Ok(Monitor { engine, session: Arc::new(session) })
+        Ok(Monitor { kind: engine.kind(), observe, session: Arc::new(session) })
     }
 
     pub fn counters(&self) -> Result<Counters> {
-        self.ask(|engine, admin| engine.counters(admin))
+        self.ask(|observe, admin| observe.counters(admin))
     }
 
     /// What is left of the work that was put off, by the names of [`Deferral::debts`]; empty where nothing of
     /// it can be seen.
     pub fn owed(&self) -> Result<BTreeMap<&'static str, f64>> {
-        self.ask(|engine, admin| engine.owed(admin))
+        self.ask(|observe, admin| observe.owed(admin))
     }
 
     pub fn deferral(&self) -> &'static Deferral {
-        self.engine.deferral()
+        self.observe.deferral()
     }
 
     /// Whether the server may be asked once a second while a load runs.
     pub fn can_sample(&self) -> bool {
-        self.engine.sample().is_some()
+        self.observe.sample().is_some()
     }
 
     /// Asks for a sample; who cannot wait for the answer need not.
     pub fn sample(&self) -> Result<mpsc::Receiver<Result<Counters>>> {
-        let sample = self.engine.sample().context("this engine is not sampled")?;
+        let sample = self.observe.sample().context("this engine is not sampled")?;
         self.send(move |_, admin| sample(admin))
     }
 
     pub fn waits(&self) -> Option<Waits> {
-        self.engine.waits()
+        self.observe.waits()
     }
 
     /// Asks what only the engine knows how to.
@@ -89,19 +91,19 @@ impl Monitor {
 
     fn ask<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&dyn Engine, &mut Admin) -> Result<T> + Send + 'static,
+        question: impl FnOnce(&dyn Observe, &mut Admin) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.send(question)?.recv().map_err(|_| lost())?
     }
 
     fn send<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&dyn Engine, &mut Admin) -> Result<T> + Send + 'static,
+        question: impl FnOnce(&dyn Observe, &mut Admin) -> Result<T> + Send + 'static,
     ) -> Result<mpsc::Receiver<Result<T>>> {
-        let engine = self.engine;
+        let observe = self.observe;
         let (reply, answer) = mpsc::channel();
         // Nobody takes the reply when whoever asked has gone on without it.
-        let job: Job = Box::new(move |admin| drop(reply.send(question(engine, admin))));
+        let job: Job = Box::new(move |admin| drop(reply.send(question(observe, admin))));
         self.session.jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or_else(lost)?;
         Ok(answer)
     }
@@ -120,9 +122,9 @@ pub struct Hastened {
 impl Hastened {
     pub fn begin(session: Monitor) -> Result<Hastened> {
         let closer = session.ask(|_, admin| Ok(admin.closer()))?;
-        let asked = session.send(|engine, admin| {
+        let asked = session.send(|observe, admin| {
             admin.set_timeout(None)?;
-            engine.hasten(admin).context("the server cannot be made to do what it put off")
+            observe.hasten(admin).context("the server cannot be made to do what it put off")
         })?;
         Ok(Hastened { session, closer, asked, restore: None })
     }
@@ -184,31 +186,6 @@ impl Drop for Session {
 
 impl fmt::Debug for Monitor {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "a monitoring session of {}", self.engine.kind())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine;
-
-    #[test]
-    fn one_session_answers_whoever_asks() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = Endpoint::File(folder.path().join("t.db"));
-        let monitor = Monitor::open(engine("sqlite").unwrap(), &file, &Login::default()).unwrap();
-        let elsewhere = monitor.clone();
-        let seen = std::thread::spawn(move || elsewhere.counters().unwrap()).join().unwrap();
-        assert_eq!(seen, monitor.counters().unwrap());
-        assert!(seen.state.contains_key("database_bytes"), "{seen:?}");
-    }
-
-    #[test]
-    fn who_cannot_log_in_is_told_so() {
-        let folder = tempfile::tempdir().unwrap();
-        let nobody = Endpoint::Unix(folder.path().join("sock"));
-        let error = Monitor::open(engine("mysql").unwrap(), &nobody, &Login::default()).unwrap_err();
-        assert!(error.to_string().starts_with("cannot open a monitoring session"), "{error:#}");
+        write!(f, "a monitoring session of {}", self.kind)
     }
 }

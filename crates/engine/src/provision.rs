@@ -265,7 +265,7 @@ fn forget_in_local_repository(cache: &Cache, coordinates: &str) -> Result<()> {
 }
 
 /// A program's path, as the shell would find it.
-pub(super) fn find_on_path(program: &str) -> Option<PathBuf> {
+pub fn find_on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }

@@ -431,7 +431,7 @@ fn check_entrance(path: &Path) -> Result<()> {
 }
 
 /// What a server sees of dbduel's environment: nothing that could configure it or hold a secret.
-pub(super) fn server_environment() -> Vec<(OsString, OsString)> {
+pub fn server_environment() -> Vec<(OsString, OsString)> {
     let kept = ["PATH", "TZ"].iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?)));
     kept.chain([("LC_ALL".into(), "C".into())]).collect()
 }

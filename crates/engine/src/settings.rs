@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 pub use record::setting_value::{parse_quantity, parse_size, parse_switch, unit_size};
 
 use super::cache::Aside;
-use super::knobs::other_names;
+use super::tunable::other_names;
 use super::{Engine, Installation, Site};
 
 /// All settings of a running server.
@@ -58,7 +58,7 @@ pub fn verify(engine: &dyn Engine, effective: &Effective, asked: &BTreeMap<Strin
             Agreement::Different { actual } => {
                 wrong.push(format!("setting `{name}`: asked {value:?}, server has {actual:?}"));
             }
-            Agreement::Unknown => wrong.push(unknown(engine.kind(), name, effective)),
+            Agreement::Unknown => wrong.push(unknown(engine, name, effective)),
         }
     }
     if wrong.is_empty() {
@@ -69,13 +69,13 @@ pub fn verify(engine: &dyn Engine, effective: &Effective, asked: &BTreeMap<Strin
 
 /// The settings among `asked` that a server has none of, each with the name that it has there, or the nearest.
 pub fn nearest_known<'a>(
-    kind: &str,
+    engine: &dyn Engine,
     asked: &'a BTreeMap<String, String>,
     effective: &'a BTreeMap<String, String>,
 ) -> Vec<(&'a str, Option<&'a str>)> {
     let plain = |name: &str| name.replace('-', "_").to_ascii_lowercase();
     let is_known = |name: &str| effective.keys().any(|known| plain(known) == plain(name));
-    let renamed = |name: &str| other_names(kind, name).into_iter().find_map(|other| effective.get_key_value(other));
+    let renamed = |name: &str| other_names(engine, name).into_iter().find_map(|other| effective.get_key_value(other));
     let near = |name: &str| match renamed(name) {
         Some((other, _)) => Some(other.as_str()),
         None => nearest(&plain(name), effective.keys().map(String::as_str)),
@@ -84,8 +84,8 @@ pub fn nearest_known<'a>(
     missing.map(|name| (name.as_str(), near(name))).collect()
 }
 
-fn unknown(kind: &str, name: &str, effective: &Effective) -> String {
-    let renamed = other_names(kind, name).into_iter().find(|other| effective.values.contains_key(*other));
+fn unknown(engine: &dyn Engine, name: &str, effective: &Effective) -> String {
+    let renamed = other_names(engine, name).into_iter().find(|other| effective.values.contains_key(*other));
     if let Some(here) = renamed {
         return format!("setting `{name}`: this server has none of that name; here it is `{here}`");
     }
@@ -113,24 +113,6 @@ pub fn expect_known_settings(installation: &Installation, settings: &BTreeMap<St
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_a_server_lacks_is_told_with_what_it_has() {
-        let settings = |names: &[&str]| names.iter().map(|name| (name.to_string(), String::new())).collect();
-        let server: BTreeMap<String, String> = settings(&["innodb_buffer_pool_size", "innodb_log_file_size"]);
-        let asked: BTreeMap<String, String> =
-            settings(&["innodb-buffer-pool-size", "innodb_log_file_sizes", "wal_level"]);
-        let missing = nearest_known("mysql", &asked, &server);
-        assert_eq!(missing, [("innodb_log_file_sizes", Some("innodb_log_file_size")), ("wal_level", None)]);
-    }
-
-    #[test]
-    fn a_name_of_another_version_is_answered_with_the_one_here() {
-        let values = [("innodb_redo_log_capacity".to_owned(), "104857600".to_owned())];
-        let effective = Effective { values: values.into_iter().collect(), ..Effective::default() };
-        let said = unknown("mysql", "innodb_log_file_size", &effective);
-        assert!(said.ends_with("here it is `innodb_redo_log_capacity`"), "{said}");
-    }
 
     #[test]
     fn a_misspelt_name_finds_its_neighbour() {

@@ -189,7 +189,7 @@ fn sizes_below(data: &Path) -> Result<Vec<(u64, String)>> {
 }
 
 /// Copies a tree with modes and owners; returns the bytes of its files.
-pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<u64> {
+pub fn copy_tree(from: &Path, to: &Path) -> Result<u64> {
     let mut buffer = vec![0; COPY_BUFFER_BYTES];
     copy_entry(from, to, &mut |from, to| copy_file(from, to, &mut buffer))
 }
@@ -305,17 +305,6 @@ fn page_residency(file: &File, bytes: usize) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Found, Place, Resolved, engine};
-
-    fn installation(kind: &str, version: &str) -> Installation {
-        let found = Found { version: version.into(), server: "/s".into(), basedir: None };
-        let resolved = Resolved::new(engine(kind).unwrap(), version.into(), Place::Here(found.clone()));
-        resolved.installation(found, vec![], "abc")
-    }
-
-    fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
-    }
 
     fn cache(base: &Path) -> Cache {
         Cache::at(&base.join("cache"), &base.join("work")).unwrap()
@@ -328,24 +317,6 @@ mod tests {
         fs::create_dir(&data).unwrap();
         fs::write(data.join("t.ibd"), "rows").unwrap();
         (base, cache, data)
-    }
-
-    #[test]
-    fn a_key_depends_on_what_shapes_files_and_on_nothing_else() {
-        let mysql = installation("mysql", "5.5.9");
-        let key = |pairs: &[(&str, &str)], seed: &str| {
-            snapshot_key(&mysql, &settings(pairs), &[("data_seed", seed.to_owned())])
-        };
-        assert_eq!(key(&[("innodb_buffer_pool_size", "1G")], "1"), key(&[], "1"));
-        assert_ne!(key(&[("innodb_page_size", "4k")], "1"), key(&[], "1"));
-        assert_eq!(key(&[("innodb-page-size", "4k")], "1"), key(&[("innodb_page_size", "4k")], "1"));
-        assert_ne!(key(&[], "2"), key(&[], "1"));
-        // 5.5 cannot resize its log files.
-        assert_ne!(key(&[("innodb_log_file_size", "1G")], "1"), key(&[], "1"));
-        let mariadb = installation("mariadb", "10.11.5");
-        let resized = settings(&[("innodb_log_file_size", "1G")]);
-        assert_eq!(snapshot_key(&mariadb, &resized, &[]), snapshot_key(&mariadb, &settings(&[]), &[]));
-        assert!(key(&[], "1").starts_with("mysql-5.5.9-"));
     }
 
     #[test]

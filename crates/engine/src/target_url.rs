@@ -63,7 +63,7 @@ pub struct TargetUrl {
 }
 
 impl TargetKind {
-    /// A name in `engine::ENGINES`.
+    /// A name in `engines::ENGINES`.
     pub fn engine(self) -> &'static str {
         match self {
             TargetKind::Mysql => "mysql",

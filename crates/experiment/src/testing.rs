@@ -6,7 +6,8 @@ use std::time::Duration;
 use std::sync::Arc;
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
-use engine::{ENGINES, Engines};
+use engine::Engines;
+use engines::ENGINES;
 use load::{
     ClientFuture, Gaps, OptionError, OptionSpec, OptionValue, Seat, Table, Tally, Workload, WorkloadKind, Workloads,
 };

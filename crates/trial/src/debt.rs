@@ -258,7 +258,7 @@ mod tests {
         reader.rows("SELECT * FROM t").unwrap();
         writer.run("INSERT INTO t VALUES (1)").unwrap();
         let monitor =
-            Monitor::open(engine::Engines(engine::ENGINES).find("sqlite").unwrap(), &file, &Default::default())
+            Monitor::open(engine::Engines(engines::ENGINES).find("sqlite").unwrap(), &file, &Default::default())
                 .unwrap();
         let wait = |ms, interrupted| {
             drain(&monitor, || Ok(None), &Readings::default(), Duration::from_millis(ms), &AtomicBool::new(interrupted))

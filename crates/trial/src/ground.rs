@@ -12,8 +12,8 @@ use driver::{Admin, Dialect};
 use super::{Trial, dataset, hosted_tables};
 use crate::observe::Subject;
 use engine::{
-    self, Effective, Engine, Hosted, Installation, Monitor, Purpose, Server, Snapshot, StartOptions, WorkFolder,
-    apply_page_cache, resident_fraction, weaker_class,
+    self, Effective, Engine, Hosted, Installation, Monitor, Observe, Purpose, Server, Snapshot, StartOptions,
+    WorkFolder, apply_page_cache, resident_fraction, weaker_class,
 };
 use record::format::BuildRecord;
 
@@ -188,8 +188,8 @@ impl Running<'_> {
     pub(super) fn monitor(&self) -> Result<Option<Monitor>> {
         let engine = self.engine();
         let Target { endpoint, login, .. } = self.target();
-        let can = engine.can_be_watched(self.effective_settings());
-        can.then(|| Monitor::open(engine, &endpoint, &login)).transpose()
+        let can = |observe: &dyn Observe| observe.can_be_watched(self.effective_settings());
+        engine.observe().is_some_and(can).then(|| Monitor::open(engine, &endpoint, &login)).transpose()
     }
 
     /// A blocking session in the workload's database.

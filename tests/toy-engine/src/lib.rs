@@ -8,16 +8,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use driver::{Admin, Dialect, Endpoint, Login};
-use engine::counters::{Counters, Deferral};
 use engine::{
-    Account, Agreement, Cost, Effective, Engine, Explained, Found, Installation, Launch, Places, Release, Reserved,
-    Site, StartOptions, Whereabouts,
+    Agreement, Cost, Effective, Engine, Found, Installation, Launch, Places, Release, Reserved, Site, StartOptions,
+    Whereabouts,
 };
 
 pub static TOY: &[&dyn Engine] = &[&Toy];
 
 static RESERVED: Reserved = Reserved { always: &[], paths: &[], commands: &[], prefixes: &[], abbreviates: false };
-static DEFERRAL: Deferral = Deferral { redo_bytes: None, debts: &[] };
 static COST: Cost = Cost {
     start_ms: 10,
     stop_ms: 10,
@@ -68,19 +66,10 @@ impl Engine for Toy {
     fn version_of(&self, _: &Path, _: &[PathBuf]) -> Result<String> {
         Ok("1.0".to_owned())
     }
-    fn shaping_settings(&self, _: &[u32]) -> Vec<&'static str> {
-        Vec::new()
-    }
-    fn account(&self) -> Result<Option<Account>> {
-        Ok(None)
-    }
     fn initialise(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()> {
         let file = Endpoint::File(site.data.join(FILE));
         Admin::connect(Dialect::Sqlite, &file, &login(shaping), Duration::from_secs(60))?.run("VACUUM")?;
         Ok(())
-    }
-    fn own_settings(&self, _: &[u32], _: &BTreeMap<String, String>, _: u32) -> BTreeMap<String, String> {
-        BTreeMap::new()
     }
     fn reserved(&self) -> &'static Reserved {
         &RESERVED
@@ -88,9 +77,6 @@ impl Engine for Toy {
     fn launch(&self, _: &Installation, options: &StartOptions, _: &Places) -> Result<Launch> {
         let access = (Endpoint::File(options.data.join(FILE)), login(options.settings));
         Ok(Launch { arguments: None, admin: access.clone(), load: access, asked: options.settings.clone() })
-    }
-    fn secure(&self, _: &mut Admin, _: &Installation, _: &Places) -> Result<()> {
-        Ok(())
     }
     fn read_settings(&self, admin: &mut Admin) -> Result<Effective> {
         let level = admin.value("PRAGMA synchronous")?;
@@ -103,9 +89,6 @@ impl Engine for Toy {
         let data = Path::new(&file).parent().context("a file without a folder")?.to_owned();
         Ok(Whereabouts { data, socket: None, port: None })
     }
-    fn build_told(&self, _: &mut Admin, _: &Effective) -> Result<Vec<String>> {
-        Ok(Vec::new())
-    }
     fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement {
         let Some(actual) = effective.values.get(name) else { return Agreement::Unknown };
         Agreement::of(actual == asked, actual)
@@ -114,31 +97,13 @@ impl Engine for Toy {
         let unknown = settings.keys().find(|name| *name != DURABLE);
         unknown.map_or(Ok(()), |name| bail!("a toy has no setting `{name}`"))
     }
-    fn stop_signal(&self) -> i32 {
-        libc::SIGTERM
-    }
-    fn create_database(&self, _: &mut Admin) -> Result<()> {
-        Ok(())
-    }
-    fn settle(&self, _: &mut Admin) -> Result<()> {
-        Ok(())
-    }
     fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str {
         if is_durable(effective) { "D3" } else { "D0" }
-    }
-    fn counters(&self, _: &mut Admin) -> Result<Counters> {
-        Ok(Counters::default())
-    }
-    fn explain(&self, _: &mut Admin, _: &str) -> Result<Explained> {
-        Ok(Explained::default())
     }
     fn notable_settings(&self) -> &'static [&'static str] {
         &[DURABLE]
     }
     fn cost(&self) -> &'static Cost {
         &COST
-    }
-    fn deferral(&self) -> &'static Deferral {
-        &DEFERRAL
     }
 }

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::{Failure, lists, note, say};
 use crate::cli::{AdviseArgs, exit};
 use advisor::advice::{Advice, Rung, Subject, advise as advice_for};
-use engine::knobs::Machine;
 use engine::memory_need::Need;
+use engine::tunable::Machine;
 use experiment::shell_path;
 
 pub fn advise(args: &AdviseArgs) -> Result<u8, Failure> {
@@ -21,7 +21,7 @@ pub fn advise(args: &AdviseArgs) -> Result<u8, Failure> {
         .with_context(|| format!("cannot advise on `{}`", args.engine))
         .map_err(Failure::usage)?;
     let machine = Machine { memory_bytes: args.memory, cores: args.cores, data_bytes: args.data };
-    let subject = Subject { kind: resolved.kind, version: &resolved.version, machine, clients: args.clients };
+    let subject = Subject { engine: resolved.engine(), version: &resolved.version, machine, clients: args.clients };
     let advice = advice_for(&subject).map_err(Failure::usage)?;
     if let Some(path) = &args.write {
         write_new(path, &advisor::file::experiment(&advice, &args.engine, &crate::KNOWN)?).map_err(Failure::usage)?;
@@ -47,7 +47,7 @@ fn write_new(path: &Path, text: &str) -> Result<()> {
 fn as_json(advice: &Advice) -> Value {
     let Machine { memory_bytes, cores, data_bytes } = advice.machine;
     json!({
-        "engine": advice.kind,
+        "engine": advice.engine.kind(),
         "version": advice.version,
         "memory_bytes": memory_bytes,
         "cores": cores,

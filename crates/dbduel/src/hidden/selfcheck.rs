@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use driver::{Admin, Endpoint, Login};
 
 use engine::request::Transport;
-use engine::{Cache, FreshStart, Installation, Resolved, Server, provision, servers_called};
+use engine::{Cache, FreshStart, Installation, Resolved, Server, provision};
 
 /// What became of one release.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub fn selfcheck(kind: &str, fetch: bool, cache: &Cache, progress: &dyn Fn(&str)
         let source = resolved.source_text();
         Checked { kind: resolved.kind, version: resolved.version, source, outcome }
     };
-    servers_called(kind).into_iter().map(checked).collect()
+    crate::KNOWN.engines.called(kind).into_iter().map(checked).collect()
 }
 
 fn check(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<f64> {

@@ -9,10 +9,9 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 
 use advisor::advice::{Advice, MACHINES, Subject, advise};
-use engine::knobs::postgres::size_text;
-use engine::knobs::{self, GIB, Knob, Machine, What};
 use engine::request::Transport;
-use engine::{Cache, FreshStart, Installation, Resolved, Site, provision, servers_called, template};
+use engine::tunable::{self, GIB, Machine, Tunable, What, tunables};
+use engine::{Cache, FreshStart, Installation, Resolved, Site, provision, template};
 use record::quantity::{bytes, bytes_text};
 
 const CLIENTS: u32 = 16;
@@ -36,7 +35,7 @@ pub fn vet(name: &str, fetch: bool, cache: &Cache, progress: &dyn Fn(&str)) -> V
         };
         Vetted { server: format!("{} {} ({})", resolved.kind, resolved.version, resolved.source_text()), lines }
     };
-    servers_called(name).into_iter().map(vetted).collect()
+    crate::KNOWN.engines.called(name).into_iter().map(vetted).collect()
 }
 
 fn vet_server(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Vec<Result<String>>> {
@@ -54,7 +53,7 @@ fn vet_server(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Re
 }
 
 fn vet_advice(installation: &Installation, machine: Machine, cache: &Cache, progress: &dyn Fn(&str)) -> Result<String> {
-    let subject = Subject { kind: installation.kind, version: &installation.version, machine, clients: CLIENTS };
+    let subject = Subject { engine: installation.engine(), version: &installation.version, machine, clients: CLIENTS };
     let advice = advise(&subject)?;
     let settings = advice.settings();
     vet_in_place(installation, &settings, cache, progress)?;
@@ -91,13 +90,13 @@ fn room_bytes() -> Result<u64> {
 
 fn cut(advice: &Advice) -> BTreeMap<String, String> {
     let is_size = |name: &str| {
-        let knob = knobs::find(advice.kind, &advice.version, name);
-        knob.is_some_and(|knob| matches!(knob.what, What::Bytes { .. }))
+        let tunable = tunable::find(advice.engine, &advice.version, name);
+        tunable.is_some_and(|tunable| matches!(tunable.what, What::Bytes { .. }))
     };
     let mut settings = advice.settings();
     for (name, value) in &mut settings {
         if is_size(name) && bytes(value).is_some_and(|bytes| bytes > CUT_BYTES) {
-            *value = if advice.kind == "postgres" { size_text(CUT_BYTES) } else { CUT_BYTES.to_string() };
+            *value = advice.engine.tuning().expect("it gave the advice").size_text(CUT_BYTES);
         }
     }
     settings
@@ -118,21 +117,22 @@ fn start(
 
 /// Each setting's first values together, then the second ones, and so on.
 fn vet_table(installation: &Installation, cache: &Cache, progress: &dyn Fn(&str)) -> Result<String> {
-    let table = knobs::knobs(installation.kind, &installation.version);
+    let table = tunables(installation.engine(), &installation.version);
     let machine = &MACHINES[2];
-    let values: Vec<(&Knob, Vec<String>)> = table.iter().map(|knob| (*knob, knob.values(machine))).collect();
+    let values: Vec<(&Tunable, Vec<String>)> =
+        table.iter().map(|tunable| (*tunable, tunable.values(machine))).collect();
     let rounds = values.iter().map(|(_, values)| values.len()).max().unwrap_or(0);
     for round in 0..rounds {
-        let chosen = || values.iter().filter_map(|(knob, values)| Some((*knob, values.get(round)?)));
-        let text = |(knob, value): (&Knob, &String)| (knob.name.to_owned(), value.clone());
+        let chosen = || values.iter().filter_map(|(tunable, values)| Some((*tunable, values.get(round)?)));
+        let text = |(tunable, value): (&Tunable, &String)| (tunable.name.to_owned(), value.clone());
         vet_in_place(installation, &chosen().map(text).collect(), cache, progress)?;
         // What shapes files wants a data directory of its own, which old packages bring ready made.
-        let startable = chosen().filter(|(knob, _)| !knob.needs_reload).map(text).collect();
+        let startable = chosen().filter(|(tunable, _)| !tunable.needs_reload).map(text).collect();
         start(installation, &startable, cache, progress).with_context(|| format!("a start with {startable:?}"))?;
     }
     let count: usize = values.iter().map(|(_, values)| values.len()).sum();
-    let durable = table.iter().filter(|knob| knob.touches_durability).count();
-    let shaping = table.iter().filter(|knob| knob.needs_reload).count();
+    let durable = table.iter().filter(|tunable| tunable.touches_durability).count();
+    let shaping = table.iter().filter(|tunable| tunable.needs_reload).count();
     Ok(format!(
         "table: {} settings ({durable} can weaken a promise, {shaping} shape files), {count} values, checked by the server and started with",
         table.len()

@@ -75,7 +75,8 @@ mod tests {
     use driver::{Endpoint, Login};
 
     use super::*;
-    use engine::{ENGINES, Engines};
+    use engine::Engines;
+    use engines::ENGINES;
 
     fn monitor(folder: &tempfile::TempDir) -> Monitor {
         let file = Endpoint::File(folder.path().join("t.db"));

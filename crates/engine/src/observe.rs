@@ -1,0 +1,56 @@
+//! How a server is watched: what it counts, what it puts off, what its clients wait for, how it runs a statement.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use driver::Admin;
+
+use crate::Waits;
+use crate::counters::{Counters, Deferral};
+
+/// What an engine tells of a server that runs. What it lacks is absent from reports, never zero.
+pub trait Observe: Sync {
+    /// What the server has counted and how it stands; what it does not show, or not to this account, is absent.
+    fn counters(&self, admin: &mut Admin) -> Result<Counters>;
+    /// What of it may be asked once a second while a load runs; None where asking would hinder the load.
+    fn sample(&self) -> Option<Sample> {
+        None
+    }
+    /// How it tells what its clients wait for, where it does.
+    fn waits(&self) -> Option<Waits> {
+        None
+    }
+    /// How the server would run a statement, which is not run.
+    fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained>;
+    /// What of it tells of work that is put off.
+    fn deferral(&self) -> &'static Deferral;
+    /// How much of that work is left, by the names of [`Deferral::debts`].
+    fn owed(&self, admin: &mut Admin) -> Result<BTreeMap<&'static str, f64>> {
+        let mut state = self.counters(admin)?.state;
+        state.retain(|name, _| self.deferral().debts.iter().any(|debt| debt.state == *name));
+        Ok(state)
+    }
+    /// Makes the server do at once what it puts off, on a server of our own; gives the statements that put its
+    /// settings back. A statement that does the work itself returns when it is done.
+    fn hasten(&self, admin: &mut Admin) -> Result<Vec<String>> {
+        let _ = admin;
+        Ok(Vec::new())
+    }
+    /// Whether a session beside the load leaves it alone, with these settings.
+    fn can_be_watched(&self, effective: &BTreeMap<String, String>) -> bool {
+        let _ = effective;
+        true
+    }
+}
+
+/// Reads the part of the counters that is asked for once a second.
+pub type Sample = fn(&mut Admin) -> Result<Counters>;
+
+/// How a server would run a statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Explained {
+    /// As the server says it.
+    pub lines: Vec<String>,
+    /// The same without what is estimated: two servers that do the same have the same shape.
+    pub shape: Vec<String>,
+}

@@ -1,0 +1,15 @@
+//! The database servers dbduel knows: MySQL, MariaDB, PostgreSQL and SQLite.
+//!
+//! A new engine is a file here, with its folder, and a line in [`ENGINES`]; a new version is a row in its engine's
+//! catalogue.
+
+mod mariadb;
+mod mysql;
+mod mysql_family;
+mod postgres;
+mod sqlite;
+
+use engine::Engine;
+
+/// All engines, in the order `dbduel list engines` shows them.
+pub static ENGINES: &[&dyn Engine] = &[&sqlite::Sqlite, &mysql::MYSQL, &mariadb::MARIADB, &postgres::Postgres];
