@@ -8,7 +8,6 @@ pub mod aa;
 pub mod budget;
 mod clones;
 mod course;
-mod diagnostics;
 mod pilot;
 pub mod planning;
 pub mod preflight;
@@ -34,10 +33,9 @@ use jiff::Timestamp;
 
 use self::budget::{Budget, Clock, spent_earlier};
 use self::course::{Course, Keep};
-use self::diagnostics::Diagnostics;
 use self::pilot::run_pilots;
 use self::planning::{cannot_plan, expect_open_files, plan_experiment};
-use self::probes::{Bench, CauseTests, Headroom};
+use self::probes::{Bench, CauseTests, Headroom, Profiles};
 pub use self::progress::{Progress, Screen};
 use self::seats::Seats;
 use self::stage::Stage;
@@ -279,8 +277,7 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
         let (trials, observers) = (run_dir.trials()?.records, Observers::default());
         let mut bench = Bench { sitting, stage, run: &mut run, clock, interrupted, progress, trials, observers };
         bench.run(&CauseTests::new(reason, &experiment.method, &cache))?;
-        let plan = &sitting.plan.record;
-        Diagnostics { plan, experiment, run_dir, stage, clock, progress }.run(&mut run)?;
+        bench.run(&Profiles { experiment, run_dir })?;
     }
     progress.finish();
     let incomplete = !failures.is_empty() || !given_up.is_empty() || is_missing;
@@ -312,7 +309,6 @@ fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
         pilots: Vec::new(),
         warmups: Vec::new(),
         decisions: Vec::new(),
-        diagnostics: Vec::new(),
         twins: Vec::new(),
         spent_s: 0.0,
         search: sitting.search.clone(),

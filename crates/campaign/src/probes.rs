@@ -6,6 +6,7 @@
 
 mod cause_test;
 mod headroom;
+mod profile;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -18,12 +19,13 @@ use crate::stage::Stage;
 use crate::{Sitting, together, warmup_s};
 pub use cause_test::CauseTests;
 pub use headroom::Headroom;
+pub use profile::Profiles;
 use record::blocks::next_probe_number;
 use record::format::{
     DecisionKind, DecisionRecord, PlanRecord, PlannedTrial, RunRecord, Status, TrialRecord, point_text,
 };
 use trial::observe::Observers;
-use trial::{Interrupted, Trial, run_trial};
+use trial::{Finished, Interrupted, Trial, run_trial};
 
 /// One kind of trial beside the plan.
 pub trait Probe {
@@ -35,7 +37,11 @@ pub trait Probe {
         Ok(None)
     }
     /// What such a trial has otherwise than a trial of the plan.
-    fn adapt<'a>(&'a self, planned: &PlannedTrial, trial: &mut Trial<'a>);
+    fn adapt<'a>(&'a self, _planned: &PlannedTrial, _trial: &mut Trial<'a>) {}
+    /// Runs such a trial, where it needs more than the others.
+    fn run(&self, trial: &Trial, observers: &mut Observers, live: &mut dyn FnMut(load::Live)) -> Result<Finished> {
+        Ok(run_trial(trial, observers, live)?)
+    }
 }
 
 /// What all probes of a run share.
@@ -65,7 +71,7 @@ impl Bench<'_> {
                 continue;
             }
             let left = &set[stored.len()..];
-            match probe.refusal(self, &set)?.or_else(|| self.without_time(left)) {
+            match self.refusal(probe, &set)?.or_else(|| self.without_time(left)) {
                 Some(why) => self.leave_out(&set[0], why)?,
                 None => self.run_set(probe, left, set.len())?,
             }
@@ -73,9 +79,16 @@ impl Bench<'_> {
         Ok(())
     }
 
+    fn refusal(&self, probe: &dyn Probe, set: &[PlannedTrial]) -> Result<Option<String>> {
+        match set.iter().find(|planned| !self.stage.has(&planned.contender)) {
+            Some(absent) => Ok(Some(format!("`{}` could not be prepared", absent.contender))),
+            None => probe.refusal(self, set),
+        }
+    }
+
     fn is_left_out(&self, first: &PlannedTrial) -> bool {
-        let at = (&first.purpose, &first.workload, &first.point);
-        self.run.decisions.iter().any(|one| (&one.purpose, &one.workload, &one.point) == at)
+        let at = (&first.purpose, &first.workload, &first.contender, &first.point);
+        self.run.decisions.iter().any(|one| (&one.purpose, &one.workload, &one.contender, &one.point) == at)
     }
 
     fn leave_out(&mut self, first: &PlannedTrial, because: String) -> Result<()> {
@@ -132,7 +145,7 @@ impl Bench<'_> {
             let seconds = live.elapsed.as_secs_f64();
             self.progress.status(&format!("{title}: {}, {seconds:.0} s, {:.0} tps", live.phase, live.tps));
         };
-        let finished = run_trial(&trial, &mut self.observers, &mut live)?;
+        let finished = probe.run(&trial, &mut self.observers, &mut live)?;
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(Interrupted.into());
         }

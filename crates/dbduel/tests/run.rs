@@ -441,22 +441,53 @@ fn behind_the_last_block_a_server_meets_twice_the_generator_s_threads() {
     place.assert_nothing_is_left();
 }
 
-#[test]
-fn a_dbduel_killed_inside_a_headroom_check_keeps_its_trials_and_runs_the_rest_once() {
+/// dbduel is killed as soon as one probe is stored; resumed, it keeps what is stored and runs the rest once.
+fn a_dbduel_killed_inside_a_probe(keys: &str, purpose: &str, all: usize) -> Option<Place> {
     let place = Place::new();
-    let Some(postgres) = place.installed("postgres") else { return };
-    let text = experiment(&postgres, &postgres, "oltp_point_select", "[1]", 1);
-    place.write("try.toml", &text.replace("blocks = 1", "blocks = 1, doubling = true"));
+    let postgres = place.installed("postgres")?;
+    let text = experiment(&postgres, &postgres, "oltp_read_write", "[1]", 1);
+    place.write("try.toml", &text.replace("warmup = \"0s\", blocks = 1", &format!("blocks = 1, {keys}")));
     let running = place.start(&["run", "try.toml", "--accept-noisy"]);
-    wait_for("two trials of the check", LIMIT, || place.probes().len() >= 2);
+    wait_for("a stored probe", LIMIT, || !place.probes().is_empty());
     running.signal(libc::SIGKILL);
     running.end();
     wait_for("no server", ALL_GONE_WITHIN, || place.servers().is_empty());
     let kept = place.records();
+    let number = |probes: Vec<Value>| probes.iter().filter(|probe| is_of(probe, purpose)).count();
+    assert!(number(place.probes()) < all, "it was killed too late");
     place.expect(0, &["run", "--resume", "last"]);
-    assert_eq!((&place.records()[..kept.len()], place.probes().len()), (&kept[..], 8));
+    assert_eq!((&place.records()[..kept.len()], number(place.probes())), (&kept[..], all));
     place.assert_every_trial_ran_once();
     place.assert_nothing_is_left();
+    let records = place.records();
+    place.expect(0, &["run", "--resume", "last"]);
+    assert_eq!(place.records(), records, "nothing is left to do");
+    Some(place)
+}
+
+/// A purpose is a name, or a name with its details.
+fn is_of(probe: &Value, purpose: &str) -> bool {
+    probe["purpose"] == purpose || !probe["purpose"][purpose].is_null()
+}
+
+#[test]
+fn a_dbduel_killed_inside_a_headroom_check_runs_the_rest_once() {
+    a_dbduel_killed_inside_a_probe(r#"warmup = "0s", doubling = true"#, "headroom", 8);
+}
+
+#[test]
+fn a_dbduel_killed_between_profiles_runs_the_rest_once_and_keeps_stacks_and_waits_beside_the_trials() {
+    let Some(place) = a_dbduel_killed_inside_a_probe(r#"warmup = "0s", diagnose = true"#, "profile", 2) else { return };
+    for probe in place.probes() {
+        let folder = place.run().unwrap().join(format!("trials/{}", probe["trial"]));
+        for (what, file) in [("profile", "stacks.folded"), ("waits", "waits.json")] {
+            let reason = &probe["remarks"][format!("not-visible:{what}")];
+            assert_ne!(folder.join(file).is_file(), reason.is_string(), "{file}: {probe}");
+        }
+    }
+    let page = place.expect(0, &["report", "last", "--format", "html"]).0;
+    assert!(page.contains("<h2>Profiles</h2>"));
+    place.expect(0, &["verify", "last"]);
 }
 
 #[test]

@@ -372,9 +372,6 @@ pub struct RunRecord {
     /// What was decided while the run went on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<DecisionRecord>,
-    /// What was looked into behind the verdict.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub diagnostics: Vec<DiagnosticRecord>,
     /// What contenders and their twins have shown on this host before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub twins: Vec<TwinsRecord>,
@@ -640,6 +637,9 @@ pub struct EmbeddedRecords {
     /// By number of trial: its response times window by window, as `latency.hlog` has them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub windows: BTreeMap<u32, String>,
+    /// What the profiles left in their trials' folders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<DiagnosticRecord>,
     /// What was odd about the records themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,

@@ -36,6 +36,7 @@ fn evidence_of(stored: StoredRun) -> Evidence {
         series,
         observed: BTreeMap::new(),
         windows,
+        profiles: vec![],
         note: None,
         conclusions,
     }
@@ -286,6 +287,7 @@ pub fn full_method() -> Evidence {
         series,
         observed,
         windows: BTreeMap::new(),
+        profiles: vec![],
         note: None,
         conclusions,
     }
@@ -681,10 +683,11 @@ fn every_candidate_gets_a_verdict_of_its_own() {
 }
 
 #[test]
-fn what_was_looked_into_is_drawn_and_comes_out_of_its_page_again() {
-    let evidence = evidence_of(diagnostics::tests::diagnosed());
+fn what_was_profiled_is_drawn_and_comes_out_of_its_page_again() {
+    let mut evidence = evidence_of(tell(&Story::default()));
+    evidence.profiles = diagnostics::tests::profiled();
     let page = html::Html.write(&evidence, &Options::default()).unwrap();
-    assert!(page.contains("<h2>Diagnostic trials</h2>") && page.matches("<svg xmlns").count() == 3);
+    assert!(page.contains("<h2>Profiles</h2>") && page.matches("<svg xmlns").count() == 3);
     assert!(!page.contains("a<b>"), "names of functions are escaped");
     let again = Evidence::of_page(&page).unwrap();
     assert_eq!(html::Html.write(&again, &Options::default()).unwrap(), page);

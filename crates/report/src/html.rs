@@ -134,19 +134,19 @@ fn search_context(told: &SearchRecord) -> Value {
     }
 }
 
-/// What was looked into behind the verdict; `None` where nothing was. Drawings hold no script and no text that
+/// What profiles showed behind the verdict; `None` where there are none. Drawings hold no script and no text that
 /// was not escaped.
 fn diagnosed(evidence: &Evidence) -> Result<Option<Value>> {
-    let Evidence { plan, run, .. } = evidence;
-    if run.diagnostics.is_empty() {
+    let Evidence { plan, profiles, .. } = evidence;
+    if profiles.is_empty() {
         return Ok(None);
     }
-    let tables = diagnostics::tables(plan, run);
+    let tables = diagnostics::tables(plan, profiles);
     let table = |one: &diagnostics::Beside| context! { title => one.title, heading => one.heading, rows => one.rows };
-    let drawings = diagnostics::flame_graphs(plan, run)?.into_iter();
+    let drawings = diagnostics::flame_graphs(plan, profiles)?.into_iter();
     let drawings = drawings.map(|one| context! { title => one.title, svg => Value::from_safe_string(one.svg) });
     Ok(Some(context! {
-        about => diagnostics::ABOUT, not_visible => diagnostics::not_visible(plan, run), drawings => drawings.collect::<Vec<Value>>(),
+        about => diagnostics::ABOUT, not_visible => diagnostics::not_visible(plan, profiles), drawings => drawings.collect::<Vec<Value>>(),
         tables => tables.iter().map(table).collect::<Vec<Value>>(),
     }))
 }
@@ -179,6 +179,7 @@ fn raw_records(evidence: &Evidence) -> Result<String> {
         series: series.collect(),
         observed: drawn_observed(evidence),
         windows: evidence.windows.clone(),
+        profiles: evidence.profiles.clone(),
         note: note.clone(),
     };
     Ok(serde_json::to_string(&records)?.replace('<', "\\u003c"))

@@ -74,9 +74,9 @@ struct Document<'a> {
     ladder_stages: Vec<ladder::JsonStage<'a>>,
     /// What was decided while the run went on.
     decisions: &'a [DecisionRecord],
-    /// What was looked into and not measured, likewise.
+    /// Stacks and waits of the profiles among the probes.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    diagnostics: &'a [DiagnosticRecord],
+    profiles: &'a [DiagnosticRecord],
     pilots: &'a [PilotRecord],
     warmups: &'a [WarmupRecord],
     /// What contenders and their twins had shown on this host before.
@@ -347,7 +347,7 @@ impl<'a> Document<'a> {
             ladders: conclusions.workloads.iter().flat_map(ladder::ladders).collect(),
             ladder_stages: conclusions.workloads.iter().flat_map(ladder::stages).collect(),
             decisions: &run.decisions,
-            diagnostics: &run.diagnostics,
+            profiles: &evidence.profiles,
             pilots: &run.pilots,
             warmups: &run.warmups,
             twins_known: &run.twins,

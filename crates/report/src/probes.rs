@@ -40,7 +40,7 @@ fn purpose(purpose: &Purpose) -> String {
         Purpose::Headroom { threads: 1 } => "1 thread".to_owned(),
         Purpose::Headroom { threads } => format!("{threads} threads"),
         Purpose::CauseTest { cause, .. } => setting(*cause).to_owned(),
-        Purpose::Compare | Purpose::Repeat { .. } | Purpose::Alone | Purpose::Pilot => {
+        Purpose::Compare | Purpose::Repeat { .. } | Purpose::Alone | Purpose::Pilot | Purpose::Profile => {
             return purpose.title().to_owned();
         }
     };

@@ -276,17 +276,17 @@ fn left_table(heading: &[&str], rows: Vec<Vec<String>>) -> String {
     plain_table(heading.iter().map(|title| (*title).to_owned()).collect(), rows, columns)
 }
 
-/// What was looked into behind the verdict.
+/// What profiles showed behind the verdict.
 fn diagnostics_section(evidence: &Evidence) -> Vec<String> {
-    let run = &evidence.run;
-    if run.diagnostics.is_empty() {
+    let profiles = &evidence.profiles;
+    if profiles.is_empty() {
         return Vec::new();
     }
-    let mut lines = vec![String::new(), format!("diagnostic trials: {}", diagnostics::ABOUT)];
-    for table in diagnostics::tables(&evidence.plan, run) {
+    let mut lines = vec![String::new(), format!("profiles: {}", diagnostics::ABOUT)];
+    for table in diagnostics::tables(&evidence.plan, profiles) {
         lines.extend([table.title, plain_table(table.heading, table.rows, 1)]);
     }
-    lines.extend(diagnostics::not_visible(&evidence.plan, run));
+    lines.extend(diagnostics::not_visible(&evidence.plan, profiles));
     lines
 }
 

@@ -21,6 +21,8 @@ pub enum Purpose {
     Pilot,
     /// The peak point with so many threads of the load generator.
     Headroom { threads: u32 },
+    /// The heaviest point with the server's stacks and waits sampled.
+    Profile,
     /// A point once more, with the supposed cause of a difference taken away from both sides; the candidate names the
     /// difference.
     CauseTest { cause: ContrastKind, candidate: String },
@@ -50,6 +52,7 @@ impl Purpose {
             Purpose::Alone => "alone",
             Purpose::Pilot => "pilot run",
             Purpose::Headroom { .. } => "headroom check",
+            Purpose::Profile => "profile",
             Purpose::CauseTest { .. } => "cause test",
         }
     }
