@@ -875,5 +875,5 @@ fn a_probe_changes_no_conclusion() {
 /// One of each kind of trial beside the plan.
 fn probes() -> Vec<Purpose> {
     let cause_test = Purpose::CauseTest { cause: ContrastKind::Tmpfs, candidate: CANDIDATE.into() };
-    vec![Purpose::Pilot, Purpose::Headroom { threads: 2 }, cause_test]
+    vec![Purpose::Pilot, Purpose::Headroom { threads: 2 }, Purpose::Profile, Purpose::Recovery { kill: 1 }, cause_test]
 }

@@ -13,7 +13,6 @@ pub mod planning;
 pub mod preflight;
 mod probes;
 mod progress;
-mod recoveries;
 mod refusal;
 mod repeats;
 mod room;
@@ -35,7 +34,7 @@ use self::budget::{Budget, Clock, spent_earlier};
 use self::course::{Course, Keep};
 use self::pilot::run_pilots;
 use self::planning::{cannot_plan, expect_open_files, plan_experiment};
-use self::probes::{Bench, CauseTests, Headroom, Profiles};
+use self::probes::{Bench, CauseTests, Headroom, Profiles, Recoveries};
 pub use self::progress::{Progress, Screen};
 use self::seats::Seats;
 use self::stage::Stage;
@@ -273,9 +272,7 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
         let (trials, observers) = (run_dir.trials()?.records, Observers::default());
         let mut bench = Bench { sitting, stage, run: &mut run, clock, interrupted, progress, trials, observers };
         bench.run(&Headroom)?;
-        recoveries::measure(sitting, stage, &mut run, clock, interrupted, progress)?;
-        let (trials, observers) = (run_dir.trials()?.records, Observers::default());
-        let mut bench = Bench { sitting, stage, run: &mut run, clock, interrupted, progress, trials, observers };
+        bench.run(&Recoveries::new(&experiment.method))?;
         bench.run(&CauseTests::new(reason, &experiment.method, &cache))?;
         bench.run(&Profiles { experiment, run_dir })?;
     }

@@ -7,6 +7,7 @@
 mod cause_test;
 mod headroom;
 mod profile;
+mod recovery;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -24,6 +25,7 @@ use record::blocks::next_probe_number;
 use record::format::{
     DecisionKind, DecisionRecord, PlanRecord, PlannedTrial, RunRecord, Status, TrialRecord, point_text,
 };
+pub use recovery::Recoveries;
 use trial::observe::Observers;
 use trial::{Finished, Interrupted, Trial, run_trial};
 

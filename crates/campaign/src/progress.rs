@@ -221,6 +221,9 @@ fn outcome(record: &TrialRecord, metric: &MetricRecord) -> String {
     if let Some(failure) = &record.failure {
         return format!("failed at `{}`: {}", failure.step, failure.message);
     }
+    if let Some(shown) = record.purpose.shows(&record.metrics) {
+        return shown;
+    }
     let value = |name: &str| record.metrics.get(name).copied();
     // A rate is read in whole numbers; a time may be a fraction of a second.
     let digits = if metric.unit == "s" { 2 } else { 0 };

@@ -441,27 +441,52 @@ fn behind_the_last_block_a_server_meets_twice_the_generator_s_threads() {
     place.assert_nothing_is_left();
 }
 
+/// A run whose probes are interrupted by a kill of dbduel.
+struct Killed<'a> {
+    workload: &'a str,
+    blocks: u32,
+    /// Of the method.
+    keys: &'a str,
+    /// Makes probes due in a run that has ended.
+    plant: Option<fn(&Place)>,
+    purpose: &'a str,
+    /// So many probes of this purpose are due.
+    due: usize,
+}
+
 /// dbduel is killed as soon as one probe is stored; resumed, it keeps what is stored and runs the rest once.
-fn a_dbduel_killed_inside_a_probe(keys: &str, purpose: &str, all: usize) -> Option<Place> {
+fn a_dbduel_killed_inside_a_probe(killed: &Killed) -> Option<Place> {
     let place = Place::new();
     let postgres = place.installed("postgres")?;
-    let text = experiment(&postgres, &postgres, "oltp_read_write", "[1]", 1);
-    place.write("try.toml", &text.replace("warmup = \"0s\", blocks = 1", &format!("blocks = 1, {keys}")));
-    let running = place.start(&["run", "try.toml", "--accept-noisy"]);
+    let text = experiment(&postgres, &postgres, killed.workload, "[1]", killed.blocks);
+    place.write("try.toml", &text.replace("warmup = \"0s\"", killed.keys));
+    if let Some(plant) = killed.plant {
+        place.expect(0, &["run", "try.toml", "--accept-noisy"]);
+        plant(&place);
+    }
+    let arguments: &[&str] =
+        if killed.plant.is_some() { &["run", "--resume", "last"] } else { &["run", "try.toml", "--accept-noisy"] };
+    let running = place.start(arguments);
     wait_for("a stored probe", LIMIT, || !place.probes().is_empty());
     running.signal(libc::SIGKILL);
     running.end();
     wait_for("no server", ALL_GONE_WITHIN, || place.servers().is_empty());
     let kept = place.records();
-    let number = |probes: Vec<Value>| probes.iter().filter(|probe| is_of(probe, purpose)).count();
-    assert!(number(place.probes()) < all, "it was killed too late");
+    let number = || place.probes().iter().filter(|probe| is_of(probe, killed.purpose)).count();
+    assert!(number() < killed.due, "it was killed too late");
     place.expect(0, &["run", "--resume", "last"]);
-    assert_eq!((&place.records()[..kept.len()], number(place.probes())), (&kept[..], all));
+    assert_eq!((&place.records()[..kept.len()], number()), (&kept[..], killed.due));
     place.assert_every_trial_ran_once();
     place.assert_nothing_is_left();
     let records = place.records();
-    place.expect(0, &["run", "--resume", "last"]);
+    let (report, _) = place.expect(0, &["run", "--resume", "last"]);
     assert_eq!(place.records(), records, "nothing is left to do");
+    for probe in place.probes() {
+        assert!(report.lines().any(|line| line.trim_start().starts_with(&probe["trial"].to_string())), "{report}");
+    }
+    if killed.plant.is_none() {
+        place.expect(0, &["verify", "last"]);
+    }
     Some(place)
 }
 
@@ -470,14 +495,55 @@ fn is_of(probe: &Value, purpose: &str) -> bool {
     probe["purpose"] == purpose || !probe["purpose"][purpose].is_null()
 }
 
+const KILLED: Killed =
+    Killed { workload: "oltp_read_write", blocks: 1, keys: r#"warmup = "0s""#, plant: None, purpose: "", due: 0 };
+
 #[test]
 fn a_dbduel_killed_inside_a_headroom_check_runs_the_rest_once() {
-    a_dbduel_killed_inside_a_probe(r#"warmup = "0s", doubling = true"#, "headroom", 8);
+    let keys = r#"warmup = "0s", doubling = true"#;
+    a_dbduel_killed_inside_a_probe(&Killed { keys, purpose: "headroom", due: 8, ..KILLED });
+}
+
+#[test]
+fn a_dbduel_killed_inside_a_cause_test_runs_the_rest_once() {
+    let keys = r#"warmup = "0s", contrast = true"#;
+    let killed = Killed { workload: "oltp_update_index", blocks: 8, keys, ..KILLED };
+    a_dbduel_killed_inside_a_probe(&Killed { plant: Some(plant_log_writes), purpose: "cause_test", due: 8, ..killed });
+}
+
+#[test]
+fn a_dbduel_killed_between_kills_of_servers_runs_the_rest_once_and_knows_how_long_they_were_away() {
+    let killed = Killed { plant: Some(plant_a_search), purpose: "recovery", due: 6, ..KILLED };
+    let Some(place) = a_dbduel_killed_inside_a_probe(&killed) else { return };
+    let kills: Vec<Value> = place.probes().iter().map(|one| one["purpose"]["recovery"]["kill"].clone()).collect();
+    assert_eq!(kills, [1, 1, 2, 2, 3, 3]);
+    for probe in place.probes() {
+        let [login, commit] = ["t_conn_s", "t_rw_s"].map(|name| probe["metrics"][name].as_f64().unwrap());
+        assert!(probe["status"] == "ok" && 0.0 < login && login < commit, "{probe}");
+    }
+    let report = place.expect(0, &["report", "last"]).0;
+    assert_eq!(report.matches("(range of n = 3, after 0 s of load at most)").count(), 2, "{report}");
+}
+
+/// As if the run were the duel behind a search over settings.
+fn plant_a_search(place: &Place) {
+    let mut run = place.json("run.json");
+    run["search"] = json!({
+        "run": "searched", "incumbent": "one", "workload": "oltp_read_write", "point": { "clients": 1 }, "seed": 1,
+        "rules": {
+            "alpha": 0.1, "blocks_per_round": 2, "blocks_max": 2, "trial_times_max": 5.0, "trial_slack_s": 60.0,
+            "disk_times_max": 2.0, "disk_slack_bytes": 1,
+        },
+        "space": {}, "held": [], "candidates": [], "rounds": [],
+    });
+    fs::write(place.run().unwrap().join("run.json"), run.to_string()).unwrap();
 }
 
 #[test]
 fn a_dbduel_killed_between_profiles_runs_the_rest_once_and_keeps_stacks_and_waits_beside_the_trials() {
-    let Some(place) = a_dbduel_killed_inside_a_probe(r#"warmup = "0s", diagnose = true"#, "profile", 2) else { return };
+    let keys = r#"warmup = "0s", diagnose = true"#;
+    let killed = Killed { keys, purpose: "profile", due: 2, ..KILLED };
+    let Some(place) = a_dbduel_killed_inside_a_probe(&killed) else { return };
     for probe in place.probes() {
         let folder = place.run().unwrap().join(format!("trials/{}", probe["trial"]));
         for (what, file) in [("profile", "stacks.folded"), ("waits", "waits.json")] {
@@ -487,7 +553,6 @@ fn a_dbduel_killed_between_profiles_runs_the_rest_once_and_keeps_stacks_and_wait
     }
     let page = place.expect(0, &["report", "last", "--format", "html"]).0;
     assert!(page.contains("<h2>Profiles</h2>"));
-    place.expect(0, &["verify", "last"]);
 }
 
 #[test]

@@ -259,11 +259,6 @@ impl RunDir {
         replace(&self.trial_folder(trial)?.join(file), svg.as_bytes())
     }
 
-    /// `recoveries/<number>/`: the log of a server that was killed and started again.
-    pub fn recovery_folder(&self, number: usize) -> Result<PathBuf> {
-        make_private(self.path.join("recoveries").join(number.to_string()))
-    }
-
     pub fn write_series(&self, trial: u32, series: &Series) -> Result<()> {
         replace(&self.trial_folder(trial)?.join(SERIES), &csv_of(series)?)
     }

@@ -21,7 +21,7 @@ fn evidence(story: &Story) -> Evidence {
     evidence_of(tell(story))
 }
 
-fn evidence_of(stored: StoredRun) -> Evidence {
+pub fn evidence_of(stored: StoredRun) -> Evidence {
     let StoredRun { plan, run, trials } = stored;
     let series = story_series();
     let windows = if plan.is_all_passes() { BTreeMap::new() } else { story_windows() };

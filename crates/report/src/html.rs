@@ -112,7 +112,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
         },
         client => circumstances::generator(&run.client, &conclusions.tally),
         doublings => circumstances::doublings(evidence), beside => probes::rows(evidence), beside_heading => probes::HEADING, beside_about => probes::ABOUT, contrasts => contrasts::lines(evidence), diagnosed => diagnosed(evidence)?, warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
-        search => run.search.as_ref().map(search_context),
+        search => run.search.as_ref().map(|told| search_context(evidence, told)),
         facts => circumstances::facts(host), not_visible => circumstances::not_visible(host),
         flagged => flagged(evidence),
         extent => wording::extent(conclusions, run.ended_by.as_deref()),
@@ -124,13 +124,13 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
 }
 
 /// The search that the run belongs to.
-fn search_context(told: &SearchRecord) -> Value {
+fn search_context(evidence: &Evidence, told: &SearchRecord) -> Value {
     let rows = search::rows(told).into_iter().map(|(cells, settings)| context! { cells, settings });
     context! {
         about => search::about(told).into_iter().chain(search::ending(told)).collect::<Vec<String>>(),
         columns => search::COLUMNS, rows => rows.collect::<Vec<Value>>(),
         round_columns => search::ROUND_COLUMNS, rounds => search::round_rows(told),
-        space => search::space(told).into_iter().chain(search::recovery(told)).collect::<Vec<String>>(),
+        space => search::space(told).into_iter().chain(search::recovery(evidence)).collect::<Vec<String>>(),
     }
 }
 

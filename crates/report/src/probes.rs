@@ -40,7 +40,12 @@ fn purpose(purpose: &Purpose) -> String {
         Purpose::Headroom { threads: 1 } => "1 thread".to_owned(),
         Purpose::Headroom { threads } => format!("{threads} threads"),
         Purpose::CauseTest { cause, .. } => setting(*cause).to_owned(),
-        Purpose::Compare | Purpose::Repeat { .. } | Purpose::Alone | Purpose::Pilot | Purpose::Profile => {
+        Purpose::Compare
+        | Purpose::Repeat { .. }
+        | Purpose::Alone
+        | Purpose::Pilot
+        | Purpose::Profile
+        | Purpose::Recovery { .. } => {
             return purpose.title().to_owned();
         }
     };
@@ -50,6 +55,9 @@ fn purpose(purpose: &Purpose) -> String {
 fn outcome(evidence: &Evidence, trial: &TrialRecord) -> String {
     if let Some(failure) = &trial.failure {
         return format!("failed at `{}`: {}", failure.step, failure.message);
+    }
+    if let Some(shown) = trial.purpose.shows(&trial.metrics) {
+        return shown;
     }
     let workload = evidence.plan.workloads.iter().find(|one| one.label == trial.workload);
     let metric = workload.map_or("", |one| one.primary_metric());

@@ -266,7 +266,7 @@ fn search_section(evidence: &Evidence) -> Vec<String> {
     if !told.rounds.is_empty() {
         lines.extend([String::new(), left_table(&search::ROUND_COLUMNS, search::round_rows(told))]);
     }
-    lines.extend(search::space(told).into_iter().chain(search::recovery(told)));
+    lines.extend(search::space(told).into_iter().chain(search::recovery(evidence)));
     lines
 }
 

@@ -1,9 +1,11 @@
 //! What a stored trial was run for.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::search::RecoveryRecord;
 use super::{ContrastKind, Point, TrialRecord};
 
 /// Verdicts come from trials that compare, from their repeats, and in a duet from those that run alone. The others
@@ -23,6 +25,8 @@ pub enum Purpose {
     Headroom { threads: u32 },
     /// The heaviest point with the server's stacks and waits sampled.
     Profile,
+    /// The server is killed under load, for the so-manieth time, and started again.
+    Recovery { kill: u32 },
     /// A point once more, with the supposed cause of a difference taken away from both sides; the candidate names the
     /// difference.
     CauseTest { cause: ContrastKind, candidate: String },
@@ -44,6 +48,19 @@ impl Purpose {
         !matches!(self, Purpose::Compare | Purpose::Repeat { .. } | Purpose::Alone)
     }
 
+    /// What a trial of this purpose shows in place of throughput, for a reader.
+    pub fn shows(&self, metrics: &BTreeMap<String, f64>) -> Option<String> {
+        let value = |name: &str| metrics.get(name).copied();
+        match self {
+            Purpose::Recovery { .. } => Some(format!(
+                "killed after {:.0} s under load, first commit {:.2} s after the restart",
+                value(RecoveryRecord::LOAD)?,
+                value(RecoveryRecord::FIRST_COMMIT)?
+            )),
+            _ => None,
+        }
+    }
+
     /// For a reader.
     pub fn title(&self) -> &'static str {
         match self {
@@ -53,6 +70,7 @@ impl Purpose {
             Purpose::Pilot => "pilot run",
             Purpose::Headroom { .. } => "headroom check",
             Purpose::Profile => "profile",
+            Purpose::Recovery { .. } => "recovery after a kill",
             Purpose::CauseTest { .. } => "cause test",
         }
     }
