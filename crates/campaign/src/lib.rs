@@ -8,7 +8,6 @@ pub mod aa;
 pub mod budget;
 mod clones;
 mod course;
-mod pilot;
 pub mod planning;
 pub mod preflight;
 mod probes;
@@ -32,9 +31,8 @@ use jiff::Timestamp;
 
 use self::budget::{Budget, Clock, spent_earlier};
 use self::course::{Course, Keep};
-use self::pilot::run_pilots;
 use self::planning::{cannot_plan, expect_open_files, plan_experiment};
-use self::probes::{Bench, CauseTests, Headroom, Profiles, Recoveries};
+use self::probes::{Bench, CauseTests, Headroom, Pilots, Profiles, Recoveries, pilot};
 pub use self::progress::{Progress, Screen};
 use self::seats::Seats;
 use self::stage::Stage;
@@ -240,7 +238,7 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     let mut failures = absent;
     failures.extend(rehearse(&mut stage, sitting, &mut run, &cache, &logs, &progress)?);
     run.refused = failures.iter().map(|(name, error)| (name.clone(), format!("{error:#}"))).collect();
-    tell_failures(sitting, &mut failures, 0, &progress)?;
+    tell_failures(sitting, &mut failures, &progress)?;
     if run.client.null_runs.is_empty() {
         run.client.null_runs = stage.measure_nothing(sitting.known.null_load, &cache, &progress)?;
     }
@@ -251,12 +249,14 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     run_dir.write_run(&run)?;
     refuse_noise(experiment, interrupted, &progress)?;
     let entries = sitting.plan.record.entries_in_a_block();
-    let mut observers = Observers::default();
-    let told = failures.len();
-    failures.extend(run_pilots(sitting, &stage, &mut observers, &mut run, &progress)?);
-    tell_failures(sitting, &mut failures, told, &progress)?;
-    let budget = Budget::new(&clock, entries);
-    let mut hands = Hands::new(sitting, &stage, observers);
+    let (trials, observers) = (sitting.done.clone(), Observers::default());
+    let (stage, clock) = (&stage, &clock);
+    let mut bench = Bench { sitting, stage, run: &mut run, clock, interrupted, progress: &progress, trials, observers };
+    bench.run(&Pilots { experiment })?;
+    pilot::set_warmups(experiment, &mut bench)?;
+    let observers = bench.observers;
+    let budget = Budget::new(clock, entries);
+    let mut hands = Hands::new(sitting, stage, observers);
     let mut run_trials = |planned: &[&PlannedTrial], warmup: Duration, progress: &Progress, keep: &mut Keep| {
         hands.run(planned, warmup, progress, keep)
     };
@@ -268,7 +268,7 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
         ended => ended?,
     };
     if reason != EndReason::Interrupted {
-        let (stage, progress, clock) = (&stage, &progress, &clock);
+        let progress = &progress;
         let (trials, observers) = (run_dir.trials()?.records, Observers::default());
         let mut bench = Bench { sitting, stage, run: &mut run, clock, interrupted, progress, trials, observers };
         bench.run(&Headroom)?;
@@ -303,7 +303,6 @@ fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
         contenders: std::collections::BTreeMap::new(),
         refused: std::collections::BTreeMap::new(),
         given_up: Vec::new(),
-        pilots: Vec::new(),
         warmups: Vec::new(),
         decisions: Vec::new(),
         twins: Vec::new(),
@@ -335,20 +334,14 @@ fn rehearse(
     Ok(failures)
 }
 
-/// Says which contenders failed, but for those `told` before; stops here when too few are left to compare.
-fn tell_failures(
-    sitting: &Sitting,
-    failures: &mut Vec<(String, anyhow::Error)>,
-    told: usize,
-    progress: &Progress,
-) -> Result<()> {
+/// Says which contenders failed; stops here when too few are left to compare.
+fn tell_failures(sitting: &Sitting, failures: &mut Vec<(String, anyhow::Error)>, progress: &Progress) -> Result<()> {
     let failed: BTreeSet<&String> = failures.iter().map(|(name, _)| name).collect();
     let contenders = sitting.experiment.contenders.len();
     if contenders - failed.len() < contenders.min(2) || failed.contains(&sitting.experiment.baseline) {
-        let (_, error) = failures.swap_remove(told.min(failures.len() - 1));
-        return Err(error);
+        return Err(failures.swap_remove(0).1);
     }
-    for (_, error) in &failures[told..] {
+    for (_, error) in failures {
         progress.say(&format!("warning: {error:#}"));
     }
     Ok(())

@@ -6,6 +6,7 @@
 
 mod cause_test;
 mod headroom;
+pub mod pilot;
 mod profile;
 mod recovery;
 
@@ -20,6 +21,7 @@ use crate::stage::Stage;
 use crate::{Sitting, together, warmup_s};
 pub use cause_test::CauseTests;
 pub use headroom::Headroom;
+pub use pilot::Pilots;
 pub use profile::Profiles;
 use record::blocks::next_probe_number;
 use record::format::{
@@ -37,6 +39,10 @@ pub trait Probe {
     /// Why a set cannot be run here.
     fn refusal(&self, _bench: &Bench, _set: &[PlannedTrial]) -> Result<Option<String>> {
         Ok(None)
+    }
+    /// How long such a trial takes at most.
+    fn takes(&self, bench: &Bench, planned: &PlannedTrial) -> Duration {
+        longest(&bench.trials, &planned.contender)
     }
     /// What such a trial has otherwise than a trial of the plan.
     fn adapt<'a>(&'a self, _planned: &PlannedTrial, _trial: &mut Trial<'a>) {}
@@ -73,7 +79,7 @@ impl Bench<'_> {
                 continue;
             }
             let left = &set[stored.len()..];
-            match self.refusal(probe, &set)?.or_else(|| self.without_time(left)) {
+            match self.refusal(probe, &set)?.or_else(|| self.without_time(probe, left)) {
                 Some(why) => self.leave_out(&set[0], why)?,
                 None => self.run_set(probe, left, set.len())?,
             }
@@ -106,8 +112,8 @@ impl Bench<'_> {
         self.sitting.run_dir.write_run(self.run)
     }
 
-    fn without_time(&self, left: &[PlannedTrial]) -> Option<String> {
-        let time = left.iter().map(|planned| longest(&self.trials, &planned.contender)).sum();
+    fn without_time(&self, probe: &dyn Probe, left: &[PlannedTrial]) -> Option<String> {
+        let time = left.iter().map(|planned| probe.takes(self, planned)).sum();
         (!self.clock.holds(time)).then(|| "the budget leaves no time for it".to_owned())
     }
 
@@ -125,7 +131,7 @@ impl Bench<'_> {
             let record = self.run_one(probe, planned, &title)?;
             let outcome = self.progress.outcome(planned, &record);
             self.progress.say(&format!("[{} {number}/{of}] {outcome}", planned.purpose.title()));
-            self.progress.beside_done();
+            self.progress.probe_done(&record);
             if record.status == Status::Failed {
                 break;
             }

@@ -32,13 +32,13 @@ fn needed_s(pilot: &PilotRecord) -> f64 {
 
 /// The warm-up of a workload by its pilots: the longest that a contender needs, and no less than the plan's.
 pub fn by_pilots(plan: &PlanRecord, pilots: &[PilotRecord], workload: &str) -> WarmupRecord {
-    let ours = pilots.iter().filter(|pilot| pilot.workload == workload);
-    let needed = ours.map(needed_s);
+    let needed: Vec<f64> = pilots.iter().filter(|pilot| pilot.workload == workload).map(needed_s).collect();
+    let because = if needed.is_empty() { WarmupRecord::NO_PILOT } else { WarmupRecord::PILOT };
     WarmupRecord {
         workload: workload.to_owned(),
         from_block: 1,
-        seconds: needed.fold(plan.method.warmup_s, f64::max),
-        because: WarmupRecord::PILOT.to_owned(),
+        seconds: needed.into_iter().fold(plan.method.warmup_s, f64::max),
+        because: because.to_owned(),
     }
 }
 
@@ -265,10 +265,13 @@ mod tests {
             };
             let warmup = by_pilots(&stored.plan, &needed.map(pilot), WORKLOAD);
             assert_eq!((warmup.seconds, warmup.from_block), (expected, 1), "{needed:?}");
+            assert_eq!(warmup.because, WarmupRecord::PILOT);
         };
         check([Some(0.0), Some(12.0)], 30.0);
         check([Some(46.0), Some(12.0)], 46.0);
         check([Some(46.0), None], 150.0);
+        let none = by_pilots(&stored.plan, &[], WORKLOAD);
+        assert_eq!((none.seconds, none.because.as_str()), (30.0, WarmupRecord::NO_PILOT));
     }
 
     #[test]

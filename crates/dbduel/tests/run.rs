@@ -221,39 +221,34 @@ fn an_interrupted_run_keeps_its_trials_and_goes_on() {
 }
 
 #[test]
-fn pilots_choose_the_warm_up_once_and_are_no_trials() {
+fn pilots_choose_the_warm_up_once_and_are_no_trials_of_the_plan() {
     let place = Place::new();
     let auto = sqlite(1).replace(r#"warmup = "0s""#, r#"warmup = "auto", pilot = "10s""#);
     place.write("try.toml", &auto.replace("[1, 2]", "[2, 1]"));
     let plan = place.expect(0, &["plan", "try.toml"]).0;
     assert!(plan.contains("as long as pilots of 10 s show, at least 2 s,") && plan.contains("  pilots: 2"), "{plan}");
     let running = place.start(&["run", "try.toml"]);
-    let pilots = |run: &Path| -> Vec<Value> {
-        let record: Value =
-            serde_json::from_slice(&fs::read(run.join("run.json")).unwrap_or_default()).unwrap_or_default();
-        record["pilots"].as_array().cloned().unwrap_or_default()
-    };
-    wait_for("the first pilot", LIMIT, || place.run().is_some_and(|run| pilots(&run).len() == 1));
+    wait_for("the first pilot", LIMIT, || place.probes().len() == 1);
     running.signal(libc::SIGINT);
     assert_eq!(running.end().status.code(), Some(130));
-    let (run, kept) = (place.run().unwrap(), pilots(&place.run().unwrap()));
-    assert_eq!((kept.len(), place.records().len()), (1, 0));
+    let (run, kept) = (place.run().unwrap(), place.probes());
+    assert_eq!((kept.len(), place.records().len()), (1, 1));
     let (said, _) = place.expect(0, &["run", "--resume", "last"]);
     assert!(said.contains("4 of 4 trials"), "{said}");
-    let all = pilots(&run);
+    let all = place.probes();
     assert_eq!((all.len(), &all[0]), (2, &kept[0]));
-    assert!(all.iter().all(|pilot| pilot["point"]["clients"] == 2 && pilot["seconds"] == 10.0), "{all:?}");
+    assert!(all.iter().all(|pilot| pilot["point"]["clients"] == 2 && pilot["purpose"] == "pilot"), "{all:?}");
     assert_ne!(all[0]["contender"], all[1]["contender"]);
-    for pilot in ["pilots/1", "pilots/2"] {
-        assert_eq!(fs::read_to_string(run.join(pilot).join("series.csv")).unwrap().lines().count(), 1 + 10);
+    for pilot in &all {
+        let series = run.join(format!("trials/{}/series.csv", pilot["trial"]));
+        assert_eq!(fs::read_to_string(series).unwrap().lines().count(), 1 + 10);
     }
     place.assert_every_trial_ran_once();
     let warmups = &place.json("run.json")["warmups"];
     assert_eq!((warmups.as_array().unwrap().len(), &warmups[0]["because"]), (1, &"pilot".into()));
     let chosen = warmups[0]["seconds"].as_f64().unwrap();
     assert!((2.0..=5.0).contains(&chosen), "{warmups}");
-    for line in place.records() {
-        let record: Value = serde_json::from_str(&line).unwrap();
+    for record in place.trials().iter().filter(|trial| trial["purpose"].is_null()) {
         let steps = record["steps"].as_array().unwrap();
         let warm_up = steps.iter().find(|step| step[0] == "warm_up").unwrap()[1].as_f64().unwrap();
         assert!((chosen..chosen + 1.0).contains(&warm_up), "{warm_up} s in place of {chosen} s");
@@ -502,6 +497,12 @@ const KILLED: Killed =
 fn a_dbduel_killed_inside_a_headroom_check_runs_the_rest_once() {
     let keys = r#"warmup = "0s", doubling = true"#;
     a_dbduel_killed_inside_a_probe(&Killed { keys, purpose: "headroom", due: 8, ..KILLED });
+}
+
+#[test]
+fn a_dbduel_killed_inside_a_pilot_runs_the_rest_once() {
+    let keys = r#"warmup = "auto", pilot = "10s""#;
+    a_dbduel_killed_inside_a_probe(&Killed { keys, purpose: "pilot", due: 2, ..KILLED });
 }
 
 #[test]

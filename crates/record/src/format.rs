@@ -363,9 +363,6 @@ pub struct RunRecord {
     pub refused: BTreeMap<String, String>,
     /// Workload/contender/point that were given up after three failures in a row.
     pub given_up: Vec<GivenUp>,
-    /// What the pilots saw, one for each contender and workload.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pilots: Vec<PilotRecord>,
     /// What trials warmed up for, where that is not the plan's `warmup_s`; ascending by block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warmups: Vec<WarmupRecord>,
@@ -384,8 +381,8 @@ pub struct RunRecord {
     pub search: Option<search::SearchRecord>,
 }
 
-/// One long trial before the first block.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What a long trial before the first block showed.
+#[derive(Debug, Clone, PartialEq)]
 pub struct PilotRecord {
     pub workload: String,
     pub contender: String,
@@ -395,11 +392,28 @@ pub struct PilotRecord {
     /// The least warm-up after which it was steady; absent where it never was.
     pub warmup_s: Option<f64>,
     /// Of a load that writes: how often a checkpoint comes at its rate, where the server shows it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_cycle_s: Option<f64>,
 }
 
 impl PilotRecord {
+    /// Metrics of such a trial.
+    pub const STEADY_AFTER: &str = "steady_after_s";
+    pub const CHECKPOINT_CYCLE: &str = "checkpoint_cycle_s";
+
+    /// Of the pilots that succeeded.
+    pub fn all(plan: &PlanRecord, trials: &[TrialRecord]) -> Vec<PilotRecord> {
+        let done = trials.iter().filter(|trial| trial.purpose == Purpose::Pilot && trial.status == Status::Ok);
+        let pilot = |trial: &TrialRecord| PilotRecord {
+            workload: trial.workload.clone(),
+            contender: trial.contender.clone(),
+            point: trial.point.clone(),
+            seconds: plan.method.pilot_s.unwrap_or_default(),
+            warmup_s: trial.metrics.get(PilotRecord::STEADY_AFTER).copied(),
+            checkpoint_cycle_s: trial.metrics.get(PilotRecord::CHECKPOINT_CYCLE).copied(),
+        };
+        done.map(pilot).collect()
+    }
+
     /// Whether a cycle of checkpoints was over before the pilot was. A longer one is waited for by nobody: a
     /// trial would be mostly warm-up, and reports say that none has passed.
     pub fn holds_a_cycle(&self) -> bool {
@@ -413,13 +427,14 @@ pub struct WarmupRecord {
     pub workload: String,
     pub from_block: u32,
     pub seconds: f64,
-    /// `pilot` or `unsteady`.
+    /// `pilot`, `no pilot run succeeded` or `unsteady`.
     pub because: String,
 }
 
 impl WarmupRecord {
-    /// Why there is one: the pilots showed it, or trials were unsteady.
+    /// Why there is one: the pilots showed it, none of them succeeded, or trials were unsteady.
     pub const PILOT: &str = "pilot";
+    pub const NO_PILOT: &str = "no pilot run succeeded";
     pub const UNSTEADY: &str = "unsteady";
 }
 

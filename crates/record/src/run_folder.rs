@@ -228,11 +228,6 @@ impl RunDir {
         make_private(self.path.join("trials").join(trial.to_string()))
     }
 
-    /// `pilots/<number>/`, made where it is missing: the same of a pilot, which is no trial of the plan.
-    pub fn pilot_folder(&self, pilot: u32) -> Result<PathBuf> {
-        make_private(self.path.join("pilots").join(pilot.to_string()))
-    }
-
     /// Keeps the stacks of a profile.
     pub fn write_stacks(&self, trial: u32, stacks: &BTreeMap<String, u64>) -> Result<()> {
         replace(&self.trial_folder(trial)?.join(STACKS), folded_text(stacks).as_bytes())
@@ -261,10 +256,6 @@ impl RunDir {
 
     pub fn write_series(&self, trial: u32, series: &Series) -> Result<()> {
         replace(&self.trial_folder(trial)?.join(SERIES), &csv_of(series)?)
-    }
-
-    pub fn write_pilot_series(&self, pilot: u32, series: &Series) -> Result<()> {
-        replace(&self.pilot_folder(pilot)?.join(SERIES), &csv_of(series)?)
     }
 
     /// The per-second series of a trial, where it left one.

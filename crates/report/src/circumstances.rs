@@ -70,7 +70,7 @@ pub fn doublings(evidence: &Evidence) -> Vec<String> {
 }
 
 /// How warm-ups came about: pilots first, then what trials took.
-pub fn warm_up(run: &RunRecord) -> Vec<String> {
+pub fn warm_up(evidence: &Evidence) -> Vec<String> {
     let pilot = |one: &PilotRecord| {
         let settled = match one.warmup_s {
             Some(seconds) => format!("steady after {seconds:.0} s"),
@@ -92,7 +92,8 @@ pub fn warm_up(run: &RunRecord) -> Vec<String> {
         };
         format!("{}: {:.0} s of warm-up from block {} on, {why}", one.workload, one.seconds, one.from_block)
     };
-    run.pilots.iter().map(pilot).chain(run.warmups.iter().map(warmup)).collect()
+    let pilots = PilotRecord::all(&evidence.plan, &evidence.probes);
+    pilots.iter().map(pilot).chain(evidence.run.warmups.iter().map(warmup)).collect()
 }
 
 /// What a contender and its twin have shown on this host.

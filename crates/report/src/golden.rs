@@ -403,24 +403,22 @@ fn tell_circumstances(stored: &mut StoredRun) {
     let (workload, contender) = ("oltp_read_write".to_owned(), stored.plan.baseline.clone());
     stored.run.host.facts = [("governor".into(), "performance".into()), ("numa".into(), "1 node".into())].into();
     stored.run.host.not_visible = vec!["frequency".into(), "thermal throttling".into()];
-    stored.run.pilots = vec![
-        PilotRecord {
-            workload: workload.clone(),
-            contender: contender.clone(),
+    stored.plan.method.pilot_s = Some(300.0);
+    for (name, steady_after_s) in [(contender.clone(), Some(45.0)), (stored.plan.contenders[1].name.clone(), None)] {
+        let trial = record::blocks::next_probe_number(&stored.plan, &stored.trials);
+        let metrics = steady_after_s.map(|seconds| (PilotRecord::STEADY_AFTER.to_owned(), seconds));
+        let old = stored.trials[0].clone();
+        stored.trials.push(TrialRecord {
+            trial,
+            block: 0,
+            contender: name,
             point: point.clone(),
-            seconds: 300.0,
-            warmup_s: Some(45.0),
-            checkpoint_cycle_s: None,
-        },
-        PilotRecord {
-            workload: workload.clone(),
-            contender: stored.plan.contenders[1].name.clone(),
-            point: point.clone(),
-            seconds: 300.0,
-            warmup_s: None,
-            checkpoint_cycle_s: None,
-        },
-    ];
+            purpose: Purpose::Pilot,
+            flags: vec![],
+            metrics: metrics.into_iter().collect(),
+            ..old
+        });
+    }
     stored.run.warmups =
         vec![WarmupRecord { workload: workload.clone(), from_block: 1, seconds: 150.0, because: "pilot".into() }];
     tell_headroom(stored, [[1480.0, 1475.0, 1490.0, 1470.0], [1482.0, 1471.0, 1493.0, 1468.0]]);

@@ -111,7 +111,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
             kernel => host.kernel, storage => host.storage, virtualisation => host.virtualisation,
         },
         client => circumstances::generator(&run.client, &conclusions.tally),
-        doublings => circumstances::doublings(evidence), beside => probes::rows(evidence), beside_heading => probes::HEADING, beside_about => probes::ABOUT, contrasts => contrasts::lines(evidence), diagnosed => diagnosed(evidence)?, warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
+        doublings => circumstances::doublings(evidence), beside => probes::rows(evidence), beside_heading => probes::HEADING, beside_about => probes::ABOUT, contrasts => contrasts::lines(evidence), diagnosed => diagnosed(evidence)?, warm_up => circumstances::warm_up(evidence), twins => circumstances::twins(run),
         search => run.search.as_ref().map(|told| search_context(evidence, told)),
         facts => circumstances::facts(host), not_visible => circumstances::not_visible(host),
         flagged => flagged(evidence),

@@ -18,8 +18,8 @@ use analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word, W
 use record::format::search::SearchRecord;
 use record::format::{
     BuildRecord, ContenderRecord, DecisionRecord, DiagnosticRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord,
-    NullRecord, PathRecord, PilotRecord, Point, Purpose, RunRecord, SideRecord, StatementPlan, Status, TrialRecord,
-    TwinsRecord, WarmupRecord, WorkloadRecord,
+    NullRecord, PathRecord, Point, Purpose, RunRecord, SideRecord, StatementPlan, Status, TrialRecord, TwinsRecord,
+    WarmupRecord, WorkloadRecord,
 };
 
 use super::{Evidence, Options, Report, circumstances, drift};
@@ -77,7 +77,6 @@ struct Document<'a> {
     /// Stacks and waits of the profiles among the probes.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     profiles: &'a [DiagnosticRecord],
-    pilots: &'a [PilotRecord],
     warmups: &'a [WarmupRecord],
     /// What contenders and their twins had shown on this host before.
     twins_known: &'a [TwinsRecord],
@@ -348,7 +347,6 @@ impl<'a> Document<'a> {
             ladder_stages: conclusions.workloads.iter().flat_map(ladder::stages).collect(),
             decisions: &run.decisions,
             profiles: &evidence.profiles,
-            pilots: &run.pilots,
             warmups: &run.warmups,
             twins_known: &run.twins,
             drifts: drifts(plan, run).iter().map(self::drift).collect(),

@@ -13,7 +13,7 @@ pub const ABOUT: &str = "Trials beside the plan. Their throughput is part of no 
 /// A row for each stored trial, then one for each set of trials that was due and not run.
 pub fn rows(evidence: &Evidence) -> Vec<[String; 7]> {
     let trial = |one: &TrialRecord| {
-        let at = [one.trial, one.block].map(|number| number.to_string());
+        let at = [one.trial, one.block].map(|number| if number > 0 { number.to_string() } else { "-".to_owned() });
         row(at, &one.purpose, &one.contender, &one.workload, &one.point, outcome(evidence, one))
     };
     let left_out = evidence.run.decisions.iter().map(|one| {

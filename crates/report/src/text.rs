@@ -526,7 +526,7 @@ fn footer(evidence: &Evidence) -> Vec<String> {
     lines.push(format!("generator: {}", circumstances::generator(&evidence.run.client, &evidence.conclusions.tally)));
     lines.extend(titled("generator doubled", circumstances::doublings(evidence)));
     lines.extend(titled("contrast", contrasts::lines(evidence)));
-    lines.extend(titled("warm-up", circumstances::warm_up(&evidence.run)));
+    lines.extend(titled("warm-up", circumstances::warm_up(evidence)));
     lines.extend(titled("twins", circumstances::twins(&evidence.run)));
     for contender in &evidence.plan.contenders {
         let facts = evidence.run.contenders.get(&contender.name);

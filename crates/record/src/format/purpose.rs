@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::search::RecoveryRecord;
-use super::{ContrastKind, Point, TrialRecord};
+use super::{ContrastKind, PilotRecord, Point, TrialRecord};
 
 /// Verdicts come from trials that compare, from their repeats, and in a duet from those that run alone. The others
 /// are probes: they run beside the plan, with settings of their own, and no verdict comes from them.
@@ -52,6 +52,10 @@ impl Purpose {
     pub fn shows(&self, metrics: &BTreeMap<String, f64>) -> Option<String> {
         let value = |name: &str| metrics.get(name).copied();
         match self {
+            Purpose::Pilot => Some(match value(PilotRecord::STEADY_AFTER) {
+                Some(seconds) => format!("steady after {seconds:.0} s"),
+                None => "never steady".to_owned(),
+            }),
             Purpose::Recovery { .. } => Some(format!(
                 "killed after {:.0} s under load, first commit {:.2} s after the restart",
                 value(RecoveryRecord::LOAD)?,
