@@ -45,7 +45,7 @@ use experiment::plan::Plan;
 use experiment::{Experiment, Known, NoisyHost, Overrides, shell_path};
 use record::RunDir;
 use record::format::search::SearchRecord;
-use record::format::{FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
+use record::format::{DecisionKind, DecisionRecord, FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
 use trial::Interrupted;
 use trial::host;
 use trial::observe::{Observers, foreign_cpu};
@@ -237,15 +237,14 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     let (mut stage, absent) = Stage::set(experiment, &cache, &sitting.seats, interrupted, &logs, &progress)?;
     let mut failures = absent;
     failures.extend(rehearse(&mut stage, sitting, &mut run, &cache, &logs, &progress)?);
-    run.refused = failures.iter().map(|(name, error)| (name.clone(), format!("{error:#}"))).collect();
+    let refused = failures.iter().map(|(name, error)| DecisionRecord::refused(name, format!("{error:#}")));
+    run.decide_anew(DecisionKind::Refused, refused);
     tell_failures(sitting, &mut failures, &progress)?;
-    if run.client.null_runs.is_empty() {
-        run.client.null_runs = stage.measure_nothing(sitting.known.null_load, &cache, &progress)?;
+    if run.checks.is_empty() {
+        run.checks = stage.measure_nothing(sitting.known.null_load, &cache, &progress)?;
+        run.checks.extend(stage.measure_paths(&progress)?);
     }
-    if run.client.paths.is_empty() {
-        run.client.paths = stage.measure_paths(&progress)?;
-    }
-    stage.know_limits(&run.client.null_runs, &run.client.paths);
+    stage.know_limits(&run.checks);
     run_dir.write_run(&run)?;
     refuse_noise(experiment, interrupted, &progress)?;
     let entries = sitting.plan.record.entries_in_a_block();
@@ -278,7 +277,7 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     }
     progress.finish();
     let incomplete = !failures.is_empty() || !given_up.is_empty() || is_missing;
-    run.given_up = given_up;
+    run.decide_anew(DecisionKind::GivenUp, given_up);
     run.spent_s = clock.spent().as_secs_f64();
     run.ended_by = Some(reason.as_str().to_owned());
     run.finished_at = Some(Timestamp::now().to_string());
@@ -301,9 +300,7 @@ fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
         host: host::describe(cache.root()),
         client: sitting.seats.record(),
         contenders: std::collections::BTreeMap::new(),
-        refused: std::collections::BTreeMap::new(),
-        given_up: Vec::new(),
-        warmups: Vec::new(),
+        checks: Vec::new(),
         decisions: Vec::new(),
         twins: Vec::new(),
         spent_s: 0.0,

@@ -96,18 +96,19 @@ impl Bench<'_> {
 
     fn is_left_out(&self, first: &PlannedTrial) -> bool {
         let at = (&first.purpose, &first.workload, &first.contender, &first.point);
-        self.run.decisions.iter().any(|one| (&one.purpose, &one.workload, &one.contender, &one.point) == at)
+        self.run
+            .decided(DecisionKind::LeftOut)
+            .any(|one| (&one.purpose, &one.workload, &one.contender, &one.point) == at)
     }
 
     fn leave_out(&mut self, first: &PlannedTrial, because: String) -> Result<()> {
         self.progress.say(&format!("{} left out: {because}", title(first)));
         self.run.decisions.push(DecisionRecord {
-            kind: DecisionKind::LeftOut,
             purpose: first.purpose.clone(),
             workload: first.workload.clone(),
             contender: first.contender.clone(),
             point: first.point.clone(),
-            because,
+            ..DecisionRecord::new(DecisionKind::LeftOut, because)
         });
         self.sitting.run_dir.write_run(self.run)
     }
@@ -144,7 +145,7 @@ impl Bench<'_> {
         let planned = PlannedTrial { trial: next_probe_number(self.plan(), &self.trials), ..planned.clone() };
         self.observers.idle(Duration::from_millis(planned.gap_ms));
         let folder = self.sitting.run_dir.trial_folder(planned.trial)?;
-        let warmup = warmup_s(self.plan(), &self.run.warmups, &planned.workload, self.plan().method.blocks);
+        let warmup = warmup_s(self.plan(), &self.run.decisions, &planned.workload, self.plan().method.blocks);
         // Places in a block choose the side of a duet, and probes run on one.
         let seated = PlannedTrial { order: 1, ..planned.clone() };
         let mut trial = self.stage.trial(&seated, &folder, Duration::from_secs_f64(warmup));

@@ -55,8 +55,9 @@ fn a_rung_that_cannot_be_had_stops_with_what_builds_on_it_and_the_others_go_on()
     assert!(warned.contains("setting `jornal_mode`") && warned.contains("`journal_mode`"), "{warned}");
     assert!(warned.contains("it builds on `misspelt`"), "{warned}");
     assert!(said.contains("`misspelt` was not measured") && said.contains("trade: D"), "{said}");
-    let refused = place.json("run.json")["refused"].clone();
-    assert_eq!(refused.as_object().unwrap().keys().collect::<Vec<_>>(), ["misspelt", "on top"]);
+    let refused = place.json("run.json")["decisions"].clone();
+    let refused = refused.as_array().unwrap().iter().filter(|one| one["kind"] == "refused");
+    assert_eq!(refused.map(|one| one["contender"].clone()).collect::<Vec<_>>(), ["misspelt", "on top"]);
     let report = place.expect(0, &["report", "last", "--format", "json"]).0;
     let report: Value = serde_json::from_str(&report).unwrap();
     let rungs = report["ladders"][0]["rungs"].as_array().unwrap();
@@ -244,10 +245,11 @@ fn pilots_choose_the_warm_up_once_and_are_no_trials_of_the_plan() {
         assert_eq!(fs::read_to_string(series).unwrap().lines().count(), 1 + 10);
     }
     place.assert_every_trial_ran_once();
-    let warmups = &place.json("run.json")["warmups"];
-    assert_eq!((warmups.as_array().unwrap().len(), &warmups[0]["because"]), (1, &"pilot".into()));
-    let chosen = warmups[0]["seconds"].as_f64().unwrap();
-    assert!((2.0..=5.0).contains(&chosen), "{warmups}");
+    let run = place.json("run.json");
+    let [warm_up] = &run["decisions"].as_array().unwrap()[..] else { panic!("one decision: {run}") };
+    assert_eq!((&warm_up["kind"], &warm_up["because"]), (&"warm-up".into(), &"pilot".into()));
+    let chosen = warm_up["value"].as_f64().unwrap();
+    assert!((2.0..=5.0).contains(&chosen), "{warm_up}");
     for record in place.trials().iter().filter(|trial| trial["purpose"].is_null()) {
         let steps = record["steps"].as_array().unwrap();
         let warm_up = steps.iter().find(|step| step[0] == "warm_up").unwrap()[1].as_f64().unwrap();

@@ -13,8 +13,8 @@ use fixtures::{
 };
 use record::format::figures::has_negative_zero;
 use record::format::{
-    ContrastKind, ContrastRecord, GivenUp, PilotRecord, Point, Purpose, StatementPlan, Status, TwinsRecord,
-    WarmupRecord,
+    ContrastKind, ContrastRecord, DecisionKind, DecisionRecord, PilotRecord, Point, Purpose, StatementPlan, Status,
+    TwinsRecord,
 };
 
 fn evidence(story: &Story) -> Evidence {
@@ -148,7 +148,7 @@ fn the_text_of_a_ladder_is_as_stored() {
 #[test]
 fn a_page_draws_every_step_and_escapes_its_name() {
     let mut stored = tell_ladder(&Story::default(), INDEPENDENT);
-    stored.run.refused.insert(FLUSH.into(), "no setting <script>".into());
+    stored.run.decisions.push(DecisionRecord::refused(FLUSH, "no setting <script>".into()));
     let evidence = evidence_of(stored);
     let page = html::Html.write(&evidence, &Options::default()).unwrap();
     let (drawn, _) = page.split_once("Logarithmic: bars of equal length").unwrap();
@@ -419,8 +419,7 @@ fn tell_circumstances(stored: &mut StoredRun) {
             ..old
         });
     }
-    stored.run.warmups =
-        vec![WarmupRecord { workload: workload.clone(), from_block: 1, seconds: 150.0, because: "pilot".into() }];
+    stored.run.decisions.push(DecisionRecord::warm_up(&workload, 1, 150.0, DecisionRecord::PILOT));
     tell_headroom(stored, [[1480.0, 1475.0, 1490.0, 1470.0], [1482.0, 1471.0, 1493.0, 1468.0]]);
     contrasts(&workload).iter().for_each(|test| tell_cause_test(stored, test));
     stored.run.twins = vec![TwinsRecord {
@@ -700,11 +699,11 @@ fn a_sweep_with_a_point_missing_averages_the_common_points_and_names_their_numbe
     let mut stored = tell(&Story::default());
     let last = Point::from([("clients".to_owned(), 64)]);
     stored.trials.retain(|trial| trial.contender != CANDIDATE || trial.point != last);
-    stored.run.given_up.push(GivenUp {
+    stored.run.decisions.push(DecisionRecord {
         workload: "oltp_read_write".into(),
         contender: CANDIDATE.into(),
         point: last.clone(),
-        reason: "three failures in a row".into(),
+        ..DecisionRecord::new(DecisionKind::GivenUp, "three failures in a row")
     });
     let mean = |contender: &str| {
         let ours = stored.trials.iter().filter(|trial| trial.contender == contender && trial.point != last);

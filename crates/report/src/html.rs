@@ -110,7 +110,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
             cpu_model => host.cpu_model, cores => host.cores, memory => format!("{:.1} GiB", host.memory_bytes as f64 / (1u64 << 30) as f64),
             kernel => host.kernel, storage => host.storage, virtualisation => host.virtualisation,
         },
-        client => circumstances::generator(&run.client, &conclusions.tally),
+        client => circumstances::generator(run, &conclusions.tally),
         doublings => circumstances::doublings(evidence), beside => probes::rows(evidence), beside_heading => probes::HEADING, beside_about => probes::ABOUT, contrasts => contrasts::lines(evidence), diagnosed => diagnosed(evidence)?, warm_up => circumstances::warm_up(evidence), twins => circumstances::twins(run),
         search => run.search.as_ref().map(|told| search_context(evidence, told)),
         facts => circumstances::facts(host), not_visible => circumstances::not_visible(host),

@@ -1,7 +1,7 @@
 //! Trials beside the plan, one table of all of them: what each was run for, where, and what came out.
 
 use analysis::contrast::setting;
-use record::format::{Point, Purpose, TrialRecord, point_text};
+use record::format::{DecisionKind, Point, Purpose, TrialRecord, point_text};
 use record::metric::unit;
 
 use super::Evidence;
@@ -16,7 +16,7 @@ pub fn rows(evidence: &Evidence) -> Vec<[String; 7]> {
         let at = [one.trial, one.block].map(|number| if number > 0 { number.to_string() } else { "-".to_owned() });
         row(at, &one.purpose, &one.contender, &one.workload, &one.point, outcome(evidence, one))
     };
-    let left_out = evidence.run.decisions.iter().map(|one| {
+    let left_out = evidence.run.decided(DecisionKind::LeftOut).map(|one| {
         let at = ["-"; 2].map(str::to_owned);
         row(at, &one.purpose, &one.contender, &one.workload, &one.point, format!("left out: {}", one.because))
     });
@@ -78,7 +78,7 @@ mod tests {
         let last = evidence.probes.last_mut().unwrap();
         (last.status, last.failure) = (Status::Failed, Some(failure));
         let rows = rows(&evidence);
-        assert_eq!(rows.len(), evidence.probes.len() + evidence.run.decisions.len());
+        assert_eq!(rows.len(), evidence.probes.len() + evidence.run.decided(DecisionKind::LeftOut).count());
         let of = |purpose: &str| rows.iter().filter(|row| row[1] == purpose).count();
         assert_eq!((of("headroom check, 1 thread"), of("headroom check, 2 threads")), (4, 4));
         assert_eq!(of("cause test, one client"), 8);

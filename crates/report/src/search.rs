@@ -10,7 +10,7 @@ use super::wording::percent;
 use analysis::one_line;
 use record::format::figures::signed_percent;
 use record::format::search::{CandidateRecord, RecoveryRecord, RoundRecord, SearchRecord};
-use record::format::{Purpose, TrialRecord, point_text};
+use record::format::{DecisionKind, Purpose, TrialRecord, point_text};
 
 /// Columns of the table of candidates.
 pub const COLUMNS: [&str; 5] = ["candidate", "blocks", "ahead by", "evidence", "what became of it"];
@@ -159,7 +159,8 @@ pub fn space(search: &SearchRecord) -> Vec<String> {
 /// How long both sides were away after kills under load.
 pub fn recovery(evidence: &Evidence) -> Vec<String> {
     let is_ours = |purpose: &Purpose| matches!(purpose, Purpose::Recovery { .. });
-    let left_out = evidence.run.decisions.iter().filter(|one| is_ours(&one.purpose)).map(|one| one.because.clone());
+    let left_out =
+        evidence.run.decided(DecisionKind::LeftOut).filter(|one| is_ours(&one.purpose)).map(|one| one.because.clone());
     let failure = |trial: &TrialRecord| Some(format!("`{}`: {}", trial.contender, trial.failure.as_ref()?.message));
     let failed = evidence.probes.iter().filter(|trial| is_ours(&trial.purpose)).filter_map(failure);
     let not_measured = left_out.chain(failed).map(|why| format!("recovery after a kill was not measured: {why}"));
@@ -189,7 +190,7 @@ mod tests {
     use super::*;
     use crate::golden::evidence_of;
     use fixtures::{Story, search, tell_duel_of_a_search};
-    use record::format::{DecisionKind, DecisionRecord};
+    use record::format::DecisionRecord;
 
     fn told() -> SearchRecord {
         tell_duel_of_a_search(&Story::default()).run.search.unwrap()
@@ -230,12 +231,11 @@ mod tests {
         let first = evidence.probes.remove(0);
         evidence.probes.clear();
         evidence.run.decisions.push(DecisionRecord {
-            kind: DecisionKind::LeftOut,
             purpose: first.purpose,
             workload: first.workload,
             contender: first.contender,
             point: first.point,
-            because: "there is no server".into(),
+            ..DecisionRecord::new(DecisionKind::LeftOut, "there is no server")
         });
         assert_eq!(recovery(&evidence), ["recovery after a kill was not measured: there is no server"]);
     }

@@ -523,7 +523,7 @@ fn footer(evidence: &Evidence) -> Vec<String> {
     lines.extend(wording::flags(&evidence.conclusions).map(|flags| format!("flags of the host: {flags}")));
     lines.extend(titled("host", circumstances::facts(host)));
     lines.extend(circumstances::not_visible(host).map(|names| format!("not visible here: {names}")));
-    lines.push(format!("generator: {}", circumstances::generator(&evidence.run.client, &evidence.conclusions.tally)));
+    lines.push(format!("generator: {}", circumstances::generator(&evidence.run, &evidence.conclusions.tally)));
     lines.extend(titled("generator doubled", circumstances::doublings(evidence)));
     lines.extend(titled("contrast", contrasts::lines(evidence)));
     lines.extend(titled("warm-up", circumstances::warm_up(evidence)));

@@ -40,7 +40,7 @@ use load::{
 
 use crate::observe::{Observers, Readings, Subject, server_gauge};
 use engine::request::{PageCache, Transport, WorkCopy};
-use record::format::{Failure, PathRecord, PlannedTrial, Series, Status, TrialRecord};
+use record::format::{CheckRecord, Failure, PlannedTrial, Series, Status, TrialRecord};
 
 pub use duet::{Meeting, run_duet};
 pub use ground::{DataFolder, Ground, Running};
@@ -57,7 +57,7 @@ pub struct Trial<'a> {
     /// The most statements a second that the generator reached against a server that does nothing.
     pub ceiling: Option<f64>,
     /// What the way to the server can carry; none where there is no way.
-    pub path: Option<&'a PathRecord>,
+    pub path: Option<&'a CheckRecord>,
     /// Most clients of the whole plan, for which every server is configured.
     pub clients_max: u32,
     pub conditions: Conditions,

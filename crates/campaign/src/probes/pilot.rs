@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::{Bench, Probe};
-use crate::warmups::by_pilots;
+use crate::warmups::{by_pilots, of_workload};
 use experiment::{Experiment, plan};
 use record::format::{PilotRecord, PlannedTrial, Series, Status};
 use trial::observe::Observers;
@@ -25,7 +25,7 @@ impl Probe for Pilots<'_> {
     /// None of a workload whose warm-up is set.
     fn due(&self, bench: &Bench) -> Vec<Vec<PlannedTrial>> {
         let is_due = |pilot: &PlannedTrial| {
-            bench.stage.has(&pilot.contender) && !bench.run.warmups.iter().any(|one| one.workload == pilot.workload)
+            bench.stage.has(&pilot.contender) && of_workload(&bench.run.decisions, &pilot.workload).next().is_none()
         };
         plan::pilots(self.experiment).into_iter().filter(is_due).map(|pilot| vec![pilot]).collect()
     }
@@ -57,14 +57,14 @@ impl Probe for Pilots<'_> {
 pub fn set_warmups(experiment: &Experiment, bench: &mut Bench) -> Result<()> {
     let planned = plan::pilots(experiment);
     let pilots = PilotRecord::all(bench.plan(), &bench.trials);
-    for of_workload in planned.chunk_by(|one, next| one.workload == next.workload) {
-        let workload = &of_workload[0].workload;
-        if bench.run.warmups.iter().any(|one| one.workload == *workload) {
+    for pilots_of_one in planned.chunk_by(|one, next| one.workload == next.workload) {
+        let workload = &pilots_of_one[0].workload;
+        if of_workload(&bench.run.decisions, workload).next().is_some() {
             continue;
         }
         let warmup = by_pilots(bench.plan(), &pilots, workload);
-        bench.progress.say(&format!("trials of {workload} warm up {} s ({})", warmup.seconds, warmup.because));
-        bench.run.warmups.push(warmup);
+        bench.progress.say(&format!("trials of {workload} warm up {} s ({})", warmup.seconds(), warmup.because));
+        bench.run.decisions.push(warmup);
         bench.sitting.run_dir.write_run(bench.run)?;
     }
     Ok(())

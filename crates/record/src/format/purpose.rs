@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::search::RecoveryRecord;
-use super::{ContrastKind, PilotRecord, Point, TrialRecord};
+use super::{ContrastKind, PilotRecord, TrialRecord};
 
 /// Verdicts come from trials that compare, from their repeats, and in a duet from those that run alone. The others
 /// are probes: they run beside the plan, with settings of their own, and no verdict comes from them.
@@ -78,27 +78,6 @@ impl Purpose {
             Purpose::CauseTest { .. } => "cause test",
         }
     }
-}
-
-/// What was decided while the run went on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DecisionRecord {
-    pub kind: DecisionKind,
-    /// Of the trials that it is about.
-    #[serde(default, skip_serializing_if = "Purpose::is_compare")]
-    pub purpose: Purpose,
-    pub workload: String,
-    pub contender: String,
-    pub point: Point,
-    /// For a reader.
-    pub because: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum DecisionKind {
-    /// Trials beside the plan were due and not run.
-    #[serde(rename = "left out")]
-    LeftOut,
 }
 
 /// The trials that may be judged: all but probes.
