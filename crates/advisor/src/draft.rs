@@ -211,8 +211,6 @@ impl Asked<'_> {
             rounds: Vec::new(),
             outcome: None,
             held_out: Vec::new(),
-            recoveries: Vec::new(),
-            no_recovery: None,
         })
     }
 

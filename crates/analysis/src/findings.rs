@@ -98,7 +98,7 @@ fn given_up(circumstances: &Circumstances) -> Option<Finding> {
     let given_up = &circumstances.given_up;
     let lines = given_up
         .iter()
-        .map(|one| format!("{} at {}, {}: {}", one.contender, point_text(&one.point), one.workload, one.reason));
+        .map(|one| format!("{} at {}, {}: {}", one.contender, point_text(&one.point), one.workload, one.because));
     finding(
         "given up",
         format!("{} given up, so there is no word about the whole sweep", counted(given_up.len(), "point")),

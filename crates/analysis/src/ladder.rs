@@ -14,7 +14,7 @@ use super::records::Records;
 use super::{Caveat, Circumstances, Comparison, Finding, Word};
 use record::format::figures::signed_percent;
 use record::format::ladder::{DropRecord, LadderRecord};
-use record::format::{GivenUp, PlanRecord, Point};
+use record::format::{DecisionRecord, PlanRecord, Point};
 use record::rule::point_rule;
 
 /// One ladder under one workload.
@@ -329,13 +329,14 @@ impl Climb<'_> {
             return Some(reason.clone());
         }
         let given_up = |point: &Point| {
-            let ours =
-                |one: &&GivenUp| one.workload == self.workload && one.contender == contender && one.point == *point;
+            let ours = |one: &&DecisionRecord| {
+                one.workload == self.workload && one.contender == contender && one.point == *point
+            };
             self.circumstances.given_up.iter().find(ours)
         };
         let mut last = None;
         for point in self.points {
-            last = Some(given_up(point)?.reason.clone());
+            last = Some(given_up(point)?.because.clone());
         }
         last
     }

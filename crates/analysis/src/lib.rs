@@ -48,7 +48,8 @@ pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind, one_line};
 pub use missing::Missing;
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use record::format::{
-    ContrastRecord, GivenUp, MetricRecord, PlanRecord, Point, RunRecord, Series, Status, TrialRecord, measured,
+    ContrastRecord, DecisionKind, DecisionRecord, MetricRecord, PlanRecord, Point, RunRecord, Series, Status,
+    TrialRecord, measured,
 };
 use record::rule::{first_for_operations, first_for_points, point_rule};
 use records::Records;
@@ -459,7 +460,7 @@ struct Circumstances {
     ended: bool,
     budget_ended: bool,
     shared_cores: bool,
-    given_up: Vec<GivenUp>,
+    given_up: Vec<DecisionRecord>,
     durability: BTreeMap<String, String>,
     /// What the data of each contender lie on, where it was seen.
     file_systems: BTreeMap<String, String>,
@@ -506,21 +507,23 @@ pub fn conclude_with_seconds(
         ended: [EndReason::Blocks, EndReason::Budget].iter().any(|reason| ended_by == Some(reason.as_str())),
         budget_ended: ended_by == Some(EndReason::Budget.as_str()),
         shared_cores: run.client.shared_cores,
-        given_up: with_given_up(run.given_up.clone(), given_up(trials)),
+        given_up: with_given_up(run.decided(DecisionKind::GivenUp).cloned().collect(), given_up(trials)),
         durability: run.contenders.iter().map(|(name, facts)| (name.clone(), facts.durability_class.clone())).collect(),
         file_systems: run
             .contenders
             .iter()
             .filter_map(|(name, facts)| Some((name.clone(), facts.file_system.clone()?)))
             .collect(),
-        refused: run.refused.clone(),
+        refused: run.decided(DecisionKind::Refused).map(|one| (one.contender.clone(), one.because.clone())).collect(),
         twins_told_apart: twins::too_many_told_apart(&run.twins),
         doublings: headroom.iter().filter_map(doubling::doubled).collect(),
         headroom_open: doubling::unfinished(&headroom),
         duet: duet::Surroundings::of(plan, run),
         contrasts_open: contrast::unfinished(&cause_tests),
         contrasts: cause_tests,
-        steady_from: Some(run.warmups.iter().map(|one| (one.workload.clone(), one.from_block)).collect()),
+        steady_from: Some(
+            run.decided(DecisionKind::WarmUp).map(|one| (one.workload.clone(), one.first_block())).collect(),
+        ),
         searching: run.search.as_ref().is_some_and(|search| search.run.is_none()),
     };
     let priced = diagnosis::priced(aligned.clone(), &circumstances, plan.method.duration_s, run.host.cores);
@@ -588,7 +591,7 @@ fn workload_decided(
 }
 
 /// What three failures in a row have put out of the run, as the trials alone show it.
-pub fn given_up(trials: &[TrialRecord]) -> Vec<GivenUp> {
+pub fn given_up(trials: &[TrialRecord]) -> Vec<DecisionRecord> {
     let mut in_a_row: BTreeMap<(&str, &str, &Point), usize> = BTreeMap::new();
     let mut given_up = Vec::new();
     for trial in trials.iter().filter(|trial| !trial.purpose.is_probe()) {
@@ -596,11 +599,12 @@ pub fn given_up(trials: &[TrialRecord]) -> Vec<GivenUp> {
         *failures = if trial.status == Status::Failed { *failures + 1 } else { 0 };
         if *failures == FAILURES_UNTIL_GIVEN_UP {
             let last = trial.failure.as_ref().map_or("no message", |failure| &failure.message);
-            given_up.push(GivenUp {
+            let because = format!("{FAILURES_UNTIL_GIVEN_UP} failures in a row, the last: {last}");
+            given_up.push(DecisionRecord {
                 workload: trial.workload.clone(),
                 contender: trial.contender.clone(),
                 point: trial.point.clone(),
-                reason: format!("{FAILURES_UNTIL_GIVEN_UP} failures in a row, the last: {last}"),
+                ..DecisionRecord::new(DecisionKind::GivenUp, because)
             });
         }
     }
@@ -621,9 +625,9 @@ pub fn never_ok(trials: &[TrialRecord]) -> BTreeMap<&str, &str> {
     never
 }
 
-fn with_given_up(mut recorded: Vec<GivenUp>, seen: Vec<GivenUp>) -> Vec<GivenUp> {
+fn with_given_up(mut recorded: Vec<DecisionRecord>, seen: Vec<DecisionRecord>) -> Vec<DecisionRecord> {
     for one in seen {
-        let same = |other: &GivenUp| {
+        let same = |other: &DecisionRecord| {
             (&other.workload, &other.contender, &other.point) == (&one.workload, &one.contender, &one.point)
         };
         if !recorded.iter().any(same) {
@@ -764,7 +768,7 @@ fn flag_count(contender: &str, trials: &[TrialRecord]) -> FlagCount {
     FlagCount { contender: contender.to_owned(), trials: ours.len(), flagged, by_flag }
 }
 
-fn tally(plan: &PlanRecord, records: &Records, given_up: &[GivenUp], trials: &[TrialRecord]) -> Tally {
+fn tally(plan: &PlanRecord, records: &Records, given_up: &[DecisionRecord], trials: &[TrialRecord]) -> Tally {
     let values =
         |metric: &str| -> Vec<f64> { trials.iter().filter_map(|trial| trial.metrics.get(metric).copied()).collect() };
     let repeated = trials.iter().filter(|trial| trial.purpose.repeats().is_some()).count();

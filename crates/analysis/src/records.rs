@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stats::MedianInterval;
 
 use record::blocks::repeat_number;
-use record::format::{GivenUp, PlanRecord, Point, Status, TrialRecord};
+use record::format::{DecisionRecord, PlanRecord, Point, Status, TrialRecord};
 
 use super::comparison::{is_quantile, value};
 use super::{Cell, Summary, kinds, pass};
@@ -62,7 +62,7 @@ impl<'a> Records<'a> {
     }
 
     /// Blocks, from the first on, of which nothing is left to do.
-    pub fn blocks_finished(&self, given_up: &[GivenUp]) -> u32 {
+    pub fn blocks_finished(&self, given_up: &[DecisionRecord]) -> u32 {
         let open = self.plan.trials.iter().filter(|planned| {
             let never = given_up.iter().any(|one| {
                 (&one.workload, &one.contender, &one.point) == (&planned.workload, &planned.contender, &planned.point)

@@ -2,7 +2,7 @@
 
 use super::*;
 use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_passes};
-use record::format::{BuildRecord, ContrastKind, Purpose, RuleName, WarmupRecord};
+use record::format::{BuildRecord, ContrastKind, DecisionRecord, Purpose, RuleName};
 
 fn duel_of(stored: &StoredRun) -> Duel {
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
@@ -612,13 +612,8 @@ fn only_blocks_with_the_last_warm_up_tell_whether_it_was_enough() {
     let mut stored = with_halves(0.0);
     put(&mut stored, CANDIDATE, "half_log_ratio", |block| if block < 5 { -0.08 } else { -0.012 });
     assert!(duel_of(&stored).overall.caveats.contains(&Caveat::Unsteady));
-    let doubled = |from_block| WarmupRecord {
-        workload: "oltp_read_write".into(),
-        from_block,
-        seconds: 60.0,
-        because: "unsteady".into(),
-    };
-    stored.run.warmups = vec![doubled(1), doubled(5)];
+    let doubled = |from_block| DecisionRecord::warm_up("oltp_read_write", from_block, 60.0, DecisionRecord::UNSTEADY);
+    stored.run.decisions = vec![doubled(1), doubled(5)];
     assert_eq!(duel_of(&stored).overall.word, Word::Slower);
 }
 
@@ -875,5 +870,5 @@ fn a_probe_changes_no_conclusion() {
 /// One of each kind of trial beside the plan.
 fn probes() -> Vec<Purpose> {
     let cause_test = Purpose::CauseTest { cause: ContrastKind::Tmpfs, candidate: CANDIDATE.into() };
-    vec![Purpose::Pilot, Purpose::Headroom { threads: 2 }, cause_test]
+    vec![Purpose::Pilot, Purpose::Headroom { threads: 2 }, Purpose::Profile, Purpose::Recovery { kill: 1 }, cause_test]
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use record::format::{RunRecord, TrialRecord};
+use record::format::{Purpose, RunRecord, TrialRecord};
 
 /// The user's clock of one run: loads, pilots, gaps, trials, repeats and everything behind the last block count.
 pub struct Clock {
@@ -25,28 +25,22 @@ impl Clock {
     pub fn holds(&self, more: Duration) -> bool {
         self.budget.is_none_or(|budget| self.spent() + more <= budget)
     }
-
-    /// So many more blocks of two trials, each as long as the longest of this contender so far.
-    pub fn holds_blocks(&self, trials: &[TrialRecord], contender: &str, blocks: usize) -> bool {
-        self.holds(longest(trials, contender) * 2 * blocks as u32)
-    }
 }
 
-/// What earlier sittings took. One that was killed has not written it down: of it the trials and the measured time
-/// of the pilots are known.
+/// What earlier sittings took. One that was killed has not written it down: of it the trials are known, those beside
+/// the plan included.
 pub fn spent_earlier(run: &RunRecord, trials: &[TrialRecord]) -> Duration {
-    let of_trials: Duration = trials.iter().map(length).sum();
-    let of_pilots: Duration = run.pilots.iter().map(|pilot| Duration::from_secs_f64(pilot.seconds)).sum();
-    Duration::from_secs_f64(run.spent_s).max(of_trials + of_pilots)
+    Duration::from_secs_f64(run.spent_s).max(trials.iter().map(length).sum())
 }
 
-/// The longest trial of a contender so far.
+/// The longest trial of a contender so far; pilots are longer than all others.
 pub fn longest(trials: &[TrialRecord], contender: &str) -> Duration {
-    trials.iter().filter(|trial| trial.contender == contender).map(length).max().unwrap_or_default()
+    let ours = trials.iter().filter(|trial| trial.contender == contender && trial.purpose != Purpose::Pilot);
+    ours.map(length).max().unwrap_or_default()
 }
 
 /// A record whose times are no durations counts as none.
-fn length(trial: &TrialRecord) -> Duration {
+pub fn length(trial: &TrialRecord) -> Duration {
     Duration::try_from_secs_f64(trial.seconds()).unwrap_or_default()
 }
 
@@ -85,27 +79,27 @@ impl<'a> Budget<'a> {
 mod tests {
     use super::*;
     use fixtures::{Story, tell};
-    use record::format::PilotRecord;
 
     #[test]
-    fn what_pilots_and_earlier_sittings_took_is_gone_from_the_budget() {
-        let pilot = |seconds| PilotRecord {
-            workload: "w".into(),
-            contender: "c".into(),
-            point: Default::default(),
-            seconds,
-            warmup_s: None,
-            checkpoint_cycle_s: None,
+    fn what_probes_and_earlier_sittings_took_is_gone_from_the_budget() {
+        let story = tell(&Story::default());
+        let probe = |purpose: &Purpose, seconds: f64| {
+            let steps = vec![("measure".to_owned(), seconds)];
+            TrialRecord { purpose: purpose.clone(), steps, ..story.trials[0].clone() }
         };
-        let run = tell(&Story::default()).run;
-        let holds = |pilots: &[PilotRecord], spent_s: f64| {
-            let run = RunRecord { pilots: pilots.to_vec(), spent_s, ..run.clone() };
-            let clock = Clock::new(Some(Duration::from_secs(100)), spent_earlier(&run, &[]));
-            Budget::new(&clock, 1).holds_another_block()
-        };
-        assert!(holds(&[pilot(60.0)], 0.0) && !holds(&[pilot(60.0), pilot(60.0)], 0.0));
-        assert!(holds(&[pilot(60.0)], 70.0) && !holds(&[pilot(60.0)], 130.0), "gaps and loads count too");
+        for purpose in [Purpose::Pilot, Purpose::Profile, Purpose::Recovery { kill: 1 }] {
+            let holds = |seconds: &[f64], spent_s: f64| {
+                let trials: Vec<TrialRecord> = seconds.iter().map(|seconds| probe(&purpose, *seconds)).collect();
+                let run = RunRecord { spent_s, ..story.run.clone() };
+                let clock = Clock::new(Some(Duration::from_secs(100)), spent_earlier(&run, &trials));
+                Budget::new(&clock, 1).holds_another_block()
+            };
+            assert!(holds(&[60.0], 0.0) && !holds(&[60.0, 60.0], 0.0), "{purpose:?}");
+            assert!(holds(&[60.0], 70.0) && !holds(&[60.0], 130.0), "gaps and loads count too");
+        }
         assert!(Clock::new(None, Duration::from_secs(1_000_000)).holds(Duration::from_secs(1)));
+        let long = [probe(&Purpose::Pilot, 300.0), probe(&Purpose::Compare, 30.0)];
+        assert_eq!(longest(&long, &long[0].contender), Duration::from_secs(30));
     }
 
     #[test]
@@ -113,10 +107,10 @@ mod tests {
         let mut trials = tell(&Story::default()).trials;
         // The wall clock was set back while it ran.
         trials[0].finished_at = "2001-01-01T00:00:00Z".into();
-        let (contender, longest) = (&trials[0].contender, trials.iter().map(length).max().unwrap());
+        let longest = longest(&trials, &trials[0].contender);
         assert_eq!(longest, Duration::from_secs_f64(9.5), "as long as its steps");
         let budget = Some(longest * 20);
-        assert!(Clock::new(budget, longest * 11).holds_blocks(&trials, contender, 4));
-        assert!(!Clock::new(budget, longest * 13).holds_blocks(&trials, contender, 4), "the trials alone are not all");
+        assert!(Clock::new(budget, longest * 11).holds(longest * 8));
+        assert!(!Clock::new(budget, longest * 13).holds(longest * 8), "the trials alone are not all");
     }
 }

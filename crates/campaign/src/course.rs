@@ -131,7 +131,7 @@ impl<'a> Course<'a> {
 
     /// Trials that still rise or fall warm up longer from the next block on.
     fn lengthen_warmups(&mut self) -> Result<()> {
-        for found in warmups::lengthened(&self.sitting.plan.record, &self.run.warmups, &self.trials, self.walked) {
+        for found in warmups::lengthened(&self.sitting.plan.record, &self.run.decisions, &self.trials, self.walked) {
             let warmup = &found.warmup;
             self.progress.say(&format!(
                 "{} is unsteady ({} changes by {} from the first half of a trial to the second; p {:.1e}, and {} tests share an error of 5 %): from block {} on trials warm up {} s, twice as long",
@@ -140,10 +140,10 @@ impl<'a> Course<'a> {
                 percent_of_log(found.drift.mean, 1),
                 found.drift.p,
                 found.tests,
-                warmup.from_block,
-                warmup.seconds
+                warmup.first_block(),
+                warmup.seconds()
             ));
-            self.run.warmups.push(found.warmup);
+            self.run.decisions.push(found.warmup);
             self.sitting.run_dir.write_run(self.run)?;
         }
         Ok(())
@@ -195,7 +195,7 @@ impl<'a> Course<'a> {
         let left_out = if halved { together } else { &given_up[..] };
         left_out.iter().for_each(|planned| progress.trial_done(planned, None));
         let Some(first) = going.first().filter(|_| !halved) else { return Ok(()) };
-        let warmup_s = warmups::warmup_s(plan, &run.warmups, &first.workload, first.block);
+        let warmup_s = warmups::warmup_s(plan, &run.decisions, &first.workload, first.block);
         let mut keep = |mut record: TrialRecord| {
             if is_done(record.trial, trials) {
                 return Ok(());
@@ -354,7 +354,7 @@ mod tests {
         let sitting = sitting(&folder, Vec::new());
         let walked = walk(&sitting, &AtomicBool::new(false), &|planned| record(planned, clear(planned), 0.0, &[]));
         assert_eq!((walked.ended.unwrap(), walked.trials.len()), (EndReason::Decided, 16));
-        assert!(walked.run.warmups.is_empty() && walked.warmups.iter().all(|(_, seconds)| *seconds == 30));
+        assert!(walked.run.decisions.is_empty() && walked.warmups.iter().all(|(_, seconds)| *seconds == 30));
     }
 
     #[test]
@@ -399,8 +399,8 @@ mod tests {
         };
         let walked = walk(&sitting, &AtomicBool::new(false), &story);
         assert!(walked.warmups.iter().all(|(block, seconds)| *seconds == if *block <= 4 { 30 } else { 60 }));
-        assert_eq!(walked.run.warmups.len(), 1, "it doubles once");
-        assert_eq!(sitting.run_dir.run_record().unwrap().warmups, walked.run.warmups);
+        assert_eq!(walked.run.decisions.len(), 1, "it doubles once");
+        assert_eq!(sitting.run_dir.run_record().unwrap().decisions, walked.run.decisions);
     }
 
     #[test]

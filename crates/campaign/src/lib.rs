@@ -8,13 +8,10 @@ pub mod aa;
 pub mod budget;
 mod clones;
 mod course;
-mod diagnostics;
-mod pilot;
 pub mod planning;
 pub mod preflight;
 mod probes;
 mod progress;
-mod recoveries;
 mod refusal;
 mod repeats;
 mod room;
@@ -34,10 +31,8 @@ use jiff::Timestamp;
 
 use self::budget::{Budget, Clock, spent_earlier};
 use self::course::{Course, Keep};
-use self::diagnostics::Diagnostics;
-use self::pilot::run_pilots;
 use self::planning::{cannot_plan, expect_open_files, plan_experiment};
-use self::probes::{Bench, CauseTests, Headroom};
+use self::probes::{Bench, CauseTests, Headroom, Pilots, Profiles, Recoveries, pilot};
 pub use self::progress::{Progress, Screen};
 use self::seats::Seats;
 use self::stage::Stage;
@@ -50,7 +45,7 @@ use experiment::plan::Plan;
 use experiment::{Experiment, Known, NoisyHost, Overrides, shell_path};
 use record::RunDir;
 use record::format::search::SearchRecord;
-use record::format::{FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
+use record::format::{DecisionKind, DecisionRecord, FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
 use trial::Interrupted;
 use trial::host;
 use trial::observe::{Observers, foreign_cpu};
@@ -242,24 +237,25 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     let (mut stage, absent) = Stage::set(experiment, &cache, &sitting.seats, interrupted, &logs, &progress)?;
     let mut failures = absent;
     failures.extend(rehearse(&mut stage, sitting, &mut run, &cache, &logs, &progress)?);
-    run.refused = failures.iter().map(|(name, error)| (name.clone(), format!("{error:#}"))).collect();
-    tell_failures(sitting, &mut failures, 0, &progress)?;
-    if run.client.null_runs.is_empty() {
-        run.client.null_runs = stage.measure_nothing(sitting.known.null_load, &cache, &progress)?;
+    let refused = failures.iter().map(|(name, error)| DecisionRecord::refused(name, format!("{error:#}")));
+    run.decide_anew(DecisionKind::Refused, refused);
+    tell_failures(sitting, &mut failures, &progress)?;
+    if run.checks.is_empty() {
+        run.checks = stage.measure_nothing(sitting.known.null_load, &cache, &progress)?;
+        run.checks.extend(stage.measure_paths(&progress)?);
     }
-    if run.client.paths.is_empty() {
-        run.client.paths = stage.measure_paths(&progress)?;
-    }
-    stage.know_limits(&run.client.null_runs, &run.client.paths);
+    stage.know_limits(&run.checks);
     run_dir.write_run(&run)?;
     refuse_noise(experiment, interrupted, &progress)?;
     let entries = sitting.plan.record.entries_in_a_block();
-    let mut observers = Observers::default();
-    let told = failures.len();
-    failures.extend(run_pilots(sitting, &stage, &mut observers, &mut run, &progress)?);
-    tell_failures(sitting, &mut failures, told, &progress)?;
-    let budget = Budget::new(&clock, entries);
-    let mut hands = Hands::new(sitting, &stage, observers);
+    let (trials, observers) = (sitting.done.clone(), Observers::default());
+    let (stage, clock) = (&stage, &clock);
+    let mut bench = Bench { sitting, stage, run: &mut run, clock, interrupted, progress: &progress, trials, observers };
+    bench.run(&Pilots { experiment })?;
+    pilot::set_warmups(experiment, &mut bench)?;
+    let observers = bench.observers;
+    let budget = Budget::new(clock, entries);
+    let mut hands = Hands::new(sitting, stage, observers);
     let mut run_trials = |planned: &[&PlannedTrial], warmup: Duration, progress: &Progress, keep: &mut Keep| {
         hands.run(planned, warmup, progress, keep)
     };
@@ -271,20 +267,17 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
         ended => ended?,
     };
     if reason != EndReason::Interrupted {
-        let (stage, progress, clock) = (&stage, &progress, &clock);
+        let progress = &progress;
         let (trials, observers) = (run_dir.trials()?.records, Observers::default());
         let mut bench = Bench { sitting, stage, run: &mut run, clock, interrupted, progress, trials, observers };
         bench.run(&Headroom)?;
-        recoveries::measure(sitting, stage, &mut run, clock, interrupted, progress)?;
-        let (trials, observers) = (run_dir.trials()?.records, Observers::default());
-        let mut bench = Bench { sitting, stage, run: &mut run, clock, interrupted, progress, trials, observers };
+        bench.run(&Recoveries::new(&experiment.method))?;
         bench.run(&CauseTests::new(reason, &experiment.method, &cache))?;
-        let plan = &sitting.plan.record;
-        Diagnostics { plan, experiment, run_dir, stage, clock, progress }.run(&mut run)?;
+        bench.run(&Profiles { experiment, run_dir })?;
     }
     progress.finish();
     let incomplete = !failures.is_empty() || !given_up.is_empty() || is_missing;
-    run.given_up = given_up;
+    run.decide_anew(DecisionKind::GivenUp, given_up);
     run.spent_s = clock.spent().as_secs_f64();
     run.ended_by = Some(reason.as_str().to_owned());
     run.finished_at = Some(Timestamp::now().to_string());
@@ -307,12 +300,8 @@ fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
         host: host::describe(cache.root()),
         client: sitting.seats.record(),
         contenders: std::collections::BTreeMap::new(),
-        refused: std::collections::BTreeMap::new(),
-        given_up: Vec::new(),
-        pilots: Vec::new(),
-        warmups: Vec::new(),
+        checks: Vec::new(),
         decisions: Vec::new(),
-        diagnostics: Vec::new(),
         twins: Vec::new(),
         spent_s: 0.0,
         search: sitting.search.clone(),
@@ -342,20 +331,14 @@ fn rehearse(
     Ok(failures)
 }
 
-/// Says which contenders failed, but for those `told` before; stops here when too few are left to compare.
-fn tell_failures(
-    sitting: &Sitting,
-    failures: &mut Vec<(String, anyhow::Error)>,
-    told: usize,
-    progress: &Progress,
-) -> Result<()> {
+/// Says which contenders failed; stops here when too few are left to compare.
+fn tell_failures(sitting: &Sitting, failures: &mut Vec<(String, anyhow::Error)>, progress: &Progress) -> Result<()> {
     let failed: BTreeSet<&String> = failures.iter().map(|(name, _)| name).collect();
     let contenders = sitting.experiment.contenders.len();
     if contenders - failed.len() < contenders.min(2) || failed.contains(&sitting.experiment.baseline) {
-        let (_, error) = failures.swap_remove(told.min(failures.len() - 1));
-        return Err(error);
+        return Err(failures.swap_remove(0).1);
     }
-    for (_, error) in &failures[told..] {
+    for (_, error) in failures {
         progress.say(&format!("warning: {error:#}"));
     }
     Ok(())

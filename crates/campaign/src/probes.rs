@@ -6,6 +6,9 @@
 
 mod cause_test;
 mod headroom;
+pub mod pilot;
+mod profile;
+mod recovery;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -18,12 +21,15 @@ use crate::stage::Stage;
 use crate::{Sitting, together, warmup_s};
 pub use cause_test::CauseTests;
 pub use headroom::Headroom;
+pub use pilot::Pilots;
+pub use profile::Profiles;
 use record::blocks::next_probe_number;
 use record::format::{
     DecisionKind, DecisionRecord, PlanRecord, PlannedTrial, RunRecord, Status, TrialRecord, point_text,
 };
+pub use recovery::Recoveries;
 use trial::observe::Observers;
-use trial::{Interrupted, Trial, run_trial};
+use trial::{Finished, Interrupted, Trial, run_trial};
 
 /// One kind of trial beside the plan.
 pub trait Probe {
@@ -34,8 +40,16 @@ pub trait Probe {
     fn refusal(&self, _bench: &Bench, _set: &[PlannedTrial]) -> Result<Option<String>> {
         Ok(None)
     }
+    /// How long such a trial takes at most.
+    fn takes(&self, bench: &Bench, planned: &PlannedTrial) -> Duration {
+        longest(&bench.trials, &planned.contender)
+    }
     /// What such a trial has otherwise than a trial of the plan.
-    fn adapt<'a>(&'a self, planned: &PlannedTrial, trial: &mut Trial<'a>);
+    fn adapt<'a>(&'a self, _planned: &PlannedTrial, _trial: &mut Trial<'a>) {}
+    /// Runs such a trial, where it needs more than the others.
+    fn run(&self, trial: &Trial, observers: &mut Observers, live: &mut dyn FnMut(load::Live)) -> Result<Finished> {
+        Ok(run_trial(trial, observers, live)?)
+    }
 }
 
 /// What all probes of a run share.
@@ -65,7 +79,7 @@ impl Bench<'_> {
                 continue;
             }
             let left = &set[stored.len()..];
-            match probe.refusal(self, &set)?.or_else(|| self.without_time(left)) {
+            match self.refusal(probe, &set)?.or_else(|| self.without_time(probe, left)) {
                 Some(why) => self.leave_out(&set[0], why)?,
                 None => self.run_set(probe, left, set.len())?,
             }
@@ -73,26 +87,34 @@ impl Bench<'_> {
         Ok(())
     }
 
+    fn refusal(&self, probe: &dyn Probe, set: &[PlannedTrial]) -> Result<Option<String>> {
+        match set.iter().find(|planned| !self.stage.has(&planned.contender)) {
+            Some(absent) => Ok(Some(format!("`{}` could not be prepared", absent.contender))),
+            None => probe.refusal(self, set),
+        }
+    }
+
     fn is_left_out(&self, first: &PlannedTrial) -> bool {
-        let at = (&first.purpose, &first.workload, &first.point);
-        self.run.decisions.iter().any(|one| (&one.purpose, &one.workload, &one.point) == at)
+        let at = (&first.purpose, &first.workload, &first.contender, &first.point);
+        self.run
+            .decided(DecisionKind::LeftOut)
+            .any(|one| (&one.purpose, &one.workload, &one.contender, &one.point) == at)
     }
 
     fn leave_out(&mut self, first: &PlannedTrial, because: String) -> Result<()> {
         self.progress.say(&format!("{} left out: {because}", title(first)));
         self.run.decisions.push(DecisionRecord {
-            kind: DecisionKind::LeftOut,
             purpose: first.purpose.clone(),
             workload: first.workload.clone(),
             contender: first.contender.clone(),
             point: first.point.clone(),
-            because,
+            ..DecisionRecord::new(DecisionKind::LeftOut, because)
         });
         self.sitting.run_dir.write_run(self.run)
     }
 
-    fn without_time(&self, left: &[PlannedTrial]) -> Option<String> {
-        let time = left.iter().map(|planned| longest(&self.trials, &planned.contender)).sum();
+    fn without_time(&self, probe: &dyn Probe, left: &[PlannedTrial]) -> Option<String> {
+        let time = left.iter().map(|planned| probe.takes(self, planned)).sum();
         (!self.clock.holds(time)).then(|| "the budget leaves no time for it".to_owned())
     }
 
@@ -110,7 +132,7 @@ impl Bench<'_> {
             let record = self.run_one(probe, planned, &title)?;
             let outcome = self.progress.outcome(planned, &record);
             self.progress.say(&format!("[{} {number}/{of}] {outcome}", planned.purpose.title()));
-            self.progress.beside_done();
+            self.progress.probe_done(&record);
             if record.status == Status::Failed {
                 break;
             }
@@ -123,7 +145,7 @@ impl Bench<'_> {
         let planned = PlannedTrial { trial: next_probe_number(self.plan(), &self.trials), ..planned.clone() };
         self.observers.idle(Duration::from_millis(planned.gap_ms));
         let folder = self.sitting.run_dir.trial_folder(planned.trial)?;
-        let warmup = warmup_s(self.plan(), &self.run.warmups, &planned.workload, self.plan().method.blocks);
+        let warmup = warmup_s(self.plan(), &self.run.decisions, &planned.workload, self.plan().method.blocks);
         // Places in a block choose the side of a duet, and probes run on one.
         let seated = PlannedTrial { order: 1, ..planned.clone() };
         let mut trial = self.stage.trial(&seated, &folder, Duration::from_secs_f64(warmup));
@@ -132,7 +154,7 @@ impl Bench<'_> {
             let seconds = live.elapsed.as_secs_f64();
             self.progress.status(&format!("{title}: {}, {seconds:.0} s, {:.0} tps", live.phase, live.tps));
         };
-        let finished = run_trial(&trial, &mut self.observers, &mut live)?;
+        let finished = probe.run(&trial, &mut self.observers, &mut live)?;
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(Interrupted.into());
         }

@@ -3,10 +3,11 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
+use crate::budget::length;
 use analysis::{contrast, doubling};
 use experiment::plan::Plan;
 use record::format::pass::{SHORT, flagged};
-use record::format::{MetricRecord, PlannedTrial, Status, TrialRecord, WorkloadRecord, point_text};
+use record::format::{MetricRecord, PlannedTrial, Purpose, Status, TrialRecord, WorkloadRecord, point_text};
 
 /// Where a run shows what happens.
 pub trait Screen {
@@ -99,20 +100,19 @@ impl Progress {
         self.show_done();
     }
 
-    /// A pilot is over.
-    pub fn pilot_done(&self, took: Duration) {
-        self.pilots.set(self.pilots.get() + took);
-    }
-
     /// A trial beside the plan is over.
-    pub fn beside_done(&self) {
-        self.beside.set(self.beside.get() + 1);
+    pub fn probe_done(&self, record: &TrialRecord) {
+        match record.purpose {
+            Purpose::Pilot => self.pilots.set(self.pilots.get() + length(record)),
+            _ => self.beside.set(self.beside.get() + 1),
+        }
     }
 
     pub fn trial(&self, planned: &PlannedTrial) -> String {
         let point = if planned.point.is_empty() { String::new() } else { format!("{}, ", point_text(&planned.point)) };
         let workload = if self.workloads.len() > 1 { format!("{}, ", planned.workload) } else { String::new() };
-        format!("block {}, {workload}{point}{}", planned.block, planned.contender)
+        let block = if planned.block > 0 { format!("block {}, ", planned.block) } else { String::new() };
+        format!("{block}{workload}{point}{}", planned.contender)
     }
 
     /// What came of a trial, and where.
@@ -221,6 +221,9 @@ fn outcome(record: &TrialRecord, metric: &MetricRecord) -> String {
     if let Some(failure) = &record.failure {
         return format!("failed at `{}`: {}", failure.step, failure.message);
     }
+    if let Some(shown) = record.purpose.shows(&record.metrics) {
+        return shown;
+    }
     let value = |name: &str| record.metrics.get(name).copied();
     // A rate is read in whole numbers; a time may be a fraction of a second.
     let digits = if metric.unit == "s" { 2 } else { 0 };
@@ -283,12 +286,16 @@ pub mod tests {
         let beside = mean * 8;
         assert!(pilots > Duration::ZERO);
         is_near(progress.left(), run - plan.estimate.trial_starts[0] + pilots + beside);
-        progress.pilot_done(pilots / 2);
+        let mut trial = fixtures::tell(&fixtures::Story::default()).trials.swap_remove(0);
+        trial.steps = vec![("measure".to_owned(), pilots.as_secs_f64() / 2.0)];
+        trial.purpose = Purpose::Pilot;
+        progress.probe_done(&trial);
         is_near(progress.left(), run - plan.estimate.trial_starts[0] + pilots / 2 + beside);
         progress.begin(0);
         is_near(progress.left(), run - plan.estimate.trial_starts[0] + beside);
         progress.done.set(progress.trials);
-        (0..8).for_each(|_| progress.beside_done());
+        trial.purpose = Purpose::Profile;
+        (0..8).for_each(|_| progress.probe_done(&trial));
         is_near(progress.left(), Duration::ZERO);
     }
 

@@ -120,8 +120,6 @@ impl Seats {
                 cores: listed(&all),
                 server_cores: None,
                 sides: sides.records(),
-                null_runs: Vec::new(),
-                paths: Vec::new(),
             };
         }
         let shared = self.client.is_empty();
@@ -132,8 +130,6 @@ impl Seats {
             cores: listed(if shared { &self.cpus } else { &self.client }),
             server_cores: (!kept.is_empty()).then(|| CpuList::from_iter(kept).to_string()),
             sides: Vec::new(),
-            null_runs: Vec::new(),
-            paths: Vec::new(),
         }
     }
 }

@@ -19,7 +19,7 @@ use experiment::Method;
 use experiment::plan::{self, Plan};
 use experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
 use experiment::{NullLoad, resolve};
-use record::format::{ContenderFacts, NullRecord, PathRecord, PlannedTrial, Point, StatementPlan, point_text};
+use record::format::{CheckRecord, ContenderFacts, PlannedTrial, Point, StatementPlan, point_text};
 use trial::Conditions;
 use trial::dataset::Dataset;
 use trial::path::Way;
@@ -32,9 +32,8 @@ pub struct Stage<'a> {
     works: Vec<(Storage, WorkFolder)>,
     seats: &'a Seats,
     interrupted: &'a AtomicBool,
-    /// What the generator reached against nothing.
-    ceilings: Vec<NullRecord>,
-    paths: Vec<PathRecord>,
+    /// What generator and network can carry.
+    checks: Vec<CheckRecord>,
 }
 
 /// Tables that contenders are filled with: those of a workload, at each point that has its own.
@@ -114,8 +113,7 @@ impl<'a> Stage<'a> {
             works: Vec::new(),
             seats,
             interrupted,
-            ceilings: Vec::new(),
-            paths: Vec::new(),
+            checks: Vec::new(),
         };
         let mut absent = Vec::new();
         let mut here = Vec::new();
@@ -328,9 +326,11 @@ impl<'a> Stage<'a> {
             Prepared::Hosted(hosted) => Ground::Hosted(hosted),
         };
         let seat = self.seats.of(planned, ground.is_embedded());
-        let ceiling = nothing::ceiling(&self.ceilings, workload.as_ref(), ground.dialect());
+        let ceiling = nothing::ceiling(&self.checks, workload.as_ref(), ground.dialect());
         let way = self.way_to(&staged.server);
-        let path = way.and_then(|way| self.paths.iter().find(|path| path.path == way.name()));
+        let path = way.and_then(|way| {
+            CheckRecord::named(&self.checks, CheckRecord::NETWORK_PATH).find(|path| path.subject == way.name())
+        });
         let conditions = conditions(&self.experiment.method);
         Trial {
             planned,
@@ -365,7 +365,7 @@ impl<'a> Stage<'a> {
 
     /// The generator against a server that does nothing, for every protocol of the plan. An embedded engine has
     /// no protocol, and runs on the clients' own threads.
-    pub fn measure_nothing(&self, null_load: NullLoad, cache: &Cache, progress: &Progress) -> Result<Vec<NullRecord>> {
+    pub fn measure_nothing(&self, null_load: NullLoad, cache: &Cache, progress: &Progress) -> Result<Vec<CheckRecord>> {
         let work = cache.work()?;
         let mut seen = Vec::new();
         for one_pass in [false, true] {
@@ -403,10 +403,10 @@ impl<'a> Stage<'a> {
     }
 
     /// What the ways to the servers can carry, each once.
-    pub fn measure_paths(&self, progress: &Progress) -> Result<Vec<PathRecord>> {
-        let mut seen: Vec<PathRecord> = Vec::new();
+    pub fn measure_paths(&self, progress: &Progress) -> Result<Vec<CheckRecord>> {
+        let mut seen: Vec<CheckRecord> = Vec::new();
         for way in self.contenders.iter().filter_map(|staged| self.way_to(&staged.server)) {
-            if !seen.iter().any(|path| path.path == way.name()) {
+            if !seen.iter().any(|path| path.subject == way.name()) {
                 progress.status(&format!("what the way to the servers carries ({})", way.name()));
                 seen.push(way.measure()?);
             }
@@ -423,9 +423,8 @@ impl<'a> Stage<'a> {
     }
 
     /// From now on trials know them.
-    pub fn know_limits(&mut self, ceilings: &[NullRecord], paths: &[PathRecord]) {
-        self.ceilings = ceilings.to_vec();
-        self.paths = paths.to_vec();
+    pub fn know_limits(&mut self, checks: &[CheckRecord]) {
+        self.checks = checks.to_vec();
     }
 
     fn work_of(&self, storage: &Storage) -> &WorkFolder {

@@ -5,7 +5,7 @@
 
 use stats::Drift;
 
-use record::format::{PilotRecord, PlanRecord, PlannedTrial, TrialRecord, WarmupRecord, step};
+use record::format::{DecisionKind, DecisionRecord, PilotRecord, PlanRecord, PlannedTrial, TrialRecord, step};
 
 /// Blocks of one warm-up after which trials are first tested for a steady level; then after twice as many, and so on.
 /// Few tests keep a larger part of the error each.
@@ -15,12 +15,18 @@ const FIRST_TEST: u32 = 4;
 const NEVER_SETTLED_SHARE: f64 = 0.5;
 
 /// What trials of a workload warm up for in a block.
-pub fn warmup_s(plan: &PlanRecord, warmups: &[WarmupRecord], workload: &str, block: u32) -> f64 {
-    last_until(warmups, workload, block).map_or(plan.method.warmup_s, |record| record.seconds)
+pub fn warmup_s(plan: &PlanRecord, decisions: &[DecisionRecord], workload: &str, block: u32) -> f64 {
+    last_until(decisions, workload, block).map_or(plan.method.warmup_s, DecisionRecord::seconds)
 }
 
-fn last_until<'a>(warmups: &'a [WarmupRecord], workload: &str, block: u32) -> Option<&'a WarmupRecord> {
-    warmups.iter().rfind(|record| record.workload == workload && record.from_block <= block)
+/// The warm-ups of a workload, in their order.
+pub fn of_workload<'a>(decisions: &'a [DecisionRecord], workload: &str) -> impl Iterator<Item = &'a DecisionRecord> {
+    decisions.iter().filter(move |one| one.kind == DecisionKind::WarmUp && one.workload == workload)
+}
+
+fn last_until<'a>(decisions: &'a [DecisionRecord], workload: &str, block: u32) -> Option<&'a DecisionRecord> {
+    let warmups = of_workload(decisions, workload).filter(|one| one.first_block() <= block);
+    warmups.last()
 }
 
 /// What a contender needs: to be level, and where it writes to be through with its first checkpoint.
@@ -31,21 +37,16 @@ fn needed_s(pilot: &PilotRecord) -> f64 {
 }
 
 /// The warm-up of a workload by its pilots: the longest that a contender needs, and no less than the plan's.
-pub fn by_pilots(plan: &PlanRecord, pilots: &[PilotRecord], workload: &str) -> WarmupRecord {
-    let ours = pilots.iter().filter(|pilot| pilot.workload == workload);
-    let needed = ours.map(needed_s);
-    WarmupRecord {
-        workload: workload.to_owned(),
-        from_block: 1,
-        seconds: needed.fold(plan.method.warmup_s, f64::max),
-        because: WarmupRecord::PILOT.to_owned(),
-    }
+pub fn by_pilots(plan: &PlanRecord, pilots: &[PilotRecord], workload: &str) -> DecisionRecord {
+    let needed: Vec<f64> = pilots.iter().filter(|pilot| pilot.workload == workload).map(needed_s).collect();
+    let because = if needed.is_empty() { DecisionRecord::NO_PILOT } else { DecisionRecord::PILOT };
+    DecisionRecord::warm_up(workload, 1, needed.into_iter().fold(plan.method.warmup_s, f64::max), because)
 }
 
 /// Who was unsteady, and the warm-up that follows from it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lengthened {
-    pub warmup: WarmupRecord,
+    pub warmup: DecisionRecord,
     /// A contender, or two of them whose difference drifts.
     pub who: String,
     pub drift: Drift,
@@ -61,34 +62,32 @@ fn is_tested_after(blocks: u32) -> bool {
 /// After a whole block: the workloads whose warm-up doubles, which each does once at most.
 pub fn lengthened(
     plan: &PlanRecord,
-    warmups: &[WarmupRecord],
+    decisions: &[DecisionRecord],
     trials: &[TrialRecord],
     finished: u32,
 ) -> Vec<Lengthened> {
     if !plan.method.takes(step::STEADY_STATE) || finished >= plan.method.blocks {
         return Vec::new();
     }
-    let doubled = |workload: &str| {
-        warmups.iter().any(|record| record.workload == workload && record.because == WarmupRecord::UNSTEADY)
-    };
+    let doubled = |workload: &str| of_workload(decisions, workload).any(|one| one.because == DecisionRecord::UNSTEADY);
     let timed = plan.workloads.iter().filter(|workload| !workload.one_pass);
     let labels = timed.map(|workload| workload.label.as_str()).filter(|label| !doubled(label));
-    labels.filter_map(|label| lengthened_of(plan, warmups, trials, label, finished)).collect()
+    labels.filter_map(|label| lengthened_of(plan, decisions, trials, label, finished)).collect()
 }
 
 fn lengthened_of(
     plan: &PlanRecord,
-    warmups: &[WarmupRecord],
+    decisions: &[DecisionRecord],
     trials: &[TrialRecord],
     workload: &str,
     finished: u32,
 ) -> Option<Lengthened> {
-    let seconds = warmup_s(plan, warmups, workload, finished);
+    let seconds = warmup_s(plan, decisions, workload, finished);
     // Who asked for no warm-up at all wants to see the start.
     if seconds <= 0.0 {
         return None;
     }
-    let from_block = last_until(warmups, workload, finished).map_or(1, |record| record.from_block);
+    let from_block = last_until(decisions, workload, finished).map_or(1, DecisionRecord::first_block);
     if !is_tested_after(finished + 1 - from_block) {
         return None;
     }
@@ -110,12 +109,7 @@ fn lengthened_of(
         drift.is_unsteady(tests).then_some((who, drift))
     });
     let (who, drift) = unsteady?;
-    let warmup = WarmupRecord {
-        workload: workload.to_owned(),
-        from_block: finished + 1,
-        seconds: 2.0 * seconds,
-        because: WarmupRecord::UNSTEADY.to_owned(),
-    };
+    let warmup = DecisionRecord::warm_up(workload, finished + 1, 2.0 * seconds, DecisionRecord::UNSTEADY);
     Some(Lengthened { warmup, who, drift, tests })
 }
 
@@ -171,8 +165,8 @@ mod tests {
         stored.trials.iter().filter(|trial| trial.block <= block).cloned().collect()
     }
 
-    fn asked(stored: &StoredRun, warmups: &[WarmupRecord], block: u32) -> Vec<Lengthened> {
-        lengthened(&stored.plan, warmups, &until(stored, block), block)
+    fn asked(stored: &StoredRun, decisions: &[DecisionRecord], block: u32) -> Vec<Lengthened> {
+        lengthened(&stored.plan, decisions, &until(stored, block), block)
     }
 
     #[test]
@@ -182,7 +176,7 @@ mod tests {
         let first = asked(&stored, &[], 4);
         assert_eq!((first.len(), first[0].who.clone()), (1, format!("`{CANDIDATE}`")));
         let warmup = &first[0].warmup;
-        assert_eq!((warmup.from_block, warmup.seconds, warmup.because.as_str()), (5, 60.0, "unsteady"));
+        assert_eq!((warmup.first_block(), warmup.seconds(), warmup.because.as_str()), (5, 60.0, "unsteady"));
         let warmups = [warmup.clone()];
         assert_eq!(asked(&stored, &warmups, 8), []);
         let at = |block| warmup_s(&stored.plan, &warmups, WORKLOAD, block);
@@ -240,14 +234,9 @@ mod tests {
         stored.trials.iter_mut().filter(|trial| trial.block > 4).for_each(|trial| {
             trial.metrics.insert("half_log_ratio".into(), [0.001, -0.001][trial.trial as usize % 2]);
         });
-        let pilot = |from_block| WarmupRecord {
-            workload: WORKLOAD.into(),
-            from_block,
-            seconds: 40.0,
-            because: WarmupRecord::PILOT.into(),
-        };
+        let pilot = |from_block| DecisionRecord::warm_up(WORKLOAD, from_block, 40.0, DecisionRecord::PILOT);
         assert_eq!(asked(&stored, &[pilot(5)], 8), []);
-        assert_eq!(asked(&stored, &[pilot(1)], 4)[0].warmup.seconds, 80.0);
+        assert_eq!(asked(&stored, &[pilot(1)], 4)[0].warmup.seconds(), 80.0);
     }
 
     #[test]
@@ -264,11 +253,14 @@ mod tests {
                 checkpoint_cycle_s: None,
             };
             let warmup = by_pilots(&stored.plan, &needed.map(pilot), WORKLOAD);
-            assert_eq!((warmup.seconds, warmup.from_block), (expected, 1), "{needed:?}");
+            assert_eq!((warmup.seconds(), warmup.first_block()), (expected, 1), "{needed:?}");
+            assert_eq!(warmup.because, DecisionRecord::PILOT);
         };
         check([Some(0.0), Some(12.0)], 30.0);
         check([Some(46.0), Some(12.0)], 46.0);
         check([Some(46.0), None], 150.0);
+        let none = by_pilots(&stored.plan, &[], WORKLOAD);
+        assert_eq!((none.seconds(), none.because.as_str()), (30.0, DecisionRecord::NO_PILOT));
     }
 
     #[test]
@@ -284,7 +276,7 @@ mod tests {
                 warmup_s: Some(40.0),
                 checkpoint_cycle_s,
             };
-            assert_eq!(by_pilots(&stored.plan, &cycles.map(pilot), WORKLOAD).seconds, expected, "{cycles:?}");
+            assert_eq!(by_pilots(&stored.plan, &cycles.map(pilot), WORKLOAD).seconds(), expected, "{cycles:?}");
         };
         check([None, None], 40.0);
         check([Some(12.0), Some(25.0)], 40.0);

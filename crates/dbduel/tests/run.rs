@@ -55,8 +55,9 @@ fn a_rung_that_cannot_be_had_stops_with_what_builds_on_it_and_the_others_go_on()
     assert!(warned.contains("setting `jornal_mode`") && warned.contains("`journal_mode`"), "{warned}");
     assert!(warned.contains("it builds on `misspelt`"), "{warned}");
     assert!(said.contains("`misspelt` was not measured") && said.contains("trade: D"), "{said}");
-    let refused = place.json("run.json")["refused"].clone();
-    assert_eq!(refused.as_object().unwrap().keys().collect::<Vec<_>>(), ["misspelt", "on top"]);
+    let refused = place.json("run.json")["decisions"].clone();
+    let refused = refused.as_array().unwrap().iter().filter(|one| one["kind"] == "refused");
+    assert_eq!(refused.map(|one| one["contender"].clone()).collect::<Vec<_>>(), ["misspelt", "on top"]);
     let report = place.expect(0, &["report", "last", "--format", "json"]).0;
     let report: Value = serde_json::from_str(&report).unwrap();
     let rungs = report["ladders"][0]["rungs"].as_array().unwrap();
@@ -221,39 +222,35 @@ fn an_interrupted_run_keeps_its_trials_and_goes_on() {
 }
 
 #[test]
-fn pilots_choose_the_warm_up_once_and_are_no_trials() {
+fn pilots_choose_the_warm_up_once_and_are_no_trials_of_the_plan() {
     let place = Place::new();
     let auto = sqlite(1).replace(r#"warmup = "0s""#, r#"warmup = "auto", pilot = "10s""#);
     place.write("try.toml", &auto.replace("[1, 2]", "[2, 1]"));
     let plan = place.expect(0, &["plan", "try.toml"]).0;
     assert!(plan.contains("as long as pilots of 10 s show, at least 2 s,") && plan.contains("  pilots: 2"), "{plan}");
     let running = place.start(&["run", "try.toml"]);
-    let pilots = |run: &Path| -> Vec<Value> {
-        let record: Value =
-            serde_json::from_slice(&fs::read(run.join("run.json")).unwrap_or_default()).unwrap_or_default();
-        record["pilots"].as_array().cloned().unwrap_or_default()
-    };
-    wait_for("the first pilot", LIMIT, || place.run().is_some_and(|run| pilots(&run).len() == 1));
+    wait_for("the first pilot", LIMIT, || place.probes().len() == 1);
     running.signal(libc::SIGINT);
     assert_eq!(running.end().status.code(), Some(130));
-    let (run, kept) = (place.run().unwrap(), pilots(&place.run().unwrap()));
-    assert_eq!((kept.len(), place.records().len()), (1, 0));
+    let (run, kept) = (place.run().unwrap(), place.probes());
+    assert_eq!((kept.len(), place.records().len()), (1, 1));
     let (said, _) = place.expect(0, &["run", "--resume", "last"]);
     assert!(said.contains("4 of 4 trials"), "{said}");
-    let all = pilots(&run);
+    let all = place.probes();
     assert_eq!((all.len(), &all[0]), (2, &kept[0]));
-    assert!(all.iter().all(|pilot| pilot["point"]["clients"] == 2 && pilot["seconds"] == 10.0), "{all:?}");
+    assert!(all.iter().all(|pilot| pilot["point"]["clients"] == 2 && pilot["purpose"] == "pilot"), "{all:?}");
     assert_ne!(all[0]["contender"], all[1]["contender"]);
-    for pilot in ["pilots/1", "pilots/2"] {
-        assert_eq!(fs::read_to_string(run.join(pilot).join("series.csv")).unwrap().lines().count(), 1 + 10);
+    for pilot in &all {
+        let series = run.join(format!("trials/{}/series.csv", pilot["trial"]));
+        assert_eq!(fs::read_to_string(series).unwrap().lines().count(), 1 + 10);
     }
     place.assert_every_trial_ran_once();
-    let warmups = &place.json("run.json")["warmups"];
-    assert_eq!((warmups.as_array().unwrap().len(), &warmups[0]["because"]), (1, &"pilot".into()));
-    let chosen = warmups[0]["seconds"].as_f64().unwrap();
-    assert!((2.0..=5.0).contains(&chosen), "{warmups}");
-    for line in place.records() {
-        let record: Value = serde_json::from_str(&line).unwrap();
+    let run = place.json("run.json");
+    let [warm_up] = &run["decisions"].as_array().unwrap()[..] else { panic!("one decision: {run}") };
+    assert_eq!((&warm_up["kind"], &warm_up["because"]), (&"warm-up".into(), &"pilot".into()));
+    let chosen = warm_up["value"].as_f64().unwrap();
+    assert!((2.0..=5.0).contains(&chosen), "{warm_up}");
+    for record in place.trials().iter().filter(|trial| trial["purpose"].is_null()) {
         let steps = record["steps"].as_array().unwrap();
         let warm_up = steps.iter().find(|step| step[0] == "warm_up").unwrap()[1].as_f64().unwrap();
         assert!((chosen..chosen + 1.0).contains(&warm_up), "{warm_up} s in place of {chosen} s");
@@ -441,22 +438,124 @@ fn behind_the_last_block_a_server_meets_twice_the_generator_s_threads() {
     place.assert_nothing_is_left();
 }
 
-#[test]
-fn a_dbduel_killed_inside_a_headroom_check_keeps_its_trials_and_runs_the_rest_once() {
+/// A run whose probes are interrupted by a kill of dbduel.
+struct Killed<'a> {
+    workload: &'a str,
+    blocks: u32,
+    /// Of the method.
+    keys: &'a str,
+    /// Makes probes due in a run that has ended.
+    plant: Option<fn(&Place)>,
+    purpose: &'a str,
+    /// So many probes of this purpose are due.
+    due: usize,
+}
+
+/// dbduel is killed as soon as one probe is stored; resumed, it keeps what is stored and runs the rest once.
+fn a_dbduel_killed_inside_a_probe(killed: &Killed) -> Option<Place> {
     let place = Place::new();
-    let Some(postgres) = place.installed("postgres") else { return };
-    let text = experiment(&postgres, &postgres, "oltp_point_select", "[1]", 1);
-    place.write("try.toml", &text.replace("blocks = 1", "blocks = 1, doubling = true"));
-    let running = place.start(&["run", "try.toml", "--accept-noisy"]);
-    wait_for("two trials of the check", LIMIT, || place.probes().len() >= 2);
+    let postgres = place.installed("postgres")?;
+    let text = experiment(&postgres, &postgres, killed.workload, "[1]", killed.blocks);
+    place.write("try.toml", &text.replace("warmup = \"0s\"", killed.keys));
+    if let Some(plant) = killed.plant {
+        place.expect(0, &["run", "try.toml", "--accept-noisy"]);
+        plant(&place);
+    }
+    let arguments: &[&str] =
+        if killed.plant.is_some() { &["run", "--resume", "last"] } else { &["run", "try.toml", "--accept-noisy"] };
+    let running = place.start(arguments);
+    wait_for("a stored probe", LIMIT, || !place.probes().is_empty());
     running.signal(libc::SIGKILL);
     running.end();
     wait_for("no server", ALL_GONE_WITHIN, || place.servers().is_empty());
     let kept = place.records();
+    let number = || place.probes().iter().filter(|probe| is_of(probe, killed.purpose)).count();
+    assert!(number() < killed.due, "it was killed too late");
     place.expect(0, &["run", "--resume", "last"]);
-    assert_eq!((&place.records()[..kept.len()], place.probes().len()), (&kept[..], 8));
+    assert_eq!((&place.records()[..kept.len()], number()), (&kept[..], killed.due));
     place.assert_every_trial_ran_once();
     place.assert_nothing_is_left();
+    let records = place.records();
+    let (report, _) = place.expect(0, &["run", "--resume", "last"]);
+    assert_eq!(place.records(), records, "nothing is left to do");
+    for probe in place.probes() {
+        assert!(report.lines().any(|line| line.trim_start().starts_with(&probe["trial"].to_string())), "{report}");
+    }
+    if killed.plant.is_none() {
+        place.expect(0, &["verify", "last"]);
+    }
+    Some(place)
+}
+
+/// A purpose is a name, or a name with its details.
+fn is_of(probe: &Value, purpose: &str) -> bool {
+    probe["purpose"] == purpose || !probe["purpose"][purpose].is_null()
+}
+
+const KILLED: Killed =
+    Killed { workload: "oltp_read_write", blocks: 1, keys: r#"warmup = "0s""#, plant: None, purpose: "", due: 0 };
+
+#[test]
+fn a_dbduel_killed_inside_a_headroom_check_runs_the_rest_once() {
+    let keys = r#"warmup = "0s", doubling = true"#;
+    a_dbduel_killed_inside_a_probe(&Killed { keys, purpose: "headroom", due: 8, ..KILLED });
+}
+
+#[test]
+fn a_dbduel_killed_inside_a_pilot_runs_the_rest_once() {
+    let keys = r#"warmup = "auto", pilot = "10s""#;
+    a_dbduel_killed_inside_a_probe(&Killed { keys, purpose: "pilot", due: 2, ..KILLED });
+}
+
+#[test]
+fn a_dbduel_killed_inside_a_cause_test_runs_the_rest_once() {
+    let keys = r#"warmup = "0s", contrast = true"#;
+    let killed = Killed { workload: "oltp_update_index", blocks: 8, keys, ..KILLED };
+    a_dbduel_killed_inside_a_probe(&Killed { plant: Some(plant_log_writes), purpose: "cause_test", due: 8, ..killed });
+}
+
+#[test]
+fn a_dbduel_killed_between_kills_of_servers_runs_the_rest_once_and_knows_how_long_they_were_away() {
+    let killed = Killed { plant: Some(plant_a_search), purpose: "recovery", due: 6, ..KILLED };
+    let Some(place) = a_dbduel_killed_inside_a_probe(&killed) else { return };
+    let kills: Vec<Value> = place.probes().iter().map(|one| one["purpose"]["recovery"]["kill"].clone()).collect();
+    assert_eq!(kills, [1, 1, 2, 2, 3, 3]);
+    for probe in place.probes() {
+        let [login, commit] = ["t_conn_s", "t_rw_s"].map(|name| probe["metrics"][name].as_f64().unwrap());
+        assert!(probe["status"] == "ok" && 0.0 < login && login < commit, "{probe}");
+    }
+    let report = place.expect(0, &["report", "last"]).0;
+    assert_eq!(report.matches("(range of n = 3, after 0 s of load at most)").count(), 2, "{report}");
+}
+
+/// As if the run were the duel behind a search over settings.
+fn plant_a_search(place: &Place) {
+    let mut run = place.json("run.json");
+    run["search"] = json!({
+        "run": "searched", "incumbent": "one", "workload": "oltp_read_write", "point": { "clients": 1 }, "seed": 1,
+        "rules": {
+            "alpha": 0.1, "blocks_per_round": 2, "blocks_max": 2, "trial_times_max": 5.0, "trial_slack_s": 60.0,
+            "disk_times_max": 2.0, "disk_slack_bytes": 1,
+        },
+        "space": {}, "held": [], "candidates": [], "rounds": [],
+    });
+    fs::write(place.run().unwrap().join("run.json"), run.to_string()).unwrap();
+}
+
+#[test]
+fn a_dbduel_killed_between_profiles_runs_the_rest_once_and_keeps_stacks_and_waits_beside_the_trials() {
+    let keys = r#"warmup = "0s", diagnose = true"#;
+    let killed = Killed { keys, purpose: "profile", due: 2, ..KILLED };
+    let Some(place) = a_dbduel_killed_inside_a_probe(&killed) else { return };
+    for probe in place.probes() {
+        let folder = place.run().unwrap().join(format!("trials/{}", probe["trial"]));
+        for (what, file) in [("profile", "stacks.folded"), ("waits", "waits.json")] {
+            let reason = &probe["remarks"][format!("not-visible:{what}")];
+            assert_ne!(folder.join(file).is_file(), reason.is_string(), "{file}: {probe}");
+        }
+    }
+    let page = place.expect(0, &["report", "last", "--format", "html"]).0;
+    assert!(page.contains("<h2>Profiles</h2>"));
 }
 
 #[test]

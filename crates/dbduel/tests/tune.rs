@@ -59,7 +59,9 @@ fn a_search_ends_with_a_duel_of_its_own_blocks_and_both_are_told() {
     let told = json(&duel.join("run.json"));
     assert_eq!(told["search"]["run"], name(search).as_str());
     assert_eq!(told["search"]["held_out"][0], "oltp_read_only");
-    assert!(told["search"]["no_recovery"].as_str().unwrap().contains("embedded"), "{}", told["search"]);
+    let [left_out] = &told["decisions"].as_array().unwrap()[..] else { panic!("one decision: {told}") };
+    assert_eq!(left_out["purpose"]["recovery"]["kill"], 1);
+    assert!(left_out["because"].as_str().unwrap().contains("embedded"), "{left_out}");
 
     for part in ["the search over settings", "`tuned`", "had no part in the search: `oltp_read_only`", "never moved"] {
         assert!(said.contains(part), "{part}\n{said}");

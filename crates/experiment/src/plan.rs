@@ -26,7 +26,7 @@ use record::format::{
 };
 
 pub use estimate::{AskedLog, Estimate, asked_logs, data_directory_bytes, log_bytes};
-pub use order::{Entry, SOLO_BLOCKS, diagnostics, heaviest_point, pilots, repeat, repeat_number};
+pub use order::{Entry, SOLO_BLOCKS, heaviest_point, pilots, profiles, repeat, repeat_number};
 pub use record::rule::{
     OPERATIONS, OPERATIONS_WITH_JOINT_ERROR_MAX, POINTS, blocks_for, first_for_operations, first_for_points,
     point_rule, too_few,

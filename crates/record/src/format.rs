@@ -1,27 +1,29 @@
 //! The file format of a stored run. What is written here is a promise: an older run can always be
 //! reported again. Names of fields are names in the files.
 
+pub mod check;
 pub mod contrast;
+pub mod decision;
 mod declared;
 pub mod diagnostic;
 pub mod figures;
 pub mod ladder;
 pub mod pass;
-pub mod path;
 pub mod purpose;
 pub mod search;
 
+pub use decision::{DecisionKind, DecisionRecord};
 pub use declared::{KindRecord, MetricRecord};
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use check::CheckRecord;
 pub use contrast::{ContrastKind, ContrastRecord};
 pub use diagnostic::{DiagnosticRecord, ProfileRecord, WaitsRecord, WaitsUnit};
 use ladder::LadderRecord;
-pub use path::PathRecord;
-pub use purpose::{DecisionKind, DecisionRecord, Purpose, measured};
+pub use purpose::{Purpose, measured};
 
 /// Version of the format of runs and trials; any other is refused with a message.
 pub const FORMAT_VERSION: u32 = 2;
@@ -358,23 +360,12 @@ pub struct RunRecord {
     pub client: ClientRecord,
     /// By contender name, as learned when its server first answered.
     pub contenders: BTreeMap<String, ContenderFacts>,
-    /// Why contenders could not be measured at all, by name: what the file asks for is not to be had.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub refused: BTreeMap<String, String>,
-    /// Workload/contender/point that were given up after three failures in a row.
-    pub given_up: Vec<GivenUp>,
-    /// What the pilots saw, one for each contender and workload.
+    /// What was measured of generator and network before the first block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pilots: Vec<PilotRecord>,
-    /// What trials warmed up for, where that is not the plan's `warmup_s`; ascending by block.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warmups: Vec<WarmupRecord>,
+    pub checks: Vec<CheckRecord>,
     /// What was decided while the run went on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<DecisionRecord>,
-    /// What was looked into behind the verdict.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub diagnostics: Vec<DiagnosticRecord>,
     /// What contenders and their twins have shown on this host before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub twins: Vec<TwinsRecord>,
@@ -387,8 +378,8 @@ pub struct RunRecord {
     pub search: Option<search::SearchRecord>,
 }
 
-/// One long trial before the first block.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What a long trial before the first block showed.
+#[derive(Debug, Clone, PartialEq)]
 pub struct PilotRecord {
     pub workload: String,
     pub contender: String,
@@ -398,32 +389,33 @@ pub struct PilotRecord {
     /// The least warm-up after which it was steady; absent where it never was.
     pub warmup_s: Option<f64>,
     /// Of a load that writes: how often a checkpoint comes at its rate, where the server shows it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_cycle_s: Option<f64>,
 }
 
 impl PilotRecord {
+    /// Metrics of such a trial.
+    pub const STEADY_AFTER: &str = "steady_after_s";
+    pub const CHECKPOINT_CYCLE: &str = "checkpoint_cycle_s";
+
+    /// Of the pilots that succeeded.
+    pub fn all(plan: &PlanRecord, trials: &[TrialRecord]) -> Vec<PilotRecord> {
+        let done = trials.iter().filter(|trial| trial.purpose == Purpose::Pilot && trial.status == Status::Ok);
+        let pilot = |trial: &TrialRecord| PilotRecord {
+            workload: trial.workload.clone(),
+            contender: trial.contender.clone(),
+            point: trial.point.clone(),
+            seconds: plan.method.pilot_s.unwrap_or_default(),
+            warmup_s: trial.metrics.get(PilotRecord::STEADY_AFTER).copied(),
+            checkpoint_cycle_s: trial.metrics.get(PilotRecord::CHECKPOINT_CYCLE).copied(),
+        };
+        done.map(pilot).collect()
+    }
+
     /// Whether a cycle of checkpoints was over before the pilot was. A longer one is waited for by nobody: a
     /// trial would be mostly warm-up, and reports say that none has passed.
     pub fn holds_a_cycle(&self) -> bool {
         self.checkpoint_cycle_s.is_some_and(|cycle_s| cycle_s < self.seconds)
     }
-}
-
-/// From this block on, trials of a workload warm up this long.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WarmupRecord {
-    pub workload: String,
-    pub from_block: u32,
-    pub seconds: f64,
-    /// `pilot` or `unsteady`.
-    pub because: String,
-}
-
-impl WarmupRecord {
-    /// Why there is one: the pilots showed it, or trials were unsteady.
-    pub const PILOT: &str = "pilot";
-    pub const UNSTEADY: &str = "unsteady";
 }
 
 /// A contender against its twin, under the full protocol: what this host can see.
@@ -523,12 +515,6 @@ pub struct ClientRecord {
     /// The two halves of a duet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<SideRecord>,
-    /// The generator against a server that does nothing, for each protocol: with few clients, and with many.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub null_runs: Vec<NullRecord>,
-    /// What the ways to the servers can carry.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub paths: Vec<PathRecord>,
 }
 
 /// One side of a duet: a server and its generator.
@@ -537,19 +523,6 @@ pub struct SideRecord {
     pub cores: String,
     /// Hyperthreads of one core counted once.
     pub physical_cores: u32,
-}
-
-/// The load generator against a server that does nothing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NullRecord {
-    /// `mysql` or `postgres`.
-    pub protocol: String,
-    /// Statements were sent as text, as a workload of one pass sends them; else prepared point selects.
-    pub as_text: bool,
-    pub clients: u32,
-    /// The most that the generator reaches here.
-    pub statements_per_s: f64,
-    pub client_cpu_us_per_statement: f64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -617,12 +590,17 @@ pub struct StatementPlan {
     pub refused: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GivenUp {
-    pub workload: String,
-    pub contender: String,
-    pub point: Point,
-    pub reason: String,
+impl RunRecord {
+    /// Decisions of one kind, in their order.
+    pub fn decided(&self, kind: DecisionKind) -> impl Iterator<Item = &DecisionRecord> {
+        self.decisions.iter().filter(move |one| one.kind == kind)
+    }
+
+    /// Puts these in the place of all decisions of their kind.
+    pub fn decide_anew(&mut self, kind: DecisionKind, decisions: impl IntoIterator<Item = DecisionRecord>) {
+        self.decisions.retain(|one| one.kind != kind);
+        self.decisions.extend(decisions);
+    }
 }
 
 /// What an HTML report carries with it, so that whoever has the page can judge the run again.
@@ -640,6 +618,9 @@ pub struct EmbeddedRecords {
     /// By number of trial: its response times window by window, as `latency.hlog` has them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub windows: BTreeMap<u32, String>,
+    /// What the profiles left in their trials' folders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<DiagnosticRecord>,
     /// What was odd about the records themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,

@@ -19,7 +19,10 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::format::{FORMAT_VERSION, PLAN_FORMAT_VERSION, PlanRecord, RunRecord, Series, TrialRecord};
+use crate::format::diagnostic::{folded_text, read_folded};
+use crate::format::{
+    DiagnosticRecord, FORMAT_VERSION, PLAN_FORMAT_VERSION, PlanRecord, RunRecord, Series, TrialRecord, WaitsRecord,
+};
 use crate::own_file::lock_file;
 use crate::plain_file;
 use crate::shell::shell_path;
@@ -34,6 +37,8 @@ const OBSERVED: &str = "observed.csv";
 const DEFERRED: &str = "deferred.csv";
 const SETTINGS: &str = "settings.json";
 const WINDOWS: &str = "latency.hlog";
+const STACKS: &str = "stacks.folded";
+const WAITS: &str = "waits.json";
 const LOCK: &str = "lock";
 /// Of runs before there were windows.
 const HISTOGRAM: &str = "latency.hdr";
@@ -223,32 +228,34 @@ impl RunDir {
         make_private(self.path.join("trials").join(trial.to_string()))
     }
 
-    /// `pilots/<number>/`, made where it is missing: the same of a pilot, which is no trial of the plan.
-    pub fn pilot_folder(&self, pilot: u32) -> Result<PathBuf> {
-        make_private(self.path.join("pilots").join(pilot.to_string()))
+    /// Keeps the stacks of a profile.
+    pub fn write_stacks(&self, trial: u32, stacks: &BTreeMap<String, u64>) -> Result<()> {
+        replace(&self.trial_folder(trial)?.join(STACKS), folded_text(stacks).as_bytes())
     }
 
-    /// `diagnostics/<number>/`, made where it is missing: the log of a server that was looked into.
-    pub fn diagnostic_folder(&self, number: u32) -> Result<PathBuf> {
-        make_private(self.path.join("diagnostics").join(number.to_string()))
+    /// Keeps the waits of a profile.
+    pub fn write_waits(&self, trial: u32, waits: &WaitsRecord) -> Result<()> {
+        replace(&self.trial_folder(trial)?.join(WAITS), &pretty(waits)?)
     }
 
-    /// Keeps a drawing of what was seen.
-    pub fn write_diagnostic(&self, file: &str, text: &str) -> Result<()> {
-        replace(&make_private(self.path.join("diagnostics"))?.join(file), text.as_bytes())
+    /// What a profile left.
+    pub fn profile(&self, trial: &TrialRecord) -> Result<DiagnosticRecord> {
+        let read = || -> Result<DiagnosticRecord> {
+            let stacks = self.file_of_trial(trial.trial, STACKS)?.map(String::from_utf8).transpose()?;
+            let waits = self.file_of_trial(trial.trial, WAITS)?;
+            let stacks = stacks.map(|text| read_folded(&text)).transpose()?;
+            Ok(DiagnosticRecord::of(trial, stacks, waits.map(|bytes| serde_json::from_slice(&bytes)).transpose()?))
+        };
+        read().with_context(|| format!("cannot read the profile of trial {}", trial.trial))
     }
 
-    /// `recoveries/<number>/`: the log of a server that was killed and started again.
-    pub fn recovery_folder(&self, number: usize) -> Result<PathBuf> {
-        make_private(self.path.join("recoveries").join(number.to_string()))
+    /// Keeps a flame graph beside the stacks that it is drawn from.
+    pub fn write_flame_graph(&self, trial: u32, file: &str, svg: &str) -> Result<()> {
+        replace(&self.trial_folder(trial)?.join(file), svg.as_bytes())
     }
 
     pub fn write_series(&self, trial: u32, series: &Series) -> Result<()> {
         replace(&self.trial_folder(trial)?.join(SERIES), &csv_of(series)?)
-    }
-
-    pub fn write_pilot_series(&self, pilot: u32, series: &Series) -> Result<()> {
-        replace(&self.pilot_folder(pilot)?.join(SERIES), &csv_of(series)?)
     }
 
     /// The per-second series of a trial, where it left one.

@@ -8,14 +8,15 @@ use analysis::Tally;
 use analysis::doubling::{HeadroomCheck, checks};
 use record::format::figures::percent_of_log;
 use record::format::{
-    ClientRecord, HostRecord, PathRecord, PilotRecord, RunRecord, TrialRecord, TwinsRecord, WarmupRecord, point_text,
+    CheckRecord, DecisionKind, DecisionRecord, HostRecord, PilotRecord, RunRecord, TrialRecord, TwinsRecord, point_text,
 };
 
 use super::Evidence;
 use super::wording::{against_nothing, count, duration, number, percent};
 
 /// The generator and what was checked of it.
-pub fn generator(client: &ClientRecord, tally: &Tally) -> String {
+pub fn generator(run: &RunRecord, tally: &Tally) -> String {
+    let client = &run.client;
     let mut text = format!(
         "{}, cores {}{}",
         count(client.workers as usize, "worker"),
@@ -31,24 +32,24 @@ pub fn generator(client: &ClientRecord, tally: &Tally) -> String {
     if let Some(occupancy) = tally.occupancy_min {
         text += &format!("; lowest occupancy {}", percent(occupancy));
     }
-    if let Some(nothing) = against_nothing(&client.null_runs) {
+    if let Some(nothing) = against_nothing(&run.checks) {
         text += &format!("; {nothing}");
     }
-    text += &path(client, tally);
+    text += &path(&run.checks, tally);
     let all = tally.trials_finished + tally.trials_repeated;
     text + &format!("; generator-bound in {} of {all} trials", tally.trials_generator_bound)
 }
 
 /// What the ways to the servers can carry, and how much of it was used.
-fn path(client: &ClientRecord, tally: &Tally) -> String {
-    let way = |one: &PathRecord| match one.bytes_per_s {
-        Some(bytes_per_s) => format!("{} {} MB/s ({})", one.path, number(bytes_per_s / 1e6), one.seen_by),
-        None => format!("{} not visible here", one.path),
+fn path(checks: &[CheckRecord], tally: &Tally) -> String {
+    let way = |one: &CheckRecord| match one.value(CheckRecord::BYTES) {
+        Some(bytes_per_s) => format!("{} {} MB/s ({})", one.subject, number(bytes_per_s / 1e6), one.seen_by),
+        None => format!("{} not visible here", one.subject),
     };
-    if client.paths.is_empty() {
+    let ways = CheckRecord::named(checks, CheckRecord::NETWORK_PATH).map(way).collect::<Vec<_>>().join(", ");
+    if ways.is_empty() {
         return String::new();
     }
-    let ways = client.paths.iter().map(way).collect::<Vec<_>>().join(", ");
     let used = tally.path_share_max.map_or(String::new(), |share| format!(", most used {}", percent(share)));
     format!("; the way to the server carries: {ways}{used}")
 }
@@ -70,7 +71,7 @@ pub fn doublings(evidence: &Evidence) -> Vec<String> {
 }
 
 /// How warm-ups came about: pilots first, then what trials took.
-pub fn warm_up(run: &RunRecord) -> Vec<String> {
+pub fn warm_up(evidence: &Evidence) -> Vec<String> {
     let pilot = |one: &PilotRecord| {
         let settled = match one.warmup_s {
             Some(seconds) => format!("steady after {seconds:.0} s"),
@@ -84,15 +85,16 @@ pub fn warm_up(run: &RunRecord) -> Vec<String> {
         };
         format!("pilot of `{}`, {} at {place}: {settled} of {:.0} s{cycle}", one.contender, one.workload, one.seconds)
     };
-    let warmup = |one: &WarmupRecord| {
+    let warmup = |one: &DecisionRecord| {
         let why = match one.because.as_str() {
             "unsteady" => "because throughput still changed inside the trials",
             "pilot" => "as the pilots asked",
             other => other,
         };
-        format!("{}: {:.0} s of warm-up from block {} on, {why}", one.workload, one.seconds, one.from_block)
+        format!("{}: {:.0} s of warm-up from block {} on, {why}", one.workload, one.seconds(), one.first_block())
     };
-    run.pilots.iter().map(pilot).chain(run.warmups.iter().map(warmup)).collect()
+    let pilots = PilotRecord::all(&evidence.plan, &evidence.probes);
+    pilots.iter().map(pilot).chain(evidence.run.decided(DecisionKind::WarmUp).map(warmup)).collect()
 }
 
 /// What a contender and its twin have shown on this host.

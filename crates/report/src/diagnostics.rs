@@ -1,4 +1,4 @@
-//! What diagnostic trials showed: where clients waited and where the CPU went, side by side.
+//! What profiles showed: where clients waited and where the CPU went, side by side.
 //!
 //! One trial of each contender has no interval, so nothing here is a comparison.
 
@@ -9,7 +9,7 @@ use minijinja::context;
 
 use super::wording;
 use analysis::flame::{Frame, differing, frames};
-use record::format::{DiagnosticRecord, PlanRecord, ProfileRecord, RunRecord, WaitsUnit, point_text};
+use record::format::{DiagnosticRecord, PlanRecord, ProfileRecord, WaitsUnit, point_text};
 
 /// Rows of a table, those first that differ most.
 const ROWS: usize = 5;
@@ -22,7 +22,7 @@ const LETTER: f64 = 7.0;
 /// A share that grew by so much is drawn in full colour.
 const FULL_COLOR: f64 = 0.05;
 
-pub const ABOUT: &str = "One trial of each contender behind the verdict, looked into and not measured: no intervals.";
+pub const ABOUT: &str = "One trial of each contender behind the verdict, sampled and not compared: no intervals.";
 
 /// A table of both sides.
 pub struct Beside {
@@ -32,19 +32,19 @@ pub struct Beside {
 }
 
 /// What each candidate shows beside the baseline, and what is not visible here.
-pub fn tables(plan: &PlanRecord, run: &RunRecord) -> Vec<Beside> {
-    pairs(plan, run)
+pub fn tables(plan: &PlanRecord, profiles: &[DiagnosticRecord]) -> Vec<Beside> {
+    pairs(plan, profiles)
         .flat_map(|(baseline, candidate)| [waits(baseline, candidate), functions(baseline, candidate)])
         .flatten()
         .collect()
 }
 
 /// What does not stand in the tables, each with its reason.
-pub fn not_visible(plan: &PlanRecord, run: &RunRecord) -> Vec<String> {
+pub fn not_visible(plan: &PlanRecord, profiles: &[DiagnosticRecord]) -> Vec<String> {
     let differ = |(one, other): &(&DiagnosticRecord, &DiagnosticRecord)| {
         one.waits.as_ref().zip(other.waits.as_ref()).is_some_and(|(one, other)| one.unit != other.unit)
     };
-    let apart = pairs(plan, run).filter(differ).map(|(one, other)| {
+    let apart = pairs(plan, profiles).filter(differ).map(|(one, other)| {
         format!(
             "`{}` and `{}`, {}: their waits have different units; each stands in the JSON report",
             one.contender, other.contender, one.workload
@@ -56,19 +56,19 @@ pub fn not_visible(plan: &PlanRecord, run: &RunRecord) -> Vec<String> {
         };
         record.not_visible.iter().map(line).collect()
     };
-    run.diagnostics.iter().flat_map(of_record).chain(apart).collect()
+    profiles.iter().flat_map(of_record).chain(apart).collect()
 }
 
 /// Of each workload: the baseline's trial and a candidate's.
 fn pairs<'a>(
     plan: &'a PlanRecord,
-    run: &'a RunRecord,
+    profiles: &'a [DiagnosticRecord],
 ) -> impl Iterator<Item = (&'a DiagnosticRecord, &'a DiagnosticRecord)> {
-    let candidates = run.diagnostics.iter().filter(|record| record.contender != plan.baseline);
+    let candidates = profiles.iter().filter(|record| record.contender != plan.baseline);
     candidates.filter_map(|candidate| {
         let is_baseline =
             |record: &&DiagnosticRecord| record.workload == candidate.workload && record.contender == plan.baseline;
-        Some((run.diagnostics.iter().find(is_baseline)?, candidate))
+        Some((profiles.iter().find(is_baseline)?, candidate))
     })
 }
 
@@ -119,45 +119,41 @@ fn beside(
 
 /// A flame graph.
 pub struct Drawing {
-    pub file: String,
+    /// The trial that it is drawn from, and the file's name in its folder.
+    pub trial: u32,
+    pub file: &'static str,
     pub title: String,
     /// Holds no script, and no text that was not escaped.
     pub svg: String,
 }
 
 /// One for each profile, and one of each candidate against the baseline.
-pub fn flame_graphs(plan: &PlanRecord, run: &RunRecord) -> Result<Vec<Drawing>> {
+pub fn flame_graphs(plan: &PlanRecord, profiles: &[DiagnosticRecord]) -> Result<Vec<Drawing>> {
     let mut drawings = Vec::new();
-    for record in &run.diagnostics {
+    for record in profiles {
         let Some(profile) = &record.profile else { continue };
         let title = format!("`{}`, {}: {}", record.contender, record.workload, sampled(profile));
-        drawings.push(drawing(file_name(record, ""), title, &frames(&profile.stacks, None))?);
+        drawings.push(drawing(record.trial, "flame.svg", title, &frames(&profile.stacks, None))?);
     }
-    for (baseline, candidate) in pairs(plan, run) {
+    for (baseline, candidate) in pairs(plan, profiles) {
         let (Some(one), Some(other)) = (&baseline.profile, &candidate.profile) else { continue };
         let title = format!(
             "`{}` against `{}`, {}: red where a share grew, blue where it fell; what only `{}` did has no place",
             candidate.contender, baseline.contender, candidate.workload, baseline.contender
         );
         let frames = frames(&other.stacks, Some(&one.stacks));
-        drawings.push(drawing(file_name(candidate, "-difference"), title, &frames)?);
+        drawings.push(drawing(candidate.trial, "flame-difference.svg", title, &frames)?);
     }
     Ok(drawings)
 }
 
-fn drawing(file: String, title: String, frames: &[Frame]) -> Result<Drawing> {
-    Ok(Drawing { svg: svg(&title, frames)?, file, title })
+fn drawing(trial: u32, file: &'static str, title: String, frames: &[Frame]) -> Result<Drawing> {
+    Ok(Drawing { svg: svg(&title, frames)?, trial, file, title })
 }
 
 fn sampled(profile: &ProfileRecord) -> String {
     let samples: u64 = profile.stacks.values().sum();
     format!("{samples} samples of {} at {} Hz", profile.event, profile.samples_per_s)
-}
-
-fn file_name(record: &DiagnosticRecord, suffix: &str) -> String {
-    let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '.' { letter } else { '-' };
-    let name: String = format!("{}-{}", record.workload, record.contender).chars().map(plain).collect();
-    format!("{name}{suffix}.svg")
 }
 
 /// A drawing without script or outside resources; names are escaped, since they come from a server's binary.
@@ -207,10 +203,10 @@ fn fill(frame: &Frame) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
+    use fixtures::{BASELINE, CANDIDATE, Story, tell};
     use record::format::{Point, WaitsRecord};
 
-    fn record(contender: &str, waits: &[(&str, f64)], stacks: &[(&str, u64)]) -> DiagnosticRecord {
+    fn record(trial: u32, contender: &str, waits: &[(&str, f64)], stacks: &[(&str, u64)]) -> DiagnosticRecord {
         let profile = |stacks: &[(&str, u64)]| ProfileRecord {
             event: "cpu-clock".into(),
             samples_per_s: 99,
@@ -218,6 +214,7 @@ pub mod tests {
         };
         let events = waits.iter().map(|(event, value)| ((*event).to_owned(), *value)).collect();
         DiagnosticRecord {
+            trial,
             workload: "oltp_read_write".into(),
             contender: contender.into(),
             point: Point::from([("clients".into(), 64)]),
@@ -227,24 +224,26 @@ pub mod tests {
         }
     }
 
-    /// Both sides of the made-up run, looked into.
-    pub fn diagnosed() -> StoredRun {
-        let mut stored = tell(&Story::default());
-        stored.run.diagnostics = vec![
-            record(CANDIDATE, &[("running", 0.4), ("IO:WALSync", 0.6)], &[("t;a<b>;sync", 6), ("t;run", 4)]),
+    /// Profiles of both sides of the made-up run.
+    pub fn profiled() -> Vec<DiagnosticRecord> {
+        vec![
+            record(90, CANDIDATE, &[("running", 0.4), ("IO:WALSync", 0.6)], &[("t;a<b>;sync", 6), ("t;run", 4)]),
             record(
+                91,
                 BASELINE,
                 &[("running", 0.97), ("IO:WALSync", 0.03), ("no", 0.0001)],
                 &[("t;run", 9), ("t;a<b>;sync", 1)],
             ),
-        ];
-        stored
+        ]
+    }
+
+    fn plan() -> PlanRecord {
+        tell(&Story::default()).plan
     }
 
     #[test]
     fn both_sides_stand_beside_each_other_the_baseline_first() {
-        let StoredRun { plan, run, .. } = diagnosed();
-        let tables = tables(&plan, &run);
+        let tables = tables(&plan(), &profiled());
         assert_eq!(tables.len(), 2);
         assert_eq!(tables[0].heading, ["event", BASELINE, CANDIDATE]);
         assert_eq!(tables[0].rows, [["running", "97 %", "40 %"], ["IO:WALSync", "3 %", "60 %"]]);
@@ -253,13 +252,9 @@ pub mod tests {
 
     #[test]
     fn a_drawing_is_inert_and_escapes_what_a_binary_calls_its_functions() {
-        let StoredRun { plan, run, .. } = diagnosed();
-        let drawings = flame_graphs(&plan, &run).unwrap();
-        let names: Vec<&str> = drawings.iter().map(|drawing| drawing.file.as_str()).collect();
-        let candidate = "oltp-read-write-5.6--b--tuned";
-        let expected =
-            [format!("{candidate}.svg"), "oltp-read-write-5.5.svg".into(), format!("{candidate}-difference.svg")];
-        assert_eq!(names, expected);
+        let drawings = flame_graphs(&plan(), &profiled()).unwrap();
+        let names: Vec<(u32, &str)> = drawings.iter().map(|drawing| (drawing.trial, drawing.file)).collect();
+        assert_eq!(names, [(90, "flame.svg"), (91, "flame.svg"), (90, "flame-difference.svg")]);
         for Drawing { file: name, svg, .. } in &drawings {
             assert!(svg.contains("a&lt;b&gt;") && !svg.contains("a<b>"), "{name}");
             assert!(!svg.contains("<script") && !svg.contains("href") && !svg.contains("url("), "{name}");
@@ -269,17 +264,17 @@ pub mod tests {
 
     #[test]
     fn what_is_not_visible_is_said_with_its_reason_and_makes_no_table() {
-        let StoredRun { plan, mut run, .. } = diagnosed();
-        run.diagnostics[0].profile = None;
-        run.diagnostics[0].not_visible = [("profile".to_owned(), "perf is not installed here".to_owned())].into();
-        assert_eq!((tables(&plan, &run).len(), flame_graphs(&plan, &run).unwrap().len()), (1, 1));
-        let said = not_visible(&plan, &run);
+        let (plan, mut profiles) = (plan(), profiled());
+        profiles[0].profile = None;
+        profiles[0].not_visible = [("profile".to_owned(), "perf is not installed here".to_owned())].into();
+        assert_eq!((tables(&plan, &profiles).len(), flame_graphs(&plan, &profiles).unwrap().len()), (1, 1));
+        let said = not_visible(&plan, &profiles);
         assert!(
             said.len() == 1 && said[0].ends_with("profile not visible here: perf is not installed here"),
             "{said:?}"
         );
-        run.diagnostics[1].waits.as_mut().unwrap().unit = WaitsUnit::MsPerTransaction;
-        assert!(tables(&plan, &run).is_empty(), "seconds and shares do not compare");
-        assert!(not_visible(&plan, &run)[1].contains("different units"), "{:?}", not_visible(&plan, &run));
+        profiles[1].waits.as_mut().unwrap().unit = WaitsUnit::MsPerTransaction;
+        assert!(tables(&plan, &profiles).is_empty(), "seconds and shares do not compare");
+        assert!(not_visible(&plan, &profiles)[1].contains("different units"), "{:?}", not_visible(&plan, &profiles));
     }
 }

@@ -13,15 +13,15 @@ use fixtures::{
 };
 use record::format::figures::has_negative_zero;
 use record::format::{
-    ContrastKind, ContrastRecord, GivenUp, PilotRecord, Point, Purpose, StatementPlan, Status, TwinsRecord,
-    WarmupRecord,
+    ContrastKind, ContrastRecord, DecisionKind, DecisionRecord, PilotRecord, Point, Purpose, StatementPlan, Status,
+    TwinsRecord,
 };
 
 fn evidence(story: &Story) -> Evidence {
     evidence_of(tell(story))
 }
 
-fn evidence_of(stored: StoredRun) -> Evidence {
+pub fn evidence_of(stored: StoredRun) -> Evidence {
     let StoredRun { plan, run, trials } = stored;
     let series = story_series();
     let windows = if plan.is_all_passes() { BTreeMap::new() } else { story_windows() };
@@ -36,6 +36,7 @@ fn evidence_of(stored: StoredRun) -> Evidence {
         series,
         observed: BTreeMap::new(),
         windows,
+        profiles: vec![],
         note: None,
         conclusions,
     }
@@ -147,7 +148,7 @@ fn the_text_of_a_ladder_is_as_stored() {
 #[test]
 fn a_page_draws_every_step_and_escapes_its_name() {
     let mut stored = tell_ladder(&Story::default(), INDEPENDENT);
-    stored.run.refused.insert(FLUSH.into(), "no setting <script>".into());
+    stored.run.decisions.push(DecisionRecord::refused(FLUSH, "no setting <script>".into()));
     let evidence = evidence_of(stored);
     let page = html::Html.write(&evidence, &Options::default()).unwrap();
     let (drawn, _) = page.split_once("Logarithmic: bars of equal length").unwrap();
@@ -286,6 +287,7 @@ pub fn full_method() -> Evidence {
         series,
         observed,
         windows: BTreeMap::new(),
+        profiles: vec![],
         note: None,
         conclusions,
     }
@@ -401,26 +403,23 @@ fn tell_circumstances(stored: &mut StoredRun) {
     let (workload, contender) = ("oltp_read_write".to_owned(), stored.plan.baseline.clone());
     stored.run.host.facts = [("governor".into(), "performance".into()), ("numa".into(), "1 node".into())].into();
     stored.run.host.not_visible = vec!["frequency".into(), "thermal throttling".into()];
-    stored.run.pilots = vec![
-        PilotRecord {
-            workload: workload.clone(),
-            contender: contender.clone(),
+    stored.plan.method.pilot_s = Some(300.0);
+    for (name, steady_after_s) in [(contender.clone(), Some(45.0)), (stored.plan.contenders[1].name.clone(), None)] {
+        let trial = record::blocks::next_probe_number(&stored.plan, &stored.trials);
+        let metrics = steady_after_s.map(|seconds| (PilotRecord::STEADY_AFTER.to_owned(), seconds));
+        let old = stored.trials[0].clone();
+        stored.trials.push(TrialRecord {
+            trial,
+            block: 0,
+            contender: name,
             point: point.clone(),
-            seconds: 300.0,
-            warmup_s: Some(45.0),
-            checkpoint_cycle_s: None,
-        },
-        PilotRecord {
-            workload: workload.clone(),
-            contender: stored.plan.contenders[1].name.clone(),
-            point: point.clone(),
-            seconds: 300.0,
-            warmup_s: None,
-            checkpoint_cycle_s: None,
-        },
-    ];
-    stored.run.warmups =
-        vec![WarmupRecord { workload: workload.clone(), from_block: 1, seconds: 150.0, because: "pilot".into() }];
+            purpose: Purpose::Pilot,
+            flags: vec![],
+            metrics: metrics.into_iter().collect(),
+            ..old
+        });
+    }
+    stored.run.decisions.push(DecisionRecord::warm_up(&workload, 1, 150.0, DecisionRecord::PILOT));
     tell_headroom(stored, [[1480.0, 1475.0, 1490.0, 1470.0], [1482.0, 1471.0, 1493.0, 1468.0]]);
     contrasts(&workload).iter().for_each(|test| tell_cause_test(stored, test));
     stored.run.twins = vec![TwinsRecord {
@@ -681,10 +680,11 @@ fn every_candidate_gets_a_verdict_of_its_own() {
 }
 
 #[test]
-fn what_was_looked_into_is_drawn_and_comes_out_of_its_page_again() {
-    let evidence = evidence_of(diagnostics::tests::diagnosed());
+fn what_was_profiled_is_drawn_and_comes_out_of_its_page_again() {
+    let mut evidence = evidence_of(tell(&Story::default()));
+    evidence.profiles = diagnostics::tests::profiled();
     let page = html::Html.write(&evidence, &Options::default()).unwrap();
-    assert!(page.contains("<h2>Diagnostic trials</h2>") && page.matches("<svg xmlns").count() == 3);
+    assert!(page.contains("<h2>Profiles</h2>") && page.matches("<svg xmlns").count() == 3);
     assert!(!page.contains("a<b>"), "names of functions are escaped");
     let again = Evidence::of_page(&page).unwrap();
     assert_eq!(html::Html.write(&again, &Options::default()).unwrap(), page);
@@ -699,11 +699,11 @@ fn a_sweep_with_a_point_missing_averages_the_common_points_and_names_their_numbe
     let mut stored = tell(&Story::default());
     let last = Point::from([("clients".to_owned(), 64)]);
     stored.trials.retain(|trial| trial.contender != CANDIDATE || trial.point != last);
-    stored.run.given_up.push(GivenUp {
+    stored.run.decisions.push(DecisionRecord {
         workload: "oltp_read_write".into(),
         contender: CANDIDATE.into(),
         point: last.clone(),
-        reason: "three failures in a row".into(),
+        ..DecisionRecord::new(DecisionKind::GivenUp, "three failures in a row")
     });
     let mean = |contender: &str| {
         let ours = stored.trials.iter().filter(|trial| trial.contender == contender && trial.point != last);

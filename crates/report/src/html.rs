@@ -110,9 +110,9 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
             cpu_model => host.cpu_model, cores => host.cores, memory => format!("{:.1} GiB", host.memory_bytes as f64 / (1u64 << 30) as f64),
             kernel => host.kernel, storage => host.storage, virtualisation => host.virtualisation,
         },
-        client => circumstances::generator(&run.client, &conclusions.tally),
-        doublings => circumstances::doublings(evidence), beside => probes::rows(evidence), beside_heading => probes::HEADING, beside_about => probes::ABOUT, contrasts => contrasts::lines(evidence), diagnosed => diagnosed(evidence)?, warm_up => circumstances::warm_up(run), twins => circumstances::twins(run),
-        search => run.search.as_ref().map(search_context),
+        client => circumstances::generator(run, &conclusions.tally),
+        doublings => circumstances::doublings(evidence), beside => probes::rows(evidence), beside_heading => probes::HEADING, beside_about => probes::ABOUT, contrasts => contrasts::lines(evidence), diagnosed => diagnosed(evidence)?, warm_up => circumstances::warm_up(evidence), twins => circumstances::twins(run),
+        search => run.search.as_ref().map(|told| search_context(evidence, told)),
         facts => circumstances::facts(host), not_visible => circumstances::not_visible(host),
         flagged => flagged(evidence),
         extent => wording::extent(conclusions, run.ended_by.as_deref()),
@@ -124,29 +124,29 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
 }
 
 /// The search that the run belongs to.
-fn search_context(told: &SearchRecord) -> Value {
+fn search_context(evidence: &Evidence, told: &SearchRecord) -> Value {
     let rows = search::rows(told).into_iter().map(|(cells, settings)| context! { cells, settings });
     context! {
         about => search::about(told).into_iter().chain(search::ending(told)).collect::<Vec<String>>(),
         columns => search::COLUMNS, rows => rows.collect::<Vec<Value>>(),
         round_columns => search::ROUND_COLUMNS, rounds => search::round_rows(told),
-        space => search::space(told).into_iter().chain(search::recovery(told)).collect::<Vec<String>>(),
+        space => search::space(told).into_iter().chain(search::recovery(evidence)).collect::<Vec<String>>(),
     }
 }
 
-/// What was looked into behind the verdict; `None` where nothing was. Drawings hold no script and no text that
+/// What profiles showed behind the verdict; `None` where there are none. Drawings hold no script and no text that
 /// was not escaped.
 fn diagnosed(evidence: &Evidence) -> Result<Option<Value>> {
-    let Evidence { plan, run, .. } = evidence;
-    if run.diagnostics.is_empty() {
+    let Evidence { plan, profiles, .. } = evidence;
+    if profiles.is_empty() {
         return Ok(None);
     }
-    let tables = diagnostics::tables(plan, run);
+    let tables = diagnostics::tables(plan, profiles);
     let table = |one: &diagnostics::Beside| context! { title => one.title, heading => one.heading, rows => one.rows };
-    let drawings = diagnostics::flame_graphs(plan, run)?.into_iter();
+    let drawings = diagnostics::flame_graphs(plan, profiles)?.into_iter();
     let drawings = drawings.map(|one| context! { title => one.title, svg => Value::from_safe_string(one.svg) });
     Ok(Some(context! {
-        about => diagnostics::ABOUT, not_visible => diagnostics::not_visible(plan, run), drawings => drawings.collect::<Vec<Value>>(),
+        about => diagnostics::ABOUT, not_visible => diagnostics::not_visible(plan, profiles), drawings => drawings.collect::<Vec<Value>>(),
         tables => tables.iter().map(table).collect::<Vec<Value>>(),
     }))
 }
@@ -179,6 +179,7 @@ fn raw_records(evidence: &Evidence) -> Result<String> {
         series: series.collect(),
         observed: drawn_observed(evidence),
         windows: evidence.windows.clone(),
+        profiles: evidence.profiles.clone(),
         note: note.clone(),
     };
     Ok(serde_json::to_string(&records)?.replace('<', "\\u003c"))

@@ -17,9 +17,9 @@ use analysis::drift::{Drift, PlanPair, Setting, drifts};
 use analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word, WorkloadConclusions};
 use record::format::search::SearchRecord;
 use record::format::{
-    BuildRecord, ContenderRecord, DecisionRecord, DiagnosticRecord, FORMAT_VERSION, Failure, HostRecord, MethodRecord,
-    NullRecord, PathRecord, PilotRecord, Point, Purpose, RunRecord, SideRecord, StatementPlan, Status, TrialRecord,
-    TwinsRecord, WarmupRecord, WorkloadRecord,
+    BuildRecord, CheckRecord, ContenderRecord, DecisionRecord, DiagnosticRecord, FORMAT_VERSION, Failure, HostRecord,
+    MethodRecord, Point, Purpose, RunRecord, SideRecord, StatementPlan, Status, TrialRecord, TwinsRecord,
+    WorkloadRecord,
 };
 
 use super::{Evidence, Options, Report, circumstances, drift};
@@ -72,13 +72,13 @@ struct Document<'a> {
     /// The first ladder beside the others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ladder_stages: Vec<ladder::JsonStage<'a>>,
+    /// What was measured of generator and network before the first block.
+    checks: &'a [CheckRecord],
     /// What was decided while the run went on.
     decisions: &'a [DecisionRecord],
-    /// What was looked into and not measured, likewise.
+    /// Stacks and waits of the profiles among the probes.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    diagnostics: &'a [DiagnosticRecord],
-    pilots: &'a [PilotRecord],
-    warmups: &'a [WarmupRecord],
+    profiles: &'a [DiagnosticRecord],
     /// What contenders and their twins had shown on this host before.
     twins_known: &'a [TwinsRecord],
     /// What each candidate does differently without being asked.
@@ -101,16 +101,13 @@ struct JsonClient<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     sides: &'a [SideRecord],
     client_cpu_us_per_query: Option<f64>,
-    self_check: SelfCheck<'a>,
+    self_check: SelfCheck,
 }
 
 #[derive(Serialize)]
-struct SelfCheck<'a> {
-    /// The generator against a server that does nothing.
-    null_runs: &'a [NullRecord],
+struct SelfCheck {
     occupancy_min: Option<f64>,
-    /// What the ways to the servers can carry, and the most of it that any trial took.
-    paths: &'a [PathRecord],
+    /// The most of what a network path carries that any trial took.
     path_share_max: Option<f64>,
     trials_generator_bound: usize,
 }
@@ -346,10 +343,9 @@ impl<'a> Document<'a> {
             laws: conclusions.workloads.iter().flat_map(scaling::laws).collect(),
             ladders: conclusions.workloads.iter().flat_map(ladder::ladders).collect(),
             ladder_stages: conclusions.workloads.iter().flat_map(ladder::stages).collect(),
+            checks: &run.checks,
             decisions: &run.decisions,
-            diagnostics: &run.diagnostics,
-            pilots: &run.pilots,
-            warmups: &run.warmups,
+            profiles: &evidence.profiles,
             twins_known: &run.twins,
             drifts: drifts(plan, run).iter().map(self::drift).collect(),
             findings: conclusions.causes().chain(&conclusions.findings).map(finding).collect(),
@@ -369,9 +365,7 @@ fn client(evidence: &Evidence) -> JsonClient<'_> {
         sides: &client.sides,
         client_cpu_us_per_query: tally.client_cpu_us_per_query,
         self_check: SelfCheck {
-            null_runs: &client.null_runs,
             occupancy_min: tally.occupancy_min,
-            paths: &client.paths,
             path_share_max: tally.path_share_max,
             trials_generator_bound: tally.trials_generator_bound,
         },

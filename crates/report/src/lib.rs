@@ -41,7 +41,9 @@ use analysis::twins::records;
 use analysis::{Conclusions, conclude_with_seconds};
 use record::RunDir;
 use record::format::measured;
-use record::format::{EmbeddedRecords, PlanRecord, RunRecord, Series, TrialRecord, TwinsRecord};
+use record::format::{
+    DiagnosticRecord, EmbeddedRecords, PlanRecord, Purpose, RunRecord, Series, Status, TrialRecord, TwinsRecord,
+};
 
 /// One form in which a run can be told. Lives beside the list that holds all of them.
 pub trait Report: Sync {
@@ -98,6 +100,8 @@ pub struct Evidence {
     pub observed: BTreeMap<u32, Series>,
     /// Response times window by window, as HdrHistogram's interval logs, likewise.
     pub windows: BTreeMap<u32, String>,
+    /// What the profiles left in their trials' folders.
+    pub profiles: Vec<DiagnosticRecord>,
     /// What was odd about the records themselves.
     pub note: Option<String>,
     pub conclusions: Conclusions,
@@ -128,18 +132,26 @@ impl Evidence {
             series,
             observed,
             windows,
+            profiles: profiles(run, &trials.records)?,
             note: trials.note,
         })
     }
 
     /// Judges what a page carries with it.
     pub fn of_page(page: &str) -> Result<Evidence> {
-        let EmbeddedRecords { plan, run, trials, series, observed, windows, note } = html::records_of(page)?;
+        let EmbeddedRecords { plan, run, trials, series, observed, windows, profiles, note } = html::records_of(page)?;
         let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
         // A page does not say where its run lies.
         let (trials, probes) = (measured(&trials).into_owned(), beside_the_plan(&trials));
-        Ok(Evidence { folder: String::new(), plan, run, trials, probes, series, observed, windows, note, conclusions })
+        let folder = String::new();
+        Ok(Evidence { folder, plan, run, trials, probes, series, observed, windows, profiles, note, conclusions })
     }
+}
+
+/// Of the profiles that succeeded; why another one failed stands in its record.
+fn profiles(run: &RunDir, trials: &[TrialRecord]) -> Result<Vec<DiagnosticRecord>> {
+    let done = trials.iter().filter(|trial| trial.purpose == Purpose::Profile && trial.status == Status::Ok);
+    done.map(|trial| run.profile(trial)).collect()
 }
 
 fn beside_the_plan(trials: &[TrialRecord]) -> Vec<TrialRecord> {

@@ -1,7 +1,7 @@
 //! Trials beside the plan, one table of all of them: what each was run for, where, and what came out.
 
 use analysis::contrast::setting;
-use record::format::{Point, Purpose, TrialRecord, point_text};
+use record::format::{DecisionKind, Point, Purpose, TrialRecord, point_text};
 use record::metric::unit;
 
 use super::Evidence;
@@ -13,10 +13,10 @@ pub const ABOUT: &str = "Trials beside the plan. Their throughput is part of no 
 /// A row for each stored trial, then one for each set of trials that was due and not run.
 pub fn rows(evidence: &Evidence) -> Vec<[String; 7]> {
     let trial = |one: &TrialRecord| {
-        let at = [one.trial, one.block].map(|number| number.to_string());
+        let at = [one.trial, one.block].map(|number| if number > 0 { number.to_string() } else { "-".to_owned() });
         row(at, &one.purpose, &one.contender, &one.workload, &one.point, outcome(evidence, one))
     };
-    let left_out = evidence.run.decisions.iter().map(|one| {
+    let left_out = evidence.run.decided(DecisionKind::LeftOut).map(|one| {
         let at = ["-"; 2].map(str::to_owned);
         row(at, &one.purpose, &one.contender, &one.workload, &one.point, format!("left out: {}", one.because))
     });
@@ -40,7 +40,12 @@ fn purpose(purpose: &Purpose) -> String {
         Purpose::Headroom { threads: 1 } => "1 thread".to_owned(),
         Purpose::Headroom { threads } => format!("{threads} threads"),
         Purpose::CauseTest { cause, .. } => setting(*cause).to_owned(),
-        Purpose::Compare | Purpose::Repeat { .. } | Purpose::Alone | Purpose::Pilot => {
+        Purpose::Compare
+        | Purpose::Repeat { .. }
+        | Purpose::Alone
+        | Purpose::Pilot
+        | Purpose::Profile
+        | Purpose::Recovery { .. } => {
             return purpose.title().to_owned();
         }
     };
@@ -50,6 +55,9 @@ fn purpose(purpose: &Purpose) -> String {
 fn outcome(evidence: &Evidence, trial: &TrialRecord) -> String {
     if let Some(failure) = &trial.failure {
         return format!("failed at `{}`: {}", failure.step, failure.message);
+    }
+    if let Some(shown) = trial.purpose.shows(&trial.metrics) {
+        return shown;
     }
     let workload = evidence.plan.workloads.iter().find(|one| one.label == trial.workload);
     let metric = workload.map_or("", |one| one.primary_metric());
@@ -70,7 +78,7 @@ mod tests {
         let last = evidence.probes.last_mut().unwrap();
         (last.status, last.failure) = (Status::Failed, Some(failure));
         let rows = rows(&evidence);
-        assert_eq!(rows.len(), evidence.probes.len() + evidence.run.decisions.len());
+        assert_eq!(rows.len(), evidence.probes.len() + evidence.run.decided(DecisionKind::LeftOut).count());
         let of = |purpose: &str| rows.iter().filter(|row| row[1] == purpose).count();
         assert_eq!((of("headroom check, 1 thread"), of("headroom check, 2 threads")), (4, 4));
         assert_eq!(of("cause test, one client"), 8);

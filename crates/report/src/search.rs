@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use super::Evidence;
 use super::wording::percent;
 use analysis::one_line;
 use record::format::figures::signed_percent;
-use record::format::point_text;
 use record::format::search::{CandidateRecord, RecoveryRecord, RoundRecord, SearchRecord};
+use record::format::{DecisionKind, Purpose, TrialRecord, point_text};
 
 /// Columns of the table of candidates.
 pub const COLUMNS: [&str; 5] = ["candidate", "blocks", "ahead by", "evidence", "what became of it"];
@@ -156,10 +157,14 @@ pub fn space(search: &SearchRecord) -> Vec<String> {
 }
 
 /// How long both sides were away after kills under load.
-pub fn recovery(search: &SearchRecord) -> Vec<String> {
-    let told = search.recoveries.iter().filter(|record| !record.t_rw_s.is_empty()).map(recovery_of);
-    let refused = search.no_recovery.iter().map(|why| format!("recovery after a kill was not measured: {why}"));
-    told.chain(refused).collect()
+pub fn recovery(evidence: &Evidence) -> Vec<String> {
+    let is_ours = |purpose: &Purpose| matches!(purpose, Purpose::Recovery { .. });
+    let left_out =
+        evidence.run.decided(DecisionKind::LeftOut).filter(|one| is_ours(&one.purpose)).map(|one| one.because.clone());
+    let failure = |trial: &TrialRecord| Some(format!("`{}`: {}", trial.contender, trial.failure.as_ref()?.message));
+    let failed = evidence.probes.iter().filter(|trial| is_ours(&trial.purpose)).filter_map(failure);
+    let not_measured = left_out.chain(failed).map(|why| format!("recovery after a kill was not measured: {why}"));
+    RecoveryRecord::all(&evidence.probes).iter().map(recovery_of).chain(not_measured).collect()
 }
 
 fn recovery_of(record: &RecoveryRecord) -> String {
@@ -183,7 +188,9 @@ fn recovery_of(record: &RecoveryRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::golden::evidence_of;
     use fixtures::{Story, search, tell_duel_of_a_search};
+    use record::format::DecisionRecord;
 
     fn told() -> SearchRecord {
         tell_duel_of_a_search(&Story::default()).run.search.unwrap()
@@ -218,10 +225,18 @@ mod tests {
 
     #[test]
     fn recovery_is_told_as_a_range_with_how_often() {
-        let lines = recovery(&told());
+        let mut evidence = evidence_of(tell_duel_of_a_search(&Story::default()));
+        let lines = recovery(&evidence);
         assert!(lines[0].contains("first commit after 0.90 to 1.10 s (range of n = 3"), "{lines:?}");
-        let mut refused = told();
-        (refused.recoveries, refused.no_recovery) = (vec![], Some("there is no server".into()));
-        assert_eq!(recovery(&refused), ["recovery after a kill was not measured: there is no server"]);
+        let first = evidence.probes.remove(0);
+        evidence.probes.clear();
+        evidence.run.decisions.push(DecisionRecord {
+            purpose: first.purpose,
+            workload: first.workload,
+            contender: first.contender,
+            point: first.point,
+            ..DecisionRecord::new(DecisionKind::LeftOut, "there is no server")
+        });
+        assert_eq!(recovery(&evidence), ["recovery after a kill was not measured: there is no server"]);
     }
 }

@@ -266,7 +266,7 @@ fn search_section(evidence: &Evidence) -> Vec<String> {
     if !told.rounds.is_empty() {
         lines.extend([String::new(), left_table(&search::ROUND_COLUMNS, search::round_rows(told))]);
     }
-    lines.extend(search::space(told).into_iter().chain(search::recovery(told)));
+    lines.extend(search::space(told).into_iter().chain(search::recovery(evidence)));
     lines
 }
 
@@ -276,17 +276,17 @@ fn left_table(heading: &[&str], rows: Vec<Vec<String>>) -> String {
     plain_table(heading.iter().map(|title| (*title).to_owned()).collect(), rows, columns)
 }
 
-/// What was looked into behind the verdict.
+/// What profiles showed behind the verdict.
 fn diagnostics_section(evidence: &Evidence) -> Vec<String> {
-    let run = &evidence.run;
-    if run.diagnostics.is_empty() {
+    let profiles = &evidence.profiles;
+    if profiles.is_empty() {
         return Vec::new();
     }
-    let mut lines = vec![String::new(), format!("diagnostic trials: {}", diagnostics::ABOUT)];
-    for table in diagnostics::tables(&evidence.plan, run) {
+    let mut lines = vec![String::new(), format!("profiles: {}", diagnostics::ABOUT)];
+    for table in diagnostics::tables(&evidence.plan, profiles) {
         lines.extend([table.title, plain_table(table.heading, table.rows, 1)]);
     }
-    lines.extend(diagnostics::not_visible(&evidence.plan, run));
+    lines.extend(diagnostics::not_visible(&evidence.plan, profiles));
     lines
 }
 
@@ -523,10 +523,10 @@ fn footer(evidence: &Evidence) -> Vec<String> {
     lines.extend(wording::flags(&evidence.conclusions).map(|flags| format!("flags of the host: {flags}")));
     lines.extend(titled("host", circumstances::facts(host)));
     lines.extend(circumstances::not_visible(host).map(|names| format!("not visible here: {names}")));
-    lines.push(format!("generator: {}", circumstances::generator(&evidence.run.client, &evidence.conclusions.tally)));
+    lines.push(format!("generator: {}", circumstances::generator(&evidence.run, &evidence.conclusions.tally)));
     lines.extend(titled("generator doubled", circumstances::doublings(evidence)));
     lines.extend(titled("contrast", contrasts::lines(evidence)));
-    lines.extend(titled("warm-up", circumstances::warm_up(&evidence.run)));
+    lines.extend(titled("warm-up", circumstances::warm_up(evidence)));
     lines.extend(titled("twins", circumstances::twins(&evidence.run)));
     for contender in &evidence.plan.contenders {
         let facts = evidence.run.contenders.get(&contender.name);

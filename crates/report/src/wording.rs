@@ -9,7 +9,7 @@ use stats::Basis;
 
 use analysis::{Caveat, Cell, Comparison, Conclusions, Duel, FlagCount, Word, WorkloadConclusions, less_is_better};
 use record::format::figures::{fixed, short_percent};
-use record::format::{ContenderFacts, ContenderRecord, NullRecord, PlanRecord, Point, WorkloadRecord, point_text};
+use record::format::{CheckRecord, ContenderFacts, ContenderRecord, PlanRecord, Point, WorkloadRecord, point_text};
 
 use super::{Evidence, sharpness, why};
 use record::rule::{self as plan, OPERATIONS, POINTS};
@@ -588,19 +588,20 @@ pub fn first_verdicts(evidence: &Evidence) -> Vec<String> {
 }
 
 /// What the generator costs and reaches against a server that does nothing.
-pub fn against_nothing(seen: &[NullRecord]) -> Option<String> {
-    let one = |run: &NullRecord| {
-        let sent = if run.as_text { "as text" } else { "prepared" };
+pub fn against_nothing(checks: &[CheckRecord]) -> Option<String> {
+    let one = |check: &CheckRecord| {
+        let sent = if check.seen_by == CheckRecord::AS_TEXT { "as text" } else { "prepared" };
+        let value = |name: &str| check.value(name).unwrap_or_default();
         format!(
             "{} {sent}, {}: {} statements/s, {} us of its CPU each",
-            run.protocol,
-            count(run.clients as usize, "client"),
-            number(run.statements_per_s),
-            number(run.client_cpu_us_per_statement)
+            check.subject,
+            count(value(CheckRecord::CLIENTS) as usize, "client"),
+            number(value(CheckRecord::STATEMENTS)),
+            number(value(CheckRecord::CLIENT_CPU))
         )
     };
-    let runs: Vec<String> = seen.iter().map(one).collect();
-    (!runs.is_empty()).then(|| format!("against a server that does nothing: {}", runs.join("; ")))
+    let all: Vec<String> = CheckRecord::named(checks, CheckRecord::NULL_SERVER).map(one).collect();
+    (!all.is_empty()).then(|| format!("against a server that does nothing: {}", all.join("; ")))
 }
 
 #[cfg(test)]

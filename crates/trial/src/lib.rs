@@ -40,7 +40,7 @@ use load::{
 
 use crate::observe::{Observers, Readings, Subject, server_gauge};
 use engine::request::{PageCache, Transport, WorkCopy};
-use record::format::{Failure, PathRecord, PlannedTrial, Series, Status, TrialRecord};
+use record::format::{CheckRecord, Failure, PlannedTrial, Series, Status, TrialRecord};
 
 pub use duet::{Meeting, run_duet};
 pub use ground::{DataFolder, Ground, Running};
@@ -57,7 +57,7 @@ pub struct Trial<'a> {
     /// The most statements a second that the generator reached against a server that does nothing.
     pub ceiling: Option<f64>,
     /// What the way to the server can carry; none where there is no way.
-    pub path: Option<&'a PathRecord>,
+    pub path: Option<&'a CheckRecord>,
     /// Most clients of the whole plan, for which every server is configured.
     pub clients_max: u32,
     pub conditions: Conditions,
@@ -138,6 +138,20 @@ pub struct Finished {
     pub settings: BTreeMap<String, String>,
 }
 
+impl Finished {
+    /// Of a trial in which nothing was measured.
+    fn without_load(record: TrialRecord) -> Finished {
+        Finished {
+            record,
+            series: Series::default(),
+            observed: Series::default(),
+            windows: String::new(),
+            deferred: Series::default(),
+            settings: BTreeMap::new(),
+        }
+    }
+}
+
 /// Somebody asked dbduel to stop; the trial counts as not begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("interrupted")]
@@ -201,8 +215,7 @@ fn run_in<'a>(
     observers: &mut Observers,
     live: &mut dyn FnMut(Live),
 ) -> Result<Finished, Interrupted> {
-    let started_at = Timestamp::now();
-    let (mut steps, mut left) = (Steps::default(), Left::default());
+    let (mut steps, mut left) = (Steps::begin(), Left::default());
     let measured = measure(start, trial, is_last, &mut steps, &mut left, observers, live);
     if trial.interrupted.load(Ordering::Relaxed) {
         return Err(Interrupted);
@@ -211,12 +224,9 @@ fn run_in<'a>(
         Ok((tally, readings)) => succeeded(trial, &tally, readings),
         Err(error) => failed(trial, steps.current(), &error),
     };
-    finished.record.started_at = started_at.to_string();
-    finished.record.finished_at = Timestamp::now().to_string();
-    finished.record.steps = steps.taken;
     finished.record.shares_start_with = start.begun_by.filter(|first| *first != trial.planned.trial);
     (finished.settings, finished.deferred) = (left.settings, left.deferred);
-    Ok(finished)
+    Ok(steps.end(finished))
 }
 
 /// What is kept of a trial whether it succeeds or not.
@@ -367,12 +377,24 @@ fn check(trial: &Trial, server: &Running, ran: &Tally) -> Result<()> {
 }
 
 /// How long each step took, and which one is under way.
-#[derive(Default)]
 struct Steps {
+    begun: Timestamp,
     taken: Vec<(String, f64)>,
 }
 
 impl Steps {
+    fn begin() -> Steps {
+        Steps { begun: Timestamp::now(), taken: Vec::new() }
+    }
+
+    /// Writes the times down.
+    fn end(self, mut finished: Finished) -> Finished {
+        finished.record.started_at = self.begun.to_string();
+        finished.record.finished_at = Timestamp::now().to_string();
+        finished.record.steps = self.taken;
+        finished
+    }
+
     fn take<T>(&mut self, name: &str, step: impl FnOnce() -> Result<T>) -> Result<T> {
         let begun = Instant::now();
         self.taken.push((name.to_owned(), 0.0));
@@ -420,15 +442,7 @@ fn record(planned: &PlannedTrial, status: Status) -> TrialRecord {
 
 fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
     let failure = Failure { step: step.to_owned(), message: format!("{error:#}") };
-    let record = TrialRecord { failure: Some(failure), ..record(trial.planned, Status::Failed) };
-    Finished {
-        record,
-        series: Series::default(),
-        observed: Series::default(),
-        windows: String::new(),
-        deferred: Series::default(),
-        settings: BTreeMap::new(),
-    }
+    Finished::without_load(TrialRecord { failure: Some(failure), ..record(trial.planned, Status::Failed) })
 }
 
 fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {

@@ -15,7 +15,7 @@ use driver::{Dialect, Login, NullServer};
 use load::{Load, LoadOptions, Tally, Workload};
 
 use super::ClientSeat;
-use record::format::NullRecord;
+use record::format::CheckRecord;
 
 const WARM_UP: Duration = Duration::from_millis(200);
 const INTERVAL: Duration = Duration::from_millis(800);
@@ -36,9 +36,10 @@ pub fn clients_worth_measuring(of_plan: &[u32]) -> Vec<u32> {
 
 /// The most statements a second that a trial's generator reached against nothing; none for a workload of
 /// one pass, whose rate is not compared, and where there is no protocol.
-pub fn ceiling(seen: &[NullRecord], workload: &dyn Workload, dialect: Dialect) -> Option<f64> {
-    let ours = |one: &&NullRecord| !one.as_text && one.protocol == protocol(dialect);
-    let rates = seen.iter().filter(ours).filter(|_| !workload.is_one_pass()).map(|one| one.statements_per_s);
+pub fn ceiling(seen: &[CheckRecord], workload: &dyn Workload, dialect: Dialect) -> Option<f64> {
+    let ours = |one: &&CheckRecord| one.seen_by == CheckRecord::PREPARED && one.subject == protocol(dialect);
+    let seen = CheckRecord::named(seen, CheckRecord::NULL_SERVER).filter(ours).filter(|_| !workload.is_one_pass());
+    let rates = seen.filter_map(|one| one.value(CheckRecord::STATEMENTS));
     rates.max_by(f64::total_cmp)
 }
 
@@ -50,7 +51,7 @@ pub fn measure(
     seat: &ClientSeat,
     folder: &Path,
     interrupted: &AtomicBool,
-) -> Result<NullRecord> {
+) -> Result<CheckRecord> {
     let server = start(dialect, folder)?;
     let options = options(clients, seat, INTERVAL);
     let mut load = Load::prepare(sent, &target(dialect, &server), options, interrupted)?;
@@ -78,20 +79,20 @@ fn options(clients: u32, seat: &ClientSeat, interval_max: Duration) -> LoadOptio
     LoadOptions { clients, workers: seat.workers, cpus: seat.cpus.clone(), interval_max, ..LoadOptions::default() }
 }
 
-fn record(tally: &Tally, dialect: Dialect, clients: u32) -> NullRecord {
+fn record(tally: &Tally, dialect: Dialect, clients: u32) -> CheckRecord {
     let operation = tally.programs.iter().flat_map(|program| &program.operations).next();
     let (statements, wall_ns, cpu_ns) = match operation {
         Some(operation) => (operation.executed, operation.wall_ns, operation.client_cpu_ns),
         None => (tally.queries(), tally.interval_ns, tally.worker_cpu_ns.iter().sum()),
     };
     let each = |ns: u64| ns as f64 / statements.max(1) as f64;
-    NullRecord {
-        protocol: protocol(dialect).to_owned(),
-        as_text: operation.is_some(),
-        clients,
-        statements_per_s: 1e9 / each(wall_ns),
-        client_cpu_us_per_statement: each(cpu_ns) / 1e3,
-    }
+    let seen_by = if operation.is_some() { CheckRecord::AS_TEXT } else { CheckRecord::PREPARED };
+    let values = [
+        (CheckRecord::CLIENTS, clients.into()),
+        (CheckRecord::STATEMENTS, 1e9 / each(wall_ns)),
+        (CheckRecord::CLIENT_CPU, each(cpu_ns) / 1e3),
+    ];
+    CheckRecord::new(CheckRecord::NULL_SERVER, protocol(dialect), seen_by, &values)
 }
 
 fn protocol(dialect: Dialect) -> &'static str {
@@ -111,14 +112,11 @@ mod tests {
         assert_eq!(clients_worth_measuring(&[1, 4, 16]), [1, 64]);
         assert_eq!(clients_worth_measuring(&[25, 650]), [25, 650]);
         assert_eq!(clients_worth_measuring(&[64]), [64]);
-        let run = |clients, statements_per_s| NullRecord {
-            protocol: "mysql".to_owned(),
-            as_text: false,
-            clients,
-            statements_per_s,
-            client_cpu_us_per_statement: 3.0,
+        let check = |clients, statements_per_s| {
+            let values = [(CheckRecord::CLIENTS, clients), (CheckRecord::STATEMENTS, statements_per_s)];
+            CheckRecord::new(CheckRecord::NULL_SERVER, "mysql", CheckRecord::PREPARED, &values)
         };
-        let seen = [run(1, 15_000.0), run(64, 500_000.0)];
+        let seen = [check(1.0, 15_000.0), check(64.0, 500_000.0)];
         assert_eq!(ceiling(&seen, &*workloads::null_load(false).unwrap(), Dialect::MySql), Some(500_000.0));
         assert_eq!(ceiling(&seen, &*workloads::null_load(false).unwrap(), Dialect::Postgres), None);
     }
@@ -141,9 +139,11 @@ mod tests {
                 )
                 .unwrap();
                 let known = ceiling(std::slice::from_ref(&seen), &*workloads::null_load(false).unwrap(), dialect);
-                assert_eq!(known, (!as_text).then_some(seen.statements_per_s));
-                assert!(seen.as_text == as_text && seen.clients == clients, "{seen:?}");
-                assert!(seen.statements_per_s > 100.0 && seen.client_cpu_us_per_statement > 0.0, "{seen:?}");
+                let value = |name: &str| seen.value(name).unwrap();
+                assert_eq!(known, (!as_text).then_some(value(CheckRecord::STATEMENTS)));
+                assert_eq!(value(CheckRecord::CLIENTS), f64::from(clients));
+                assert_eq!(seen.seen_by == CheckRecord::AS_TEXT, as_text);
+                assert!(value(CheckRecord::STATEMENTS) > 100.0 && value(CheckRecord::CLIENT_CPU) > 0.0, "{seen:?}");
             }
         }
     }

@@ -12,7 +12,7 @@ use driver::{Endpoint, stream_loopback, stream_socket};
 use load::Tally;
 
 use engine::request::Transport;
-use record::format::PathRecord;
+use record::format::CheckRecord;
 
 /// A way that carries more than this share of what it can is what limits a trial.
 pub const SHARE_MAX: f64 = 0.70;
@@ -59,14 +59,15 @@ impl Way {
     }
 
     /// What it can carry.
-    pub fn measure(&self) -> Result<PathRecord> {
+    pub fn measure(&self) -> Result<CheckRecord> {
         let (bytes_per_s, seen_by) = match self {
-            Way::Socket => (Some(stream_socket(STREAMING)), PathRecord::STREAMED),
-            Way::Loopback => (Some(stream_loopback(STREAMING)), PathRecord::STREAMED),
-            Way::Interface(name) => (name.as_ref().and_then(|name| speed(name)).map(Ok), PathRecord::SPEED),
+            Way::Socket => (Some(stream_socket(STREAMING)), CheckRecord::STREAMED),
+            Way::Loopback => (Some(stream_loopback(STREAMING)), CheckRecord::STREAMED),
+            Way::Interface(name) => (name.as_ref().and_then(|name| speed(name)).map(Ok), CheckRecord::SPEED),
         };
         let bytes_per_s = bytes_per_s.transpose().with_context(|| format!("cannot stream by {}", self.name()))?;
-        Ok(PathRecord { path: self.name().to_owned(), bytes_per_s, seen_by: seen_by.to_owned() })
+        let values: Vec<_> = bytes_per_s.map(|bytes| (CheckRecord::BYTES, bytes)).into_iter().collect();
+        Ok(CheckRecord::new(CheckRecord::NETWORK_PATH, self.name(), seen_by, &values))
     }
 }
 
@@ -103,11 +104,11 @@ fn bytes_per_s(megabits: &str) -> Option<f64> {
 }
 
 /// How much of what it can the way carried; nothing where either is not visible.
-fn share(tally: &Tally, path: Option<&PathRecord>) -> Option<f64> {
+fn share(tally: &Tally, path: Option<&CheckRecord>) -> Option<f64> {
     let path = path?;
     let [sent, received] = bytes_each_s(tally)?;
-    let carried = if path.seen_by == PathRecord::STREAMED { sent + received } else { sent.max(received) };
-    Some(carried / path.bytes_per_s?)
+    let carried = if path.seen_by == CheckRecord::STREAMED { sent + received } else { sent.max(received) };
+    Some(carried / path.value(CheckRecord::BYTES)?)
 }
 
 fn bytes_each_s(tally: &Tally) -> Option<[f64; 2]> {
@@ -117,13 +118,13 @@ fn bytes_each_s(tally: &Tally) -> Option<[f64; 2]> {
 }
 
 /// What to say of a trial whose way was the limit; nothing of any other.
-pub fn limit(tally: &Tally, path: Option<&PathRecord>) -> Option<String> {
+pub fn limit(tally: &Tally, path: Option<&CheckRecord>) -> Option<String> {
     let share = share(tally, path).filter(|share| *share > SHARE_MAX)?;
     Some(format!("the way to the server carried {:.0} % of what it can", share * 100.0))
 }
 
 /// Named as in the JSON report.
-pub fn metrics(tally: &Tally, path: Option<&PathRecord>) -> Vec<(String, f64)> {
+pub fn metrics(tally: &Tally, path: Option<&CheckRecord>) -> Vec<(String, f64)> {
     let Some([sent, received]) = bytes_each_s(tally) else { return Vec::new() };
     let share = share(tally, path).map(|share| ("client_path_share", share));
     let each = [("client_sent_bytes_per_s", sent), ("client_received_bytes_per_s", received)];
@@ -140,8 +141,9 @@ mod tests {
         Tally { traffic: Traffic { sent, received }, interval_ns: 2_000_000_000, ..Tally::default() }
     }
 
-    fn path(seen_by: &str, bytes_per_s: Option<f64>) -> PathRecord {
-        PathRecord { path: "eth0".to_owned(), bytes_per_s, seen_by: seen_by.to_owned() }
+    fn path(seen_by: &str, bytes_per_s: Option<f64>) -> CheckRecord {
+        let values: Vec<_> = bytes_per_s.map(|bytes| (CheckRecord::BYTES, bytes)).into_iter().collect();
+        CheckRecord::new(CheckRecord::NETWORK_PATH, "eth0", seen_by, &values)
     }
 
     #[test]
@@ -150,16 +152,16 @@ mod tests {
         let check = |seen_by: &str, expected: Option<f64>| {
             assert_eq!(share(&tally, Some(&path(seen_by, Some(1000.0)))), expected, "{seen_by}");
         };
-        check(PathRecord::STREAMED, Some(0.7));
-        check(PathRecord::SPEED, Some(0.4));
-        assert_eq!(share(&tally, Some(&path(PathRecord::SPEED, None))), None, "not visible is not nothing");
+        check(CheckRecord::STREAMED, Some(0.7));
+        check(CheckRecord::SPEED, Some(0.4));
+        assert_eq!(share(&tally, Some(&path(CheckRecord::SPEED, None))), None, "not visible is not nothing");
         assert_eq!(share(&tally, None), None);
-        assert_eq!(share(&carried(0, 0), Some(&path(PathRecord::SPEED, Some(1.0)))), None);
+        assert_eq!(share(&carried(0, 0), Some(&path(CheckRecord::SPEED, Some(1.0)))), None);
     }
 
     #[test]
     fn a_way_is_the_limit_above_seven_tenths_of_what_it_carries() {
-        let streamed = path(PathRecord::STREAMED, Some(1000.0));
+        let streamed = path(CheckRecord::STREAMED, Some(1000.0));
         assert_eq!(limit(&carried(1000, 400), Some(&streamed)), None);
         let said = limit(&carried(1000, 500), Some(&streamed)).unwrap();
         assert!(said.contains("75 %"), "{said}");
@@ -186,10 +188,10 @@ mod tests {
     #[test]
     fn a_local_way_is_measured_and_an_unknown_one_is_not_visible() {
         let streamed = Way::of_transport(Transport::Tcp).measure().unwrap();
-        assert_eq!((streamed.path.as_str(), streamed.seen_by.as_str()), ("tcp", PathRecord::STREAMED));
-        assert!(streamed.bytes_per_s.unwrap() > 1e6);
+        assert_eq!((streamed.subject.as_str(), streamed.seen_by.as_str()), ("tcp", CheckRecord::STREAMED));
+        assert!(streamed.value(CheckRecord::BYTES).unwrap() > 1e6);
         let unknown = Way::Interface(None).measure().unwrap();
-        assert_eq!((unknown.path.as_str(), unknown.bytes_per_s), ("network", None));
+        assert_eq!((unknown.subject.as_str(), unknown.value(CheckRecord::BYTES)), ("network", None));
         let local = Endpoint::Tcp { host: "localhost".to_owned(), port: 1 };
         assert_eq!(Way::to(&local, true), Some(Way::Loopback));
         assert_eq!(Way::to(&Endpoint::File("/x".into()), false), None);

@@ -5,14 +5,17 @@
 //! login and query, settings read back, and then one client of the workload until a transaction of it is
 //! committed. An embedded engine has no process that could be killed, and a target is not ours to kill.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use load::{Load, LoadOptions};
 
-use super::{Interrupted, Running, Trial, clients_target, load_options, make_ready};
+use super::{Finished, Interrupted, Running, Steps, Trial, clients_target, failed, load_options, make_ready, record};
 use engine::Server;
+use record::format::search::RecoveryRecord;
+use record::format::{Status, TrialRecord};
 
 /// How soon an interruption ends a load that waits for its kill.
 const POLL: Duration = Duration::from_millis(20);
@@ -23,28 +26,41 @@ const NOTICED_WITHIN: Duration = Duration::from_secs(60);
 /// One transaction in a hundred is rolled back on purpose where the workload asks for it; so many in a row are not.
 const ROLLED_BACK_MAX: u64 = 20;
 
-/// What one kill has shown, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Recovered {
-    pub t_conn_s: f64,
-    pub t_rw_s: f64,
+/// Starts a server of dbduel's own on fresh data, kills it after so long under load, and starts it again.
+pub fn recover(trial: &Trial, load_for: Duration) -> Result<Finished, Interrupted> {
+    let mut steps = Steps::begin();
+    let recovered = killed(trial, load_for, &mut steps);
+    if trial.interrupted.load(Ordering::Relaxed) {
+        return Err(Interrupted);
+    }
+    let finished = match recovered {
+        Ok(metrics) => Finished::without_load(TrialRecord { metrics, ..record(trial.planned, Status::Ok) }),
+        Err(error) => failed(trial, steps.current(), &error),
+    };
+    Ok(steps.end(finished))
 }
 
-/// Starts a server of dbduel's own on fresh data, kills it after so long under load, and starts it again.
-pub fn recover(trial: &Trial, load_for: Duration) -> Result<Recovered> {
-    trial.ground.lay_out(trial)?;
-    let Running::Managed(server) = trial.ground.start(trial)? else {
+/// What the kill has shown, in seconds.
+fn killed(trial: &Trial, load_for: Duration, steps: &mut Steps) -> Result<BTreeMap<String, f64>> {
+    steps.take("restore", || trial.ground.lay_out(trial))?;
+    let Running::Managed(server) = steps.take("start", || trial.ground.start(trial))? else {
         bail!("a server that dbduel does not manage is not killed");
     };
-    kill_under_load(trial, server, load_for)?;
+    steps.take("load", || kill_under_load(trial, server, load_for))?;
     let begun = Instant::now();
-    let server = trial.ground.start(trial).context("the server did not come back from a kill")?;
-    first_commit(trial, &server)?;
+    let server =
+        steps.take("restart", || trial.ground.start(trial).context("the server did not come back from a kill"))?;
+    steps.take("first_commit", || first_commit(trial, &server))?;
     let t_rw_s = begun.elapsed().as_secs_f64();
     let Running::Managed(server) = server else { unreachable!("it was one of ours a moment ago") };
     let t_conn_s = server.ready_after().as_secs_f64();
-    server.stop()?;
-    Ok(Recovered { t_conn_s, t_rw_s })
+    steps.take("stop", || server.stop())?;
+    let metrics = [
+        (RecoveryRecord::LOAD, load_for.as_secs_f64()),
+        (RecoveryRecord::FIRST_LOGIN, t_conn_s),
+        (RecoveryRecord::FIRST_COMMIT, t_rw_s),
+    ];
+    Ok(metrics.map(|(name, value)| (name.to_owned(), value)).into())
 }
 
 fn kill_under_load(trial: &Trial, server: Box<Server>, load_for: Duration) -> Result<()> {

@@ -97,7 +97,7 @@ fn what_only_tells_steps_apart_is_no_candidate_and_spends_no_error() {
 #[test]
 fn a_refused_rung_is_named_and_the_rungs_below_keep_their_gains() {
     let mut stored = told(INDEPENDENT);
-    stored.run.refused.insert(FLUSH.into(), "no such\n  setting".into());
+    stored.run.decisions.push(record::format::DecisionRecord::refused(FLUSH, "no such\n  setting".into()));
     stored.run.contenders.remove(FLUSH);
     stored.trials.retain(|trial| trial.contender != FLUSH);
     let ladder = ladder_of(&stored);

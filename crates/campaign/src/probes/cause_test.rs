@@ -62,9 +62,6 @@ impl Probe for CauseTests<'_> {
 
     fn refusal(&self, bench: &Bench, set: &[PlannedTrial]) -> Result<Option<String>> {
         let stage = bench.stage;
-        if let Some(absent) = set.iter().find(|planned| !stage.has(&planned.contender)) {
-            return Ok(Some(format!("`{}` could not be prepared", absent.contender)));
-        }
         if !is_on_tmpfs(&set[0]) {
             let is_alone = stage.trial(&set[0], Path::new(""), Duration::ZERO).clients == 1;
             return Ok(is_alone.then(|| "there is one client at this point anyway".to_owned()));

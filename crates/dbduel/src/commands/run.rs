@@ -67,8 +67,9 @@ fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<()> {
     for (format, file) in [("text", "report.txt"), ("html", "report.html")] {
         run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
     }
-    for drawing in report::flame_graphs(&run_dir.plan()?, &run_dir.run_record()?)? {
-        run_dir.write_diagnostic(&drawing.file, &drawing.svg)?;
+    let evidence = Evidence::gather(run_dir)?;
+    for drawing in report::flame_graphs(&evidence.plan, &evidence.profiles)? {
+        run_dir.write_flame_graph(drawing.trial, drawing.file, &drawing.svg)?;
     }
     let format = if args.json { "json" } else { "text" };
     let color = !args.json && terminal::wants_color();

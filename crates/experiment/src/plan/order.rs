@@ -22,7 +22,7 @@ enum Stream {
     Gaps = 1,
     Inputs = 2,
     Pilots = 3,
-    Diagnostics = 4,
+    Profiles = 4,
     /// The first of many: each repeat has its own.
     Repeats = 1 << 10,
 }
@@ -153,16 +153,20 @@ fn longest_gap_ms(experiment: &Experiment, trial: &PlannedTrial) -> u64 {
 /// The long trials before the first block: every contender once at the heaviest point of each
 /// workload that runs for a time. They have numbers of their own and belong to no block.
 pub fn pilots(experiment: &Experiment) -> Vec<PlannedTrial> {
-    if experiment.method.pilot.is_some() { one_of_each(experiment, Stream::Pilots) } else { Vec::new() }
+    if experiment.method.pilot.is_some() {
+        one_of_each(experiment, Stream::Pilots, &Purpose::Pilot)
+    } else {
+        Vec::new()
+    }
 }
 
-/// Behind the verdict, the same places to be looked into.
-pub fn diagnostics(experiment: &Experiment) -> Vec<PlannedTrial> {
-    if experiment.method.diagnose { one_of_each(experiment, Stream::Diagnostics) } else { Vec::new() }
+/// Behind the verdict, a profile at the same places.
+pub fn profiles(experiment: &Experiment) -> Vec<PlannedTrial> {
+    if experiment.method.diagnose { one_of_each(experiment, Stream::Profiles, &Purpose::Profile) } else { Vec::new() }
 }
 
-fn one_of_each(experiment: &Experiment, purpose: Stream) -> Vec<PlannedTrial> {
-    let mut numbers = stream(experiment.method.seed, purpose);
+fn one_of_each(experiment: &Experiment, of: Stream, purpose: &Purpose) -> Vec<PlannedTrial> {
+    let mut numbers = stream(experiment.method.seed, of);
     let mut trials = Vec::new();
     for workload in experiment.workloads.iter().filter(|workload| !workload.one_pass) {
         let point = heaviest_point(experiment, workload);
@@ -179,7 +183,7 @@ fn one_of_each(experiment: &Experiment, purpose: Stream) -> Vec<PlannedTrial> {
                 point: point.clone(),
                 gap_ms: 0,
                 input_seed,
-                purpose: Default::default(),
+                purpose: purpose.clone(),
             });
         }
     }

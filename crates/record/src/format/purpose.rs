@@ -1,10 +1,12 @@
 //! What a stored trial was run for.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ContrastKind, Point, TrialRecord};
+use super::search::RecoveryRecord;
+use super::{ContrastKind, PilotRecord, TrialRecord};
 
 /// Verdicts come from trials that compare, from their repeats, and in a duet from those that run alone. The others
 /// are probes: they run beside the plan, with settings of their own, and no verdict comes from them.
@@ -21,6 +23,10 @@ pub enum Purpose {
     Pilot,
     /// The peak point with so many threads of the load generator.
     Headroom { threads: u32 },
+    /// The heaviest point with the server's stacks and waits sampled.
+    Profile,
+    /// The server is killed under load, for the so-manieth time, and started again.
+    Recovery { kill: u32 },
     /// A point once more, with the supposed cause of a difference taken away from both sides; the candidate names the
     /// difference.
     CauseTest { cause: ContrastKind, candidate: String },
@@ -42,6 +48,23 @@ impl Purpose {
         !matches!(self, Purpose::Compare | Purpose::Repeat { .. } | Purpose::Alone)
     }
 
+    /// What a trial of this purpose shows in place of throughput, for a reader.
+    pub fn shows(&self, metrics: &BTreeMap<String, f64>) -> Option<String> {
+        let value = |name: &str| metrics.get(name).copied();
+        match self {
+            Purpose::Pilot => Some(match value(PilotRecord::STEADY_AFTER) {
+                Some(seconds) => format!("steady after {seconds:.0} s"),
+                None => "never steady".to_owned(),
+            }),
+            Purpose::Recovery { .. } => Some(format!(
+                "killed after {:.0} s under load, first commit {:.2} s after the restart",
+                value(RecoveryRecord::LOAD)?,
+                value(RecoveryRecord::FIRST_COMMIT)?
+            )),
+            _ => None,
+        }
+    }
+
     /// For a reader.
     pub fn title(&self) -> &'static str {
         match self {
@@ -50,30 +73,11 @@ impl Purpose {
             Purpose::Alone => "alone",
             Purpose::Pilot => "pilot run",
             Purpose::Headroom { .. } => "headroom check",
+            Purpose::Profile => "profile",
+            Purpose::Recovery { .. } => "recovery after a kill",
             Purpose::CauseTest { .. } => "cause test",
         }
     }
-}
-
-/// What was decided while the run went on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DecisionRecord {
-    pub kind: DecisionKind,
-    /// Of the trials that it is about.
-    #[serde(default, skip_serializing_if = "Purpose::is_compare")]
-    pub purpose: Purpose,
-    pub workload: String,
-    pub contender: String,
-    pub point: Point,
-    /// For a reader.
-    pub because: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum DecisionKind {
-    /// Trials beside the plan were due and not run.
-    #[serde(rename = "left out")]
-    LeftOut,
 }
 
 /// The trials that may be judged: all but probes.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Point;
+use super::{Point, Purpose, Status, TrialRecord};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchRecord {
@@ -44,12 +44,6 @@ pub struct SearchRecord {
     /// Workloads that had no part in the search, by their labels in the run of the duel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_out: Vec<String>,
-    /// How long servers took to come back from a kill, once the duel was over.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub recoveries: Vec<RecoveryRecord>,
-    /// Why nobody was killed, where nobody was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub no_recovery: Option<String>,
 }
 
 /// What the command line said, beside the file that lies with the run.
@@ -152,7 +146,7 @@ pub struct OutcomeRecord {
 }
 
 /// Kills of one contender's server under load, and how long it was away.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RecoveryRecord {
     pub contender: String,
     pub workload: String,
@@ -163,4 +157,39 @@ pub struct RecoveryRecord {
     pub t_conn_s: Vec<f64>,
     /// From the same start to the first transaction of the workload that was committed.
     pub t_rw_s: Vec<f64>,
+}
+
+impl RecoveryRecord {
+    /// Metrics of a trial in which a server was killed.
+    pub const LOAD: &str = "load_s";
+    pub const FIRST_LOGIN: &str = "t_conn_s";
+    pub const FIRST_COMMIT: &str = "t_rw_s";
+
+    /// Of each contender, as far as its stored trials came.
+    pub fn all(trials: &[TrialRecord]) -> Vec<RecoveryRecord> {
+        let mut all: Vec<RecoveryRecord> = Vec::new();
+        let done =
+            |trial: &&TrialRecord| matches!(trial.purpose, Purpose::Recovery { .. }) && trial.status == Status::Ok;
+        for trial in trials.iter().filter(done) {
+            let at = all.iter().position(|one| one.contender == trial.contender);
+            let at = at.unwrap_or_else(|| {
+                let (workload, point) = (trial.workload.clone(), trial.point.clone());
+                let (load_s, t_conn_s, t_rw_s) = Default::default();
+                all.push(RecoveryRecord {
+                    contender: trial.contender.clone(),
+                    workload,
+                    point,
+                    load_s,
+                    t_conn_s,
+                    t_rw_s,
+                });
+                all.len() - 1
+            });
+            let value = |name: &str| trial.metrics.get(name).copied();
+            all[at].load_s.extend(value(RecoveryRecord::LOAD));
+            all[at].t_conn_s.extend(value(RecoveryRecord::FIRST_LOGIN));
+            all[at].t_rw_s.extend(value(RecoveryRecord::FIRST_COMMIT));
+        }
+        all
+    }
 }

@@ -12,7 +12,7 @@ use super::{Observer, Readings, Subject};
 use engine::counters::{CHECKPOINT_INTERVAL, Counters, Deferral, REDO_CAPACITY};
 
 /// The time from one checkpoint to the next, at the rate of the interval.
-pub const CHECKPOINT_CYCLE: &str = "checkpoint_cycle_s";
+pub const CHECKPOINT_CYCLE: &str = record::format::PilotRecord::CHECKPOINT_CYCLE;
 
 #[derive(Default)]
 pub struct ServerCounters {

@@ -8,7 +8,7 @@ use load::Histogram;
 use super::Findings;
 use analysis::{SERIES_COLUMN, given_up};
 use record::RunDir;
-use record::format::{GivenUp, PlanRecord, PlannedTrial, Status, TrialRecord};
+use record::format::{DecisionKind, DecisionRecord, PlanRecord, PlannedTrial, Status, TrialRecord};
 use report::Evidence;
 
 /// Quantiles that a trial's histogram gives, as [`trial::metrics`] names them.
@@ -87,7 +87,8 @@ fn missing(evidence: &Evidence, seen: &BTreeSet<u32>) -> Vec<u32> {
     let PlanRecord { trials: planned, .. } = &evidence.plan;
     let Some(last) = evidence.trials.iter().map(|trial| trial.block).max() else { return Vec::new() };
     let is_whole = evidence.run.ended_by.as_deref().is_some_and(|why| why != "interrupted");
-    let given_up: Vec<GivenUp> = given_up(&evidence.trials).into_iter().chain(evidence.run.given_up.clone()).collect();
+    let decided = evidence.run.decided(DecisionKind::GivenUp).cloned();
+    let given_up: Vec<DecisionRecord> = given_up(&evidence.trials).into_iter().chain(decided).collect();
     let never = |trial: &PlannedTrial| {
         given_up
             .iter()
