@@ -22,6 +22,7 @@ mod host;
 mod kinds;
 mod ladder;
 mod missing;
+mod named;
 mod pass;
 mod records;
 mod scaling;
@@ -39,13 +40,16 @@ use stats::{Basis, MedianInterval};
 
 use comparison::Scope;
 pub use comparison::{HOST_FLAGS, less_is_better};
-pub use diagnosis::{Cost, Diagnosis, contrast};
+pub use diagnosis::{
+    Cause, CauseKind, CauseTest, Change, Cost, Diagnosis, GapChange, Measure, Observed, Side, TestOutcome, contrast,
+};
 use doubling::Doubled;
 pub use host::{Watched, watched};
 pub use kinds::{Kind, kinds};
 use ladder::Climb;
 pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind, one_line};
 pub use missing::Missing;
+use named::named;
 pub use pass::{COLLECTED_SECONDS, Part, Parts};
 use record::format::{
     ContrastRecord, GivenUp, MetricRecord, PlanRecord, Point, RunRecord, Series, Status, TrialRecord, measured,
@@ -93,7 +97,7 @@ pub struct Conclusions {
 
 impl Conclusions {
     /// Why the candidates' words came out so, in the order of the duels.
-    pub fn causes(&self) -> impl Iterator<Item = &Finding> {
+    pub fn causes(&self) -> impl Iterator<Item = &Cause> {
         let duels = self.workloads.iter().flat_map(|workload| &workload.duels);
         duels.flat_map(|duel| &duel.diagnosis.causes)
     }
@@ -400,6 +404,17 @@ impl Caveat {
             Caveat::Screening => "screening",
             Caveat::Unpaired => "unpaired",
         }
+    }
+}
+
+named! {
+    /// How sure a conclusion is.
+    pub enum Grade {
+        /// A recorded fact, or a cause that a test confirms.
+        Confirmed = "confirmed",
+        /// A conclusion of statistics.
+        Supported = "supported",
+        Weak = "weak",
     }
 }
 

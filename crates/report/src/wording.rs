@@ -53,7 +53,7 @@ pub fn headline(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
         .into_iter()
         .flatten()
         .collect(),
-        causes: if workload.is_rung(&duel.candidate) { Vec::new() } else { why::causes(duel) },
+        causes: if workload.is_rung(&duel.candidate) { Vec::new() } else { why::causes(evidence, duel) },
     }
 }
 

@@ -1,0 +1,30 @@
+//! Enums whose values have fixed names: reports print them, and programs read them.
+
+/// An enum with the name of each of its values.
+macro_rules! named {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$doc:meta])* $value:ident = $text:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $name {
+            $($(#[$doc])* $value,)+
+        }
+
+        impl $name {
+            pub const ALL: &'static [$name] = &[$($name::$value),+];
+
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $($name::$value => $text,)+
+                }
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+    };
+}
+
+pub(crate) use named;
