@@ -99,8 +99,8 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
         verdicts => verdicts(evidence),
         summary => wording::summary(evidence).map(|(heading, rows)| context! { heading, rows, baseline => plan.baseline }),
         workloads => conclusions.workloads.iter().map(|workload| workload_context(evidence, workload)).collect::<Vec<Value>>(),
-        findings => conclusions.findings.iter().map(|finding| context! {
-            kind => finding.kind, grade => finding.grade, text => finding.text, evidence => finding.evidence,
+        findings => conclusions.findings.iter().map(|finding| sentences::findings::said(evidence, finding)).map(|said| context! {
+            kind => said.kind, grade => said.grade, text => said.text, evidence => said.evidence,
         }).collect::<Vec<Value>>(),
         contenders => plan.contenders.iter().enumerate().map(|(index, contender)| contender_context(evidence, contender, index)).collect::<Vec<Value>>(),
         own_settings => settings_table(evidence, |contender| &contender.settings, false),

@@ -353,10 +353,7 @@ impl<'a> Document<'a> {
             warmups: &run.warmups,
             twins_known: &run.twins,
             drifts: drifts(plan, run).iter().map(self::drift).collect(),
-            findings: {
-                let causes = conclusions.causes().map(|cause| sentences::causes::said(evidence, cause));
-                causes.chain(conclusions.findings.iter().map(sentences::findings::said)).map(finding).collect()
-            },
+            findings: sentences::all(evidence).into_iter().map(finding).collect(),
             twins: evidence.twins(),
             search: evidence.run.search.as_ref(),
             notes: note.iter().map(String::as_str).collect(),

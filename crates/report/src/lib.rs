@@ -21,7 +21,7 @@ mod parts;
 mod probes;
 mod scaling;
 mod search;
-mod sentences;
+pub mod sentences;
 mod sharpness;
 pub mod sqlbench;
 pub mod sysbench;

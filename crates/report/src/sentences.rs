@@ -2,9 +2,15 @@
 //!
 //! Analysis holds facts; what a reader reads of them is made here and nowhere else.
 
+pub mod aa;
 pub mod causes;
 pub mod costs;
+pub mod duet;
 pub mod findings;
+pub mod parts;
+pub mod probes;
+
+use crate::Evidence;
 
 /// A conclusion in words, with lines of evidence behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +19,12 @@ pub struct Said {
     pub grade: &'static str,
     pub text: String,
     pub evidence: Vec<String>,
+}
+
+/// Causes, duel by duel, then what weakens the run.
+pub fn all(evidence: &Evidence) -> Vec<Said> {
+    let causes = evidence.conclusions.causes().map(|cause| causes::said(evidence, cause));
+    causes.chain(evidence.conclusions.findings.iter().map(|one| findings::said(evidence, one))).collect()
 }
 
 /// Three significant digits.

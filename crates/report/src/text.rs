@@ -489,8 +489,11 @@ fn findings(evidence: &Evidence) -> Vec<String> {
         let of = if among_many { format!(", `{}` against `{}`", duel.candidate, duel.baseline) } else { String::new() };
         duel.diagnosis.causes.iter().map(move |cause| (sentences::causes::said(evidence, cause), of.clone()))
     });
-    let others =
-        evidence.conclusions.findings.iter().map(|finding| (sentences::findings::said(finding), String::new()));
+    let others = evidence
+        .conclusions
+        .findings
+        .iter()
+        .map(|finding| (sentences::findings::said(evidence, finding), String::new()));
     for (finding, of) in causes.chain(others) {
         lines.push(format!("\n{} ({}){of}: {}", finding.kind, finding.grade, finding.text));
         lines.extend(finding.evidence.iter().take(EVIDENCE_LINES).map(|line| format!("  {line}")));

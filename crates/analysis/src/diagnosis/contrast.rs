@@ -6,9 +6,7 @@
 use stats::Interval;
 
 pub use record::blocks::CONTRAST_BLOCKS as BLOCKS;
-use record::format::{
-    ContrastKind, ContrastRecord, PlanRecord, Point, Purpose, RunRecord, Status, TrialRecord, point_text,
-};
+use record::format::{ContrastKind, ContrastRecord, PlanRecord, Point, Purpose, RunRecord, Status, TrialRecord};
 
 use super::super::comparison::Scope;
 use super::estimate::{Side, pairs};
@@ -81,21 +79,9 @@ pub fn is_over(record: &ContrastRecord) -> bool {
     record.refused.is_some() || record.candidate_values.len() >= BLOCKS
 }
 
-fn setting(contrast: ContrastKind) -> &'static str {
-    match contrast {
-        ContrastKind::Tmpfs => "the data of both on tmpfs",
-        ContrastKind::OneClient => "one client",
-    }
-}
-
 /// Contrasts that were begun and neither came to their end nor say why.
-pub fn unfinished(tests: &[ContrastRecord]) -> Vec<String> {
-    let line = |record: &ContrastRecord| {
-        let (what, point) = (setting(record.contrast), point_text(&record.point));
-        let done = record.candidate_values.len();
-        format!("with {what}: {} at {point}, {}: {done} of {BLOCKS} blocks", record.candidate, record.workload)
-    };
-    tests.iter().filter(|record| !is_over(record)).map(line).collect()
+pub fn unfinished(tests: &[ContrastRecord]) -> Vec<ContrastRecord> {
+    tests.iter().filter(|record| !is_over(record)).cloned().collect()
 }
 
 /// None where no contrast was run for it, or not all of its blocks.
