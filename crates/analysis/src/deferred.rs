@@ -6,11 +6,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use record::format::debt::{AMOUNT_LEFT, INTERVAL, PAID, PAID_S};
 use record::format::{PlanRecord, Status, TrialRecord};
 
-use super::findings::finding;
-use super::{DEBT_ADJUSTED, Finding};
+use super::findings::when;
+use super::{DEBT_ADJUSTED, Facts, Finding, FindingKind};
 
 /// So much of a debt has to be done before its speed is one.
 const DONE_SHARE_MIN: f64 = 0.1;
@@ -89,51 +91,51 @@ fn with_prefix<'a>(trial: &'a TrialRecord, prefix: &'a str) -> impl Iterator<Ite
     trial.metrics.iter().filter_map(part)
 }
 
+/// What a contender left undone under a workload.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkLeft {
+    pub contender: String,
+    pub workload: String,
+    pub trials_with_work_left: usize,
+    pub trials: usize,
+    /// Mean of each kind of work, by the name of its counter: `dirty_bytes`.
+    pub amounts: BTreeMap<String, f64>,
+    /// Mean time that a trial is charged with; absent where no contender was seen doing such work.
+    pub charged_s: Option<f64>,
+}
+
 /// What was left, by contender, of [`charged`] trials.
 pub fn work_left(trials: &[TrialRecord]) -> Option<Finding> {
     let mut by_contender: BTreeMap<(&str, &str), Vec<&TrialRecord>> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| is_ok(trial)) {
         by_contender.entry((&trial.workload, &trial.contender)).or_default().push(trial);
     }
-    let lines = by_contender.into_iter().filter_map(|((workload, contender), trials)| {
+    let left = by_contender.into_iter().filter_map(|((workload, contender), trials)| {
         let left: Vec<&TrialRecord> =
             trials.iter().copied().filter(|trial| trial.metrics.contains_key(INTERVAL)).collect();
-        let amounts = amounts_left(&left);
-        (!left.is_empty()).then(|| {
-            let of = format!("{} of {} trials", left.len(), trials.len());
-            format!("{contender}, {workload}: {} left in {of}, {}", amounts.join(" and "), charge_text(&left))
+        (!left.is_empty()).then(|| WorkLeft {
+            contender: contender.to_owned(),
+            workload: workload.to_owned(),
+            trials_with_work_left: left.len(),
+            trials: trials.len(),
+            amounts: amounts_left(&left),
+            charged_s: charged_s(&left),
         })
     });
-    let text = "servers had not done all of the work that they put off when nobody waited any longer; what was left \
-                is charged at the slowest contender's measured rate"
-        .to_owned();
-    finding("deferred work left", text, lines.collect())
+    let left: Vec<WorkLeft> = left.collect();
+    when(FindingKind::WorkLeft, !left.is_empty()).map(|one| one.with(Facts::WorkLeft(left)))
 }
 
-fn amounts_left(trials: &[&TrialRecord]) -> Vec<String> {
+fn amounts_left(trials: &[&TrialRecord]) -> BTreeMap<String, f64> {
     let mut sums: BTreeMap<&str, (f64, usize)> = BTreeMap::new();
     for (name, left) in trials.iter().flat_map(|trial| with_prefix(trial, AMOUNT_LEFT)) {
         let sum = sums.entry(name).or_default();
         *sum = (sum.0 + left, sum.1 + 1);
     }
-    sums.into_iter().map(|(name, (sum, count))| amount(name, sum / count as f64)).collect()
+    sums.into_iter().map(|(name, (sum, count))| (name.to_owned(), sum / count as f64)).collect()
 }
 
-fn amount(name: &str, mean: f64) -> String {
-    match name.strip_suffix("_bytes") {
-        Some("dirty") => format!("{:.1} MiB of dirty pages", mean / MEBIBYTE),
-        Some("checkpoint_age") => format!("{:.1} MiB of log since the last checkpoint", mean / MEBIBYTE),
-        Some(other) => format!("{:.1} MiB of {other}", mean / MEBIBYTE),
-        None => format!("{mean:.0} ({name})"),
-    }
-}
-
-const MEBIBYTE: f64 = 1048576.0;
-
-fn charge_text(trials: &[&TrialRecord]) -> String {
+fn charged_s(trials: &[&TrialRecord]) -> Option<f64> {
     let charged: Vec<f64> = trials.iter().filter_map(|trial| trial.metrics.get(CHARGED).copied()).collect();
-    match stats::mean(&charged) {
-        Some(mean) if charged.len() == trials.len() => format!("charged with {mean:.1} s"),
-        _ => "not charged, because no contender was seen doing such work".to_owned(),
-    }
+    stats::mean(&charged).filter(|_| charged.len() == trials.len())
 }

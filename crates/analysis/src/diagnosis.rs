@@ -4,6 +4,7 @@
 //! section 5) that either hold or do not; here stands only how a row is read. A row that asks for something
 //! that cannot be seen does not hold, and what cannot be seen is named once, beside the costs.
 
+mod cause;
 pub mod contrast;
 mod costs;
 mod estimate;
@@ -11,17 +12,19 @@ mod rules;
 
 use std::collections::BTreeMap;
 
-use stats::{Basis, Judge};
+use stats::{Basis, Interval, Judge};
 
-use record::format::{Point, point_text};
+use record::format::Point;
 use record::rule::point_rule;
 
-use super::Finding;
+use super::Grade;
 use super::comparison::Scope;
+pub use cause::{Cause, CauseKind, CauseTest, Change, GapChange, Measure, Observed, TestOutcome};
 use contrast::Due;
 pub use costs::priced;
 use costs::{CPU, CPU_USE, DISTURBED, LATENCY};
-use estimate::{Bounded, Estimate, Side};
+pub use estimate::Side;
+use estimate::{Bounded, Estimate};
 use rules::{FewClients, Move, RULES, Rule, Sign, Who};
 
 /// What accounts for so much of a gap explains it.
@@ -37,10 +40,9 @@ const CLIENTS: &str = "clients";
 pub struct Diagnosis {
     /// The whole sweep first, where there is one.
     pub costs: Vec<Cost>,
-    /// Titles of costs that at least one side does not show.
+    /// Metrics of costs that at least one side does not show.
     pub not_visible: Vec<&'static str>,
-    /// Kinds are those of the rules.
-    pub causes: Vec<Finding>,
+    pub causes: Vec<Cause>,
     /// What can put these causes to the test; each once.
     pub contrasts: Vec<Due>,
 }
@@ -49,7 +51,6 @@ pub struct Diagnosis {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cost {
     pub metric: &'static str,
-    pub title: &'static str,
     /// Absent for the whole sweep.
     pub point: Option<Point>,
     pub baseline: f64,
@@ -84,16 +85,11 @@ pub fn diagnose(scope: &Scope, metric: &str, points: &[Point]) -> Diagnosis {
     let mut costs = if active.len() > 1 { sweep() } else { Vec::new() };
     costs.extend(places.iter().flat_map(|place| costs_of(Some(place.point), &place.seen)));
     let is_hidden = |kind: &&costs::Kind| !costs.iter().any(|cost| cost.metric == kind.metric);
-    let hidden: Vec<&'static str> = costs::KINDS.iter().filter(is_hidden).map(|kind| kind.title).collect();
+    let hidden: Vec<&'static str> = costs::KINDS.iter().filter(is_hidden).map(|kind| kind.metric).collect();
     let held = places.iter().flat_map(|place| place.held(&places)).collect();
-    let mut causes = causes(scope, metric, points, held);
-    tell_apart(&mut causes);
-    Diagnosis {
-        not_visible: if costs.is_empty() { vec![] } else { hidden },
-        costs,
-        contrasts: contrasts(&causes),
-        causes: causes.into_iter().map(|cause| cause.finding).collect(),
-    }
+    let (mut causes, due): (Vec<Cause>, Vec<Option<Due>>) = causes(scope, metric, held).into_iter().unzip();
+    mark_confirmed_alike(&mut causes, &due);
+    Diagnosis { not_visible: if costs.is_empty() { vec![] } else { hidden }, costs, contrasts: contrasts(due), causes }
 }
 
 /// By metric.
@@ -110,7 +106,6 @@ fn costs_of(point: Option<&Point>, seen: &Seen) -> Vec<Cost> {
         });
         Some(Cost {
             metric: kind.metric,
-            title: kind.title,
             point: point.cloned(),
             baseline: seen.baseline,
             candidate: seen.candidate,
@@ -133,16 +128,13 @@ struct Place<'a> {
 }
 
 /// A rule that holds, and of whom it speaks.
-struct Held<'a> {
+struct Held {
     rule: &'static Rule,
     side: Side,
-    point: &'a Point,
     is_weak: bool,
     /// How large the gap in throughput is: what is said first is said of the largest.
     gap: f64,
-    /// What was seen, one quantity each; the moves behind the signs.
-    signs: Vec<String>,
-    moves: Vec<String>,
+    observed: Observed,
 }
 
 impl<'a> Place<'a> {
@@ -154,7 +146,7 @@ impl<'a> Place<'a> {
     }
 
     /// The rows that hold here, in the order of the table.
-    fn held(&'a self, places: &[Place]) -> Vec<Held<'a>> {
+    fn held(&self, places: &[Place]) -> Vec<Held> {
         let mut held: Vec<Held> = Vec::new();
         for rule in RULES {
             let sides: &[Side] =
@@ -169,7 +161,7 @@ impl<'a> Place<'a> {
         held
     }
 
-    fn holds(&self, rule: &'static Rule, side: Side, places: &[Place]) -> Option<Held<'_>> {
+    fn holds(&self, rule: &'static Rule, side: Side, places: &[Place]) -> Option<Held> {
         let as_asked =
             |asked: &[Move], seen: Option<Move>| asked.is_empty() || seen.is_some_and(|seen| asked.contains(&seen));
         let few_clients = self.few_clients(rule.few_clients, side, places)?;
@@ -179,14 +171,9 @@ impl<'a> Place<'a> {
         {
             return None;
         }
-        let see = |sign: &Sign| {
-            self.sign(*sign, side).map(|(seen, aside)| match rule.who {
-                Who::Run => self.told_of_both(sign.what(), seen),
-                _ => told(sign.what(), seen, side) + &aside,
-            })
-        };
-        let all: Vec<String> = rule.all.iter().map(see).collect::<Option<_>>()?;
-        let any: Vec<String> = rule.any.iter().filter_map(see).collect();
+        let see = |sign: &Sign| self.sign(*sign, side);
+        let all: Vec<Measure> = rule.all.iter().map(see).collect::<Option<_>>()?;
+        let any: Vec<Measure> = rule.any.iter().filter_map(see).collect();
         if any.is_empty() && !rule.any.is_empty() {
             return None;
         }
@@ -195,11 +182,13 @@ impl<'a> Place<'a> {
         Some(Held {
             rule,
             side,
-            point: self.point,
             is_weak: rule.is_weak || !is_of_rule || is_disturbed || few_clients == Known::No,
             gap: self.tps.log_ratio.map_or(0.0, |ratio| ratio.value.abs()),
-            signs: all.into_iter().chain(any).collect(),
-            moves: if rule.who == Who::Run { vec![] } else { self.moves(side) },
+            observed: Observed {
+                point: self.point.clone(),
+                moves: if rule.who == Who::Run { vec![] } else { self.moves(side) },
+                signs: all.into_iter().chain(any).collect(),
+            },
         })
     }
 
@@ -223,10 +212,11 @@ impl<'a> Place<'a> {
         self.seen.get(DISTURBED).is_some_and(|seen| seen.baseline.max(seen.candidate) > DISTURBED_MAX)
     }
 
-    /// What is seen where the sign holds, and what is to be said behind it.
-    fn sign(&self, sign: Sign, side: Side) -> Option<(&Estimate, String)> {
+    /// What is seen where the sign holds.
+    fn sign(&self, sign: Sign, side: Side) -> Option<Measure> {
         let seen = self.seen.get(sign.what())?;
         let is_more = |by: f64| seen.difference(side).is_above(by);
+        let mut measure = measure(sign.what(), seen, side);
         let holds = match sign {
             Sign::More { by, .. } => is_more(by),
             Sign::Less { by, .. } => seen.difference(other(side)).is_above(by),
@@ -235,24 +225,11 @@ impl<'a> Place<'a> {
             Sign::Above { level, .. } => seen.values(side).0 > level,
             Sign::HalfOfTheGap { .. } => {
                 let gap_ms = self.seen.get(LATENCY)?.difference(side).value;
-                let aside = format!(", of {} ms more response time", figure(gap_ms));
-                return (gap_ms > 0.0 && is_more(EXPLAINS * gap_ms)).then_some((seen, aside));
+                measure.of_gap_ms = Some(gap_ms);
+                gap_ms > 0.0 && is_more(EXPLAINS * gap_ms)
             }
         };
-        holds.then(|| (seen, String::new()))
-    }
-
-    /// `share of … 0.37 beside `5.5`, 0.75 beside `5.6` (means of 8 blocks)`.
-    fn told_of_both(&self, what: &str, seen: &Estimate) -> String {
-        format!(
-            "{} {} beside `{}`, {} beside `{}` (means of {} blocks)",
-            costs::title(what),
-            figure(seen.baseline),
-            self.scope.plan.baseline,
-            figure(seen.candidate),
-            self.scope.candidate,
-            seen.blocks
-        )
+        holds.then_some(measure)
     }
 
     /// None where the point with the fewest clients contradicts; not known where it leaves that open.
@@ -280,10 +257,10 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn moves(&self, side: Side) -> Vec<String> {
-        let named = [(self.metric, Some(&self.tps)), ("share of the cores used", self.seen.get(CPU_USE))];
-        let cpu = self.seen.get(CPU).map(|seen| told(CPU, seen, side));
-        named.into_iter().filter_map(|(name, seen)| Some(said(name, seen?, side))).chain(cpu).collect()
+    fn moves(&self, side: Side) -> Vec<Measure> {
+        let beside = [CPU_USE, CPU].into_iter().filter_map(|metric| Some((metric, self.seen.get(metric)?)));
+        let all = std::iter::once((self.metric, &self.tps)).chain(beside);
+        all.map(|(metric, seen)| measure(metric, seen, side)).collect()
     }
 }
 
@@ -307,109 +284,76 @@ fn moved(ratio: Bounded, threshold: f64) -> Option<Move> {
     }
 }
 
-/// What was found, and what can put it to the test.
-struct Cause {
-    finding: Finding,
-    contrast: Option<Due>,
-}
-
-fn contrasts(causes: &[Cause]) -> Vec<Due> {
+/// Each once.
+fn contrasts(due: Vec<Option<Due>>) -> Vec<Due> {
     let mut found: Vec<Due> = Vec::new();
-    for due in causes.iter().filter_map(|cause| cause.contrast.as_ref()) {
-        if !found.contains(due) {
-            found.push(due.clone());
+    for due in due.into_iter().flatten() {
+        if !found.contains(&due) {
+            found.push(due);
         }
     }
     found
 }
 
-/// What took several causes away at once does not tell which of them it was.
-fn tell_apart(causes: &mut [Cause]) {
-    let confirmed: Vec<(Option<Due>, &'static str)> = causes
+/// What took several causes away at once does not show which of them it was.
+fn mark_confirmed_alike(causes: &mut [Cause], due: &[Option<Due>]) {
+    let confirmed: Vec<(&Option<Due>, CauseKind)> = causes
         .iter()
-        .filter(|cause| cause.finding.grade == "confirmed")
-        .map(|cause| (cause.contrast.clone(), cause.finding.kind))
+        .zip(due)
+        .filter(|(cause, _)| cause.grade == Grade::Confirmed)
+        .map(|(cause, due)| (due, cause.kind))
         .collect();
-    for cause in causes.iter_mut().filter(|cause| cause.finding.grade == "confirmed") {
-        let same = confirmed.iter().filter(|(due, kind)| *due == cause.contrast && *kind != cause.finding.kind);
-        let kinds: Vec<String> = same.map(|(_, kind)| format!("\"{kind}\"")).collect();
-        if !kinds.is_empty() {
-            cause.finding.text += &format!(", which does not tell it from {}", kinds.join(" and "));
-        }
+    for (cause, ours) in causes.iter_mut().zip(due).filter(|(cause, _)| cause.grade == Grade::Confirmed) {
+        let same = confirmed.iter().filter(|(due, kind)| *due == ours && *kind != cause.kind);
+        cause.confirmed_alike = same.map(|(_, kind)| *kind).collect();
     }
 }
 
-/// One finding for each cause and side, whatever the number of points; the largest gap speaks for all.
-fn causes(scope: &Scope, metric: &str, points: &[Point], mut held: Vec<Held>) -> Vec<Cause> {
+/// One for each rule and side, whatever the number of points, and what can put it to the test.
+fn causes(scope: &Scope, metric: &str, mut held: Vec<Held>) -> Vec<(Cause, Option<Due>)> {
     let mut found = Vec::new();
     held.sort_by(|one, next| next.gap.total_cmp(&one.gap));
     for rule in RULES {
         for side in [Side::Candidate, Side::Baseline] {
             let ours: Vec<&Held> = held.iter().filter(|one| one.rule.kind == rule.kind && one.side == side).collect();
-            found.extend(cause(scope, metric, points, rule, side, &ours));
+            found.extend(cause(scope, metric, rule, side, &ours));
         }
     }
     found
 }
 
-fn cause(scope: &Scope, metric: &str, points: &[Point], rule: &Rule, side: Side, held: &[&Held]) -> Option<Cause> {
+/// The largest gap speaks for all.
+fn cause(scope: &Scope, metric: &str, rule: &Rule, side: Side, held: &[&Held]) -> Option<(Cause, Option<Due>)> {
     let first = held.first()?;
-    let name = |side: Side| if side == Side::Candidate { scope.candidate } else { scope.plan.baseline.as_str() };
-    let quoted = |side: Side| format!("`{}`", name(side));
-    let mut text = rule.say.replace("{who}", &quoted(side)).replace("{other}", &quoted(other(side)));
-    if points.len() > 1 {
-        let mut places: Vec<&Point> = held.iter().map(|one| one.point).collect();
-        places.sort();
-        text += &format!(", at {}", places.into_iter().map(point_text).collect::<Vec<_>>().join(", "));
-    }
-    if let Some(most) = first.signs.first().or(first.moves.last()) {
-        text += &format!(": {most}");
-    }
-    if scope.plan.workloads.len() > 1 {
-        text = format!("{}: {text}", scope.workload);
-    }
-    let line = |one: &&Held| -> Vec<String> {
-        let place = if one.point.is_empty() { String::new() } else { format!("{}: ", point_text(one.point)) };
-        one.moves.iter().chain(&one.signs).map(|sign| format!("{place}{sign}")).collect()
+    let test = contrast::outcome(scope, metric, rule, side, &first.observed.point);
+    let grade = match &test {
+        Some(test) if test.is_confirming() => Grade::Confirmed,
+        _ if held.iter().all(|one| one.is_weak) => Grade::Weak,
+        _ => Grade::Supported,
     };
-    let mut grade = if held.iter().all(|one| one.is_weak) { "weak" } else { "supported" };
-    let mut evidence: Vec<String> = held.iter().flat_map(line).collect();
-    if let Some(told) = contrast::told(scope, metric, rule, side, first.point) {
-        grade = if told.is_confirmed { "confirmed" } else { grade };
-        text += &told.text;
-        evidence.splice(0..0, told.evidence);
-    }
-    let finding = Finding { kind: rule.kind, grade, text, evidence };
-    Some(Cause { finding, contrast: contrast::due(scope, rule, first.point) })
+    let cause = Cause {
+        kind: rule.kind,
+        grade,
+        workload: scope.workload.to_owned(),
+        baseline: scope.plan.baseline.clone(),
+        candidate: scope.candidate.to_owned(),
+        side,
+        observed: held.iter().map(|one| one.observed.clone()).collect(),
+        test,
+        confirmed_alike: Vec::new(),
+    };
+    Some((cause, contrast::due(scope, rule, &first.observed.point)))
 }
 
-/// `syncs per transaction 0.739 against 0.000123 (difference 0.71 to 0.76, 8 blocks)`.
-fn told(metric: &str, seen: &Estimate, side: Side) -> String {
-    said(&costs::title(metric), seen, side)
-}
-
-fn said(title: &str, seen: &Estimate, side: Side) -> String {
+fn measure(metric: &str, seen: &Estimate, side: Side) -> Measure {
     let (own, other) = seen.values(side);
-    let of = |kind: &str, bounds: stats::Interval| format!("{kind} {} to {}", figure(bounds.low), figure(bounds.high));
-    let interval = match seen.log_ratio(side) {
-        Some(ratio) => ratio.bounds.map(|bounds| of("factor", bounds.map(f64::exp))),
-        None => seen.difference(side).bounds.map(|bounds| of("difference", bounds)),
-    };
-    let interval = interval.map_or("no interval".to_owned(), |interval| interval);
-    let blocks = if seen.blocks == 1 { "block" } else { "blocks" };
-    format!("{title} {} against {} ({interval}, {} {blocks})", figure(own), figure(other), seen.blocks)
-}
-
-/// Three significant digits.
-fn figure(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".to_owned(),
-        size if size >= 100.0 => format!("{value:.0}"),
-        size => {
-            let digits = (2 - size.log10().floor() as i32).clamp(0, 6) as usize;
-            format!("{value:.digits$}")
+    let change = match seen.log_ratio(side) {
+        Some(ratio) => {
+            ratio.bounds.map(|bounds| bounds.map(f64::exp)).map(|Interval { low, high }| Change::Factor { low, high })
         }
-    }
+        None => seen.difference(side).bounds.map(|Interval { low, high }| Change::Difference { low, high }),
+    };
+    Measure { metric: metric.to_owned(), own, other, change, blocks: seen.blocks, of_gap_ms: None }
 }
 
 #[cfg(test)]

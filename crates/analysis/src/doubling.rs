@@ -2,9 +2,11 @@
 //!
 //! The same connections over twice the threads can do more only where threads were what lacked.
 
+use serde::Serialize;
+
 use super::records::Records;
 pub use record::blocks::DOUBLING_BLOCKS as BLOCKS;
-use record::format::{PlanRecord, Point, Purpose, TrialRecord, WorkloadRecord, point_text, step};
+use record::format::{PlanRecord, Point, Purpose, TrialRecord, WorkloadRecord, step};
 
 /// The rise that tells (method, section 4).
 const RISE_MAX: f64 = 0.03;
@@ -13,7 +15,7 @@ const RISE_MAX: f64 = 0.03;
 const CONFIDENCE: f64 = 0.90;
 
 /// The check of one workload: the same connections over twice the generator's threads.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeadroomCheck {
     pub workload: String,
     pub contender: String,
@@ -60,7 +62,7 @@ fn pair(trials: &[&TrialRecord], block: u32, metric: &str) -> Option<[f64; 2]> {
 }
 
 /// A check with all its blocks.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Doubled {
     pub workload: String,
     pub contender: String,
@@ -126,13 +128,8 @@ pub fn due(plan: &PlanRecord) -> impl Iterator<Item = &WorkloadRecord> {
 }
 
 /// Doublings that were begun and have not all their blocks.
-pub fn unfinished(checks: &[HeadroomCheck]) -> Vec<String> {
-    let open = checks.iter().filter(|record| record.doubled.len() < BLOCKS);
-    let line = |record: &HeadroomCheck| {
-        let (done, point) = (record.doubled.len(), point_text(&record.point));
-        format!("{} at {point}, {}: {done} of {BLOCKS} blocks", record.contender, record.workload)
-    };
-    open.map(line).collect()
+pub fn unfinished(checks: &[HeadroomCheck]) -> Vec<HeadroomCheck> {
+    checks.iter().filter(|check| check.doubled.len() < BLOCKS).cloned().collect()
 }
 
 #[cfg(test)]

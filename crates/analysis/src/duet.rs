@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use stats::Interval;
 
 use record::blocks::SOLO_BLOCKS;
 use record::format::{PlanRecord, Point, RunRecord, TrialRecord};
 
-use super::comparison::{Scope, less_is_better};
+use super::comparison::Scope;
 
 /// Above these shares something that both sides use was short (method, section 1).
 const IOWAIT_MAX: f64 = 0.02;
@@ -61,8 +62,50 @@ impl Surroundings {
     }
 }
 
+/// Something that a duet's verdict would have to rest on, and does not.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unfounded {
+    PhysicalCoresNotKnown,
+    /// Fewer per side than this.
+    TooFewPhysicalCores {
+        least: u32,
+    },
+    NotVisible(Shared),
+    /// In use by at least as much as allowed.
+    Busy {
+        what: Shared,
+        share: f64,
+        allowed: f64,
+    },
+    DataSizeNotKnown,
+    DataLargerThanMemory,
+    /// This share of the data was in memory at the start.
+    DataNotInMemory {
+        share: f64,
+    },
+    /// The bias check: contenders that ran alone.
+    SoloBlocksMissing {
+        blocks: usize,
+        has_interval: bool,
+    },
+    Biased {
+        alone: (f64, f64),
+        duet: (f64, f64),
+    },
+}
+
+/// What both sides use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shared {
+    Iowait,
+    BusiestDisk,
+    Cpu,
+}
+
 /// What contenders that ran alone showed.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Solo {
     pub blocks: usize,
     /// Of the ratio, with its bounds; absent below two blocks.
@@ -70,7 +113,7 @@ pub struct Solo {
 }
 
 impl Solo {
-    pub fn of(scope: &Scope, metric: &str, points: &[Point]) -> Solo {
+    pub(crate) fn of(scope: &Scope, metric: &str, points: &[Point]) -> Solo {
         let blocks = scope.plan.method.blocks;
         let solo = blocks + 1..=blocks + SOLO_BLOCKS;
         let log_ratios: Vec<f64> = solo.filter_map(|block| scope.log_ratio_of(metric, points, block)).collect();
@@ -81,59 +124,55 @@ impl Solo {
     }
 
     /// Why the duet's ratio is not shown to be free of bias.
-    fn against(&self, duet: Option<Interval>) -> Option<String> {
-        let (Some([_, low, high]), Some(duet)) = (self.ratio, duet) else {
-            return Some(format!("the bias check has {} of {SOLO_BLOCKS} solo blocks, or no interval", self.blocks));
-        };
+    fn against(&self, duet: Option<Interval>) -> Option<Unfounded> {
+        let missing = |has_interval| Some(Unfounded::SoloBlocksMissing { blocks: self.blocks, has_interval });
+        let (Some([_, low, high]), Some(duet)) = (self.ratio, duet) else { return missing(false) };
         if self.blocks < SOLO_BLOCKS as usize {
-            return Some(format!("the bias check has {} of {SOLO_BLOCKS} solo blocks", self.blocks));
+            return missing(true);
         }
         let (from, to) = (duet.low.exp(), duet.high.exp());
-        (high < from || to < low).then(|| {
-            format!("alone, contenders had a ratio of {low:.3} to {high:.3}, which does not meet {from:.3} to {to:.3} of the duet")
-        })
+        (high < from || to < low).then_some(Unfounded::Biased { alone: (low, high), duet: (from, to) })
     }
 }
 
 /// Every condition that does not hold for the comparison of these points; nothing for what is no duet, and
 /// while a run goes on, whose solo blocks come last.
-pub fn unfounded(scope: &Scope, metric: &str, points: &[Point], duet: Option<Interval>) -> Vec<String> {
+pub fn unfounded(scope: &Scope, metric: &str, points: &[Point], duet: Option<Interval>) -> Vec<Unfounded> {
     let Some(known) = &scope.circumstances.duet else { return Vec::new() };
     let trials = trials_of(scope, points);
     let seen = |name: &str| mean_of(&trials, |trial| trial.metrics.get(name).copied());
-    let at_most = |what: &str, share: Option<f64>, most: f64| match share {
-        None => Some(format!("{what} is not visible here")),
-        Some(share) => (share >= most)
-            .then(|| format!("{what} {:.1} %, and below {:.0} % is allowed", share * 100.0, most * 100.0)),
+    let below = |what: Shared, share: Option<f64>, allowed: f64| match share {
+        None => Some(Unfounded::NotVisible(what)),
+        Some(share) => (share >= allowed).then_some(Unfounded::Busy { what, share, allowed }),
     };
     let reasons = [
         too_few_cores(known),
-        at_most("iowait", seen(IOWAIT), IOWAIT_MAX),
-        at_most("busiest disk", known.disks_are_visible.then(|| busiest_disk(&trials)), DISK_BUSY_MAX),
-        at_most("busy CPU time of the host", mean_of(&trials, busy), BUSY_MAX),
+        below(Shared::Iowait, seen(IOWAIT), IOWAIT_MAX),
+        below(Shared::BusiestDisk, known.disks_are_visible.then(|| busiest_disk(&trials)), DISK_BUSY_MAX),
+        below(Shared::Cpu, mean_of(&trials, busy), BUSY_MAX),
         not_in_memory(known, scope.workload, seen(RESIDENT)),
         Solo::of(scope, metric, points).against(duet),
     ];
     reasons.into_iter().flatten().collect()
 }
 
-fn too_few_cores(known: &Surroundings) -> Option<String> {
+fn too_few_cores(known: &Surroundings) -> Option<Unfounded> {
     match known.physical_cores {
         Some(cores) if cores >= PHYSICAL_CORES_MIN => None,
-        Some(_) => Some(format!("fewer than {PHYSICAL_CORES_MIN} physical cores per side")),
-        None => Some("physical cores per side are not known".to_owned()),
+        Some(_) => Some(Unfounded::TooFewPhysicalCores { least: PHYSICAL_CORES_MIN }),
+        None => Some(Unfounded::PhysicalCoresNotKnown),
     }
 }
 
-fn not_in_memory(known: &Surroundings, workload: &str, resident: Option<f64>) -> Option<String> {
-    let Some(bytes) = known.bytes_of(workload) else {
-        return Some("how large the data of both sides are is not known".to_owned());
-    };
-    if bytes > known.memory_bytes {
-        return Some("the data of both sides together do not fit the memory".to_owned());
+fn not_in_memory(known: &Surroundings, workload: &str, resident: Option<f64>) -> Option<Unfounded> {
+    match known.bytes_of(workload) {
+        None => Some(Unfounded::DataSizeNotKnown),
+        Some(bytes) if bytes > known.memory_bytes => Some(Unfounded::DataLargerThanMemory),
+        Some(_) => {
+            let resident = resident.filter(|share| *share < RESIDENT_MIN);
+            resident.map(|share| Unfounded::DataNotInMemory { share })
+        }
     }
-    let resident = resident.filter(|share| *share < RESIDENT_MIN);
-    resident.map(|share| format!("only {:.0} % of the data were in memory at the start", share * 100.0))
 }
 
 /// Both sides' trials in which something was measured.
@@ -168,22 +207,15 @@ fn busiest_disk(trials: &[&TrialRecord]) -> f64 {
     mean_of(trials, busiest).unwrap_or(0.0)
 }
 
-/// What a reader must know of a duet, and what its word rests on: lines of evidence.
-pub fn evidence(scope: &Scope, metric: &str, points: &[Point]) -> Vec<String> {
-    if scope.circumstances.duet.is_none() {
-        return Vec::new();
-    }
-    let solo = Solo::of(scope, metric, points);
-    let shown = solo.ratio.map_or("no ratio yet".to_owned(), |[ratio, low, high]| {
-        format!("ratio {ratio:.3} (95 % t interval {low:.3} to {high:.3})")
-    });
-    let better = if less_is_better(metric) { " (above 1: less time)" } else { "" };
-    vec![format!("{}, {} alone, {} blocks: {shown}{better}", scope.candidate, scope.workload, solo.blocks)]
+/// Nothing for what is no duet.
+pub fn solo(scope: &Scope, metric: &str, points: &[Point]) -> Option<Solo> {
+    scope.circumstances.duet.as_ref().map(|_| Solo::of(scope, metric, points))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{Caveat, EndReason, Word, conclude, should_stop};
+    use super::Unfounded;
+    use crate::{Caveat, EndReason, FindingKind, Word, conclude, should_stop};
     use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
     use record::format::{SideRecord, TrialRecord};
 
@@ -212,14 +244,14 @@ mod tests {
     }
 
     /// The word of the sweep is taken, and this is why.
-    fn check_refused(stored: &StoredRun, expected: &str) {
+    fn check_refused(stored: &StoredRun, is_why: impl Fn(&Unfounded) -> bool) {
         let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
         let duel = &conclusions.workloads[0].duels[0];
-        assert_eq!((duel.overall.word, duel.points[0].word), (Word::Inconclusive, Word::Inconclusive), "{expected}");
-        assert!(duel.overall.caveats.contains(&Caveat::Duet), "{expected}");
-        assert!(duel.unfounded.iter().any(|why| why.contains(expected)), "{:?} without {expected}", duel.unfounded);
-        let finding = conclusions.findings.iter().find(|finding| finding.kind == "duet").unwrap();
-        assert!(finding.evidence.iter().any(|line| line.contains(expected)), "{:?}", finding.evidence);
+        let words = (duel.overall.word, duel.points[0].word);
+        assert_eq!(words, (Word::Inconclusive, Word::Inconclusive), "{:?}", duel.unfounded);
+        assert!(duel.overall.caveats.contains(&Caveat::Duet), "{:?}", duel.unfounded);
+        assert!(duel.unfounded.iter().any(is_why), "{:?}", duel.unfounded);
+        assert!(conclusions.findings.iter().any(|finding| finding.kind == FindingKind::Duet));
     }
 
     #[test]
@@ -229,35 +261,41 @@ mod tests {
         let duel = &conclusions.workloads[0].duels[0];
         assert_eq!((duel.overall.word, duel.overall.blocks), (Word::Slower, 8), "{:?}", duel.unfounded);
         assert!(duel.overall.caveats.contains(&Caveat::Duet) && duel.unfounded.is_empty());
-        let finding = conclusions.findings.iter().find(|finding| finding.kind == "duet").unwrap();
-        assert!(
-            finding.text.contains("relative, under co-run") && finding.evidence[1].starts_with("side 1: cores 0,2")
-        );
-        assert!(finding.evidence[0].contains("alone, 4 blocks: ratio 0.894 ("), "{:?}", finding.evidence);
+        assert!(conclusions.findings.iter().any(|finding| finding.kind == FindingKind::Duet));
+        let solo = duel.solo.unwrap();
+        assert_eq!((solo.blocks, solo.ratio.map(|[ratio, ..]| (ratio * 1000.0).round())), (4, Some(894.0)));
     }
 
     #[test]
     fn each_condition_that_does_not_hold_takes_the_word_and_says_so() {
-        let check = |change: &dyn Fn(&mut StoredRun), expected: &str| {
+        use super::Shared::*;
+        use Unfounded::*;
+        let check = |change: &dyn Fn(&mut StoredRun), expected: Unfounded| {
             let mut stored = duet(0.9, 0.9);
             change(&mut stored);
-            check_refused(&stored, expected);
+            check_refused(&stored, |why| *why == expected);
         };
-        check(&|run| set(run, super::IOWAIT, 0.03), "iowait 3.0 %, and below 2 % is allowed");
-        check(&|run| set(run, "host_disk.vda.busy_share", 0.25), "busiest disk 25.0 %");
-        check(&|run| set(run, "host_user_share", 0.75), "busy CPU time of the host 85.0 %");
-        check(&|run| set(run, super::RESIDENT, 0.5), "only 50 % of the data were in memory");
-        check(&|run| run.run.client.sides[1].physical_cores = 1, "fewer than 2 physical cores per side");
-        check(&|run| run.run.host.memory_bytes = 1 << 20, "do not fit the memory");
-        check(&|run| run.run.host.not_visible = vec!["disks".into()], "busiest disk is not visible here");
+        let check_busy = |change: &dyn Fn(&mut StoredRun), used: super::Shared, least: f64| {
+            let mut stored = duet(0.9, 0.9);
+            change(&mut stored);
+            let is_used = |share: f64| (share - least).abs() < 1e-9;
+            check_refused(&stored, |why| matches!(why, Busy { what, share, .. } if *what == used && is_used(*share)));
+        };
+        check_busy(&|run| set(run, super::IOWAIT, 0.03), Iowait, 0.03);
+        check_busy(&|run| set(run, "host_disk.vda.busy_share", 0.25), BusiestDisk, 0.25);
+        check_busy(&|run| set(run, "host_user_share", 0.75), Cpu, 0.85);
+        check(&|run| set(run, super::RESIDENT, 0.5), DataNotInMemory { share: 0.5 });
+        check(&|run| run.run.client.sides[1].physical_cores = 1, TooFewPhysicalCores { least: 2 });
+        check(&|run| run.run.host.memory_bytes = 1 << 20, DataLargerThanMemory);
+        check(&|run| run.run.host.not_visible = vec!["disks".into()], NotVisible(BusiestDisk));
         let hide = |trial: &mut TrialRecord| _ = trial.metrics.remove(super::IOWAIT);
-        check(&|run| run.trials.iter_mut().for_each(hide), "iowait is not visible here");
-        check(&|run| run.trials.retain(|trial| trial.block < 12), "has 3 of 4 solo blocks");
+        check(&|run| run.trials.iter_mut().for_each(hide), NotVisible(Iowait));
+        check(&|run| run.trials.retain(|trial| trial.block < 12), SoloBlocksMissing { blocks: 3, has_interval: true });
     }
 
     #[test]
     fn contenders_that_come_out_otherwise_alone_are_not_told_apart_by_a_duet() {
-        check_refused(&duet(0.9, 1.1), "which does not meet");
+        check_refused(&duet(0.9, 1.1), |why| matches!(why, Unfounded::Biased { .. }));
     }
 
     #[test]

@@ -7,13 +7,15 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use stats::{Basis, Judge, Rule};
 
 use super::comparison::Scope;
+use super::findings::when;
+use super::named::{basis, low_high};
 use super::records::Records;
-use super::{Caveat, Circumstances, Comparison, Finding, Word};
-use record::format::figures::signed_percent;
-use record::format::ladder::{DropRecord, LadderRecord};
+use super::{Caveat, Circumstances, Comparison, Facts, Finding, FindingKind, Word};
+use record::format::ladder::{ChangeRecord, DropRecord, LadderRecord};
 use record::format::{DecisionRecord, PlanRecord, Point};
 use record::rule::point_rule;
 
@@ -40,8 +42,7 @@ pub struct Ladder {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
     pub contender: String,
-    /// `innodb_buffer_pool_size = 2G (1G below)`.
-    pub changes: Vec<String>,
+    pub changes: Vec<ChangeRecord>,
     /// Mean over the points.
     pub value: Option<f64>,
     pub class: Option<String>,
@@ -64,11 +65,13 @@ impl Rung {
 }
 
 /// A ratio of two rungs: the mean of the logarithms of all blocks, and the interval of the rule.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Gain {
     /// Above 1 is better.
     pub ratio: f64,
+    #[serde(flatten, serialize_with = "low_high")]
     pub bounds: Option<(f64, f64)>,
+    #[serde(rename = "interval", serialize_with = "basis")]
     pub basis: Basis,
     pub blocks: usize,
 }
@@ -93,13 +96,14 @@ impl Gain {
 }
 
 /// A step left out of the highest rung.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Interaction {
     pub step: String,
     /// The highest rung without it.
     pub contender: String,
     pub refused: Option<String>,
     pub in_ladder: Option<Gain>,
+    #[serde(rename = "in_final_configuration")]
     pub at_top: Option<Gain>,
     /// The second over the first.
     pub interaction: Option<Gain>,
@@ -227,7 +231,7 @@ fn rung(climb: &Climb, record: &LadderRecord, contender: &str) -> Rung {
     let changes = record.rungs.iter().find(|rung| rung.contender == contender).map(|rung| &rung.changes);
     Rung {
         contender: contender.to_owned(),
-        changes: changes.into_iter().flatten().map(|change| change.text()).collect(),
+        changes: changes.into_iter().flatten().cloned().collect(),
         value: climb.value(record, contender),
         class: climb.class(contender),
         gain: step.as_ref().and_then(Gain::of),
@@ -365,49 +369,19 @@ impl Climb<'_> {
 }
 
 /// Who was not measured, and which steps are worth something else where the others are there.
-pub fn findings(circumstances: &Circumstances, all: &[(String, &[Ladder])]) -> Vec<Finding> {
-    let line = |(name, reason): (&String, &String)| format!("{name}: {}", one_line(reason));
-    let refused: Vec<String> = circumstances.refused.iter().map(line).collect();
-    let not_measured = (!refused.is_empty()).then(|| Finding {
-        kind: "refused",
-        grade: "confirmed",
-        text: format!(
-            "{} of the file could not be had, and {} not measured",
-            if refused.len() == 1 { "1 contender".to_owned() } else { format!("{} contenders", refused.len()) },
-            if refused.len() == 1 { "was" } else { "were" }
-        ),
-        evidence: refused,
+pub fn findings<'a>(
+    circumstances: &Circumstances,
+    all: impl Iterator<Item = (&'a str, &'a [Ladder])>,
+) -> impl Iterator<Item = Finding> {
+    let refused = when(FindingKind::Refused, !circumstances.refused.is_empty());
+    let ladders = all.flat_map(|(workload, ladders)| ladders.iter().map(move |ladder| (workload, ladder)));
+    let interactions =
+        ladders.flat_map(|(workload, ladder)| ladder.interactions.iter().map(move |one| (workload, one)));
+    let order = interactions.filter(|(_, one)| one.order_matters()).map(|(workload, one)| {
+        let facts = Facts::OrderMatters { workload: workload.to_owned(), interaction: Box::new(one.clone()) };
+        Finding::confirmed(FindingKind::OrderMatters).supported().with(facts)
     });
-    let ladders = all.iter().flat_map(|(workload, ladders)| ladders.iter().map(move |ladder| (workload, ladder)));
-    let order = ladders.flat_map(|(workload, ladder)| {
-        let mattering = ladder.interactions.iter().filter(|one| one.order_matters());
-        mattering.filter_map(move |one| order_matters(workload, one))
-    });
-    not_measured.into_iter().chain(order).collect()
-}
-
-fn order_matters(workload: &str, one: &Interaction) -> Option<Finding> {
-    let percent = |gain: &Gain| signed_percent(gain.ratio - 1.0, 1);
-    let with_bounds = |title: &str, gain: &Gain| {
-        let bounds = gain.bounds.map(|(low, high)| format!(", interval {low:.3}..{high:.3}")).unwrap_or_default();
-        format!("{workload}: {title} {:.3}x{bounds}, {} blocks", gain.ratio, gain.blocks)
-    };
-    let (ladder, top, interaction) = (one.in_ladder?, one.at_top?, one.interaction?);
-    Some(Finding {
-        kind: "order matters",
-        grade: "supported",
-        text: format!(
-            "order matters: `{}` is credited {} in the ladder, {} in the final configuration",
-            one.step,
-            percent(&ladder),
-            percent(&top)
-        ),
-        evidence: vec![
-            with_bounds("on its rung", &ladder),
-            with_bounds(&format!("against `{}`", one.contender), &top),
-            with_bounds("the second over the first", &interaction),
-        ],
-    })
+    refused.into_iter().chain(order.collect::<Vec<_>>())
 }
 
 /// A message of several lines for a place that has one.

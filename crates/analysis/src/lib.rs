@@ -22,6 +22,7 @@ mod host;
 mod kinds;
 mod ladder;
 mod missing;
+mod named;
 mod pass;
 mod records;
 mod scaling;
@@ -39,17 +40,23 @@ use stats::{Basis, MedianInterval};
 
 use comparison::Scope;
 pub use comparison::{HOST_FLAGS, less_is_better};
-pub use diagnosis::{Cost, Diagnosis, contrast};
-use doubling::Doubled;
+pub use deferred::WorkLeft;
+pub use diagnosis::{
+    Cause, CauseKind, CauseTest, Change, Cost, Diagnosis, GapChange, Measure, Observed, Side, TestOutcome, contrast,
+};
+use doubling::{Doubled, HeadroomCheck};
+pub use duet::{Shared, Solo, Unfounded};
+pub use findings::{Facts, Finding, FindingKind};
 pub use host::{Watched, watched};
 pub use kinds::{Kind, kinds};
 use ladder::Climb;
 pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind, one_line};
 pub use missing::Missing;
-pub use pass::{COLLECTED_SECONDS, Part, Parts};
+use named::named;
+pub use pass::{COLLECTED_SECONDS, LeftOut, LeftOutBecause, Part, Parts};
 use record::format::{
     ContrastRecord, DecisionKind, DecisionRecord, MetricRecord, PlanRecord, Point, RunRecord, Series, Status,
-    TrialRecord, measured,
+    TrialRecord, TwinsRecord, measured,
 };
 use record::rule::{first_for_operations, first_for_points, point_rule};
 use records::Records;
@@ -94,7 +101,7 @@ pub struct Conclusions {
 
 impl Conclusions {
     /// Why the candidates' words came out so, in the order of the duels.
-    pub fn causes(&self) -> impl Iterator<Item = &Finding> {
+    pub fn causes(&self) -> impl Iterator<Item = &Cause> {
         let duels = self.workloads.iter().flat_map(|workload| &workload.duels);
         duels.flat_map(|duel| &duel.diagnosis.causes)
     }
@@ -219,9 +226,9 @@ pub struct Duel {
     /// Durability classes of baseline and candidate, where they differ.
     pub durability: Option<(String, String)>,
     /// Of a duet: what its word would have to rest on and does not, for the whole sweep.
-    pub unfounded: Vec<String>,
+    pub unfounded: Vec<Unfounded>,
     /// Of a duet: what contenders showed that ran alone.
-    pub solo: Vec<String>,
+    pub solo: Option<Solo>,
     /// Of the whole sweep.
     pub spread: Spread,
     /// Where flags of the host fall on one side more often than chance allows.
@@ -404,14 +411,15 @@ impl Caveat {
     }
 }
 
-/// Something a reader must know, with the records that show it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    pub kind: &'static str,
-    /// `confirmed` (a recorded fact), `supported` or `weak`.
-    pub grade: &'static str,
-    pub text: String,
-    pub evidence: Vec<String>,
+named! {
+    /// How sure a conclusion is.
+    pub enum Grade {
+        /// A recorded fact, or a cause that a test confirms.
+        Confirmed = "confirmed",
+        /// A conclusion of statistics.
+        Supported = "supported",
+        Weak = "weak",
+    }
 }
 
 /// Blocks in which the trials of one side alone carry a flag of the host.
@@ -462,22 +470,20 @@ struct Circumstances {
     shared_cores: bool,
     given_up: Vec<DecisionRecord>,
     durability: BTreeMap<String, String>,
-    /// What the data of each contender lie on, where it was seen.
-    file_systems: BTreeMap<String, String>,
     /// Why contenders were not measured at all.
     refused: BTreeMap<String, String>,
     /// Verdicts that told twins apart on this host, where they are too many for chance.
-    twins_told_apart: Vec<String>,
+    twins_told_apart: Vec<TwinsRecord>,
     /// What twice the generator's threads brought.
     doublings: Vec<Doubled>,
     /// Checks of the generator that lack blocks.
-    headroom_open: Vec<String>,
+    headroom_open: Vec<HeadroomCheck>,
     /// Of a duet; absent while the run goes on, since its solo blocks come last.
     duet: Option<duet::Surroundings>,
     /// What became of gaps without their supposed causes.
     contrasts: Vec<ContrastRecord>,
     /// Those that lack blocks, and nothing says why.
-    contrasts_open: Vec<String>,
+    contrasts_open: Vec<ContrastRecord>,
     /// The block from which on trials of a workload have their last warm-up, where that is not the first.
     /// Absent while the run goes on: more blocks make no trial steadier, so that nobody waits for it.
     steady_from: Option<BTreeMap<String, u32>>,
@@ -509,11 +515,6 @@ pub fn conclude_with_seconds(
         shared_cores: run.client.shared_cores,
         given_up: with_given_up(run.decided(DecisionKind::GivenUp).cloned().collect(), given_up(trials)),
         durability: run.contenders.iter().map(|(name, facts)| (name.clone(), facts.durability_class.clone())).collect(),
-        file_systems: run
-            .contenders
-            .iter()
-            .filter_map(|(name, facts)| Some((name.clone(), facts.file_system.clone()?)))
-            .collect(),
         refused: run.decided(DecisionKind::Refused).map(|one| (one.contender.clone(), one.because.clone())).collect(),
         twins_told_apart: twins::too_many_told_apart(&run.twins),
         doublings: headroom.iter().filter_map(doubling::doubled).collect(),
@@ -712,7 +713,7 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {
         crossings: comparison::crossings(&of_points),
         durability: scope.durability(),
         unfounded: duet::unfounded(scope, metric, &scope.active(points), overall.log_interval()),
-        solo: duet::evidence(scope, metric, &scope.active(points)),
+        solo: duet::solo(scope, metric, &scope.active(points)),
         spread: spread(plan, records.trials(), told.series, workload, candidate, &scope.active(points)),
         flag_imbalance: scope.flag_imbalance(metric, &scope.active(points)),
         peak: together::peak(scope, metric, points),

@@ -3,11 +3,11 @@
 //! A quantile needs thirty requests above it in each trial. Where more than a tenth of the pairs lack one there is
 //! no comparison of it at all: the trials that have it are the fast ones.
 
-use record::format::{Point, Status, TrialRecord, point_text};
+use serde::Serialize;
+
+use record::format::{Point, Status, TrialRecord};
 
 use super::comparison::{Scope, interval_s};
-use super::findings::{finding, lines_of};
-use super::{Duel, Finding, WorkloadConclusions};
 
 /// The quantiles that are compared, and the share of requests above them.
 const QUANTILES: [(&str, &str, f64); 4] = [
@@ -19,7 +19,7 @@ const QUANTILES: [(&str, &str, f64); 4] = [
 const ABOVE_MIN: f64 = 30.0;
 
 /// A quantile without a comparison at these points.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Missing {
     /// `p99.9`
     pub quantile: &'static str,
@@ -59,28 +59,4 @@ fn needed_s(trial: &TrialRecord, above: f64) -> Option<f64> {
     let counted = |name: &str| trial.metrics.get(&format!("transactions.{name}")).copied().unwrap_or(0.0);
     let ended: f64 = ["committed", "rolled_back", "failed"].map(counted).iter().sum();
     Some(interval_s(trial)? * ABOVE_MIN / (above * ended.max(0.5)))
-}
-
-pub fn missing_quantiles(workloads: &[WorkloadConclusions]) -> Option<Finding> {
-    let text = "a quantile of response time needs 30 requests above it in each trial. Where more than 10 % of the pairs \
-                lack that, there is no row and no verdict for it: the trials that have it are the fast ones";
-    finding(
-        "missing quantiles",
-        text.to_owned(),
-        lines_of(workloads, |duel| duel.missing.iter().map(|one| line(duel, one)).collect()),
-    )
-}
-
-fn line(duel: &Duel, missing: &Missing) -> String {
-    let points: Vec<String> = missing.points.iter().map(point_text).collect();
-    format!(
-        "{} at {}, `{}` against `{}`: {} of {} trials lack it; trials of {:.0} s would have it",
-        missing.quantile,
-        points.join(", "),
-        duel.candidate,
-        duel.baseline,
-        missing.trials_lacking,
-        missing.trials,
-        missing.needed_s.ceil()
-    )
 }

@@ -10,6 +10,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
+
 use super::comparison::{Scope, value};
 use super::records::Records;
 use super::{Caveat, Comparison, Word};
@@ -57,7 +59,18 @@ pub struct LeftOut {
     pub contender: String,
     /// `gap`, `wrong`, `fewer`, `partial`, `other count`.
     pub kind: &'static str,
-    pub why: String,
+    pub because: LeftOutBecause,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftOutBecause {
+    /// As the trial has it.
+    Remark(String),
+    OtherCount {
+        count: u64,
+        baseline: u64,
+    },
 }
 
 /// The trials with the total of what all contenders have done as their `seconds`.
@@ -215,7 +228,7 @@ impl Pair<'_> {
                     name: name.to_owned(),
                     contender: self.scope.candidate.to_owned(),
                     kind: OTHER_COUNT,
-                    why: format!("it counts {count} instead of {other}"),
+                    because: LeftOutBecause::OtherCount { count, baseline: *other },
                 });
             }
         }
@@ -276,7 +289,7 @@ fn flagged_in(trials: &[&TrialRecord]) -> Vec<LeftOut> {
         name: name.to_owned(),
         contender: contender.to_owned(),
         kind,
-        why: why.to_owned(),
+        because: LeftOutBecause::Remark(why.to_owned()),
     });
     told.collect()
 }

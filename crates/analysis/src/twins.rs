@@ -5,9 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use record::format::{
-    HostRecord, PlanRecord, Point, RunRecord, Series, TrialRecord, TwinsRecord, WorkloadRecord, point_text,
-};
+use record::format::{HostRecord, PlanRecord, Point, RunRecord, Series, TrialRecord, TwinsRecord, WorkloadRecord};
 
 pub use super::spread::EFFECTS;
 use super::{Comparison, Conclusions, OrderEffect, Spread, Word, spread};
@@ -153,9 +151,24 @@ fn places(plan: &PlanRecord) -> Vec<(&WorkloadRecord, &Point)> {
     places
 }
 
-/// What keeps a strict run from beginning: workloads and points without twins that came out alike, in
+/// A workload at a point that no A/A test of this host covers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Uncovered {
+    pub workload: String,
+    pub point: Point,
+    pub why: UncoveredBecause,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum UncoveredBecause {
+    NeverMeasured,
+    ShorterTrialsOnly,
+    FoundDifference { verdict: String, at: String },
+}
+
+/// What keeps a strict run from beginning: workloads and points without an A/A test that found no difference, in
 /// trials at least as long as the plan's own.
-pub fn missing(plan: &PlanRecord, quotes: &[TwinsRecord]) -> Vec<String> {
+pub fn missing(plan: &PlanRecord, quotes: &[TwinsRecord]) -> Vec<Uncovered> {
     let mut missing = Vec::new();
     for (workload, point) in places(plan) {
         let text = workload_text(workload, point);
@@ -163,38 +176,23 @@ pub fn missing(plan: &PlanRecord, quotes: &[TwinsRecord]) -> Vec<String> {
         let ours: Vec<&TwinsRecord> =
             quotes.iter().filter(|one| (&one.workload, &one.point) == (&text, point)).collect();
         let why = match ours.iter().find(|one| told_apart(one)) {
-            Some(one) => format!("`{}` of {}", one.word, one.at),
+            Some(one) => UncoveredBecause::FoundDifference { verdict: one.word.clone(), at: one.at.clone() },
             None if ours.iter().any(|one| long(one)) => continue,
-            None if ours.is_empty() => "never measured here".to_owned(),
-            None => "measured here in shorter trials only".to_owned(),
+            None if ours.is_empty() => UncoveredBecause::NeverMeasured,
+            None => UncoveredBecause::ShorterTrialsOnly,
         };
-        missing.push(format!("{} at {}: {why}", workload.label, point_text(point)));
+        missing.push(Uncovered { workload: workload.label.clone(), point: point.clone(), why });
     }
     missing
 }
 
 /// The verdicts that told twins apart among the last ones, the newest last, where they are too many for
 /// chance; else nothing. A run gives one verdict for each workload, however many points share its error.
-pub fn too_many_told_apart(known: &[TwinsRecord]) -> Vec<String> {
+pub fn too_many_told_apart(known: &[TwinsRecord]) -> Vec<TwinsRecord> {
     let verdicts = last_verdicts(known);
     let apart = verdicts.iter().filter_map(|verdict| verdict.iter().find(|one| told_apart(one)));
-    let line = |one: &&TwinsRecord| {
-        format!(
-            "{}: {} {}, {}, {}: {} {:.4} ({:.4} to {:.4}, {} blocks)",
-            one.at,
-            one.engine,
-            one.version,
-            one.workload,
-            point_text(&one.point),
-            one.word,
-            one.ratio,
-            one.low,
-            one.high,
-            one.blocks
-        )
-    };
-    let lines: Vec<String> = apart.map(line).collect();
-    if lines.len() > TOLD_APART_MAX { lines } else { Vec::new() }
+    let apart: Vec<TwinsRecord> = apart.map(|one| (*one).clone()).collect();
+    if apart.len() > TOLD_APART_MAX { apart } else { Vec::new() }
 }
 
 /// Records by verdict, the newest verdict last.
@@ -216,7 +214,7 @@ pub fn last_verdicts(known: &[TwinsRecord]) -> Vec<Vec<&TwinsRecord>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conclude;
+    use crate::{Facts, conclude};
     use fixtures::{StoredRun, Story, tell};
 
     /// The story's two contenders, taken for twins.
@@ -292,23 +290,22 @@ mod tests {
     fn a_strict_run_misses_what_was_not_measured_or_told_twins_apart_or_ran_shorter() {
         let stored = twins();
         let all = shown(&stored);
-        let check = |quotes: &[TwinsRecord], expected: &[&str]| {
+        use UncoveredBecause::*;
+        let check = |quotes: &[TwinsRecord], expected: &[(u64, UncoveredBecause)]| {
             let missing = missing(&stored.plan, quotes);
-            assert_eq!(missing.len(), expected.len(), "{missing:?}");
-            for (line, word) in missing.iter().zip(expected) {
-                assert!(line.contains(word), "{line}");
-            }
+            let missing: Vec<_> = missing.into_iter().map(|one| (one.point["clients"], one.why)).collect();
+            assert_eq!(missing, expected);
         };
         let all: Vec<TwinsRecord> =
             all.into_iter().map(|one| TwinsRecord { word: "inconclusive".into(), ..one }).collect();
         check(&all, &[]);
-        check(&all[1..], &["at 1 client: never measured"]);
+        check(&all[1..], &[(1, NeverMeasured)]);
         let mut apart = all.clone();
         apart[1].word = "faster".into();
-        check(&apart, &["at 4 clients: `faster`"]);
+        check(&apart, &[(4, FoundDifference { verdict: "faster".into(), at: apart[1].at.clone() })]);
         let mut short = all;
         short[3].trial_s = Some(0.5);
-        check(&short, &["at 64 clients: measured here in shorter trials only"]);
+        check(&short, &[(64, ShorterTrialsOnly)]);
     }
 
     #[test]
@@ -316,7 +313,7 @@ mod tests {
         let mut stored = tell(&Story::default());
         let caveats = |stored: &StoredRun| {
             let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
-            let told = conclusions.findings.iter().any(|finding| finding.text.contains("twins"));
+            let told = conclusions.findings.iter().any(|finding| matches!(finding.facts, Facts::FalseDifferences(_)));
             (conclusions.workloads[0].duels[0].overall.caveats.contains(&crate::Caveat::NoisyHost), told)
         };
         assert_eq!(caveats(&stored), (false, false));

@@ -3,15 +3,31 @@
 //! A run of twins is a run like any other; only its plan differs. Here stand what is remembered of it
 //! beside the run itself, and what a later run on this host makes of that.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use thiserror::Error;
 
-use analysis::twins;
+use analysis::twins::{self, Uncovered};
 use engine::Cache;
-use experiment::shell_path;
 use record::Twins;
 use record::format::{PlanRecord, RunRecord, TwinsRecord};
+
+/// Why the A/A tests of this host let no run begin. Who prints it makes the sentence.
+#[derive(Debug, Error)]
+#[error("the A/A tests of this host do not allow this run")]
+pub struct Unfit {
+    pub file: PathBuf,
+    pub because: UnfitBecause,
+}
+
+#[derive(Debug)]
+pub enum UnfitBecause {
+    /// Too many of the last verdicts found a difference where there is none.
+    FalseDifferences { apart: Vec<TwinsRecord>, verdicts: usize },
+    /// Preset strict asks for A/A tests that there are not.
+    Uncovered(Vec<Uncovered>),
+}
 
 /// Remembers what a run of twins has shown, and says so; of any other run nothing.
 pub fn remember(plan: &PlanRecord, shown: Vec<TwinsRecord>, say: &dyn Fn(&str)) -> Result<()> {
@@ -46,14 +62,8 @@ pub fn known(plan: &PlanRecord, run: &RunRecord, cache: &Cache, file: &Path) -> 
         return Ok(quotes);
     }
     if plan.method.noisy_host == "refuse" {
-        bail!(
-            "this host is not fit to judge: {} of the last {} verdicts of `dbduel aa` told a contender from its twin, and chance allows {}\n    {}\n  next: look for what differs between one half hour and the next (neighbours, clock speed, background work), run `dbduel aa {}` again until twins come out alike, or measure all the same with --accept-noisy",
-            apart.len(),
-            twins::last_verdicts(&here).len(),
-            twins::TOLD_APART_MAX,
-            apart.join("\n    "),
-            shell_path(file)
-        );
+        let verdicts = twins::last_verdicts(&here).len();
+        return Err(Unfit { file: file.to_owned(), because: UnfitBecause::FalseDifferences { apart, verdicts } }.into());
     }
     // The evidence of the caveat, which the stored run has to hold.
     Ok(twins::last_verdicts(&here).into_iter().flatten().cloned().collect())
@@ -64,9 +74,5 @@ fn refuse_without_twins(plan: &PlanRecord, quotes: &[TwinsRecord], file: &Path) 
     if missing.is_empty() {
         return Ok(());
     }
-    bail!(
-        "preset strict judges only where a contender and its twin came out alike before, on this host and under this workload:\n    {}\n  next: `dbduel aa {}`, or choose preset standard",
-        missing.join("\n    "),
-        shell_path(file)
-    )
+    Err(Unfit { file: file.to_owned(), because: UnfitBecause::Uncovered(missing) }.into())
 }

@@ -12,10 +12,14 @@ mod progress_bar;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use campaign::aa::{Unfit, UnfitBecause};
 use engine::Engines;
 use engines::ENGINES;
+
 use experiment::{Known, Mistakes};
 use load::Workloads;
+use record::shell::shell_path;
+use report::sentences;
 use workloads::{WORKLOADS, null_load};
 
 /// The engines and workloads of this program.
@@ -50,8 +54,18 @@ fn message(error: &anyhow::Error) -> String {
     if let Some(mistakes) = error.downcast_ref::<Mistakes>() {
         return mistakes.to_string();
     }
-    let because = error.chain().skip(1).map(|cause| format!("\nbecause: {cause}"));
-    indented(&format!("error: {error}{}", because.collect::<String>()))
+    let causes: Vec<String> = error.chain().map(told).collect();
+    indented(&format!("error: {}", causes.join("\nbecause: ")))
+}
+
+/// What a campaign hands up as facts has its sentence in the reports.
+fn told(cause: &(dyn std::error::Error + 'static)) -> String {
+    let Some(Unfit { file, because }) = cause.downcast_ref() else { return cause.to_string() };
+    let file = shell_path(file);
+    match because {
+        UnfitBecause::FalseDifferences { apart, verdicts } => sentences::aa::unfit_host(apart, *verdicts, &file),
+        UnfitBecause::Uncovered(missing) => sentences::aa::uncovered(missing, &file),
+    }
 }
 
 /// Every line but the first two columns in, so that an error reads as one thing in a log.

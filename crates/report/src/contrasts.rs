@@ -1,9 +1,10 @@
 //! What became of gaps whose supposed cause was taken away; lines for every report.
 
-use analysis::contrast::{setting, tests};
+use analysis::contrast::tests;
 use record::format::{ContrastRecord, PlanRecord, point_text};
 
 use super::Evidence;
+use super::sentences::causes::setting;
 use super::wording::number;
 
 /// A line for each contrast; one that says so where none was due.

@@ -26,7 +26,7 @@ use record::format::{
 
 use super::{
     Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, kinds, ladder, latency, parts, probes,
-    scaling, search, sharpness, tpcc, why, wording,
+    scaling, search, sentences, sharpness, tpcc, why, wording,
 };
 
 const TEMPLATE: &str = include_str!("html/report.html");
@@ -99,8 +99,8 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
         verdicts => verdicts(evidence),
         summary => wording::summary(evidence).map(|(heading, rows)| context! { heading, rows, baseline => plan.baseline }),
         workloads => conclusions.workloads.iter().map(|workload| workload_context(evidence, workload)).collect::<Vec<Value>>(),
-        findings => conclusions.findings.iter().map(|finding| context! {
-            kind => finding.kind, grade => finding.grade, text => finding.text, evidence => finding.evidence,
+        findings => conclusions.findings.iter().map(|finding| sentences::findings::said(evidence, finding)).map(|said| context! {
+            kind => said.kind, grade => said.grade, text => said.text, evidence => said.evidence,
         }).collect::<Vec<Value>>(),
         contenders => plan.contenders.iter().enumerate().map(|(index, contender)| contender_context(evidence, contender, index)).collect::<Vec<Value>>(),
         own_settings => settings_table(evidence, |contender| &contender.settings, false),
@@ -217,16 +217,16 @@ fn verdicts(evidence: &Evidence) -> Vec<Value> {
     let duels = workloads.flat_map(|workload| workload.duels.iter().map(move |duel| (workload, duel)));
     let verdict = |(workload, duel): (&WorkloadConclusions, &Duel)| {
         let headline = wording::headline(evidence, workload, duel);
-        let (word, causes) = (headline.word.as_str(), causes(&headline, duel));
+        let (word, causes) = (headline.word.as_str(), causes(evidence, &headline, duel));
         context! { class => word.replace(' ', "-"), word, claim => headline.claim, numbers => headline.numbers, asides => headline.asides, causes }
     };
     duels.map(verdict).collect()
 }
 
 /// Each with what was seen of it.
-fn causes(headline: &wording::Headline, duel: &Duel) -> Vec<Value> {
-    let evidence = duel.diagnosis.causes.iter().map(|cause| cause.evidence.clone());
-    headline.causes.iter().zip(evidence).map(|(text, evidence)| context! { text, evidence }).collect()
+fn causes(evidence: &Evidence, headline: &wording::Headline, duel: &Duel) -> Vec<Value> {
+    let lines = duel.diagnosis.causes.iter().map(|cause| sentences::causes::said(evidence, cause).evidence);
+    headline.causes.iter().zip(lines).map(|(text, evidence)| context! { text, evidence }).collect()
 }
 
 /// What a transaction cost: the whole sweep or the only point, and single points of a sweep behind it.

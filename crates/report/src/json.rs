@@ -14,7 +14,7 @@ use serde::Serialize;
 use stats::{Basis, RuleKind};
 
 use analysis::drift::{Drift, PlanPair, Setting, drifts};
-use analysis::{Comparison, Cost, Duel, Finding, Peak, Spread, Unflagged, Word, WorkloadConclusions};
+use analysis::{Comparison, Cost, Duel, Peak, Spread, Unflagged, Word, WorkloadConclusions};
 use record::format::search::SearchRecord;
 use record::format::{
     BuildRecord, CheckRecord, ContenderRecord, DecisionRecord, DiagnosticRecord, FORMAT_VERSION, Failure, HostRecord,
@@ -22,7 +22,8 @@ use record::format::{
     WorkloadRecord,
 };
 
-use super::{Evidence, Options, Report, circumstances, drift};
+use super::sentences::{self, Said};
+use super::{Evidence, Options, Report, circumstances, drift, why};
 
 pub struct Json;
 
@@ -83,7 +84,7 @@ struct Document<'a> {
     twins_known: &'a [TwinsRecord],
     /// What each candidate does differently without being asked.
     drifts: Vec<JsonDrift<'a>>,
-    findings: Vec<JsonFinding<'a>>,
+    findings: Vec<JsonFinding>,
     /// What this run of twins has shown; absent in any other run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     twins: Vec<TwinsRecord>,
@@ -222,7 +223,7 @@ struct JsonDuel<'a> {
     /// What a transaction cost, for the whole sweep and at each point.
     costs: Vec<JsonCost<'a>>,
     /// Costs that at least one side does not show.
-    costs_not_visible: &'a [&'static str],
+    costs_not_visible: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -304,11 +305,11 @@ struct JsonPlan<'a> {
 }
 
 #[derive(Serialize)]
-struct JsonFinding<'a> {
-    kind: &'a str,
-    grade: &'a str,
-    text: &'a str,
-    evidence: &'a [String],
+struct JsonFinding {
+    kind: &'static str,
+    grade: &'static str,
+    text: String,
+    evidence: Vec<String>,
 }
 
 impl<'a> Document<'a> {
@@ -348,7 +349,7 @@ impl<'a> Document<'a> {
             profiles: &evidence.profiles,
             twins_known: &run.twins,
             drifts: drifts(plan, run).iter().map(self::drift).collect(),
-            findings: conclusions.causes().chain(&conclusions.findings).map(finding).collect(),
+            findings: sentences::all(evidence).into_iter().map(finding).collect(),
             twins: evidence.twins(),
             search: evidence.run.search.as_ref(),
             notes: note.iter().map(String::as_str).collect(),
@@ -467,7 +468,7 @@ fn duel<'a>(workload: &WorkloadConclusions, duel: &'a Duel) -> JsonDuel<'a> {
         p_together: duel.p_together,
         spread: spread(&duel.spread),
         costs: duel.diagnosis.costs.iter().map(cost).collect(),
-        costs_not_visible: &duel.diagnosis.not_visible,
+        costs_not_visible: duel.diagnosis.not_visible.iter().map(|metric| why::title(metric)).collect(),
     }
 }
 
@@ -527,8 +528,9 @@ fn interval(basis: Basis) -> &'static str {
     }
 }
 
-fn finding(finding: &Finding) -> JsonFinding<'_> {
-    JsonFinding { kind: finding.kind, grade: finding.grade, text: &finding.text, evidence: &finding.evidence }
+fn finding(said: Said) -> JsonFinding {
+    let Said { kind, grade, text, evidence } = said;
+    JsonFinding { kind, grade, text, evidence }
 }
 
 fn drift<'a>(drift: &Drift<'a>) -> JsonDrift<'a> {

@@ -8,6 +8,7 @@ use stats::Basis;
 
 use analysis::{Caveat, Gain, Interaction, Ladder, Rung, Stage, StageKind, WorkloadConclusions, one_line};
 use record::format::figures::short_percent;
+use record::format::ladder::ChangeRecord;
 
 use super::wording::{self, bound, optional_number};
 
@@ -42,7 +43,10 @@ pub fn title(workload: &WorkloadConclusions, ladder: &Ladder) -> String {
 
 /// What each step does, in lines: the names of settings are too long for a column.
 pub fn changes(ladder: &Ladder) -> Vec<String> {
-    let line = |(rung, place): (&Rung, usize)| format!("{place}. `{}`: {}", rung.contender, rung.changes.join(", "));
+    let line = |(rung, place): (&Rung, usize)| {
+        let changes: Vec<String> = rung.changes.iter().map(ChangeRecord::text).collect();
+        format!("{place}. `{}`: {}", rung.contender, changes.join(", "))
+    };
     ladder.rungs.iter().zip(1..).map(line).collect()
 }
 

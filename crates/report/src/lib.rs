@@ -21,6 +21,7 @@ mod parts;
 mod probes;
 mod scaling;
 mod search;
+pub mod sentences;
 mod sharpness;
 pub mod sqlbench;
 pub mod sysbench;

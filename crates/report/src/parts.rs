@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use analysis::{COLLECTED_SECONDS, Caveat, Duel, Part, Parts, WorkloadConclusions};
 use record::format::pass::{PARTIAL, SECONDS, operation_metric};
 
-use super::wording;
+use super::{sentences, wording};
 
 /// The headings of a table of parts behind the part's name.
 pub fn heading(duel: &Duel) -> [String; 6] {
@@ -110,5 +110,5 @@ pub fn rows_of_gaps(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) 
 /// What is missing or wrong, a line each.
 pub fn left_out(parts: &Parts) -> Vec<String> {
     let line = |name: &str, contender: &str, kind: &str, why: &str| format!("`{contender}`, {name} ({kind}): {why}");
-    parts.left_out.iter().map(|one| line(&one.name, &one.contender, one.kind, &one.why)).collect()
+    parts.left_out.iter().map(|one| line(&one.name, &one.contender, one.kind, &sentences::parts::why(one))).collect()
 }

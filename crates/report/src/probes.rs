@@ -1,10 +1,10 @@
 //! Trials beside the plan, one table of all of them: what each was run for, where, and what came out.
 
-use analysis::contrast::setting;
 use record::format::{DecisionKind, Point, Purpose, TrialRecord, point_text};
 use record::metric::unit;
 
 use super::Evidence;
+use super::sentences::causes::setting;
 use super::wording::number;
 
 pub const HEADING: [&str; 7] = ["trial", "purpose", "contender", "workload", "point", "block", "outcome"];

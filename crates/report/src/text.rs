@@ -15,7 +15,7 @@ use record::point::CORES;
 use super::wording;
 use super::{
     Evidence, Options, Report, circumstances, contrasts, diagnostics, drift, kinds, ladder, latency, parts, probes,
-    scaling, search, sharpness, tpcc, twins, visible, why,
+    scaling, search, sentences, sharpness, tpcc, twins, visible, why,
 };
 
 /// Tables fit a terminal of this width.
@@ -487,9 +487,13 @@ fn findings(evidence: &Evidence) -> Vec<String> {
     let among_many = evidence.plan.contenders.len() > 2;
     let causes = duels.flat_map(|duel| {
         let of = if among_many { format!(", `{}` against `{}`", duel.candidate, duel.baseline) } else { String::new() };
-        duel.diagnosis.causes.iter().map(move |cause| (cause, of.clone()))
+        duel.diagnosis.causes.iter().map(move |cause| (sentences::causes::said(evidence, cause), of.clone()))
     });
-    let others = evidence.conclusions.findings.iter().map(|finding| (finding, String::new()));
+    let others = evidence
+        .conclusions
+        .findings
+        .iter()
+        .map(|finding| (sentences::findings::said(evidence, finding), String::new()));
     for (finding, of) in causes.chain(others) {
         lines.push(format!("\n{} ({}){of}: {}", finding.kind, finding.grade, finding.text));
         lines.extend(finding.evidence.iter().take(EVIDENCE_LINES).map(|line| format!("  {line}")));

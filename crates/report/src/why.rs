@@ -2,22 +2,20 @@
 //!
 //! Pure formatting, shared by text and HTML.
 
-use analysis::{Cost, Duel, Finding};
+use analysis::{Cost, Duel};
 use record::format::point_text;
 
-use super::wording;
+use super::sentences::{self, Said, costs};
+use super::{Evidence, wording};
 
 pub const COSTS_TITLE: &str = "what a transaction cost";
 pub const COSTS_NOTE: &str = "Ratio above 1: the candidate needs less; where one side needed none, the difference stands in its place \
                               (candidate minus baseline, t interval).";
 
 /// `why (supported): …`
-pub fn causes(duel: &Duel) -> Vec<String> {
-    duel.diagnosis.causes.iter().map(cause).collect()
-}
-
-fn cause(finding: &Finding) -> String {
-    format!("why ({}): {}", finding.grade, finding.text)
+pub fn causes(evidence: &Evidence, duel: &Duel) -> Vec<String> {
+    let cause = |said: Said| format!("why ({}): {}", said.grade, said.text);
+    duel.diagnosis.causes.iter().map(|one| cause(sentences::causes::said(evidence, one))).collect()
 }
 
 /// Point (empty for the whole sweep), title, baseline, candidate, ratio or difference, interval, n.
@@ -38,7 +36,7 @@ pub fn cost_row(cost: &Cost) -> [String; 7] {
     };
     [
         cost.point.as_ref().map(point_text).unwrap_or_default(),
-        cost.title.to_owned(),
+        title(cost.metric).to_owned(),
         wording::number(cost.baseline),
         wording::number(cost.candidate),
         effect,
@@ -60,12 +58,17 @@ pub fn none_at_all(duel: &Duel) -> Option<String> {
     let costs = &duel.diagnosis.costs;
     let is_none = |cost: &&Cost| cost.baseline == 0.0 && cost.candidate == 0.0;
     let first = costs.first().map(|cost| &cost.point);
-    let titles = costs.iter().filter(|cost| Some(&cost.point) == first).filter(is_none).map(|cost| cost.title);
+    let titles = costs.iter().filter(|cost| Some(&cost.point) == first).filter(is_none).map(|cost| title(cost.metric));
     listed("None on either side", titles.collect())
 }
 
 pub fn not_visible(duel: &Duel) -> Option<String> {
-    listed("Not visible here on both sides", duel.diagnosis.not_visible.clone())
+    let titles = duel.diagnosis.not_visible.iter().map(|metric| title(metric));
+    listed("Not visible here on both sides", titles.collect())
+}
+
+pub fn title(metric: &str) -> &str {
+    costs::title(metric).unwrap_or(metric)
 }
 
 fn listed(what: &str, titles: Vec<&str>) -> Option<String> {

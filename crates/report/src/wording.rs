@@ -11,7 +11,7 @@ use analysis::{Caveat, Cell, Comparison, Conclusions, Duel, FlagCount, Word, Wor
 use record::format::figures::{fixed, short_percent};
 use record::format::{CheckRecord, ContenderFacts, ContenderRecord, PlanRecord, Point, WorkloadRecord, point_text};
 
-use super::{Evidence, sharpness, why};
+use super::{Evidence, sentences, sharpness, why};
 use record::rule::{self as plan, OPERATIONS, POINTS};
 
 /// A headline in two parts, because the first is set in bold or colour.
@@ -53,7 +53,7 @@ pub fn headline(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel
         .into_iter()
         .flatten()
         .collect(),
-        causes: if workload.is_rung(&duel.candidate) { Vec::new() } else { why::causes(duel) },
+        causes: if workload.is_rung(&duel.candidate) { Vec::new() } else { why::causes(evidence, duel) },
     }
 }
 
@@ -151,7 +151,8 @@ fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Stri
                     format!("inconclusive: {pair}, because the lead is lost once deferred work is counted")
                 }
                 _ if !duel.unfounded.is_empty() => {
-                    format!("inconclusive: {pair}; a duet allows no word here, because {}", duel.unfounded.join("; "))
+                    let unfounded: Vec<String> = duel.unfounded.iter().map(sentences::duet::unfounded).collect();
+                    format!("inconclusive: {pair}; a duet allows no word here, because {}", unfounded.join("; "))
                 }
                 Some(mde) => format!("inconclusive: could not have seen less than {}, {pair}", detectable(mde)),
                 None => format!("inconclusive: {pair}"),

@@ -6,15 +6,12 @@
 use stats::Interval;
 
 pub use record::blocks::CONTRAST_BLOCKS as BLOCKS;
-use record::format::figures::short_percent;
-use record::format::{
-    ContrastKind, ContrastRecord, PlanRecord, Point, Purpose, RunRecord, Status, TrialRecord, point_text,
-};
+use record::format::{ContrastKind, ContrastRecord, PlanRecord, Point, Purpose, RunRecord, Status, TrialRecord};
 
 use super::super::comparison::Scope;
 use super::estimate::{Side, pairs};
 use super::rules::Rule;
-use super::{EXPLAINS, figure};
+use super::{CauseTest, EXPLAINS, GapChange, TestOutcome};
 
 /// A contrast that would tell whether a finding is right.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,14 +26,6 @@ impl Due {
     pub fn is_answered_by(&self, record: &ContrastRecord) -> bool {
         (self.contrast, &self.workload, &self.candidate, &self.point)
             == (record.contrast, &record.workload, &record.candidate, &record.point)
-    }
-}
-
-/// What both sides are without then.
-pub fn setting(contrast: ContrastKind) -> &'static str {
-    match contrast {
-        ContrastKind::Tmpfs => "the data of both on tmpfs",
-        ContrastKind::OneClient => "one client",
     }
 }
 
@@ -91,63 +80,43 @@ pub fn is_over(record: &ContrastRecord) -> bool {
 }
 
 /// Contrasts that were begun and neither came to their end nor say why.
-pub fn unfinished(tests: &[ContrastRecord]) -> Vec<String> {
-    let line = |record: &ContrastRecord| {
-        let (what, point) = (setting(record.contrast), point_text(&record.point));
-        let done = record.candidate_values.len();
-        format!("with {what}: {} at {point}, {}: {done} of {BLOCKS} blocks", record.candidate, record.workload)
-    };
-    tests.iter().filter(|record| !is_over(record)).map(line).collect()
-}
-
-/// What a contrast says of a finding.
-pub(super) struct Told {
-    pub is_confirmed: bool,
-    /// Goes on from the finding's sentence.
-    pub text: String,
-    pub evidence: Vec<String>,
+pub fn unfinished(tests: &[ContrastRecord]) -> Vec<ContrastRecord> {
+    tests.iter().filter(|record| !is_over(record)).cloned().collect()
 }
 
 /// None where no contrast was run for it, or not all of its blocks.
-pub(super) fn told(scope: &Scope, metric: &str, rule: &Rule, side: Side, point: &Point) -> Option<Told> {
+pub(super) fn outcome(scope: &Scope, metric: &str, rule: &Rule, side: Side, point: &Point) -> Option<CauseTest> {
     let due = due(scope, rule, point)?;
     let record = scope.circumstances.contrasts.iter().find(|record| due.is_answered_by(record))?;
-    let setting = setting(due.contrast);
-    if let Some(why) = &record.refused {
-        let text = format!("; not put to the test with {setting}: {why}");
-        return Some(Told { is_confirmed: false, text, evidence: Vec::new() });
-    }
+    let outcome = match &record.refused {
+        Some(why) => TestOutcome::NotRun { because: why.clone() },
+        None => TestOutcome::Ended(gap_change(scope, metric, record, side)?),
+    };
+    Some(CauseTest { without: due.contrast, outcome })
+}
+
+fn gap_change(scope: &Scope, metric: &str, record: &ContrastRecord, side: Side) -> Option<GapChange> {
     let gap = Gap::of(scope, metric, record, side)?;
-    let is_confirmed = gap.is_explained();
     let [before, after] = [&gap.before, &gap.after].map(|log_ratios| stats::mean(log_ratios).unwrap_or_default());
-    let verdict = if is_confirmed { "" } else { ", which does not confirm it" };
-    let text = format!(
-        "; with {setting} the gap went from {} to {}{}{verdict}",
-        percent(before),
-        percent(after),
-        bounded(stats::t_interval(&gap.after, scope.plan.method.confidence))
-    );
-    let own_and_other = match side {
+    let (own, other) = match side {
         Side::Candidate => (&record.candidate_values, &record.baseline_values),
         Side::Baseline => (&record.baseline_values, &record.candidate_values),
     };
-    let mean = |values: &[f64]| {
-        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-        stats::mean(&logs).map_or_else(|| "-".to_owned(), |mean| figure(mean.exp()))
-    };
-    let evidence = format!(
-        "with {setting}, {}: {metric} {} against {} (geometric means of {BLOCKS} blocks); {:.0} % of the gap went away \
-         (difference of log ratios {:.3}, t interval {:.3} to {:.3}, {} blocks before and {BLOCKS} after)",
-        point_text(point),
-        mean(own_and_other.0),
-        mean(own_and_other.1),
-        gap.share() * 100.0,
-        gap.removed,
-        gap.bounds.low,
-        gap.bounds.high,
-        gap.before.len(),
-    );
-    Some(Told { is_confirmed, text, evidence: vec![evidence] })
+    let mean = |values: &[f64]| stats::mean(&values.iter().map(|value| value.ln()).collect::<Vec<_>>()).map(f64::exp);
+    let pair = |bounds: Interval| (bounds.low, bounds.high);
+    Some(GapChange {
+        metric: metric.to_owned(),
+        own: mean(own),
+        other: mean(other),
+        before,
+        after,
+        after_bounds: stats::t_interval(&gap.after, scope.plan.method.confidence).map(pair),
+        removed: gap.removed,
+        removed_bounds: pair(gap.bounds),
+        removed_share: gap.share(),
+        blocks_before: gap.before.len(),
+        confirms: gap.is_explained(),
+    })
 }
 
 /// What would tell more about a finding of this rule, for which one is known.
@@ -195,13 +164,4 @@ impl Gap {
     fn is_explained(&self) -> bool {
         self.share() >= EXPLAINS && self.bounds.low > 0.0
     }
-}
-
-fn percent(log_ratio: f64) -> String {
-    short_percent(log_ratio.exp_m1())
-}
-
-fn bounded(bounds: Option<Interval>) -> String {
-    bounds
-        .map_or_else(String::new, |bounds| format!(" (t interval {} to {})", percent(bounds.low), percent(bounds.high)))
 }

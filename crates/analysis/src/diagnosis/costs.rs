@@ -13,8 +13,6 @@ use super::super::{Circumstances, doubling};
 /// A cost of one transaction.
 pub struct Kind {
     pub metric: &'static str,
-    /// With its unit, where it counts anything but events.
-    pub title: &'static str,
     /// What is divided by the committed transactions; the first that a trial has. None: trials have the
     /// metric itself, or none at all.
     counted: &'static [&'static str],
@@ -22,16 +20,16 @@ pub struct Kind {
     scale: f64,
 }
 
-const fn told(metric: &'static str, title: &'static str) -> Kind {
-    Kind { metric, title, counted: &[], scale: 1.0 }
+const fn told(metric: &'static str) -> Kind {
+    Kind { metric, counted: &[], scale: 1.0 }
 }
 
-const fn counted(metric: &'static str, title: &'static str, counted: &'static [&'static str]) -> Kind {
-    Kind { metric, title, counted, scale: 1.0 }
+const fn counted(metric: &'static str, counted: &'static [&'static str]) -> Kind {
+    Kind { metric, counted, scale: 1.0 }
 }
 
-const fn seconds(metric: &'static str, title: &'static str, counted: &'static [&'static str]) -> Kind {
-    Kind { metric, title, counted, scale: 1e6 }
+const fn seconds(metric: &'static str, counted: &'static [&'static str]) -> Kind {
+    Kind { metric, counted, scale: 1e6 }
 }
 
 pub const CPU: &str = "cpu_us_per_tx";
@@ -49,29 +47,25 @@ pub const LATCH_WAITS: &str = "latch_waits_per_tx";
 
 /// In the order of the table.
 pub const KINDS: &[Kind] = &[
-    told(CPU, "server CPU us"),
-    seconds(CPU_USER, "server CPU in user mode us", &["server_cpu_user_s"]),
-    seconds("cpu_system_us_per_tx", "server CPU in the kernel us", &["server_cpu_system_s"]),
-    told(SWITCHES, "voluntary context switches"),
-    told("ctx_involuntary_per_tx", "involuntary context switches"),
-    told("read_bytes_per_tx", "bytes read from disk"),
-    told("write_bytes_per_tx", "bytes written to disk"),
-    counted(SYNCS, "syncs", &["counter.innodb.data_fsyncs", "counter.postgres.wal_syncs"]),
-    counted("redo_bytes_per_tx", "redo or WAL bytes", &["counter.innodb.redo_bytes", "counter.postgres.wal_bytes"]),
-    counted(
-        LOG_WAITS,
-        "waits for the log's buffer",
-        &["counter.innodb.log_waits", "counter.postgres.wal_buffers_full"],
-    ),
-    counted(DOUBLE_WRITES, "double-written pages", &["counter.innodb.doublewrite_pages"]),
-    counted(MISSES, "buffer misses", &["counter.innodb.buffer_pool_reads", "counter.postgres.blks_read"]),
-    counted("row_lock_waits_per_tx", "row-lock waits", &["counter.innodb.row_lock_waits"]),
-    counted(LOCK_MS, "waiting for row locks ms", &["counter.innodb.row_lock_time_ms"]),
-    counted(DEADLOCKS, "deadlocks", &["counter.innodb.deadlocks", "counter.postgres.deadlocks"]),
-    counted(SPINS, "spin rounds", &["counter.innodb.spin_rounds"]),
-    counted(LATCH_WAITS, "latch waits in the kernel", &["counter.innodb.spin_os_waits"]),
-    told(FAULTS, "minor page faults"),
-    told("page_faults_major_per_tx", "major page faults"),
+    told(CPU),
+    seconds(CPU_USER, &["server_cpu_user_s"]),
+    seconds("cpu_system_us_per_tx", &["server_cpu_system_s"]),
+    told(SWITCHES),
+    told("ctx_involuntary_per_tx"),
+    told("read_bytes_per_tx"),
+    told("write_bytes_per_tx"),
+    counted(SYNCS, &["counter.innodb.data_fsyncs", "counter.postgres.wal_syncs"]),
+    counted("redo_bytes_per_tx", &["counter.innodb.redo_bytes", "counter.postgres.wal_bytes"]),
+    counted(LOG_WAITS, &["counter.innodb.log_waits", "counter.postgres.wal_buffers_full"]),
+    counted(DOUBLE_WRITES, &["counter.innodb.doublewrite_pages"]),
+    counted(MISSES, &["counter.innodb.buffer_pool_reads", "counter.postgres.blks_read"]),
+    counted("row_lock_waits_per_tx", &["counter.innodb.row_lock_waits"]),
+    counted(LOCK_MS, &["counter.innodb.row_lock_time_ms"]),
+    counted(DEADLOCKS, &["counter.innodb.deadlocks", "counter.postgres.deadlocks"]),
+    counted(SPINS, &["counter.innodb.spin_rounds"]),
+    counted(LATCH_WAITS, &["counter.innodb.spin_os_waits"]),
+    told(FAULTS),
+    told("page_faults_major_per_tx"),
 ];
 
 /// Share of the cores that the server used.
@@ -86,29 +80,23 @@ pub const BOUND: &str = "generator_bound";
 
 pub const LATENCY: &str = "latency_ms_avg";
 
-/// Signs beside the costs, for a reader.
-const SIGNS: &[(&str, &str)] = &[
-    (SYSTEM_SHARE, "share of the server's CPU time in the kernel"),
-    (MISS_SHARE, "share of page requests that miss the buffers"),
-    (HOST_TAKEN, "share of the host's CPU taken by others"),
-    (BOUND, "share of trials in which the generator was the limit"),
-    ("host_iowait_share", "share of the host's CPU idle for disks"),
-    ("host_pressure_io_some_share", "share of the time in which something waited for a disk"),
-    ("server_threads_blocked", "threads of the server in wait for a disk"),
-    ("stalled_seconds_share", "share of seconds below half of the median"),
-    ("state.checkpoint_age_share_end", "checkpoint age as a share of the log"),
+/// Signs beside the costs.
+const SIGNS: &[&str] = &[
+    SYSTEM_SHARE,
+    MISS_SHARE,
+    HOST_TAKEN,
+    BOUND,
+    "host_iowait_share",
+    "host_pressure_io_some_share",
+    "server_threads_blocked",
+    "stalled_seconds_share",
+    "state.checkpoint_age_share_end",
 ];
 
 /// Everything that a rule may ask for.
 pub fn all() -> impl Iterator<Item = &'static str> {
     let beside = [CPU_USE, DISTURBED, LATENCY];
-    KINDS.iter().map(|kind| kind.metric).chain(SIGNS.iter().map(|(metric, _)| *metric)).chain(beside)
-}
-
-pub fn title(metric: &str) -> String {
-    let cost = KINDS.iter().find(|kind| kind.metric == metric).map(|kind| format!("{} per transaction", kind.title));
-    let sign = || SIGNS.iter().find(|(name, _)| *name == metric).map(|(_, title)| (*title).to_owned());
-    cost.or_else(sign).unwrap_or_else(|| metric.to_owned())
+    KINDS.iter().map(|kind| kind.metric).chain(SIGNS.iter().copied()).chain(beside)
 }
 
 /// The trials with what follows from their metrics. Nothing of it is stored: an old run is judged by

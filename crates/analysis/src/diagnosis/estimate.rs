@@ -1,5 +1,6 @@
 //! One quantity on both sides, block by block, with its intervals.
 
+use serde::Serialize;
 use stats::{Basis, Interval, Judge};
 
 use record::format::Point;
@@ -28,7 +29,8 @@ pub struct Bounded {
 }
 
 /// Whose view is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Side {
     Candidate,
     Baseline,

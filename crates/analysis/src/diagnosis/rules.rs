@@ -3,6 +3,7 @@
 //! A row speaks of one side, as seen against the other. Whoever is slower is the side that waits,
 //! spins or computes; rows about a gain speak of the candidate.
 
+use super::cause::CauseKind::{self, *};
 use super::costs::{
     BOUND, CPU_USER, DEADLOCKS, DOUBLE_WRITES, FAULTS, HOST_TAKEN, LATCH_WAITS, LOCK_MS, LOG_WAITS, MISS_SHARE, MISSES,
     SPINS, SWITCHES, SYNCS, SYSTEM_SHARE,
@@ -84,7 +85,7 @@ pub enum FewClients {
 }
 
 pub struct Rule {
-    pub kind: &'static str,
+    pub kind: CauseKind,
     pub who: Who,
     /// Nothing: whatever it is.
     pub tps: &'static [Move],
@@ -95,17 +96,16 @@ pub struct Rule {
     /// One of them at least, where there are any.
     pub any: &'static [Sign],
     /// Kinds that say enough.
-    pub unless: &'static [&'static str],
+    pub unless: &'static [CauseKind],
     /// Its signs have other readings too.
     pub is_weak: bool,
     /// What takes the cause away from both sides, and so can confirm it.
     pub contrast: Option<ContrastKind>,
-    /// `{who}` and `{other}` are names of contenders.
-    pub say: &'static str,
 }
 
+/// Asks for nothing; every row has a kind of its own.
 const WHATEVER: Rule = Rule {
-    kind: "",
+    kind: HostLimits,
     who: Who::Either,
     tps: &[],
     cpu_use: &[],
@@ -116,7 +116,6 @@ const WHATEVER: Rule = Rule {
     unless: &[],
     is_weak: false,
     contrast: None,
-    say: "",
 };
 
 /// Less throughput with less CPU: it waits for something.
@@ -128,172 +127,121 @@ const COMPUTING: Rule =
 const ON_TMPFS: Option<ContrastKind> = Some(ContrastKind::Tmpfs);
 const ALONE: Option<ContrastKind> = Some(ContrastKind::OneClient);
 
-const HOST: &str = "host limits";
-const GENERATOR: &str = "generator limits";
-const LOG: &str = "waiting on log writes";
-const SYNCING: &str = "log syncs";
-const READS: &str = "buffer misses";
-const DOUBLE: &str = "waiting on double writes";
-const DISK: &str = "waiting on disks";
-const ROW_LOCKS: &str = "waiting on row locks";
-const LATCHES: &str = "waiting on latches";
-const LOCKS: &str = "waiting on locks or latches";
-const KERNEL: &str = "kernel time";
-const SPINNING: &str = "spinning";
-
-/// From the first to the last: `unless` looks at rows above. Kinds are names that the JSON report promises.
+/// From the first to the last: `unless` looks at rows above.
 pub const RULES: &[Rule] = &[
     // As much as a run refuses to start with (method, section 1); flags, which less of it raises, make weak.
+    Rule { kind: HostLimits, who: Who::Run, all: &[Sign::Above { what: HOST_TAKEN, level: 0.10 }], ..WHATEVER },
+    Rule { kind: GeneratorLimits, who: Who::Run, all: &[Sign::Above { what: BOUND, level: 0.25 }], ..WHATEVER },
     Rule {
-        kind: HOST,
-        who: Who::Run,
-        all: &[Sign::Above { what: HOST_TAKEN, level: 0.10 }],
-        say: "something else took the host's CPU, so no cause is claimed",
-        ..WHATEVER
-    },
-    Rule {
-        kind: GENERATOR,
-        who: Who::Run,
-        all: &[Sign::Above { what: BOUND, level: 0.25 }],
-        say: "the load generator was the limit, so no cause is claimed",
-        ..WHATEVER
-    },
-    Rule {
-        kind: LOG,
+        kind: LogWrites,
         any: &[Sign::More { what: SYNCS, by: 0.02 }, Sign::More { what: LOG_WAITS, by: 0.001 }],
         contrast: ON_TMPFS,
-        say: "{who} waits for its log to reach the disk",
         ..WAITING
     },
     // A sync takes CPU as well, and on a quick disk little else.
     Rule {
-        kind: SYNCING,
+        kind: LogSyncs,
         tps: &[Move::Down],
         all: &[Sign::Twice { what: SYNCS, by: 0.1 }],
-        unless: &[LOG],
+        unless: &[LogWrites],
         contrast: ON_TMPFS,
-        say: "{who} brings its log to the disk far more often, which costs it time and CPU",
         ..WHATEVER
     },
     // A miss costs CPU too, so nothing is asked of it.
     Rule {
-        kind: READS,
+        kind: BufferMisses,
         tps: &[Move::Down],
         all: &[Sign::More { what: MISSES, by: 0.1 }, Sign::Above { what: MISS_SHARE, level: 0.01 }],
         contrast: ON_TMPFS,
-        say: "{who} reads from its files what {other} finds in its buffers",
         ..WHATEVER
     },
+    Rule { kind: DoubleWrites, all: &[Sign::More { what: DOUBLE_WRITES, by: 0.1 }], contrast: ON_TMPFS, ..WAITING },
     Rule {
-        kind: DOUBLE,
-        all: &[Sign::More { what: DOUBLE_WRITES, by: 0.1 }],
-        contrast: ON_TMPFS,
-        say: "{who} waits for pages that it writes twice",
-        ..WAITING
-    },
-    Rule {
-        kind: ROW_LOCKS,
+        kind: RowLocks,
         any: &[Sign::HalfOfTheGap { what: LOCK_MS }, Sign::More { what: DEADLOCKS, by: 0.01 }],
         contrast: ALONE,
-        say: "transactions on {who} wait for each other's row locks",
         ..WAITING
     },
     Rule {
-        kind: DISK,
+        kind: Disks,
         any: &[
             Sign::More { what: "host_iowait_share", by: 0.10 },
             Sign::More { what: "host_pressure_io_some_share", by: 0.20 },
             Sign::More { what: "server_threads_blocked", by: 0.5 },
         ],
-        unless: &[LOG, SYNCING, READS, DOUBLE],
+        unless: &[LogWrites, LogSyncs, BufferMisses, DoubleWrites],
         contrast: ON_TMPFS,
-        say: "{who} waits for its disks",
         ..WAITING
     },
     Rule {
-        kind: LATCHES,
+        kind: Latches,
         all: &[Sign::NotMore { what: LOCK_MS, by: 0.1 }, Sign::NotMore { what: SYNCS, by: 0.02 }],
         any: &[Sign::More { what: LATCH_WAITS, by: 0.1 }, Sign::More { what: SWITCHES, by: 1.0 }],
-        unless: &[LOG, SYNCING, READS, DOUBLE, DISK, ROW_LOCKS],
+        unless: &[LogWrites, LogSyncs, BufferMisses, DoubleWrites, Disks, RowLocks],
         contrast: ALONE,
-        say: "threads of {who} wait for each other: it does less with less CPU, and neither disks nor row locks explain it",
         ..WAITING
     },
     // Where row locks cannot be seen, they cannot be told from latches.
     Rule {
-        kind: LOCKS,
+        kind: LocksOrLatches,
         all: &[Sign::More { what: SWITCHES, by: 1.0 }],
-        unless: &[LOG, SYNCING, READS, DOUBLE, DISK, ROW_LOCKS, LATCHES],
+        unless: &[LogWrites, LogSyncs, BufferMisses, DoubleWrites, Disks, RowLocks, Latches],
         is_weak: true,
         contrast: ALONE,
-        say: "{who} gives up the CPU more often in each transaction: its threads wait for locks or latches",
         ..WAITING
     },
     // Seconds are not held against the checkpoint's age one by one, so this stays weak.
     Rule {
-        kind: "checkpoint stalls",
+        kind: CheckpointStalls,
         all: &[
             Sign::More { what: "stalled_seconds_share", by: 0.02 },
             Sign::Above { what: "state.checkpoint_age_share_end", level: 0.75 },
         ],
         is_weak: true,
         contrast: ON_TMPFS,
-        say: "{who} has seconds that nearly stand still, with a log that is nearly full of what a checkpoint must write",
         ..WHATEVER
     },
     Rule {
-        kind: KERNEL,
+        kind: KernelTime,
         all: &[Sign::More { what: SYSTEM_SHARE, by: 0.05 }],
         any: &[Sign::More { what: SWITCHES, by: 0.5 }, Sign::More { what: FAULTS, by: 1.0 }],
-        unless: &[SYNCING, READS],
-        say: "{who} spends more of its CPU in the kernel",
+        unless: &[LogSyncs, BufferMisses],
         ..COMPUTING
     },
     Rule {
-        kind: SPINNING,
+        kind: Spinning,
         few_clients: FewClients::NotUp,
         all: &[Sign::More { what: SPINS, by: 100.0 }],
         contrast: ALONE,
-        unless: &[READS],
-        say: "threads of {who} spin in wait for each other",
+        unless: &[BufferMisses],
         ..COMPUTING
     },
     Rule {
-        kind: "longer code path",
+        kind: LongerCodePath,
         few_clients: FewClients::UpToo,
         any: &[Sign::More { what: CPU_USER, by: 0.0 }, Sign::NotMore { what: SWITCHES, by: 0.5 }],
-        unless: &[SYNCING, READS, KERNEL, SPINNING],
+        unless: &[LogSyncs, BufferMisses, KernelTime, Spinning],
         who: Who::Candidate,
-        say: "{who} needs more CPU for a transaction than {other} (a longer code path)",
         ..COMPUTING
     },
     Rule {
-        kind: "shorter code path",
+        kind: ShorterCodePath,
         who: Who::Candidate,
         tps: &[Move::Up],
         cpu_use: &[Move::Same, Move::Down],
         cpu_per_tx: &[Move::Down],
-        unless: &[SYNCING, READS, KERNEL, SPINNING],
-        say: "{who} needs less CPU for a transaction than {other} (a shorter code path, or less waste)",
+        unless: &[LogSyncs, BufferMisses, KernelTime, Spinning],
         ..WHATEVER
     },
     Rule {
-        kind: "more concurrency",
+        kind: MoreConcurrency,
         who: Who::Candidate,
         tps: &[Move::Up],
         cpu_use: &[Move::Up],
         cpu_per_tx: &[Move::Same],
         any: &[Sign::Less { what: SWITCHES, by: 0.5 }, Sign::Less { what: LOCK_MS, by: 0.1 }],
-        unless: &[LOG, SYNCING, READS, DOUBLE, DISK, ROW_LOCKS, LATCHES, LOCKS],
-        say: "{who} waits less, and so brings more of the CPU to work than {other}",
+        unless: &[LogWrites, LogSyncs, BufferMisses, DoubleWrites, Disks, RowLocks, Latches, LocksOrLatches],
         ..WHATEVER
     },
-    Rule {
-        kind: "more efficient",
-        tps: &[Move::Same],
-        cpu_use: &[Move::Down],
-        cpu_per_tx: &[Move::Down],
-        say: "{who} does as much as {other} with less CPU: the limit lies elsewhere",
-        ..WHATEVER
-    },
+    Rule { kind: MoreEfficient, tps: &[Move::Same], cpu_use: &[Move::Down], cpu_per_tx: &[Move::Down], ..WHATEVER },
 ];

@@ -16,7 +16,7 @@ pub enum ContrastKind {
 }
 
 /// Baseline and candidate, block by block, as the stored trials of a cause test have them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ContrastRecord {
     pub contrast: ContrastKind,
     pub workload: String,

@@ -4,6 +4,8 @@ use serde::Serialize;
 
 use analysis::{Gain, Interaction, Ladder, Rung, Stage, WorkloadConclusions};
 
+use record::format::ladder::ChangeRecord;
+
 use super::{JsonComparison, comparison, interval};
 
 #[derive(Serialize)]
@@ -27,7 +29,7 @@ pub struct JsonLadder<'a> {
 #[derive(Serialize)]
 struct JsonRung<'a> {
     contender: &'a str,
-    changes: &'a [String],
+    changes: Vec<String>,
     value: Option<f64>,
     durability_class: Option<&'a str>,
     /// Against the rung below: a comparison like any other, whose interval shares its error with all steps.
@@ -100,7 +102,7 @@ fn ladder<'a>(workload: &'a WorkloadConclusions, ladder: &'a Ladder) -> JsonLadd
 fn rung(rung: &Rung) -> JsonRung<'_> {
     JsonRung {
         contender: &rung.contender,
-        changes: &rung.changes,
+        changes: rung.changes.iter().map(ChangeRecord::text).collect(),
         value: rung.value,
         durability_class: rung.class.as_deref(),
         step: rung.step.as_ref().map(comparison),

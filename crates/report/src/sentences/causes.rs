@@ -1,0 +1,164 @@
+//! Why one contender is faster: a sentence for each cause, and the figures behind it.
+
+use analysis::contrast::BLOCKS;
+use analysis::{Cause, CauseKind, CauseTest, Change, GapChange, Measure, Observed, Side, TestOutcome};
+use record::format::figures::short_percent;
+use record::format::{ContrastKind, Point, point_text};
+
+use super::{Said, costs, figure};
+use crate::Evidence;
+
+pub fn said(evidence: &Evidence, cause: &Cause) -> Said {
+    Said { kind: cause.kind.as_str(), grade: cause.grade.as_str(), text: text(evidence, cause), evidence: lines(cause) }
+}
+
+/// What both contenders are without in a cause test.
+pub fn setting(contrast: ContrastKind) -> &'static str {
+    match contrast {
+        ContrastKind::Tmpfs => "the data of both on tmpfs",
+        ContrastKind::OneClient => "one client",
+    }
+}
+
+fn text(evidence: &Evidence, cause: &Cause) -> String {
+    let points = evidence.conclusions.workloads.iter().find(|one| one.workload == cause.workload);
+    let mut text = claim(cause);
+    if points.is_some_and(|workload| workload.points.len() > 1) {
+        let mut places: Vec<&Point> = cause.observed.iter().map(|one| &one.point).collect();
+        places.sort();
+        text += &format!(", at {}", places.into_iter().map(point_text).collect::<Vec<_>>().join(", "));
+    }
+    let first = cause.observed.first();
+    if let Some(most) = first.and_then(|first| first.signs.first().or(first.moves.last())) {
+        text += &format!(": {}", measure(cause, most));
+    }
+    if evidence.plan.workloads.len() > 1 {
+        text = format!("{}: {text}", cause.workload);
+    }
+    text += &cause.test.as_ref().map_or(String::new(), tested);
+    if !cause.confirmed_alike.is_empty() {
+        let kinds: Vec<String> = cause.confirmed_alike.iter().map(|kind| format!("\"{}\"", kind.as_str())).collect();
+        text += &format!(", which does not tell it from {}", kinds.join(" and "));
+    }
+    text
+}
+
+fn claim(cause: &Cause) -> String {
+    let (own, theirs) = match cause.side {
+        Side::Candidate => (Side::Candidate, Side::Baseline),
+        Side::Baseline => (Side::Baseline, Side::Candidate),
+    };
+    let [who, other] = [own, theirs].map(|side| format!("`{}`", cause.contender(side)));
+    match cause.kind {
+        CauseKind::HostLimits => "something else took the host's CPU, so no cause is claimed".to_owned(),
+        CauseKind::GeneratorLimits => "the load generator was the limit, so no cause is claimed".to_owned(),
+        CauseKind::LogWrites => format!("{who} waits for its log to reach the disk"),
+        CauseKind::LogSyncs => format!("{who} brings its log to the disk far more often, which costs it time and CPU"),
+        CauseKind::BufferMisses => format!("{who} reads from its files what {other} finds in its buffers"),
+        CauseKind::DoubleWrites => format!("{who} waits for pages that it writes twice"),
+        CauseKind::RowLocks => format!("transactions on {who} wait for each other's row locks"),
+        CauseKind::Disks => format!("{who} waits for its disks"),
+        CauseKind::Latches => format!(
+            "threads of {who} wait for each other: it does less with less CPU, and neither disks nor row locks explain it"
+        ),
+        CauseKind::LocksOrLatches => {
+            format!("{who} gives up the CPU more often in each transaction: its threads wait for locks or latches")
+        }
+        CauseKind::CheckpointStalls => format!(
+            "{who} has seconds that nearly stand still, with a log that is nearly full of what a checkpoint must write"
+        ),
+        CauseKind::KernelTime => format!("{who} spends more of its CPU in the kernel"),
+        CauseKind::Spinning => format!("threads of {who} spin in wait for each other"),
+        CauseKind::LongerCodePath => {
+            format!("{who} needs more CPU for a transaction than {other} (a longer code path)")
+        }
+        CauseKind::ShorterCodePath => {
+            format!("{who} needs less CPU for a transaction than {other} (a shorter code path, or less waste)")
+        }
+        CauseKind::MoreConcurrency => format!("{who} waits less, and so brings more of the CPU to work than {other}"),
+        CauseKind::MoreEfficient => format!("{who} does as much as {other} with less CPU: the limit lies elsewhere"),
+    }
+}
+
+/// The cause test first, then point by point.
+fn lines(cause: &Cause) -> Vec<String> {
+    let test = cause.test.as_ref().and_then(|test| match &test.outcome {
+        TestOutcome::Ended(change) => Some(changed(cause, test.without, change)),
+        TestOutcome::NotRun { .. } => None,
+    });
+    let of_point = |one: &Observed| -> Vec<String> {
+        let place = if one.point.is_empty() { String::new() } else { format!("{}: ", point_text(&one.point)) };
+        one.moves.iter().chain(&one.signs).map(|sign| format!("{place}{}", measure(cause, sign))).collect()
+    };
+    test.into_iter().chain(cause.observed.iter().flat_map(of_point)).collect()
+}
+
+fn measure(cause: &Cause, one: &Measure) -> String {
+    if cause.kind.is_of_the_run() { of_both(cause, one) } else { of_side(one) }
+}
+
+/// `share of … 0.37 beside `5.5`, 0.75 beside `5.6` (means of 8 blocks)`.
+fn of_both(cause: &Cause, one: &Measure) -> String {
+    let (baseline, candidate) = match cause.side {
+        Side::Candidate => (one.other, one.own),
+        Side::Baseline => (one.own, one.other),
+    };
+    format!(
+        "{} {} beside `{}`, {} beside `{}` (means of {} blocks)",
+        costs::measured(&one.metric),
+        figure(baseline),
+        cause.baseline,
+        figure(candidate),
+        cause.candidate,
+        one.blocks
+    )
+}
+
+/// `syncs per transaction 0.739 against 0.000123 (difference 0.71 to 0.76, 8 blocks)`.
+fn of_side(one: &Measure) -> String {
+    let interval = match one.change {
+        Some(Change::Factor { low, high }) => format!("factor {} to {}", figure(low), figure(high)),
+        Some(Change::Difference { low, high }) => format!("difference {} to {}", figure(low), figure(high)),
+        None => "no interval".to_owned(),
+    };
+    let blocks = if one.blocks == 1 { "block" } else { "blocks" };
+    let aside = one.of_gap_ms.map_or(String::new(), |gap| format!(", of {} ms more response time", figure(gap)));
+    let (title, own, other) = (costs::measured(&one.metric), figure(one.own), figure(one.other));
+    format!("{title} {own} against {other} ({interval}, {} {blocks}){aside}", one.blocks)
+}
+
+/// Goes on from the sentence of the cause.
+fn tested(test: &CauseTest) -> String {
+    let setting = setting(test.without);
+    let change = match &test.outcome {
+        TestOutcome::NotRun { because } => return format!("; not put to the test with {setting}: {because}"),
+        TestOutcome::Ended(change) => change,
+    };
+    let bounds = change.after_bounds;
+    let bounds = bounds.map(|(low, high)| format!(" (t interval {} to {})", percent(low), percent(high)));
+    let verdict = if change.confirms { "" } else { ", which does not confirm it" };
+    let (before, after) = (percent(change.before), percent(change.after));
+    format!("; with {setting} the gap went from {before} to {after}{}{verdict}", bounds.unwrap_or_default())
+}
+
+fn changed(cause: &Cause, without: ContrastKind, change: &GapChange) -> String {
+    let mean = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figure);
+    format!(
+        "with {}, {}: {} {} against {} (geometric means of {BLOCKS} blocks); {:.0} % of the gap went away \
+         (difference of log ratios {:.3}, t interval {:.3} to {:.3}, {} blocks before and {BLOCKS} after)",
+        setting(without),
+        cause.observed.first().map(|one| point_text(&one.point)).unwrap_or_default(),
+        change.metric,
+        mean(change.own),
+        mean(change.other),
+        change.removed_share * 100.0,
+        change.removed,
+        change.removed_bounds.0,
+        change.removed_bounds.1,
+        change.blocks_before,
+    )
+}
+
+fn percent(log_ratio: f64) -> String {
+    short_percent(log_ratio.exp_m1())
+}
