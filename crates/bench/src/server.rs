@@ -114,7 +114,7 @@ impl Job {
 
     /// Sees to it that no table is dropped under way that was somebody else's.
     pub fn claim_scratch(&self, admin: &mut Admin) -> Result<()> {
-        let Some(scratch) = self.workload.scratch() else { return Ok(()) };
+        let Some(scratch) = self.workload.spec().scratch else { return Ok(()) };
         let foreign = hosted_tables::foreign_tables(admin, &scratch)?;
         ensure!(foreign.is_empty(), self.not_ours(&scratch, &foreign));
         hosted_tables::make_meta(admin)?;

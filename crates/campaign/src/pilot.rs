@@ -87,7 +87,7 @@ fn run_pilot(
     }
     sitting.run_dir.write_pilot_series(pilot.trial, &finished.series)?;
     let needed = stats::warm_up_needed(&committed(&finished.series, duration));
-    let cycle_s = finished.record.metrics.get(CHECKPOINT_CYCLE).filter(|_| trial.workload.writes());
+    let cycle_s = finished.record.metrics.get(CHECKPOINT_CYCLE).filter(|_| trial.workload.spec().writes);
     Ok(Ok(PilotRecord {
         workload: pilot.workload.clone(),
         contender: pilot.contender.clone(),

@@ -87,7 +87,7 @@ fn why_not(sitting: &Sitting, stage: &Stage, sides: &[PlannedTrial]) -> Option<S
     }
     let folder = sitting.run_dir.path();
     let workload = stage.trial(&sides[0], folder, Duration::ZERO).workload;
-    (!workload.writes()).then(|| "the workload writes nothing: there is nothing to recover".to_owned())
+    (!workload.spec().writes).then(|| "the workload writes nothing: there is nothing to recover".to_owned())
 }
 
 fn record(planned: &PlannedTrial) -> RecoveryRecord {

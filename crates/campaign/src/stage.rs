@@ -544,7 +544,8 @@ fn plans(server: &Running, workload: &dyn Workload) -> Result<Vec<StatementPlan>
         let Explained { lines, shape } = asked.unwrap_or_default();
         StatementPlan { statement: one.name, sql: one.sql, lines, shape, refused }
     };
-    Ok(workload.explained_statements(server.dialect()).into_iter().map(plan).collect())
+    let statements = workload.has_plans().map(|plans| plans.explained_statements(server.dialect()));
+    Ok(statements.unwrap_or_default().into_iter().map(plan).collect())
 }
 
 /// What the server returns to the queries that all contenders have to answer alike.
@@ -554,7 +555,8 @@ fn checksums(server: &Running, workload: &dyn Workload) -> Result<BTreeMap<Strin
         let sum = Checksum::of_query(&mut admin, &one.sql).with_context(|| format!("`{}` failed", one.sql))?;
         Ok((one.name, sum.to_string()))
     };
-    workload.compared_queries(server.dialect()).into_iter().map(of).collect()
+    let queries = workload.has_plans().map(|plans| plans.compared_queries(server.dialect()));
+    queries.unwrap_or_default().into_iter().map(of).collect()
 }
 
 fn cannot_prepare(contender: &Contender) -> String {

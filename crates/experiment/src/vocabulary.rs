@@ -28,15 +28,16 @@ impl Known {
     /// with them.
     pub fn needs(&self, kind: &WorkloadKind, given: &BTreeMap<String, OptionValue>) -> Result<Needs, OptionError> {
         let workload = kind.with(given)?;
+        let spec = workload.spec();
         let not_on = self.engines.0.iter().filter_map(|engine| {
             let refused = workload.runs_on(engine.dialect()).err();
             refused.map(|why| (engine.kind(), why))
         });
         Ok(Needs {
-            clients: workload.clients(),
+            clients: spec.clients,
             one_pass: workload.is_one_pass(),
-            rests: workload.rests(),
-            keeps_its_size: workload.keeps_its_size(),
+            rests: spec.rests,
+            keeps_its_size: spec.keeps_its_size,
             not_on: not_on.collect(),
         })
     }

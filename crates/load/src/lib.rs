@@ -45,7 +45,7 @@ pub use windows::{Collector, Exchange};
 pub use worker::drive;
 pub use workload::options::{COMPAT, NO_COMPAT};
 pub use workload::{
-    ARRIVALS, Attempt, Background, Client, ClientFuture, Fatal, Metric, NamedStatement, OptionError, OptionSpec,
-    OptionValue, Options, Outcome, Scratch, Seat, Table, TransactionKind, Turn, Witness, Workload, WorkloadKind,
-    WorkloadSpec, Workloads, queries,
+    ARRIVALS, Attempt, Background, Client, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, Fatal, HasPlans,
+    Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, Outcome, ReusesTables, Scratch, Seat,
+    SinglePass, Table, TransactionKind, Turn, Workload, WorkloadKind, WorkloadSpec, Workloads, queries,
 };

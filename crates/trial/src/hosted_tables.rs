@@ -36,7 +36,7 @@ pub fn freshen(
     let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
     let data = data_hash(workload, seed, dialect);
     make_meta(&mut admin)?;
-    if let Some(scratch) = workload.scratch() {
+    if let Some(scratch) = workload.spec().scratch {
         let foreign = foreign_tables(&mut admin, &scratch)?;
         ensure!(
             hosted.overwrite || foreign.is_empty(),
@@ -152,7 +152,7 @@ pub fn exists(admin: &mut Admin, table: &str) -> Result<bool, Error> {
 fn data_hash(workload: &dyn Workload, seed: u64, dialect: Dialect) -> String {
     let tables = workload.tables(dialect);
     let ddl: Vec<&str> = tables.iter().flat_map(Table::ddl).collect();
-    let text = format!("{}\n{seed}\n{LOADER_VERSION}\n{}", workload.data_key(), ddl.join(";\n"));
+    let text = format!("{}\n{seed}\n{LOADER_VERSION}\n{}", workload.spec().data_key, ddl.join(";\n"));
     Sha256::digest(text).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 

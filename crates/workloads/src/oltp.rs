@@ -36,7 +36,10 @@ use crate::workload_kind;
 use load::Ignored;
 use load::Tally;
 use load::{Answers, Expected, Setting};
-use load::{Client, ClientFuture, NamedStatement, OptionValue, Options, Seat, Table, Workload, queries};
+use load::{
+    Client, ClientFuture, HasPlans, NamedStatement, OptionValue, Options, ReusesTables, Seat, Table, Workload,
+    WorkloadSpec, queries,
+};
 
 /// How many statements of each kind a transaction has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -240,8 +243,13 @@ impl Oltp {
 }
 
 impl Workload for Oltp {
-    fn data_key(&self) -> String {
-        self.schema.data_key()
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            writes: self.changes_rows(),
+            keeps_its_size: self.rows_after() == Rows::Stay,
+            rests: self.classic.delay_us.is_some(),
+            ..WorkloadSpec::reading(self.schema.data_key())
+        }
     }
 
     fn tables(&self, dialect: Dialect) -> Vec<Table> {
@@ -252,18 +260,6 @@ impl Workload for Oltp {
         self.schema.row(data_seed, table, unit, sink)
     }
 
-    fn writes(&self) -> bool {
-        self.changes_rows()
-    }
-
-    fn keeps_its_size(&self) -> bool {
-        self.rows_after() == Rows::Stay
-    }
-
-    fn rests(&self) -> bool {
-        self.classic.delay_us.is_some()
-    }
-
     fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
         if self.script == Script::Procedure && dialect == Dialect::Sqlite {
             return Err("mode = \"sp\" calls a stored procedure, and SQLite has none".to_owned());
@@ -271,47 +267,11 @@ impl Workload for Oltp {
         Ok(())
     }
 
-    fn before_run(&self, dialect: Dialect) -> Vec<String> {
-        let verb = match dialect {
-            Dialect::MySql | Dialect::Postgres => "TRUNCATE TABLE",
-            Dialect::Sqlite => "DELETE FROM",
-        };
-        let empties = self.script == Script::FreshInsert;
-        (0..self.schema.tables)
-            .filter(|_| empties)
-            .map(|table| format!("{verb} {}", self.schema.table_name(table)))
-            .collect()
-    }
-
-    fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
-        let kinds = self.kinds().into_iter().filter(|kind| !kind.is_insert() && *kind != Kind::Procedure);
-        kinds.map(|kind| self.explained(kind, dialect)).collect()
-    }
-
-    fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement> {
-        let rows = |table| {
-            let name = self.schema.table_name(table);
-            let first = (self.schema.rows / 2).max(1);
-            let sql = format!("SELECT id, k, c, pad FROM {name} WHERE id BETWEEN {first} AND {}", first + 99);
-            NamedStatement { name: format!("rows of {name}"), sql }
-        };
-        queries(self.explained_statements(dialect)).into_iter().chain((0..self.schema.tables).map(rows)).collect()
-    }
-
     fn ignored_errors(&self, dialect: Dialect) -> Ignored {
         match self.script {
             Script::Insert | Script::FreshInsert if !self.schema.auto_inc => Rules::errors_without_duplicates(dialect),
             _ => self.rules.ignored_errors(dialect),
         }
-    }
-
-    fn opens_with(&self, admin: &mut Admin) -> Result<Option<String>, Error> {
-        if !self.transaction() {
-            return Ok(None);
-        }
-        let dialect = admin.dialect();
-        let brackets = self.brackets(dialect, |sql| admin.rows(sql))?;
-        Ok(Some(self.bracket_texts(brackets, dialect).open))
     }
 
     fn client(&self, seat: Seat, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
@@ -338,6 +298,54 @@ impl Workload for Oltp {
 
     fn expected_answers(&self, seen: &[Answers], setting: &Setting) -> Vec<Expected> {
         self.expected(seen, setting)
+    }
+
+    fn reuses_tables(&self) -> Option<&dyn ReusesTables> {
+        Some(self)
+    }
+
+    fn has_plans(&self) -> Option<&dyn HasPlans> {
+        Some(self)
+    }
+}
+
+impl ReusesTables for Oltp {
+    fn prepare_run(&self, dialect: Dialect) -> Vec<String> {
+        let verb = match dialect {
+            Dialect::MySql | Dialect::Postgres => "TRUNCATE TABLE",
+            Dialect::Sqlite => "DELETE FROM",
+        };
+        let empties = self.script == Script::FreshInsert;
+        (0..self.schema.tables)
+            .filter(|_| empties)
+            .map(|table| format!("{verb} {}", self.schema.table_name(table)))
+            .collect()
+    }
+
+    fn opening_statement(&self, admin: &mut Admin) -> Result<Option<String>, Error> {
+        if !self.transaction() {
+            return Ok(None);
+        }
+        let dialect = admin.dialect();
+        let brackets = self.brackets(dialect, |sql| admin.rows(sql))?;
+        Ok(Some(self.bracket_texts(brackets, dialect).open))
+    }
+}
+
+impl HasPlans for Oltp {
+    fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        let kinds = self.kinds().into_iter().filter(|kind| !kind.is_insert() && *kind != Kind::Procedure);
+        kinds.map(|kind| self.explained(kind, dialect)).collect()
+    }
+
+    fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        let rows = |table| {
+            let name = self.schema.table_name(table);
+            let first = (self.schema.rows / 2).max(1);
+            let sql = format!("SELECT id, k, c, pad FROM {name} WHERE id BETWEEN {first} AND {}", first + 99);
+            NamedStatement { name: format!("rows of {name}"), sql }
+        };
+        queries(self.explained_statements(dialect)).into_iter().chain((0..self.schema.tables).map(rows)).collect()
     }
 }
 

@@ -349,7 +349,7 @@ fn clients(
     }
     // What is wrong with the options is said where the workload is built.
     let built = Options::new(kind.options, options).and_then(|options| (kind.build)(&options)).ok();
-    Ok(given.or_else(|| built?.clients()).unwrap_or(1))
+    Ok(given.or_else(|| built?.spec().clients).unwrap_or(1))
 }
 
 /// Reads a value in the kind of the option's default.
