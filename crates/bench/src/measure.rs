@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow};
-use driver::{Admin, Code, Dialect};
+use driver::{Admin, Code};
 use load::{
     ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading, ReusesTables,
     cut_off_when,
@@ -37,7 +37,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let start = |folder: &WorkFolder| nothing::start(job.target.dialect, folder.for_sockets());
     let null = scratch.as_ref().map(start).transpose()?;
     let Seen { server_version, opens_with, tables } = if request.dry_run { Seen::nothing() } else { look_around(job)? };
-    let files = u64::from(request.clients) * host::files_of_a_client(job.target.dialect);
+    let files = u64::from(request.clients) * job.target.dialect.files_per_client();
     host::expect_open_files(files).map_err(Failure::usage)?;
     let _lock = host::lock(request.workload.name, &job.interrupted, &note)?;
     let layout = layout(request);
@@ -202,7 +202,7 @@ impl Run<'_> {
 
     fn report(&self) -> BenchReport {
         let request = &self.job.request;
-        let embedded = self.job.target.dialect == Dialect::Sqlite;
+        let embedded = self.job.target.dialect.is_embedded();
         let mut report = BenchReport {
             server_version: self.server_version.clone(),
             seed: self.seed,

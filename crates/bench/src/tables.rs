@@ -142,7 +142,7 @@ pub fn look_at(job: &Job, admin: &mut Admin) -> anyhow::Result<Tables> {
     for table in job.workload.tables(job.target.dialect) {
         let name = &table.name;
         foreign_keys_asked += table.ddl().map(|sql| sql.matches("FOREIGN KEY").count()).sum::<usize>();
-        foreign_keys += load::foreign_keys(admin, name).with_context(|| format!("cannot read what {name} is"))?;
+        foreign_keys += admin.foreign_keys(name).with_context(|| format!("cannot read what {name} is"))?;
         if table.columns.first() == Some(&"id") && table.rows > 0 {
             let most = admin.value(&format!("SELECT MAX(id) FROM {name}"))?;
             let most = most.and_then(|id| id.parse().ok()).unwrap_or(0);

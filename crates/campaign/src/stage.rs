@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow};
 use driver::Dialect;
-use load::{Checksum, NamedStatement, Workload, show_table};
+use load::{Checksum, NamedStatement, Workload};
 
 use super::progress::Progress;
 use super::refusal;
@@ -380,7 +380,7 @@ impl<'a> Stage<'a> {
                 (false, false) => nothing::clients_worth_measuring(&clients),
             };
             let sent = null_load(one_pass)?;
-            for dialect in [Dialect::MySql, Dialect::Postgres] {
+            for dialect in Dialect::ALL.into_iter().filter(|dialect| !dialect.is_embedded()) {
                 if !self.contenders.iter().any(|staged| staged.server.dialect() == dialect) {
                     continue;
                 }
@@ -532,7 +532,7 @@ fn loading<'b>(title: String, contender: &'b str, progress: &'b Progress) -> imp
 fn ddl(server: &Running, workload: &Arc<dyn Workload>) -> Result<Vec<String>> {
     let mut admin = server.session()?;
     let tables = workload.tables(server.dialect());
-    tables.iter().map(|table| Ok(show_table(&mut admin, &table.name)?)).collect()
+    tables.iter().map(|table| Ok(admin.show_table(&table.name)?)).collect()
 }
 
 /// How the server would run each statement; one that it does not explain says why.

@@ -651,10 +651,7 @@ fn cpu_ns_of(thread: libc::pthread_t) -> Option<u64> {
 /// turn, so that all workers get as many.
 fn crews(dialect: Dialect, options: &LoadOptions, background: u32) -> Vec<Vec<u32>> {
     let seats = options.clients + background;
-    let workers = match dialect {
-        Dialect::Sqlite => seats,
-        Dialect::MySql | Dialect::Postgres => options.workers.clamp(1, options.clients),
-    };
+    let workers = if dialect.is_embedded() { seats } else { options.workers.clamp(1, options.clients) };
     (0..workers).map(|worker| (worker..seats).step_by(workers as usize).collect()).collect()
 }
 
@@ -735,7 +732,7 @@ impl Worker {
         let reactor = Reactor::new().map_err(|e| Fatal::new(format!("no epoll: {e}")))?;
         let seat = |(place, client): (usize, &u32)| -> Result<(Task, Closer), driver::Error> {
             let Target { dialect, login, .. } = &self.target;
-            let limit = if *dialect == Dialect::Sqlite { SQLITE_BUSY_TIMEOUT } else { LOGIN_LIMIT };
+            let limit = if dialect.is_embedded() { SQLITE_BUSY_TIMEOUT } else { LOGIN_LIMIT };
             let mut connection = AnyConnection::connect(*dialect, self.endpoint(*client), login, limit)?;
             let closer = connection.closer();
             let alarm = Alarm::new(earliest_ns);

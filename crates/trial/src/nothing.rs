@@ -37,7 +37,7 @@ pub fn clients_worth_measuring(of_plan: &[u32]) -> Vec<u32> {
 /// The most statements a second that a trial's generator reached against nothing; none for a workload of
 /// one pass, whose rate is not compared, and where there is no protocol.
 pub fn ceiling(seen: &[NullRecord], workload: &dyn Workload, dialect: Dialect) -> Option<f64> {
-    let ours = |one: &&NullRecord| !one.as_text && one.protocol == protocol(dialect);
+    let ours = |one: &&NullRecord| !one.as_text && one.protocol == dialect.name();
     let rates = seen.iter().filter(ours).filter(|_| !workload.is_one_pass()).map(|one| one.statements_per_s);
     rates.max_by(f64::total_cmp)
 }
@@ -86,19 +86,11 @@ fn record(tally: &Tally, dialect: Dialect, clients: u32) -> NullRecord {
     };
     let each = |ns: u64| ns as f64 / statements.max(1) as f64;
     NullRecord {
-        protocol: protocol(dialect).to_owned(),
+        protocol: dialect.name().to_owned(),
         as_text: operation.is_some(),
         clients,
         statements_per_s: 1e9 / each(wall_ns),
         client_cpu_us_per_statement: each(cpu_ns) / 1e3,
-    }
-}
-
-fn protocol(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::MySql => "mysql",
-        Dialect::Postgres => "postgres",
-        Dialect::Sqlite => "sqlite",
     }
 }
 

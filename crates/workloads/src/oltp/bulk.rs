@@ -61,10 +61,7 @@ impl Workload for BulkInsert {
     }
 
     fn tables(&self, dialect: Dialect) -> Vec<Table> {
-        let engine = match dialect {
-            Dialect::MySql => format!(" ENGINE={}", self.engine),
-            Dialect::Postgres | Dialect::Sqlite => String::new(),
-        };
+        let engine = dialect.table_options(&self.engine);
         let table = |table| Table {
             name: table_name(table),
             create: vec![Statements::of(Version::Modern).text("create-bulk", &table_name(table)) + &engine],
