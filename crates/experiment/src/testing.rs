@@ -8,8 +8,8 @@ use std::sync::Arc;
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use engine::{ENGINES, Engines};
 use load::{
-    ClientFuture, Gaps, OptionError, OptionSpec, OptionValue, Seat, SinglePass, Table, Tally, Workload, WorkloadKind,
-    WorkloadSpec, Workloads,
+    ClientFuture, Gaps, OptionError, OptionSpec, OptionValue, ScaledWorkload, Seat, SinglePass, Table, Tally, Workload,
+    WorkloadKind, WorkloadSpec, Workloads,
 };
 use record::format::RuleName;
 
@@ -22,6 +22,7 @@ pub fn known() -> Known {
         engines: Engines(ENGINES),
         workloads: Workloads(&KINDS),
         null_load: |one_pass| Ok(Arc::new(Unmoved { rows: 0, one_pass })),
+        advised: ScaledWorkload { kind: &KINDS[0], scale: "rows" },
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{Engine, Engines};
-use load::{OptionError, OptionValue, Workload, WorkloadKind, Workloads};
+use load::{OptionError, OptionValue, ScaledWorkload, Workload, WorkloadKind, Workloads};
 
 /// The engines and workloads that there are.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +14,8 @@ pub struct Known {
     /// What the load generator sends to a server that does nothing, to measure itself: point selects, or, as one
     /// pass, statements sent as text.
     pub null_load: NullLoad,
+    /// What a ladder of advice is measured with.
+    pub advised: ScaledWorkload,
 }
 
 /// Makes what the load generator sends to measure itself.

@@ -46,6 +46,7 @@ pub use worker::drive;
 pub use workload::options::{COMPAT, NO_COMPAT};
 pub use workload::{
     ARRIVALS, Attempt, Background, Client, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, Fatal, HasPlans,
-    Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, Outcome, ReusesTables, Scratch, Seat,
-    SinglePass, Table, TransactionKind, Turn, Workload, WorkloadKind, WorkloadSpec, Workloads, queries,
+    Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome, ReusesTables,
+    ScaledWorkload, Scratch, Seat, SinglePass, Table, TransactionKind, Turn, Workload, WorkloadKind, WorkloadSpec,
+    Workloads, queries,
 };

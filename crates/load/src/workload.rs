@@ -62,6 +62,25 @@ impl Workloads {
     }
 }
 
+/// A workload that is asked for with data of a certain size.
+#[derive(Debug, Clone, Copy)]
+pub struct ScaledWorkload {
+    pub kind: &'static WorkloadKind,
+    /// The option that its data grow with.
+    pub scale: &'static str,
+}
+
+/// Other transactions over the same tables: whether settings that were found for one mix help another, too.
+#[derive(Debug, Clone)]
+pub struct OtherMix {
+    pub workload: &'static str,
+    /// Where the workload's name does not tell it from this one.
+    pub label: Option<String>,
+    /// The options of this workload that stay, by all their names; None keeps all.
+    pub keeps: Option<&'static [OptionSpec]>,
+    pub set: Vec<(&'static str, OptionValue)>,
+}
+
 /// One table of a workload, in one dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
@@ -122,6 +141,8 @@ pub struct WorkloadSpec {
     pub keeps_its_size: bool,
     /// How many clients it wants where the experiment gives no number; None leaves that to the caller.
     pub clients: Option<u32>,
+    /// Whether its clients work with what the server answers: a server that does nothing will not do then.
+    pub needs_answers: bool,
     /// Whether its clients rest between transactions: idle clients are then no sign of a slow generator.
     pub rests: bool,
     /// What verdicts come from.
@@ -132,7 +153,7 @@ pub struct WorkloadSpec {
     pub counts: &'static [&'static str],
     /// Tables that its clients make and drop by themselves, where they do.
     pub scratch: Option<Scratch>,
-    /// Sentences without a full stop.
+    /// Sentences without a full stop; one that has to stand beside any of its numbers is the first.
     pub notes: Vec<String>,
 }
 
@@ -144,6 +165,7 @@ impl WorkloadSpec {
             writes: false,
             keeps_its_size: true,
             clients: None,
+            needs_answers: false,
             rests: false,
             primary: Metric::TPS,
             kinds: Vec::new(),
@@ -182,9 +204,9 @@ pub struct TransactionKind {
 
 /// Schema, data, transactions and checks, with all options decided.
 ///
-/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Four
-/// optional things stay methods with a default: `data_bytes` and `ignored_errors` have a value for every workload, and
-/// `remains` and `expected_answers` return a list, which may be empty.
+/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Five
+/// optional things stay methods with a default: `data_bytes` and `ignored_errors` have a value for every workload,
+/// `remains` and `expected_answers` return a list, which may be empty, and `other_mix` returns data.
 pub trait Workload: Send + Sync {
     fn spec(&self) -> WorkloadSpec;
     fn tables(&self, dialect: Dialect) -> Vec<Table>;
@@ -219,6 +241,9 @@ pub trait Workload: Send + Sync {
     fn expected_answers(&self, seen: &[Answers], setting: &Setting) -> Vec<Expected> {
         let _ = (seen, setting);
         Vec::new()
+    }
+    fn other_mix(&self) -> Option<OtherMix> {
+        None
     }
     fn single_pass(&self) -> Option<&dyn SinglePass> {
         None

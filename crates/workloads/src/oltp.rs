@@ -37,8 +37,8 @@ use load::Ignored;
 use load::Tally;
 use load::{Answers, Expected, Setting};
 use load::{
-    Client, ClientFuture, HasPlans, NamedStatement, OptionValue, Options, ReusesTables, Seat, Table, Workload,
-    WorkloadSpec, queries,
+    Client, ClientFuture, HasPlans, NamedStatement, OptionValue, Options, OtherMix, ReusesTables, Seat, Table,
+    Workload, WorkloadSpec, queries,
 };
 
 /// How many statements of each kind a transaction has.
@@ -140,6 +140,8 @@ struct Oltp {
     /// Whether statements are prepared, or sent as text with their values in it.
     prepares: bool,
     script: Script,
+    /// The script that has every statement, and whose other mix is one with the reads alone.
+    is_read_write: bool,
     classic: ClassicWays,
 }
 
@@ -298,6 +300,21 @@ impl Workload for Oltp {
 
     fn expected_answers(&self, seen: &[Answers], setting: &Setting) -> Vec<Expected> {
         self.expected(seen, setting)
+    }
+
+    fn other_mix(&self) -> Option<OtherMix> {
+        if self.schema.version == Version::Modern {
+            let workload = if self.is_read_write { scripts::READ_ONLY.name } else { scripts::READ_WRITE.name };
+            return Some(OtherMix { workload, label: None, keeps: Some(options::OF_TABLES), set: Vec::new() });
+        }
+        let (reads, name) = (!self.changes_rows(), classic::CLASSIC.name);
+        let mix = if reads { "read and write" } else { "read only" };
+        Some(OtherMix {
+            workload: name,
+            label: Some(format!("{name}, {mix}")),
+            keeps: None,
+            set: vec![("read_only", OptionValue::Flag(!reads)), ("write_only", OptionValue::Flag(false))],
+        })
     }
 
     fn reuses_tables(&self) -> Option<&dyn ReusesTables> {

@@ -51,6 +51,7 @@ impl Workload for SqlBench {
     fn spec(&self) -> WorkloadSpec {
         WorkloadSpec {
             clients: Some(1),
+            needs_answers: true,
             primary: SECONDS,
             scratch: Some(Scratch { title: SQL_BENCH.name, has: scratch::has }),
             ..WorkloadSpec::writing("nothing")

@@ -39,7 +39,8 @@ use load::Ignored;
 use load::Tally;
 use load::{
     Background, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, HasPlans, Metric, NamedStatement, OptionError,
-    Options, ReusesTables, Seat, Table, TransactionKind, Workload, WorkloadKind, WorkloadSpec, queries,
+    OptionValue, Options, OtherMix, ReusesTables, Seat, Table, TransactionKind, Workload, WorkloadKind, WorkloadSpec,
+    queries,
 };
 
 pub const TPCC: WorkloadKind = WorkloadKind {
@@ -107,6 +108,7 @@ impl Workload for Tpcc {
         let kinds = if self.delivery == Delivery::Queued { KINDS } else { &KINDS[..KINDS_OF_CLIENTS] };
         WorkloadSpec {
             clients: scale::clients(self),
+            needs_answers: true,
             rests: self.pacing == Pacing::Spec,
             primary: NOPM,
             kinds: kinds.to_vec(),
@@ -164,6 +166,16 @@ impl Workload for Tpcc {
 
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
         check::check(self, admin, ran)
+    }
+
+    fn other_mix(&self) -> Option<OtherMix> {
+        let form = if self.form == Form::Rows { "batch" } else { "rows" };
+        Some(OtherMix {
+            workload: TPCC.name,
+            label: Some(format!("{}, {form}", TPCC.name)),
+            keeps: None,
+            set: vec![("form", OptionValue::Text(form.to_owned()))],
+        })
     }
 
     fn defers_work(&self) -> Option<&dyn DefersWork> {
