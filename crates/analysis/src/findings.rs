@@ -332,7 +332,7 @@ fn shared_cores(plan: &PlanRecord, circumstances: &Circumstances) -> Option<Find
 
 /// Pointers of half the size make other caches, other instructions and other costs of a transaction.
 fn word_sizes(plan: &PlanRecord, run: &RunRecord) -> Option<Finding> {
-    let bits = |name: &str| run.contenders.get(name)?.build.as_ref()?.word_bits;
+    let bits = |name: &str| run.contenders.get(name)?.build.word_bits;
     let known: Vec<(&str, u32)> =
         plan.contenders.iter().filter_map(|one| Some((one.name.as_str(), bits(&one.name)?))).collect();
     let sizes: BTreeSet<u32> = known.iter().map(|(_, bits)| *bits).collect();

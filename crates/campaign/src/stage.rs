@@ -501,7 +501,7 @@ impl<'a> Stage<'a> {
                 plans: BTreeMap::new(),
                 checksums: BTreeMap::new(),
                 data_bytes: BTreeMap::new(),
-                build: Some(build),
+                build,
             });
             // One promise for all that a contender does: its weakest.
             facts.durability_class = weaker_class(class, &facts.durability_class).to_owned();

@@ -156,7 +156,7 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         isolation: workload.isolation.map(|level| level.as_str().to_owned()),
         rate: workload.rate,
         arrivals: (workload.rate.is_some() || swept(RATE)).then(|| arrivals_word(workload.arrivals).to_owned()),
-        data_seed: Some(workload.data_seed),
+        data_seed: workload.data_seed,
         clients: workload.clients,
         clients_at: workload.clients_at.clone(),
         primary: (spec.primary != Metric::TPS).then_some(primary),

@@ -133,8 +133,7 @@ impl Report for Stored {
 
     fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
         let mut text = String::new();
-        let ours =
-            |record: &&WorkloadRecord| has_its_transactions(record.kinds().iter().map(|kind| kind.name.as_str()));
+        let ours = |record: &&WorkloadRecord| has_its_transactions(record.kinds.iter().map(|kind| kind.name.as_str()));
         let records = evidence.plan.workloads.iter().filter(ours);
         for record in records.clone() {
             let found = evidence.conclusions.workloads.iter().find(|one| one.workload == record.label);
@@ -145,8 +144,8 @@ impl Report for Stored {
         if text.is_empty() {
             return Ok("no workload of this run has TPC-C's transactions, and DBT-2's table has no others\n".to_owned());
         }
-        let note = records.flat_map(|record| record.notes().into_iter().next()).next();
-        Ok(text + &note.map(|note| note + "\n").unwrap_or_default())
+        let note = records.flat_map(|record| record.notes.first()).next();
+        Ok(text + &note.map(|note| format!("{note}\n")).unwrap_or_default())
     }
 }
 
