@@ -44,10 +44,10 @@ const METHOD_OF_THE_DUEL: &[&str] = &[
     "duet",
     "fast_sweep",
     "steady_state",
-    "drain",
+    "wait_for_deferred_work",
     "repeats",
-    "doubling",
-    "contrast",
+    "headroom_check",
+    "test_causes",
     "ablation",
 ];
 

@@ -80,7 +80,7 @@ impl Diagnostics<'_> {
         let committed = finished.record.metrics.get("transactions.committed").copied().unwrap_or_default();
         match tells.try_recv() {
             Ok(diagnosed) => Ok(record(planned, diagnosed, committed)),
-            Err(_) => Ok(nothing(planned, "nobody looked")),
+            Err(_) => Ok(nothing(planned, "no profile was taken")),
         }
     }
 }

@@ -110,7 +110,7 @@ fn told(run: &RunRecord, warmup: &WarmupRecord) -> String {
     let ours = run.pilots.iter().filter(|pilot| pilot.workload == warmup.workload);
     let each = ours.map(|pilot| {
         let level = match pilot.warmup_s {
-            Some(seconds) => format!("{} is level after {seconds} s", pilot.contender),
+            Some(seconds) => format!("{} is steady after {seconds} s", pilot.contender),
             None => format!("{} did not settle within {} s", pilot.contender, pilot.seconds),
         };
         level + &cycle_told(pilot)

@@ -414,7 +414,7 @@ fn behind_the_last_block_a_server_meets_twice_the_generator_s_threads() {
     let place = Place::new();
     let Some(postgres) = place.installed("postgres") else { return };
     let text = experiment(r#"engine = "sqlite""#, &postgres, "oltp_point_select", "[1, 4]", 1);
-    place.write("try.toml", &text.replace("blocks = 1", "blocks = 1, doubling = true"));
+    place.write("try.toml", &text.replace("blocks = 1", "blocks = 1, headroom_check = true"));
     let (_, said) = place.expect(0, &["run", "try.toml"]);
     assert!(said.contains("[headroom check 8/8]"), "{said}");
     place.assert_every_trial_ran_once();
@@ -446,7 +446,7 @@ fn a_dbduel_killed_inside_a_headroom_check_keeps_its_trials_and_runs_the_rest_on
     let place = Place::new();
     let Some(postgres) = place.installed("postgres") else { return };
     let text = experiment(&postgres, &postgres, "oltp_point_select", "[1]", 1);
-    place.write("try.toml", &text.replace("blocks = 1", "blocks = 1, doubling = true"));
+    place.write("try.toml", &text.replace("blocks = 1", "blocks = 1, headroom_check = true"));
     let running = place.start(&["run", "try.toml", "--accept-noisy"]);
     wait_for("two trials of the check", LIMIT, || place.probes().len() >= 2);
     running.signal(libc::SIGKILL);
@@ -464,7 +464,7 @@ fn contrasts_that_nothing_asks_for_are_said_to_be_none() {
     let place = Place::new();
     let text = experiment(r#"engine = "sqlite""#, r#"engine = "sqlite""#, "oltp_point_select", "[1]", 1);
     place.write("try.toml", &text);
-    let (out, _) = place.expect(0, &["run", "try.toml", "--contrast"]);
+    let (out, _) = place.expect(0, &["run", "try.toml", "--test-causes"]);
     // A single block has no interval, and so no cause.
     assert!(out.contains("contrast: asked for, and none was due"), "{out}");
     let (_, said) = place.expect(0, &["verify", "last"]);
@@ -496,7 +496,7 @@ fn plant_log_writes(place: &Place) {
 fn a_cause_is_put_to_the_test_in_trials_of_the_run_and_goes_on_where_it_was_cut_off() {
     let place = Place::new();
     place.write("try.toml", &experiment(r#"engine = "sqlite""#, r#"engine = "sqlite""#, "oltp_update_index", "[2]", 8));
-    let (out, _) = place.expect(0, &["run", "try.toml", "--contrast", "--accept-noisy"]);
+    let (out, _) = place.expect(0, &["run", "try.toml", "--test-causes", "--accept-noisy"]);
     assert!(out.contains("contrast: asked for, and none was due"), "{out}");
     plant_log_writes(&place);
     let (out, said) = place.expect(0, &["run", "--resume", "last"]);
