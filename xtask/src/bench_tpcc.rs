@@ -327,6 +327,7 @@ pub fn run_worker(worker: &TpccWorker) -> Result<()> {
 
 fn make_ready(target: &Target, workload: &dyn Workload) -> Result<()> {
     let mut admin = driver::Admin::connect(target.dialect, &target.endpoint, &target.login, Duration::from_secs(30))?;
-    workload.before_run(target.dialect).iter().try_for_each(|sql| admin.run(sql).map(drop))?;
+    let statements = workload.reuses_tables().map(|tables| tables.prepare_run(target.dialect)).unwrap_or_default();
+    statements.iter().try_for_each(|sql| admin.run(sql).map(drop))?;
     Ok(())
 }

@@ -148,7 +148,7 @@ pub fn load_afresh(workload: &dyn Workload, target: &Target) -> Result<()> {
     }
     let loader = Loader { target, sessions: 2, interrupted: &AtomicBool::new(false) };
     loader.load(workload, DATA_SEED, &mut |_| ()).context("cannot load the tables")?;
-    for sql in workload.before_run(target.dialect) {
+    for sql in workload.reuses_tables().map(|tables| tables.prepare_run(target.dialect)).unwrap_or_default() {
         admin.run(&sql)?;
     }
     Ok(())

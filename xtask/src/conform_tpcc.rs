@@ -197,7 +197,7 @@ fn run_form(
     sheet: &mut Sheet,
 ) -> Result<Tally> {
     let target = place.target()?;
-    for sql in workload.before_run(target.dialect) {
+    for sql in workload.reuses_tables().map(|tables| tables.prepare_run(target.dialect)).unwrap_or_default() {
         admin.run(&sql).with_context(|| format!("`{sql}` failed"))?;
     }
     let load_options = LoadOptions {

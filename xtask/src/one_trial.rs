@@ -15,7 +15,7 @@ use crate::core_counters::lacking;
 /// Ends as soon as each contender had its turn; SQLite goes first, because a baseline must not fail.
 const METHOD: &str = "name = \"one trial each\"\nworkload = { name = \"oltp_read_write\", rows = 2000 }\n\
     sweep.clients = [4]\n\
-    method = { preset = \"quick\", duration = \"1s\", warmup = \"0s\", blocks = 1, drain = true }\n";
+    method = { preset = \"quick\", duration = \"1s\", warmup = \"0s\", blocks = 1, wait_for_deferred_work = true }\n";
 const BASELINE: &str = "sqlite";
 
 /// Tries the servers whose `kind@version` begins with `wanted`; prints a line for each.

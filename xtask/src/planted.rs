@@ -264,7 +264,7 @@ fn experiment(plot: &Plot, options: &Planted) -> String {
     };
     format!(
         "name = \"planted\"\nworkload = {workload}\nsweep.clients = [{clients}]\n\
-         method = {{ preset = \"quick\", blocks = {}, duration = \"{}ms\", warmup = \"500ms\", contrast = {} }}\n\n{}{}",
+         method = {{ preset = \"quick\", blocks = {}, duration = \"{}ms\", warmup = \"500ms\", test_causes = {} }}\n\n{}{}",
         options.blocks,
         (options.seconds * 1000.0).round(),
         options.contrast,

@@ -2,20 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
-use load::{OptionValue, Workload};
+use anyhow::Result;
+use load::OptionValue;
 
 use crate::advice::{Advice, Rung};
 use crate::wrapped;
 use experiment::Known;
 use experiment::quantity::bytes_text;
 
-/// The workload whose size and pattern of access are nearest to what people tune for.
-const WORKLOAD: &str = "tpcc";
 const COMMENT_WIDTH: usize = 98;
 
 pub fn experiment(advice: &Advice, engine_words: &str, known: &Known) -> Result<String> {
-    let warehouses = warehouses(advice, known)?;
+    let scale = scale(advice, known)?;
     let version = advice.version.trim_end_matches(".*");
     let title = format!("{} {version}", advice.engine.kind());
     let mut text = comment(&format!(
@@ -35,9 +33,9 @@ pub fn experiment(advice: &Advice, engine_words: &str, known: &Known) -> Result<
         text += &ladder_table(rung);
     }
     text += "\n[workload]\n";
-    text += &line("name", WORKLOAD);
+    text += &line("name", known.advised.kind.name);
     let data = format!("# about {} in {}'s files", bytes_text(advice.machine.data_bytes), advice.engine.kind());
-    text += &format!("warehouses = {warehouses:<8} {data}\n");
+    text += &format!("{} = {scale:<8} {data}\n", known.advised.scale);
     text += &format!("clients = {}\n", advice.clients);
     text += "\n[method]\npreset = \"standard\"   # \"quick\" for a first look\n";
     text += &comment(
@@ -70,13 +68,11 @@ fn quoted(value: &str) -> String {
 }
 
 /// As many as make the data that were asked for, one at least. The workload knows how large they are.
-fn warehouses(advice: &Advice, known: &Known) -> Result<u64> {
+fn scale(advice: &Advice, known: &Known) -> Result<u64> {
     let dialect = advice.engine.dialect();
-    let bytes = |warehouses: i64| -> Result<u64> {
-        let kind = known.workloads.find(WORKLOAD).with_context(|| format!("there is no workload {WORKLOAD}"))?;
-        let given = BTreeMap::from([("warehouses".to_owned(), OptionValue::Number(warehouses))]);
-        let workload: Box<dyn Workload> = kind.with(&given)?;
-        Ok(workload.data_bytes(dialect))
+    let bytes = |scale: i64| -> Result<u64> {
+        let given = BTreeMap::from([(known.advised.scale.to_owned(), OptionValue::Number(scale))]);
+        Ok(known.advised.kind.with(&given)?.data_bytes(dialect))
     };
     let (one, two) = (bytes(1)?, bytes(2)?);
     let (each, beside) = (two - one, one.saturating_sub(two - one));

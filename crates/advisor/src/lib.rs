@@ -40,7 +40,11 @@ pub mod tests {
     use crate::advice::{Advice, Subject, advise as advice_for};
 
     pub fn known() -> Known {
-        Known { workloads: Workloads(workloads::WORKLOADS), ..experiment::testing::known() }
+        Known {
+            workloads: Workloads(workloads::WORKLOADS),
+            advised: workloads::ADVISED,
+            ..experiment::testing::known()
+        }
     }
 
     fn advice(kind: &'static str, version: &str) -> Advice {

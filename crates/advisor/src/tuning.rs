@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use toml::{Table, Value};
 
-use experiment::{CLIENTS, CORES, Experiment};
+use experiment::{CLIENTS, CORES, Experiment, WorkloadChoice};
+use load::{OptionSpec, OptionValue};
 use record::format::Point;
 
 /// A contender that differs from the first one of the file in these settings.
@@ -43,16 +44,15 @@ const METHOD_OF_THE_DUEL: &[&str] = &[
     "duet",
     "fast_sweep",
     "steady_state",
-    "drain",
+    "wait_for_deferred_work",
     "repeats",
-    "doubling",
-    "contrast",
+    "headroom_check",
+    "test_causes",
     "ablation",
 ];
 
-/// Options of an OLTP workload that shape its tables, which another mix shares.
-const SHARED_OPTIONS: &[&str] =
-    &["tables", "rows", "table_size", "compat", "isolation", "data_seed", "mysql_storage_engine", "secondary", CLIENTS];
+/// Keys of any workload's table that another mix shares.
+const SHARED_KEYS: &[&str] = &["isolation", "data_seed", CLIENTS];
 
 /// The search, as an experiment file. `source` is the text that `experiment` was read from.
 pub fn search_text(source: &str, experiment: &Experiment, rivals: &[Rival], shape: SearchShape) -> String {
@@ -85,7 +85,7 @@ pub fn duel_text(source: &str, experiment: &Experiment, rival: &Rival, searched_
     set_contenders(&mut file, experiment, std::slice::from_ref(rival));
     let mut list = workloads(&file);
     if list.len() == 1 {
-        list.extend(another_mix(&list[0]));
+        list.extend(another_mix(&list[0], &experiment.workloads[0], searched_at));
     }
     let label = |workload: &Table| {
         let given = workload.get("label").or(workload.get("name")).and_then(Value::as_str);
@@ -112,36 +112,27 @@ fn two_points(experiment: &Experiment, point: &Point) -> Vec<(String, Vec<u64>)>
 }
 
 /// The same tables under other transactions.
-fn another_mix(workload: &Table) -> Option<Table> {
-    let name = workload.get("name")?.as_str()?;
-    let shared = || {
-        let kept = workload.iter().filter(|(key, _)| SHARED_OPTIONS.contains(&key.as_str()));
-        kept.map(|(key, value)| (key.clone(), value.clone())).collect::<Table>()
+fn another_mix(workload: &Table, choice: &WorkloadChoice, point: &Point) -> Option<Table> {
+    let other = experiment::plan::workload(choice, point).ok()?.other_mix()?;
+    let is_kept = |key: &str| {
+        let shapes_tables = |specs: &[OptionSpec]| specs.iter().any(|spec| spec.names().any(|name| name == key));
+        SHARED_KEYS.contains(&key) || other.keeps.is_none_or(shapes_tables)
     };
-    match name {
-        "tpcc" => {
-            let form =
-                if workload.get("form").and_then(Value::as_str).unwrap_or("rows") == "rows" { "batch" } else { "rows" };
-            let mut other = workload.clone();
-            other.insert("form".into(), form.into());
-            other.insert("label".into(), format!("tpcc, {form}").into());
-            Some(other)
-        }
-        "oltp" => {
-            let reads = workload.get("read_only").and_then(Value::as_bool).unwrap_or(false);
-            let mut other = workload.clone();
-            other.remove("write_only");
-            other.insert("read_only".into(), (!reads).into());
-            other.insert("label".into(), if reads { "oltp, read and write" } else { "oltp, read only" }.into());
-            Some(other)
-        }
-        _ if name.starts_with("oltp_") || name.starts_with("select_random_") => {
-            let mut other = shared();
-            let mix = if name == "oltp_read_write" { "oltp_read_only" } else { "oltp_read_write" };
-            other.insert("name".into(), mix.into());
-            Some(other)
-        }
-        _ => None,
+    let mut table: Table =
+        workload.iter().filter(|(key, _)| is_kept(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
+    table.insert("name".into(), other.workload.into());
+    table.extend(other.label.map(|label| ("label".to_owned(), label.into())));
+    table.extend(other.set.into_iter().map(|(name, value)| (name.to_owned(), toml_value(value))));
+    Some(table)
+}
+
+fn toml_value(value: OptionValue) -> Value {
+    match value {
+        OptionValue::Number(number) => number.into(),
+        OptionValue::Real(real) => real.into(),
+        OptionValue::Text(text) => text.into(),
+        OptionValue::Flag(flag) => flag.into(),
+        OptionValue::List(names) => names.into(),
     }
 }
 
@@ -282,7 +273,9 @@ mod tests {
     #[test]
     fn a_mix_is_another_one_over_the_same_tables() {
         let check = |workload: &str, expected: Option<(&str, &str)>| {
-            let made = another_mix(&table(workload));
+            let head = FILE.split("[workload]").next().unwrap();
+            let file = format!("{head}[workload]\n{workload}\n");
+            let made = another_mix(&table(workload), &experiment(&file).workloads[0], &Point::new());
             let text = |table: &Table, key: &str| table.get(key).map(|value| value.to_string().replace('"', ""));
             let found = made.map(|made| {
                 (text(&made, "name").unwrap(), text(&made, "form").or(text(&made, "read_only")).unwrap_or_default())
@@ -292,7 +285,7 @@ mod tests {
         check("name = \"oltp_read_only\"", Some(("oltp_read_write", "")));
         check("name = \"oltp_update_index\"", Some(("oltp_read_write", "")));
         check("name = \"tpcc\"", Some(("tpcc", "batch")));
-        check("name = \"tpcc\"\nform = \"procedures\"", Some(("tpcc", "rows")));
+        check("name = \"tpcc\"\nform = \"batch\"", Some(("tpcc", "rows")));
         check("name = \"oltp\"\nmode = \"complex\"", Some(("oltp", "true")));
         check("name = \"sql-bench\"", None);
     }

@@ -202,7 +202,7 @@ fn false_differences(circumstances: &Circumstances) -> Option<Finding> {
 
 /// Pointers of half the size make other caches, other instructions and other costs of a transaction.
 fn word_sizes(plan: &PlanRecord, run: &RunRecord) -> BTreeSet<u32> {
-    let bits = |name: &str| run.contenders.get(name)?.build.as_ref()?.word_bits;
+    let bits = |name: &str| run.contenders.get(name)?.build.word_bits;
     plan.contenders.iter().filter_map(|one| bits(&one.name)).collect()
 }
 

@@ -340,7 +340,7 @@ fn builds_of_different_word_size_are_a_finding_and_unknown_ones_are_not() {
     let mut found = |bits: [Option<u32>; 2]| {
         for (name, word_bits) in names.iter().zip(bits) {
             let build = BuildRecord { word_bits, ..BuildRecord::default() };
-            stored.run.contenders.get_mut(name).unwrap().build = Some(build);
+            stored.run.contenders.get_mut(name).unwrap().build = build;
         }
         let findings = conclude(&stored.plan, &stored.run, &stored.trials).findings;
         findings.into_iter().find(|finding| finding.kind == FindingKind::WordSizeDiffers)

@@ -125,7 +125,8 @@ impl Job {
 
     /// Tables of another seed, scale or version are not what this workload runs on.
     fn recognise(&self, admin: &mut Admin) -> anyhow::Result<()> {
-        self.workload.recognise(admin, self.data_seed())?.map_err(|why| anyhow!(why))
+        let Some(tables) = self.workload.reuses_tables() else { return Ok(()) };
+        tables.recognise(admin, self.data_seed())?.map_err(|why| anyhow!(why))
     }
 
     /// Data and inputs are drawn from it.

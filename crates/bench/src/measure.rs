@@ -3,9 +3,10 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow};
-use driver::{Code, Dialect};
+use driver::{Admin, Code};
 use load::{
-    ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading, cut_off_when,
+    ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading, ReusesTables,
+    cut_off_when,
 };
 
 use super::tables::{self, Tables};
@@ -36,7 +37,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let start = |folder: &WorkFolder| nothing::start(job.target.dialect, folder.for_sockets());
     let null = scratch.as_ref().map(start).transpose()?;
     let Seen { server_version, opens_with, tables } = if request.dry_run { Seen::nothing() } else { look_around(job)? };
-    let files = u64::from(request.clients) * host::files_of_a_client(job.target.dialect);
+    let files = u64::from(request.clients) * job.target.dialect.files_per_client();
     host::expect_open_files(files).map_err(Failure::usage)?;
     let _lock = host::lock(request.workload.name, &job.interrupted, &note)?;
     let layout = layout(request);
@@ -55,7 +56,8 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
             .map_err(|failure| with_target(request, &failure).context("no measurement: the warm-up failed"))?;
     }
     let board = load.board();
-    let mut watch = Watch::new(request, layout, board.clone(), job.workload.parts());
+    let parts = job.workload.single_pass().map(|pass| pass.parts()).unwrap_or_default();
+    let mut watch = Watch::new(request, layout, board.clone(), parts);
     let begin = watch.checkpoint.counted.clone();
     let periods = || throttled_periods().unwrap_or(0.0);
     let (before, mut after) = (periods(), 0.0);
@@ -92,18 +94,24 @@ fn look_around(job: &Job) -> anyhow::Result<Seen> {
         job.expect_tables(admin)?;
         job.recognise(admin)?;
         job.claim_scratch(admin)?;
-        let before_run = job.workload.before_run(job.target.dialect);
-        if !before_run.is_empty() {
-            job.expect_long_statements(admin)?;
-        }
-        for sql in before_run {
-            admin.run(&sql).with_context(|| format!("cannot run {sql}"))?;
-        }
-        let opens_with = job.workload.opens_with(admin).context("cannot ask for the table's storage engine")?;
-        let tables = if job.workload.scratch().is_some() { None } else { Some(tables::look_at(job, admin)?) };
+        let opens_with =
+            job.workload.reuses_tables().map(|tables| prepare_run(job, tables, admin)).transpose()?.flatten();
+        let tables = if job.workload.spec().scratch.is_some() { None } else { Some(tables::look_at(job, admin)?) };
         admin.leave()?;
         Ok(Seen { server_version: admin.server_version().to_owned(), opens_with, tables })
     })
+}
+
+/// Does what the workload wants done before its clients come, and returns what opens their transactions.
+fn prepare_run(job: &Job, tables: &dyn ReusesTables, admin: &mut Admin) -> anyhow::Result<Option<String>> {
+    let statements = tables.prepare_run(job.target.dialect);
+    if !statements.is_empty() {
+        job.expect_long_statements(admin)?;
+    }
+    for sql in statements {
+        admin.run(&sql).with_context(|| format!("cannot run {sql}"))?;
+    }
+    tables.opening_statement(admin).context("cannot ask for the table's storage engine")
 }
 
 /// A run that has ended, one way or another.
@@ -194,7 +202,7 @@ impl Run<'_> {
 
     fn report(&self) -> BenchReport {
         let request = &self.job.request;
-        let embedded = self.job.target.dialect == Dialect::Sqlite;
+        let embedded = self.job.target.dialect.is_embedded();
         let mut report = BenchReport {
             server_version: self.server_version.clone(),
             seed: self.seed,

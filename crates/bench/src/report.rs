@@ -332,7 +332,8 @@ impl BenchReport {
             never_ran: self.metric("transactions.skipped"),
         };
         let wrong = self.wrong.iter().map(|why| wrong_answers(why) + "\n");
-        partial.chain(wrong).chain([dbt2::table(&figures, arithmetic), format!("{}\n", tpcc::DISCLAIMER)]).collect()
+        let note = self.notes.first().map(|note| format!("{note}\n"));
+        partial.chain(wrong).chain([dbt2::table(&figures, arithmetic)]).chain(note).collect()
     }
 
     fn times(&self) -> String {

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use driver::{Admin, Dialect, Endpoint, Error, Login};
+use driver::{Admin, Endpoint, Error, Login};
 use load::{OptionValue, Scratch};
 
 use super::Job;
@@ -51,12 +51,12 @@ impl Job {
     /// Makes the database, from a session without one.
     pub fn create_database(&self) -> Result<Admin> {
         let name = &self.request.target.database;
-        if self.target.dialect != Dialect::Sqlite {
-            // PostgreSQL knows no session outside a database; this one is there by convention.
-            let around = (self.target.dialect == Dialect::Postgres).then(|| "postgres".to_owned());
-            let login = Login { database: around, ..self.target.login.clone() };
+        let dialect = self.target.dialect;
+        if !dialect.is_embedded() {
+            let database = dialect.maintenance_database().map(str::to_owned);
+            let login = Login { database, ..self.target.login.clone() };
             let mut admin = self.connect(&login).map_err(|error| self.unreachable(error))?;
-            let sql = format!("CREATE DATABASE {}", quoted(self.target.dialect, name));
+            let sql = format!("CREATE DATABASE {}", dialect.quoted(name));
             admin.run(&sql).with_context(|| format!("cannot make the database `{name}`"))?;
         }
         self.connect(&self.target.login).map_err(|error| self.unreachable(error))
@@ -64,7 +64,7 @@ impl Job {
 
     fn connect(&self, login: &Login) -> Result<Admin, Error> {
         // SQLite, which has no login, waits so long for a lock.
-        let limit = if self.target.dialect == Dialect::Sqlite { STATEMENT_LIMIT } else { LOGIN_LIMIT };
+        let limit = if self.target.dialect.is_embedded() { STATEMENT_LIMIT } else { LOGIN_LIMIT };
         let mut admin = Admin::connect(self.target.dialect, &self.target.endpoint, login, limit)?;
         admin.heed_interruption();
         admin.set_timeout(Some(ANSWER_LIMIT))?;
@@ -114,7 +114,7 @@ impl Job {
 
     /// Sees to it that no table is dropped under way that was somebody else's.
     pub fn claim_scratch(&self, admin: &mut Admin) -> Result<()> {
-        let Some(scratch) = self.workload.scratch() else { return Ok(()) };
+        let Some(scratch) = self.workload.spec().scratch else { return Ok(()) };
         let foreign = hosted_tables::foreign_tables(admin, &scratch)?;
         ensure!(foreign.is_empty(), self.not_ours(&scratch, &foreign));
         hosted_tables::make_meta(admin)?;
@@ -169,12 +169,6 @@ fn line(verb: &str, request: &Request) -> String {
     format!("dbduel {verb} {} --target {url}{}", request.workload.name, options.collect::<String>())
 }
 
-/// A name as the dialect wants it quoted.
-fn quoted(dialect: Dialect, name: &str) -> String {
-    let quote = if dialect == Dialect::MySql { "`" } else { "\"" };
-    format!("{quote}{}{quote}", name.replace(quote, &quote.repeat(2)))
-}
-
 fn has_code(error: &Error, codes: [&str; 2]) -> bool {
     matches!(error, Error::Refused { code, .. } if codes.contains(&code.as_str()))
 }
@@ -210,9 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_quoted_and_lists_stay_short() {
-        assert_eq!(quoted(Dialect::MySql, "a`b"), "`a``b`");
-        assert_eq!(quoted(Dialect::Postgres, "a\"b"), "\"a\"\"b\"");
+    fn lists_stay_short() {
         let names: Vec<String> = (1..=5).map(|n| format!("sbtest{n}")).collect();
         assert_eq!(listed(&names), "sbtest1, sbtest2, sbtest3 and 2 more");
         assert_eq!(listed(&names[..2]), "sbtest1, sbtest2");

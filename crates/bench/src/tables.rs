@@ -25,7 +25,7 @@ pub fn prepare(job: &Job) -> Result<u8, Failure> {
             admin
         }
     };
-    if job.workload.scratch().is_some() {
+    if job.workload.spec().scratch.is_some() {
         let name = job.request.workload.name;
         say(&format!("nothing to prepare: {name} makes its tables as it goes, and drops them\n"))?;
         return Ok(exit::DONE);
@@ -58,7 +58,7 @@ pub fn prepare(job: &Job) -> Result<u8, Failure> {
 
 pub fn check(job: &Job) -> Result<u8, Failure> {
     let mut admin = job.session()?;
-    if job.workload.scratch().is_some() {
+    if job.workload.spec().scratch.is_some() {
         say(&format!("nothing to check: {} looks at answers as it runs\n", job.request.workload.name))?;
         return Ok(exit::DONE);
     }
@@ -77,7 +77,7 @@ pub fn check(job: &Job) -> Result<u8, Failure> {
 
 pub fn cleanup(job: &Job) -> Result<u8, Failure> {
     let mut admin = job.session()?;
-    let there = match job.workload.scratch() {
+    let there = match job.workload.spec().scratch {
         Some(scratch) => job.left_over(&mut admin, &scratch)?,
         None => job.tables(&mut admin)?.0,
     };
@@ -142,7 +142,7 @@ pub fn look_at(job: &Job, admin: &mut Admin) -> anyhow::Result<Tables> {
     for table in job.workload.tables(job.target.dialect) {
         let name = &table.name;
         foreign_keys_asked += table.ddl().map(|sql| sql.matches("FOREIGN KEY").count()).sum::<usize>();
-        foreign_keys += load::foreign_keys(admin, name).with_context(|| format!("cannot read what {name} is"))?;
+        foreign_keys += admin.foreign_keys(name).with_context(|| format!("cannot read what {name} is"))?;
         if table.columns.first() == Some(&"id") && table.rows > 0 {
             let most = admin.value(&format!("SELECT MAX(id) FROM {name}"))?;
             let most = most.and_then(|id| id.parse().ok()).unwrap_or(0);

@@ -21,7 +21,7 @@ pub fn expect(experiment: &Experiment, file: &Path) -> Result<()> {
             let storage = storage_of(work.path());
             let storage = storage.map_or("a file system not visible here".to_owned(), |storage| storage.file_system);
             format!(
-                "{}: clone = \"reflink\" in [method] cannot be: the work folder of `{}` is on {storage}\n  next: write clone = \"copy\", or set DBDUEL_CACHE to a folder on XFS (reflink=1) or Btrfs",
+                "{}: work_copy = \"reflink\" in [method] cannot be: the work folder of `{}` is on {storage}\n  next: write work_copy = \"copy\", or set DBDUEL_CACHE to a folder on XFS (reflink=1) or Btrfs",
                 file.display(),
                 contender.name
             )

@@ -16,7 +16,7 @@ pub fn plan_experiment(experiment: &Experiment) -> Result<Plan> {
 /// Fails if this process may not open the files that the most clients of a trial need.
 pub fn expect_open_files(experiment: &Experiment, file: &Path) -> Result<()> {
     let sides = if experiment.method.duet { 2 } else { 1 };
-    let files_each = experiment.contenders.iter().map(|who| trial::host::files_of_a_client(who.kind.dialect()));
+    let files_each = experiment.contenders.iter().map(|who| who.kind.dialect().files_per_client());
     let files_each = files_each.max().unwrap_or(1);
     let files = u64::from(experiment.clients_max()) * sides * files_each;
     trial::host::expect_open_files(files).with_context(|| file.display().to_string())

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow};
 use driver::Dialect;
-use load::{Checksum, NamedStatement, Workload, show_table};
+use load::{Checksum, NamedStatement, Workload};
 
 use super::progress::Progress;
 use super::refusal;
@@ -380,7 +380,7 @@ impl<'a> Stage<'a> {
                 (false, false) => nothing::clients_worth_measuring(&clients),
             };
             let sent = null_load(one_pass)?;
-            for dialect in [Dialect::MySql, Dialect::Postgres] {
+            for dialect in Dialect::ALL.into_iter().filter(|dialect| !dialect.is_embedded()) {
                 if !self.contenders.iter().any(|staged| staged.server.dialect() == dialect) {
                     continue;
                 }
@@ -500,7 +500,7 @@ impl<'a> Stage<'a> {
                 plans: BTreeMap::new(),
                 checksums: BTreeMap::new(),
                 data_bytes: BTreeMap::new(),
-                build: Some(build),
+                build,
             });
             // One promise for all that a contender does: its weakest.
             facts.durability_class = weaker_class(class, &facts.durability_class).to_owned();
@@ -531,7 +531,7 @@ fn loading<'b>(title: String, contender: &'b str, progress: &'b Progress) -> imp
 fn ddl(server: &Running, workload: &Arc<dyn Workload>) -> Result<Vec<String>> {
     let mut admin = server.session()?;
     let tables = workload.tables(server.dialect());
-    tables.iter().map(|table| Ok(show_table(&mut admin, &table.name)?)).collect()
+    tables.iter().map(|table| Ok(admin.show_table(&table.name)?)).collect()
 }
 
 /// How the server would run each statement; one that it does not explain says why.
@@ -544,7 +544,8 @@ fn plans(server: &Running, workload: &dyn Workload) -> Result<Vec<StatementPlan>
         let Explained { lines, shape } = asked.unwrap_or_default();
         StatementPlan { statement: one.name, sql: one.sql, lines, shape, refused }
     };
-    Ok(workload.explained_statements(server.dialect()).into_iter().map(plan).collect())
+    let statements = workload.has_plans().map(|plans| plans.explained_statements(server.dialect()));
+    Ok(statements.unwrap_or_default().into_iter().map(plan).collect())
 }
 
 /// What the server returns to the queries that all contenders have to answer alike.
@@ -554,7 +555,8 @@ fn checksums(server: &Running, workload: &dyn Workload) -> Result<BTreeMap<Strin
         let sum = Checksum::of_query(&mut admin, &one.sql).with_context(|| format!("`{}` failed", one.sql))?;
         Ok((one.name, sum.to_string()))
     };
-    workload.compared_queries(server.dialect()).into_iter().map(of).collect()
+    let queries = workload.has_plans().map(|plans| plans.compared_queries(server.dialect()));
+    queries.unwrap_or_default().into_iter().map(of).collect()
 }
 
 fn cannot_prepare(contender: &Contender) -> String {

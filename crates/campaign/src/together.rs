@@ -75,7 +75,8 @@ impl<'a> Hands<'a> {
 /// What is under way, for a terminal.
 fn show(progress: &Progress, trial: &Trial, now: Live) {
     let (title, phase, seconds) = (progress.trial(trial.planned), now.phase, now.elapsed.as_secs_f64());
-    progress.status(&match trial.workload.parts().get(now.part) {
+    let parts = trial.workload.single_pass().map(|pass| pass.parts()).unwrap_or_default();
+    progress.status(&match parts.get(now.part) {
         _ if !now.has_load() => format!("{title}: {phase}"),
         Some(part) => format!("{title}: {phase}, {part}, {seconds:.0} s"),
         None => format!("{title}: {phase}, {seconds:.0} s, {:.0} tps", now.tps),

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
+use clap::error::{ContextKind, ContextValue};
 use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use experiment::{Overrides, preset_names, quantity};
@@ -18,7 +19,7 @@ pub use terminal::exit;
 
 const EXIT_HELP: &str = "\
 Exit status:
-    0  done, whatever the word
+    0  finished, whatever the verdict
     1  --gate: a candidate is slower, overall or at any point
     2  bad usage or a bad experiment file
     3  --gate: a verdict is inconclusive
@@ -43,11 +44,12 @@ pub enum Command {
     /// Print every trial in order, the expected time, disk and memory, and what a run would refuse;
     /// touch nothing
     Plan(PlanArgs),
-    /// Run the first contender against its twin: is this host fit to judge, and what can it see
+    /// A/A test: the first contender against itself; shows whether this host is fit for measuring, and
+    /// which difference it can detect
     Aa(AaArgs),
     /// Search for faster settings of the first contender by measuring, and measure the winner again
     Tune(TuneArgs),
-    /// Say a stored run again
+    /// Print the report of a stored run
     Report(ReportArgs),
     /// Set stored runs, or RUN files of the classic sql-bench, side by side: ratios, never a word
     Compare(CompareArgs),
@@ -69,7 +71,7 @@ pub enum Command {
     Advise(AdviseArgs),
     /// Recompute every number of a stored run or of an HTML report from the raw data
     Verify(VerifyArgs),
-    /// Hold the statistics to simulated truth, or the observers to what they may cost
+    /// Check the statistics by simulation, or the observers against what they may cost
     Selftest(SelftestArgs),
 }
 
@@ -83,8 +85,22 @@ pub struct WordsArgs {
 
 /// Reads the command line, or says what is wrong with it and ends the program.
 pub fn parse(arguments: Vec<OsString>) -> Cli {
-    let matches = command().get_matches_from(arguments);
+    let matches = command().try_get_matches_from(arguments).unwrap_or_else(|error| with_new_flag(error).exit());
     Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// Flags of earlier drafts, and what to write in their place.
+const RENAMED: [(&str, &str); 2] = [("--contrast", "--test-causes"), ("--diagnose", "--profile")];
+
+fn with_new_flag(mut error: clap::Error) -> clap::Error {
+    let renamed = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(flag)) => RENAMED.iter().find(|(old, _)| old == flag),
+        _ => None,
+    };
+    if let Some((_, new)) = renamed {
+        error.insert(ContextKind::SuggestedArg, ContextValue::String((*new).to_owned()));
+    }
+    error
 }
 
 /// The whole command line, with the help of the commands that read their own words.
@@ -154,7 +170,7 @@ pub struct AaArgs {
     /// Keep the run under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
-    /// Go on with an interrupted run of twins: a folder, a name under --runs, or `last`
+    /// Go on with an interrupted A/A test: a folder, a name under --runs, or `last`
     #[arg(long, value_name = "RUN")]
     pub resume: Option<String>,
     #[command(flatten)]
@@ -239,11 +255,11 @@ pub struct MethodArgs {
     /// Put causes to the test behind the verdict: four more blocks with the data on tmpfs where a
     /// finding says I/O, with one client where it says locks; only this makes a cause `confirmed`
     #[arg(long)]
-    pub contrast: bool,
-    /// Look into one more trial of each contender behind the verdict: flame graphs by `perf`, and
-    /// what clients wait for; for a reader, never for a word
+    pub test_causes: bool,
+    /// Profile one more trial of each contender behind the verdict: flame graphs by `perf`, and what
+    /// clients wait for; diagnostic only: never part of a verdict
     #[arg(long)]
-    pub diagnose: bool,
+    pub profile: bool,
 }
 
 /// A time that is worth a run.
@@ -260,8 +276,8 @@ impl MethodArgs {
             blocks: self.blocks,
             seed: self.seed,
             accept_noisy: self.accept_noisy,
-            contrast: self.contrast,
-            diagnose: self.diagnose,
+            contrast: self.test_causes,
+            diagnose: self.profile,
             twins: false,
             fallback_name: None,
         }
@@ -270,7 +286,7 @@ impl MethodArgs {
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Say this run: a folder, a name under --runs, or `last`
+    /// Report this run: a folder, a name under --runs, or `last`
     #[arg(value_name = "RUN")]
     pub run: String,
     /// Find runs by name under this folder
@@ -443,6 +459,15 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn a_renamed_flag_is_refused_with_its_new_name() {
+        for (old, new) in RENAMED {
+            let error = command().try_get_matches_from(["dbduel", "run", "x.toml", old]).unwrap_err();
+            assert!(with_new_flag(error).to_string().contains(&format!("'{new}'")), "{old}");
+            assert!(command().try_get_matches_from(["dbduel", "run", "x.toml", new]).is_ok());
+        }
     }
 
     #[test]

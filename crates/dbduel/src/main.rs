@@ -20,10 +20,11 @@ use experiment::{Known, Mistakes};
 use load::Workloads;
 use record::shell::shell_path;
 use report::sentences;
-use workloads::{WORKLOADS, null_load};
+use workloads::{ADVISED, WORKLOADS, null_load};
 
 /// The engines and workloads of this program.
-pub static KNOWN: Known = Known { engines: Engines(ENGINES), workloads: Workloads(WORKLOADS), null_load };
+pub static KNOWN: Known =
+    Known { engines: Engines(ENGINES), workloads: Workloads(WORKLOADS), null_load, advised: ADVISED };
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);

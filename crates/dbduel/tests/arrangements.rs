@@ -94,13 +94,13 @@ fn a_side_that_is_stored_keeps_its_files(place: &Place, stored: &Value) {
 #[test]
 fn clones_are_refused_before_the_run_where_the_file_system_has_none() {
     let place = Place::new();
-    place.write("try.toml", &experiment("clone = \"reflink\"", ", storage = \"tmpfs\""));
+    place.write("try.toml", &experiment("work_copy = \"reflink\"", ", storage = \"tmpfs\""));
     let (_, said) = place.expect(2, &["run", "try.toml"]);
     for part in [
         "try.toml",
-        "clone = \"reflink\" in [method]",
+        "work_copy = \"reflink\" in [method]",
         "the work folder of `one` is on tmpfs",
-        "next: write clone = \"copy\"",
+        "next: write work_copy = \"copy\"",
     ] {
         assert!(said.contains(part), "no {part:?} in\n{said}");
     }

@@ -54,7 +54,7 @@ impl Home {
         }
         fill(&home.path("theirs"), &home.path("theirs"));
         home.write("duel.toml", "", "");
-        home.write("clones.toml", "", "clone = \"reflink\", ");
+        home.write("clones.toml", "", "work_copy = \"reflink\", ");
         give(home.folder.path(), uid);
         home
     }
@@ -216,7 +216,7 @@ fn a_user_s_files_on_a_contender_s_storage_stay() {
         give(&disk, home.uid);
         let storage = format!(", storage = \"{}\"", disk.display());
         home.write("storage.toml", &storage, "");
-        home.write("storage-clones.toml", &storage, "clone = \"reflink\", ");
+        home.write("storage-clones.toml", &storage, "work_copy = \"reflink\", ");
         let refused = |words: &str| {
             let before = listing(&theirs);
             for file in ["storage.toml", "storage-clones.toml"] {

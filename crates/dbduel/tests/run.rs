@@ -411,7 +411,7 @@ fn behind_the_last_block_a_server_meets_twice_the_generator_s_threads() {
     let place = Place::new();
     let Some(postgres) = place.installed("postgres") else { return };
     let text = experiment(r#"engine = "sqlite""#, &postgres, "oltp_point_select", "[1, 4]", 1);
-    place.write("try.toml", &text.replace("blocks = 1", "blocks = 1, doubling = true"));
+    place.write("try.toml", &text.replace("blocks = 1", "blocks = 1, headroom_check = true"));
     let (_, said) = place.expect(0, &["run", "try.toml"]);
     assert!(said.contains("[headroom check 8/8]"), "{said}");
     place.assert_every_trial_ran_once();
@@ -497,7 +497,7 @@ const KILLED: Killed =
 
 #[test]
 fn a_dbduel_killed_inside_a_headroom_check_runs_the_rest_once() {
-    let keys = r#"warmup = "0s", doubling = true"#;
+    let keys = r#"warmup = "0s", headroom_check = true"#;
     a_dbduel_killed_inside_a_probe(&Killed { keys, purpose: "headroom", due: 8, ..KILLED });
 }
 
@@ -509,7 +509,7 @@ fn a_dbduel_killed_inside_a_pilot_runs_the_rest_once() {
 
 #[test]
 fn a_dbduel_killed_inside_a_cause_test_runs_the_rest_once() {
-    let keys = r#"warmup = "0s", contrast = true"#;
+    let keys = r#"warmup = "0s", test_causes = true"#;
     let killed = Killed { workload: "oltp_update_index", blocks: 8, keys, ..KILLED };
     a_dbduel_killed_inside_a_probe(&Killed { plant: Some(plant_log_writes), purpose: "cause_test", due: 8, ..killed });
 }
@@ -544,7 +544,7 @@ fn plant_a_search(place: &Place) {
 
 #[test]
 fn a_dbduel_killed_between_profiles_runs_the_rest_once_and_keeps_stacks_and_waits_beside_the_trials() {
-    let keys = r#"warmup = "0s", diagnose = true"#;
+    let keys = r#"warmup = "0s", profile = true"#;
     let killed = Killed { keys, purpose: "profile", due: 2, ..KILLED };
     let Some(place) = a_dbduel_killed_inside_a_probe(&killed) else { return };
     for probe in place.probes() {
@@ -563,7 +563,7 @@ fn contrasts_that_nothing_asks_for_are_said_to_be_none() {
     let place = Place::new();
     let text = experiment(r#"engine = "sqlite""#, r#"engine = "sqlite""#, "oltp_point_select", "[1]", 1);
     place.write("try.toml", &text);
-    let (out, _) = place.expect(0, &["run", "try.toml", "--contrast"]);
+    let (out, _) = place.expect(0, &["run", "try.toml", "--test-causes"]);
     // A single block has no interval, and so no cause.
     assert!(out.contains("contrast: asked for, and none was due"), "{out}");
     let (_, said) = place.expect(0, &["verify", "last"]);
@@ -595,7 +595,7 @@ fn plant_log_writes(place: &Place) {
 fn a_cause_is_put_to_the_test_in_trials_of_the_run_and_goes_on_where_it_was_cut_off() {
     let place = Place::new();
     place.write("try.toml", &experiment(r#"engine = "sqlite""#, r#"engine = "sqlite""#, "oltp_update_index", "[2]", 8));
-    let (out, _) = place.expect(0, &["run", "try.toml", "--contrast", "--accept-noisy"]);
+    let (out, _) = place.expect(0, &["run", "try.toml", "--test-causes", "--accept-noisy"]);
     assert!(out.contains("contrast: asked for, and none was due"), "{out}");
     plant_log_writes(&place);
     let (out, said) = place.expect(0, &["run", "--resume", "last"]);

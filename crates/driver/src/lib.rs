@@ -11,11 +11,13 @@
 mod admin;
 mod any;
 mod as_text;
+mod catalog;
 mod closer;
 mod compression;
 mod deadline;
 mod decimal;
 mod dial;
+mod dialect;
 mod isolation;
 pub mod mysql;
 mod null;
@@ -37,6 +39,7 @@ pub use any::AnyConnection;
 pub use as_text::AsText;
 pub use closer::Closer;
 pub use deadline::end_waits_on;
+pub use dialect::Dialect;
 pub use isolation::Isolation;
 pub use null::{Delay, Honest, NullServer};
 pub use reactor::{Reactor, Ready};
@@ -112,57 +115,6 @@ pub struct Login {
     pub tls: Tls,
     /// Statements and answers travel deflated; only MySQL's protocol can.
     pub compressed: bool,
-}
-
-/// The kinds of SQL we speak, and where they differ for a workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    MySql,
-    Postgres,
-    Sqlite,
-}
-
-impl Dialect {
-    /// As records have it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Dialect::MySql => "mysql",
-            Dialect::Postgres => "postgres",
-            Dialect::Sqlite => "sqlite",
-        }
-    }
-
-    /// Whether the server runs inside the client's process, on the client's threads.
-    pub fn is_embedded(self) -> bool {
-        self == Dialect::Sqlite
-    }
-
-    /// How a setting is written that is on, and one that is off.
-    pub fn switch_words(self) -> (&'static str, &'static str) {
-        match self {
-            Dialect::MySql => ("ON", "OFF"),
-            Dialect::Postgres | Dialect::Sqlite => ("on", "off"),
-        }
-    }
-
-    /// How a transaction that will write is opened.
-    ///
-    /// SQLite takes its write lock at once: a deferred transaction that reads first and writes
-    /// later fails with SQLITE_BUSY whenever another one wrote in between, and no waiting helps.
-    pub fn begin_write(self) -> &'static str {
-        match self {
-            Dialect::Sqlite => "BEGIN IMMEDIATE",
-            Dialect::MySql | Dialect::Postgres => "BEGIN",
-        }
-    }
-
-    /// The `n`-th parameter (from 1) of a prepared statement.
-    pub fn placeholder(self, n: usize) -> String {
-        match self {
-            Dialect::Postgres => format!("${n}"),
-            Dialect::MySql | Dialect::Sqlite => "?".to_owned(),
-        }
-    }
 }
 
 /// A server's error code: a number, or five characters of SQLSTATE.

@@ -61,7 +61,7 @@ pub enum PageCache {
     Direct,
 }
 
-/// How a trial comes by its data directory: the key `clone`.
+/// How a trial comes by its data directory: the key `work_copy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkCopy {
     /// Every byte of it.

@@ -77,15 +77,15 @@ impl MethodKeys {
             stop: reader.choice(section, "stop", STOP_WORDS),
             noisy_host: reader.choice(section, "noisy_host", NOISY_HOST_WORDS),
             page_cache: reader.choice(section, "page_cache", PAGE_CACHE_WORDS),
-            work_copy: reader.choice(section, "clone", WORK_COPY_WORDS),
+            work_copy: reader.choice(section, "work_copy", WORK_COPY_WORDS),
             duet: reader.flag(section, "duet"),
             fast_sweep: reader.flag(section, "fast_sweep"),
             steady_state: reader.flag(section, "steady_state"),
-            drain: reader.flag(section, "drain"),
+            drain: reader.flag(section, "wait_for_deferred_work"),
             repeats: reader.flag(section, "repeats"),
-            doubling: reader.flag(section, "doubling"),
-            contrast: reader.flag(section, "contrast"),
-            diagnose: reader.flag(section, "diagnose"),
+            doubling: reader.flag(section, "headroom_check"),
+            contrast: reader.flag(section, "test_causes"),
+            diagnose: reader.flag(section, "profile"),
         }
     }
 

@@ -18,13 +18,13 @@ pub const METHOD_KEYS: &[&str] = &[
     "noisy_host",
     "page_cache",
     "steady_state",
-    "drain",
+    "wait_for_deferred_work",
     "repeats",
-    "doubling",
-    "contrast",
-    "diagnose",
+    "headroom_check",
+    "test_causes",
+    "profile",
     "rule",
-    "clone",
+    "work_copy",
     "duet",
     "fast_sweep",
     "ablation",
@@ -33,6 +33,11 @@ pub const METHOD_KEYS: &[&str] = &[
 /// Words of earlier drafts of the file format, and what to write in their place.
 const REMOVED: &[(&str, &str)] = &[
     ("watch", "write rule = \"exact\", and `blocks` = the most that the run may take"),
+    ("contrast", "write test_causes"),
+    ("diagnose", "write profile"),
+    ("doubling", "write headroom_check"),
+    ("drain", "write wait_for_deferred_work"),
+    ("clone", "write work_copy"),
     ("shapley", "write ablation = true: it measures the highest rung without each of its steps"),
 ];
 
@@ -54,5 +59,18 @@ pub fn home_of(key: &str) -> Option<&'static str> {
         Some("in a [[ladder]]")
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_renamed_key_is_no_key_any_more_and_its_note_names_one() {
+        for old in ["contrast", "diagnose", "doubling", "drain", "clone"] {
+            let new = in_place_of(old).and_then(|note| note.strip_prefix("write ")).unwrap();
+            assert!(METHOD_KEYS.contains(&new) && !METHOD_KEYS.contains(&old), "{old}");
+        }
     }
 }

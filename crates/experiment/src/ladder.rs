@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use driver::Dialect;
 use engine::Engine;
 use toml::Spanned;
 
@@ -146,9 +145,7 @@ fn read_rung<'a>(
         memory_bytes: reader.bytes(section, "memory"),
         engine,
     };
-    // A number without a unit is bytes to these servers, and pages or kilobytes to others.
-    let bare_is_bytes = kind.dialect() == Dialect::MySql;
-    let changes = changes(below, &step.on(below), bare_is_bytes);
+    let changes = changes(below, &step.on(below), kind.dialect().bare_sizes_are_bytes());
     if changes.is_empty() {
         let what = format!("this rung changes nothing of what stands below it, `{}`", below.name);
         reader.reject(&section.span, what, "give it settings, engine, storage, cores or memory that differ");

@@ -333,15 +333,15 @@ fn changed_keys(
         ("stop", Some(method.stop) != base.stop),
         ("noisy_host", Some(method.noisy_host) != base.noisy_host),
         ("page_cache", Some(method.page_cache) != base.page_cache),
-        ("clone", Some(method.work_copy) != base.work_copy),
+        ("work_copy", Some(method.work_copy) != base.work_copy),
         ("duet", Some(method.duet) != base.duet),
         ("fast_sweep", Some(method.fast_sweep) != base.fast_sweep),
         ("steady_state", Some(method.steady_state) != base.steady_state),
-        ("drain", Some(method.drain) != base.drain),
+        ("wait_for_deferred_work", Some(method.drain) != base.drain),
         ("repeats", Some(method.repeats) != base.repeats),
-        ("doubling", Some(method.doubling) != base.doubling),
-        ("contrast", Some(method.contrast) != base.contrast),
-        ("diagnose", Some(method.diagnose) != base.diagnose),
+        ("headroom_check", Some(method.doubling) != base.doubling),
+        ("test_causes", Some(method.contrast) != base.contrast),
+        ("profile", Some(method.diagnose) != base.diagnose),
     ];
     differs.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key.to_owned()).collect()
 }
@@ -502,7 +502,7 @@ pub mod tests {
         assert_eq!((method.duration.as_secs(), method.warmup.as_secs()), (90, 2));
         // `noisy_host` is not among them: quick takes a noisy host anyway.
         assert!(method.contrast);
-        assert_eq!(method.changed, ["preset", "duration", "blocks", "budget", "seed", "contrast"]);
+        assert_eq!(method.changed, ["preset", "duration", "blocks", "budget", "seed", "test_causes"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod together;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use load::{Gaps, Metric, OptionError, OptionValue, TransactionKind, Workload};
+use load::{Gaps, Metric, OptionError, OptionValue, TransactionKind, Workload, WorkloadSpec};
 use sha2::{Digest, Sha256};
 
 use crate::{Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key};
@@ -145,7 +145,8 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
 fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> WorkloadRecord {
     let swept = |key: &str| experiment.sweep.as_ref().is_some_and(|sweep| sweep.variable == key);
     let fixed = workload.in_force.iter().filter(|(key, _)| !swept(key));
-    let spec = self::workload(workload, &Point::new()).map(|workload| workload.spec()).unwrap_or_default();
+    let spec = self::workload(workload, &Point::new()).map(|workload| workload.spec());
+    let spec = spec.unwrap_or_else(|_| WorkloadSpec::reading(""));
     let primary = MetricRecord::new(spec.primary.name, spec.primary.unit, spec.primary.title);
     WorkloadRecord {
         label: workload.label.clone(),
@@ -155,7 +156,7 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         isolation: workload.isolation.map(|level| level.as_str().to_owned()),
         rate: workload.rate,
         arrivals: (workload.rate.is_some() || swept(RATE)).then(|| arrivals_word(workload.arrivals).to_owned()),
-        data_seed: Some(workload.data_seed),
+        data_seed: workload.data_seed,
         clients: workload.clients,
         clients_at: workload.clients_at.clone(),
         primary: (spec.primary != Metric::TPS).then_some(primary),

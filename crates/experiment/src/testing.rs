@@ -9,7 +9,8 @@ use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use engine::Engines;
 use engines::ENGINES;
 use load::{
-    ClientFuture, Gaps, OptionError, OptionSpec, OptionValue, Seat, Table, Tally, Workload, WorkloadKind, Workloads,
+    ClientFuture, Gaps, OptionError, OptionSpec, OptionValue, ScaledWorkload, Seat, SinglePass, Table, Tally, Workload,
+    WorkloadKind, WorkloadSpec, Workloads,
 };
 use record::format::RuleName;
 
@@ -22,6 +23,7 @@ pub fn known() -> Known {
         engines: Engines(ENGINES),
         workloads: Workloads(&KINDS),
         null_load: |one_pass| Ok(Arc::new(Unmoved { rows: 0, one_pass })),
+        advised: ScaledWorkload { kind: &KINDS[0], scale: "rows" },
     }
 }
 
@@ -61,23 +63,14 @@ struct Unmoved {
 }
 
 impl Workload for Unmoved {
-    fn data_key(&self) -> String {
-        self.rows.to_string()
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec { clients: self.one_pass.then_some(1), ..WorkloadSpec::reading(self.rows.to_string()) }
     }
     fn tables(&self, _: Dialect) -> Vec<Table> {
         Vec::new()
     }
     fn rows(&self, _: u64, _: usize, _: u64, _: &mut RowSink<'_>) -> Result<(), Error> {
         Ok(())
-    }
-    fn writes(&self) -> bool {
-        false
-    }
-    fn clients(&self) -> Option<u32> {
-        self.one_pass.then_some(1)
-    }
-    fn is_one_pass(&self) -> bool {
-        self.one_pass
     }
     fn data_bytes(&self, _: Dialect) -> u64 {
         self.rows * 260
@@ -87,6 +80,21 @@ impl Workload for Unmoved {
     }
     fn check(&self, _: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {
         Ok(Vec::new())
+    }
+    fn single_pass(&self) -> Option<&dyn SinglePass> {
+        self.one_pass.then_some(self)
+    }
+}
+
+impl SinglePass for Unmoved {
+    fn parts(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+    fn operations(&self) -> usize {
+        0
+    }
+    fn expected_duration(&self) -> Duration {
+        Duration::from_secs(60)
     }
 }
 

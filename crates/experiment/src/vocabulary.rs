@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{Engine, Engines};
-use load::{OptionError, OptionValue, Workload, WorkloadKind, Workloads};
+use load::{OptionError, OptionValue, ScaledWorkload, Workload, WorkloadKind, Workloads};
 
 /// The engines and workloads that there are.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +14,8 @@ pub struct Known {
     /// What the load generator sends to a server that does nothing, to measure itself: point selects, or, as one
     /// pass, statements sent as text.
     pub null_load: NullLoad,
+    /// What a ladder of advice is measured with.
+    pub advised: ScaledWorkload,
 }
 
 /// Makes what the load generator sends to measure itself.
@@ -28,15 +30,16 @@ impl Known {
     /// with them.
     pub fn needs(&self, kind: &WorkloadKind, given: &BTreeMap<String, OptionValue>) -> Result<Needs, OptionError> {
         let workload = kind.with(given)?;
+        let spec = workload.spec();
         let not_on = self.engines.0.iter().filter_map(|engine| {
             let refused = workload.runs_on(engine.dialect()).err();
             refused.map(|why| (engine.kind(), why))
         });
         Ok(Needs {
-            clients: workload.clients(),
+            clients: spec.clients,
             one_pass: workload.is_one_pass(),
-            rests: workload.rests(),
-            keeps_its_size: workload.keeps_its_size(),
+            rests: spec.rests,
+            keeps_its_size: spec.keeps_its_size,
             not_on: not_on.collect(),
         })
     }

@@ -33,7 +33,7 @@ pub use clock::{Clock, MonotonicClock, monotonic_ns, thread_cpu_ns};
 pub use journal::{Journal, Line};
 pub use latency::{Histogram, LatencyWindow, OutOfRange, Windows, read_windows};
 pub use load::{Failure, Live, Load, LoadOptions, Measured, SILENCE_MAX};
-pub use loader::{LOADER_VERSION, Loader, cut_off_when, foreign_keys, show_table};
+pub use loader::{LOADER_VERSION, Loader, cut_off_when};
 pub use pacer::{Arrival, Arrivals, Gaps, Pacer, Rate};
 pub use pass::{Gauge, OperationTally, ProgramTally, SHORT_NS};
 pub use policy::{ErrorPolicy, Ignored};
@@ -45,7 +45,8 @@ pub use windows::{Collector, Exchange};
 pub use worker::drive;
 pub use workload::options::{COMPAT, NO_COMPAT};
 pub use workload::{
-    ARRIVALS, Attempt, Background, Client, ClientFuture, Fatal, Metric, NamedStatement, OptionError, OptionSpec,
-    OptionValue, Options, Outcome, Scratch, Seat, Table, TransactionKind, Turn, Witness, Workload, WorkloadKind,
-    WorkloadSpec, Workloads, queries,
+    ARRIVALS, Attempt, Background, Client, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, Fatal, HasPlans,
+    Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome, ReusesTables,
+    ScaledWorkload, Scratch, Seat, SinglePass, Table, TransactionKind, Turn, Workload, WorkloadKind, WorkloadSpec,
+    Workloads, queries,
 };

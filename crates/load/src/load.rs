@@ -28,7 +28,7 @@ use crate::recorder::{Recorder, Tally};
 use crate::timeline::{Timeline, Window};
 use crate::windows::{Collector, Exchange};
 use crate::worker::{EventLoop, Gate, Task, run_blocking};
-use crate::workload::{Background, Fatal, Seat, Workload};
+use crate::workload::{Background, DefersWork, Fatal, Seat, Workload};
 
 #[derive(Debug, Clone)]
 pub struct LoadOptions {
@@ -258,12 +258,12 @@ impl<'a> Load<'a> {
     ) -> Result<Load<'a>, Failure> {
         options.silence_max = options.silence_max.max(match workload.as_ref() {
             pass if pass.is_one_pass() => PASS_SILENCE_MAX,
-            users if users.rests() => RESTING_SILENCE_MAX,
+            users if users.spec().rests => RESTING_SILENCE_MAX,
             _ => Duration::ZERO,
         });
         let timeline = Arc::new(Timeline::default());
         timeline.allow_retries(options.drain_max.min(RETRIES_BEHIND_THE_END));
-        let background = workload.background(options.clients);
+        let background = workload.defers_work().map(|work| work.background(options.clients));
         let crews = crews(target.dialect, &options, background.map_or(0, |background| background.seats));
         let gate = Arc::new(Gate::default());
         let board = options.board.then(|| Arc::new(Board::new(options.clients as usize, crews.len())));
@@ -651,10 +651,7 @@ fn cpu_ns_of(thread: libc::pthread_t) -> Option<u64> {
 /// turn, so that all workers get as many.
 fn crews(dialect: Dialect, options: &LoadOptions, background: u32) -> Vec<Vec<u32>> {
     let seats = options.clients + background;
-    let workers = match dialect {
-        Dialect::Sqlite => seats,
-        Dialect::MySql | Dialect::Postgres => options.workers.clamp(1, options.clients),
-    };
+    let workers = if dialect.is_embedded() { seats } else { options.workers.clamp(1, options.clients) };
     (0..workers).map(|worker| (worker..seats).step_by(workers as usize).collect()).collect()
 }
 
@@ -708,9 +705,12 @@ impl Worker {
 
     fn recorder(&self) -> Recorder {
         let seconds = self.options.interval_max.as_secs_f64().ceil() as usize;
-        let (kinds, counts) = (self.workload.spec().kinds.len(), self.workload.counts().len());
-        let recorder = Recorder::new(seconds, self.options.rate.is_some()).with_kinds(kinds, counts);
-        let mut recorder = recorder.with_journal(self.workload.journal().len(), self.journal_lines());
+        let spec = self.workload.spec();
+        let recorder = Recorder::new(seconds, self.options.rate.is_some());
+        let mut recorder = recorder.with_kinds(spec.kinds.len(), spec.counts.len());
+        if let Some(work) = self.workload.defers_work() {
+            recorder = recorder.with_journal(work.log_columns().len(), self.journal_lines(work));
+        }
         if let Some(exchange) = &self.exchange {
             recorder = recorder.in_windows(Arc::clone(exchange));
         }
@@ -721,8 +721,8 @@ impl Worker {
     }
 
     /// What its seats in the background may write, of the room that there is for all of them.
-    fn journal_lines(&self) -> usize {
-        let all = self.workload.background(self.options.clients).map_or(0, |background| background.seats as usize);
+    fn journal_lines(&self, work: &dyn DefersWork) -> usize {
+        let all = work.background(self.options.clients).seats as usize;
         let own = self.crew.iter().filter(|client| **client >= self.options.clients).count();
         if own == 0 { 0 } else { journal::LINES_MAX / all * own }
     }
@@ -732,7 +732,7 @@ impl Worker {
         let reactor = Reactor::new().map_err(|e| Fatal::new(format!("no epoll: {e}")))?;
         let seat = |(place, client): (usize, &u32)| -> Result<(Task, Closer), driver::Error> {
             let Target { dialect, login, .. } = &self.target;
-            let limit = if *dialect == Dialect::Sqlite { SQLITE_BUSY_TIMEOUT } else { LOGIN_LIMIT };
+            let limit = if dialect.is_embedded() { SQLITE_BUSY_TIMEOUT } else { LOGIN_LIMIT };
             let mut connection = AnyConnection::connect(*dialect, self.endpoint(*client), login, limit)?;
             let closer = connection.closer();
             let alarm = Alarm::new(earliest_ns);

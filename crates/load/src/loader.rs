@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use driver::{Admin, Closer, Dialect, Error, Value};
+use driver::{Admin, Closer, Error, Value};
 
 use crate::workload::{Table, Workload};
 use driver::Target;
@@ -83,7 +83,7 @@ impl Loader<'_> {
 
     fn connect(&self) -> Result<Admin, Error> {
         let Target { dialect, endpoint, login } = self.target;
-        let limit = if *dialect == Dialect::Sqlite { STATEMENT_LIMIT } else { LOGIN_LIMIT };
+        let limit = if dialect.is_embedded() { STATEMENT_LIMIT } else { LOGIN_LIMIT };
         let mut session = Admin::connect(*dialect, endpoint, login, limit)?;
         session.heed_interruption();
         session.set_timeout(Some(STATEMENT_LIMIT))?;
@@ -97,7 +97,7 @@ impl Loader<'_> {
         progress: &mut dyn FnMut(u64),
         work: impl Fn(&mut Admin, T) -> Result<u64, Error> + Sync,
     ) -> Result<(), Error> {
-        let sessions = if self.target.dialect == Dialect::Sqlite { 1 } else { self.sessions.max(1) };
+        let sessions = if self.target.dialect.is_embedded() { 1 } else { self.sessions.max(1) };
         let sessions = sessions.min(pieces.size_hint().1.unwrap_or(sessions));
         let (pieces, closers, stopped) = (Mutex::new(pieces), Mutex::new(Vec::new()), AtomicBool::new(false));
         let next = || {
@@ -213,7 +213,7 @@ fn finish(session: &mut Admin, table: &Table) -> Result<(), Error> {
 /// MySQL 5.0 makes a MyISAM table for `ENGINE=InnoDB` when InnoDB could not start, without an error.
 fn expect_engine(admin: &mut Admin, table: &Table) -> Result<(), Error> {
     let Some(asked) = table.create.iter().find_map(|sql| engine_of(sql)) else { return Ok(()) };
-    let ddl = show_table(admin, &table.name)?;
+    let ddl = admin.show_table(&table.name)?;
     if !engine_of(&ddl).is_some_and(|made| made.eq_ignore_ascii_case(asked)) {
         let name = &table.name;
         return Err(Error::Protocol(format!("the server made {name} without the engine {asked}: {ddl}")));
@@ -226,54 +226,10 @@ fn engine_of(sql: &str) -> Option<&str> {
     sql.split_once("ENGINE=")?.1.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next()
 }
 
-/// One table as its server describes it: CREATE statements, or the nearest that it offers.
-pub fn show_table(admin: &mut Admin, table: &str) -> Result<String, Error> {
-    match admin.dialect() {
-        Dialect::MySql => {
-            let rows = admin.rows(&format!("SHOW CREATE TABLE {table}"))?;
-            let ddl = rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten());
-            ddl.ok_or_else(|| Error::Protocol(format!("SHOW CREATE TABLE {table} gave nothing")))
-        }
-        Dialect::Sqlite => joined(
-            admin,
-            &format!("SELECT sql FROM sqlite_schema WHERE tbl_name = '{table}' ORDER BY type DESC"),
-            ";\n",
-        ),
-        Dialect::Postgres => {
-            let columns = format!(
-                "SELECT '  ' || attname || ' ' || format_type(atttypid, atttypmod) \
-                 || CASE WHEN attnotnull THEN ' NOT NULL' ELSE '' END \
-                 || COALESCE(' DEFAULT ' || pg_get_expr(adbin, adrelid), '') \
-                 FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum \
-                 WHERE attrelid = '{table}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
-            );
-            let columns = joined(admin, &columns, ",\n")?;
-            let indexes = format!("SELECT indexdef FROM pg_indexes WHERE tablename = '{table}' ORDER BY indexname");
-            Ok(format!("CREATE TABLE {table} (\n{columns}\n);\n{}", joined(admin, &indexes, ";\n")?))
-        }
-    }
-}
-
-/// How many foreign keys a table has. Those that MySQL ignores, because of the table's engine, it does not show either.
-pub fn foreign_keys(admin: &mut Admin, table: &str) -> Result<usize, Error> {
-    let sql = match admin.dialect() {
-        Dialect::MySql => return Ok(show_table(admin, table)?.to_uppercase().matches("FOREIGN KEY").count()),
-        Dialect::Postgres => {
-            format!("SELECT COUNT(*) FROM pg_constraint WHERE contype = 'f' AND conrelid = '{table}'::regclass")
-        }
-        // A column may name its parent without the words FOREIGN KEY.
-        Dialect::Sqlite => format!("SELECT COUNT(DISTINCT id) FROM pragma_foreign_key_list('{table}')"),
-    };
-    Ok(admin.value(&sql)?.and_then(|count| count.parse().ok()).unwrap_or(0))
-}
-
-fn joined(admin: &mut Admin, sql: &str, separator: &str) -> Result<String, Error> {
-    let lines: Vec<String> = admin.rows(sql)?.into_iter().flatten().flatten().collect();
-    Ok(lines.join(separator))
-}
-
 #[cfg(test)]
 mod tests {
+    use driver::Dialect;
+
     use super::*;
 
     #[test]

@@ -62,6 +62,25 @@ impl Workloads {
     }
 }
 
+/// A workload that is asked for with data of a certain size.
+#[derive(Debug, Clone, Copy)]
+pub struct ScaledWorkload {
+    pub kind: &'static WorkloadKind,
+    /// The option that its data grow with.
+    pub scale: &'static str,
+}
+
+/// Other transactions over the same tables: whether settings that were found for one mix help another, too.
+#[derive(Debug, Clone)]
+pub struct OtherMix {
+    pub workload: &'static str,
+    /// Where the workload's name does not tell it from this one.
+    pub label: Option<String>,
+    /// The options of this workload that stay, by all their names; None keeps all.
+    pub keeps: Option<&'static [OptionSpec]>,
+    pub set: Vec<(&'static str, OptionValue)>,
+}
+
 /// One table of a workload, in one dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
@@ -111,21 +130,54 @@ pub struct Scratch {
     pub has: fn(&str) -> bool,
 }
 
-/// What a workload is measured by, and what stands beside its numbers: data, so that records and reports can print
-/// any workload.
-#[derive(Debug, Clone, PartialEq)]
+/// The facts of a workload with its options decided: data, so that plans, records and reports handle any workload.
+#[derive(Debug, Clone)]
 pub struct WorkloadSpec {
+    /// What the data depend on besides the seed: equal keys mean equal tables.
+    pub data_key: String,
+    /// Whether transactions change the tables.
+    pub writes: bool,
+    /// Whether its tables are as large after a run as before, so that runs may follow each other on them.
+    pub keeps_its_size: bool,
+    /// How many clients it wants where the experiment gives no number; None leaves that to the caller.
+    pub clients: Option<u32>,
+    /// Whether its clients work with what the server answers: a server that does nothing will not do then.
+    pub needs_answers: bool,
+    /// Whether its clients rest between transactions: idle clients are then no sign of a slow generator.
+    pub rests: bool,
     /// What verdicts come from.
     pub primary: Metric,
     /// Kinds of transactions that are counted apart, in the order of [`Attempt::kind`].
     pub kinds: Vec<TransactionKind>,
-    /// Sentences without a full stop.
+    /// What else its clients count, in the order of [`Client::counts`].
+    pub counts: &'static [&'static str],
+    /// Tables that its clients make and drop by themselves, where they do.
+    pub scratch: Option<Scratch>,
+    /// Sentences without a full stop; one that has to stand beside any of its numbers is the first.
     pub notes: Vec<String>,
 }
 
-impl Default for WorkloadSpec {
-    fn default() -> WorkloadSpec {
-        WorkloadSpec { primary: Metric::TPS, kinds: Vec::new(), notes: Vec::new() }
+impl WorkloadSpec {
+    /// Of transactions that change nothing; the other facts are the usual ones.
+    pub fn reading(data_key: impl Into<String>) -> WorkloadSpec {
+        WorkloadSpec {
+            data_key: data_key.into(),
+            writes: false,
+            keeps_its_size: true,
+            clients: None,
+            needs_answers: false,
+            rests: false,
+            primary: Metric::TPS,
+            kinds: Vec::new(),
+            counts: &[],
+            scratch: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Of transactions that change the tables, which may grow or shrink.
+    pub fn writing(data_key: impl Into<String>) -> WorkloadSpec {
+        WorkloadSpec { writes: true, keeps_its_size: false, ..WorkloadSpec::reading(data_key) }
     }
 }
 
@@ -151,130 +203,92 @@ pub struct TransactionKind {
 }
 
 /// Schema, data, transactions and checks, with all options decided.
+///
+/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Five
+/// optional things stay methods with a default: `data_bytes` and `ignored_errors` have a value for every workload,
+/// `remains` and `expected_answers` return a list, which may be empty, and `other_mix` returns data.
 pub trait Workload: Send + Sync {
-    fn spec(&self) -> WorkloadSpec {
-        WorkloadSpec::default()
-    }
-    /// What the data depend on besides the seed: equal keys mean equal tables.
-    fn data_key(&self) -> String;
+    fn spec(&self) -> WorkloadSpec;
     fn tables(&self, dialect: Dialect) -> Vec<Table>;
     /// Gives the rows of unit `unit` (from 0) of table `table` to the sink; the same for one seed, everywhere.
     fn rows(&self, data_seed: u64, table: usize, unit: u64, sink: &mut RowSink<'_>) -> Result<(), Error>;
-    /// Whether transactions change the tables.
-    fn writes(&self) -> bool;
-    /// Whether its tables are as large after a run as before, so that runs may follow each other on them.
-    fn keeps_its_size(&self) -> bool {
-        !self.writes()
-    }
+    /// Makes one client: prepares its statements and returns its whole life as a future.
+    fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error>;
+    /// Looks for wrong data, before a run or after one; each line is a violation, with the query that
+    /// shows it. `ran` is what the clients counted since the tables were loaded, where that is known.
+    fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error>;
     /// Whether it can run there at all; asked before anything is loaded.
     fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
         let _ = dialect;
         Ok(())
     }
-    /// SQL to run before the clients connect, each time: what a run expects beyond loaded tables.
-    fn before_run(&self, dialect: Dialect) -> Vec<String> {
-        let _ = dialect;
-        Vec::new()
+    /// About how many bytes a server's files grow by when the tables are loaded.
+    fn data_bytes(&self, dialect: Dialect) -> u64 {
+        self.tables(dialect).iter().map(|table| table.rows.saturating_mul(ROW_BYTES)).sum()
     }
-    /// The statements of its transactions that leave a server a choice, each once and with values that its tables
-    /// have: for whoever asks how they would be run. None where they follow from what the clients do.
-    fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
+    /// Errors that are worth another try, unless the user gives a list.
+    fn ignored_errors(&self, dialect: Dialect) -> Ignored {
         let _ = dialect;
-        Vec::new()
-    }
-    /// Queries that bring the same rows on every server whose tables were loaded from the same seed. Those of one
-    /// name are compared; the order of rows is nobody's.
-    fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement> {
-        queries(self.explained_statements(dialect))
+        Ignored::Usual
     }
     /// What runs have left in the database beside its tables: names, each with the statement that drops it.
     fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
         let _ = admin;
         Ok(Vec::new())
     }
-    /// About how many bytes a server's files grow by when the tables are loaded.
-    fn data_bytes(&self, dialect: Dialect) -> u64 {
-        self.tables(dialect).iter().map(|table| table.rows.saturating_mul(ROW_BYTES)).sum()
-    }
-    /// How many clients it wants where nobody says a number; None leaves that to the caller.
-    fn clients(&self) -> Option<u32> {
-        None
-    }
-    /// Seats that it wants beside so many clients, for transactions that those defer.
-    fn background(&self, clients: u32) -> Option<Background> {
-        let _ = clients;
-        None
-    }
-    /// Whether its clients rest between transactions: idle clients are then no sign of a slow generator.
-    fn rests(&self) -> bool {
-        false
-    }
-    /// Whether a client runs once through and is done, instead of for a time: there is then nothing to warm
-    /// up, and the measured interval is the pass.
-    fn is_one_pass(&self) -> bool {
-        false
-    }
-    /// What a pass goes through, in order; for whoever watches it.
-    fn parts(&self) -> Vec<&'static str> {
-        Vec::new()
-    }
-    /// How many operations a pass times, each compared by itself.
-    fn operations(&self) -> usize {
-        0
-    }
-    /// About how long a pass takes, as a guess before the first: an order of magnitude.
-    fn pass_guess(&self) -> Option<Duration> {
-        None
-    }
-    /// Tables that its clients make and drop by themselves, where they do.
-    fn scratch(&self) -> Option<Scratch> {
-        None
-    }
-    /// What it is measured by beside transactions per second, by name, the primary metric in front; made from one
-    /// interval's tally.
-    fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)> {
-        let _ = tally;
-        Vec::new()
-    }
-    /// Errors that are worth another try, unless somebody gives a list.
-    fn ignored_errors(&self, dialect: Dialect) -> Ignored {
-        let _ = dialect;
-        Ignored::Usual
-    }
-    /// What else its clients count, in the order of [`Client::counts`].
-    fn counts(&self) -> &'static [&'static str] {
-        &[]
-    }
-    /// What each line of the journal of deferred transactions holds, in the order of [`Client::journal`].
-    fn journal(&self) -> &'static [&'static str] {
-        &[]
-    }
-    /// Whether the tables are the ones that a run expects, of this seed; says why if they are not. Quick:
-    /// it is asked before each run.
-    fn recognise(&self, admin: &mut Admin, data_seed: u64) -> Result<Result<(), String>, Error> {
-        let _ = (admin, data_seed);
-        Ok(Ok(()))
-    }
-    /// The statement that opens its clients' transactions on this server, where they have several statements.
-    fn opens_with(&self, admin: &mut Admin) -> Result<Option<String>, Error> {
-        let _ = admin;
-        Ok(None)
-    }
-    /// Makes one client: prepares its statements and returns its whole life as a future.
-    fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error>;
-    /// Looks for wrong data, before a run or after one; each line is a violation, with the query that
-    /// shows it. `ran` is what the clients counted since the tables were loaded, where that is known.
-    fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error>;
     /// What the answers to its statements had to bring on tables as they were loaded. `seen` is what they brought,
     /// in the order of [`Client::answers`]; empty where clients look at each answer themselves.
     fn expected_answers(&self, seen: &[Answers], setting: &Setting) -> Vec<Expected> {
         let _ = (seen, setting);
         Vec::new()
     }
-    /// Itself, where its tables tell which transactions were committed.
-    fn witness(&self) -> Option<&dyn Witness> {
+    fn other_mix(&self) -> Option<OtherMix> {
         None
     }
+    fn single_pass(&self) -> Option<&dyn SinglePass> {
+        None
+    }
+    fn defers_work(&self) -> Option<&dyn DefersWork> {
+        None
+    }
+    fn reuses_tables(&self) -> Option<&dyn ReusesTables> {
+        None
+    }
+    fn has_plans(&self) -> Option<&dyn HasPlans> {
+        None
+    }
+    fn crash_witness(&self) -> Option<&dyn CrashWitness> {
+        None
+    }
+    fn derived_metrics(&self) -> Option<&dyn DerivedMetrics> {
+        None
+    }
+}
+
+impl dyn Workload + '_ {
+    /// Whether a client runs once through and is done, instead of for a time.
+    pub fn is_one_pass(&self) -> bool {
+        self.single_pass().is_some()
+    }
+}
+
+/// A client that runs once through and is done, instead of for a time: there is nothing to warm up, and the measured
+/// interval is the pass.
+pub trait SinglePass {
+    /// What a pass goes through, in order; shown while it runs.
+    fn parts(&self) -> Vec<&'static str>;
+    /// How many operations a pass times, each compared by itself.
+    fn operations(&self) -> usize;
+    /// About how long a pass takes, as a guess before the first: an order of magnitude.
+    fn expected_duration(&self) -> Duration;
+}
+
+/// Clients that queue transactions, which other connections run later.
+pub trait DefersWork {
+    /// The seats that run them, beside so many clients.
+    fn background(&self, clients: u32) -> Background;
+    /// What each line of the journal of deferred transactions holds, in the order of [`Client::journal`].
+    fn log_columns(&self) -> &'static [&'static str];
 }
 
 /// Seats beside the clients, each with a connection of its own: they run what clients have queued.
@@ -289,11 +303,44 @@ pub struct Background {
     pub kind: usize,
 }
 
+/// Tables that are there before a run, and have to be what the run expects.
+pub trait ReusesTables {
+    /// Whether the tables are the ones that a run expects, of this seed; the reason if they are not. Quick:
+    /// it is asked before each run.
+    fn recognise(&self, admin: &mut Admin, data_seed: u64) -> Result<Result<(), String>, Error> {
+        let _ = (admin, data_seed);
+        Ok(Ok(()))
+    }
+    /// SQL to run before the clients connect, each time: what a run expects beyond loaded tables.
+    fn prepare_run(&self, dialect: Dialect) -> Vec<String>;
+    /// The statement that opens its clients' transactions on these tables, where they have several statements.
+    fn opening_statement(&self, admin: &mut Admin) -> Result<Option<String>, Error> {
+        let _ = admin;
+        Ok(None)
+    }
+}
+
+/// Statements that leave a server a choice of how to run them.
+pub trait HasPlans {
+    /// Those of its transactions, each once and with values that its tables have: to ask a server how it would run
+    /// them. None where they follow from what the clients do.
+    fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement>;
+    /// Queries that bring the same rows on every server whose tables were loaded from the same seed. Those of one
+    /// name are compared, in any order of rows.
+    fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement>;
+}
+
 /// A workload whose tables tell which transactions were committed.
-pub trait Witness {
+pub trait CrashWitness {
     /// What became of the transactions that a server had acknowledged before it was killed, in words, now
     /// that it runs again on the same files.
     fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<String, Error>;
+}
+
+/// Metrics of the workload's own, made from one interval's tally.
+pub trait DerivedMetrics {
+    /// By name, the primary metric in front.
+    fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)>;
 }
 
 /// A row of a sysbench table with its secondary index and the pages' free space.

@@ -107,14 +107,13 @@ pub struct WorkloadRecord {
     /// `poisson` or `constant`, in an open loop only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<String>,
-    /// What the rows were drawn from; absent in old runs, where it was 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data_seed: Option<u64>,
+    /// What the rows were drawn from.
+    pub data_seed: u64,
     pub clients: u32,
     /// Clients at each value of the sweep, where they grow with what it varies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub clients_at: BTreeMap<u64, u32>,
-    /// What verdicts come from; absent where it is transactions per second, and in old runs.
+    /// What verdicts come from; absent where it is transactions per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub primary: Option<MetricRecord>,
     /// Transactions that are counted apart.
@@ -556,9 +555,7 @@ pub struct ContenderFacts {
     pub checksums: BTreeMap<String, BTreeMap<String, String>>,
     /// Bytes of the restored data directory, by workload label.
     pub data_bytes: BTreeMap<String, u64>,
-    /// Absent in records of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub build: Option<BuildRecord>,
+    pub build: BuildRecord,
 }
 
 /// What a server's program was compiled for, and how.
@@ -610,7 +607,6 @@ pub struct EmbeddedRecords {
     pub run: RunRecord,
     pub trials: Vec<TrialRecord>,
     /// By number of trial: the time and what was committed.
-    #[serde(default)]
     pub series: BTreeMap<u32, Series>,
     /// What observers saw, of the trials and in the columns that are drawn.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

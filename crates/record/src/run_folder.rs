@@ -40,9 +40,6 @@ const WINDOWS: &str = "latency.hlog";
 const STACKS: &str = "stacks.folded";
 const WAITS: &str = "waits.json";
 const LOCK: &str = "lock";
-/// Of runs before there were windows.
-const HISTOGRAM: &str = "latency.hdr";
-
 /// The folder of one run.
 #[derive(Debug, Clone)]
 pub struct RunDir {
@@ -320,11 +317,6 @@ impl RunDir {
     pub fn windows(&self, trial: u32) -> Result<Option<String>> {
         let kept = self.file_of_trial(trial, WINDOWS)?;
         Ok(kept.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
-    }
-
-    /// The response times of a whole trial, HdrHistogram V2, as older runs have them.
-    pub fn histogram(&self, trial: u32) -> Result<Option<Vec<u8>>> {
-        Ok(self.file_of_trial(trial, HISTOGRAM)?.filter(|bytes| !bytes.is_empty()))
     }
 
     fn file_of_trial(&self, trial: u32, file: &str) -> Result<Option<Vec<u8>>> {

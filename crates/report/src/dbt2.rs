@@ -7,9 +7,9 @@
 
 use anyhow::Result;
 
-use super::{Evidence, Options, Report, tpcc, wording};
+use super::{Evidence, Options, Report, wording};
 use analysis::{Cell, Kind};
-use record::format::point_text;
+use record::format::{WorkloadRecord, point_text};
 
 /// How the old report and ours count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,10 +29,13 @@ pub struct Figures<'a> {
     pub never_ran: f64,
 }
 
+/// The kind of transactions that the rate is of.
+const NEW_ORDER: &str = "new_order";
+
 /// Rows in the order of the old report.
 const ROWS: [(&str, &str); 5] = [
     ("delivery", "Delivery"),
-    ("new_order", "New Order"),
+    (NEW_ORDER, "New Order"),
     ("order_status", "Order Status"),
     ("payment", "Payment"),
     ("stock_level", "Stock Level"),
@@ -44,6 +47,11 @@ const HEADING: &str = "                         Response Time (s)
 ";
 const RULE: &str = "------------  -----  ---------------------  -----------  ---------------  -----\n";
 
+/// Whether a workload with these kinds of transactions is one that the table can show.
+pub fn has_its_transactions<'a>(mut kinds: impl Iterator<Item = &'a str>) -> bool {
+    kinds.any(|kind| kind == NEW_ORDER)
+}
+
 /// The table with the lines below it.
 pub fn table(figures: &Figures, arithmetic: Arithmetic) -> String {
     // Deliveries that were queued are told by their queueing, as they were there.
@@ -53,7 +61,7 @@ pub fn table(figures: &Figures, arithmetic: Arithmetic) -> String {
     for (name, title) in ROWS {
         text += &row(title, figures.kinds.iter().find(|kind| kind.name == name), all, arithmetic);
     }
-    let committed = figures.kinds.iter().find(|kind| kind.name == "new_order").map_or(0, |kind| kind.committed_inside);
+    let committed = figures.kinds.iter().find(|kind| kind.name == NEW_ORDER).map_or(0, |kind| kind.committed_inside);
     let notpm = if figures.measured_s > 0.0 { committed as f64 * 60.0 / figures.measured_s } else { 0.0 };
     let errors: u64 = figures.kinds.iter().map(|kind| kind.failed).sum();
     text += RULE;
@@ -125,16 +133,19 @@ impl Report for Stored {
 
     fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
         let mut text = String::new();
-        for record in evidence.plan.workloads.iter().filter(|record| record.name == tpcc::NAME) {
+        let ours = |record: &&WorkloadRecord| has_its_transactions(record.kinds.iter().map(|kind| kind.name.as_str()));
+        let records = evidence.plan.workloads.iter().filter(ours);
+        for record in records.clone() {
             let found = evidence.conclusions.workloads.iter().find(|one| one.workload == record.label);
             for cell in found.into_iter().flat_map(|one| &one.cells) {
                 text += &self.cell(evidence, &record.label, record.clients_at(&cell.point), cell);
             }
         }
         if text.is_empty() {
-            return Ok("this run has no workload tpcc, and DBT-2's table tells of no other\n".to_owned());
+            return Ok("no workload of this run has TPC-C's transactions, and DBT-2's table has no others\n".to_owned());
         }
-        Ok(format!("{text}{}\n", tpcc::DISCLAIMER))
+        let note = records.flat_map(|record| record.notes.first()).next();
+        Ok(text + &note.map(|note| format!("{note}\n")).unwrap_or_default())
     }
 }
 

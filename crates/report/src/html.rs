@@ -260,7 +260,7 @@ fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Valu
         cells => workload.cells.iter().map(|cell| cell_context(workload, cell)).collect::<Vec<Value>>(),
         latencies => latencies(workload),
         schemas => schemas(evidence, &workload.workload),
-        types => record.filter(|record| !record.kinds().is_empty()).map(|record| types_context(workload, record)),
+        types => record.filter(|record| !record.kinds.is_empty()).map(|record| types_context(workload, record)),
     }
 }
 
@@ -304,14 +304,14 @@ fn types_context(workload: &WorkloadConclusions, record: &WorkloadRecord) -> Val
     let cells = workload.cells.iter().map(|cell| {
         let reached = cell.metrics.get("nopm_per_warehouse").filter(|_| paced);
         context! {
-            contender => cell.contender, point => point_text(&cell.point), rows => kinds::rows(&record.kinds(), &cell.kinds),
+            contender => cell.contender, point => point_text(&cell.point), rows => kinds::rows(&record.kinds, &cell.kinds),
             clients => wording::count(record.clients_at(&cell.point) as usize, "client"),
             efficiency => reached.map(|summary| tpcc::efficiency(summary.mean)),
         }
     });
     context! {
-        notes => record.notes(), columns => kinds::COLUMNS, limit => kinds::LIMIT_COLUMN,
-        has_limits => record.kinds().iter().any(|kind| kind.p90_limit_s.is_some()),
+        notes => record.notes, columns => kinds::COLUMNS, limit => kinds::LIMIT_COLUMN,
+        has_limits => record.kinds.iter().any(|kind| kind.p90_limit_s.is_some()),
         cells => cells.collect::<Vec<Value>>(),
     }
 }

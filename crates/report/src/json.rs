@@ -389,7 +389,7 @@ fn contender<'a>(contender: &'a ContenderRecord, run: &'a RunRecord) -> JsonCont
         file_system: facts.and_then(|facts| facts.file_system.as_deref()),
         cores: contender.cores.as_deref(),
         memory_bytes: contender.memory_bytes,
-        build: facts.and_then(|facts| facts.build.as_ref()),
+        build: facts.map(|facts| &facts.build),
     }
 }
 

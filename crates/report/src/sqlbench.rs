@@ -20,8 +20,6 @@ use record::plain_file;
 
 use super::{Evidence, Options, Report, wording};
 
-/// The workload that this table is about.
-pub const NAME: &str = "sql-bench";
 /// The version of the suite whose operations dbduel runs.
 const SUITE: &str = "2.15";
 
@@ -43,7 +41,7 @@ impl Report for Stored {
     fn write(&self, evidence: &Evidence, options: &Options) -> Result<String> {
         let own = columns(evidence);
         if own.is_empty() {
-            return Ok(format!("this run has no trial of {NAME}, and its table tells of no other\n"));
+            return Ok("this run has no trial of sql-bench, and its table has no other workload\n".to_owned());
         }
         let columns: Vec<Column> = own.into_iter().chain(options.beside.iter().cloned()).collect();
         expect_to_fit(&columns)?;
@@ -69,7 +67,7 @@ pub fn read_log(path: &Path) -> Result<Column> {
 
 /// What a run measured, one column per contender: means over its trials. Contenders without a trial have none.
 pub fn columns(evidence: &Evidence) -> Vec<Column> {
-    let passes = evidence.plan.workloads.iter().filter(|workload| workload.name == NAME);
+    let passes = evidence.plan.workloads.iter().filter(|workload| workload.one_pass);
     let several = passes.clone().count() > 1;
     let of_workload = |workload| {
         let of_contender = move |contender| column(evidence, workload, contender, several);

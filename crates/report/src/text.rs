@@ -335,13 +335,13 @@ fn stages_section(workload: &WorkloadConclusions) -> Vec<String> {
 /// What became of each type of transaction, for workloads that tell them apart.
 fn types_section(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<String> {
     let record = evidence.plan.workloads.iter().find(|record| record.label == workload.workload);
-    let Some(record) = record.filter(|record| !record.kinds().is_empty()) else { return Vec::new() };
+    let Some(record) = record.filter(|record| !record.kinds.is_empty()) else { return Vec::new() };
     let option = |name: &str| wording::option(record, name);
     let mut lines = vec![
         String::new(),
         format!("{}: each type of transaction, all trials of a contender at a point together", workload.workload),
     ];
-    lines.extend(record.notes().into_iter().map(|note| format!("{note}.")));
+    lines.extend(record.notes.iter().map(|note| format!("{note}.")));
     for contender in &evidence.plan.contenders {
         let cells = workload.cells.iter().filter(|cell| cell.contender == contender.name);
         let heading = kinds::COLUMNS.into_iter().chain([kinds::LIMIT_COLUMN]).map(str::to_owned).collect();
@@ -368,7 +368,7 @@ fn cell_rows(record: &WorkloadRecord, cell: &Cell) -> Vec<Vec<String>> {
     let named = cell.point.keys().any(|name| name == "clients") || cell.point.is_empty();
     let title = if cell.point.is_empty() { clients.clone() } else { point_text(&cell.point) };
     let title = if named { title } else { format!("{title}, {clients}") };
-    let types = kinds::rows(&record.kinds(), &cell.kinds).into_iter().map(|row| row.to_vec());
+    let types = kinds::rows(&record.kinds, &cell.kinds).into_iter().map(|row| row.to_vec());
     std::iter::once(vec![title]).chain(types).collect()
 }
 

@@ -5,12 +5,6 @@
 
 use super::wording::{number, percent};
 
-/// The workload's name in a plan.
-pub const NAME: &str = "tpcc";
-
-pub const DISCLAIMER: &str =
-    "TPC-C-derived, not a TPC-C result: it was not audited, and published TPC-C results are no measure for it";
-
 /// New-Orders a minute and warehouse that ten terminals reach when the server answers at once.
 const NOPM_PER_WAREHOUSE_MAX: f64 = 12.86;
 /// The least that the specification accepts of a warehouse.

@@ -25,7 +25,7 @@ pub(super) fn explain(trial: &Trial, mut server: Running, failure: Failure, ran:
 /// What the server says of acknowledged transactions; nothing where the workload cannot tell, or where
 /// somebody wants dbduel to end.
 fn verdict(trial: &Trial, ran: &Tally) -> Result<Option<String>> {
-    let Some(witness) = trial.workload.witness() else { return Ok(None) };
+    let Some(witness) = trial.workload.crash_witness() else { return Ok(None) };
     if trial.interrupted.load(Ordering::Relaxed) {
         return Ok(None);
     }

@@ -67,7 +67,7 @@ impl Dataset<'_> {
         let tables = self.workload.tables(self.installation.engine().dialect());
         let ddl: Vec<&str> = tables.iter().flat_map(Table::ddl).collect();
         let parts = [
-            ("data", self.workload.data_key()),
+            ("data", self.workload.spec().data_key),
             ("data_seed", self.seed.to_string()),
             ("ddl", ddl.join(";\n")),
             ("loader", LOADER_VERSION.to_string()),

@@ -92,7 +92,7 @@ impl<'a> Ground<'a> {
             }
             Ground::Hosted(hosted) => {
                 freshen(hosted, trial)?;
-                if trial.workload.writes() {
+                if trial.workload.spec().writes {
                     hosted_tables::spend(hosted, trial.workload.as_ref(), trial.data_seed)?;
                 }
                 Ok(None)

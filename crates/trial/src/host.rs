@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use driver::Dialect;
 use procfs::Current;
 
 use crate::observe;
@@ -78,11 +77,6 @@ pub fn seat() -> ClientSeat {
 /// shared, and then both are empty.
 pub fn shared_out(cpus: &[usize]) -> (&[usize], &[usize]) {
     if cpus.len() < CPUS_TO_SHARE_OUT { (&[], &[]) } else { cpus.split_at(cpus.len() - cpus.len() / 4) }
-}
-
-/// Files that one client of a trial has open: its socket, or the database with its log and the log's index.
-pub fn files_of_a_client(dialect: Dialect) -> u64 {
-    if dialect == Dialect::Sqlite { 3 } else { 1 }
 }
 
 /// Lets this process open the files that all clients need at once; fails where it may not.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, ensure};
-use driver::{Admin, Dialect, Error};
+use driver::{Admin, Dialect};
 use load::{LOADER_VERSION, Loader, Scratch, Table, Workload};
 use sha2::{Digest, Sha256};
 
@@ -36,7 +36,7 @@ pub fn freshen(
     let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
     let data = data_hash(workload, seed, dialect);
     make_meta(&mut admin)?;
-    if let Some(scratch) = workload.scratch() {
+    if let Some(scratch) = workload.spec().scratch {
         let foreign = foreign_tables(&mut admin, &scratch)?;
         ensure!(
             hosted.overwrite || foreign.is_empty(),
@@ -53,7 +53,7 @@ pub fn freshen(
     }
     for name in &names {
         ensure!(
-            hosted.overwrite || known.contains_key(*name) || !exists(&mut admin, name)?,
+            hosted.overwrite || known.contains_key(*name) || !admin.has_table(name)?,
             "the target has a table `{name}` that dbduel did not make; name another database, or say `overwrite = true` beside `target` to lose what is in it"
         );
     }
@@ -78,7 +78,7 @@ pub fn spend(hosted: &Hosted, workload: &dyn Workload, seed: u64) -> Result<()> 
 
 /// Tables that somebody else made under names that clients will make and drop.
 pub fn foreign_tables(admin: &mut Admin, scratch: &Scratch) -> Result<Vec<String>> {
-    let is_claimed = exists(admin, META)? && known(admin)?.contains_key(&claim_of(scratch));
+    let is_claimed = admin.has_table(META)? && known(admin)?.contains_key(&claim_of(scratch));
     if is_claimed { Ok(Vec::new()) } else { scratch_tables(admin, scratch) }
 }
 
@@ -95,14 +95,7 @@ fn claim_of(scratch: &Scratch) -> String {
 
 /// Those of the names that are there.
 pub fn scratch_tables(admin: &mut Admin, scratch: &Scratch) -> Result<Vec<String>> {
-    let sql = match admin.dialect() {
-        Dialect::MySql => "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()",
-        Dialect::Postgres => {
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = ANY (current_schemas(false))"
-        }
-        Dialect::Sqlite => "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')",
-    };
-    let names = admin.rows(sql)?.into_iter().filter_map(|row| row.into_iter().next().flatten());
+    let names = admin.table_names()?.into_iter();
     let mut there: Vec<String> = names.filter(|name| (scratch.has)(&name.to_lowercase())).collect();
     there.sort();
     Ok(there)
@@ -110,7 +103,7 @@ pub fn scratch_tables(admin: &mut Admin, scratch: &Scratch) -> Result<Vec<String
 
 /// Makes the table of tables, where it is missing.
 pub fn make_meta(admin: &mut Admin) -> Result<()> {
-    let engine = if admin.dialect() == Dialect::MySql { " ENGINE=InnoDB" } else { "" };
+    let engine = admin.dialect().table_options("InnoDB");
     admin
         .run(&format!(
             "CREATE TABLE IF NOT EXISTS {META} (name VARCHAR(64) NOT NULL PRIMARY KEY, \
@@ -136,23 +129,11 @@ pub fn known(admin: &mut Admin) -> Result<BTreeMap<String, (String, String)>> {
     Ok(cells.filter_map(|mut row| Some((row.next()?, (row.next()?, row.next()?)))).collect())
 }
 
-/// Whether the database has a table (or a view) of this name.
-pub fn exists(admin: &mut Admin, table: &str) -> Result<bool, Error> {
-    let sql = match admin.dialect() {
-        Dialect::MySql => format!(
-            "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '{table}'"
-        ),
-        Dialect::Postgres => format!("SELECT COUNT(to_regclass('{table}'))"),
-        Dialect::Sqlite => format!("SELECT COUNT(*) FROM sqlite_schema WHERE name = '{table}'"),
-    };
-    Ok(admin.value(&sql)?.is_some_and(|count| count != "0"))
-}
-
 /// What the data of a workload depend on, as one short word.
 fn data_hash(workload: &dyn Workload, seed: u64, dialect: Dialect) -> String {
     let tables = workload.tables(dialect);
     let ddl: Vec<&str> = tables.iter().flat_map(Table::ddl).collect();
-    let text = format!("{}\n{seed}\n{LOADER_VERSION}\n{}", workload.data_key(), ddl.join(";\n"));
+    let text = format!("{}\n{seed}\n{LOADER_VERSION}\n{}", workload.spec().data_key, ddl.join(";\n"));
     Sha256::digest(text).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 

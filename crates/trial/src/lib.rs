@@ -266,7 +266,9 @@ fn measure<'a>(
     let Measured { tally, failure } = steps.take("measure", || {
         Ok(load.measure(trial.interval.measured, live, &mut || readings = observers.end(&subject)))
     })?;
-    left.deferred = journal::series(&tally.journal, trial.workload.journal());
+    if let Some(work) = trial.workload.defers_work() {
+        left.deferred = journal::series(&tally.journal, work.log_columns());
+    }
     if let Some(failure) = failure {
         return Err(crash::explain(trial, server, failure, &tally));
     }
@@ -294,12 +296,12 @@ fn meet(trial: &Trial, steps: &mut Steps) -> Result<()> {
 /// Runs what the workload wants run before its clients come.
 fn make_ready(trial: &Trial, server: &Running) -> Result<()> {
     recognise(trial, server)?;
-    let statements = trial.workload.before_run(server.dialect());
-    if statements.is_empty() {
-        return Ok(());
-    }
+    let Some(tables) = trial.workload.reuses_tables() else { return Ok(()) };
     let mut session = server.session()?;
-    statements.iter().try_for_each(|sql| session.run(sql).map(drop).with_context(|| format!("`{sql}` failed")))
+    tables
+        .prepare_run(server.dialect())
+        .iter()
+        .try_for_each(|sql| session.run(sql).map(drop).with_context(|| format!("`{sql}` failed")))
 }
 
 /// Where the clients connect, and what each of their sessions says first.
@@ -322,7 +324,8 @@ fn isolation(trial: &Trial, target: &Target) -> Result<Isolation> {
 
 /// Tables of another seed, scale or version are not measured.
 fn recognise(trial: &Trial, server: &Running) -> Result<()> {
-    trial.workload.recognise(&mut server.session()?, trial.data_seed)?.map_err(|why| anyhow!(why))
+    let Some(tables) = trial.workload.reuses_tables() else { return Ok(()) };
+    tables.recognise(&mut server.session()?, trial.data_seed)?.map_err(|why| anyhow!(why))
 }
 
 fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
@@ -351,7 +354,7 @@ fn drain_debt(
     tally: &Tally,
     readings: &mut Readings,
 ) -> Result<()> {
-    let owes = trial.conditions.drain && trial.workload.writes() && !trial.workload.is_one_pass();
+    let owes = trial.conditions.drain && trial.workload.spec().writes && !trial.workload.is_one_pass();
     let Some(monitor) = subject.monitor.filter(|_| owes) else { return Ok(()) };
     let interval = Duration::from_nanos(tally.interval_ns);
     let drained =
@@ -454,11 +457,12 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         flags.push(generator::BOUND.to_owned());
     }
     let mut remarks = pass::remarks(&tally.programs);
-    if trial.workload.writes() && !trial.workload.is_one_pass() {
+    let spec = trial.workload.spec();
+    if spec.writes && !trial.workload.is_one_pass() {
         remarks.extend(debt::short(&readings, tally.interval_ns as f64 / 1e9));
     }
     remarks.extend(latency::out_of_range(tally));
-    if trial.rate.is_none() && !trial.workload.rests() && !trial.workload.is_one_pass() {
+    if trial.rate.is_none() && !spec.rests && !trial.workload.is_one_pass() {
         remarks.extend(latency::starved(tally));
     }
     remarks.extend(journal::torn(&tally.journal));

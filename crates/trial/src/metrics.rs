@@ -87,7 +87,7 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
     }
     metrics.extend(of_workload(tally, workload));
     metrics.extend(stalls(tally));
-    let primary = workload.rates(tally).first().copied().unwrap_or(("tps", tally.tps()));
+    let primary = rates(tally, workload).first().copied().unwrap_or(("tps", tally.tps()));
     metrics.extend(debt::adjusted(primary.0, primary.1, seconds, readings));
     metrics
 }
@@ -133,12 +133,16 @@ fn committed_per_second(tally: &Tally) -> Vec<f64> {
     tally.seconds.iter().take(whole).map(|second| second.committed as f64).collect()
 }
 
+fn rates(tally: &Tally, workload: &dyn Workload) -> Vec<(&'static str, f64)> {
+    workload.derived_metrics().map(|own| own.rates(tally)).unwrap_or_default()
+}
+
 /// What the workload counts apart, and the rates that it is measured by.
 fn of_workload(tally: &Tally, workload: &dyn Workload) -> Vec<(String, f64)> {
-    let kinds = workload.spec().kinds;
-    let kinds = kinds.iter().zip(&tally.kinds).flat_map(|(kind, counted)| of_kind(kind.name, counted));
-    let counts = workload.counts().iter().zip(&tally.counts).map(|(name, count)| ((*name).to_owned(), *count as f64));
-    let rates = workload.rates(tally).into_iter().map(|(name, rate)| (name.to_owned(), rate));
+    let spec = workload.spec();
+    let kinds = spec.kinds.iter().zip(&tally.kinds).flat_map(|(kind, counted)| of_kind(kind.name, counted));
+    let counts = spec.counts.iter().zip(&tally.counts).map(|(name, count)| ((*name).to_owned(), *count as f64));
+    let rates = rates(tally, workload).into_iter().map(|(name, rate)| (name.to_owned(), rate));
     kinds.chain(counts).chain(rates).collect()
 }
 
@@ -241,7 +245,7 @@ mod tests {
         (1..=100).for_each(|ms| new_orders.response.record(ms * 1_000_000));
         let mut kinds = vec![KindTally::default(); tpcc.spec().kinds.len()];
         kinds[0] = new_orders;
-        let counts = (0..tpcc.counts().len() as u64).collect();
+        let counts = (0..tpcc.spec().counts.len() as u64).collect();
         let tally = Tally { kinds, counts, interval_ns: 60_000_000_000, ..Tally::default() };
         let told = metrics(&tally, &Readings::default(), false, tpcc.as_ref());
         assert_eq!((told["nopm"], told["new_order.committed"], told["new_order.rolled_back"]), (98.0, 99.0, 1.0));

@@ -37,7 +37,7 @@ pub fn clients_worth_measuring(of_plan: &[u32]) -> Vec<u32> {
 /// The most statements a second that a trial's generator reached against nothing; none for a workload of
 /// one pass, whose rate is not compared, and where there is no protocol.
 pub fn ceiling(seen: &[CheckRecord], workload: &dyn Workload, dialect: Dialect) -> Option<f64> {
-    let ours = |one: &&CheckRecord| one.seen_by == CheckRecord::PREPARED && one.subject == protocol(dialect);
+    let ours = |one: &&CheckRecord| one.seen_by == CheckRecord::PREPARED && one.subject == dialect.name();
     let seen = CheckRecord::named(seen, CheckRecord::NULL_SERVER).filter(ours).filter(|_| !workload.is_one_pass());
     let rates = seen.filter_map(|one| one.value(CheckRecord::STATEMENTS));
     rates.max_by(f64::total_cmp)
@@ -92,15 +92,7 @@ fn record(tally: &Tally, dialect: Dialect, clients: u32) -> CheckRecord {
         (CheckRecord::STATEMENTS, 1e9 / each(wall_ns)),
         (CheckRecord::CLIENT_CPU, each(cpu_ns) / 1e3),
     ];
-    CheckRecord::new(CheckRecord::NULL_SERVER, protocol(dialect), seen_by, &values)
-}
-
-fn protocol(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::MySql => "mysql",
-        Dialect::Postgres => "postgres",
-        Dialect::Sqlite => "sqlite",
-    }
+    CheckRecord::new(CheckRecord::NULL_SERVER, dialect.name(), seen_by, &values)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub mod tpcc;
 
 use std::sync::Arc;
 
-use load::{OptionError, OptionValue, Workload, WorkloadKind};
+use load::{OptionError, OptionValue, ScaledWorkload, Workload, WorkloadKind};
 pub use oltp::{client_on, read_write_client};
 pub use sqlbench::sqlbench_operations;
 
@@ -31,6 +31,9 @@ pub static WORKLOADS: &[WorkloadKind] = &[
     tpcc::TPCC,
     sqlbench::SQL_BENCH,
 ];
+
+/// What a ladder of advice is measured with: its size and its pattern of access are nearest to what people tune for.
+pub const ADVISED: ScaledWorkload = ScaledWorkload { kind: &tpcc::TPCC, scale: "warehouses" };
 
 pub fn workload_kind(name: &str) -> Option<&'static WorkloadKind> {
     WORKLOADS.iter().find(|kind| kind.name == name)

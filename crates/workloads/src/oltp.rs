@@ -36,7 +36,10 @@ use crate::workload_kind;
 use load::Ignored;
 use load::Tally;
 use load::{Answers, Expected, Setting};
-use load::{Client, ClientFuture, NamedStatement, OptionValue, Options, Seat, Table, Workload, queries};
+use load::{
+    Client, ClientFuture, HasPlans, NamedStatement, OptionValue, Options, OtherMix, ReusesTables, Seat, Table,
+    Workload, WorkloadSpec, queries,
+};
 
 /// How many statements of each kind a transaction has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -137,6 +140,8 @@ struct Oltp {
     /// Whether statements are prepared, or sent as text with their values in it.
     prepares: bool,
     script: Script,
+    /// The script that has every statement, and whose other mix is one with the reads alone.
+    is_read_write: bool,
     classic: ClassicWays,
 }
 
@@ -240,8 +245,13 @@ impl Oltp {
 }
 
 impl Workload for Oltp {
-    fn data_key(&self) -> String {
-        self.schema.data_key()
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            writes: self.changes_rows(),
+            keeps_its_size: self.rows_after() == Rows::Stay,
+            rests: self.classic.delay_us.is_some(),
+            ..WorkloadSpec::reading(self.schema.data_key())
+        }
     }
 
     fn tables(&self, dialect: Dialect) -> Vec<Table> {
@@ -252,18 +262,6 @@ impl Workload for Oltp {
         self.schema.row(data_seed, table, unit, sink)
     }
 
-    fn writes(&self) -> bool {
-        self.changes_rows()
-    }
-
-    fn keeps_its_size(&self) -> bool {
-        self.rows_after() == Rows::Stay
-    }
-
-    fn rests(&self) -> bool {
-        self.classic.delay_us.is_some()
-    }
-
     fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
         if self.script == Script::Procedure && dialect == Dialect::Sqlite {
             return Err("mode = \"sp\" calls a stored procedure, and SQLite has none".to_owned());
@@ -271,47 +269,11 @@ impl Workload for Oltp {
         Ok(())
     }
 
-    fn before_run(&self, dialect: Dialect) -> Vec<String> {
-        let verb = match dialect {
-            Dialect::MySql | Dialect::Postgres => "TRUNCATE TABLE",
-            Dialect::Sqlite => "DELETE FROM",
-        };
-        let empties = self.script == Script::FreshInsert;
-        (0..self.schema.tables)
-            .filter(|_| empties)
-            .map(|table| format!("{verb} {}", self.schema.table_name(table)))
-            .collect()
-    }
-
-    fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
-        let kinds = self.kinds().into_iter().filter(|kind| !kind.is_insert() && *kind != Kind::Procedure);
-        kinds.map(|kind| self.explained(kind, dialect)).collect()
-    }
-
-    fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement> {
-        let rows = |table| {
-            let name = self.schema.table_name(table);
-            let first = (self.schema.rows / 2).max(1);
-            let sql = format!("SELECT id, k, c, pad FROM {name} WHERE id BETWEEN {first} AND {}", first + 99);
-            NamedStatement { name: format!("rows of {name}"), sql }
-        };
-        queries(self.explained_statements(dialect)).into_iter().chain((0..self.schema.tables).map(rows)).collect()
-    }
-
     fn ignored_errors(&self, dialect: Dialect) -> Ignored {
         match self.script {
             Script::Insert | Script::FreshInsert if !self.schema.auto_inc => Rules::errors_without_duplicates(dialect),
             _ => self.rules.ignored_errors(dialect),
         }
-    }
-
-    fn opens_with(&self, admin: &mut Admin) -> Result<Option<String>, Error> {
-        if !self.transaction() {
-            return Ok(None);
-        }
-        let dialect = admin.dialect();
-        let brackets = self.brackets(dialect, |sql| admin.rows(sql))?;
-        Ok(Some(self.bracket_texts(brackets, dialect).open))
     }
 
     fn client(&self, seat: Seat, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
@@ -338,6 +300,69 @@ impl Workload for Oltp {
 
     fn expected_answers(&self, seen: &[Answers], setting: &Setting) -> Vec<Expected> {
         self.expected(seen, setting)
+    }
+
+    fn other_mix(&self) -> Option<OtherMix> {
+        if self.schema.version == Version::Modern {
+            let workload = if self.is_read_write { scripts::READ_ONLY.name } else { scripts::READ_WRITE.name };
+            return Some(OtherMix { workload, label: None, keeps: Some(options::OF_TABLES), set: Vec::new() });
+        }
+        let (reads, name) = (!self.changes_rows(), classic::CLASSIC.name);
+        let mix = if reads { "read and write" } else { "read only" };
+        Some(OtherMix {
+            workload: name,
+            label: Some(format!("{name}, {mix}")),
+            keeps: None,
+            set: vec![("read_only", OptionValue::Flag(!reads)), ("write_only", OptionValue::Flag(false))],
+        })
+    }
+
+    fn reuses_tables(&self) -> Option<&dyn ReusesTables> {
+        Some(self)
+    }
+
+    fn has_plans(&self) -> Option<&dyn HasPlans> {
+        Some(self)
+    }
+}
+
+impl ReusesTables for Oltp {
+    fn prepare_run(&self, dialect: Dialect) -> Vec<String> {
+        let verb = match dialect {
+            Dialect::MySql | Dialect::Postgres => "TRUNCATE TABLE",
+            Dialect::Sqlite => "DELETE FROM",
+        };
+        let empties = self.script == Script::FreshInsert;
+        (0..self.schema.tables)
+            .filter(|_| empties)
+            .map(|table| format!("{verb} {}", self.schema.table_name(table)))
+            .collect()
+    }
+
+    fn opening_statement(&self, admin: &mut Admin) -> Result<Option<String>, Error> {
+        if !self.transaction() {
+            return Ok(None);
+        }
+        let dialect = admin.dialect();
+        let brackets = self.brackets(dialect, |sql| admin.rows(sql))?;
+        Ok(Some(self.bracket_texts(brackets, dialect).open))
+    }
+}
+
+impl HasPlans for Oltp {
+    fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        let kinds = self.kinds().into_iter().filter(|kind| !kind.is_insert() && *kind != Kind::Procedure);
+        kinds.map(|kind| self.explained(kind, dialect)).collect()
+    }
+
+    fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        let rows = |table| {
+            let name = self.schema.table_name(table);
+            let first = (self.schema.rows / 2).max(1);
+            let sql = format!("SELECT id, k, c, pad FROM {name} WHERE id BETWEEN {first} AND {}", first + 99);
+            NamedStatement { name: format!("rows of {name}"), sql }
+        };
+        queries(self.explained_statements(dialect)).into_iter().chain((0..self.schema.tables).map(rows)).collect()
     }
 }
 

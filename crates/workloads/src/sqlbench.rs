@@ -28,8 +28,8 @@ use self::session::Session;
 use load::Tally;
 use load::monotonic_ns;
 use load::{
-    ClientFuture, Fatal, Metric, OptionError, Options, Outcome, Scratch, Seat, Table, Workload, WorkloadKind,
-    WorkloadSpec,
+    ClientFuture, Fatal, Metric, OptionError, Options, Outcome, Scratch, Seat, SinglePass, Table, Workload,
+    WorkloadKind, WorkloadSpec,
 };
 use load::{Gauge, OperationTally, ProgramTally};
 
@@ -49,11 +49,13 @@ const SECONDS: Metric = Metric { name: "seconds", unit: "s", title: "time of all
 
 impl Workload for SqlBench {
     fn spec(&self) -> WorkloadSpec {
-        WorkloadSpec { primary: SECONDS, ..WorkloadSpec::default() }
-    }
-
-    fn data_key(&self) -> String {
-        "nothing".to_owned()
+        WorkloadSpec {
+            clients: Some(1),
+            needs_answers: true,
+            primary: SECONDS,
+            scratch: Some(Scratch { title: SQL_BENCH.name, has: scratch::has }),
+            ..WorkloadSpec::writing("nothing")
+        }
     }
 
     fn tables(&self, _: Dialect) -> Vec<Table> {
@@ -64,18 +66,22 @@ impl Workload for SqlBench {
         Ok(())
     }
 
-    fn writes(&self) -> bool {
-        true
+    fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
+        let options = self.clone();
+        Ok(Box::pin(async move { run(&options, &seat, connection) }))
     }
 
-    fn clients(&self) -> Option<u32> {
-        Some(1)
+    fn check(&self, _: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {
+        // What operations answered wrongly is noted with them; the tables are gone.
+        Ok(Vec::new())
     }
 
-    fn is_one_pass(&self) -> bool {
-        true
+    fn single_pass(&self) -> Option<&dyn SinglePass> {
+        Some(self)
     }
+}
 
+impl SinglePass for SqlBench {
     fn parts(&self) -> Vec<&'static str> {
         self.programs.iter().map(|program| program.name).collect()
     }
@@ -86,22 +92,8 @@ impl Workload for SqlBench {
         names.filter(wanted).collect::<std::collections::BTreeSet<_>>().len()
     }
 
-    fn pass_guess(&self) -> Option<Duration> {
-        Some(guess::pass(self))
-    }
-
-    fn scratch(&self) -> Option<Scratch> {
-        Some(Scratch { title: SQL_BENCH.name, has: scratch::has })
-    }
-
-    fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
-        let options = self.clone();
-        Ok(Box::pin(async move { run(&options, &seat, connection) }))
-    }
-
-    fn check(&self, _: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {
-        // What operations answered wrongly is noted with them; the tables are gone.
-        Ok(Vec::new())
+    fn expected_duration(&self) -> Duration {
+        guess::pass(self)
     }
 }
 

@@ -38,8 +38,9 @@ use self::options::{Delivery, Form, Home, Mix, Pacing};
 use load::Ignored;
 use load::Tally;
 use load::{
-    Background, ClientFuture, Metric, NamedStatement, OptionError, Options, Seat, Table, TransactionKind, Witness,
-    Workload, WorkloadKind, WorkloadSpec, queries,
+    Background, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, HasPlans, Metric, NamedStatement, OptionError,
+    OptionValue, Options, OtherMix, ReusesTables, Seat, Table, TransactionKind, Workload, WorkloadKind, WorkloadSpec,
+    queries,
 };
 
 pub const TPCC: WorkloadKind = WorkloadKind {
@@ -105,11 +106,16 @@ impl Tpcc {
 impl Workload for Tpcc {
     fn spec(&self) -> WorkloadSpec {
         let kinds = if self.delivery == Delivery::Queued { KINDS } else { &KINDS[..KINDS_OF_CLIENTS] };
-        WorkloadSpec { primary: NOPM, kinds: kinds.to_vec(), notes: vec![DISCLAIMER.to_owned(), self.manner.clone()] }
-    }
-
-    fn data_key(&self) -> String {
-        population::data_key(self)
+        WorkloadSpec {
+            clients: scale::clients(self),
+            needs_answers: true,
+            rests: self.pacing == Pacing::Spec,
+            primary: NOPM,
+            kinds: kinds.to_vec(),
+            counts: client::COUNT_NAMES,
+            notes: vec![DISCLAIMER.to_owned(), self.manner.clone()],
+            ..WorkloadSpec::writing(population::data_key(self))
+        }
     }
 
     fn tables(&self, dialect: Dialect) -> Vec<Table> {
@@ -118,10 +124,6 @@ impl Workload for Tpcc {
 
     fn rows(&self, data_seed: u64, table: usize, unit: u64, sink: &mut RowSink<'_>) -> Result<(), Error> {
         population::rows(self, data_seed, table, unit, sink)
-    }
-
-    fn writes(&self) -> bool {
-        true
     }
 
     fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
@@ -143,36 +145,6 @@ impl Workload for Tpcc {
         scale::data_bytes(self, dialect)
     }
 
-    fn clients(&self) -> Option<u32> {
-        scale::clients(self)
-    }
-
-    fn background(&self, clients: u32) -> Option<Background> {
-        scale::background(self, clients)
-    }
-
-    fn rests(&self) -> bool {
-        self.pacing == Pacing::Spec
-    }
-
-    fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)> {
-        scale::rates(self, tally)
-    }
-
-    fn before_run(&self, dialect: Dialect) -> Vec<String> {
-        if self.form == Form::Procedures { procedures::definitions(self, dialect) } else { Vec::new() }
-    }
-
-    /// Lists of rows and procedures do the same by statements that depend on what is drawn.
-    fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
-        if self.form == Form::Rows { samples::statements(dialect) } else { Vec::new() }
-    }
-
-    /// Every form reads the same tables.
-    fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement> {
-        queries(samples::statements(dialect))
-    }
-
     fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
         procedures::remains(admin)
     }
@@ -180,18 +152,6 @@ impl Workload for Tpcc {
     /// Not a duplicate key: no transaction meets one unless something is wrong.
     fn ignored_errors(&self, _: Dialect) -> Ignored {
         Ignored::Conflicts
-    }
-
-    fn counts(&self) -> &'static [&'static str] {
-        client::COUNT_NAMES
-    }
-
-    fn journal(&self) -> &'static [&'static str] {
-        if self.delivery == Delivery::Queued { client::JOURNAL } else { &[] }
-    }
-
-    fn recognise(&self, admin: &mut Admin, data_seed: u64) -> Result<Result<(), String>, Error> {
-        meta::recognise(self, admin, data_seed)
     }
 
     fn client(&self, mut seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
@@ -208,12 +168,76 @@ impl Workload for Tpcc {
         check::check(self, admin, ran)
     }
 
-    fn witness(&self) -> Option<&dyn Witness> {
+    fn other_mix(&self) -> Option<OtherMix> {
+        let form = if self.form == Form::Rows { "batch" } else { "rows" };
+        Some(OtherMix {
+            workload: TPCC.name,
+            label: Some(format!("{}, {form}", TPCC.name)),
+            keeps: None,
+            set: vec![("form", OptionValue::Text(form.to_owned()))],
+        })
+    }
+
+    fn defers_work(&self) -> Option<&dyn DefersWork> {
+        (self.delivery == Delivery::Queued).then_some(self)
+    }
+
+    fn reuses_tables(&self) -> Option<&dyn ReusesTables> {
+        Some(self)
+    }
+
+    fn has_plans(&self) -> Option<&dyn HasPlans> {
+        Some(self)
+    }
+
+    fn crash_witness(&self) -> Option<&dyn CrashWitness> {
+        Some(self)
+    }
+
+    fn derived_metrics(&self) -> Option<&dyn DerivedMetrics> {
         Some(self)
     }
 }
 
-impl Witness for Tpcc {
+impl DefersWork for Tpcc {
+    fn background(&self, clients: u32) -> Background {
+        scale::background(clients)
+    }
+
+    fn log_columns(&self) -> &'static [&'static str] {
+        client::JOURNAL
+    }
+}
+
+impl ReusesTables for Tpcc {
+    fn recognise(&self, admin: &mut Admin, data_seed: u64) -> Result<Result<(), String>, Error> {
+        meta::recognise(self, admin, data_seed)
+    }
+
+    fn prepare_run(&self, dialect: Dialect) -> Vec<String> {
+        if self.form == Form::Procedures { procedures::definitions(self, dialect) } else { Vec::new() }
+    }
+}
+
+impl HasPlans for Tpcc {
+    /// Lists of rows and procedures do the same by statements that depend on what is drawn.
+    fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        if self.form == Form::Rows { samples::statements(dialect) } else { Vec::new() }
+    }
+
+    /// Every form reads the same tables.
+    fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        queries(samples::statements(dialect))
+    }
+}
+
+impl DerivedMetrics for Tpcc {
+    fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)> {
+        scale::rates(self, tally)
+    }
+}
+
+impl CrashWitness for Tpcc {
     fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<String, Error> {
         check::after_crash(self, admin, ran)
     }

@@ -50,7 +50,7 @@ fn run_with(workload: &Arc<dyn Workload>, transactions: u64, options: LoadOption
     let (target, interrupted) = (loaded(workload, folder.path()), AtomicBool::new(false));
     let mut admin = Admin::connect(Dialect::Sqlite, &target.endpoint, &target.login, Duration::from_secs(30)).unwrap();
     assert_eq!(workload.check(&mut admin, None).unwrap(), Vec::<String>::new(), "before the run");
-    for sql in workload.before_run(Dialect::Sqlite) {
+    for sql in workload.reuses_tables().map(|tables| tables.prepare_run(Dialect::Sqlite)).unwrap_or_default() {
         admin.run(&sql).unwrap();
     }
     let policy = ErrorPolicy { ignored: workload.ignored_errors(Dialect::Sqlite), ..ErrorPolicy::default() };
@@ -163,7 +163,8 @@ fn what_is_explained_is_what_a_server_can_run() {
         ("sql-bench", vec![], 0),
     ] {
         let workload = build(name, &given);
-        let statements = workload.explained_statements(Dialect::Sqlite);
+        let statements =
+            workload.has_plans().map(|plans| plans.explained_statements(Dialect::Sqlite)).unwrap_or_default();
         assert_eq!(statements.len(), expected, "{name}: {statements:?}");
         let folder = tempfile::tempdir().unwrap();
         let file = Endpoint::File(folder.path().join("explained.db"));

@@ -54,8 +54,8 @@ impl Client for RestingClient {
 }
 
 impl Workload for Resting {
-    fn data_key(&self) -> String {
-        "nothing".to_owned()
+    fn spec(&self) -> load::WorkloadSpec {
+        load::WorkloadSpec::reading("nothing")
     }
 
     fn tables(&self, _: Dialect) -> Vec<Table> {
@@ -64,10 +64,6 @@ impl Workload for Resting {
 
     fn rows(&self, _: u64, _: usize, _: u64, _: &mut RowSink<'_>) -> Result<(), Error> {
         Ok(())
-    }
-
-    fn writes(&self) -> bool {
-        false
     }
 
     fn client(&self, seat: Seat, connection: AnyConnection) -> Result<load::ClientFuture, Error> {

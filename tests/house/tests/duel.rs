@@ -7,7 +7,7 @@ use campaign::planning::plan_experiment;
 use campaign::{Request, Screen, Sitting, carry_out};
 use engine::Engines;
 use experiment::{Experiment, Known, Overrides};
-use load::Workloads;
+use load::{ScaledWorkload, Workloads};
 use report::Options;
 use toy_engine::TOY;
 use toy_workload::POINTS;
@@ -17,7 +17,12 @@ const FILE: &str = "name = \"toys\"\nworkload = \"points\"\n\
     { name = \"hasty\", engine = \"toy\", settings = { durable = false } }]\n\
     method = { preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = 8, noisy_host = \"stamp\" }\n";
 
-static KNOWN: Known = Known { engines: Engines(TOY), workloads: Workloads(POINTS), null_load: workloads::null_load };
+static KNOWN: Known = Known {
+    engines: Engines(TOY),
+    workloads: Workloads(POINTS),
+    null_load: workloads::null_load,
+    advised: ScaledWorkload { kind: &POINTS[0], scale: "points" },
+};
 
 /// Set where this test runs itself in a corner of its own.
 const CORNER: &str = "DBDUEL_HOUSE_TEST";

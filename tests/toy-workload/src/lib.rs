@@ -2,8 +2,8 @@
 
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink, Statement, Value};
 use load::{
-    Attempt, Client, ClientFuture, Metric, OptionSpec, Outcome, Seat, Table, Tally, TransactionKind, Turn, Workload,
-    WorkloadKind, WorkloadSpec,
+    Attempt, Client, ClientFuture, DerivedMetrics, Metric, OptionSpec, Outcome, Seat, Table, Tally, TransactionKind,
+    Turn, Workload, WorkloadKind, WorkloadSpec,
 };
 
 pub static POINTS: &[WorkloadKind] = &[WorkloadKind {
@@ -26,12 +26,13 @@ struct Points {
 
 impl Workload for Points {
     fn spec(&self) -> WorkloadSpec {
-        let notes = vec!["A toy: its figures mean nothing".to_owned()];
-        WorkloadSpec { primary: RATE, kinds: vec![LOOK, MOVE], notes }
-    }
-
-    fn data_key(&self) -> String {
-        format!("points {}", self.points)
+        WorkloadSpec {
+            keeps_its_size: true,
+            primary: RATE,
+            kinds: vec![LOOK, MOVE],
+            notes: vec!["A toy: its figures mean nothing".to_owned()],
+            ..WorkloadSpec::writing(format!("points {}", self.points))
+        }
     }
 
     fn tables(&self, _: Dialect) -> Vec<Table> {
@@ -51,19 +52,6 @@ impl Workload for Points {
         sink(&[Value::Int(unit as i64), Value::Int((unit ^ data_seed) as i64)])
     }
 
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn keeps_its_size(&self) -> bool {
-        true
-    }
-
-    fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)> {
-        let touched: u64 = tally.kinds.iter().map(|kind| kind.committed_inside).sum();
-        vec![(RATE.name, touched as f64 * 1e9 / tally.interval_ns as f64)]
-    }
-
     fn client(&self, seat: Seat, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
         let id = connection.dialect().placeholder(1);
         let look = format!("SELECT place FROM points WHERE id = {id}");
@@ -76,6 +64,17 @@ impl Workload for Points {
         let counted = admin.value("SELECT COUNT(*) FROM points")?.unwrap_or_default();
         let wrong = counted != self.points.to_string();
         Ok(wrong.then(|| format!("{counted} points, and {} were loaded", self.points)).into_iter().collect())
+    }
+
+    fn derived_metrics(&self) -> Option<&dyn DerivedMetrics> {
+        Some(self)
+    }
+}
+
+impl DerivedMetrics for Points {
+    fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)> {
+        let touched: u64 = tally.kinds.iter().map(|kind| kind.committed_inside).sum();
+        vec![(RATE.name, touched as f64 * 1e9 / tally.interval_ns as f64)]
     }
 }
 

@@ -22,7 +22,7 @@ pub fn run(options: &Conform, server: &Held) -> Result<usize> {
         let target = server.target()?;
         load_afresh(&*workload, &target)?;
         let ours = counted(&mut admin, &*workload, || run_client(&workload, &target, events).map(Some))?;
-        if workload.writes() && row.script.sysbench.is_some() {
+        if workload.spec().writes && row.script.sysbench.is_some() {
             load_afresh(&*workload, &target)?;
         }
         let theirs = counted(&mut admin, &*workload, || sysbench::run(server, &row.script, events))?;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use load::{OptionSpec, OptionValue, Options, WorkloadKind};
+use load::{COMPAT, NO_COMPAT, OptionSpec, OptionValue, Options, WorkloadKind};
 use workloads::{WORKLOADS, workload_kind};
 
 use super::options::{self, Flag};
@@ -15,7 +15,7 @@ use super::script;
 use super::target::TargetParts;
 use super::words::{self, Given, Takes, Word, normal};
 use super::{Action, Arrivals, Asked, Compat, ForcedShutdown, Format, Reconnect, Request, Verb, help, values};
-use ::report::tpcc;
+use ::report::dbt2;
 
 /// Sysbench's own defaults.
 const DEFAULT_SECS: u64 = 10;
@@ -189,7 +189,7 @@ impl Draft {
         workload: &'static WorkloadKind,
         sysbench_form: bool,
     ) -> Result<Request, String> {
-        let of_form = if workload.name == "oltp" { Compat::Classic } else { Compat::Modern };
+        let of_form = if is_classic(workload) { Compat::Classic } else { Compat::Modern };
         let compat = self.compat.or_else(|| sysbench_form.then_some(of_form));
         let format = self.format.unwrap_or(match compat {
             None => Format::Text,
@@ -197,7 +197,8 @@ impl Draft {
             Some(Compat::Classic) => Format::Classic,
         });
         let classic_form = sysbench_form && compat == Some(Compat::Classic);
-        let one_pass = is_one_pass(workload);
+        let defaults = workload.with(&BTreeMap::new()).map_err(|error| error.to_string())?;
+        let (one_pass, spec) = (defaults.is_one_pass(), defaults.spec());
         if one_pass {
             self.refuse_for_a_pass(workload, compat)?;
         }
@@ -209,13 +210,17 @@ impl Draft {
             Format::Text | Format::Json | Format::Dbt2 | Format::Dbt2Compat => PERCENTILES.to_vec(),
             Format::Modern | Format::Classic => vec![SYSBENCH_PERCENTILE],
         });
-        if matches!(format, Format::Dbt2 | Format::Dbt2Compat) && workload.name != tpcc::NAME {
-            return Err(format!("--format: DBT-2's table tells of tpcc only, not of {}", workload.name));
+        let kinds = spec.kinds.iter().map(|kind| kind.name);
+        if matches!(format, Format::Dbt2 | Format::Dbt2Compat) && !dbt2::has_its_transactions(kinds) {
+            return Err(format!(
+                "--format: DBT-2's table has TPC-C's transactions only, not those of {}",
+                workload.name
+            ));
         }
         let mut workload_options = workload_options(workload, &self.workload_words, compat)?;
         let clients = clients(workload, &mut workload_options, self.clients)?;
         if self.dry_run {
-            refuse_to_pretend(workload)?;
+            refuse_to_pretend(workload, spec.needs_answers)?;
         }
         let mut further = std::mem::take(&mut self.target).resolve(self.dry_run)?;
         let target = further.remove(0);
@@ -258,8 +263,8 @@ impl Draft {
 }
 
 /// A server that does nothing has no rows to go on from.
-fn refuse_to_pretend(workload: &WorkloadKind) -> Result<(), String> {
-    if workload.name == tpcc::NAME || is_one_pass(workload) {
+fn refuse_to_pretend(workload: &WorkloadKind, needs_answers: bool) -> Result<(), String> {
+    if needs_answers {
         return Err(format!(
             "--dry-run: {} works with what the server answers; name a script of sysbench",
             workload.name
@@ -268,10 +273,9 @@ fn refuse_to_pretend(workload: &WorkloadKind) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether the workload runs once through, which none of its options changes.
-fn is_one_pass(kind: &WorkloadKind) -> bool {
-    let defaults = Options::new(kind.options, &BTreeMap::new()).and_then(|options| (kind.build)(&options));
-    defaults.is_ok_and(|workload| workload.is_one_pass())
+/// Whether it is a test of sysbench 0.4: its own rules are then another program's.
+fn is_classic(kind: &WorkloadKind) -> bool {
+    kind.options.iter().any(|spec| spec.name == COMPAT && spec.default != NO_COMPAT)
 }
 
 fn config_file(word: &Word) -> Option<&Given> {
@@ -349,7 +353,7 @@ fn clients(
     }
     // What is wrong with the options is said where the workload is built.
     let built = Options::new(kind.options, options).and_then(|options| (kind.build)(&options)).ok();
-    Ok(given.or_else(|| built?.clients()).unwrap_or(1))
+    Ok(given.or_else(|| built?.spec().clients).unwrap_or(1))
 }
 
 /// Reads a value in the kind of the option's default.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use driver::{Dialect, Secret};
+use driver::Secret;
 
 use experiment::{TargetKind, TargetUrl, TlsMode};
 
@@ -59,7 +59,7 @@ impl TargetParts {
         for target in &mut targets {
             target.tls = tls.unwrap_or(target.tls);
             target.compressed = compressed.unwrap_or(target.compressed);
-            if target.compressed && target.kind.dialect() != Dialect::MySql {
+            if target.compressed && !target.kind.dialect().can_compress() {
                 return Err("--compression: only the protocol of MySQL and MariaDB can".to_owned());
             }
             if target.kind == TargetKind::Sqlite && target.tls != TlsMode::Off {

@@ -234,5 +234,5 @@ fn dbt2_s_table_is_for_tpcc_only() {
     let line = "--target mysql://app@db/bench --format";
     assert_eq!(bench(&format!("tpcc {line} dbt2-compat")).format, Format::Dbt2Compat);
     let refused = read_line(Verb::Bench, &format!("oltp_read_write {line} dbt2")).err().unwrap();
-    assert!(refused.contains("tpcc only"), "{refused}");
+    assert!(refused.contains("TPC-C's transactions only"), "{refused}");
 }

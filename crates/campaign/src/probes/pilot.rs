@@ -41,7 +41,7 @@ impl Probe for Pilots<'_> {
     fn run(&self, trial: &Trial, observers: &mut Observers, live: &mut dyn FnMut(load::Live)) -> Result<Finished> {
         let mut finished = run_trial(trial, observers, live)?;
         let metrics = &mut finished.record.metrics;
-        if !trial.workload.writes() {
+        if !trial.workload.spec().writes {
             metrics.remove(PilotRecord::CHECKPOINT_CYCLE);
         }
         if finished.record.status == Status::Ok {

@@ -47,7 +47,7 @@ impl Probe for Recoveries {
             return Ok(Some(why.to_owned()));
         }
         let workload = bench.stage.trial(&set[0], Path::new(""), Duration::ZERO).workload;
-        Ok((!workload.writes()).then(|| "the workload writes nothing: there is nothing to recover".to_owned()))
+        Ok((!workload.spec().writes).then(|| "the workload writes nothing: there is nothing to recover".to_owned()))
     }
 
     fn run(&self, trial: &Trial, _: &mut Observers, live: &mut dyn FnMut(load::Live)) -> Result<Finished> {

@@ -60,8 +60,8 @@ impl Estimate {
         let points = experiment.points().len();
         let rivals = experiment.contenders.len() > 1;
         let earliest_word = |points| first_for_points(plan, points).filter(|_| rivals);
-        let of_pass = |choice| super::workload(choice, &Point::new()).map_or(0, |workload| workload.operations());
-        let operations = experiment.workloads.iter().map(of_pass).max().unwrap_or(0);
+        let of_pass = |choice| Some(super::workload(choice, &Point::new()).ok()?.single_pass()?.operations());
+        let operations = experiment.workloads.iter().filter_map(of_pass).max().unwrap_or(0);
         Estimate {
             run: Duration::from_millis(ends.last().copied().unwrap_or(pilots_ms)),
             pilots: Duration::from_millis(pilots_ms),
@@ -99,7 +99,12 @@ impl Estimate {
 
 /// Milliseconds of one trial without its gap: restore, start, warm up, measure, stop.
 fn slot_ms(contender: &Contender, workload: &WorkloadChoice, point: &Point, method: &Method) -> u64 {
-    slot_of_load_ms(contender, workload, point, pass_guess(workload, point).unwrap_or(method.warmup + method.duration))
+    slot_of_load_ms(
+        contender,
+        workload,
+        point,
+        expected_pass(workload, point).unwrap_or(method.warmup + method.duration),
+    )
 }
 
 fn slot_of_load_ms(contender: &Contender, workload: &WorkloadChoice, point: &Point, load: Duration) -> u64 {
@@ -115,8 +120,8 @@ fn slot_of_load_ms(contender: &Contender, workload: &WorkloadChoice, point: &Poi
 }
 
 /// What a pass may take; none for a workload that takes the time it is given.
-fn pass_guess(workload: &WorkloadChoice, point: &Point) -> Option<Duration> {
-    super::workload(workload, point).ok()?.pass_guess()
+fn expected_pass(workload: &WorkloadChoice, point: &Point) -> Option<Duration> {
+    Some(super::workload(workload, point).ok()?.single_pass()?.expected_duration())
 }
 
 /// The longest idle gap before a trial: a fifth of its slot. A pass may take hours, and nothing that

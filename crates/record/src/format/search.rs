@@ -23,7 +23,7 @@ pub struct SearchRecord {
     /// Draws the candidates.
     pub seed: u64,
     pub rules: RaceRecord,
-    /// What it was asked for, so that it can go on; absent in the run of the duel, and in old searches.
+    /// What it was asked for, so that it can go on; absent in the run of the duel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given: Option<GivenRecord>,
     /// Settings that were moved, with the values that candidates could have.

@@ -211,7 +211,7 @@ fn in_records(evidence: &Evidence, finding: &Finding) -> Vec<String> {
         FindingKind::DurabilityDiffers => plan.contenders.iter().filter_map(|one| durability(evidence, one)).collect(),
         FindingKind::WordSizeDiffers => {
             let line = |one: &ContenderRecord| {
-                let bits = run.contenders.get(&one.name)?.build.as_ref()?.word_bits?;
+                let bits = run.contenders.get(&one.name)?.build.word_bits?;
                 Some(format!("`{}` is a {bits}-bit build", one.name))
             };
             plan.contenders.iter().filter_map(line).collect()

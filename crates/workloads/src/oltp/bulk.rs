@@ -15,7 +15,8 @@ use load::Ignored;
 use load::Tally;
 use load::{Answers, Expected, Setting};
 use load::{
-    Attempt, Client, ClientFuture, OptionError, OptionSpec, Options, Outcome, Seat, Table, Turn, Workload, WorkloadKind,
+    Attempt, Client, ClientFuture, OptionError, OptionSpec, Options, Outcome, Seat, Table, Turn, Workload,
+    WorkloadKind, WorkloadSpec,
 };
 
 pub const BULK_INSERT: WorkloadKind = WorkloadKind {
@@ -55,15 +56,12 @@ fn table_name(table: u64) -> String {
 }
 
 impl Workload for BulkInsert {
-    fn data_key(&self) -> String {
-        format!("oltp-1.0 bulk_insert tables={}", self.tables)
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec::writing(format!("oltp-1.0 bulk_insert tables={}", self.tables))
     }
 
     fn tables(&self, dialect: Dialect) -> Vec<Table> {
-        let engine = match dialect {
-            Dialect::MySql => format!(" ENGINE={}", self.engine),
-            Dialect::Postgres | Dialect::Sqlite => String::new(),
-        };
+        let engine = dialect.table_options(&self.engine);
         let table = |table| Table {
             name: table_name(table),
             create: vec![Statements::of(Version::Modern).text("create-bulk", &table_name(table)) + &engine],
@@ -80,10 +78,6 @@ impl Workload for BulkInsert {
     /// The tables begin empty, so nobody asks for a row.
     fn rows(&self, _: u64, _: usize, _: u64, _: &mut RowSink<'_>) -> Result<(), Error> {
         Err(Error::Protocol("bulk_insert loads no rows".to_owned()))
-    }
-
-    fn writes(&self) -> bool {
-        true
     }
 
     fn ignored_errors(&self, dialect: Dialect) -> Ignored {

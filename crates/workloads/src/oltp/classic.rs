@@ -70,6 +70,7 @@ pub(super) fn build(options: &Options) -> Result<Oltp, OptionError> {
         range_size: options.number("range_size", 1, ROWS_MAX)?,
         prepares: prepares(options)?,
         script: script(options)?,
+        is_read_write: false,
         classic: ways(options)?,
     })
 }

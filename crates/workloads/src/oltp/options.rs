@@ -10,6 +10,18 @@ pub const COMPAT_MODERN: OptionSpec = OptionSpec::new(
     NO_COMPAT,
     "sysbench-1.0: its distribution, its counting by result, and its retries with new values; none: dbduel's own",
 );
+/// The options that shape tables, and `compat`, which every script of a version has.
+pub const OF_TABLES: &[OptionSpec] = &[
+    TABLES,
+    ROWS,
+    COMPAT_MODERN,
+    AUTO_INC,
+    SECONDARY,
+    CREATE_SECONDARY,
+    MYSQL_STORAGE_ENGINE,
+    CREATE_TABLE_OPTIONS,
+    PGSQL_VARIANT,
+];
 pub const TABLES: OptionSpec = OptionSpec::new("tables", "1", "number of tables");
 pub const ROWS: OptionSpec = OptionSpec::new("rows", "100000", "rows per table").alias(&["table_size"]);
 pub const RAND_TYPE: OptionSpec = OptionSpec::new(

@@ -157,7 +157,7 @@ fn write_only(options: &Options) -> Result<Oltp, OptionError> {
 
 fn read_write(options: &Options) -> Result<Oltp, OptionError> {
     let mix = script_writes(options, script_reads(options, begun(options)?)?)?;
-    build(options, Script::Mix(mix))
+    Ok(Oltp { is_read_write: true, ..build(options, Script::Mix(mix))? })
 }
 
 fn update_index(options: &Options) -> Result<Oltp, OptionError> {
@@ -229,6 +229,7 @@ fn build(options: &Options, script: Script) -> Result<Oltp, OptionError> {
         prepares: prepares(options)? && script != Script::Insert,
         schema,
         script,
+        is_read_write: false,
         classic: ClassicWays::default(),
     })
 }

@@ -333,9 +333,9 @@ fn a_nontrx_delete_visits_every_id_once_over_all_clients() {
 #[test]
 fn only_a_nontrx_insert_empties_its_table_before_a_run() {
     let insert = oltp("oltp", &[("mode", text("nontrx")), ("nontrx_mode", text("insert"))]);
-    assert_eq!(insert.before_run(Dialect::Postgres), ["TRUNCATE TABLE sbtest"]);
-    assert!(oltp("oltp", &[]).before_run(Dialect::MySql).is_empty());
-    assert!(oltp("oltp_insert", &[]).before_run(Dialect::MySql).is_empty());
+    assert_eq!(insert.prepare_run(Dialect::Postgres), ["TRUNCATE TABLE sbtest"]);
+    assert!(oltp("oltp", &[]).prepare_run(Dialect::MySql).is_empty());
+    assert!(oltp("oltp_insert", &[]).prepare_run(Dialect::MySql).is_empty());
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use driver::Dialect;
 
-use super::options::{Delivery, Pacing};
+use super::options::Pacing;
 use super::{DEFERRED_DELIVERY, KINDS_OF_CLIENTS, Tpcc};
 use load::Background;
 use load::{KindTally, Tally};
@@ -42,9 +42,8 @@ const CLIENTS_PER_SEAT: u32 = 10;
 const SEATS_MAX: u32 = 10;
 
 /// Who runs what clients queue.
-pub fn background(tpcc: &Tpcc, clients: u32) -> Option<Background> {
-    let seats = (clients / CLIENTS_PER_SEAT).clamp(1, SEATS_MAX);
-    (tpcc.delivery == Delivery::Queued).then_some(Background { seats, kind: DEFERRED_DELIVERY })
+pub fn background(clients: u32) -> Background {
+    Background { seats: (clients / CLIENTS_PER_SEAT).clamp(1, SEATS_MAX), kind: DEFERRED_DELIVERY }
 }
 
 /// Rates a minute, over the real length of the interval.
@@ -71,7 +70,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use load::{OptionValue, Options};
+    use load::{OptionValue, Options, Workload};
 
     fn tpcc(given: &[(&str, OptionValue)]) -> Tpcc {
         let given: BTreeMap<String, OptionValue> =
@@ -92,9 +91,9 @@ mod tests {
     #[test]
     fn queued_deliveries_want_a_seat_for_each_ten_clients_within_limits() {
         let queued = tpcc(&[("delivery", OptionValue::Text("queued".into()))]);
-        let seats = [1, 19, 20, 95, 5_000].map(|clients| background(&queued, clients).map(|wanted| wanted.seats));
-        assert_eq!(seats, [1, 1, 2, 9, 10].map(Some));
-        assert_eq!(background(&tpcc(&[]), 20), None);
+        let work = queued.defers_work().unwrap();
+        assert_eq!([1, 19, 20, 95, 5_000].map(|clients| work.background(clients).seats), [1, 1, 2, 9, 10]);
+        assert!(tpcc(&[]).defers_work().is_none());
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Stored {
     fn read(run_dir: RunDir, search: SearchRecord) -> Result<Stored, Failure> {
         let (Some(source), Some(given)) = (run_dir.given()?, &search.given) else {
             return Err(Failure::usage(anyhow!(
-                "{} does not say what it was asked for: an older dbduel made it\n  next: search again with `dbduel tune FILE`",
+                "{} has no search to go on with: what it was asked for is not in its folder\n  next: search again with `dbduel tune FILE`",
                 run_dir.name()
             )));
         };

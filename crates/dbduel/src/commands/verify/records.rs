@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::Result;
 use load::Histogram;
 
 use super::Findings;
 use analysis::{SERIES_COLUMN, given_up};
-use record::RunDir;
 use record::format::{DecisionKind, DecisionRecord, PlanRecord, PlannedTrial, Status, TrialRecord};
 use report::Evidence;
 
@@ -99,24 +97,10 @@ fn missing(evidence: &Evidence, seen: &BTreeSet<u32>) -> Vec<u32> {
 }
 
 /// What can be computed again from the files of each trial.
-pub fn against_files(run: &RunDir, evidence: &Evidence, findings: &mut Findings) -> Result<()> {
-    let (mut rates, mut quantiles, mut histograms) = (0, 0, 0);
-    for trial in evidence.trials.iter().filter(|trial| trial.status == Status::Ok) {
-        rates += usize::from(rate(evidence, trial, findings));
-        // Of a run before there were windows.
-        let Some(bytes) = run.histogram(trial.trial)? else { continue };
-        let Some(histogram) = Histogram::decoded(&bytes) else {
-            findings.differs(format!("trial {}: its histogram cannot be read", trial.trial));
-            continue;
-        };
-        histograms += usize::from(histogram.count() > 0);
-        quantiles += self::quantiles(trial, &histogram, &QUANTILES, findings);
-    }
+pub fn against_files(evidence: &Evidence, findings: &mut Findings) {
+    let trials = evidence.trials.iter().filter(|trial| trial.status == Status::Ok);
+    let rates = trials.filter(|trial| rate(evidence, trial, findings)).count();
     findings.checked(format!("throughput of {rates} trials, from their counts and from their seconds"));
-    if histograms > 0 {
-        findings.checked(format!("{quantiles} quantiles of {histograms} trials, from their histograms"));
-    }
-    Ok(())
 }
 
 /// Transactions a second are the committed ones over the interval; and what was committed second by

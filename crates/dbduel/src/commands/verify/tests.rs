@@ -146,20 +146,6 @@ fn a_trial_beside_the_plan_has_a_number_of_its_own() {
     assert!(found.iter().any(|line| line.contains("trial 64 runs beside the plan")), "{found:?}");
 }
 
-#[test]
-fn quantiles_are_those_of_the_histogram() {
-    let runs = tempfile::tempdir().unwrap();
-    let run = stored(runs.path(), |_| {});
-    let mut histogram = load::Histogram::default();
-    (1..=1000).for_each(|step| histogram.record(step * 1_000_000));
-    // As runs have it that were stored before there were windows.
-    let old = run.trial_folder(1).unwrap().join("latency.hdr");
-    std::fs::write(&old, histogram.encoded()).unwrap();
-    one_difference(&run, "trial 1: latency_ms_p50 is ");
-    std::fs::write(&old, b"spoilt").unwrap();
-    one_difference(&run, "trial 1: its histogram cannot be read");
-}
-
 /// Two seconds of windows of a second each: a thousand answers, one every two milliseconds.
 fn windows() -> (load::Histogram, String) {
     let exchange = std::sync::Arc::new(load::Exchange::new(std::time::Duration::from_secs(1), 1));
