@@ -35,6 +35,7 @@ const DEFERRED: &str = "deferred.csv";
 const SETTINGS: &str = "settings.json";
 const WINDOWS: &str = "latency.hlog";
 const LOCK: &str = "lock";
+
 /// The folder of one run.
 #[derive(Debug, Clone)]
 pub struct RunDir {
