@@ -101,6 +101,10 @@ impl Flavour for Mariadb {
         "mariadb"
     }
 
+    fn title(&self) -> &'static str {
+        "MariaDB"
+    }
+
     fn cost(&self) -> &'static Cost {
         &cost::MARIADB
     }

@@ -177,6 +177,10 @@ impl Flavour for Mysql {
         "mysql"
     }
 
+    fn title(&self) -> &'static str {
+        "MySQL"
+    }
+
     fn cost(&self) -> &'static Cost {
         &cost::MYSQL
     }

@@ -97,7 +97,7 @@ fn cut(advice: &Advice) -> BTreeMap<String, String> {
     let mut settings = advice.settings();
     for (name, value) in &mut settings {
         if is_size(name) && bytes(value).is_some_and(|bytes| bytes > CUT_BYTES) {
-            *value = if advice.kind == "postgres" { size_text(CUT_BYTES) } else { CUT_BYTES.to_string() };
+            *value = if value.ends_with("B") { size_text(CUT_BYTES) } else { CUT_BYTES.to_string() };
         }
     }
     settings
