@@ -47,7 +47,7 @@ pub fn known(plan: &PlanRecord, run: &RunRecord, cache: &Cache, file: &Path) -> 
     }
     if plan.method.noisy_host == "refuse" {
         bail!(
-            "this host is not fit to judge: {} of the last {} verdicts of `dbduel aa` told a contender from its twin, and chance allows {}\n    {}\n  next: look for what differs between one half hour and the next (neighbours, clock speed, background work), run `dbduel aa {}` again until twins come out alike, or measure all the same with --accept-noisy",
+            "this host is too noisy to compare servers: {} of the last {} A/A tests found a difference, and chance allows {}\n    {}\n  next: look for what differs between one half hour and the next (neighbours, clock speed, background work), run `dbduel aa {}` until it finds no difference, or measure all the same with --accept-noisy",
             apart.len(),
             twins::last_verdicts(&here).len(),
             twins::TOLD_APART_MAX,
@@ -65,7 +65,7 @@ fn refuse_without_twins(plan: &PlanRecord, quotes: &[TwinsRecord], file: &Path) 
         return Ok(());
     }
     bail!(
-        "preset strict judges only where a contender and its twin came out alike before, on this host and under this workload:\n    {}\n  next: `dbduel aa {}`, or choose preset standard",
+        "preset strict needs an A/A test that found no difference, on this host and under this workload:\n    {}\n  next: `dbduel aa {}`, or choose preset standard",
         missing.join("\n    "),
         shell_path(file)
     )

@@ -65,7 +65,7 @@ fn run_pilot(
 ) -> Result<Result<PilotRecord>> {
     let duration =
         sitting.experiment.method.pilot.expect("pilots are planned only where the method has a time for them");
-    let title = format!("pilot of {}, {}, {}", pilot.contender, pilot.workload, point_text(&pilot.point));
+    let title = format!("pilot run of {}, {}, {}", pilot.contender, pilot.workload, point_text(&pilot.point));
     progress.say(&format!("{title}: {} s", duration.as_secs_f64()));
     let folder = sitting.run_dir.pilot_folder(pilot.trial)?;
     let trial = Trial { interval: Interval::of_pilot(duration), ..stage.trial(pilot, &folder, Duration::ZERO) };
@@ -79,7 +79,7 @@ fn run_pilot(
     if let Some(failure) = finished.record.failure {
         let (contender, log) = (&pilot.contender, folder.join("server.log"));
         return Ok(Err(anyhow!(
-            "the pilot of contender `{contender}` failed at `{}`: {}\n  see: {}",
+            "the pilot run of contender `{contender}` failed at `{}`: {}\n  see: {}",
             failure.step,
             failure.message,
             log.display()
@@ -116,7 +116,7 @@ fn told(run: &RunRecord, warmup: &WarmupRecord) -> String {
         level + &cycle_told(pilot)
     });
     let each: Vec<String> = each.collect();
-    let seen = if each.is_empty() { "no pilot came to its end".to_owned() } else { each.join(", ") };
+    let seen = if each.is_empty() { "no pilot run came to its end".to_owned() } else { each.join(", ") };
     format!("trials of {} warm up {} s: {seen}", warmup.workload, warmup.seconds)
 }
 
