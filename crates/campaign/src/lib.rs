@@ -132,7 +132,7 @@ impl Sitting {
         let stored = run_dir.plan()?;
         if request.overrides.twins && !stored.twins {
             return Err(Error::mistake(anyhow!(
-                "{} is no run of twins\n  next: go on with `dbduel run --resume {}`",
+                "{} is no A/A test\n  next: go on with `dbduel run --resume {}`",
                 run_dir.name(),
                 shell_path(run_dir.path())
             )));

@@ -77,7 +77,7 @@ fn a_run_of_others_is_not_gone_on_with_as_one_of_twins() {
     place.write("fit.toml", &experiment("quick", 1));
     place.expect(0, &["run", "fit.toml"]);
     let (_, said) = place.expect(2, &["aa", "--resume", "last"]);
-    assert!(said.contains("no run of twins") && said.contains("next:"), "{said}");
+    assert!(said.contains("no A/A test") && said.contains("next:"), "{said}");
 }
 
 #[test]
@@ -105,7 +105,10 @@ fn a_host_that_told_twins_apart_too_often_is_refused_or_stamped() {
     fs::remove_dir_all(place.path().join("runs")).unwrap();
 
     let (_, said) = place.expect(4, &["run", "fit.toml"]);
-    assert!(said.contains("not fit to judge: 4 of the last 20") && said.contains("dbduel aa fit.toml"), "{said}");
+    assert!(
+        said.contains("too noisy to compare servers: 4 of the last 20") && said.contains("dbduel aa fit.toml"),
+        "{said}"
+    );
     assert_eq!(place.records().len(), 0);
     fs::remove_dir_all(place.path().join("runs")).unwrap();
 

@@ -528,6 +528,8 @@ pub struct SideRecord {
 pub struct ContenderFacts {
     /// As the server itself says: `5.6.24`.
     pub version: String,
+    /// The engine's name as its makers write it: `MySQL`.
+    pub title: String,
     /// The SQL that it speaks; settings and plans of one family are comparable.
     pub family: String,
     /// Names of settings that decide speed or durability, the weightiest first.

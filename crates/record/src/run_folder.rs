@@ -40,6 +40,7 @@ const WINDOWS: &str = "latency.hlog";
 const STACKS: &str = "stacks.folded";
 const WAITS: &str = "waits.json";
 const LOCK: &str = "lock";
+
 /// The folder of one run.
 #[derive(Debug, Clone)]
 pub struct RunDir {
