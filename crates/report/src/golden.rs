@@ -251,8 +251,8 @@ pub fn full_method() -> Evidence {
         let tps = trial.metrics["tps"];
         trial.steps.last_mut().unwrap().1 = 30.0;
         trial.metrics.extend([
-            ("debt_drain_s".to_owned(), if ours { 3.0 } else { 12.0 }),
-            ("debt_adjusted_tps".to_owned(), if ours { tps * 0.9 } else { tps * 0.6 }),
+            ("deferred_work_s".to_owned(), if ours { 3.0 } else { 12.0 }),
+            ("adjusted_tps".to_owned(), if ours { tps * 0.9 } else { tps * 0.6 }),
             ("state.dirty_bytes_begin".to_owned(), 1e6),
             ("state.dirty_bytes_end".to_owned(), if ours { 9e5 } else { 4e7 }),
             ("half_log_ratio".to_owned(), 0.001 * f64::from(trial.block % 4)),

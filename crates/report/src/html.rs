@@ -40,9 +40,9 @@ const CELL_METRICS: [(&str, &str); 6] = [
     (COLLECTED_SECONDS, "all it did s"),
     ("cpu_us_per_tx", "server CPU us/tx"),
     ("errors_per_s", "errors/s"),
-    ("debt_drain_s", "deferred work done after s"),
-    ("debt_adjusted_tps", "debt-adjusted tps"),
-    ("debt_adjusted_nopm", "debt-adjusted NOPM"),
+    ("deferred_work_s", "deferred work done after s"),
+    ("adjusted_tps", "tps with deferred work counted"),
+    ("adjusted_nopm", "NOPM with deferred work counted"),
 ];
 
 /// The latency that gets a drawing of its own.
