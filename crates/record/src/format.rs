@@ -325,7 +325,8 @@ pub struct TrialRecord {
     /// UTC, RFC 3339.
     pub started_at: String,
     pub finished_at: String,
-    /// Seconds each step took: `restore`, `start`, `connect`, `warm_up`, `measure`, `drain_debt`, `check`, `stop`.
+    /// Seconds each step took: `restore`, `start`, `connect`, `warm_up`, `measure`, `drain_debt`, `check`, `stop`; of a
+    /// recovery `restore`, `start`, `load`, `restart`, `first_commit`, `stop`.
     pub steps: Vec<(String, f64)>,
     /// Named as in the JSON report; empty for a failed trial: failures are records, never numbers.
     pub metrics: BTreeMap<String, f64>,
