@@ -73,8 +73,8 @@ pub const FAILURES_UNTIL_GIVEN_UP: usize = 3;
 const OTHER_METRICS: [&str; 10] = [
     "tpm",
     pass::GEOMEAN_SECONDS,
-    "debt_adjusted_tps",
-    "debt_adjusted_nopm",
+    "adjusted_tps",
+    "adjusted_nopm",
     "latency_ms_p50",
     "latency_ms_p95",
     "latency_ms_p99",
@@ -88,7 +88,7 @@ const OTHER_METRICS: [&str; 10] = [
 pub const SECONDARY_METRIC: &str = "cpu_us_per_tx";
 
 /// Behind it stands the primary metric of which it counts the server's deferred work.
-const DEBT_ADJUSTED: &str = "debt_adjusted_";
+const ADJUSTED: &str = "adjusted_";
 
 /// Everything that a run's records allow us to say.
 #[derive(Debug, Clone, PartialEq)]
@@ -695,7 +695,7 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {
     let of_points = scope.of_points(metric, points);
     let overall = scope.overall(metric, points, &of_points);
     let others = OTHER_METRICS.iter().filter(|other| scope.records.has_metric(scope.workload, other));
-    let others = others.filter(|other| !other.starts_with(DEBT_ADJUSTED) || scope.has_all(other, points));
+    let others = others.filter(|other| !other.starts_with(ADJUSTED) || scope.has_all(other, points));
     // Of few transactions only one side may have a rare quantile.
     let is_of_both = |other: &MetricComparison| other.points.iter().any(|point| point.ratio.is_some());
     let others: Vec<MetricComparison> =
@@ -751,7 +751,7 @@ fn deferring(
     of_points: &[Comparison],
     others: &[MetricComparison],
 ) -> Vec<Deferring> {
-    let Some(adjusted) = others.iter().find(|other| other.metric == format!("{DEBT_ADJUSTED}{metric}")) else {
+    let Some(adjusted) = others.iter().find(|other| other.metric == format!("{ADJUSTED}{metric}")) else {
         return Vec::new();
     };
     let sweep = (of_points.len() > 1).then(|| together::deferring(overall, &adjusted.overall)).flatten();

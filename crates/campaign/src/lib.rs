@@ -161,7 +161,7 @@ impl Sitting {
             )
             .into());
         }
-        let done = run_dir.trials()?.records;
+        let done = run_dir.trials()?.all();
         let file = run_dir.path().join("experiment.toml");
         let seats = seats(&experiment, &file)?;
         Ok(Sitting { known: *known, experiment, plan, seats, run_dir, file, done, resumed: true, search })
@@ -268,7 +268,7 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     };
     if reason != EndReason::Interrupted {
         let progress = &progress;
-        let (trials, observers) = (run_dir.trials()?.records, Observers::default());
+        let (trials, observers) = (run_dir.trials()?.all(), Observers::default());
         let mut bench = Bench { sitting, stage, run: &mut run, clock, interrupted, progress, trials, observers };
         bench.run(&Headroom)?;
         bench.run(&Recoveries::new(&experiment.method))?;
@@ -373,7 +373,7 @@ pub fn say_never_ok(trials: &[TrialRecord], say: &dyn Fn(&str)) -> bool {
 /// A run that breaks off (a full disk, say) loses no finished trial, and its user should know by which command it
 /// goes on.
 pub fn with_what_is_kept(error: anyhow::Error, run_dir: &RunDir, command: &str) -> anyhow::Error {
-    let measured = run_dir.trials().map_or(0, |trials| trials.records.len());
+    let measured = run_dir.trials().map_or(0, |trials| trials.measured().len());
     if measured == 0 {
         return error;
     }

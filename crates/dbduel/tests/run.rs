@@ -259,6 +259,28 @@ fn pilots_choose_the_warm_up_once_and_are_no_trials_of_the_plan() {
 }
 
 #[test]
+fn a_pilot_that_failed_is_not_asked_again_and_the_other_contender_decides() {
+    let place = Place::new();
+    place.write("try.toml", &sqlite(1).replace(r#"warmup = "0s""#, r#"warmup = "auto", pilot = "10s""#));
+    let running = place.start(&["run", "try.toml"]);
+    wait_for("the first pilot", LIMIT, || place.probes().len() == 1);
+    running.signal(libc::SIGINT);
+    assert_eq!(running.end().status.code(), Some(130));
+    let mut failed = place.probes().remove(0);
+    failed["status"] = "failed".into();
+    failed["failure"] = json!({ "step": "measure", "message": "planted" });
+    failed["metrics"] = json!({});
+    fs::write(place.run().unwrap().join("trials.ndjson"), format!("{failed}\n")).unwrap();
+    let (said, _) = place.expect(0, &["run", "--resume", "last"]);
+    assert!(said.contains("failed at `measure`: planted"), "{said}");
+    let [first, second] = &place.probes()[..] else { panic!("two pilots: {said}") };
+    assert_eq!((first, second["status"].as_str()), (&failed, Some("ok")));
+    let decisions = place.json("run.json")["decisions"].clone();
+    assert_eq!((decisions.as_array().unwrap().len(), &decisions[0]["because"]), (1, &"pilot".into()));
+    place.assert_every_trial_ran_once();
+}
+
+#[test]
 fn a_killed_run_goes_on_although_its_last_line_is_torn() {
     let place = Place::new();
     place.write("try.toml", &sqlite(2));

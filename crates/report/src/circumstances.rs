@@ -67,7 +67,7 @@ pub fn doublings(evidence: &Evidence) -> Vec<String> {
             values(&one.doubled)
         )
     };
-    checks(&evidence.plan, &evidence.probes).iter().map(line).collect()
+    checks(&evidence.plan, evidence.trials.probes()).iter().map(line).collect()
 }
 
 /// How warm-ups came about: pilots first, then what trials took.
@@ -93,7 +93,7 @@ pub fn warm_up(evidence: &Evidence) -> Vec<String> {
         };
         format!("{}: {:.0} s of warm-up from block {} on, {why}", one.workload, one.seconds(), one.first_block())
     };
-    let pilots = PilotRecord::all(&evidence.plan, &evidence.probes);
+    let pilots = PilotRecord::all(&evidence.plan, evidence.trials.probes());
     pilots.iter().map(pilot).chain(evidence.run.decided(DecisionKind::WarmUp).map(warmup)).collect()
 }
 

@@ -9,8 +9,8 @@ use super::wording::number;
 
 /// A line for each contrast; one that says so where none was due.
 pub fn lines(evidence: &Evidence) -> Vec<String> {
-    let Evidence { plan, run, probes, .. } = evidence;
-    let tests = tests(plan, run, probes);
+    let Evidence { plan, run, trials, .. } = evidence;
+    let tests = tests(plan, run, trials.probes());
     let is_over = run.ended_by.as_deref().is_some_and(|why| why != "interrupted");
     if plan.method.contrast && tests.is_empty() && is_over {
         return vec!["asked for, and none was due: no finding says I/O or locks".to_owned()];

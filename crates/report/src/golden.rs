@@ -14,7 +14,7 @@ use fixtures::{
 use record::format::figures::has_negative_zero;
 use record::format::{
     ContrastKind, ContrastRecord, DecisionKind, DecisionRecord, PilotRecord, Point, Purpose, StatementPlan, Status,
-    TwinsRecord,
+    TrialRecord, TwinsRecord,
 };
 
 fn evidence(story: &Story) -> Evidence {
@@ -26,13 +26,12 @@ pub fn evidence_of(stored: StoredRun) -> Evidence {
     let series = story_series();
     let windows = if plan.is_all_passes() { BTreeMap::new() } else { story_windows() };
     let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
-    let (trials, probes) = (measured(&trials).into_owned(), beside_the_plan(&trials));
+    let trials = StoredTrials::new(trials, None);
     Evidence {
         folder: "runs/mysql-5-5-vs-5-6-20310504T101500Z".into(),
         plan,
         run,
         trials,
-        probes,
         series,
         observed: BTreeMap::new(),
         windows,
@@ -184,9 +183,10 @@ fn a_run_that_has_just_begun_can_be_told_in_every_form() {
     evidence.run.ended_by = None;
     evidence.run.contenders.clear();
     for trials in [0, 1, 3] {
-        evidence.trials.truncate(trials);
-        evidence.trials = tell(&Story::default()).trials.into_iter().take(trials).collect();
-        evidence.conclusions = conclude_with_seconds(&evidence.plan, &evidence.run, &evidence.trials, &evidence.series);
+        let first = tell(&Story::default()).trials.into_iter().take(trials).collect();
+        evidence.trials = StoredTrials::new(first, None);
+        evidence.conclusions =
+            conclude_with_seconds(&evidence.plan, &evidence.run, evidence.trials.measured(), &evidence.series);
         for report in REPORTS {
             let text = report.write(&evidence, &Options::default()).unwrap();
             assert!(!text.contains("NaN") && !text.contains("inf,"), "{} after {trials} trials", report.name());
@@ -201,7 +201,7 @@ fn a_run_read_back_from_its_folder_tells_the_same() {
     let run = RunDir::create(runs.path(), &expected.plan.name, "2031-05-04T10:15:00Z".parse().unwrap()).unwrap();
     run.write_plan(&expected.plan).unwrap();
     run.write_run(&expected.run).unwrap();
-    expected.trials.iter().for_each(|trial| run.append(trial).unwrap());
+    expected.trials.all().iter().for_each(|trial| run.append(trial).unwrap());
     expected.series.iter().for_each(|(trial, series)| run.write_series(*trial, series).unwrap());
     expected.windows.iter().for_each(|(trial, log)| run.write_windows(*trial, log).unwrap());
     let run = RunDir::open(runs.path(), "last").unwrap();
@@ -222,7 +222,7 @@ fn the_page_needs_nothing_from_outside_and_escapes_what_it_is_given() {
     let records = &page[from..from + page[from..].find("</script>").unwrap()];
     let records: serde_json::Value = serde_json::from_str(records).unwrap();
     let trials: Vec<TrialRecord> = serde_json::from_value(records["trials"].clone()).unwrap();
-    assert!(trials == troubled().trials, "the raw records inside the page are whole");
+    assert!(trials == troubled().trials.all(), "the raw records inside the page are whole");
 }
 
 #[test]
@@ -251,8 +251,8 @@ pub fn full_method() -> Evidence {
         let tps = trial.metrics["tps"];
         trial.steps.last_mut().unwrap().1 = 30.0;
         trial.metrics.extend([
-            ("debt_drain_s".to_owned(), if ours { 3.0 } else { 12.0 }),
-            ("debt_adjusted_tps".to_owned(), if ours { tps * 0.9 } else { tps * 0.6 }),
+            ("deferred_work_s".to_owned(), if ours { 3.0 } else { 12.0 }),
+            ("adjusted_tps".to_owned(), if ours { tps * 0.9 } else { tps * 0.6 }),
             ("state.dirty_bytes_begin".to_owned(), 1e6),
             ("state.dirty_bytes_end".to_owned(), if ours { 9e5 } else { 4e7 }),
             ("half_log_ratio".to_owned(), 0.001 * f64::from(trial.block % 4)),
@@ -277,13 +277,12 @@ pub fn full_method() -> Evidence {
     let observed = stored.trials.iter().map(|trial| (trial.trial, observed_of(trial))).collect();
     let StoredRun { plan, run, trials } = stored;
     let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
-    let (trials, probes) = (measured(&trials).into_owned(), beside_the_plan(&trials));
+    let trials = StoredTrials::new(trials, None);
     Evidence {
         folder: "runs/full".into(),
         plan,
         run,
         trials,
-        probes,
         series,
         observed,
         windows: BTreeMap::new(),
@@ -526,7 +525,8 @@ fn an_unsteady_run_claims_its_first_seconds_only() {
 fn a_run_of_passes_is_told_by_program_and_operation() {
     let mut evidence = evidence_of(tell_passes(&Story::default()));
     evidence.series.clear();
-    evidence.conclusions = conclude_with_seconds(&evidence.plan, &evidence.run, &evidence.trials, &evidence.series);
+    evidence.conclusions =
+        conclude_with_seconds(&evidence.plan, &evidence.run, evidence.trials.measured(), &evidence.series);
     for name in ["text", "html", "sqlbench", "csv", "json"] {
         let extension = if name == "text" { "txt" } else { name };
         check(&format!("passes.{extension}"), &find(name).unwrap().write(&evidence, &Options::default()).unwrap());
@@ -590,7 +590,9 @@ fn no_report_sends_a_control_character_of_a_record() {
     evidence.plan.question = Some(hostile.into());
     evidence.plan.contenders[1].source = hostile.into();
     evidence.run.host.cpu_model = hostile.into();
-    evidence.trials[0].flags.push(hostile.into());
+    let mut trials = evidence.trials.all();
+    trials[0].flags.push(hostile.into());
+    evidence.trials = StoredTrials::new(trials, None);
     for report in REPORTS {
         for color in [false, true] {
             let Ok(text) = rendered(*report, &evidence, &Options { color, ..Options::default() }) else { continue };
@@ -659,10 +661,11 @@ fn three_contenders() -> Evidence {
         trial
     };
     let ours = |trial: &&TrialRecord| trial.contender == evidence.plan.contenders[1].name;
-    let added: Vec<TrialRecord> = evidence.trials.iter().filter(ours).map(copy).collect();
-    evidence.trials.extend(added);
+    let added: Vec<TrialRecord> = evidence.trials.measured().iter().filter(ours).map(copy).collect();
+    evidence.trials = StoredTrials::new([evidence.trials.all(), added].concat(), None);
     evidence.plan.contenders.push(third);
-    evidence.conclusions = conclude_with_seconds(&evidence.plan, &evidence.run, &evidence.trials, &evidence.series);
+    evidence.conclusions =
+        conclude_with_seconds(&evidence.plan, &evidence.run, evidence.trials.measured(), &evidence.series);
     evidence
 }
 

@@ -40,9 +40,9 @@ const CELL_METRICS: [(&str, &str); 6] = [
     (COLLECTED_SECONDS, "all it did s"),
     ("cpu_us_per_tx", "server CPU us/tx"),
     ("errors_per_s", "errors/s"),
-    ("debt_drain_s", "deferred work done after s"),
-    ("debt_adjusted_tps", "debt-adjusted tps"),
-    ("debt_adjusted_nopm", "debt-adjusted NOPM"),
+    ("deferred_work_s", "deferred work done after s"),
+    ("adjusted_tps", "tps with deferred work counted"),
+    ("adjusted_nopm", "NOPM with deferred work counted"),
 ];
 
 /// The latency that gets a drawing of its own.
@@ -89,7 +89,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
     let Evidence { plan, run, conclusions, .. } = evidence;
     let drifts = drifts(plan, run);
     let host = &run.host;
-    let repeated_as = circumstances::repeated_as(&evidence.trials);
+    let repeated_as = circumstances::repeated_as(evidence.trials.measured());
     Ok(context! {
         style => Value::from_safe_string(STYLE.to_owned()),
         script => Value::from_safe_string(SORT_SCRIPT.to_owned()),
@@ -118,7 +118,7 @@ fn page_context(evidence: &Evidence) -> Result<Value> {
         extent => wording::extent(conclusions, run.ended_by.as_deref()),
         flags => wording::flags(&evidence.conclusions), method => wording::method(plan), first_verdicts => wording::first_verdicts(evidence), plan_hash => plan.plan_hash,
         started_at => run.started_at, finished_at => run.finished_at, dbduel_version => run.dbduel_version,
-        trials => evidence.trials.iter().map(|trial| trial_context(plan, trial, &repeated_as)).collect::<Vec<Value>>(),
+        trials => evidence.trials.measured().iter().map(|trial| trial_context(plan, trial, &repeated_as)).collect::<Vec<Value>>(),
         strip => strip::strip(evidence), strip_summary => strip::summary(evidence),
     })
 }
@@ -153,7 +153,7 @@ fn diagnosed(evidence: &Evidence) -> Result<Option<Value>> {
 
 /// Trials that are not as the others: disturbed, failed, repeated.
 fn flagged(evidence: &Evidence) -> Vec<Value> {
-    let repeated_as = circumstances::repeated_as(&evidence.trials);
+    let repeated_as = circumstances::repeated_as(evidence.trials.measured());
     let odd = |trial: &&TrialRecord| {
         !trial.flags.is_empty() || trial.purpose.repeats().is_some() || repeated_as.contains_key(&trial.trial)
     };
@@ -164,18 +164,18 @@ fn flagged(evidence: &Evidence) -> Vec<Value> {
             flags => trial.flags.join(", "), remarks => remarks.chain(circumstances::repetition(trial, &repeated_as)).collect::<Vec<_>>().join("; "),
         }
     };
-    evidence.trials.iter().filter(odd).map(row).collect()
+    evidence.trials.measured().iter().filter(odd).map(row).collect()
 }
 
 /// Enough to judge the run again: the plan, what was learned while it went on, the trials, and what reports
 /// look at of their seconds.
 fn raw_records(evidence: &Evidence) -> Result<String> {
-    let Evidence { plan, run, trials, probes, series, note, .. } = evidence;
+    let Evidence { plan, run, trials, series, note, .. } = evidence;
     let series = series.iter().filter_map(|(trial, series)| Some((*trial, of_reports(series)?)));
     let records = EmbeddedRecords {
         plan: plan.clone(),
         run: run.clone(),
-        trials: trials.iter().chain(probes).cloned().collect(),
+        trials: trials.all(),
         series: series.collect(),
         observed: drawn_observed(evidence),
         windows: evidence.windows.clone(),

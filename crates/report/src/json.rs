@@ -316,7 +316,7 @@ impl<'a> Document<'a> {
     fn of(evidence: &'a Evidence) -> Document<'a> {
         let Evidence { plan, run, trials, conclusions, note, .. } = evidence;
         let duels = || conclusions.workloads.iter().flat_map(|workload| &workload.duels);
-        let repeated_as = circumstances::repeated_as(trials);
+        let repeated_as = circumstances::repeated_as(trials.measured());
         Document {
             format_version: FORMAT_VERSION,
             name: &plan.name,
@@ -332,8 +332,12 @@ impl<'a> Document<'a> {
             client: client(evidence),
             contenders: plan.contenders.iter().map(|contender| self::contender(contender, run)).collect(),
             workloads: plan.workloads.iter().map(WorkloadRecord::whole).collect(),
-            trials: trials.iter().map(|one| trial(evidence, one, repeated_as.get(&one.trial).copied())).collect(),
-            probes: evidence.probes.iter().map(|one| trial(evidence, one, None)).collect(),
+            trials: trials
+                .measured()
+                .iter()
+                .map(|one| trial(evidence, one, repeated_as.get(&one.trial).copied()))
+                .collect(),
+            probes: evidence.trials.probes().iter().map(|one| trial(evidence, one, None)).collect(),
             comparisons: duels().flat_map(comparisons).map(comparison).collect(),
             duels: conclusions
                 .workloads

@@ -40,11 +40,8 @@ pub use terminal::visible;
 
 use analysis::twins::records;
 use analysis::{Conclusions, conclude_with_seconds};
-use record::RunDir;
-use record::format::measured;
-use record::format::{
-    DiagnosticRecord, EmbeddedRecords, PlanRecord, Purpose, RunRecord, Series, Status, TrialRecord, TwinsRecord,
-};
+use record::format::{DiagnosticRecord, EmbeddedRecords, PlanRecord, Purpose, RunRecord, Series, Status, TwinsRecord};
+use record::{RunDir, StoredTrials};
 
 /// One form in which a run can be told. Lives beside the list that holds all of them.
 pub trait Report: Sync {
@@ -92,9 +89,7 @@ pub struct Evidence {
     pub folder: String,
     pub plan: PlanRecord,
     pub run: RunRecord,
-    pub trials: Vec<TrialRecord>,
-    /// Trials beside the plan.
-    pub probes: Vec<TrialRecord>,
+    pub trials: StoredTrials,
     /// By number of trial; empty where none were kept.
     pub series: BTreeMap<u32, Series>,
     /// What observers saw in each second, likewise.
@@ -111,30 +106,29 @@ pub struct Evidence {
 impl Evidence {
     /// What a run of twins has shown, by workload and point; nothing for any other run.
     pub fn twins(&self) -> Vec<TwinsRecord> {
-        records(&self.plan, &self.run, &self.trials, &self.series, &self.conclusions)
+        records(&self.plan, &self.run, self.trials.measured(), &self.series, &self.conclusions)
     }
 
     /// Reads a stored run and judges it.
     pub fn gather(run: &RunDir) -> Result<Evidence> {
         let (plan, record, trials) = (run.plan()?, run.run_record()?, run.trials()?);
         let (mut series, mut observed, mut windows) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        for trial in measured(&trials.records).iter() {
+        for trial in trials.measured() {
             series.extend(run.series(trial.trial)?.map(|seconds| (trial.trial, seconds)));
             observed.extend(run.observed(trial.trial)?.map(|seconds| (trial.trial, seconds)));
             windows.extend(run.windows(trial.trial)?.map(|log| (trial.trial, log)));
         }
         Ok(Evidence {
             folder: run.path().display().to_string(),
-            conclusions: conclude_with_seconds(&plan, &record, &trials.records, &series),
+            conclusions: conclude_with_seconds(&plan, &record, &trials.all(), &series),
             plan,
             run: record,
-            trials: measured(&trials.records).into_owned(),
-            probes: beside_the_plan(&trials.records),
             series,
             observed,
             windows,
-            profiles: profiles(run, &trials.records)?,
-            note: trials.note,
+            profiles: profiles(run, &trials)?,
+            note: trials.note.clone(),
+            trials,
         })
     }
 
@@ -143,20 +137,16 @@ impl Evidence {
         let EmbeddedRecords { plan, run, trials, series, observed, windows, profiles, note } = html::records_of(page)?;
         let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
         // A page does not say where its run lies.
-        let (trials, probes) = (measured(&trials).into_owned(), beside_the_plan(&trials));
+        let trials = StoredTrials::new(trials, None);
         let folder = String::new();
-        Ok(Evidence { folder, plan, run, trials, probes, series, observed, windows, profiles, note, conclusions })
+        Ok(Evidence { folder, plan, run, trials, series, observed, windows, profiles, note, conclusions })
     }
 }
 
 /// Of the profiles that succeeded; why another one failed stands in its record.
-fn profiles(run: &RunDir, trials: &[TrialRecord]) -> Result<Vec<DiagnosticRecord>> {
-    let done = trials.iter().filter(|trial| trial.purpose == Purpose::Profile && trial.status == Status::Ok);
-    done.map(|trial| run.profile(trial)).collect()
-}
-
-fn beside_the_plan(trials: &[TrialRecord]) -> Vec<TrialRecord> {
-    trials.iter().filter(|trial| trial.purpose.is_probe()).cloned().collect()
+fn profiles(run: &RunDir, trials: &StoredTrials) -> Result<Vec<DiagnosticRecord>> {
+    let profiles = trials.of(|purpose| *purpose == Purpose::Profile);
+    profiles.filter(|trial| trial.status == Status::Ok).map(|trial| run.profile(trial)).collect()
 }
 
 /// Tells a stored run in the form asked for.

@@ -162,9 +162,9 @@ pub fn recovery(evidence: &Evidence) -> Vec<String> {
     let left_out =
         evidence.run.decided(DecisionKind::LeftOut).filter(|one| is_ours(&one.purpose)).map(|one| one.because.clone());
     let failure = |trial: &TrialRecord| Some(format!("`{}`: {}", trial.contender, trial.failure.as_ref()?.message));
-    let failed = evidence.probes.iter().filter(|trial| is_ours(&trial.purpose)).filter_map(failure);
+    let failed = evidence.trials.of(is_ours).filter_map(failure);
     let not_measured = left_out.chain(failed).map(|why| format!("recovery after a kill was not measured: {why}"));
-    RecoveryRecord::all(&evidence.probes).iter().map(recovery_of).chain(not_measured).collect()
+    RecoveryRecord::all(evidence.trials.probes()).iter().map(recovery_of).chain(not_measured).collect()
 }
 
 fn recovery_of(record: &RecoveryRecord) -> String {
@@ -190,6 +190,7 @@ mod tests {
     use super::*;
     use crate::golden::evidence_of;
     use fixtures::{Story, search, tell_duel_of_a_search};
+    use record::StoredTrials;
     use record::format::DecisionRecord;
 
     fn told() -> SearchRecord {
@@ -228,8 +229,8 @@ mod tests {
         let mut evidence = evidence_of(tell_duel_of_a_search(&Story::default()));
         let lines = recovery(&evidence);
         assert!(lines[0].contains("first commit after 0.90 to 1.10 s (range of n = 3"), "{lines:?}");
-        let first = evidence.probes.remove(0);
-        evidence.probes.clear();
+        let first = evidence.trials.probes()[0].clone();
+        evidence.trials = StoredTrials::default();
         evidence.run.decisions.push(DecisionRecord {
             purpose: first.purpose,
             workload: first.workload,

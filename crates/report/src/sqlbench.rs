@@ -124,7 +124,8 @@ fn column(
 
 /// Everything that was flagged in any trial of a contender.
 fn flags<'a>(evidence: &'a Evidence, workload: &str, contender: &str) -> BTreeSet<&'a str> {
-    let ours = evidence.trials.iter().filter(|trial| trial.workload == workload && trial.contender == contender);
+    let ours =
+        evidence.trials.measured().iter().filter(|trial| trial.workload == workload && trial.contender == contender);
     ours.filter(|trial| trial.status == Status::Ok).flat_map(|trial| &trial.flags).map(String::as_str).collect()
 }
 

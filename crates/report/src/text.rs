@@ -381,7 +381,8 @@ fn host(evidence: &Evidence) -> Option<String> {
         let second = seen.worst_second.map_or("not known".to_owned(), figure);
         Some(vec![said.to_owned(), figure(seen.mean), figure(seen.worst_trial), second, seen.trials.to_string()])
     };
-    let rows: Vec<Vec<String>> = watched(&evidence.trials, &evidence.observed).into_iter().filter_map(row).collect();
+    let rows: Vec<Vec<String>> =
+        watched(evidence.trials.measured(), &evidence.observed).into_iter().filter_map(row).collect();
     let heading = ["host during the trials", "mean", "worst trial", "worst second", "n"].map(str::to_owned);
     (!evidence.observed.is_empty() && !rows.is_empty()).then(|| plain_table(heading.into(), rows, 1))
 }

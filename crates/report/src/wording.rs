@@ -542,8 +542,8 @@ pub fn metric_title(metric: &str, is_open_loop: bool) -> String {
         "tps" => "committed transactions per second (tps)".to_owned(),
         "tpm" => "transactions of all types per minute, intended rollbacks included (TPM)".to_owned(),
         "new_order.latency_ms_p90" => format!("p90 response time of New-Order (ms; {kind})"),
-        "debt_adjusted_tps" => "tps with the time counted that deferred work takes (debt-adjusted)".to_owned(),
-        "debt_adjusted_nopm" => "NOPM with the time counted that deferred work takes (debt-adjusted)".to_owned(),
+        "adjusted_tps" => "tps with the time counted that deferred work takes".to_owned(),
+        "adjusted_nopm" => "NOPM with the time counted that deferred work takes".to_owned(),
         "cpu_us_per_tx" => "server CPU per transaction (us)".to_owned(),
         "geomean_seconds" => "geometric mean of the operations' times (s): each weighs the same".to_owned(),
         _ => match metric.strip_prefix("latency_ms_") {

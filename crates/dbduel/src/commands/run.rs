@@ -7,7 +7,6 @@ use analysis::{EndReason, conclude};
 use anyhow::{Context, Result};
 use campaign::{Ended, Sitting, aa, carry_out, with_what_is_kept};
 use record::RunDir;
-use record::format::measured;
 use record::shell::shell_path;
 use report::Evidence;
 
@@ -48,7 +47,7 @@ fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, 
 
 /// A run that was interrupted before its first trial has nothing to say but how it goes on.
 fn interrupted_end(args: &RunArgs, run_dir: &RunDir) -> Result<u8, Failure> {
-    let measured = measured(&run_dir.trials()?.records).len();
+    let measured = run_dir.trials()?.measured().len();
     if measured > 0 {
         tell(args, run_dir)?;
     }
@@ -78,7 +77,7 @@ fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<()> {
 
 /// Prints the answer beside the report, whose standard output may be JSON.
 fn gate(run_dir: &RunDir) -> Result<u8, Failure> {
-    let (plan, run, trials) = (run_dir.plan()?, run_dir.run_record()?, run_dir.trials()?.records);
+    let (plan, run, trials) = (run_dir.plan()?, run_dir.run_record()?, run_dir.trials()?.all());
     let gate = analysis::gate::gate(&plan, &run, &trials, &conclude(&plan, &run, &trials));
     report::gate::lines(&gate).iter().for_each(|line| note(line));
     Ok(match gate.answer {

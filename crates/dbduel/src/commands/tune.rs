@@ -117,7 +117,7 @@ fn behind_the_search(
             exit::DONE
         }
     };
-    let is_missing = say_never_ok(&search_dir.trials()?.records, &|line| note(line));
+    let is_missing = say_never_ok(search_dir.trials()?.measured(), &|line| note(line));
     Ok(if status == exit::DONE && is_missing { exit::NOT_MEASURED } else { status })
 }
 
@@ -190,7 +190,7 @@ fn write_duel(args: &TuneArgs, draft: &Draft, duel: &RunDir, text: &str, status:
 
 /// What stands on top of the file that is written.
 fn header(run_dir: &RunDir, draft: &Draft) -> Result<String> {
-    let conclusions = conclude(&run_dir.plan()?, &run_dir.run_record()?, &run_dir.trials()?.records);
+    let conclusions = conclude(&run_dir.plan()?, &run_dir.run_record()?, &run_dir.trials()?.all());
     let mut lines = vec![format!(
         "Settings found by `dbduel tune` for `{}`; measured in run {}:",
         draft.record.incumbent,

@@ -16,10 +16,11 @@ const MARK_MIN: f64 = 1.5;
 
 /// One row for each contender over the minutes of the run; `None` where no trial has a time.
 pub fn strip(evidence: &Evidence) -> Option<Value> {
-    let begun: Timestamp = evidence.trials.iter().filter_map(|trial| trial.started_at.parse().ok()).min()?;
+    let begun: Timestamp = evidence.trials.measured().iter().filter_map(|trial| trial.started_at.parse().ok()).min()?;
     let from = |time: &str| Some(time.parse::<Timestamp>().ok()?.duration_since(begun).as_secs_f64() / 60.0);
     let spans: Vec<(&TrialRecord, f64, f64)> = evidence
         .trials
+        .measured()
         .iter()
         .filter_map(|trial| Some((trial, from(&trial.started_at)?)))
         .map(|(trial, from)| (trial, from, from + trial.seconds() / 60.0))
@@ -34,7 +35,7 @@ pub fn strip(evidence: &Evidence) -> Option<Value> {
     };
     let contenders = &evidence.plan.contenders;
     let bottom = TOP + ROW * contenders.len() as f64;
-    let repeated_as = circumstances::repeated_as(&evidence.trials);
+    let repeated_as = circumstances::repeated_as(evidence.trials.measured());
     let mark = |(trial, from, to): &(&TrialRecord, f64, f64)| {
         let row = contenders.iter().position(|contender| contender.name == trial.contender)?;
         let (from, to) = (x.place(*from), x.place(*to));
@@ -90,11 +91,11 @@ fn title(trial: &TrialRecord, repeated_as: &BTreeMap<u32, u32>) -> String {
 
 /// `3 flagged, 1 failed`: what the marks in the strip are, for those who do not see it.
 pub fn summary(evidence: &Evidence) -> String {
-    let count = |wanted: &dyn Fn(&&TrialRecord) -> bool| evidence.trials.iter().filter(wanted).count();
-    let repeated_as = circumstances::repeated_as(&evidence.trials);
+    let count = |wanted: &dyn Fn(&&TrialRecord) -> bool| evidence.trials.measured().iter().filter(wanted).count();
+    let repeated_as = circumstances::repeated_as(evidence.trials.measured());
     format!(
         "{}: {} failed, {} flagged, {} repeated",
-        wording::count(evidence.trials.len(), "trial"),
+        wording::count(evidence.trials.measured().len(), "trial"),
         count(&|trial| trial.status == Status::Failed),
         count(&|trial| !trial.flags.is_empty()),
         count(&|trial| repeated_as.contains_key(&trial.trial)),

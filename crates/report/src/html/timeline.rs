@@ -24,7 +24,7 @@ pub struct Drawn<'a> {
 pub fn drawn<'a>(evidence: &'a Evidence, workload: &'a WorkloadConclusions) -> Option<Drawn<'a>> {
     let point = workload.points.last()?;
     let of_contender = |contender: &ContenderRecord, block: u32| {
-        let trial = evidence.trials.iter().find(|trial| {
+        let trial = evidence.trials.measured().iter().find(|trial| {
             (&trial.workload, &trial.contender, &trial.point, trial.block)
                 == (&workload.workload, &contender.name, point, block)
         })?;

@@ -26,7 +26,7 @@ pub fn said(evidence: &Evidence, finding: &Finding) -> Said {
 }
 
 fn text(evidence: &Evidence, finding: &Finding) -> String {
-    let of_trials = format!("{} of {} trials", finding.trials.len(), evidence.trials.len());
+    let of_trials = format!("{} of {} trials", finding.trials.len(), evidence.trials.measured().len());
     match &finding.facts {
         Facts::GivenUp(all) => {
             return format!("{} given up, so there is no word about the whole sweep", counted(all.len(), "point"));
@@ -145,7 +145,7 @@ fn standing(kind: FindingKind) -> &'static str {
 
 fn noisy_host(evidence: &Evidence, of_trials: &str) -> String {
     let text = format!("something else used the host during {of_trials}");
-    match evidence.trials.iter().filter(|trial| trial.purpose.repeats().is_some()).count() {
+    match evidence.trials.measured().iter().filter(|trial| trial.purpose.repeats().is_some()).count() {
         0 => text,
         repeated => format!("{text}; {repeated} trials were run again, and count in place of the first try"),
     }
@@ -227,7 +227,7 @@ fn in_records(evidence: &Evidence, finding: &Finding) -> Vec<String> {
 }
 
 fn of_trials(evidence: &Evidence, finding: &Finding) -> Vec<String> {
-    let trials = evidence.trials.iter().filter(|trial| finding.trials.contains(&trial.trial));
+    let trials = evidence.trials.measured().iter().filter(|trial| finding.trials.contains(&trial.trial));
     trials.map(|trial| of_trial(finding.kind, trial)).collect()
 }
 

@@ -35,7 +35,7 @@ struct Stored {
 pub fn go_on(args: &TuneArgs, run: &str, interrupted: &AtomicBool) -> Result<u8, Failure> {
     let Stored { run_dir, search, draft } = Stored::open(&args.runs, run)?;
     refuse_another_search(args, &draft, &run_dir)?;
-    let trials = run_dir.trials()?.records;
+    let trials = run_dir.trials()?.all();
     let Some(outcome) = &search.outcome else {
         let (plan, known) = (run_dir.plan()?, search.candidates);
         let mut sitting = Sitting::of_stored(&KNOWN, run_dir, &plan, None).map_err(failed)?;

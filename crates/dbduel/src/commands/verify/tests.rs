@@ -187,7 +187,7 @@ fn with_windows(runs: &Path, change: impl Fn(&mut TrialRecord)) -> RunDir {
 }
 
 fn told_first(run: &RunDir) -> u32 {
-    run.trials().unwrap().records[0].trial
+    run.trials().unwrap().measured()[0].trial
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_log_of_deferred_deliveries_is_what_was_counted_and_delivers_nothing_twice()
         told.trials[0].metrics.insert("deferred_delivery.committed".to_owned(), 2.0);
     });
     one_difference(&run, "2 deferred Deliveries, and no log of them");
-    let number = run.trials().unwrap().records[0].trial;
+    let number = run.trials().unwrap().measured()[0].trial;
     let log = |lines: &[(f64, f64)]| Series {
         columns: ["queued_s", "ended_s", "w_id", "o_carrier_id", "o_id_d1", "o_id_d2"].map(str::to_owned).to_vec(),
         rows: lines.iter().map(|(queued_s, order)| vec![*queued_s, 1.0, 1.0, 7.0, *order, f64::NAN]).collect(),
