@@ -67,6 +67,7 @@ named! {
 pub struct Finding {
     pub kind: FindingKind,
     pub grade: Grade,
+    #[serde(skip_serializing_if = "Facts::are_in_records")]
     pub facts: Facts,
     /// By number, where single trials show it.
     pub trials: Vec<u32>,
@@ -90,6 +91,12 @@ pub enum Facts {
         interaction: Box<Interaction>,
     },
     WorkLeft(Vec<WorkLeft>),
+}
+
+impl Facts {
+    fn are_in_records(&self) -> bool {
+        *self == Facts::InRecords
+    }
 }
 
 impl Finding {

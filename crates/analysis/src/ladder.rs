@@ -12,7 +12,8 @@ use stats::{Basis, Judge, Rule};
 
 use super::comparison::Scope;
 use super::findings::when;
-use super::named::{basis, low_high};
+use super::json;
+use super::named::named;
 use super::records::Records;
 use super::{Caveat, Circumstances, Comparison, Facts, Finding, FindingKind, Word};
 use record::format::ladder::{ChangeRecord, DropRecord, LadderRecord};
@@ -20,7 +21,7 @@ use record::format::{GivenUp, PlanRecord, Point};
 use record::rule::point_rule;
 
 /// One ladder under one workload.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ladder {
     pub base: String,
     /// Mean over the points.
@@ -36,24 +37,28 @@ pub struct Ladder {
     /// The highest rung that was measured.
     pub top: String,
     /// What each step is worth where all others are there already.
+    #[serde(rename = "ablation")]
     pub interactions: Vec<Interaction>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rung {
     pub contender: String,
     pub changes: Vec<ChangeRecord>,
     /// Mean over the points.
     pub value: Option<f64>,
+    #[serde(rename = "durability_class")]
     pub class: Option<String>,
     /// Why it was not measured.
     pub refused: Option<String>,
     /// Against the rung below; absent where one of the two was not measured.
     pub step: Option<Comparison>,
+    #[serde(flatten, serialize_with = "json::gain")]
     pub gain: Option<Gain>,
     /// Against the base.
     pub cumulative: Option<Gain>,
     /// The classes below and here, where this step lowers the promise.
+    #[serde(serialize_with = "json::is_some")]
     pub trade: Option<(String, String)>,
 }
 
@@ -69,9 +74,9 @@ impl Rung {
 pub struct Gain {
     /// Above 1 is better.
     pub ratio: f64,
-    #[serde(flatten, serialize_with = "low_high")]
+    #[serde(flatten, serialize_with = "json::low_high")]
     pub bounds: Option<(f64, f64)>,
-    #[serde(rename = "interval", serialize_with = "basis")]
+    #[serde(rename = "interval", serialize_with = "json::basis")]
     pub basis: Basis,
     pub blocks: usize,
 }
@@ -106,6 +111,7 @@ pub struct Interaction {
     #[serde(rename = "in_final_configuration")]
     pub at_top: Option<Gain>,
     /// The second over the first.
+    #[serde(flatten, serialize_with = "json::interaction")]
     pub interaction: Option<Gain>,
 }
 
@@ -116,31 +122,24 @@ impl Interaction {
 }
 
 /// Two ladders side by side: a contender of each, at the same stage.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stage {
+    #[serde(rename = "stage")]
     pub kind: StageKind,
     /// The baseline is a contender of the file's first ladder.
     pub comparison: Comparison,
+    #[serde(flatten, serialize_with = "json::classes")]
     pub classes: (Option<String>, Option<String>),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StageKind {
-    /// Both as they are before the first step.
-    Base,
-    /// Both as far as they go without a weaker promise.
-    Safe,
-    /// Both as far as they go.
-    Top,
-}
-
-impl StageKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            StageKind::Base => "base",
-            StageKind::Safe => "safe",
-            StageKind::Top => "top",
-        }
+named! {
+    pub enum StageKind {
+        /// Both as they are before the first step.
+        Base = "base",
+        /// Both as far as they go without a weaker promise.
+        Safe = "safe",
+        /// Both as far as they go.
+        Top = "top",
     }
 }
 

@@ -31,7 +31,7 @@ pub const GEOMEAN_SECONDS: &str = "geomean_seconds";
 pub const OTHER_COUNT: &str = "other count";
 
 /// A candidate against the baseline, part by part.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Parts {
     pub programs: Vec<Part>,
     pub operations: Vec<Part>,
@@ -42,9 +42,10 @@ pub struct Parts {
     pub screened: bool,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Part {
     pub name: String,
+    #[serde(skip)]
     pub comparison: Comparison,
     /// Of the sum of all rows, of baseline and candidate.
     pub shares: [Option<f64>; 2],
@@ -53,7 +54,7 @@ pub struct Part {
 }
 
 /// A program or an operation that one of the two did not do, or not rightly.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     pub name: String,
     pub contender: String,

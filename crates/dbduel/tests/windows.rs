@@ -50,7 +50,7 @@ fn the_windows_of_an_embedded_engines_trial_add_up_to_the_whole() {
     assert!(said.contains("corrected (sensitivity)") && !said.contains("the way to the server"), "{said}");
     let report = report_of(&place);
     check_windows(&place, &report);
-    assert_eq!(report["client"]["self_check"]["paths"], Value::Array(Vec::new()), "there is no way to a library");
+    assert_eq!(report["client"]["checks"]["paths"], Value::Array(Vec::new()), "there is no way to a library");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn the_windows_of_a_servers_trial_add_up_and_its_way_is_not_the_limit() {
     assert!(said.contains("the way to the server carries: socket "), "{said}");
     let report = report_of(&place);
     check_windows(&place, &report);
-    let check = &report["client"]["self_check"];
+    let check = &report["client"]["checks"];
     assert_eq!(check["paths"][0]["path"], "socket", "{check}");
     assert!(check["paths"][0]["bytes_per_s"].as_f64().unwrap() > 1e6, "{check}");
     for trial in report["trials"].as_array().unwrap() {

@@ -158,10 +158,27 @@ fn a_page_draws_every_step_and_escapes_its_name() {
         serde_json::from_str(&json::Json.write(&evidence, &Options::default()).unwrap()).unwrap();
     let rungs = json["ladders"][0]["rungs"].as_array().unwrap();
     assert_eq!(
-        (rungs.len(), rungs[0]["trade"].as_bool(), rungs[0]["step"]["word"].as_str()),
+        (rungs.len(), rungs[0]["trade"].as_bool(), rungs[0]["step"]["verdict"].as_str()),
         (3, Some(false), Some("faster"))
     );
     assert_eq!(rungs[2]["refused"], "no setting <script>");
+}
+
+#[test]
+fn no_key_of_the_json_report_stands_twice_in_one_object() {
+    let ladder = tell_ladder(&Story::default(), PLANTED);
+    let stories = [
+        ladder,
+        tell_passes(&Story::default()),
+        tell_cores(&Story::default()),
+        tell_duel_of_a_search(&Story::default()),
+    ];
+    for evidence in stories.into_iter().map(evidence_of).chain([troubled(), full_method()]) {
+        let text = json::Json.write(&evidence, &Options::default()).unwrap();
+        // A value keeps the last of equal keys, so that a text with both comes out shorter.
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_string_pretty(&value).unwrap() + "\n", text);
+    }
 }
 
 /// Two workloads in one run, the second the made-up one under another label.
@@ -554,7 +571,11 @@ fn a_sweep_of_cores_is_told_at_the_best_clients_of_each() {
     let row = &json["scaling"][1];
     assert_eq!((&row["variable"], &row["n"], &row["best_clients"][0]), (&"cores".into(), &2.into(), &4.into()));
     assert!(row["speed_up"]["low"].as_f64() > Some(1.4) && row["cpu_use"]["value"].is_f64(), "{row}");
-    assert!(json["laws"][0]["refused"].as_str().unwrap().contains("2 numbers of cores"), "{}", json["laws"]);
+    assert!(
+        json["scaling_laws"][0]["refused"].as_str().unwrap().contains("2 numbers of cores"),
+        "{}",
+        json["scaling_laws"]
+    );
 }
 
 #[test]

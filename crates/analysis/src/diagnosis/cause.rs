@@ -54,6 +54,8 @@ pub struct Cause {
     pub test: Option<CauseTest>,
     /// Other causes that the same test confirms, so that it does not separate them.
     pub confirmed_alike: Vec<CauseKind>,
+    /// By number: those that were compared at these points.
+    pub trials: Vec<u32>,
 }
 
 impl Cause {

@@ -196,6 +196,7 @@ fn a_finding_has_figures_of_both_sides_with_intervals() {
         metric == costs::SYNCS && *other == 0.0 && (0.74..0.76).contains(own) && low < own && own < high,
         "{cause:?}"
     );
+    assert_eq!(cause.trials.len(), 16, "eight blocks of both");
     assert!(moves.iter().chain(signs).all(|one| one.blocks == 8) && signs.len() == 1, "{cause:?}");
 }
 

@@ -38,8 +38,7 @@ fn text(evidence: &Evidence, finding: &Finding) -> String {
                 .to_owned();
         }
         Facts::FalseDifferences(_) => {
-            return "on this host contenders were told apart from their twins too often for chance; `dbduel aa` shows \
-                    by what"
+            return "A/A tests of this host found a difference too often for chance; `dbduel aa` shows by what"
                 .to_owned();
         }
         _ => {}
