@@ -382,10 +382,5 @@ pub fn findings<'a>(
     refused.into_iter().chain(order.collect::<Vec<_>>())
 }
 
-/// A message of several lines for a place that has one.
-pub fn one_line(message: &str) -> String {
-    message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
-}
-
 #[cfg(test)]
 mod tests;

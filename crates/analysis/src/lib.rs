@@ -53,7 +53,7 @@ pub use findings::{Facts, Finding, FindingKind};
 pub use host::{Watched, watched};
 pub use kinds::{Kind, kinds};
 use ladder::Climb;
-pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind, one_line};
+pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind};
 pub use missing::Missing;
 use named::named;
 pub use pass::{COLLECTED_SECONDS, LeftOut, LeftOutBecause, Part, Parts};

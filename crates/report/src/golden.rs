@@ -388,6 +388,7 @@ fn contrasts(workload: &str) -> Vec<ContrastRecord> {
         baseline_values: values.to_vec(),
         candidate_values: values.iter().map(|value| value * 0.99).collect(),
         refused: refused.map(str::to_owned),
+        failed: None,
     };
     vec![
         record(ContrastKind::OneClient, &[310.0, 312.0, 309.0, 311.0], None),

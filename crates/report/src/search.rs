@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use super::sentences::one_line;
 use super::wording::percent;
-use analysis::one_line;
 use record::format::figures::signed_percent;
 use record::format::point_text;
 use record::format::search::{CandidateRecord, RecoveryRecord, RoundRecord, SearchRecord};

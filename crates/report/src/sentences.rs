@@ -19,6 +19,11 @@ pub struct Said {
     pub evidence: Vec<String>,
 }
 
+/// A message of several lines for a place that has one.
+pub fn one_line(message: &str) -> String {
+    message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
 /// Three significant digits.
 fn figure(value: f64) -> String {
     match value.abs() {

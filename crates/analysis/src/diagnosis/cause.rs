@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use record::format::{ContrastKind, Point};
+use record::format::{ContrastKind, Failure, Point};
 
 use super::Side;
 use crate::Grade;
@@ -119,6 +119,7 @@ impl CauseTest {
 #[serde(rename_all = "snake_case")]
 pub enum TestOutcome {
     NotRun { because: String },
+    Failed { contender: String, failure: Failure },
     Ended(GapChange),
 }
 

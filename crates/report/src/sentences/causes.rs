@@ -5,6 +5,7 @@ use analysis::{Cause, CauseKind, CauseTest, Change, GapChange, Measure, Observed
 use record::format::figures::short_percent;
 use record::format::{ContrastKind, Point, point_text};
 
+use super::probes::trial_failed;
 use super::{Said, costs, figure};
 use crate::Evidence;
 
@@ -84,7 +85,7 @@ fn claim(cause: &Cause) -> String {
 fn lines(cause: &Cause) -> Vec<String> {
     let test = cause.test.as_ref().and_then(|test| match &test.outcome {
         TestOutcome::Ended(change) => Some(changed(cause, test.without, change)),
-        TestOutcome::NotRun { .. } => None,
+        TestOutcome::NotRun { .. } | TestOutcome::Failed { .. } => None,
     });
     let of_point = |one: &Observed| -> Vec<String> {
         let place = if one.point.is_empty() { String::new() } else { format!("{}: ", point_text(&one.point)) };
@@ -132,6 +133,9 @@ fn tested(test: &CauseTest) -> String {
     let setting = setting(test.without);
     let change = match &test.outcome {
         TestOutcome::NotRun { because } => return format!("; not put to the test with {setting}: {because}"),
+        TestOutcome::Failed { contender, failure } => {
+            return format!("; not put to the test with {setting}: {}", trial_failed(contender, failure));
+        }
         TestOutcome::Ended(change) => change,
     };
     let bounds = change.after_bounds;

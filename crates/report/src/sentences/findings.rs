@@ -2,14 +2,13 @@
 
 use analysis::{
     Deferring, Drift, Duel, Facts, Finding, FindingKind, Gain, Growth, HOST_FLAGS, Interaction, Missing, WorkLeft,
-    one_line,
 };
 use record::format::figures::{percent_of_log, signed_percent};
 use record::format::pass::PARTIAL;
 use record::format::{ContenderRecord, Point, SideRecord, TrialRecord, point_text};
 use record::point::CORES;
 
-use super::{Said, aa, duet, parts, probes};
+use super::{Said, aa, duet, one_line, parts, probes};
 use crate::Evidence;
 
 /// Evidence lines that a reader can take in; the rest is counted.
