@@ -12,6 +12,7 @@ mod rules;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{Basis, Interval, Judge};
 
@@ -37,7 +38,7 @@ const DISTURBED_MAX: f64 = 0.25;
 const CLIENTS: &str = "clients";
 
 /// Of a candidate against the baseline.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Diagnosis {
     /// The whole sweep first, where there is one.
     pub costs: Vec<Cost>,
@@ -52,7 +53,7 @@ pub struct Diagnosis {
 }
 
 /// A cost of one transaction on both sides.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Cost {
     pub metric: &'static str,
     /// Absent for the whole sweep.
@@ -63,10 +64,12 @@ pub struct Cost {
     pub candidate: f64,
     /// Baseline over candidate, so that above 1 the candidate is better; absent where either was ever nothing.
     #[serde(flatten, serialize_with = "json::ratio")]
+    #[schemars(with = "json::RatioFields")]
     pub ratio: Option<Ratio>,
     /// Candidate minus baseline, with its t interval.
     pub difference: f64,
     #[serde(flatten, serialize_with = "json::difference_bounds")]
+    #[schemars(with = "json::DifferenceBounds")]
     pub difference_bounds: Option<(f64, f64)>,
     pub blocks: usize,
 }

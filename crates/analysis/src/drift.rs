@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::json;
@@ -13,7 +14,7 @@ use record::format::{ContenderFacts, ContenderRecord, PlanRecord, RunRecord, Sta
 use record::setting_value::{parse_quantity, parse_switch};
 
 /// A candidate beside the baseline.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Drift<'a> {
     pub baseline: &'a str,
     pub candidate: &'a str,
@@ -29,7 +30,7 @@ pub struct Drift<'a> {
 }
 
 /// A setting whose values mean different things.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Setting<'a> {
     pub name: &'a str,
     pub baseline: Option<&'a str>,
@@ -38,6 +39,7 @@ pub struct Setting<'a> {
     /// Its place among those that decide how fast the server is or what a commit promises, the first being
     /// what most people look at first.
     #[serde(serialize_with = "json::is_some")]
+    #[schemars(with = "bool")]
     pub notable: Option<usize>,
     /// The file asks for it, for one of the two at least.
     pub wanted: bool,
@@ -63,17 +65,19 @@ named! {
 }
 
 /// The statements of one workload.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Plans<'a> {
     #[serde(rename = "workload")]
     pub title: &'a str,
     pub statements: Vec<PlanPair<'a>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PlanPair<'a> {
     pub statement: &'a str,
+    #[schemars(with = "Option<json::Recorded>")]
     pub baseline: Option<&'a StatementPlan>,
+    #[schemars(with = "Option<json::Recorded>")]
     pub candidate: Option<&'a StatementPlan>,
     /// Both said how they run it, and it is not the same; never true of different families.
     pub differs: bool,

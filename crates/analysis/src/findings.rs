@@ -7,12 +7,14 @@ use std::collections::BTreeSet;
 
 use record::format::pass::PARTIAL;
 use record::format::{ContrastRecord, GivenUp, PlanRecord, RunRecord, Status, TORN_LOG, TrialRecord, TwinsRecord};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::arrangement;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT, is_outage};
 use super::deferred::WorkLeft;
 use super::doubling::{Doubled, HeadroomCheck};
+use super::json;
 use super::ladder;
 use super::named::named;
 use super::{Circumstances, Duel, Grade, Interaction, WorkloadConclusions};
@@ -63,7 +65,7 @@ named! {
 }
 
 /// Something a reader must know, with what shows it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     pub kind: FindingKind,
     pub grade: Grade,
@@ -74,18 +76,18 @@ pub struct Finding {
 }
 
 /// What is known of a finding beside its trials.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Facts {
     /// Nothing that its trials, the records or the other conclusions do not hold.
     InRecords,
-    GivenUp(Vec<GivenUp>),
+    GivenUp(#[schemars(with = "Vec<json::Recorded>")] Vec<GivenUp>),
     /// Contenders that did more with twice the threads of the load generator.
     Headroom(Vec<Doubled>),
     HeadroomUnfinished(Vec<HeadroomCheck>),
-    CauseTestsUnfinished(Vec<ContrastRecord>),
+    CauseTestsUnfinished(#[schemars(with = "Vec<json::Recorded>")] Vec<ContrastRecord>),
     /// A/A tests of this host that found a difference.
-    FalseDifferences(Vec<TwinsRecord>),
+    FalseDifferences(#[schemars(with = "Vec<json::Recorded>")] Vec<TwinsRecord>),
     OrderMatters {
         workload: String,
         interaction: Box<Interaction>,

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{Basis, Judge, Rule};
 
@@ -21,7 +22,7 @@ use record::format::{GivenUp, PlanRecord, Point};
 use record::rule::point_rule;
 
 /// One ladder under one workload.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Ladder {
     pub base: String,
     /// Mean over the points.
@@ -41,9 +42,10 @@ pub struct Ladder {
     pub interactions: Vec<Interaction>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Rung {
     pub contender: String,
+    #[schemars(with = "Vec<json::Recorded>")]
     pub changes: Vec<ChangeRecord>,
     /// Mean over the points.
     pub value: Option<f64>,
@@ -54,11 +56,13 @@ pub struct Rung {
     /// Against the rung below; absent where one of the two was not measured.
     pub step: Option<Comparison>,
     #[serde(flatten, serialize_with = "json::gain")]
+    #[schemars(with = "json::GainFields")]
     pub gain: Option<Gain>,
     /// Against the base.
     pub cumulative: Option<Gain>,
     /// The classes below and here, where this step lowers the promise.
     #[serde(serialize_with = "json::is_some")]
+    #[schemars(with = "bool")]
     pub trade: Option<(String, String)>,
 }
 
@@ -70,13 +74,15 @@ impl Rung {
 }
 
 /// A ratio of two rungs: the mean of the logarithms of all blocks, and the interval of the rule.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Gain {
     /// Above 1 is better.
     pub ratio: f64,
     #[serde(flatten, serialize_with = "json::low_high")]
+    #[schemars(with = "json::LowHigh")]
     pub bounds: Option<(f64, f64)>,
     #[serde(rename = "interval", serialize_with = "json::basis")]
+    #[schemars(with = "json::IntervalKind")]
     pub basis: Basis,
     pub blocks: usize,
 }
@@ -101,7 +107,7 @@ impl Gain {
 }
 
 /// A step left out of the highest rung.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Interaction {
     pub step: String,
     /// The highest rung without it.
@@ -112,6 +118,7 @@ pub struct Interaction {
     pub at_top: Option<Gain>,
     /// The second over the first.
     #[serde(flatten, serialize_with = "json::interaction")]
+    #[schemars(with = "json::InteractionFields")]
     pub interaction: Option<Gain>,
 }
 
@@ -122,13 +129,14 @@ impl Interaction {
 }
 
 /// Two ladders side by side: a contender of each, at the same stage.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Stage {
     #[serde(rename = "stage")]
     pub kind: StageKind,
     /// The baseline is a contender of the file's first ladder.
     pub comparison: Comparison,
     #[serde(flatten, serialize_with = "json::classes")]
+    #[schemars(with = "json::Classes<'static>")]
     pub classes: (Option<String>, Option<String>),
 }
 

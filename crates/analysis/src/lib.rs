@@ -19,7 +19,7 @@ mod findings;
 pub mod flame;
 pub mod gate;
 mod host;
-mod json;
+pub mod json;
 mod kinds;
 mod ladder;
 mod missing;
@@ -37,6 +37,7 @@ pub mod windows;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{Basis, MedianInterval};
 
@@ -200,7 +201,7 @@ pub struct Cell {
 }
 
 /// A metric over the blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     #[serde(rename = "value")]
     pub mean: f64,
@@ -211,7 +212,7 @@ pub struct Summary {
 }
 
 /// A candidate against the baseline under one workload.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Duel {
     pub baseline: String,
     pub candidate: String,
@@ -248,9 +249,11 @@ pub struct Duel {
     pub deferring: Vec<Deferring>,
     /// What rose or fell inside trials, by point; absent for the whole sweep.
     #[serde(serialize_with = "json::at_points")]
+    #[schemars(with = "Vec<json::At<Option<Point>, Drift>>")]
     pub drifts: Vec<(Option<Point>, Drift)>,
     /// Work that was put off, at each point.
     #[serde(serialize_with = "json::at_points")]
+    #[schemars(with = "Vec<json::At<Point, Growth>>")]
     pub growths: Vec<(Point, Growth)>,
     /// Why it came out so, as far as that can be seen.
     #[serde(flatten)]
@@ -265,19 +268,21 @@ pub struct MetricComparison {
 }
 
 /// Candidate minus baseline over the points, in the unit of the primary metric.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     pub mean: f64,
     /// Points that both have values at.
     pub points: usize,
     #[serde(serialize_with = "json::at_point")]
+    #[schemars(with = "json::ValueAt<'static>")]
     pub max: (Point, f64),
     #[serde(serialize_with = "json::at_point")]
+    #[schemars(with = "json::ValueAt<'static>")]
     pub min: (Point, f64),
 }
 
 /// A paired estimate with its interval.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     pub workload: String,
     pub baseline: String,
@@ -293,9 +298,11 @@ pub struct Comparison {
     pub low: Option<f64>,
     pub high: Option<f64>,
     #[serde(rename = "interval", serialize_with = "json::basis")]
+    #[schemars(with = "json::IntervalKind")]
     pub basis: Basis,
     /// t interval corrected for nothing.
     #[serde(flatten, serialize_with = "json::unadjusted")]
+    #[schemars(with = "json::Unadjusted")]
     pub unadjusted: Option<(f64, f64)>,
     /// Of all intervals of one kind together: the points of a sweep share it.
     pub confidence: f64,
@@ -309,6 +316,7 @@ pub struct Comparison {
     pub blocks_planned: usize,
     /// Smallest difference this run would have noticed, as a fraction.
     #[serde(flatten, serialize_with = "json::detectable")]
+    #[schemars(with = "json::Detectable")]
     pub mde: Option<f64>,
     /// Standard deviation of the log ratio between blocks.
     #[serde(rename = "sd_log_ratio")]
@@ -336,7 +344,7 @@ impl Comparison {
 }
 
 /// A second opinion from the blocks that nothing disturbed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Unflagged {
     pub blocks: usize,
     pub ratio: f64,
@@ -408,7 +416,7 @@ named! {
 }
 
 /// Blocks in which the trials of one side alone carry a flag of the host.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct FlagImbalance {
     pub baseline_only: usize,
     pub candidate_only: usize,

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{Basis, Judge, UslFit, UslRefusal, fit_usl};
 
@@ -36,7 +37,7 @@ pub struct Scaling {
 }
 
 /// A contender at one number of cores, or of clients.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Step {
     pub contender: String,
     pub n: u64,
@@ -54,14 +55,16 @@ pub struct Step {
     pub costs: BTreeMap<&'static str, Summary>,
     /// Of a candidate to the baseline, by the rule of the run.
     #[serde(serialize_with = "json::estimate_of_rule")]
+    #[schemars(with = "Option<json::EstimateOfRule>")]
     pub ratio: Option<(Estimate, Basis)>,
 }
 
 /// A value with its interval, where there is one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     pub value: f64,
     #[serde(flatten, serialize_with = "json::low_high")]
+    #[schemars(with = "json::LowHigh")]
     pub bounds: Option<(f64, f64)>,
 }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use record::format::{PlanRecord, Point, Series, TrialRecord};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::comparison::{is_noisy, log_ratio};
@@ -25,7 +26,7 @@ const BLOCKS_A_SIDE: usize = 2;
 pub const EFFECTS: [f64; 3] = [0.01, 0.03, 0.05];
 
 /// What one pair of contenders scatters by at these points.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Spread {
     /// Blocks that are whole.
     pub blocks: usize,
@@ -59,7 +60,7 @@ pub struct Spread {
 }
 
 /// What being first in the block is worth, as a log ratio with its 95 % t interval over blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct OrderEffect {
     pub mean: f64,
     pub low: f64,

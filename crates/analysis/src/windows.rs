@@ -1,12 +1,13 @@
 //! The response times of a trial window by window (method, section 3): where a stall shows that the quantiles of
 //! the whole pass over.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use latency::{Histogram, LatencyWindow, read_windows};
 
 /// What one window held.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Told {
     pub start_s: f64,
     pub seconds: f64,

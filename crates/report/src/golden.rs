@@ -165,15 +165,38 @@ fn a_page_draws_every_step_and_escapes_its_name() {
 }
 
 #[test]
-fn no_key_of_the_json_report_stands_twice_in_one_object() {
+fn every_json_report_follows_the_published_schema() {
+    let schema = json::schema().unwrap();
+    check("schema.json", &schema);
+    let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    let mut texts: Vec<String> =
+        json_stories().iter().map(|one| json::Json.write(one, &Options::default()).unwrap()).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    for name in ["troubled.json", "passes.json"] {
+        texts.push(std::fs::read_to_string(folder.join(name)).unwrap());
+    }
+    for text in texts {
+        let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let errors: Vec<String> =
+            schema.iter_errors(&report).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert_eq!(errors, Vec::<String>::new(), "{}", report["name"]);
+        let mut broken = report;
+        broken["comparisons"][0]["verdict"] = "quicker".into();
+        assert!(!schema.is_valid(&broken), "the schema knows the verdicts");
+    }
+}
+
+fn json_stories() -> Vec<Evidence> {
     let ladder = tell_ladder(&Story::default(), PLANTED);
-    let stories = [
-        ladder,
-        tell_passes(&Story::default()),
-        tell_cores(&Story::default()),
-        tell_duel_of_a_search(&Story::default()),
-    ];
-    for evidence in stories.into_iter().map(evidence_of).chain([troubled(), full_method()]) {
+    let search = tell_duel_of_a_search(&Story::default());
+    let stories = [ladder, tell_passes(&Story::default()), tell_cores(&Story::default()), search];
+    stories.into_iter().map(evidence_of).chain([troubled(), full_method()]).collect()
+}
+
+#[test]
+fn no_key_of_the_json_report_stands_twice_in_one_object() {
+    for evidence in json_stories() {
         let text = json::Json.write(&evidence, &Options::default()).unwrap();
         // A value keeps the last of equal keys, so that a text with both comes out shorter.
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -6,10 +6,13 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use stats::{Interval, UslFit};
 
 use analysis::drift::{Drift, drifts};
+use analysis::json;
 use analysis::windows::{Told, windows};
 use analysis::{Cause, Comparison, Duel, Estimate, Finding, Ladder, Law, Scaling, Stage, Step, WorkloadConclusions};
 use record::format::search::SearchRecord;
@@ -42,7 +45,15 @@ impl Report for Json {
     }
 }
 
-#[derive(Serialize)]
+/// The JSON Schema of the report.
+pub fn schema() -> Result<String> {
+    let schema = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<Document>();
+    Ok(serde_json::to_string_pretty(&schema)? + "\n")
+}
+
+/// A run of dbduel: its records, and what they mean.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "dbduel report")]
 struct Document<'a> {
     format_version: u32,
     name: &'a str,
@@ -53,68 +64,81 @@ struct Document<'a> {
     finished_at: Option<&'a str>,
     ended_by: Option<&'a str>,
     dbduel_version: &'a str,
+    #[schemars(with = "json::Recorded")]
     method: &'a MethodRecord,
+    #[schemars(with = "json::Recorded")]
     host: &'a HostRecord,
-    client: JsonClient<'a>,
-    contenders: Vec<JsonContender<'a>>,
+    client: Client<'a>,
+    contenders: Vec<Contender<'a>>,
+    #[schemars(with = "Vec<json::Recorded>")]
     workloads: Vec<WorkloadRecord>,
-    trials: Vec<JsonTrial<'a>>,
+    trials: Vec<Trial<'a>>,
     /// Trials beside the plan, of which no verdict takes anything.
-    probes: Vec<JsonTrial<'a>>,
+    probes: Vec<Trial<'a>>,
     comparisons: Vec<&'a Comparison>,
-    head_to_head: Vec<JsonDuel<'a>>,
-    scaling: Vec<JsonStep<'a>>,
-    scaling_laws: Vec<JsonLaw<'a>>,
+    head_to_head: Vec<HeadToHead<'a>>,
+    scaling: Vec<ScalingStep<'a>>,
+    scaling_laws: Vec<ScalingLaw<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    ladders: Vec<JsonLadder<'a>>,
+    ladders: Vec<LadderOfWorkload<'a>>,
     /// The first ladder beside the others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ladder_stages: Vec<&'a Stage>,
     /// What was decided while the run went on.
+    #[schemars(with = "Vec<json::Recorded>")]
     decisions: &'a [DecisionRecord],
     /// What was looked into and not measured, likewise.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schemars(with = "Vec<json::Recorded>")]
     diagnostics: &'a [DiagnosticRecord],
+    #[schemars(with = "Vec<json::Recorded>")]
     pilots: &'a [PilotRecord],
+    #[schemars(with = "Vec<json::Recorded>")]
     warmups: &'a [WarmupRecord],
     /// What A/A tests had shown on this host before.
+    #[schemars(with = "Vec<json::Recorded>")]
     aa_history: &'a [TwinsRecord],
     /// What each candidate does differently without being asked.
-    differences: Vec<JsonDifference<'a>>,
-    findings: Vec<JsonFinding<'a>>,
+    differences: Vec<SettingsAndPlans<'a>>,
+    findings: Vec<FindingInWords<'a>>,
     /// What this A/A test has shown; absent in any other run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<json::Recorded>")]
     aa: Vec<TwinsRecord>,
     /// The search over settings that this run is part of; absent in any other run.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<json::Recorded>")]
     search: Option<&'a SearchRecord>,
     notes: Vec<&'a str>,
 }
 
-#[derive(Serialize)]
-struct JsonClient<'a> {
+#[derive(Serialize, JsonSchema)]
+struct Client<'a> {
     workers: u32,
     cores: &'a str,
     shared_cores: bool,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schemars(with = "Vec<json::Recorded>")]
     sides: &'a [SideRecord],
     client_cpu_us_per_query: Option<f64>,
     checks: Checks<'a>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Checks<'a> {
     /// The generator against a server that does nothing.
+    #[schemars(with = "Vec<json::Recorded>")]
     null_runs: &'a [NullRecord],
     occupancy_min: Option<f64>,
     /// What the ways to the servers can carry, and the most of it that any trial took.
+    #[schemars(with = "Vec<json::Recorded>")]
     paths: &'a [PathRecord],
     path_share_max: Option<f64>,
     trials_generator_bound: usize,
 }
 
-#[derive(Serialize)]
-struct JsonContender<'a> {
+#[derive(Serialize, JsonSchema)]
+struct Contender<'a> {
     name: &'a str,
     engine: &'a str,
     version: &'a str,
@@ -131,20 +155,23 @@ struct JsonContender<'a> {
     cores: Option<&'a str>,
     memory_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<json::Recorded>")]
     build: Option<&'a BuildRecord>,
 }
 
-#[derive(Serialize)]
-struct JsonTrial<'a> {
+#[derive(Serialize, JsonSchema)]
+struct Trial<'a> {
     trial: u32,
     workload: &'a str,
     contender: &'a str,
     point: &'a Point,
     block: u32,
     order: u32,
+    #[schemars(with = "String")]
     status: Status,
     /// The trial whose place this one takes.
     #[serde(skip_serializing_if = "Purpose::is_compare")]
+    #[schemars(with = "serde_json::Value")]
     purpose: &'a Purpose,
     #[serde(skip_serializing_if = "Option::is_none")]
     repeats: Option<u32>,
@@ -155,6 +182,7 @@ struct JsonTrial<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     repeated_as: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<json::Recorded>")]
     failure: Option<&'a Failure>,
     flags: &'a [String],
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -168,8 +196,8 @@ struct JsonTrial<'a> {
 }
 
 /// What is known of a candidate beside its comparisons.
-#[derive(Serialize)]
-struct JsonDuel<'a> {
+#[derive(Serialize, JsonSchema)]
+struct HeadToHead<'a> {
     workload: &'a str,
     /// The metric of the secondary verdict: `comparisons` has it under this name. Null in open loops, passes and
     /// against servers that are not started here.
@@ -178,8 +206,8 @@ struct JsonDuel<'a> {
     duel: &'a Duel,
 }
 
-#[derive(Serialize)]
-struct JsonDifference<'a> {
+#[derive(Serialize, JsonSchema)]
+struct SettingsAndPlans<'a> {
     #[serde(flatten)]
     drift: Drift<'a>,
     /// A contender for the experiment file: the candidate with the baseline's settings.
@@ -187,15 +215,15 @@ struct JsonDifference<'a> {
 }
 
 /// A conclusion with its sentence.
-#[derive(Serialize)]
-struct JsonFinding<'a> {
+#[derive(Serialize, JsonSchema)]
+struct FindingInWords<'a> {
     #[serde(flatten)]
     conclusion: Conclusion<'a>,
     text: String,
     evidence: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Conclusion<'a> {
     Cause(&'a Cause),
@@ -203,8 +231,8 @@ enum Conclusion<'a> {
 }
 
 /// A contender at one number of cores or clients.
-#[derive(Serialize)]
-struct JsonStep<'a> {
+#[derive(Serialize, JsonSchema)]
+struct ScalingStep<'a> {
     workload: &'a str,
     metric: &'a str,
     /// `cores` or `clients`; `n` is how many.
@@ -213,8 +241,8 @@ struct JsonStep<'a> {
     step: &'a Step,
 }
 
-#[derive(Serialize)]
-struct JsonLaw<'a> {
+#[derive(Serialize, JsonSchema)]
+struct ScalingLaw<'a> {
     workload: &'a str,
     contender: &'a str,
     variable: &'static str,
@@ -231,8 +259,8 @@ struct JsonLaw<'a> {
     kappa_ratio: Option<Estimate>,
 }
 
-#[derive(Serialize)]
-struct JsonLadder<'a> {
+#[derive(Serialize, JsonSchema)]
+struct LadderOfWorkload<'a> {
     workload: &'a str,
     metric: &'a str,
     #[serde(flatten)]
@@ -265,7 +293,7 @@ impl<'a> Document<'a> {
             head_to_head: conclusions
                 .workloads
                 .iter()
-                .flat_map(|workload| workload.duels.iter().map(move |one| JsonDuel::of(workload, one)))
+                .flat_map(|workload| workload.duels.iter().map(move |one| HeadToHead::of(workload, one)))
                 .collect(),
             scaling: conclusions.workloads.iter().flat_map(steps).collect(),
             scaling_laws: conclusions.workloads.iter().flat_map(laws).collect(),
@@ -285,9 +313,9 @@ impl<'a> Document<'a> {
     }
 }
 
-fn client(evidence: &Evidence) -> JsonClient<'_> {
+fn client(evidence: &Evidence) -> Client<'_> {
     let (client, tally) = (&evidence.run.client, &evidence.conclusions.tally);
-    JsonClient {
+    Client {
         workers: client.workers,
         cores: &client.cores,
         shared_cores: client.shared_cores,
@@ -303,9 +331,9 @@ fn client(evidence: &Evidence) -> JsonClient<'_> {
     }
 }
 
-fn contender<'a>(contender: &'a ContenderRecord, run: &'a RunRecord) -> JsonContender<'a> {
+fn contender<'a>(contender: &'a ContenderRecord, run: &'a RunRecord) -> Contender<'a> {
     let facts = run.contenders.get(&contender.name);
-    JsonContender {
+    Contender {
         name: &contender.name,
         engine: &contender.engine,
         version: facts.map_or(&contender.version, |facts| &facts.version),
@@ -323,8 +351,8 @@ fn contender<'a>(contender: &'a ContenderRecord, run: &'a RunRecord) -> JsonCont
     }
 }
 
-fn trial<'a>(evidence: &Evidence, trial: &'a TrialRecord, repeated_as: Option<u32>) -> JsonTrial<'a> {
-    JsonTrial {
+fn trial<'a>(evidence: &Evidence, trial: &'a TrialRecord, repeated_as: Option<u32>) -> Trial<'a> {
+    Trial {
         trial: trial.trial,
         workload: &trial.workload,
         contender: &trial.contender,
@@ -355,49 +383,49 @@ fn comparisons(duel: &Duel) -> impl Iterator<Item = &Comparison> {
     std::iter::once(&duel.overall).chain(&duel.points).chain(others).chain(parts.map(|part| &part.comparison))
 }
 
-impl<'a> JsonDuel<'a> {
-    fn of(workload: &'a WorkloadConclusions, duel: &'a Duel) -> JsonDuel<'a> {
-        JsonDuel { workload: &workload.workload, secondary_metric: workload.secondary, duel }
+impl<'a> HeadToHead<'a> {
+    fn of(workload: &'a WorkloadConclusions, duel: &'a Duel) -> HeadToHead<'a> {
+        HeadToHead { workload: &workload.workload, secondary_metric: workload.secondary, duel }
     }
 }
 
-fn findings(evidence: &Evidence) -> Vec<JsonFinding<'_>> {
-    let finding = |conclusion, Said { text, evidence, .. }: Said| JsonFinding { conclusion, text, evidence };
+fn findings(evidence: &Evidence) -> Vec<FindingInWords<'_>> {
+    let finding = |conclusion, Said { text, evidence, .. }: Said| FindingInWords { conclusion, text, evidence };
     let of_cause = |one| finding(Conclusion::Cause(one), sentences::causes::said(evidence, one));
     let of_finding = |one| finding(Conclusion::Finding(one), sentences::findings::said(evidence, one));
     let findings = evidence.conclusions.findings.iter().map(of_finding);
     evidence.conclusions.causes().map(of_cause).chain(findings).collect()
 }
 
-fn difference(drift: Drift<'_>) -> JsonDifference<'_> {
+fn difference(drift: Drift<'_>) -> SettingsAndPlans<'_> {
     let same_settings = drift.same_settings.as_ref().map(|same| drift::contender(drift.baseline, same));
-    JsonDifference { drift, same_settings }
+    SettingsAndPlans { drift, same_settings }
 }
 
-fn ladders(workload: &WorkloadConclusions) -> impl Iterator<Item = JsonLadder<'_>> {
+fn ladders(workload: &WorkloadConclusions) -> impl Iterator<Item = LadderOfWorkload<'_>> {
     let WorkloadConclusions { workload, metric, ladders, .. } = workload;
-    ladders.iter().map(move |ladder| JsonLadder { workload, metric, ladder })
+    ladders.iter().map(move |ladder| LadderOfWorkload { workload, metric, ladder })
 }
 
-fn steps(workload: &WorkloadConclusions) -> impl Iterator<Item = JsonStep<'_>> {
+fn steps(workload: &WorkloadConclusions) -> impl Iterator<Item = ScalingStep<'_>> {
     let WorkloadConclusions { workload, metric, scaling, .. } = workload;
     let all = scaling.iter().flat_map(|scaling| scaling.steps.iter().map(move |step| (scaling, step)));
-    all.map(move |(scaling, step)| JsonStep { workload, metric, variable: scaling.variable, step })
+    all.map(move |(scaling, step)| ScalingStep { workload, metric, variable: scaling.variable, step })
 }
 
-fn laws(workload: &WorkloadConclusions) -> impl Iterator<Item = JsonLaw<'_>> {
+fn laws(workload: &WorkloadConclusions) -> impl Iterator<Item = ScalingLaw<'_>> {
     let all = workload.scaling.iter().flat_map(|scaling| scaling.laws.iter().map(move |law| (scaling, law)));
     all.map(|(scaling, one)| law(workload, scaling, one))
 }
 
-fn law<'a>(workload: &'a WorkloadConclusions, scaling: &Scaling, law: &'a Law) -> JsonLaw<'a> {
+fn law<'a>(workload: &'a WorkloadConclusions, scaling: &Scaling, law: &'a Law) -> ScalingLaw<'a> {
     let fit = law.fit.as_ref().ok();
     let contrast = scaling.contrasts.iter().find(|contrast| contrast.candidate == law.contender);
     let parameter = |of: fn(&UslFit) -> (f64, Interval)| {
         let (value, bounds) = of(fit?);
         Some(Estimate { value, bounds: Some((bounds.low, bounds.high)) })
     };
-    JsonLaw {
+    ScalingLaw {
         workload: &workload.workload,
         contender: &law.contender,
         variable: scaling.variable,
