@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use record::format::debt::{AMOUNT_LEFT, INTERVAL, PAID, PAID_S};
@@ -92,7 +93,7 @@ fn with_prefix<'a>(trial: &'a TrialRecord, prefix: &'a str) -> impl Iterator<Ite
 }
 
 /// What a contender left undone under a workload.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkLeft {
     pub contender: String,
     pub workload: String,

@@ -287,8 +287,8 @@ impl MethodArgs {
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// Report this run: a folder, a name under --runs, or `last`
-    #[arg(value_name = "RUN")]
-    pub run: String,
+    #[arg(value_name = "RUN", required_unless_present = "schema")]
+    pub run: Option<String>,
     /// Find runs by name under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
@@ -298,6 +298,9 @@ pub struct ReportArgs {
     /// Write to this file instead of stdout
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
+    /// Print the JSON Schema of --format json and read no run, to check or to read such reports by
+    #[arg(long, conflicts_with_all = ["run", "out", "beside"])]
+    pub schema: bool,
     /// With --format sqlbench: add columns from these RUN files of the classic suite
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub beside: Vec<PathBuf>,

@@ -50,6 +50,10 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
 
 /// `dbduel report`: says a stored run again.
 fn tell(args: &ReportArgs) -> Result<u8, Failure> {
+    let Some(run) = &args.run else {
+        say(&report::json::schema()?)?;
+        return Ok(exit::DONE);
+    };
     report::find(&args.format).map_err(Failure::usage)?;
     let (table, of_table) = (compare::layout(&args.table), args.format == report::sqlbench::Stored.name());
     if !of_table && (!args.beside.is_empty() || table != Default::default()) {
@@ -58,7 +62,7 @@ fn tell(args: &ReportArgs) -> Result<u8, Failure> {
             args.format
         )));
     }
-    let run = RunDir::open(&args.runs, &args.run)?;
+    let run = RunDir::open(&args.runs, run)?;
     let color = args.out.is_none() && wants_color();
     let beside = args.beside.iter().map(|path| report::sqlbench::read_log(path)).collect::<Result<_>>()?;
     let text = report::write(&run, &args.format, &report::Options { color, table, beside })?;

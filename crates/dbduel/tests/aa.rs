@@ -98,7 +98,7 @@ fn a_host_that_told_twins_apart_too_often_is_refused_or_stamped() {
     let verdict = |day: usize| {
         let mut record = record.clone();
         record["at"] = format!("2031-05-{day:02}T10:15:00Z").into();
-        record["word"] = if day <= 4 { "slower" } else { "inconclusive" }.into();
+        record["verdict"] = if day <= 4 { "slower" } else { "inconclusive" }.into();
         format!("{record}\n")
     };
     fs::write(twins_file(&place), (1..=20).map(verdict).collect::<String>()).unwrap();

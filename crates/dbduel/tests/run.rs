@@ -152,9 +152,14 @@ fn check_json(report: &Value) {
         ("contenders", "a"),
         ("trials", "a"),
         ("comparisons", "a"),
+        ("head_to_head", "a"),
+        ("scaling_laws", "a"),
+        ("aa_history", "a"),
+        ("differences", "a"),
         ("findings", "a"),
     ]);
     check_types("report", report, &top.collect::<Vec<_>>());
+    check_types("client", &report["client"], &[("checks", "o"), ("cores", "s")]);
     check_types("method", &report["method"], &[("preset", "s"), ("rule", "s"), ("changed", "a")]);
     let each = |list: &str, fields: &[(&str, &str)]| {
         let items = report[list].as_array().unwrap();
@@ -173,7 +178,7 @@ fn check_json(report: &Value) {
         ("metrics", "o"),
     ]);
     each("trials", &trial.collect::<Vec<_>>());
-    let comparison = s("workload baseline candidate metric word").chain([
+    let comparison = s("workload baseline candidate metric verdict").chain([
         ("point", "o0"),
         ("baseline_value", "n0"),
         ("candidate_value", "n0"),
@@ -184,15 +189,16 @@ fn check_json(report: &Value) {
         ("caveats", "a"),
         ("blocks", "n"),
         ("mde", "n0"),
+        ("detectable_effect", "n0"),
     ]);
     each("comparisons", &comparison.collect::<Vec<_>>());
-    each("findings", &[("kind", "s"), ("grade", "s"), ("text", "s"), ("evidence", "a")]);
+    each("findings", &[("kind", "s"), ("grade", "s"), ("text", "s"), ("evidence", "a"), ("trials", "a")]);
     let metrics = &report["trials"][0]["metrics"];
     for name in ["tps", "qps", "latency_ms_max", "errors_per_s", "queries.read", "transactions.committed"] {
         assert!(metrics[name].is_f64(), "{name} in {metrics}");
     }
     let sweep = report["comparisons"].as_array().unwrap().iter().find(|item| item["point"].is_null()).unwrap();
-    assert_eq!(sweep["word"], "inconclusive");
+    assert_eq!(sweep["verdict"], "inconclusive");
     assert!(sweep["caveats"].as_array().unwrap().contains(&"too few blocks".into()), "{sweep}");
 }
 

@@ -436,6 +436,8 @@ pub struct TwinsRecord {
     pub arrangement: Option<String>,
     pub point: Point,
     pub blocks: u32,
+    /// Records that a host kept before have it as `word`.
+    #[serde(rename = "verdict", alias = "word")]
     pub word: String,
     pub ratio: f64,
     pub low: f64,

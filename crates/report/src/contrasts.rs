@@ -5,6 +5,7 @@ use record::format::{ContrastRecord, PlanRecord, point_text};
 
 use super::Evidence;
 use super::sentences::causes::setting;
+use super::sentences::probes::stopped;
 use super::wording::number;
 
 /// A line for each contrast; one that says so where none was due.
@@ -28,7 +29,7 @@ fn line(plan: &PlanRecord, one: &ContrastRecord) -> String {
         one.candidate,
         values(&one.candidate_values)
     );
-    match &one.refused {
+    match &stopped(one) {
         Some(why) if one.candidate_values.is_empty() => format!("{place}: `{}`: not run: {why}", one.candidate),
         Some(why) => format!("{place}: {both}; given up: {why}"),
         None => format!("{place}: {both}"),

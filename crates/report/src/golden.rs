@@ -158,10 +158,50 @@ fn a_page_draws_every_step_and_escapes_its_name() {
         serde_json::from_str(&json::Json.write(&evidence, &Options::default()).unwrap()).unwrap();
     let rungs = json["ladders"][0]["rungs"].as_array().unwrap();
     assert_eq!(
-        (rungs.len(), rungs[0]["trade"].as_bool(), rungs[0]["step"]["word"].as_str()),
+        (rungs.len(), rungs[0]["trade"].as_bool(), rungs[0]["step"]["verdict"].as_str()),
         (3, Some(false), Some("faster"))
     );
     assert_eq!(rungs[2]["refused"], "no setting <script>");
+}
+
+#[test]
+fn every_json_report_follows_the_published_schema() {
+    let schema = json::schema().unwrap();
+    check("schema.json", &schema);
+    let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    let mut texts: Vec<String> =
+        json_stories().iter().map(|one| json::Json.write(one, &Options::default()).unwrap()).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    for name in ["troubled.json", "passes.json"] {
+        texts.push(std::fs::read_to_string(folder.join(name)).unwrap());
+    }
+    for text in texts {
+        let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let errors: Vec<String> =
+            schema.iter_errors(&report).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert_eq!(errors, Vec::<String>::new(), "{}", report["name"]);
+        let mut broken = report;
+        broken["comparisons"][0]["verdict"] = "quicker".into();
+        assert!(!schema.is_valid(&broken), "the schema knows the verdicts");
+    }
+}
+
+fn json_stories() -> Vec<Evidence> {
+    let ladder = tell_ladder(&Story::default(), PLANTED);
+    let search = tell_duel_of_a_search(&Story::default());
+    let stories = [ladder, tell_passes(&Story::default()), tell_cores(&Story::default()), search];
+    stories.into_iter().map(evidence_of).chain([troubled(), full_method()]).collect()
+}
+
+#[test]
+fn no_key_of_the_json_report_stands_twice_in_one_object() {
+    for evidence in json_stories() {
+        let text = json::Json.write(&evidence, &Options::default()).unwrap();
+        // A value keeps the last of equal keys, so that a text with both comes out shorter.
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_string_pretty(&value).unwrap() + "\n", text);
+    }
 }
 
 /// Two workloads in one run, the second the made-up one under another label.
@@ -372,6 +412,7 @@ fn contrasts(workload: &str) -> Vec<ContrastRecord> {
         baseline_values: values.to_vec(),
         candidate_values: values.iter().map(|value| value * 0.99).collect(),
         refused: refused.map(str::to_owned),
+        failed: None,
     };
     vec![
         record(ContrastKind::OneClient, &[310.0, 312.0, 309.0, 311.0], None),
@@ -553,7 +594,11 @@ fn a_sweep_of_cores_is_told_at_the_best_clients_of_each() {
     let row = &json["scaling"][1];
     assert_eq!((&row["variable"], &row["n"], &row["best_clients"][0]), (&"cores".into(), &2.into(), &4.into()));
     assert!(row["speed_up"]["low"].as_f64() > Some(1.4) && row["cpu_use"]["value"].is_f64(), "{row}");
-    assert!(json["laws"][0]["refused"].as_str().unwrap().contains("2 numbers of cores"), "{}", json["laws"]);
+    assert!(
+        json["scaling_laws"][0]["refused"].as_str().unwrap().contains("2 numbers of cores"),
+        "{}",
+        json["scaling_laws"]
+    );
 }
 
 #[test]

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 
 use stats::Basis;
 
-use analysis::{Caveat, Gain, Interaction, Ladder, Rung, Stage, StageKind, WorkloadConclusions, one_line};
+use analysis::{Caveat, Gain, Interaction, Ladder, Rung, Stage, StageKind, WorkloadConclusions};
 use record::format::figures::short_percent;
 use record::format::ladder::ChangeRecord;
 
+use super::sentences::one_line;
 use super::wording::{self, bound, optional_number};
 
 /// What a step is drawn and called as.

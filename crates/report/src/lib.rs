@@ -13,7 +13,7 @@ mod diagnostics;
 mod drift;
 pub mod gate;
 mod html;
-mod json;
+pub mod json;
 pub mod kinds;
 mod ladder;
 mod latency;

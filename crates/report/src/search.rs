@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::Evidence;
+use super::sentences::one_line;
 use super::wording::percent;
-use analysis::one_line;
 use record::format::figures::signed_percent;
-use record::format::search::{CandidateRecord, RecoveryRecord, RoundRecord, SearchRecord};
+use record::format::search::{CandidateRecord, OutCause, RecoveryRecord, RoundRecord, SearchRecord};
 use record::format::{DecisionKind, Purpose, TrialRecord, point_text};
 
 /// Columns of the table of candidates.
@@ -120,7 +120,27 @@ fn fate(search: &SearchRecord, candidate: &CandidateRecord) -> String {
         0 => "out at once".to_owned(),
         block => format!("out after block {block}"),
     };
-    format!("{when}: {}", one_line(&out.why))
+    format!("{when}: {}", one_line(&why(&out.cause, &search.incumbent)))
+}
+
+fn why(cause: &OutCause, incumbent: &str) -> String {
+    let mib = |bytes: f64| bytes / f64::from(1u32 << 20);
+    match cause {
+        OutCause::Refused { why } => why.clone(),
+        OutCause::Failed { failure: Some(failure) } => {
+            format!("its trial failed at `{}`: {}", failure.step, failure.message)
+        }
+        OutCause::Failed { failure: None } => "its trial failed".to_owned(),
+        OutCause::TooSlow { seconds, allowed_s } => {
+            format!("its trial took {seconds:.0} s, and {allowed_s:.0} s were allowed")
+        }
+        OutCause::TooLarge { bytes, allowed_bytes } => {
+            format!("its files took {:.0} MiB, and {:.0} MiB were allowed", mib(*bytes), mib(*allowed_bytes))
+        }
+        OutCause::Slower => format!("shown to be slower than `{incumbent}`"),
+        OutCause::Halved => "in the slower half of its round".to_owned(),
+        OutCause::Behind => format!("the last one, and not ahead of `{incumbent}`"),
+    }
 }
 
 /// A row of [`ROUND_COLUMNS`] for each round.
@@ -204,6 +224,19 @@ mod tests {
         assert_eq!(rows[0].1, "innodb_log_file_size = 1G (one change)");
         assert_eq!(rows[1].0[4], "out after block 2: in the slower half of its round");
         assert_eq!(rows[2].0[1..], ["0", "", "", "out at once: it said: <b>&unknown variable"].map(String::from));
+    }
+
+    #[test]
+    fn what_takes_a_candidate_out_is_told_with_its_figures() {
+        let check = |cause: OutCause, expected: &str| assert_eq!(why(&cause, "default"), expected);
+        let failure = record::format::Failure { step: "check".into(), message: "the data are wrong".into() };
+        check(OutCause::Failed { failure: Some(failure) }, "its trial failed at `check`: the data are wrong");
+        let slow = OutCause::TooSlow { seconds: 240.2, allowed_s: 120.0 };
+        check(slow, "its trial took 240 s, and 120 s were allowed");
+        let large = OutCause::TooLarge { bytes: 1e12, allowed_bytes: 1e9 };
+        check(large, "its files took 953674 MiB, and 954 MiB were allowed");
+        check(OutCause::Slower, "shown to be slower than `default`");
+        check(OutCause::Behind, "the last one, and not ahead of `default`");
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn needed(duel: &Duel) -> Option<String> {
     if let Some([one, three, five]) = duel.spread.blocks_needed {
         text += &format!("; 1/3/5 % would need {one}/{three}/{five} blocks");
     }
-    if let Some(minutes) = duel.spread.minutes_needed() {
+    if let Some(minutes) = duel.spread.minutes_needed {
         text += &format!(" ({})", minutes.map(duration).join("/"));
     }
     Some(text)

@@ -67,7 +67,7 @@ pub fn not_visible(duel: &Duel) -> Option<String> {
     listed("Not visible here on both sides", titles.collect())
 }
 
-pub fn title(metric: &str) -> &str {
+fn title(metric: &str) -> &str {
     costs::title(metric).unwrap_or(metric)
 }
 

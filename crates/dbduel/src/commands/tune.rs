@@ -25,12 +25,13 @@ use campaign::search::{Raced, begin_record, race};
 use campaign::{Sitting, say_never_ok, with_what_is_kept};
 
 use advisor::tuning::{Rival, duel_text};
-use analysis::{conclude, one_line};
+use analysis::conclude;
 use experiment::plan::Plan;
 use experiment::quantity::duration_text;
 use experiment::{Experiment, Overrides, shell_path};
 use record::RunDir;
 use record::format::search::SearchRecord;
+use report::sentences::one_line;
 use trial::Interrupted;
 
 /// Blocks of the duel that a budget keeps free: fewer allow no word.
