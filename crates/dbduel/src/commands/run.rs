@@ -67,12 +67,13 @@ fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<()> {
     for (format, file) in [("text", "report.txt"), ("html", "report.html")] {
         run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
     }
-    for drawing in report::flame_graphs(&run_dir.plan()?, &run_dir.run_record()?)? {
+    for drawing in report::flame_graphs(&run_dir.plan()?, &run_dir.run_record()?) {
         run_dir.write_diagnostic(&drawing.file, &drawing.svg)?;
     }
     let format = if args.json { "json" } else { "text" };
     let color = !args.json && terminal::wants_color();
-    say_report(&report::write(run_dir, format, &report::Options { color, ..plain })?)
+    let options = report::Options { color, brief: !args.full, ..super::first_screen() };
+    say_report(&report::write(run_dir, format, &options)?)
 }
 
 /// Prints the answer beside the report, whose standard output may be JSON.
