@@ -262,11 +262,17 @@ fn latency_led(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -
         "{}{} answers {within} within {} ms, {} within {} ms ({:.2}x{bounds}).{decided}",
         rate(plan, workload),
         pair.candidate,
-        number(overall.candidate_value?),
+        short(overall.candidate_value?),
         pair.baseline,
-        number(overall.baseline_value?),
+        short(overall.baseline_value?),
         1.0 / overall.ratio?
     ))
+}
+
+/// `8.1`, `21`, `152`: without zeros behind the point.
+fn short(value: f64) -> String {
+    let text = number(value);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// `At 500 transactions/s `
@@ -342,4 +348,163 @@ fn cost_of(plan: &PlanRecord, comparison: &Comparison) -> String {
         ),
     };
     format!("CPU per transaction is decided: {verdict}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::conclude;
+    use fixtures::{Story, tell};
+
+    /// The made-up run under plain names, with what a test changes of its conclusions.
+    fn told(change: impl FnOnce(&mut PlanRecord, &mut WorkloadConclusions)) -> Vec<String> {
+        let mut stored = tell(&Story::default());
+        let mut conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+        change(&mut stored.plan, &mut conclusions.workloads[0]);
+        let evidence = Evidence {
+            folder: String::new(),
+            plan: stored.plan,
+            run: stored.run,
+            trials: stored.trials,
+            probes: Vec::new(),
+            series: Default::default(),
+            observed: Default::default(),
+            windows: Default::default(),
+            note: None,
+            conclusions,
+        };
+        let workload = &evidence.conclusions.workloads[0];
+        let sentences = sentences(&evidence, workload, &workload.duels[0]);
+        sentences.into_iter().map(|line| line.replace("5.6 <b>&tuned", "B").replace("`5.5`", "`A`")).collect()
+    }
+
+    fn set(comparison: &mut Comparison, word: Word, ratio: f64, low: f64, high: f64) {
+        (comparison.word, comparison.ratio, comparison.low, comparison.high) =
+            (word, Some(ratio), Some(low), Some(high));
+    }
+
+    fn check(word: Word, bounds: [f64; 3], expected: &str) {
+        let sentences = told(|_, workload| {
+            let duel = &mut workload.duels[0];
+            set(&mut duel.overall, word, bounds[0], bounds[1], bounds[2]);
+            duel.points.clear();
+            duel.others.clear();
+        });
+        assert_eq!(sentences, [expected]);
+    }
+
+    #[test]
+    fn a_decided_verdict_is_one_sentence_with_its_interval() {
+        check(Word::Faster, [3.3, 3.0, 3.6], "`B` has 3.3x the throughput of `A` (95 % CI 3.0–3.6).");
+        check(Word::Slower, [0.936, 0.905, 0.959], "`B` is 6.4 % slower than `A` (95 % CI 4.1–9.5 %).");
+        check(Word::Faster, [1.05, 1.031, 1.082], "`B` is 5 % faster than `A` (95 % CI 3.1–8.2 %).");
+        check(
+            Word::NoDifferenceShown,
+            [1.001, 0.994, 1.008],
+            "`B` and `A` differ by less than 1 % (95 % CI -0.6 to +0.8 %).",
+        );
+    }
+
+    #[test]
+    fn what_is_not_decided_has_its_range_and_what_would_decide_it() {
+        let sentences = told(|_, workload| {
+            let duel = &mut workload.duels[0];
+            set(&mut duel.overall, Word::Inconclusive, 0.97, 0.92, 1.02);
+            duel.spread.blocks_needed = Some([100, 14, 6]);
+            duel.spread.block_s = Some(130.0);
+            duel.points.clear();
+            let cost = duel.others.iter_mut().find(|other| other.metric == "cpu_us_per_tx").unwrap();
+            set(&mut cost.overall, Word::Slower, 1.0 / 1.0901, 1.0 / 1.1404, 1.0 / 1.0601);
+        });
+        assert_eq!(
+            sentences,
+            [
+                "Not decided: `B` is between 8 % slower and 2 % faster than `A`. 14 blocks (30 min) instead of 8 would detect a \
+                 difference of 3 %.",
+                "CPU per transaction is decided: `B` needs 9 % more than `A` (95 % CI 6–14 %).",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_cost_of_a_transaction_is_more_less_the_same_or_a_multiple() {
+        let check = |word: Word, needs: [f64; 3], expected: &str| {
+            let sentences = told(|_, workload| {
+                let duel = &mut workload.duels[0];
+                duel.overall.word = Word::Inconclusive;
+                let cost = duel.others.iter_mut().find(|other| other.metric == "cpu_us_per_tx").unwrap();
+                let [needed, low, high] = needs.map(|needs| 1.0 / needs);
+                set(&mut cost.overall, word, needed, high, low);
+            });
+            assert_eq!(sentences.get(1).map(String::as_str), Some(expected));
+        };
+        let less = "CPU per transaction is decided: `B` needs 21 % less than `A` (95 % CI 17–26 %).";
+        check(Word::Faster, [0.79, 0.74, 0.83], less);
+        let same = "CPU per transaction is decided: `B` and `A` differ by less than 1 % (95 % CI -0.5 to +0.4 %).";
+        check(Word::NoDifferenceShown, [1.0, 0.995, 1.004], same);
+        let multiple = "CPU per transaction is decided: `B` needs 2.5x as much as `A` (95 % CI 2.0–3.3).";
+        check(Word::Slower, [2.5, 2.0, 3.3], multiple);
+    }
+
+    #[test]
+    fn too_few_blocks_are_counted() {
+        let sentences = told(|_, workload| {
+            (workload.duels[0].overall.word, workload.duels[0].overall.blocks) = (Word::Inconclusive, 3);
+        });
+        assert_eq!(sentences[0], "No verdict: 3 of the 8 blocks that a verdict needs.");
+    }
+
+    #[test]
+    fn a_level_that_loses_stands_in_the_sentence() {
+        let sentences = told(|_, workload| {
+            let duel = &mut workload.duels[0];
+            set(&mut duel.overall, Word::Faster, 1.05, 1.03, 1.07);
+            duel.points.iter_mut().for_each(|point| set(point, Word::Faster, 1.1, 1.05, 1.15));
+            set(&mut duel.points[3], Word::Slower, 0.97, 0.95, 0.99);
+        });
+        let expected = "`B` is 5 % faster than `A` (95 % CI 3–7 %), but 3 % slower at 64 clients (95 % CI 1–5 %).";
+        assert_eq!(sentences[0], expected);
+        let mixed = told(|_, workload| {
+            let duel = &mut workload.duels[0];
+            duel.overall.word = Word::Mixed;
+            set(&mut duel.points[0], Word::Faster, 1.1, 1.05, 1.15);
+            duel.points[1].word = Word::Inconclusive;
+            set(&mut duel.points[2], Word::Slower, 0.97, 0.95, 0.99);
+            set(&mut duel.points[3], Word::Slower, 0.9, 0.88, 0.92);
+        });
+        let expected = "`B` against `A` is 10 % faster at 1 client (95 % CI 5–15 %), but up to 10 % slower at 16 and 64 clients \
+                        (95 % CI 8–12 %).";
+        assert_eq!(mixed[0], expected);
+    }
+
+    #[test]
+    fn an_open_loop_is_led_by_latency() {
+        let sentences = told(|plan, workload| {
+            plan.workloads[0].rate = Some(500);
+            workload.is_open_loop = true;
+            let others = &mut workload.duels[0].others;
+            let p95 = &mut others.iter_mut().find(|other| other.metric == "latency_ms_p95").unwrap().overall;
+            set(p95, Word::Faster, 21.0 / 8.1, 1.0 / 0.45, 1.0 / 0.35);
+            (p95.baseline_value, p95.candidate_value) = (Some(21.0), Some(8.1));
+        });
+        let expected =
+            "At 500 transactions/s `B` answers 95 % within 8.1 ms, `A` within 21 ms (0.39x, 95 % CI 0.35–0.45).";
+        assert_eq!(sentences[0], expected);
+    }
+
+    #[test]
+    fn what_a_commit_survives_is_always_named_where_it_differs() {
+        let check = |classes: (&str, &str), expected: &str| {
+            let sentences = told(|_, workload| {
+                workload.duels[0].durability = Some((classes.0.to_owned(), classes.1.to_owned()));
+            });
+            assert_eq!(sentences.last().map(String::as_str), Some(expected));
+        };
+        check(("D3", "D2"), "`B` may lose up to the last second of commits in an OS crash; `A` does not.");
+        check(
+            ("D1", "D3"),
+            "`A` may lose up to the last second of commits in a crash of the server or the OS; `B` does not.",
+        );
+        check(("D3", "D0"), "`B` may lose all data in a crash; `A` does not.");
+    }
 }

@@ -48,6 +48,9 @@ fn some_points(all: usize, overall: &Comparison) -> Option<String> {
 pub fn difference(workload: &WorkloadConclusions, duel: &Duel) -> Option<String> {
     let difference = duel.difference.as_ref()?;
     let unit = &workload.primary.unit;
+    if duel.points.len() == 1 {
+        return Some(format!("Difference {} {unit}", signed(difference.mean)));
+    }
     let extreme = |(point, value): &(Point, f64)| format!("{} {unit} at {}", signed(*value), point_text(point));
     let text = format!(
         "Mean difference {} {unit} over {}; highest {}, lowest {}",
@@ -59,8 +62,11 @@ pub fn difference(workload: &WorkloadConclusions, duel: &Duel) -> Option<String>
     Some(text)
 }
 
-/// Where the candidate loses, and where curves cross. Never empty: silence could mean anything.
-pub fn losses(duel: &Duel) -> String {
+/// Where the candidate loses, and where curves cross. Of several levels never empty: silence could mean anything.
+pub fn losses(duel: &Duel) -> Option<String> {
+    if duel.points.len() < 2 {
+        return None;
+    }
     let candidate = quoted(&duel.candidate);
     let of_point = |point: &Point| duel.points.iter().find(|comparison| comparison.point.as_ref() == Some(point));
     let lost: Vec<String> = duel.losing.iter().filter_map(of_point).map(lost_point).collect();
@@ -71,7 +77,7 @@ pub fn losses(duel: &Duel) -> String {
     for (from, to) in &duel.crossings {
         text += &format!("; the curves cross between {} and {}", point_text(from), point_text(to));
     }
-    text
+    Some(text)
 }
 
 fn lost_point(comparison: &Comparison) -> String {
@@ -313,10 +319,11 @@ fn signed(value: f64) -> String {
     if value > 0.0 { format!("+{}", number(value)) } else { number(value) }
 }
 
-/// `4.1 %`, `95 %`.
+/// `4.1 %`, `9 %`, `95 %`.
 pub fn percent(fraction: f64) -> String {
     let value = fraction * 100.0;
-    if value >= 10.0 || (value - value.round()).abs() < 1e-9 { fixed(value, 0) + " %" } else { fixed(value, 1) + " %" }
+    let text = fixed(value, if value >= 10.0 { 0 } else { 1 });
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 /// From two or three blocks the spread is hardly known, and the figure runs away.
@@ -447,6 +454,6 @@ mod tests {
     #[test]
     fn percentages_show_what_matters() {
         assert_eq!((percent(0.041), percent(0.95), percent(0.01)), ("4.1 %".into(), "95 %".into(), "1 %".into()));
-        assert_eq!((number(-1e-12), percent(-0.0004)), ("0.0000000000".into(), "0.0 %".into()));
+        assert_eq!((number(-1e-12), percent(-0.0004)), ("0.0000000000".into(), "0 %".into()));
     }
 }

@@ -5,7 +5,7 @@ use analysis::{Duel, Finding};
 use record::format::{ContrastRecord, PlanRecord, point_text};
 
 use super::Topic;
-use super::first::{caveats, how_sure, is_cause};
+use super::first::{CAVEATS, caveats, how_sure, is_cause};
 use crate::Evidence;
 use crate::document::{Block, Section, Text};
 use crate::wording::number;
@@ -26,8 +26,8 @@ impl Topic for Causes {
         let findings: Vec<Block> = evidence.conclusions.findings.iter().map(weakness).collect();
         if !findings.is_empty() {
             body.push(Block::heading("What weakens this run"));
-            // The first screen has the first three.
-            body.extend(Block::list(caveats(evidence).into_iter().skip(3).collect()));
+            // The first screen has the most important ones.
+            body.extend(Block::list(caveats(evidence).into_iter().skip(CAVEATS).collect()));
             body.extend(findings);
         }
         Section::of("causes", "Causes and caveats", body)

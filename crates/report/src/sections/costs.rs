@@ -129,5 +129,5 @@ fn not_visible(duel: &Duel) -> Option<String> {
 }
 
 fn listed(what: &str, titles: Vec<&str>) -> Option<String> {
-    (!titles.is_empty()).then(|| format!("{what}: {}", titles.join(", ")))
+    (!titles.is_empty()).then(|| format!("{what}: {}", titles.join(", ").replace(" us", " µs")))
 }

@@ -12,6 +12,8 @@ use crate::wording::{self, count, duration, joined, percent};
 
 /// Kinds of findings that say why no cause can be named.
 const NO_CAUSE: [&str; 2] = ["host limits", "generator limits"];
+/// Caveats on the first screen; the others stand further down.
+pub const CAVEATS: usize = 3;
 /// Settings that are named.
 const SETTINGS: usize = 3;
 
@@ -20,7 +22,10 @@ pub fn section(evidence: &Evidence) -> Section {
     body.extend(main_chart(evidence));
     body.extend(super::twins::verdicts(evidence).into_iter().map(Block::para));
     body.extend(causes(evidence).into_iter().map(Block::para));
-    let caveats = caveats(evidence);
+    let mut caveats = caveats(evidence);
+    let left = caveats.len().saturating_sub(CAVEATS);
+    caveats.truncate(CAVEATS);
+    caveats.extend((left > 0).then(|| format!("{left} more under Causes and caveats.")));
     if !caveats.is_empty() {
         body.push(Block::para("Keep in mind:"));
         body.extend(Block::list(caveats));

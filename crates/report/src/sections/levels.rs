@@ -58,14 +58,17 @@ fn of_workload(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block
 fn of_duel(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel, is_only: bool) -> Vec<Block> {
     let title = format!("`{}` against `{}`: {}", duel.candidate, duel.baseline, wording::primary_title(workload));
     let mut body = vec![Block::heading(title)];
-    let charts = [forest(evidence, duel), pairs(evidence, duel).filter(|_| !is_only || duel.points.len() > 1)];
+    let charts = [
+        forest(evidence, duel).filter(|_| duel.points.len() > 1),
+        pairs(evidence, duel).filter(|_| !is_only || duel.points.len() > 1),
+    ];
     body.extend(Block::on_page(charts.into_iter().flatten().map(Block::chart).collect()));
     let table = Block::Table(self::table(workload, &workload.metric, &duel.points, &duel.overall));
     // A terminal has it on the first screen.
     body.push(if is_only { Block::OnPage(vec![table]) } else { table });
     body.push(Block::note(ABOUT));
     body.extend(Block::list(stopped(
-        wording::difference(workload, duel).into_iter().chain([wording::losses(duel)]).collect(),
+        wording::difference(workload, duel).into_iter().chain(wording::losses(duel)).collect(),
     )));
     let precise = stopped(precision::sentences(&evidence.plan.method, &workload.metric, duel));
     body.extend(Block::list(precise).map(|list| Block::fold("Precision and cross-checks", vec![list])));
@@ -200,6 +203,9 @@ pub fn cpu_use(evidence: &Evidence, scaling: &Scaling) -> Option<Chart> {
     of_steps(evidence, scaling, &title, "share of the cores", caption.to_owned(), |step| step.costs.get(CPU_USE))
 }
 
+/// A mean, the number at which it was measured, and how that is called.
+type At = (u64, Summary, String);
+
 /// A metric of each contender over the one number that varies, with the interval of each mean as a band.
 pub fn curves(
     evidence: &Evidence,
@@ -213,7 +219,7 @@ pub fn curves(
         true => cell.primary,
         false => cell.metrics.get(metric).copied(),
     };
-    let dots = |contender: &ContenderRecord| -> Vec<(u64, Summary, String)> {
+    let dots = |contender: &ContenderRecord| -> Vec<At> {
         let ours = workload.cells.iter().filter(|cell| cell.contender == contender.name);
         ours.filter_map(|cell| Some((*cell.point.get(variable)?, summary(cell)?, point_text(&cell.point)))).collect()
     };
@@ -243,7 +249,7 @@ fn drawing(
     evidence: &Evidence,
     variable: &str,
     unit: &str,
-    all: Vec<Vec<(u64, Summary, String)>>,
+    all: Vec<Vec<At>>,
     laws: Option<&Scaling>,
     title: &str,
     caption: String,
@@ -255,8 +261,8 @@ fn drawing(
     }
     // Doubling client counts deserve equal steps.
     let is_log = numbers.iter().all(|value| value.is_power_of_two());
-    let line = |(color, (contender, dots)): (usize, (&ContenderRecord, &Vec<(u64, Summary, String)>))| {
-        let dot = |(n, summary, place): &(u64, Summary, String)| Dot {
+    let line = |(color, (contender, dots)): (usize, (&ContenderRecord, &Vec<At>))| {
+        let dot = |(n, summary, place): &At| Dot {
             x: *n as f64,
             y: summary.mean,
             low: summary.low.map(|low| low.max(0.0)),

@@ -82,16 +82,17 @@ fn charts(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Vec<Blo
         let lines: Vec<Vec<(f64, f64)>> = told.iter().map(|line| line.iter().filter_map(dot).collect()).collect();
         chart(&format!("{} in windows of {} s", figure.title, number(window_s)), &lines, "ms")
     });
-    body.push(Block::OnPage(of_windows.map(Block::chart).collect()));
+    let of_windows: Vec<Block> = of_windows.map(Block::chart).collect();
     let panels = QUANTITIES
         .iter()
         .filter_map(|quantity| chart(quantity.title, &quantity_lines(evidence, &drawn, quantity), quantity.unit));
-    let panels: Vec<Block> = panels.map(Block::chart).collect();
+    let panels: Vec<Block> = of_windows.into_iter().chain(panels.map(Block::chart)).collect();
     if !panels.is_empty() {
         let note = Block::note("The same trials on the same seconds; a gap is a second in which nothing was seen.");
-        body.push(Block::OnPage(panels.into_iter().chain([note]).collect()));
+        let panels = panels.into_iter().chain([note]).collect();
+        body.push(Block::OnPage(vec![Block::fold("Latency, server and host in the same seconds", panels)]));
     }
-    Some(vec![Block::fold(title, body)])
+    Some(body)
 }
 
 /// Least, median and most of the seconds of each, for who sees no chart.
