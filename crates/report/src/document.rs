@@ -61,6 +61,8 @@ pub enum Block {
     },
     /// What the page has and other formats leave out.
     OnPage(Vec<Block>),
+    /// What needs records that a page does not carry.
+    OffPage(Vec<Block>),
 }
 
 impl Block {

@@ -87,6 +87,7 @@ mod tests {
             Block::fold(text(), vec![Block::Code(HOSTILE.to_owned())]),
             Block::Drawing { title: text(), svg: "<svg></svg>".to_owned() },
             Block::OnPage(vec![Block::para("only on the page")]),
+            Block::OffPage(vec![Block::para("nowhere on it")]),
         ];
         let section = |id, body| Section { id, title: HOSTILE.to_owned(), body };
         Document {
@@ -117,6 +118,9 @@ mod tests {
             (page.matches("</title>").count(), true)
         );
         assert!(page.contains("only on the page") && !text.contains("only on the page"));
+        assert!(
+            !page.contains("nowhere on it") && text.contains("nowhere on it") && markdown.contains("nowhere on it")
+        );
         assert_eq!(text.matches("alt <i>").count(), 5, "what a chart without a table shows: {text}");
         assert!(markdown.contains("&lt;i&gt;") && markdown.contains("| 1 |"), "{markdown}");
     }

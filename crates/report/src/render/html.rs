@@ -127,6 +127,7 @@ fn block(block: &Block) -> String {
             )
         }
         Block::OnPage(inner) => body(inner),
+        Block::OffPage(_) => String::new(),
     }
 }
 

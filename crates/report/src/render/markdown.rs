@@ -56,6 +56,7 @@ fn block(block: &Block) -> String {
             format!("<details>\n<summary>{}</summary>\n\n{}</details>\n\n", prose(&title.raw()), body(inner))
         }
         Block::Code(text) => code(text),
+        Block::OffPage(inner) => body(inner),
         Block::Drawing { .. } | Block::OnPage(_) => String::new(),
     }
 }

@@ -84,7 +84,7 @@ fn table(duel: &Duel, costs: &[&Cost], with_level: bool) -> Table {
 fn cost_row(cost: &Cost) -> [String; 7] {
     let (effect, interval) = match cost.ratio {
         Some(ratio) => {
-            let digits = if ratio.bounds.is_some_and(|(low, high)| high - low < 0.03) { 3 } else { 2 };
+            let digits = if ratio.value < 2.0 { 3 } else { 2 };
             let kind = if ratio.basis == stats::Basis::Plain { " t" } else { "" };
             let bound = |value| wording::bound(value, digits);
             let bounds = ratio.bounds.map(|(low, high)| format!("{}–{}{kind}", bound(low), bound(high)));
@@ -98,7 +98,7 @@ fn cost_row(cost: &Cost) -> [String; 7] {
     };
     [
         cost.point.as_ref().map(point_text).unwrap_or_default(),
-        cost.title.replace(" us", " µs"),
+        micro(cost.title),
         wording::number(cost.baseline),
         wording::number(cost.candidate),
         effect,
@@ -128,6 +128,12 @@ fn not_visible(duel: &Duel) -> Option<String> {
     listed("Not visible here on both sides", duel.diagnosis.not_visible.clone())
 }
 
+/// `server CPU µs`
+fn micro(title: &str) -> String {
+    title.strip_suffix(" us").map_or_else(|| title.to_owned(), |title| format!("{title} µs"))
+}
+
 fn listed(what: &str, titles: Vec<&str>) -> Option<String> {
-    (!titles.is_empty()).then(|| format!("{what}: {}", titles.join(", ").replace(" us", " µs")))
+    (!titles.is_empty())
+        .then(|| format!("{what}: {}", titles.iter().map(|title| micro(title)).collect::<Vec<_>>().join(", ")))
 }

@@ -26,7 +26,8 @@ impl Topic for Host {
         ))];
         let facts = (!facts.is_empty()).then(|| facts.join("; "));
         body.extend(Block::list(stopped(facts.into_iter().chain(flags).chain(not_visible).collect())));
-        body.extend(Block::table(seen(evidence)));
+        body.extend(Block::table(seen(evidence, false)).map(|table| Block::OnPage(vec![table])));
+        body.extend(Block::table(seen(evidence, true)).map(|table| Block::OffPage(vec![table])));
         let twins = Block::list(stopped(circumstances::twins(&evidence.run)));
         body.extend(twins.into_iter().flat_map(|list| [Block::heading("Earlier A/A tests on this host"), list]));
         Section::of("host", "The host", body)
@@ -37,22 +38,19 @@ impl Topic for Host {
     }
 }
 
-/// What was seen of it second by second.
-fn seen(evidence: &Evidence) -> Table {
-    let columns = [
-        Column::name("during the trials", 0),
-        Column::number("mean", 0),
-        Column::number("worst trial", 0),
-        Column::number("worst second", 1),
-        Column::number("trials", 2),
-    ];
+/// What was seen of it in the trials. The worst second is not in the records that a page carries.
+fn seen(evidence: &Evidence, with_seconds: bool) -> Table {
+    let second = with_seconds.then(|| Column::number("worst second", 1));
+    let columns = [Column::name("during the trials", 0), Column::number("mean", 0), Column::number("worst trial", 0)];
+    let columns = columns.into_iter().chain(second).chain([Column::number("trials", 2)]);
     let row = |seen: Watched| {
         let title = wording::watched(seen.metric)?;
         let is_share = seen.metric.ends_with("_share");
         let figure = |value| if is_share { wording::percent(value) } else { wording::number(value) };
-        let second = seen.worst_second.map_or("not known".to_owned(), figure);
-        Some([title.to_owned(), figure(seen.mean), figure(seen.worst_trial), second, seen.trials.to_string()])
+        let second = with_seconds.then(|| seen.worst_second.map_or("not known".to_owned(), figure));
+        let front = [title.to_owned(), figure(seen.mean), figure(seen.worst_trial)];
+        Some(front.into_iter().chain(second).chain([seen.trials.to_string()]).collect::<Vec<_>>())
     };
     let rows = watched(&evidence.trials, &evidence.observed).into_iter().filter_map(row);
-    Table::new(columns).with_rows(rows.filter(|_| !evidence.observed.is_empty()))
+    Table::new(columns.collect::<Vec<_>>()).with_rows(rows)
 }

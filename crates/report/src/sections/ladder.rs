@@ -235,7 +235,7 @@ fn about(ladder: &Ladder) -> String {
 }
 
 const INTERACTIONS: [&str; 7] =
-    ["step", "in the ladder", "interval", "in the final configuration", "interval", "second over first", "interval"];
+    ["step", "in the ladder", "95 % CI", "at the end", "95 % CI", "end / ladder", "95 % CI"];
 
 fn interaction(one: &Interaction) -> Vec<String> {
     let nothing = || vec!["-".to_owned(), "-".to_owned()];

@@ -1,7 +1,6 @@
 //! Latency of each contender on its own: quantiles of the trials, stalls, and the longest one always.
 
 use analysis::{Cell, WorkloadConclusions};
-use record::format::point_text;
 
 use super::{Topic, by_workload, levels};
 use crate::Evidence;
@@ -75,12 +74,12 @@ fn table(workload: &WorkloadConclusions, quantiles: &[Metric], corrected: Option
     };
     let columns = quantiles.iter().chain(&stalls).chain(&corrected);
     let columns = columns.map(|(_, title)| Column::number(*title, priority(title)));
-    let names = [Column::name("contender", 0), Column::name("level", 0)];
+    let names = [Column::name("contender", 0), Column::name(levels::variable(workload).unwrap_or("level"), 0)];
     let row = |cell: &Cell| {
         let of_quantile = quantiles.iter().map(|(metric, _)| wording::quantile(cell, metric));
         let of_stall = stalls.iter().map(|(metric, _)| wording::stall(cell, metric));
         let corrected = corrected.iter().map(|(metric, _)| wording::quantile(cell, metric));
-        let names = [cell.contender.clone(), point_text(&cell.point)];
+        let names = [cell.contender.clone(), levels::level(workload, &cell.point)];
         names.into_iter().chain(of_quantile).chain(of_stall).chain(corrected).collect::<Vec<_>>()
     };
     Table::new(names.into_iter().chain(columns).collect::<Vec<_>>()).with_rows(workload.cells.iter().map(row))

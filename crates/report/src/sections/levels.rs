@@ -125,12 +125,12 @@ pub fn table(workload: &WorkloadConclusions, metric: &str, points: &[Comparison]
 }
 
 /// The one thing that varies, where it is one.
-fn variable(workload: &WorkloadConclusions) -> Option<&str> {
+pub fn variable(workload: &WorkloadConclusions) -> Option<&str> {
     let name = workload.points.first()?.keys().next()?;
     workload.points.iter().all(|point| point.len() == 1 && point.contains_key(name)).then_some(name)
 }
 
-fn level(workload: &WorkloadConclusions, point: &Point) -> String {
+pub fn level(workload: &WorkloadConclusions, point: &Point) -> String {
     match variable(workload).and_then(|name| point.get(name)) {
         Some(value) => value.to_string(),
         None if point.is_empty() => "overall".to_owned(),
@@ -154,9 +154,9 @@ fn cells(workload: &WorkloadConclusions) -> Table {
     let metrics: Vec<(&str, &str)> = CELL_METRICS.into_iter().filter(measured).collect();
     let fixed = [
         Column::name("contender", 0),
-        Column::name("level", 0),
+        Column::name(variable(workload).unwrap_or("level"), 0),
         Column::number("trials", 2),
-        Column::number(format!("geometric mean {}", workload.primary.unit), 0),
+        Column::number(format!("mean {}", workload.primary.unit), 0),
         Column::number("95 % CI (t)", 1),
     ];
     let rest = metrics.iter().zip(3..).map(|((_, title), priority)| Column::number(*title, priority));
@@ -166,7 +166,7 @@ fn cells(workload: &WorkloadConclusions) -> Table {
         let bounds = cell.primary.and_then(|summary| Some((summary.low?, summary.high?)));
         let front = [
             cell.contender.clone(),
-            point_text(&cell.point),
+            level(workload, &cell.point),
             format!("{}{failed}", cell.trials_ok),
             wording::optional_number(cell.primary.map(|summary| summary.mean)),
             bounds.map_or("none".to_owned(), |(low, high)| format!("{}–{}", number(low), number(high))),

@@ -10,8 +10,12 @@ impl Topic for Probes {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
         let column = |(place, title): (usize, &str)| match place {
             6 => Column::prose(title, 0),
-            1 | 2 => Column::name(title, 0),
-            _ => Column::name(title, if place == 0 { 1 } else { 2 }),
+            // The point, the workload, the trial and its block, in this order.
+            0 => Column::name(title, 4),
+            3 => Column::name(title, 3),
+            4 => Column::name(title, 2),
+            5 => Column::name(title, 5),
+            _ => Column::name(title, 0),
         };
         let columns: Vec<Column> = probes::HEADING.into_iter().enumerate().map(column).collect();
         let table = Table::new(columns).with_rows(probes::rows(evidence));

@@ -74,7 +74,7 @@ fn charts(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Vec<Blo
     first.caption = Text::plain(format!(
         "One trial of each contender, stalls and all: it shows behaviour and is no evidence for a difference.{checkpoints}"
     ));
-    let mut body = vec![Block::para(spread(evidence, &lines)), Block::chart(first)];
+    let mut body = vec![Block::para(spread(evidence, &lines)), Block::OnPage(vec![Block::chart(first)])];
     let (told, window_s) = windows_of(evidence, &drawn);
     let of_windows = FIGURES.iter().filter_map(|figure| {
         // In the middle of its window, whose last second may be cut off.
