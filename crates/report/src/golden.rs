@@ -108,6 +108,18 @@ fn the_text_of_a_mixed_and_of_an_open_run_is_as_stored() {
     check("open.txt", &text::Text.write(&open, &Options::default()).unwrap());
 }
 
+#[test]
+fn a_cause_stands_on_the_first_screen_only_when_there_is_one() {
+    let mut evidence = full_method();
+    let causes = &mut evidence.conclusions.workloads[0].duels[0].diagnosis.causes;
+    let text = "something else took the host's CPU, so no cause is claimed".to_owned();
+    *causes = vec![analysis::Finding { kind: "host limits", grade: "supported", text, evidence: Vec::new() }];
+    let brief = text::Text.write(&evidence, &Options { brief: true, ..Options::default() }).unwrap();
+    assert!(!brief.contains("cause") && !brief.contains("took the host's CPU"), "{brief}");
+    let full = text::Text.write(&evidence, &Options::default()).unwrap();
+    assert!(full.contains("No cause could be established: something else took the host's CPU\n"), "{full}");
+}
+
 /// The first screens of all kinds of runs.
 fn screens() -> Vec<(&'static str, Evidence)> {
     let open_loop = || {

@@ -48,7 +48,9 @@ fn finding(cause: &Finding, of: &str) -> Block {
         true => format!("{}{}", how_sure(cause.grade), of.replace('`', "")),
         false => format!("No cause could be established{}", of.replace('`', "")),
     };
-    Block::Finding { title, text: Text::from(cause.text.as_str()), evidence: cause.evidence.clone() }
+    // The title has it already.
+    let text = cause.text.trim_end_matches(", so no cause is claimed");
+    Block::Finding { title, text: Text::from(text), evidence: cause.evidence.clone() }
 }
 
 fn weakness(finding: &Finding) -> Block {
