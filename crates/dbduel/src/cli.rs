@@ -133,6 +133,9 @@ pub struct RunArgs {
     /// Exit with 1 when a candidate is slower anywhere and 3 when a verdict is inconclusive, for use in CI
     #[arg(long)]
     pub gate: bool,
+    /// Print the whole text report instead of its first screen; report.txt always has all of it
+    #[arg(long)]
+    pub full: bool,
     /// Print the JSON report on stdout instead of the text
     #[arg(long)]
     pub json: bool,
@@ -295,6 +298,9 @@ pub struct ReportArgs {
     /// Say it in this form; `dbduel list reports` names them all
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: String,
+    /// Print the whole text report instead of its first screen; a file always has all of it
+    #[arg(long)]
+    pub full: bool,
     /// Write to this file instead of stdout
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,

@@ -37,8 +37,9 @@ fn twins_are_a_run_like_any_other_and_what_they_show_is_remembered_once() {
     assert_eq!((plan["method"]["stop"].as_str(), plan["method"]["blocks"].as_u64()), (Some("never"), Some(8)));
     place.assert_every_trial_ran_once();
     place.assert_nothing_is_left();
-    for part in ["twins at 1 client", "s_d", "being first in a block", "to see a difference of 1 %"] {
-        assert!(said.contains(part), "{part}\n{said}");
+    let whole = place.whole_report("last");
+    for part in ["A/A test", "s_d", "being first in a block", "to detect a difference of 1 %"] {
+        assert!(whole.contains(part), "{part}\n{whole}");
     }
     assert_eq!(place.expect(0, &["report", "last"]).0, said);
 

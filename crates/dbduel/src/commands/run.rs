@@ -67,12 +67,13 @@ fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<()> {
         run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
     }
     let evidence = Evidence::gather(run_dir)?;
-    for drawing in report::flame_graphs(&evidence.plan, &evidence.profiles)? {
+    for drawing in report::flame_graphs(&evidence.plan, &evidence.profiles) {
         run_dir.write_flame_graph(drawing.trial, drawing.file, &drawing.svg)?;
     }
     let format = if args.json { "json" } else { "text" };
     let color = !args.json && terminal::wants_color();
-    say_report(&report::write(run_dir, format, &report::Options { color, ..plain })?)
+    let options = report::Options { color, brief: !args.full, ..super::first_screen() };
+    say_report(&report::write(run_dir, format, &options)?)
 }
 
 /// Prints the answer beside the report, whose standard output may be JSON.

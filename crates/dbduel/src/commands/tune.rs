@@ -177,7 +177,7 @@ fn of_the_duel(search: &SearchRecord, search_dir: &RunDir) -> SearchRecord {
 /// What `dbduel run` would have been asked for the duel.
 fn run_args(args: &TuneArgs) -> RunArgs {
     let (runs, method) = (args.runs.clone(), args.method.clone());
-    RunArgs { file: None, runs, resume: None, method, gate: false, json: args.json, twins: false }
+    RunArgs { file: None, runs, resume: None, method, gate: false, full: false, json: args.json, twins: false }
 }
 
 /// Writes the duel's experiment where the command line wants it, once the duel is over.
@@ -223,7 +223,7 @@ fn tell_search(run_dir: &RunDir, json: bool, aloud: bool) -> Result<()> {
         run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
     }
     if aloud {
-        say(&report::write(run_dir, if json { "json" } else { "text" }, &plain)?)?;
+        say(&report::write(run_dir, if json { "json" } else { "text" }, &super::first_screen())?)?;
     }
     Ok(())
 }

@@ -69,7 +69,7 @@ fn go_on_with_the_duel(
     let is_over = run_dir.run_record().is_ok_and(|run| run.ended_by.is_some_and(|by| by != "interrupted"));
     let status = if is_over {
         let format = if args.json { "json" } else { "text" };
-        say(&report::write(&run_dir, format, &report::Options::default())?)?;
+        say(&report::write(&run_dir, format, &crate::commands::first_screen())?)?;
         exit::DONE
     } else {
         let plan = run_dir.plan()?;

@@ -1,12 +1,13 @@
-//! How it is said what contenders do differently without being asked.
+//! Words and rows for what contenders do differently without being asked.
 
 use analysis::drift::{Drift, PlanPair, SameSettings, Setting, Why};
 use record::format::StatementPlan;
 
-use super::wording::count;
+use crate::document::{Column, RowKind, Table};
+use crate::wording::count;
 
-/// Notable settings that fit a terminal; all are in the other reports.
-const SETTINGS_IN_TEXT: usize = 12;
+/// Settings that are not folded.
+const SETTINGS_MAX: usize = 12;
 const PLANS_IN_TEXT: usize = 6;
 
 /// What the file asks for first, then the most notable ones, then by name.
@@ -19,28 +20,34 @@ pub fn in_order<'a, 'b>(drift: &'b Drift<'a>) -> Vec<&'b Setting<'a>> {
 /// `41 settings in force differ: 2 asked for, 30 default of the version …`.
 pub fn settings_counted(drift: &Drift) -> String {
     let of = |why: Why| drift.settings.iter().filter(|setting| setting.why == why).count();
-    let told = [Why::Asked, Why::Default, Why::OnlyBaseline, Why::OnlyCandidate].map(|why| (of(why), why));
-    let parts: Vec<String> =
-        told.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} {}", why.as_str())).collect();
+    let counted = [Why::Asked, Why::Default, Why::OnlyBaseline, Why::OnlyCandidate].map(|why| (of(why), why));
+    let parts: Vec<String> = counted
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, why)| format!("{count} {}", why.as_str()))
+        .collect();
     let verb = if drift.settings.len() == 1 { "differs" } else { "differ" };
     format!("{} in force {verb}: {}", count(drift.settings.len(), "setting"), parts.join(", "))
 }
 
-/// Rows of the text report: name, both values, why; and what is left out. What the file asks for is never.
-pub fn notable_rows(drift: &Drift) -> (Vec<Vec<String>>, usize) {
-    let notable: Vec<&Setting> = in_order(drift).into_iter().filter(|setting| setting.stands_out()).collect();
-    let fitting = SETTINGS_IN_TEXT.max(notable.iter().filter(|setting| setting.wanted).count());
-    let row = |setting: &&Setting| {
-        vec![
-            setting.name.to_owned(),
-            value(setting.baseline),
-            value(setting.candidate),
-            setting.why.as_str().to_owned(),
-        ]
-    };
-    let rows: Vec<Vec<String>> = notable.iter().take(fitting).map(row).collect();
-    let left = drift.settings.len() - rows.len();
-    (rows, left)
+/// What the file asks for and what is most likely to matter, and everything else.
+pub fn tables(drift: &Drift) -> (Table, Table) {
+    let columns = [
+        Column::name("setting", 0),
+        Column::name(drift.baseline, 0),
+        Column::name(drift.candidate, 0),
+        Column::name("why", 1),
+    ];
+    let (mut notable, mut others) = (Table::new(columns.clone()), Table::new(columns));
+    for setting in in_order(drift) {
+        // What the file asks for always stands in the first.
+        let is_first = setting.stands_out() && (setting.wanted || notable.rows.len() < SETTINGS_MAX);
+        let kind = if setting.notable.is_some() && !is_first { RowKind::Different } else { RowKind::Plain };
+        let why = setting.why.as_str().to_owned();
+        let table = if is_first { &mut notable } else { &mut others };
+        table.push(kind, [setting.name.to_owned(), value(setting.baseline), value(setting.candidate), why]);
+    }
+    (notable, others)
 }
 
 fn value(value: Option<&str>) -> String {
@@ -56,11 +63,11 @@ pub fn plan_lines(drift: &Drift) -> Vec<String> {
     let all = drift.plans.iter().flat_map(|plans| plans.statements.iter().map(move |pair| (plans.title, pair)));
     let line = |(title, pair): (&str, &PlanPair)| {
         let told = |plan: Option<&StatementPlan>| plan.map_or("nothing".to_owned(), how);
-        format!("  {title}, {}: {} → {}", pair.statement, told(pair.baseline), told(pair.candidate))
+        format!("{title}, {}: {} → {}", pair.statement, told(pair.baseline), told(pair.candidate))
     };
     let differing: Vec<String> = all.filter(|(_, pair)| pair.differs).map(line).collect();
     let left = differing.len().saturating_sub(PLANS_IN_TEXT);
-    let more = (left > 0).then(|| format!("  and {left} more, in report.html"));
+    let more = (left > 0).then(|| format!("and {left} more, in report.html"));
     differing.into_iter().take(PLANS_IN_TEXT).chain(more).collect()
 }
 
@@ -133,9 +140,9 @@ mod tests {
                 facts.effective_settings.insert(name.clone(), (10 + index).to_string());
             }
         }
-        let (rows, _) = notable_rows(&drifts(&stored.plan, &stored.run)[0]);
+        let (notable, _) = tables(&drifts(&stored.plan, &stored.run)[0]);
         for name in names {
-            assert!(rows.iter().any(|row| row[0] == name), "{name} is missing");
+            assert!(notable.rows.iter().any(|row| row.cells[0].text.raw() == name), "{name} is missing");
         }
     }
 

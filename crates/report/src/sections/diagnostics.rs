@@ -1,15 +1,18 @@
-//! What profiles showed: where clients waited and where the CPU went, side by side.
+//! The profile: where clients waited and where the CPU went, side by side.
 //!
 //! One trial of each contender has no interval, so nothing here is a comparison.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::Result;
-use minijinja::context;
-
-use super::wording;
 use analysis::flame::{Frame, differing, frames};
 use record::format::{DiagnosticRecord, PlanRecord, ProfileRecord, WaitsUnit, point_text};
+
+use super::Topic;
+use crate::Evidence;
+use crate::document::{Block, Section, Table};
+use crate::render::html::escape;
+use crate::render::text::shortened;
+use crate::wording;
 
 /// Rows of a table, those first that differ most.
 const ROWS: usize = 5;
@@ -22,17 +25,39 @@ const LETTER: f64 = 7.0;
 /// A share that grew by so much is drawn in full colour.
 const FULL_COLOR: f64 = 0.05;
 
-pub const ABOUT: &str = "One trial of each contender behind the verdict, sampled and not compared: no intervals.";
+const ABOUT: &str = "One trial of each contender behind the verdict, profiled and not measured: no intervals.";
+
+pub struct Profile;
+
+impl Topic for Profile {
+    fn section(&self, evidence: &Evidence) -> Option<Section> {
+        let (plan, profiles) = (&evidence.plan, evidence.profiles.as_slice());
+        if profiles.is_empty() {
+            return None;
+        }
+        let mut body = vec![Block::note(ABOUT)];
+        for Beside { title, heading, rows } in tables(plan, profiles) {
+            body.extend([Block::heading(title), Block::Table(Table::of_numbers(heading).with_rows(rows))]);
+        }
+        body.extend(
+            flame_graphs(plan, profiles)
+                .into_iter()
+                .map(|one| Block::Drawing { title: one.title.into(), svg: one.svg }),
+        );
+        body.extend(Block::list(not_visible(plan, profiles)));
+        Section::of("profile", "Profile", body)
+    }
+}
 
 /// A table of both sides.
-pub struct Beside {
-    pub title: String,
-    pub heading: Vec<String>,
-    pub rows: Vec<Vec<String>>,
+struct Beside {
+    title: String,
+    heading: Vec<String>,
+    rows: Vec<Vec<String>>,
 }
 
 /// What each candidate shows beside the baseline, and what is not visible here.
-pub fn tables(plan: &PlanRecord, profiles: &[DiagnosticRecord]) -> Vec<Beside> {
+fn tables(plan: &PlanRecord, profiles: &[DiagnosticRecord]) -> Vec<Beside> {
     pairs(plan, profiles)
         .flat_map(|(baseline, candidate)| [waits(baseline, candidate), functions(baseline, candidate)])
         .flatten()
@@ -40,7 +65,7 @@ pub fn tables(plan: &PlanRecord, profiles: &[DiagnosticRecord]) -> Vec<Beside> {
 }
 
 /// What does not stand in the tables, each with its reason.
-pub fn not_visible(plan: &PlanRecord, profiles: &[DiagnosticRecord]) -> Vec<String> {
+fn not_visible(plan: &PlanRecord, profiles: &[DiagnosticRecord]) -> Vec<String> {
     let differ = |(one, other): &(&DiagnosticRecord, &DiagnosticRecord)| {
         one.waits.as_ref().zip(other.waits.as_ref()).is_some_and(|(one, other)| one.unit != other.unit)
     };
@@ -128,12 +153,12 @@ pub struct Drawing {
 }
 
 /// One for each profile, and one of each candidate against the baseline.
-pub fn flame_graphs(plan: &PlanRecord, profiles: &[DiagnosticRecord]) -> Result<Vec<Drawing>> {
+pub fn flame_graphs(plan: &PlanRecord, profiles: &[DiagnosticRecord]) -> Vec<Drawing> {
     let mut drawings = Vec::new();
     for record in profiles {
         let Some(profile) = &record.profile else { continue };
         let title = format!("`{}`, {}: {}", record.contender, record.workload, sampled(profile));
-        drawings.push(drawing(record.trial, "flame.svg", title, &frames(&profile.stacks, None))?);
+        drawings.push(drawing(record.trial, "flame.svg", title, &frames(&profile.stacks, None)));
     }
     for (baseline, candidate) in pairs(plan, profiles) {
         let (Some(one), Some(other)) = (&baseline.profile, &candidate.profile) else { continue };
@@ -142,13 +167,13 @@ pub fn flame_graphs(plan: &PlanRecord, profiles: &[DiagnosticRecord]) -> Result<
             candidate.contender, baseline.contender, candidate.workload, baseline.contender
         );
         let frames = frames(&other.stacks, Some(&one.stacks));
-        drawings.push(drawing(candidate.trial, "flame-difference.svg", title, &frames)?);
+        drawings.push(drawing(candidate.trial, "flame-difference.svg", title, &frames));
     }
-    Ok(drawings)
+    drawings
 }
 
-fn drawing(trial: u32, file: &'static str, title: String, frames: &[Frame]) -> Result<Drawing> {
-    Ok(Drawing { svg: svg(&title, frames)?, trial, file, title })
+fn drawing(trial: u32, file: &'static str, title: String, frames: &[Frame]) -> Drawing {
+    Drawing { svg: svg(&title, frames), trial, file, title }
 }
 
 fn sampled(profile: &ProfileRecord) -> String {
@@ -157,36 +182,38 @@ fn sampled(profile: &ProfileRecord) -> String {
 }
 
 /// A drawing without script or outside resources; names are escaped, since they come from a server's binary.
-fn svg(title: &str, frames: &[Frame]) -> Result<String> {
-    let mut templates = super::html::templates();
-    templates.set_auto_escape_callback(|_| minijinja::AutoEscape::Html);
-    templates.add_template("flame.svg", include_str!("html/flame.svg"))?;
+fn svg(title: &str, frames: &[Frame]) -> String {
     let depth = frames.iter().map(|frame| frame.depth).max().unwrap_or(0) as f64;
     let height = (depth + 1.0) * ROW_HEIGHT;
-    let drawn = frames.iter().map(|frame| {
-        let (width, letters) = (frame.width * WIDTH, (frame.width * WIDTH / LETTER) as usize);
-        let share = wording::percent(frame.width);
-        let told = match frame.other {
-            Some(other) => format!("{}: {share}, against {}", frame.name, wording::percent(other)),
-            None => format!("{}: {share}", frame.name),
-        };
-        context! {
-            x => format!("{:.1}", frame.from * WIDTH), width => format!("{width:.1}"), told, fill => fill(frame),
-            y => format!("{:.0}", height - (frame.depth as f64 + 1.0) * ROW_HEIGHT),
-            text_x => format!("{:.1}", frame.from * WIDTH + 3.0), text_y => format!("{:.0}", height - frame.depth as f64 * ROW_HEIGHT - 4.0),
-            text => shortened(&frame.name, letters.saturating_sub(1)),
-        }
-    });
-    let drawn: Vec<minijinja::Value> = drawn.collect();
-    Ok(templates.get_template("flame.svg")?.render(context! { title, width => WIDTH, height, frames => drawn })?)
+    let drawn: String = frames.iter().map(|frame| drawn(frame, height)).collect();
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" font-family=\"sans-serif\" \
+         font-size=\"12\">\n<title>{}</title>\n{drawn}</svg>\n",
+        escape(title)
+    )
 }
 
-fn shortened(name: &str, letters: usize) -> String {
-    match name.chars().count() {
-        all if all <= letters => name.to_owned(),
-        _ if letters < 4 => String::new(),
-        _ => name.chars().take(letters - 1).chain(['…']).collect(),
-    }
+fn drawn(frame: &Frame, height: f64) -> String {
+    let (x, width) = (frame.from * WIDTH, frame.width * WIDTH);
+    let top = height - (frame.depth as f64 + 1.0) * ROW_HEIGHT;
+    let share = wording::percent(frame.width);
+    let against = frame.other.map_or(String::new(), |other| format!(", against {}", wording::percent(other)));
+    let title = escape(&frame.name);
+    let letters = ((width / LETTER) as usize).saturating_sub(1);
+    let label = match frame.name.chars().count() > letters && letters < 4 {
+        true => String::new(),
+        false => format!(
+            "<text x=\"{:.1}\" y=\"{:.0}\" fill=\"#111\">{}</text>",
+            x + 3.0,
+            top + ROW_HEIGHT - 4.0,
+            escape(&shortened(&frame.name, letters))
+        ),
+    };
+    format!(
+        "<g><title>{title}: {share}{against}</title><rect x=\"{x:.1}\" y=\"{top:.0}\" width=\"{width:.1}\" height=\"16\" \
+         fill=\"{}\"/>{label}</g>\n",
+        fill(frame)
+    )
 }
 
 /// Warm where there is one profile, by name so that neighbours differ; red and blue where there are two.
@@ -252,7 +279,7 @@ pub mod tests {
 
     #[test]
     fn a_drawing_is_inert_and_escapes_what_a_binary_calls_its_functions() {
-        let drawings = flame_graphs(&plan(), &profiled()).unwrap();
+        let drawings = flame_graphs(&plan(), &profiled());
         let names: Vec<(u32, &str)> = drawings.iter().map(|drawing| (drawing.trial, drawing.file)).collect();
         assert_eq!(names, [(90, "flame.svg"), (91, "flame.svg"), (90, "flame-difference.svg")]);
         for Drawing { file: name, svg, .. } in &drawings {
@@ -267,7 +294,7 @@ pub mod tests {
         let (plan, mut profiles) = (plan(), profiled());
         profiles[0].profile = None;
         profiles[0].not_visible = [("profile".to_owned(), "perf is not installed here".to_owned())].into();
-        assert_eq!((tables(&plan, &profiles).len(), flame_graphs(&plan, &profiles).unwrap().len()), (1, 1));
+        assert_eq!((tables(&plan, &profiles).len(), flame_graphs(&plan, &profiles).len()), (1, 1));
         let said = not_visible(&plan, &profiles);
         assert!(
             said.len() == 1 && said[0].ends_with("profile not visible here: perf is not installed here"),

@@ -5,21 +5,68 @@
 
 use std::collections::BTreeMap;
 
-use super::Evidence;
-use super::sentences::one_line;
-use super::wording::percent;
+use super::Topic;
+use crate::Evidence;
+use crate::document::{Block, Column, Section, Table};
+use crate::sentences::one_line;
+use crate::wording::percent;
 use record::format::figures::signed_percent;
 use record::format::search::{CandidateRecord, OutCause, RecoveryRecord, RoundRecord, SearchRecord};
 use record::format::{DecisionKind, Purpose, TrialRecord, point_text};
 
-/// Columns of the table of candidates.
-pub const COLUMNS: [&str; 5] = ["candidate", "blocks", "ahead by", "evidence", "what became of it"];
+const ABOUT: &str =
+    "Figures of the race chose its winner, so they praise it: only the duel's blocks show what was gained.";
 
-/// Columns of the table of rounds.
-pub const ROUND_COLUMNS: [&str; 4] = ["round", "blocks", "raced", "stayed"];
+pub struct Search;
+
+impl Topic for Search {
+    fn section(&self, evidence: &Evidence) -> Option<Section> {
+        let search = evidence.run.search.as_ref()?;
+        // Without a duel the first screen has the outcome.
+        let outcome =
+            Block::list(about(search).into_iter().chain(ending(search)).collect()).filter(|_| search.run.is_some());
+        let mut body: Vec<Block> = outcome.into_iter().collect();
+        body.push(Block::Table(candidates(search)));
+        body.push(Block::note(ABOUT));
+        body.extend(Block::table(rounds(search)));
+        body.extend(Block::list(space(search).into_iter().chain(recovery(evidence)).collect()));
+        Section::of("search", "The search over settings", body)
+    }
+
+    fn is_of_a_race(&self) -> bool {
+        true
+    }
+}
+
+/// The first screen of a race, which has no verdict.
+pub fn first(evidence: &Evidence) -> Section {
+    let search = evidence.run.search.as_ref();
+    let lines = search.map(|search| ending(search).into_iter().chain(about(search)).collect());
+    let body = lines.and_then(Block::list).into_iter().collect();
+    Section { id: "verdict", title: "Outcome".to_owned(), body }
+}
+
+fn candidates(search: &SearchRecord) -> Table {
+    let columns = [
+        Column::name("candidate", 0),
+        Column::number("blocks", 2),
+        Column::number("ahead by", 0),
+        Column::number("evidence", 1),
+        Column::prose("result", 0),
+        Column::prose("settings", 0),
+    ];
+    let row = |(cells, settings): (Vec<String>, String)| cells.into_iter().chain([settings]);
+    Table::new(columns).with_rows(rows(search).into_iter().map(row))
+}
+
+fn rounds(search: &SearchRecord) -> Table {
+    let columns =
+        [Column::name("round", 0), Column::name("blocks", 0), Column::number("raced", 0), Column::prose("stayed", 0)];
+    Table::new(columns).with_rows(round_rows(search))
+}
 
 /// The first lines: what was searched, where, and what the figures are good for.
-pub fn about(search: &SearchRecord) -> Vec<String> {
+fn about(search: &SearchRecord) -> Vec<String> {
     let rules = &search.rules;
     let raced = search.candidates.iter().filter(|candidate| candidate.blocks > 0).count();
     let place = format!("{}, {}", search.workload, point_text(&search.point));
@@ -32,15 +79,11 @@ pub fn about(search: &SearchRecord) -> Vec<String> {
     )];
     lines.extend(search.notes.iter().cloned());
     lines.extend(search.run.iter().map(|run| format!("its trials are kept in run {run}")));
-    lines.push(
-        "the race chose the winner by these figures, so they praise it: only the duel's blocks say what was gained"
-            .to_owned(),
-    );
     lines
 }
 
 /// How the race ended.
-pub fn ending(search: &SearchRecord) -> Vec<String> {
+fn ending(search: &SearchRecord) -> Vec<String> {
     let Some(outcome) = &search.outcome else {
         return vec![
             "the search is not over: it goes on, or was interrupted, and `dbduel tune --resume` goes on with it"
@@ -84,8 +127,8 @@ fn pairs(settings: &BTreeMap<String, String>) -> String {
     settings.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A row of [`COLUMNS`] and its settings for each candidate, those who raced longest first.
-pub fn rows(search: &SearchRecord) -> Vec<(Vec<String>, String)> {
+/// A row and its settings for each candidate, those who raced longest first.
+fn rows(search: &SearchRecord) -> Vec<(Vec<String>, String)> {
     let mut list: Vec<&CandidateRecord> = search.candidates.iter().collect();
     list.sort_by(|one, other| {
         let rank = |candidate: &CandidateRecord| (candidate.blocks, candidate.ratio.unwrap_or(0.0));
@@ -143,8 +186,8 @@ fn why(cause: &OutCause, incumbent: &str) -> String {
     }
 }
 
-/// A row of [`ROUND_COLUMNS`] for each round.
-pub fn round_rows(search: &SearchRecord) -> Vec<Vec<String>> {
+/// A row for each round.
+fn round_rows(search: &SearchRecord) -> Vec<Vec<String>> {
     let row = |round: &RoundRecord| {
         vec![
             round.round.to_string(),
@@ -157,7 +200,7 @@ pub fn round_rows(search: &SearchRecord) -> Vec<Vec<String>> {
 }
 
 /// What could be moved, and what never is.
-pub fn space(search: &SearchRecord) -> Vec<String> {
+fn space(search: &SearchRecord) -> Vec<String> {
     let range = |(name, values): (&String, &Vec<String>)| format!("{name} ({})", values.join(", "));
     let mut lines = vec![format!("settings moved: {}", search.space.iter().map(range).collect::<Vec<_>>().join("; "))];
     lines.extend(search.refused.iter().map(|one| {
@@ -177,7 +220,7 @@ pub fn space(search: &SearchRecord) -> Vec<String> {
 }
 
 /// How long both sides were away after kills under load.
-pub fn recovery(evidence: &Evidence) -> Vec<String> {
+fn recovery(evidence: &Evidence) -> Vec<String> {
     let is_ours = |purpose: &Purpose| matches!(purpose, Purpose::Recovery { .. });
     let left_out =
         evidence.run.decided(DecisionKind::LeftOut).filter(|one| is_ours(&one.purpose)).map(|one| one.because.clone());

@@ -1,17 +1,76 @@
-//! Ladders in words and rows, for the text and the HTML report alike.
+//! Ladders: every rung over the one below and over the base, what the steps are worth elsewhere, and two side by side.
 //!
-//! Pure formatting: what a step brought, and whether it is shown, the analysis has decided.
+//! What a step brought, and whether it is shown, the analysis has decided.
 
 use std::collections::BTreeSet;
 
 use stats::Basis;
 
 use analysis::{Caveat, Gain, Interaction, Ladder, Rung, Stage, StageKind, WorkloadConclusions};
-use record::format::figures::short_percent;
 use record::format::ladder::ChangeRecord;
 
-use super::sentences::one_line;
-use super::wording::{self, bound, optional_number};
+use super::{Topic, by_workload, stopped, waterfall};
+use crate::Evidence;
+use crate::document::{Block, Column, Section, Table};
+use crate::sentences::one_line;
+use crate::wording::{self, bound, optional_number};
+
+pub struct Ladders;
+
+impl Topic for Ladders {
+    fn section(&self, evidence: &Evidence) -> Option<Section> {
+        let is_only = evidence.conclusions.workloads.len() == 1;
+        let of_workload = |workload: &WorkloadConclusions| {
+            let ladders = workload.ladders.iter().enumerate();
+            let mut body: Vec<Block> =
+                ladders.flat_map(|(place, one)| of_ladder(workload, one, is_only && place == 0)).collect();
+            let stages = Table::new(stage_columns(workload)).with_rows(workload.stages.iter().map(stage));
+            body.extend(Block::table(stages).into_iter().flat_map(|table| [Block::heading(STAGES_TITLE), table]));
+            body
+        };
+        Section::of("ladder", "The ladder", by_workload(evidence, of_workload))
+    }
+}
+
+/// The first one of a run stands on the first screen, with its table.
+fn of_ladder(workload: &WorkloadConclusions, ladder: &Ladder, is_first: bool) -> Vec<Block> {
+    let mut body = vec![Block::heading(title(workload, ladder))];
+    body.extend(Block::list(changes(ladder)));
+    let chart = waterfall::waterfall(workload, ladder).map(Block::chart);
+    let table = || Block::Table(self::table(workload, ladder));
+    match chart {
+        Some(_) if is_first => body.push(Block::OnPage(vec![table()])),
+        chart => body.push(chart.unwrap_or_else(table)),
+    }
+    body.push(Block::note(about(ladder) + "."));
+    body.extend(Block::list(stopped(sentences(ladder))));
+    if !ladder.interactions.is_empty() {
+        let numbers = INTERACTIONS.iter().zip([0, 2, 3, 1, 3, 0, 1]).map(|(title, priority)| match *title {
+            "step" => Column::name(*title, 0),
+            title => Column::number(title, priority),
+        });
+        let columns = numbers.chain([Column::name("order", 0)]).collect::<Vec<_>>();
+        body.push(Block::heading("Each step against the final configuration without it"));
+        body.push(Block::Table(Table::new(columns).with_rows(ladder.interactions.iter().map(interaction))));
+        body.extend(Block::list(stopped(not_left_out(ladder))));
+    }
+    body
+}
+
+/// The base, then every rung.
+pub fn table(workload: &WorkloadConclusions, ladder: &Ladder) -> Table {
+    let columns = [
+        Column::name("rung", 0),
+        Column::number(workload.primary.unit.as_str(), 2),
+        Column::number("step", 0),
+        Column::number("95 % CI", 0),
+        Column::number("over base", 1),
+        Column::number("95 % CI", 3),
+        Column::name("durability", 4),
+        Column::prose("verdict", 0),
+    ];
+    Table::new(columns).with_rows(rows(ladder))
+}
 
 /// What a step is drawn and called as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,12 +97,12 @@ impl Mark {
 }
 
 /// `tpcc: ladder on `5.5`, committed New-Orders per minute (NOPM)`.
-pub fn title(workload: &WorkloadConclusions, ladder: &Ladder) -> String {
+fn title(workload: &WorkloadConclusions, ladder: &Ladder) -> String {
     format!("{}: ladder on `{}`, {}", workload.workload, ladder.base, wording::primary_title(workload))
 }
 
 /// What each step does, in lines: the names of settings are too long for a column.
-pub fn changes(ladder: &Ladder) -> Vec<String> {
+fn changes(ladder: &Ladder) -> Vec<String> {
     let line = |(rung, place): (&Rung, usize)| {
         let changes: Vec<String> = rung.changes.iter().map(ChangeRecord::text).collect();
         format!("{place}. `{}`: {}", rung.contender, changes.join(", "))
@@ -51,14 +110,8 @@ pub fn changes(ladder: &Ladder) -> Vec<String> {
     ladder.rungs.iter().zip(1..).map(line).collect()
 }
 
-pub fn heading(workload: &WorkloadConclusions) -> Vec<String> {
-    let unit = &workload.primary.unit;
-    let names = ["rung", unit, "over the rung below", "interval", "over the base", "interval", "class", "word"];
-    names.map(str::to_owned).to_vec()
-}
-
 /// The base, then every rung.
-pub fn rows(ladder: &Ladder) -> Vec<Vec<String>> {
+fn rows(ladder: &Ladder) -> Vec<Vec<String>> {
     let class = |class: &Option<String>| class.clone().unwrap_or_else(|| "not known".to_owned());
     let nothing = || vec!["-".to_owned(), "-".to_owned()];
     let of_gain = |gain: &Option<Gain>| gain.as_ref().map_or_else(nothing, |gain| vec![ratio(gain), interval(gain)]);
@@ -75,31 +128,30 @@ pub fn rows(ladder: &Ladder) -> Vec<Vec<String>> {
 /// The rule's word about a step, and what a reader must not overlook.
 fn word(rung: &Rung) -> String {
     let Some(step) = &rung.step else { return "not measured".to_owned() };
-    let word = wording::word(step).to_owned();
+    let verdict = wording::word(step).to_owned();
     match (&rung.trade, Mark::of(rung)) {
-        (Some((before, here)), _) => format!("{word}; trade: {before} to {here}"),
-        (None, Mark::NotShown) => format!("{word}; no gain shown"),
-        (None, _) => word,
+        (Some((before, here)), _) => format!("{verdict}; trade: {before} to {here}"),
+        (None, Mark::NotShown) => format!("{verdict}; no gain shown"),
+        (None, _) => verdict,
     }
 }
 
-/// `1.88x (+88 %), 1.80..1.95`; a plain t interval is marked.
+/// `1.88x, 95 % CI 1.80–1.95`; a plain t interval is marked.
 pub fn gain(gain: &Gain) -> String {
-    let percent = short_percent(gain.ratio - 1.0);
     match gain.bounds {
-        Some(_) => format!("{} ({percent}), {}", ratio(gain), interval(gain)),
-        None => format!("{} ({percent})", ratio(gain)),
+        Some(_) => format!("{}x, 95 % CI {}", ratio(gain), interval(gain)),
+        None => format!("{}x", ratio(gain)),
     }
 }
 
-/// `1.88x`, with a third decimal where it is near nothing.
+/// `1.88`, with a third decimal where it is near nothing.
 fn ratio(gain: &Gain) -> String {
-    format!("{:.*}x", decimals(gain), gain.ratio)
+    format!("{:.*}", decimals(gain), gain.ratio)
 }
 
 fn interval(gain: &Gain) -> String {
     let mark = if gain.basis == Basis::Plain { " t" } else { "" };
-    let text = |(low, high)| format!("{}..{}{mark}", bound(low, decimals(gain)), bound(high, decimals(gain)));
+    let text = |(low, high)| format!("{}–{}{mark}", bound(low, decimals(gain)), bound(high, decimals(gain)));
     gain.bounds.map_or("-".to_owned(), text)
 }
 
@@ -108,36 +160,48 @@ fn decimals(gain: &Gain) -> usize {
 }
 
 /// What the table does not say: the whole, the safe part of it, trades, who is missing, and caveats.
-pub fn sentences(ladder: &Ladder) -> Vec<String> {
+fn sentences(ladder: &Ladder) -> Vec<String> {
     let missing = ladder.rungs.iter().filter_map(|rung| {
         Some(format!("`{}` was not measured: {}", rung.contender, one_line(rung.refused.as_ref()?)))
     });
     let mut lines: Vec<String> = missing.collect();
     lines.extend(whole(ladder));
+    lines.push(product(ladder));
     lines.extend(trades(ladder));
     lines.extend(caveats(ladder));
     lines
 }
 
-fn whole(ladder: &Ladder) -> Vec<String> {
+/// What all steps come to, and what is left without those that lower durability.
+pub fn whole(ladder: &Ladder) -> Vec<String> {
     let last = ladder.rungs.iter().rfind(|rung| rung.cumulative.is_some());
     let whole = last.and_then(|rung| Some((rung, rung.cumulative.as_ref()?)));
-    let mut lines = Vec::new();
-    if let Some((rung, cumulative)) = whole {
-        let product = match ladder.product {
-            Some(product) => format!("; its steps multiply to {product:.2}x"),
-            None => "; the steps do not multiply to it, because not every block has every rung".to_owned(),
-        };
-        lines.push(format!("The whole ladder, up to `{}`: {}{product}", rung.contender, gain(cumulative)));
+    let all = whole.map(|(rung, gain)| {
+        format!(
+            "All steps up to `{}` together: {} times the throughput of `{}`{}.",
+            rung.contender,
+            ratio(gain),
+            ladder.base,
+            bounds(gain)
+        )
+    });
+    let safe = ladder.safe_gain.as_ref().map(|safe| match ladder.rungs.iter().any(|rung| rung.trade.is_some()) {
+        true => format!("Without the steps that lower durability: {} times{}.", ratio(safe), bounds(safe)),
+        false => "No step lowers durability.".to_owned(),
+    });
+    all.into_iter().chain(safe).collect()
+}
+
+/// ` (95 % CI 1.80–1.95)`
+fn bounds(gain: &Gain) -> String {
+    if gain.bounds.is_some() { format!(" (95 % CI {})", interval(gain)) } else { String::new() }
+}
+
+fn product(ladder: &Ladder) -> String {
+    match ladder.product {
+        Some(product) => format!("The steps multiply to {product:.2}x"),
+        None => "The steps do not multiply to the whole, because not every block has every rung".to_owned(),
     }
-    if let Some(safe) = &ladder.safe_gain {
-        let but = match ladder.rungs.iter().filter(|rung| rung.trade.is_some()).count() {
-            0 => "no step lowers durability",
-            _ => "without the trades",
-        };
-        lines.push(format!("Safe gain ({but}): {}", gain(safe)));
-    }
-    lines
 }
 
 fn trades(ladder: &Ladder) -> Vec<String> {
@@ -159,11 +223,11 @@ fn caveats(ladder: &Ladder) -> Option<String> {
     // That the promise differs stands in the table.
     let all: BTreeSet<&Caveat> = of_steps.filter(|caveat| **caveat != Caveat::DurabilityDiffers).collect();
     let words: Vec<&str> = all.iter().map(|caveat| caveat.as_str()).collect();
-    (!words.is_empty()).then(|| format!("Caveats of these words: {}", words.join("; ")))
+    (!words.is_empty()).then(|| format!("Caveats of these verdicts: {}", words.join("; ")))
 }
 
 /// How to read the table.
-pub fn about(ladder: &Ladder) -> String {
+fn about(ladder: &Ladder) -> String {
     let blocks = ladder.rungs.iter().filter_map(|rung| rung.gain).map(|gain| gain.blocks);
     let blocks = match (blocks.clone().min(), blocks.max()) {
         (Some(least), Some(most)) if least == most => wording::count(least, "block"),
@@ -171,22 +235,14 @@ pub fn about(ladder: &Ladder) -> String {
         _ => "no block".to_owned(),
     };
     format!(
-        "Gains are means over {blocks}; the intervals of all steps hold together; one marked t is a plain t interval, which shows nothing"
+        "Gains are means over {blocks}; the intervals of all steps hold together; one marked t is a plain t interval, which allows no verdict"
     )
 }
 
-pub const INTERACTIONS: [&str; 8] = [
-    "step",
-    "in the ladder",
-    "interval",
-    "in the final configuration",
-    "interval",
-    "second over first",
-    "interval",
-    "order",
-];
+const INTERACTIONS: [&str; 7] =
+    ["step", "in the ladder", "95 % CI", "at the end", "95 % CI", "end / ladder", "95 % CI"];
 
-pub fn interaction(one: &Interaction) -> Vec<String> {
+fn interaction(one: &Interaction) -> Vec<String> {
     let nothing = || vec!["-".to_owned(), "-".to_owned()];
     let of_gain = |gain: &Option<Gain>| gain.as_ref().map_or_else(nothing, |gain| vec![ratio(gain), interval(gain)]);
     let order = match one.interaction {
@@ -199,20 +255,27 @@ pub fn interaction(one: &Interaction) -> Vec<String> {
 }
 
 /// What could not be left out.
-pub fn not_left_out(ladder: &Ladder) -> Vec<String> {
+fn not_left_out(ladder: &Ladder) -> Vec<String> {
     let refused =
         |one: &Interaction| Some(format!("`{}` was not measured: {}", one.contender, one_line(one.refused.as_ref()?)));
     ladder.interactions.iter().filter_map(refused).collect()
 }
 
-pub fn stages_heading(workload: &WorkloadConclusions) -> Vec<String> {
-    let unit = &workload.primary.unit;
-    let names = ["stage", "contender", unit, "against", unit, "ratio", "word"];
-    names.map(str::to_owned).to_vec()
+fn stage_columns(workload: &WorkloadConclusions) -> Vec<Column> {
+    let unit = workload.primary.unit.as_str();
+    vec![
+        Column::name("stage", 0),
+        Column::name("contender", 0),
+        Column::number(unit, 2),
+        Column::name("against", 1),
+        Column::number(unit, 3),
+        Column::number("ratio, 95 % CI", 0),
+        Column::name("verdict", 0),
+    ]
 }
 
 /// The second ladder at a stage beside the first one.
-pub fn stage(stage: &Stage) -> Vec<String> {
+fn stage(stage: &Stage) -> Vec<String> {
     let comparison = &stage.comparison;
     let name = match stage.kind {
         StageKind::Base => "before the first step",
@@ -234,4 +297,4 @@ pub fn stage(stage: &Stage) -> Vec<String> {
     ]
 }
 
-pub const STAGES_TITLE: &str = "Ladders side by side, stage by stage";
+const STAGES_TITLE: &str = "Ladders side by side, stage by stage";

@@ -1,42 +1,75 @@
-//! How contenders scale over cores or clients, in words and rows, for the text and the HTML report alike.
+//! How contenders scale over cores or clients, and the scalability law where one fits.
 //!
-//! Pure formatting: which clients are best, and whether there is a law, the analysis has decided.
+//! Which clients are best, and whether there is a law, the analysis has decided.
 
 use stats::{UslFit, UslRefusal};
 
-use analysis::{Contrast, Estimate, Law, Scaling, Step, Summary};
+use analysis::{Contrast, Estimate, Law, Scaling, Step, Summary, WorkloadConclusions};
 use record::format::figures::fixed;
+use record::point::CORES;
 
-use super::wording::{self, number, percent};
+use super::{Topic, by_workload, levels, stopped};
+use crate::Evidence;
+use crate::document::{Block, Column, Section, Table};
+use crate::wording::{self, number, percent};
 
-/// `Scaling over cores`.
-pub fn title(scaling: &Scaling) -> String {
-    format!("Scaling over {}", scaling.variable)
+pub struct Cores;
+
+impl Topic for Cores {
+    fn section(&self, evidence: &Evidence) -> Option<Section> {
+        Section::of("scaling", "Scaling", by_workload(evidence, |workload| of_workload(evidence, workload)))
+    }
+}
+
+fn of_workload(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block> {
+    let Some(scaling) = &workload.scaling else { return Vec::new() };
+    let mut body = vec![Block::heading(format!("Scaling over {}", scaling.variable))];
+    let chart = levels::cpu_use(evidence, scaling).map(|chart| Block::OnPage(vec![Block::chart(chart)]));
+    body.extend(Block::table(table(scaling, &workload.primary.unit)));
+    body.push(Block::note(about(scaling).join(" ")));
+    body.extend(chart);
+    body.extend(Block::list(stopped(laws(scaling, &workload.primary.unit, &evidence.plan.baseline))));
+    // A sweep over clients stands by level above; the page has it as scaling too.
+    let is_news = scaling.variable == CORES || scaling.laws.iter().any(|law| law.fit.is_ok());
+    if is_news { body } else { vec![Block::OnPage(body)] }
+}
+
+fn table(scaling: &Scaling, unit: &str) -> Table {
+    let numbers = heading(scaling, unit).into_iter().chain(cost_heading(scaling)).enumerate();
+    let numbers = numbers.map(|(place, title)| {
+        let priority = match title.as_str() {
+            "ratio to the baseline" => 0,
+            _ if place == 0 => 0,
+            _ => place.min(9) as u8,
+        };
+        Column::number(title, priority)
+    });
+    let columns: Vec<Column> = std::iter::once(Column::name("contender", 0)).chain(numbers).collect();
+    let cells = |step: &Step| [vec![step.contender.clone()], row(scaling, step), cost_row(scaling, step)].concat();
+    Table::new(columns).with_rows(scaling.steps.iter().map(cells))
 }
 
 /// How to read the table, in sentences.
-pub fn about(scaling: &Scaling) -> Vec<&'static str> {
+fn about(scaling: &Scaling) -> Vec<&'static str> {
     if scaling.steps.is_empty() {
-        return vec![
-            "Nothing can be told before two whole blocks: one half of them chooses the clients for the other.",
-        ];
+        return vec!["Two complete blocks are the least: one half of them chooses the clients for the other."];
     }
     let searched =
         "Each number of cores with the clients that suit it best: odd blocks choose for even ones, and back.";
-    let intervals = "Throughput is a geometric mean. Intervals are 95 % t intervals over blocks; that of a ratio is by the run's rule, or marked t.";
+    let intervals = "Throughput is a geometric mean. Intervals are 95 % CI (t) over blocks; that of a ratio is by the run's rule, or marked t.";
     let searched = scaling.searched.then_some(searched);
     searched.into_iter().chain([intervals]).collect()
 }
 
 /// Headings of what each step reaches, behind the contender's name.
-pub fn heading(scaling: &Scaling, unit: &str) -> Vec<String> {
+fn heading(scaling: &Scaling, unit: &str) -> Vec<String> {
     let clients = scaling.searched.then(|| "clients".to_owned());
     let rest = [unit, "speed-up", "per one", "ratio to the baseline", "n"].map(str::to_owned);
     std::iter::once(scaling.variable.to_owned()).chain(clients).chain(rest).collect()
 }
 
 /// What stands below these headings.
-pub fn row(scaling: &Scaling, step: &Step) -> Vec<String> {
+fn row(scaling: &Scaling, step: &Step) -> Vec<String> {
     let best = || step.clients.iter().map(u64::to_string).collect::<Vec<_>>().join(" or ");
     let clients = scaling.searched.then(best);
     let speed_up = step.speed_up.as_ref().map_or("-".to_owned(), |estimate| with_bounds(estimate, number));
@@ -53,12 +86,12 @@ pub fn row(scaling: &Scaling, step: &Step) -> Vec<String> {
 pub const CPU_USE: &str = "cpu_use";
 
 /// Headings of what each step costs; none where nobody could see a cost.
-pub fn cost_heading(scaling: &Scaling) -> Vec<String> {
+fn cost_heading(scaling: &Scaling) -> Vec<String> {
     costs(scaling).into_iter().map(|(_, title)| title.to_owned()).collect()
 }
 
 /// What stands below these headings.
-pub fn cost_row(scaling: &Scaling, step: &Step) -> Vec<String> {
+fn cost_row(scaling: &Scaling, step: &Step) -> Vec<String> {
     let cost = |(name, _): (&str, &str)| match step.costs.get(name) {
         Some(summary) if name == CPU_USE => with_half_width(summary, percent),
         Some(summary) => with_half_width(summary, number),
@@ -68,7 +101,7 @@ pub fn cost_row(scaling: &Scaling, step: &Step) -> Vec<String> {
 }
 
 fn costs(scaling: &Scaling) -> Vec<(&'static str, &'static str)> {
-    let all = [("cpu_us_per_tx", "server CPU us/tx"), (CPU_USE, "CPU use"), ("ctx_per_tx", "context switches/tx")];
+    let all = [("cpu_us_per_tx", "server CPU µs/tx"), (CPU_USE, "CPU use"), ("ctx_per_tx", "context switches/tx")];
     all.into_iter().filter(|(name, _)| scaling.steps.iter().any(|step| step.costs.contains_key(name))).collect()
 }
 
@@ -82,13 +115,13 @@ fn with_half_width(summary: &Summary, text: impl Fn(f64) -> String) -> String {
 
 fn with_bounds(estimate: &Estimate, text: impl Fn(f64) -> String) -> String {
     match estimate.bounds {
-        Some((low, high)) => format!("{} ({}..{})", text(estimate.value), text(low), text(high)),
+        Some((low, high)) => format!("{} ({}–{})", text(estimate.value), text(low), text(high)),
         None => text(estimate.value),
     }
 }
 
 /// A sentence for each contender's law, or why there is none; then what candidates have of the baseline's.
-pub fn laws(scaling: &Scaling, unit: &str, baseline: &str) -> Vec<String> {
+fn laws(scaling: &Scaling, unit: &str, baseline: &str) -> Vec<String> {
     if scaling.steps.is_empty() {
         return Vec::new();
     }
@@ -118,7 +151,7 @@ pub fn laws(scaling: &Scaling, unit: &str, baseline: &str) -> Vec<String> {
 
 fn fitted(fit: &UslFit, scaling: &Scaling, unit: &str) -> String {
     let parameter = |name: &str, value: f64, bounds: &stats::Interval| {
-        format!("{name} {} ({}..{})", small(value), small(bounds.low), small(bounds.high))
+        format!("{name} {} ({}–{})", small(value), small(bounds.low), small(bounds.high))
     };
     let peak = match fit.peak {
         Some(peak) => format!("highest at {} {}", number(peak), scaling.variable),

@@ -1,4 +1,4 @@
-//! What a run of twins says in plain words: is this host fit to judge, and what can it see?
+//! The A/A test: does this host tell equal servers apart, and which difference can it detect?
 
 use std::collections::BTreeSet;
 
@@ -6,20 +6,34 @@ use analysis::twins::{EFFECTS, Sight, is_worth_keeping, sight, told_apart};
 use record::format::figures::percent_of_log;
 use record::format::{Point, TwinsRecord, point_text};
 
-use super::Evidence;
-use super::wording::{duration, percent};
+use super::{Topic, stopped};
+use crate::Evidence;
+use crate::document::{Block, Section};
+use crate::wording::{duration, percent};
 
-/// The section behind the report of a run of twins; nothing for any other run.
-pub fn section(evidence: &Evidence) -> Vec<String> {
-    let records = evidence.twins();
-    let several = evidence.plan.workloads.len() > 1;
-    let mut lines = Vec::new();
-    for record in &records {
-        let workload = if several { format!("{}, ", record.workload) } else { String::new() };
-        lines.push(String::new());
-        lines.push(format!("twins at {workload}{}", point_text(&record.point)));
-        lines.extend(one(record, level(evidence, &records)).into_iter().map(|line| format!("  {line}")));
+pub struct AaTest;
+
+impl Topic for AaTest {
+    fn section(&self, evidence: &Evidence) -> Option<Section> {
+        let records = evidence.twins();
+        let level = level(evidence, &records);
+        let several = evidence.plan.workloads.len() > 1;
+        let one = |record: &TwinsRecord| {
+            let workload = if several { format!("{}, ", record.workload) } else { String::new() };
+            let title = Block::heading(format!("{workload}{}", point_text(&record.point)));
+            std::iter::once(title).chain(Block::list(stopped(lines(record, level))))
+        };
+        Section::of("aa", "A/A test", records.iter().flat_map(one).collect())
     }
+}
+
+/// What the test says of this host, for the first screen.
+pub fn verdicts(evidence: &Evidence) -> Vec<String> {
+    let records = evidence.twins();
+    let level = level(evidence, &records);
+    let one = |record: &TwinsRecord| verdict(record, &sight(record, level));
+    let mut lines: Vec<String> = stopped(records.iter().map(one).collect());
+    lines.dedup();
     lines
 }
 
@@ -29,9 +43,10 @@ fn level(evidence: &Evidence, records: &[TwinsRecord]) -> f64 {
     (1.0 - evidence.plan.method.confidence) / points.len().max(1) as f64
 }
 
-fn one(record: &TwinsRecord, level: f64) -> Vec<String> {
+fn lines(record: &TwinsRecord, level: f64) -> Vec<String> {
     let sight = sight(record, level);
-    let mut lines = vec![
+    let lines = vec![
+        verdict(record, &sight),
         format!(
             "{}: ratio {:.4} ({:.4} to {:.4}), {} blocks",
             record.word, record.ratio, record.low, record.high, record.blocks
@@ -45,7 +60,6 @@ fn one(record: &TwinsRecord, level: f64) -> Vec<String> {
         order(record),
         needed(record, &sight),
     ];
-    lines.extend(verdict(record, &sight));
     lines
 }
 
@@ -55,8 +69,10 @@ fn inside(record: &TwinsRecord) -> String {
     let shown = |value: Option<f64>| value.map_or_else(|| unknown.clone(), percent);
     let correlation = record.autocorrelation.map_or_else(|| unknown.clone(), |value| format!("{value:.2}"));
     let best = match (record.best_trial_s, record.trial_s) {
-        (Some(best), Some(now)) => format!("{best:.0} s of measuring would tell most for the time (now {now:.1} s)"),
-        _ => "which length of trials tells most for the time is not known".to_owned(),
+        (Some(best), Some(now)) => {
+            format!("{best:.0} s of measuring would give the most precision for the time (now {now:.1} s)")
+        }
+        _ => "the best length of a trial is not known".to_owned(),
     };
     if record.sd_between_trials.is_none() && record.sd_of_a_second.is_none() && record.autocorrelation.is_none() {
         return format!("spread of trials and of seconds {unknown}; {best}");
@@ -75,15 +91,15 @@ fn order(record: &TwinsRecord) -> String {
         _ => ("being first in a block", "came first"),
     };
     let Some([mean, low, high]) = record.order_effect else {
-        return format!("{what}: not known, the same twin always {always}");
+        return format!("{what}: not known, the same side always {always}");
     };
     let signed = |log: f64| percent_of_log(log, 2);
-    let said = if low > 0.0 || high < 0.0 {
-        "it matters here, which the coin of each block makes harmless"
+    let shown = if low > 0.0 || high < 0.0 {
+        "it matters here; the random order of each block cancels it"
     } else {
         "no effect shown"
     };
-    format!("{what}: {} ({} to {}), {said}", signed(mean), signed(low), signed(high))
+    format!("{what}: {} ({} to {}), {shown}", signed(mean), signed(low), signed(high))
 }
 
 fn needed(record: &TwinsRecord, sight: &Sight) -> String {
@@ -91,34 +107,32 @@ fn needed(record: &TwinsRecord, sight: &Sight) -> String {
     let parts: Vec<String> = each
         .map(|((effect, blocks), minutes)| format!("{}: {blocks} blocks, {}", percent(*effect), duration(minutes)))
         .collect();
-    format!("to see a difference of {} (a block takes {:.1} s)", parts.join("; of "), record.block_s)
+    format!("to detect a difference of {} (a block takes {:.1} s)", parts.join("; of "), record.block_s)
 }
 
 /// What it means, for somebody who asks no more than that.
-fn verdict(record: &TwinsRecord, sight: &Sight) -> Vec<String> {
+fn verdict(record: &TwinsRecord, sight: &Sight) -> String {
     if told_apart(record) {
-        return vec![
-            "INVESTIGATE: twins were told apart. One such word in twenty comes by chance; run `dbduel aa` again."
-                .to_owned(),
-            "If it comes again, look at: flagged trials and what ran beside them, clock speed and heat, the effect of"
-                .to_owned(),
-            "order above, free space and age of the disk, and whether a neighbour shares this machine.".to_owned(),
-        ];
+        return "INVESTIGATE: the A/A test found a false difference. One in twenty comes by chance; run `dbduel aa` again. If it \
+                comes again, look at: flagged trials and other processes, clock speed and heat, the effect of order below, free \
+                space and age of the disk, and other virtual machines on this host"
+            .to_owned();
     }
     if !is_worth_keeping(record) {
-        return vec!["Too few blocks for a verdict: nothing is said about this host.".to_owned()];
+        return "Too few blocks for a verdict on this host".to_owned();
     }
-    let alike = "Twins came out alike";
     let blocks = record.blocks;
     let seen = EFFECTS.iter().zip(sight.blocks_needed).find(|(_, needed)| *needed <= blocks as usize);
     match seen {
-        Some((effect, _)) => vec![format!(
-            "{alike}; {blocks} blocks like these show a difference of {} nine times in ten.",
-            percent(*effect)
-        )],
-        None => vec![
-            format!("{alike}, but {blocks} blocks like these often miss a difference of 5 %: take longer trials, more"),
-            "blocks, or a quieter host.".to_owned(),
-        ],
+        Some((effect, _)) => {
+            format!(
+                "No false difference. {blocks} blocks like these detect a difference of {} nine times in ten",
+                percent(*effect)
+            )
+        }
+        None => format!(
+            "No false difference, but {blocks} blocks like these often miss a difference of 5 %: use longer trials, more blocks or \
+             a quieter host"
+        ),
     }
 }
