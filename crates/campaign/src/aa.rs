@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use thiserror::Error;
 
-use analysis::twins::{self, Uncovered};
+use analysis::aa::{self, Uncovered};
 use engine::Cache;
-use record::Twins;
-use record::format::{PlanRecord, RunRecord, TwinsRecord};
+use record::AaHistory;
+use record::format::{AaRecord, PlanRecord, RunRecord};
 
 /// Why the A/A tests of this host let no run begin. Who prints it makes the sentence.
 #[derive(Debug, Error)]
@@ -24,19 +24,19 @@ pub struct Unfit {
 #[derive(Debug)]
 pub enum UnfitBecause {
     /// Too many of the last verdicts found a difference where there is none.
-    FalseDifferences { apart: Vec<TwinsRecord>, verdicts: usize },
+    FalseDifferences { apart: Vec<AaRecord>, verdicts: usize },
     /// Preset strict asks for A/A tests that there are not.
     Uncovered(Vec<Uncovered>),
 }
 
 /// Remembers what a run of twins has shown, and says so; of any other run nothing.
-pub fn remember(plan: &PlanRecord, shown: Vec<TwinsRecord>, say: &dyn Fn(&str)) -> Result<()> {
+pub fn remember(plan: &PlanRecord, shown: Vec<AaRecord>, say: &dyn Fn(&str)) -> Result<()> {
     if !plan.twins {
         return Ok(());
     }
-    let (kept, too_short): (Vec<TwinsRecord>, Vec<TwinsRecord>) = shown.into_iter().partition(twins::is_worth_keeping);
+    let (kept, too_short): (Vec<AaRecord>, Vec<AaRecord>) = shown.into_iter().partition(aa::is_worth_keeping);
     let cache = Cache::open()?;
-    if Twins::at(&cache.twins()).keep(&kept)? > 0 {
+    if AaHistory::at(&cache.twins()).keep(&kept)? > 0 {
         say("kept for later runs on this host, which quote it; `dbduel cache` shows where");
     }
     if kept.is_empty() || !too_short.is_empty() {
@@ -47,30 +47,30 @@ pub fn remember(plan: &PlanRecord, shown: Vec<TwinsRecord>, say: &dyn Fn(&str)) 
 
 /// What twins have shown on this host that a run has to quote. Refuses to begin where they say that this
 /// host cannot judge, and, under preset strict, where they say nothing yet.
-pub fn known(plan: &PlanRecord, run: &RunRecord, cache: &Cache, file: &Path) -> Result<Vec<TwinsRecord>> {
+pub fn known(plan: &PlanRecord, run: &RunRecord, cache: &Cache, file: &Path) -> Result<Vec<AaRecord>> {
     if plan.twins || plan.method.preset == "quick" {
         return Ok(Vec::new());
     }
-    let host = twins::host_text(&run.host);
-    let here: Vec<TwinsRecord> = Twins::at(&cache.twins()).all()?.into_iter().filter(|one| one.host == host).collect();
-    let quotes = twins::quotes(plan, &here, &host);
+    let host = aa::host_text(&run.host);
+    let here: Vec<AaRecord> = AaHistory::at(&cache.twins()).all()?.into_iter().filter(|one| one.host == host).collect();
+    let quotes = aa::quotes(plan, &here, &host);
     if plan.method.preset == "strict" {
         refuse_without_twins(plan, &quotes, file)?;
     }
-    let apart = twins::too_many_told_apart(&here);
+    let apart = aa::too_many_told_apart(&here);
     if apart.is_empty() {
         return Ok(quotes);
     }
     if plan.method.noisy_host == "refuse" {
-        let verdicts = twins::last_verdicts(&here).len();
+        let verdicts = aa::last_verdicts(&here).len();
         return Err(Unfit { file: file.to_owned(), because: UnfitBecause::FalseDifferences { apart, verdicts } }.into());
     }
     // The evidence of the caveat, which the stored run has to hold.
-    Ok(twins::last_verdicts(&here).into_iter().flatten().cloned().collect())
+    Ok(aa::last_verdicts(&here).into_iter().flatten().cloned().collect())
 }
 
-fn refuse_without_twins(plan: &PlanRecord, quotes: &[TwinsRecord], file: &Path) -> Result<()> {
-    let missing = twins::missing(plan, quotes);
+fn refuse_without_twins(plan: &PlanRecord, quotes: &[AaRecord], file: &Path) -> Result<()> {
+    let missing = aa::missing(plan, quotes);
     if missing.is_empty() {
         return Ok(());
     }

@@ -11,18 +11,20 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use stats::{Interval, UslFit};
 
-use analysis::drift::{Drift, drifts};
+use analysis::differences::{Difference, drifts};
 use analysis::json;
-use analysis::windows::{Told, windows};
-use analysis::{Cause, Comparison, Duel, Estimate, Finding, Ladder, Law, Scaling, Stage, Step, WorkloadConclusions};
-use record::format::search::SearchRecord;
+use analysis::latency_windows::{Told, windows};
+use analysis::{
+    Cause, Comparison, Estimate, Finding, HeadToHead, Ladder, Law, Scaling, Stage, Step, WorkloadConclusions,
+};
+use record::format::tuning::SearchRecord;
 use record::format::{
-    BuildRecord, CheckRecord, ContenderRecord, DecisionRecord, DiagnosticRecord, FORMAT_VERSION, Failure, HostRecord,
-    MethodRecord, Point, Purpose, RunRecord, SideRecord, Status, TrialRecord, TwinsRecord, WorkloadRecord,
+    AaRecord, BuildRecord, CheckRecord, ContenderRecord, DecisionRecord, DiagnosticRecord, FORMAT_VERSION, Failure,
+    HostRecord, MethodRecord, Point, Purpose, RunRecord, SideRecord, Status, TrialRecord, WorkloadRecord,
 };
 
 use super::sentences::{self, Said};
-use super::{Evidence, Options, Report, circumstances, drift, scaling};
+use super::{Evidence, Options, Report, conditions, scaling, settings_and_plans};
 
 pub struct Json;
 
@@ -75,7 +77,7 @@ struct Document<'a> {
     /// Trials beside the plan, of which no verdict takes anything.
     probes: Vec<Trial<'a>>,
     comparisons: Vec<&'a Comparison>,
-    head_to_head: Vec<HeadToHead<'a>>,
+    head_to_head: Vec<HeadToHeadOfWorkload<'a>>,
     scaling: Vec<ScalingStep<'a>>,
     scaling_laws: Vec<ScalingLaw<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -95,14 +97,14 @@ struct Document<'a> {
     profiles: &'a [DiagnosticRecord],
     /// What A/A tests had shown on this host before.
     #[schemars(with = "Vec<json::Recorded>")]
-    aa_history: &'a [TwinsRecord],
+    aa_history: &'a [AaRecord],
     /// What each candidate does differently without being asked.
     differences: Vec<SettingsAndPlans<'a>>,
     findings: Vec<FindingInWords<'a>>,
     /// What this A/A test has shown; absent in any other run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<json::Recorded>")]
-    aa: Vec<TwinsRecord>,
+    aa: Vec<AaRecord>,
     /// The search over settings that this run is part of; absent in any other run.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<json::Recorded>")]
@@ -190,19 +192,19 @@ struct Trial<'a> {
 
 /// What is known of a candidate beside its comparisons.
 #[derive(Serialize, JsonSchema)]
-struct HeadToHead<'a> {
+struct HeadToHeadOfWorkload<'a> {
     workload: &'a str,
     /// The metric of the secondary verdict: `comparisons` has it under this name. Null in open loops, passes and
     /// against servers that are not started here.
     secondary_metric: Option<&'static str>,
     #[serde(flatten)]
-    duel: &'a Duel,
+    duel: &'a HeadToHead,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct SettingsAndPlans<'a> {
     #[serde(flatten)]
-    drift: Drift<'a>,
+    drift: Difference<'a>,
     /// A contender for the experiment file: the candidate with the baseline's settings.
     same_settings: Option<String>,
 }
@@ -264,7 +266,7 @@ impl<'a> Document<'a> {
     fn of(evidence: &'a Evidence) -> Document<'a> {
         let Evidence { plan, run, trials, conclusions, note, .. } = evidence;
         let duels = || conclusions.workloads.iter().flat_map(|workload| &workload.duels);
-        let repeated_as = circumstances::repeated_as(trials.measured());
+        let repeated_as = conditions::repeated_as(trials.measured());
         Document {
             format_version: FORMAT_VERSION,
             name: &plan.name,
@@ -290,7 +292,7 @@ impl<'a> Document<'a> {
             head_to_head: conclusions
                 .workloads
                 .iter()
-                .flat_map(|workload| workload.duels.iter().map(move |one| HeadToHead::of(workload, one)))
+                .flat_map(|workload| workload.duels.iter().map(move |one| HeadToHeadOfWorkload::of(workload, one)))
                 .collect(),
             scaling: conclusions.workloads.iter().flat_map(steps).collect(),
             scaling_laws: conclusions.workloads.iter().flat_map(laws).collect(),
@@ -370,16 +372,16 @@ fn trial<'a>(evidence: &Evidence, trial: &'a TrialRecord, repeated_as: Option<u3
 }
 
 /// The whole sweep first, then its points; the primary metric before the others, and parts of a pass last.
-fn comparisons(duel: &Duel) -> impl Iterator<Item = &Comparison> {
+fn comparisons(duel: &HeadToHead) -> impl Iterator<Item = &Comparison> {
     let others = duel.others.iter().flat_map(|other| std::iter::once(&other.overall).chain(&other.points));
     let others = others.filter(|comparison| !comparison.is_withheld);
     let parts = duel.parts.iter().flat_map(|parts| parts.programs.iter().chain(&parts.operations));
     std::iter::once(&duel.overall).chain(&duel.points).chain(others).chain(parts.map(|part| &part.comparison))
 }
 
-impl<'a> HeadToHead<'a> {
-    fn of(workload: &'a WorkloadConclusions, duel: &'a Duel) -> HeadToHead<'a> {
-        HeadToHead { workload: &workload.workload, secondary_metric: workload.secondary, duel }
+impl<'a> HeadToHeadOfWorkload<'a> {
+    fn of(workload: &'a WorkloadConclusions, duel: &'a HeadToHead) -> HeadToHeadOfWorkload<'a> {
+        HeadToHeadOfWorkload { workload: &workload.workload, secondary_metric: workload.secondary, duel }
     }
 }
 
@@ -391,8 +393,8 @@ fn findings(evidence: &Evidence) -> Vec<FindingInWords<'_>> {
     evidence.conclusions.causes().map(of_cause).chain(findings).collect()
 }
 
-fn difference(drift: Drift<'_>) -> SettingsAndPlans<'_> {
-    let same_settings = drift.same_settings.as_ref().map(|same| drift::contender(drift.baseline, same));
+fn difference(drift: Difference<'_>) -> SettingsAndPlans<'_> {
+    let same_settings = drift.same_settings.as_ref().map(|same| settings_and_plans::contender(drift.baseline, same));
     SettingsAndPlans { drift, same_settings }
 }
 
