@@ -1,8 +1,8 @@
-//! A server that does nothing: it speaks a protocol and answers every statement at once, with as many
-//! columns and rows as nothing takes.
+//! A server that does nothing: it has a protocol and answers every statement at once, with as many
+//! columns and rows as the statement asks for without data.
 //!
 //! What a load costs against it is the load's own cost, and the kernel's; how much it reaches there is the
-//! most that the generator can reach anywhere. It checks no password, keeps no data and knows no SQL but
+//! most that the generator can reach anywhere. It checks no password, keeps no data and parses no SQL but
 //! how a statement begins that returns rows, or changes none. One thread serves all connections.
 
 use std::collections::HashMap;
@@ -19,11 +19,11 @@ use crate::mysql::canned::MySqlAnswers;
 use crate::postgres::canned::PostgresAnswers;
 use crate::{Dialect, Endpoint, Error, Reactor, Ready};
 
-/// What one connection says, as bytes; it remembers what was prepared on it.
+/// One connection's answers, as bytes; it remembers what was prepared on it.
 pub(crate) trait Answers: Send {
-    /// What is said before anybody asked.
+    /// What is sent before any request.
     fn greet(&mut self, out: &mut Vec<u8>);
-    /// Answers the whole requests in `input`, and says how many bytes of it they had.
+    /// Answers the whole requests in `input`, and returns how many bytes of it they had.
     fn answer(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Error>;
 }
 
@@ -105,7 +105,7 @@ impl NullServer {
 impl Drop for NullServer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
-        // Wakes the thread, which then sees that it is over; should that fail, it ends with the process.
+        // Wakes the thread, which then finds that it is over; should that fail, it ends with the process.
         if UnixStream::connect(&self.path).is_ok()
             && let Some(thread) = self.thread.take()
         {
@@ -190,7 +190,7 @@ impl Guest {
         }
     }
 
-    /// Answers are shorter than a socket's buffer, so one that does not fit is a guest that does not listen.
+    /// Answers are shorter than a socket's buffer, so one that does not fit means a client that does not read.
     fn send(&mut self) -> bool {
         let sent = self.outbox.is_empty() || self.stream.write_all(&self.outbox).is_ok();
         self.outbox.clear();
@@ -209,7 +209,7 @@ pub(crate) enum Effect {
     Nothing,
 }
 
-/// As far as the statement's first word tells.
+/// As far as the statement's first word shows.
 pub(crate) fn effect(sql: &[u8]) -> Effect {
     let sql = sql.trim_ascii_start();
     let begins = |words: &[&str]| {

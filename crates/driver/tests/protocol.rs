@@ -107,7 +107,7 @@ fn what_follows_an_answer_is_no_answer_to_the_next_request() {
 }
 
 #[test]
-fn a_postgres_server_may_tell_of_a_parameter_between_two_answers_and_may_end_the_session() {
+fn a_postgres_server_may_send_a_parameter_between_two_answers_and_may_end_the_session() {
     let answer = messages(&[(b'C', b"BEGIN\0"), READY]);
     let notice = messages(&[(b'S', b"TimeZone\0UTC\0"), (b'N', b"SNOTICE\0\0")]);
     let (mut connection, _hears) =
