@@ -79,7 +79,7 @@ impl Subject {
         self.place.start(&words.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Ends every connection to the test's database and says how many there were.
+    /// Ends every connection to the test's database and returns how many there were.
     fn kill_connections(&self) -> usize {
         let mut admin = self.admin();
         if self.dialect == Dialect::Postgres {
@@ -104,7 +104,7 @@ impl Drop for Subject {
     }
 }
 
-fn a_line_of_sysbench_does_what_it_says(dialect: Dialect) {
+fn a_command_line_of_sysbench_does_the_same_here(dialect: Dialect) {
     let subject = Subject::new(dialect);
     let tables = "oltp_read_write --tables=2 --table-size=1000";
     let (_, err) = subject.expect(4, &format!("{tables} run"));
@@ -113,7 +113,7 @@ fn a_line_of_sysbench_does_what_it_says(dialect: Dialect) {
     assert!(out.contains("loaded 2000 rows into 2 tables") && err.contains("made the database"), "{out}{err}");
     let (out, _) = subject.expect(0, &format!("{tables} --threads=4 --events=200 --time=0 run"));
     for line in ["    total number of events:              200", "SQL statistics:", "Threads fairness:"] {
-        assert!(out.lines().any(|said| said == line), "{line} is not in\n{out}");
+        assert!(out.lines().any(|printed| printed == line), "{line} is not in\n{out}");
     }
     subject.expect(0, &format!("{tables} check"));
     subject.expect(0, &format!("{tables} prewarm"));
@@ -278,8 +278,8 @@ macro_rules! on {
 
             #[test]
             #[ignore = "needs a server"]
-            fn a_line_of_sysbench_does_what_it_says() {
-                super::a_line_of_sysbench_does_what_it_says($dialect);
+            fn a_command_line_of_sysbench_does_the_same_here() {
+                super::a_command_line_of_sysbench_does_the_same_here($dialect);
             }
 
             #[test]
