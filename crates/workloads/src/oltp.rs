@@ -104,7 +104,7 @@ enum Script {
     },
     /// 0.4, `nontrx`: a select of the other text column.
     PadSelect,
-    /// 0.4, `nontrx`: a delete of an id that nobody deleted before.
+    /// 0.4, `nontrx`: a delete of an id that was not deleted before.
     UniqueDelete,
     /// 0.4, `nontrx`: an insert into the table that was emptied when the run began.
     FreshInsert,
@@ -112,7 +112,7 @@ enum Script {
     Procedure,
 }
 
-/// What only 0.4 knows.
+/// What only 0.4 has.
 #[derive(Debug, Clone, Default)]
 struct ClassicWays {
     brackets: Brackets,

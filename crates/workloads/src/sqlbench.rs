@@ -2,7 +2,7 @@
 //!
 //! A run is one pass over the chosen programs, from an empty database; there is nothing to load and no
 //! interval to hold. Names, counts and loops are those of the classic suite (version 2.15), so that its
-//! tables can be set beside ours; where the suite executes something else than it reports, both are told.
+//! tables can be set beside ours; where the suite executes something else than it reports, both are reported.
 
 mod bench;
 mod ddl;

@@ -79,7 +79,7 @@ const DEFERRED_DELIVERY: usize = KINDS_OF_CLIENTS;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tpcc {
     pub warehouses: u64,
-    /// Clients as somebody gave them; 0 where nobody did.
+    /// Clients as given; 0 where they were not.
     pub clients: u64,
     /// Clients grow with the warehouses; 0 where they do not.
     pub terminals_per_warehouse: u64,
@@ -132,7 +132,7 @@ impl Workload for Tpcc {
                 Err("SQLite has no stored procedures, so form = \"procedures\" cannot run there; use rows or batch"
                     .to_owned())
             }
-            // It knows foreign keys in CREATE only, and enforces them only for connections that ask for it.
+            // It takes foreign keys in CREATE only, and enforces them only for connections that ask for it.
             (_, Dialect::Sqlite) if self.foreign_keys => {
                 Err("SQLite cannot add foreign keys to loaded tables, so fk = true cannot run there; leave it out"
                     .to_owned())

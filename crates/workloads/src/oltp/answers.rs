@@ -1,7 +1,7 @@
 //! What the answers to sysbench's statements have to bring.
 //!
 //! Tables hold every id once, so most kinds of statements find exactly what their values ask for. Where rows are
-//! deleted and inserted again, others may look between the two; the reasons stand at [`Oltp::may_miss`].
+//! deleted and inserted again, others may read between the two; the reasons stand at [`Oltp::may_miss`].
 
 use std::ops::RangeInclusive;
 
@@ -62,7 +62,7 @@ impl Oltp {
                 || !knows_transactions
                 || self.schema.secondary
                 || setting.isolation == Isolation::ReadUncommitted
-                // An UPDATE that has waited for a row that was deleted and inserted again does not see the new one.
+                // An UPDATE that has waited for a row that was deleted and inserted again does not find the new one.
                 || (setting.dialect == Dialect::Postgres && !kind.is_read()))
     }
 

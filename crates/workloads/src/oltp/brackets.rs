@@ -1,4 +1,4 @@
-//! What opens and closes a transaction, also where the storage engine knows none.
+//! What opens and closes a transaction, also where the storage engine has none.
 //!
 //! sysbench 0.4 locks the table then, so that what a request reads and writes stays together.
 
@@ -14,7 +14,7 @@ pub enum Brackets {
     Transaction,
     /// LOCK TABLES and UNLOCK TABLES.
     Locks,
-    /// The one or the other, as the table's engine wants it.
+    /// The one or the other, as the table's engine needs it.
     ByEngine,
 }
 
@@ -26,7 +26,7 @@ pub struct BracketTexts {
     pub close: String,
 }
 
-/// MySQL's and MariaDB's engines, of all times, that know transactions.
+/// MySQL's and MariaDB's engines, of all times, with transactions.
 pub const TRANSACTIONAL: [&str; 8] =
     ["innodb", "ndbcluster", "berkeleydb", "bdb", "falcon", "pbxt", "tokudb", "rocksdb"];
 

@@ -163,7 +163,7 @@ impl<C: Connection, H: Habit> OltpClient<C, H> {
         Ok(())
     }
 
-    /// A row without an id where the server numbers rows, else one with an id that nobody else takes.
+    /// A row without an id where the server numbers rows, else one with an id that no other client takes.
     async fn insert(&mut self, turn: Turn, attempt: &mut Attempt) -> Result<(), Error> {
         let table = self.draw_table();
         let k = Value::Int(self.draw_id());

@@ -75,7 +75,7 @@ impl Rules {
         }
     }
 
-    /// sysbench knows no SQLite; there, what is usual.
+    /// sysbench has no SQLite; there, what is usual.
     pub fn ignored_errors(self, dialect: Dialect) -> Ignored {
         let codes = match (self, dialect) {
             (Rules::Dbduel, _) | (_, Dialect::Sqlite) => return Ignored::Usual,

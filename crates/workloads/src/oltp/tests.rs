@@ -1,4 +1,4 @@
-//! Statements and parameters of one transaction, seen by a connection that only listens.
+//! Statements and parameters of one transaction, as recorded by a connection without a server.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -24,7 +24,7 @@ struct Listener {
 }
 
 impl Listener {
-    /// What a server would say, as far as it is counted.
+    /// A server's answer, as far as it is counted.
     fn answer(&self, sql: &str) -> Answer {
         let returns_rows = sql.starts_with("SELECT");
         let changes = ["UPDATE", "INSERT", "DELETE"].iter().any(|verb| sql.starts_with(verb));
@@ -226,7 +226,7 @@ fn a_deadlock_is_rolled_back_and_tried_again_with_the_same_inputs() {
 }
 
 #[test]
-fn sysbench_1_0_tries_again_with_new_values_and_says_rollback_to_postgresql_only() {
+fn sysbench_1_0_tries_again_with_new_values_and_sends_rollback_to_postgresql_only() {
     let workload = sysbench("oltp_write_only");
     let deadlock = |postgres| Listener { deadlocks: Rc::new(RefCell::new(1)), postgres, ..Listener::default() };
     let (heard, attempt) = hear_through(deadlock(false), &workload, FIRST, (0, 0));
@@ -348,7 +348,7 @@ fn compat_brings_special_where_no_distribution_is_asked_for() {
 }
 
 #[test]
-fn tables_look_as_asked_for_in_every_dialect() {
+fn tables_are_made_as_asked_for_in_every_dialect() {
     let check = |options: &[(&str, OptionValue)], dialect, expected: &str, finish: &[&str]| {
         let table = oltp("oltp_read_write", options).tables(dialect).remove(0);
         assert!(table.create[0].contains(expected), "{expected} in {}", table.create[0]);
@@ -373,7 +373,7 @@ fn tables_look_as_asked_for_in_every_dialect() {
 }
 
 #[test]
-fn what_only_0_4_has_travels_as_it_says() {
+fn options_of_0_4_alone_set_how_statements_travel() {
     let hear_first = |options: &[(&str, OptionValue)], place| {
         let (heard, _) = hear_through(Listener::default(), &oltp("oltp", options), place, (0, 0));
         heard[0].clone()
@@ -395,7 +395,7 @@ fn what_only_0_4_has_travels_as_it_says() {
 }
 
 #[test]
-fn what_0_4_cannot_do_is_said_with_the_option() {
+fn what_0_4_cannot_do_is_refused_with_the_option() {
     let check = |given: &[(&str, OptionValue)], expected: &str| {
         let kind = workload_kind("oltp").unwrap();
         let given = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
@@ -458,7 +458,7 @@ fn rows_have_sysbench_s_shape_and_follow_from_the_seed() {
 }
 
 #[test]
-fn a_wrong_option_says_what_was_expected() {
+fn the_error_of_a_wrong_option_has_what_was_expected() {
     let kind = workload_kind("oltp_read_write").unwrap();
     let given = BTreeMap::from([("rows".to_owned(), OptionValue::Text("many".to_owned()))]);
     let options = Options::new(kind.options, &given).unwrap();

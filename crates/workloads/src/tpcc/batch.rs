@@ -199,7 +199,7 @@ impl BatchForm {
         Ok(Outcome::Committed)
     }
 
-    /// Items, stock and order lines; gives back the lines whose items are sold.
+    /// Items, stock and order lines; returns the lines whose items are sold.
     async fn lines<C: Connection>(
         &self,
         desk: &mut Desk<C>,
@@ -316,7 +316,7 @@ impl BatchForm {
         Ok(Outcome::Committed)
     }
 
-    /// Delivers the oldest order of each of these districts that has one, and says which they are.
+    /// Delivers the oldest order of each of these districts that has one, and returns which they are.
     async fn deliver<C: Connection>(
         &self,
         desk: &mut Desk<C>,
@@ -413,7 +413,7 @@ fn take_stock<C>(desk: &Desk<C>, home: i64, lines: &mut PricedLines, changes: &m
     Ok(())
 }
 
-/// Gives each order what its row in `desk.rows` says; the district is the row's first column.
+/// Gives each order the values of its row in `desk.rows`; the district is the row's first column.
 fn attach<C>(
     desk: &Desk<C>,
     orders: &mut TakenOrders,

@@ -161,7 +161,7 @@ impl RowsForm {
         Ok(Outcome::Committed)
     }
 
-    /// One line, from its item to its row; `false` when nobody sells the item.
+    /// One line, from its item to its row; `false` when the item is unused.
     async fn line<C: Connection>(
         &self,
         desk: &mut Desk<C>,
@@ -312,7 +312,7 @@ impl RowsForm {
         Ok(Outcome::Committed)
     }
 
-    /// Delivers the oldest order of the next district, and says which; none where none is left.
+    /// Delivers the oldest order of the next district, and returns which; none where none is left.
     async fn district<C: Connection>(
         &self,
         desk: &mut Desk<C>,
@@ -341,8 +341,9 @@ impl RowsForm {
 
     /// Locks the oldest order of a district and takes it out of the queue.
     ///
-    /// Who waited for a row that was then deleted gets nothing from PostgreSQL, though other orders may be
-    /// there; it looks again, without a lock, before it believes that the queue is empty. Rows that others
+    /// A transaction that waited for a row that was then deleted gets nothing from PostgreSQL, though other orders may
+    /// be
+    /// there; it queries again, without a lock, before it takes the queue for empty. Rows that others
     /// hold are never passed over: if they rolled back, a hole would stay in the queue (condition 3).
     async fn take_oldest<C: Connection>(
         &self,

@@ -42,7 +42,7 @@ pub enum Relation {
     District,
     Warehouse,
     Item,
-    /// One row that says what the others were made of.
+    /// One row that holds what the others were made of.
     Meta,
 }
 
