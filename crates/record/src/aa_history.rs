@@ -1,4 +1,4 @@
-//! What twins have shown on this host: one file of records beside the cache's servers, which only grows.
+//! A/A results of this host: one file of records beside the cache's servers, which only grows.
 //!
 //! It outlives runs, because later ones quote it. A record is on the disk when `keep` returns.
 
@@ -27,7 +27,7 @@ impl AaHistory {
         Ok(records)
     }
 
-    /// Adds the records of a run, once, however often the run is told; says how many are new.
+    /// Adds the records of a run, once, however often the run is reported; returns how many are new.
     pub fn keep(&self, records: &[AaRecord]) -> Result<usize> {
         let known = self.all()?;
         let same = |one: &AaRecord, other: &AaRecord| {

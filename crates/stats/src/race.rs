@@ -8,8 +8,8 @@
 //! [`Gamblers`], who may be asked after every block: at alpha / candidates they show one to be faster, or
 //! put one out that is slower, falsely in at most alpha of all races, however long those last.
 //!
-//! What the race never gives is how much faster: the best of several noisy estimates praises itself. The
-//! one who is left has to be measured again in blocks that had no part in choosing it.
+//! The race never estimates how much faster: the best of several noisy estimates is too high. The
+//! winner has to be measured again in blocks that had no part in choosing it.
 
 use crate::describe::hodges_lehmann;
 
@@ -19,7 +19,7 @@ const BOLDNESS: [f64; 3] = [0.5, 1.0, 2.0];
 /// Makes a median of sizes the standard deviation of a normal distribution.
 const SD_PER_MEDIAN: f64 = 1.4826;
 
-/// With fewer past blocks than this the spread is that of the block itself: sizes tell no sign.
+/// With fewer past blocks than this the spread is that of the block itself: sizes carry no sign.
 const PAST_BLOCKS_MIN: usize = 3;
 
 /// What is fixed before the first block.
@@ -39,7 +39,7 @@ pub struct RaceRules {
 pub enum Out {
     /// Somebody took it out: it failed, or did what a candidate must not do.
     Removed,
-    /// The gamblers say that it is slower than the incumbent.
+    /// By the wealth of the gamblers it is slower than the incumbent.
     Slower,
     /// It was in the slower half at the end of a round.
     Halved,
@@ -47,7 +47,7 @@ pub enum Out {
     Behind,
 }
 
-/// One candidate, and what its blocks say.
+/// One candidate and the evidence of its blocks.
 #[derive(Debug, Clone, Default)]
 pub struct Runner {
     log_ratios: Vec<f64>,
@@ -108,7 +108,7 @@ impl Race {
         self.blocks
     }
 
-    /// Who is in the next block; nobody where everybody is out.
+    /// Who is in the next block; empty where every candidate is out.
     pub fn racing(&self) -> Vec<usize> {
         (0..self.runners.len()).filter(|runner| self.runners[*runner].races()).collect()
     }
@@ -188,7 +188,7 @@ impl Race {
         racing
     }
 
-    /// Who has no block yet is as far ahead as nobody can be sure that it is not.
+    /// A candidate without a block yet counts as ahead until blocks show otherwise.
     fn estimate(&self, candidate: usize) -> f64 {
         self.runners[candidate].estimate().unwrap_or(0.0)
     }
@@ -307,7 +307,7 @@ mod tests {
         assert!(shown > 0.0 && shown <= 0.05, "shown in {shown}");
     }
 
-    /// How often the gamblers, asked after every block, ever say that a series of nothing but noise differs.
+    /// How often the gamblers, asked after every block, ever find a difference in a series of nothing but noise.
     fn false_alarms(blocks: usize, noise: impl Fn(usize, &mut Normals<ChaCha8Rng>) -> f64) -> f64 {
         share(1200, |seed| {
             let mut normals = Normals::new(ChaCha8Rng::seed_from_u64(seed));
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slower_one_is_put_out_and_nobody_is_left_who_would_be_measured_again() {
+    fn a_slower_one_is_put_out_and_none_is_left_to_measure_again() {
         let rules = RaceRules { candidates: 2, blocks_per_round: 20, ..RULES };
         let race = run(rules, &[-0.2, 0.2], 0.01, 3);
         assert!(matches!(race.runners()[0].out(), Some((Out::Slower, block)) if block < 20));
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_without_the_incumbent_counts_and_says_nothing() {
+    fn a_block_without_the_incumbent_counts_and_is_no_evidence() {
         let mut race = Race::new(RaceRules { candidates: 1, blocks_max: 3, ..RULES });
         for _ in 0..3 {
             race.block(&[]);
