@@ -1,6 +1,6 @@
 //! A server that dbduel does not manage: reached by its URL, never started, stopped or configured.
 //!
-//! It knows how to reach the server and what the server says about itself; its tables are the
+//! It has the way to the server and what the server reports about itself; its tables are the
 //! business of `trial/target_tables.rs`. What must stay true: nothing here changes the server.
 
 use std::collections::BTreeMap;
@@ -83,7 +83,7 @@ impl UserServer {
         Ok(admin)
     }
 
-    /// As the server says at login.
+    /// As the server reports at login.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -130,7 +130,7 @@ impl UserServer {
     }
 }
 
-/// The server understood and said no; anything else is a server that should not be measured.
+/// The server understood and refused; anything else is a server that should not be measured.
 fn is_refusal(error: &anyhow::Error) -> bool {
     let breaks = |error: &Error| matches!(error, Error::Lost { .. } | Error::Protocol(_));
     !error.chain().any(|cause| cause.downcast_ref::<Error>().is_some_and(breaks))

@@ -237,7 +237,7 @@ impl Flavour for Mysql {
         } else if version >= &[5, 7] {
             own.push(TLS_OFF_WITHOUT_KEYS);
         } else if version >= &[5, 6] {
-            // The fetched 5.5 is built without TLS and does not know the switch.
+            // The fetched 5.5 is built without TLS and does not have the switch.
             own.push(TLS_OFF);
         }
         if version >= &[8] {

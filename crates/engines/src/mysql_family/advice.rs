@@ -85,7 +85,7 @@ pub fn draft(subject: &Subject) -> Draft {
 
 const POOL: &str = "innodb_buffer_pool_size";
 
-/// The page that says it: of the manual of the version, or of MariaDB's documentation, which has one for all.
+/// The page with it: of the manual of the version, or of MariaDB's documentation, which has one for all.
 fn page(subject: &Subject, of_mysql: &str, of_mariadb: &str) -> String {
     let of_mysql = match subject.numbers().as_slice() < &[5, 5] && of_mysql.starts_with("Optimizing") {
         // Then one page held them all.
