@@ -1,6 +1,6 @@
 //! The trials of a run, found again by what they measured.
 //!
-//! No judgement here: it looks up, counts and averages.
+//! No judgement here: only lookups, counts and averages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +51,7 @@ impl<'a> Index<'a> {
         planned.collect::<BTreeSet<_>>().into_iter().cloned().collect()
     }
 
-    /// What the words about this workload come from.
+    /// What the verdicts about this workload come from.
     pub fn primary_metric(&self, workload: &str) -> String {
         let record = self.plan.workloads.iter().find(|record| record.label == workload);
         record.map_or("tps", |record| record.primary_metric()).to_owned()

@@ -166,7 +166,7 @@ pub fn ladders(climb: &Climb) -> Vec<Ladder> {
     climb.plan.ladders.iter().map(|record| ladder(climb, record)).collect()
 }
 
-/// Has every step the word that the run goes on for? A rung that cannot be measured is waited for by nobody.
+/// Has every step the verdict that the run goes on for? A rung that cannot be measured is not waited for.
 pub fn is_decided(climb: &Climb) -> bool {
     climb.plan.ladders.iter().all(|record| {
         let steps = record.rungs.len();
@@ -308,7 +308,7 @@ impl Climb<'_> {
     fn compare(&self, baseline: &str, candidate: &str, share: usize) -> Comparison {
         let pair = [baseline, candidate];
         let contenders = self.plan.contenders.iter().filter(|one| pair.contains(&one.name.as_str()));
-        // The comparison sees a plan of these two alone.
+        // The comparison has a plan of these two alone.
         let plan = PlanRecord {
             baseline: baseline.to_owned(),
             contenders: contenders.cloned().collect(),
@@ -364,7 +364,7 @@ impl Climb<'_> {
         self.records.mean(self.workload, &points, contender, self.metric)
     }
 
-    /// The points at which nobody of these has been given up.
+    /// The points at which none of these has been given up.
     fn points_of(&self, contenders: &[&str]) -> Vec<Point> {
         let given_up = |point: &&Point| {
             self.circumstances.given_up.iter().any(|one| {
