@@ -75,7 +75,7 @@ fn rung_lines(number: usize, rung: &Rung) -> Vec<String> {
     lines
 }
 
-/// A text behind its first words, and further lines below it.
+/// A text behind its heading, and further lines below it.
 fn hanging(first: &str, text: &str, further: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let whole = wrapped(&format!("{} {text}", first.trim()), WIDTH - further.len());

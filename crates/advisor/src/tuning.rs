@@ -29,7 +29,7 @@ pub struct SearchShape<'a> {
     pub seed: u64,
 }
 
-/// Keys of `[method]` that the search sets itself, or has no use for: it is a first look at many.
+/// Keys of `[method]` that the search sets itself, or has no use for: it compares many settings roughly.
 const METHOD_OF_THE_DUEL: &[&str] = &[
     "preset",
     "rule",

@@ -89,7 +89,7 @@ fn option_name(spec: &OptionSpec) -> String {
     format!("--{}{alias}{}", normal(spec.name), if draft::is_switch(spec) { "" } else { " VALUE" })
 }
 
-/// Options that say how to run mean nothing to the other commands, which accept them all the same so
+/// Options about how to run mean nothing to the other commands, which accept them all the same so
 /// that one line of options serves all.
 const FOR_EVERY_COMMAND: [&str; 8] =
     ["target", "tls", "password-file", "rand-seed", "compat", "workers", "config-file", "help"];

@@ -11,7 +11,7 @@ const ROUNDING: f64 = 1e-6;
 const EDGES_S: f64 = 0.3;
 /// Shares and sums may differ by so much beside.
 const SLACK: f64 = 0.05;
-/// Events that raise a flag, of which the edges of the interval see at least as many as its seconds.
+/// Events that raise a flag, which the edges of the interval count at least as often as its seconds.
 const EVENTS: [&str; 4] = ["host_swapped_pages", "host_oom_kills", "host_throttled_periods", "host_thermal_throttles"];
 const STEAL: &str = "host_steal_share";
 const SERVER_CPU: [&str; 2] = ["server_cpu_user_s", "server_cpu_system_s"];
