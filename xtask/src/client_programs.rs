@@ -34,9 +34,9 @@ pub enum Program {
 pub struct Cost {
     /// CPU of the whole process per query.
     process_us: f64,
-    /// CPU of the load threads in the measured interval, per query; only our own program tells.
+    /// CPU of the load threads in the measured interval, per query; only our own program prints it.
     interval_us: f64,
-    /// Memory that a connection took; only our own program tells.
+    /// Memory that a connection took; only our own program prints it.
     pub connection_kb: f64,
 }
 
@@ -190,7 +190,7 @@ fn pgbench_at(server: &Held) -> Result<Command> {
     Ok(command)
 }
 
-/// Folder and port as PostgreSQL's own programs want them, from the path of the socket.
+/// Folder and port as PostgreSQL's own programs take them, from the path of the socket.
 fn postgres_host(server: &Held) -> Result<(String, String)> {
     let socket = Path::new(server.text("socket")?);
     let (folder, file) = (socket.parent(), socket.file_name().and_then(|name| name.to_str()));

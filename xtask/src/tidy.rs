@@ -1,6 +1,6 @@
 //! Checks that the compiler does not make: which crate uses which, and which names must not stand in the tree.
 //!
-//! The table of crates in ARCHITECTURE.md says it, and nothing else may be so; cargo itself refuses circles.
+//! The table of crates in ARCHITECTURE.md defines it, and nothing else may be so; cargo itself refuses circles.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,7 +54,7 @@ const READ_BY_USERS: &[&str] = &[
     "crates/report/tests/golden/",
 ];
 
-/// Makes all checks and says every violation at once.
+/// Makes all checks and prints every violation at once.
 pub fn tidy(root: &Path) -> Result<()> {
     eprintln!("$ cargo xtask tidy");
     let mut violations = arrows_between_crates(root)?;
@@ -66,7 +66,7 @@ pub fn tidy(root: &Path) -> Result<()> {
     bail!("the tree is not tidy:\n  {}", violations.join("\n  "));
 }
 
-/// Compares what the crates use with what the table says, both ways.
+/// Compares what the crates use with the table, both ways.
 fn arrows_between_crates(root: &Path) -> Result<Vec<String>> {
     let table = root.join(TABLE_OF_CRATES);
     let text = fs::read_to_string(&table).with_context(|| format!("cannot read {}", table.display()))?;

@@ -15,7 +15,7 @@ use crate::held::Held;
 
 const SCRIPT: Script = Script { title: "tpcc", workload: "tpcc", options: &[("warehouses", "1")], sysbench: None };
 
-/// Returns how many tables are not what the population says.
+/// Returns how many tables differ from the population.
 pub fn run(mariadb: &Held, postgres: &Held) -> Result<usize> {
     let folder = tempfile::tempdir()?;
     let sqlite = super::equality::sqlite(folder.path());
