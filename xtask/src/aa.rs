@@ -1,9 +1,9 @@
-//! `cargo xtask aa`: a contender and its twin must not be told apart.
+//! `cargo xtask aa`: a contender against itself must come out as no difference.
 //!
 //! Level 7 of our tests, on the whole program and through `dbduel aa`: verdicts over engines and
 //! workloads, each of which may be false once in twenty. So many false ones as chance brings in three of
 //! a hundred of such series are a bug, or a host that is not fit to measure on (method, section 8). It
-//! says nothing about how small a difference would be seen.
+//! does not show how small a difference would be detected.
 
 mod null;
 
@@ -43,10 +43,10 @@ pub struct AaHistory {
 const ENGINES: [&str; 3] = ["sqlite", "mariadb@system", "postgres@system"];
 const WORKLOADS: [&str; 3] = ["oltp_read_only", "oltp_write_only", "oltp_read_write"];
 
-/// Words that claim a difference.
+/// Verdicts that claim a difference.
 const CLAIMS: [&str; 2] = ["faster", "slower"];
 
-/// False words that the rule allows, and how rarely chance may bring as many as fail the series.
+/// False verdicts that the rule allows, and how rarely chance may bring as many as fail the series.
 const FALSE_SHARE: f64 = 0.05;
 const CHANCE_MAX: f64 = 0.03;
 
@@ -86,7 +86,7 @@ pub fn run(options: &AaHistory, root: &Path) -> Result<()> {
         let seen = verdict(&place, &series, pairing, index)?;
         claims +=
             u32::from(CLAIMS.contains(&seen["verdict"].as_str().context("a record of an A/A test has a verdict")?));
-        println!("{}", told(pairing, index + 1, &seen));
+        println!("{}", line(pairing, index + 1, &seen));
     }
     let (verdicts, allowed) = (series.verdicts, allowed(series.verdicts, CHANCE_MAX));
     println!("{claims} of {verdicts} verdicts told twins apart; at most {allowed} may");
@@ -109,7 +109,7 @@ fn null_series(options: &AaHistory) -> Result<null::Series> {
     })
 }
 
-/// Engines that are not here are said and left out.
+/// Engines that are not here are printed and left out.
 fn series(options: &AaHistory, place: &Place) -> Result<Series> {
     if options.short {
         let pairings = vec![Pairing { engine: "sqlite", workload: "oltp_read_only" }];
@@ -162,7 +162,7 @@ impl Place<'_> {
         command.output().context("cannot start dbduel")
     }
 
-    /// What the last run of twins left behind.
+    /// What the last A/A run left behind.
     fn last_record(&self) -> Result<Value> {
         let records = std::fs::read_to_string(self.folder.join("cache/twins.ndjson"))?;
         let last = records.lines().last().context("dbduel aa remembered nothing")?;
@@ -186,7 +186,7 @@ fn verdict(place: &Place, series: &Series, pairing: Pairing, index: u32) -> Resu
     Ok(record)
 }
 
-fn told(pairing: Pairing, seed: u32, seen: &Value) -> String {
+fn line(pairing: Pairing, seed: u32, seen: &Value) -> String {
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let percent = |value: &Value| format!("{:.2} %", number(value) * 100.0);
     let effect = |log_ratio: f64| format!("{:+.2} %", log_ratio.exp_m1() * 100.0);
@@ -214,7 +214,7 @@ fn row(cells: [&str; 9]) -> String {
     cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
 }
 
-/// The most false words that chance explains: it brings more in at most this share of all series.
+/// The most false verdicts that chance explains: it brings more in at most this share of all series.
 fn allowed(verdicts: u32, chance_max: f64) -> u32 {
     let mut probability = (1.0 - FALSE_SHARE).powi(verdicts as i32);
     let mut more = 1.0 - probability;
@@ -232,7 +232,7 @@ mod tests {
     use super::{CHANCE_MAX, allowed};
 
     #[test]
-    fn as_many_false_words_are_allowed_as_chance_brings_in_97_of_100_series() {
+    fn as_many_false_verdicts_are_allowed_as_chance_brings_in_97_of_100_series() {
         assert_eq!([5, 20, 21, 60].map(|verdicts| allowed(verdicts, CHANCE_MAX)), [1, 3, 3, 6]);
         assert_eq!(allowed(1, CHANCE_MAX), 1);
         assert_eq!([100, 200].map(|verdicts| allowed(verdicts, 0.01)), [11, 18]);

@@ -33,7 +33,7 @@ const TRIAL_SLACK_S: f64 = 30.0;
 const DISK_TIMES_MAX: f64 = 2.0;
 const DISK_SLACK_BYTES: u64 = 8 << 30;
 
-/// Candidates where nobody says a number.
+/// Candidates by default.
 pub const CANDIDATES: u32 = 16;
 
 /// What a search is asked for, beside its file.
@@ -79,7 +79,7 @@ impl Draft {
         let rival = |one: &CandidateRecord| Rival { name: one.name.clone(), settings: one.settings.clone() };
         let rivals: Vec<Rival> = racing.map(rival).collect();
         if rivals.is_empty() {
-            return Err(Error::mistake(nobody(&record, file)));
+            return Err(Error::mistake(no_candidate(&record, file)));
         }
         let shape = SearchShape { point: &point, blocks: BLOCKS_MAX, seed: record.seed };
         let search_text = search_text(&source, &experiment, &rivals, shape);
@@ -119,7 +119,7 @@ fn plain(name: &str) -> String {
     name.replace('-', "_").to_ascii_lowercase()
 }
 
-/// What the command line says, for whoever goes on with the search.
+/// The flags of the command line, kept for a resumed search.
 fn given(request: &SearchRequest, experiment: &Experiment) -> GivenRecord {
     let Overrides { preset, budget, blocks, seed, accept_noisy, contrast, diagnose, twins: _, fallback_name: _ } =
         request.overrides.clone();
@@ -160,7 +160,7 @@ fn refuse_rate(workload: &WorkloadChoice, experiment: &Experiment, file: &Path) 
     )))
 }
 
-fn nobody(record: &SearchRecord, file: &Path) -> anyhow::Error {
+fn no_candidate(record: &SearchRecord, file: &Path) -> anyhow::Error {
     let why = record
         .candidates
         .iter()

@@ -64,7 +64,7 @@ named! {
     }
 }
 
-/// Something a reader must know, with what shows it.
+/// A caveat or an observation of the run, with its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     pub kind: FindingKind,
@@ -204,7 +204,7 @@ fn cause_tests_unfinished(circumstances: &Conditions) -> Option<Finding> {
 }
 
 fn false_differences(circumstances: &Conditions) -> Option<Finding> {
-    let found = &circumstances.twins_told_apart;
+    let found = &circumstances.false_differences;
     when(FindingKind::NoisyHost, !found.is_empty()).map(|one| one.with(Facts::FalseDifferences(found.clone())))
 }
 

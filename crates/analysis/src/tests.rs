@@ -1,4 +1,4 @@
-//! Made-up runs whose truth is known, and the words they must and must not get.
+//! Made-up runs whose truth is known, and the verdicts they must and must not get.
 
 use super::*;
 use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_passes};
@@ -9,7 +9,7 @@ fn duel_of(stored: &StoredRun) -> HeadToHead {
     conclusions.workloads.into_iter().next().unwrap().duels.into_iter().next().unwrap()
 }
 
-/// The trials of the first blocks only, as a run sees them while it goes on.
+/// The trials of the first blocks only, as they stand while a run goes on.
 fn first_blocks(stored: &StoredRun, blocks: u32) -> Vec<TrialRecord> {
     stored.trials.iter().filter(|trial| trial.block <= blocks).cloned().collect()
 }
@@ -57,7 +57,7 @@ fn winning_here_and_losing_there_is_mixed_and_names_the_crossing() {
 }
 
 #[test]
-fn seven_blocks_give_no_word() {
+fn seven_blocks_give_no_verdict() {
     let mut stored = tell(&Story::default());
     stored.trials = first_blocks(&stored, 7);
     let overall = duel_of(&stored).overall;
@@ -66,7 +66,7 @@ fn seven_blocks_give_no_word() {
 }
 
 #[test]
-fn a_failed_trial_takes_its_pair_and_leaves_the_word() {
+fn a_failed_trial_removes_its_pair_and_leaves_the_verdict() {
     let mut stored = tell_of([0.9; 4], 12);
     stored.fail(CANDIDATE, 16, 3);
     let duel = duel_of(&stored);
@@ -117,7 +117,7 @@ fn the_peak_and_the_spread_count_a_trial_without_a_commit() {
 }
 
 #[test]
-fn a_quantile_that_one_trial_in_ten_lacks_ranks_worst_and_one_that_more_lack_is_not_told() {
+fn a_quantile_that_one_trial_in_ten_lacks_ranks_worst_and_one_that_more_lack_is_left_out() {
     let lacking = |blocks: &[u32]| {
         let mut stored = tell_of([1.2; 4], 20);
         for block in blocks {
@@ -140,10 +140,12 @@ fn a_quantile_that_one_trial_in_ten_lacks_ranks_worst_and_one_that_more_lack_is_
     assert_eq!((after.blocks, after.incomplete, quantile(&some)), (20, 2, (true, true)));
     assert!(after.low < before.low && after.candidate_value >= before.candidate_value, "{after:?}");
     let many = lacking(&[3, 9, 10]);
-    let (told, duel) = (p99(&many), &many.workloads[0].duels[0]);
-    assert!(!told.points.iter().any(|point| point.point.as_ref().unwrap()["clients"] == 16), "no row, no point");
-    assert!(told.overall.is_withheld && told.overall.ratio.is_none() && told.overall.candidate_value.is_none());
-    assert_eq!((told.overall.word, quantile(&many)), (Verdict::Inconclusive, (false, false)));
+    let (p99_rows, duel) = (p99(&many), &many.workloads[0].duels[0]);
+    assert!(!p99_rows.points.iter().any(|point| point.point.as_ref().unwrap()["clients"] == 16), "no row, no point");
+    assert!(
+        p99_rows.overall.is_withheld && p99_rows.overall.ratio.is_none() && p99_rows.overall.candidate_value.is_none()
+    );
+    assert_eq!((p99_rows.overall.word, quantile(&many)), (Verdict::Inconclusive, (false, false)));
     let missing = duel.missing.iter().find(|one| one.quantile == "p99").unwrap();
     assert_eq!((missing.points.len(), missing.trials_lacking, missing.trials), (1, 3, 40));
     let requests = 1480.0 * 1.2 * 5.0;
@@ -218,7 +220,7 @@ fn steady_state_tests_of_one_comparison_share_their_error() {
 }
 
 #[test]
-fn more_than_one_failed_pair_in_ten_takes_the_word_away() {
+fn more_than_one_failed_pair_in_ten_withholds_the_verdict() {
     let mut stored = tell_of([0.9; 4], 20);
     for block in [2, 5, 9] {
         stored.fail(BASELINE, 16, block);
@@ -241,7 +243,7 @@ fn a_contender_is_never_ok_only_where_no_trial_of_its_own_succeeded() {
 }
 
 #[test]
-fn a_point_that_is_given_up_takes_the_word_of_the_sweep_but_not_of_other_points() {
+fn a_point_that_is_given_up_withholds_the_verdict_of_the_sweep_but_not_of_other_points() {
     let mut stored = tell_of([0.9; 4], 20);
     for block in 1..=3 {
         stored.fail(CANDIDATE, 64, block);
@@ -259,7 +261,7 @@ fn a_point_that_is_given_up_takes_the_word_of_the_sweep_but_not_of_other_points(
 }
 
 #[test]
-fn a_noisy_host_stamps_the_word_or_takes_it() {
+fn a_noisy_host_marks_the_verdict_or_withholds_it() {
     let mut stored = tell_of([0.9; 4], 8);
     for block in 1..=3 {
         stored.trial(BASELINE, 16, block).flags.push("steal".into());
@@ -277,7 +279,7 @@ fn a_noisy_host_stamps_the_word_or_takes_it() {
 }
 
 #[test]
-fn a_word_that_hangs_on_flagged_blocks_is_flag_dependent() {
+fn a_verdict_that_depends_on_flagged_blocks_is_flag_dependent() {
     let mut stored = tell_of([0.97; 4], 20);
     for trial in stored.trials.iter_mut().filter(|trial| trial.block > 8) {
         trial.flags.push("foreign-cpu".into());
@@ -314,19 +316,19 @@ fn a_bound_generator_hides_a_winner_but_not_a_loser() {
 }
 
 #[test]
-fn response_times_out_of_range_are_a_finding_and_take_no_word() {
+fn response_times_out_of_range_are_a_finding_and_leave_the_verdict() {
     let mut stored = tell_of([0.9; 4], 8);
     let word = duel_of(&stored).overall.word;
     stored.trials[0].flags.push("out-of-range".into());
     stored.trials[0].remarks.insert("out-of-range".into(), "2 above an hour".into());
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
-    let told = conclusions.findings.iter().find(|finding| finding.kind == FindingKind::OutOfRange).unwrap();
-    assert_eq!(told.trials, [stored.trials[0].trial]);
+    let p99_rows = conclusions.findings.iter().find(|finding| finding.kind == FindingKind::OutOfRange).unwrap();
+    assert_eq!(p99_rows.trials, [stored.trials[0].trial]);
     assert_eq!(conclusions.workloads[0].duels[0].overall.word, word);
 }
 
 #[test]
-fn different_durability_stands_behind_the_word_and_in_the_findings() {
+fn different_durability_stands_behind_the_verdict_and_in_the_findings() {
     let mut stored = tell(&Story::default());
     stored.run.contenders.get_mut(CANDIDATE).unwrap().durability_class = "D2".into();
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
@@ -368,7 +370,7 @@ fn a_decided_run_stops_at_a_look_and_never_inside_a_block() {
     let stored = tell_of([0.9; 4], 20);
     let at = |trials: &[TrialRecord]| should_stop(&stored.plan, trials);
     assert_eq!(at(&first_blocks(&stored, 7)), None);
-    let earliest = point_rule(&stored.plan, 4).earliest_word().unwrap() as u32;
+    let earliest = point_rule(&stored.plan, 4).earliest_verdict().unwrap() as u32;
     assert_eq!(earliest, 10, "four points share the error, so their first word comes after the sweep's");
     assert_eq!(at(&first_blocks(&stored, 8)), None, "the sweep has its word, the points not yet their chance");
     assert_eq!(at(&first_blocks(&stored, earliest)), Some(EndReason::Decided));
@@ -405,7 +407,7 @@ fn several_candidates_share_the_error() {
 }
 
 #[test]
-fn rule_t_speaks_from_block_four_and_says_so() {
+fn rule_t_gives_a_verdict_from_block_four_with_its_caveat() {
     let mut stored = tell_of([0.7; 4], 20);
     stored.plan.method.rule = RuleName::T;
     assert_eq!(should_stop(&stored.plan, &first_blocks(&stored, 3)), None);
@@ -597,7 +599,7 @@ fn with_halves(candidate_half: f64) -> StoredRun {
 }
 
 #[test]
-fn throughput_that_falls_inside_trials_takes_the_word() {
+fn throughput_that_falls_inside_trials_withholds_the_verdict() {
     let steady = duel_of(&with_halves(-0.01));
     assert_eq!(steady.overall.word, Verdict::Slower, "a drift of 1 % is below what matters");
     assert!(steady.drifts.is_empty());
@@ -620,7 +622,7 @@ fn throughput_that_falls_inside_trials_takes_the_word() {
 }
 
 #[test]
-fn only_blocks_with_the_last_warm_up_tell_whether_it_was_enough() {
+fn only_blocks_with_the_last_warm_up_show_whether_it_was_enough() {
     let mut stored = with_halves(0.0);
     put(&mut stored, CANDIDATE, "half_log_ratio", |block| if block < 5 { -0.08 } else { -0.012 });
     assert!(duel_of(&stored).overall.caveats.contains(&Caveat::Unsteady));
@@ -663,7 +665,7 @@ fn work_that_piles_up_in_every_block_is_a_caveat_with_figures() {
 }
 
 #[test]
-fn one_short_trial_is_said_where_it_belongs() {
+fn one_short_trial_is_named_where_it_belongs() {
     let mut stored = tell(&Story::default());
     let trial = stored.trial(CANDIDATE, 16, 2);
     trial.flags.push("short".into());
@@ -677,7 +679,7 @@ fn one_short_trial_is_said_where_it_belongs() {
 }
 
 #[test]
-fn a_lead_that_is_owed_back_is_named() {
+fn a_lead_that_vanishes_with_deferred_work_is_named() {
     let mut stored = tell_of([1.1; 4], 8);
     let tps: Vec<f64> = stored.trials.iter().map(|trial| trial.metrics["tps"]).collect();
     for (trial, tps) in stored.trials.iter_mut().zip(tps) {
@@ -720,7 +722,7 @@ fn leave(stored: &mut StoredRun, left_mib: f64, paid: &[(&str, f64)]) {
 }
 
 #[test]
-fn work_that_nobody_did_is_charged_at_the_slowest_rate_and_takes_the_verdict() {
+fn work_that_was_never_done_is_charged_at_the_slowest_rate_and_withholds_the_verdict() {
     let paid = [
         ("deferred_work_s", 6.0),
         ("deferred_work_done.dirty_bytes", 60.0 * 1048576.0),
@@ -882,7 +884,7 @@ fn a_probe_changes_no_conclusion() {
         trials.insert(0, probe);
         trials.push(failed);
         let mut with_probe = conclude(&stored.plan, &stored.run, &trials);
-        // That a check was begun and lacks blocks is what findings of its own say.
+        // That a check was begun and lacks blocks has findings of its own.
         let open = [FindingKind::HeadroomUnfinished, FindingKind::CauseTestUnfinished];
         with_probe.findings.retain(|finding| !open.contains(&finding.kind));
         assert_eq!(with_probe, plain, "{purpose:?}");

@@ -55,7 +55,7 @@ pub fn race(
         let (setup, racing) = Racing::begin(active_run, interrupted, &progress)?;
         racing.run(&setup, &clock)
     });
-    // What failed because its server was taken away is not what the user wants to hear of.
+    // A failure because an interrupt ended the server is not reported.
     if interrupted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { raced }
 }
 
@@ -151,7 +151,7 @@ impl<'a> Racing<'a> {
         Ok(Raced { search, spent: clock.spent() })
     }
 
-    /// The first block is always tried, and what an earlier sitting began is made whole.
+    /// The first block is always tried, and what an earlier session began is made whole.
     fn is_begun(&self, standing: &Standing) -> bool {
         let block = standing.next_block();
         block == 1 || self.trials.iter().any(|trial| trial.block == block)
@@ -163,7 +163,7 @@ impl<'a> Racing<'a> {
         let warmup = active_run.experiment.method.warmup;
         let is_done =
             |trials: &[TrialRecord], planned: &PlannedTrial| trials.iter().any(|one| one.trial == planned.trial);
-        // Of a block that an earlier sitting began.
+        // Of a block that an earlier session began.
         let mut resumed = self.trials.iter().any(|trial| trial.block == block);
         for planned in active_run.plan.record.trials.iter().filter(|planned| planned.block == block) {
             let races = planned.contender == self.search.incumbent || standing.races(&self.search, &planned.contender);
@@ -172,7 +172,7 @@ impl<'a> Racing<'a> {
             }
             let mut keep = |mut record: TrialRecord| {
                 if std::mem::take(&mut resumed) {
-                    // Its pair spans the interruption; it counts, and says so.
+                    // Its pair spans the interruption; it counts, and reports it.
                     record.flags.push("resumed".to_owned());
                 }
                 if let Some(bytes) = setup.data_directory_bytes(&planned.contender) {
@@ -185,7 +185,7 @@ impl<'a> Racing<'a> {
             };
             executor.run(&[planned], warmup, self.progress, &mut keep)?;
             if let Some(record) = self.trials.last() {
-                self.progress.say(&self.told(record, standing));
+                self.progress.say(&self.line(record, standing));
             }
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(Interrupted.into());
@@ -194,8 +194,8 @@ impl<'a> Racing<'a> {
         Ok(())
     }
 
-    /// How many trials there will be follows from their results, so none is told as the last.
-    fn told(&self, record: &TrialRecord, standing: &Standing) -> String {
+    /// How many trials there will be follows from their results, so none is reported as the last.
+    fn line(&self, record: &TrialRecord, standing: &Standing) -> String {
         let outcome = match &record.failure {
             Some(failure) => format!("failed at `{}`: {}", failure.step, failure.message),
             None => {
@@ -232,7 +232,7 @@ impl<'a> Racing<'a> {
     }
 }
 
-/// Fails where there is nobody to race against.
+/// Fails where there is no incumbent to race against.
 fn expect_incumbent(search: &SearchRecord, failures: &mut Vec<(String, Error)>) -> Result<()> {
     match failures.iter().position(|(name, _)| *name == search.incumbent) {
         Some(at) => Err(failures.swap_remove(at).1),

@@ -41,8 +41,8 @@ fn counts(admin: &mut Admin, w: f64, sheet: &mut Sheet) -> Result<()> {
     let lines = number(admin, "SELECT COUNT(*) FROM order_line")?;
     let spread = 2_750.0 * w.sqrt();
     sheet.within("rows of order_line", lines, 300_000.0 * w - spread, 300_000.0 * w + spread);
-    let said = number(admin, "SELECT SUM(o_ol_cnt) FROM orders")?;
-    sheet.exactly("rows of order_line, by sum of o_ol_cnt", lines, said);
+    let sum = number(admin, "SELECT SUM(o_ol_cnt) FROM orders")?;
+    sheet.exactly("rows of order_line, by sum of o_ol_cnt", lines, sum);
     Ok(())
 }
 

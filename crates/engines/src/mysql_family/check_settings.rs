@@ -13,12 +13,12 @@ use engine::server_environment;
 use engine::settings::{Agreement, Effective, verify};
 use engine::{Engine, Site, log_tail};
 
-pub fn vet(family: &MysqlFamily, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+pub fn check(family: &MysqlFamily, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
     let asked = under_plain_names(settings);
     verify(family, &offered(family, site, &asked)?, &asked)
 }
 
-/// Of values nothing is said: the list shows them as they were given, a server that has started may not.
+/// Values are not checked: the list shows them as they were given, a server that has started may not.
 pub fn expect_known(family: &MysqlFamily, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
     let mut asked = under_plain_names(settings);
     let offered = offered(family, site, &asked)?;

@@ -15,7 +15,7 @@ use engine::{Site, log_tail};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-pub fn vet(site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+pub fn check(site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
     // No files of a data directory are read, so that there need not be any.
     let mut args: Vec<OsString> = ["-D", "/", "-C", "shared_buffers"].map(Into::into).to_vec();
     args.extend(
