@@ -16,8 +16,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use driver::Target;
-use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Value};
+use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Target, Value};
 use load::{
     Client, Clock, Exchange, Load, LoadOptions, MonotonicClock, OptionValue, Pacer, Recorder, Slot, Tally, Timeline,
     Window,

@@ -17,8 +17,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use driver::Target;
-use driver::{Dialect, Endpoint, Login};
+use driver::{Dialect, Endpoint, Login, Target};
 use load::{Load, LoadOptions, Loader, OptionValue, Options, Workload};
 
 use crate::bench::{Spread, done_in_release, warn_if_busy};

@@ -21,8 +21,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use driver::Admin;
-use driver::Target;
+use driver::{Admin, Target};
 use load::{Load, LoadOptions, Loader, OptionValue, Options, Tally, Workload};
 
 use crate::held::{Held, dbduel};

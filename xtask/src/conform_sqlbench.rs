@@ -13,8 +13,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use driver::Target;
-use driver::{Admin, Dialect};
+use driver::{Admin, Dialect, Target};
 use load::{Gauge, Load, LoadOptions, OperationTally, OptionValue, Options, ProgramTally, Workload};
 
 use crate::held::dbduel;

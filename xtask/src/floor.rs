@@ -10,10 +10,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use driver::Target;
 use driver::mysql::packet::{self, begin_packet, end_packet, whole_packet};
 use driver::postgres::message::{self, begin_message, end_message};
-use driver::{AnyConnection, Connection, Dialect};
+use driver::{AnyConnection, Connection, Dialect, Target};
 
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;

@@ -9,8 +9,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use driver::Target;
-use driver::{Admin, Dialect, Endpoint, Login, Secret};
+use driver::{Admin, Dialect, Endpoint, Login, Secret, Target};
 use serde_json::Value;
 
 /// Longest wait for one statement of a command; loading takes seconds.

@@ -1,8 +1,7 @@
 //! Advice as a person reads it.
 
-use crate::ADVISED_CLIENTS as CLIENTS;
 use crate::advice::{Advice, Rung};
-use crate::wrapped;
+use crate::{ADVISED_CLIENTS as CLIENTS, wrapped};
 use engine::tunable::Machine;
 use experiment::quantity::bytes_text;
 

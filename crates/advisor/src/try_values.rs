@@ -16,8 +16,7 @@ use engine::interruption::ending_servers;
 use engine::{Cache, Installation, ScratchServer, WorkFolder, provision};
 use experiment::resolve;
 use record::format::tuning::RefusedRecord;
-use trial::host;
-use trial::{Interrupted, dataset};
+use trial::{Interrupted, dataset, host};
 
 /// The values of a draft's space that its incumbent's server does not start with.
 pub fn refused(draft: &Draft, interrupted: &AtomicBool, print: &dyn Fn(&str)) -> Result<Vec<RefusedRecord>> {

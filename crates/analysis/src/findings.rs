@@ -10,14 +10,11 @@ use record::format::{AaRecord, ContrastRecord, DecisionRecord, PlanRecord, RunRe
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::arrangement;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT, is_outage};
 use super::deferred::WorkLeft;
 use super::headroom::{Doubled, HeadroomCheck};
-use super::json;
-use super::ladder;
 use super::named::named;
-use super::{Conditions, Grade, HeadToHead, Interaction, WorkloadConclusions};
+use super::{Conditions, Grade, HeadToHead, Interaction, WorkloadConclusions, arrangement, json, ladder};
 
 /// What arrived in an open loop found no client in time.
 const SATURATED: &str = "saturated";

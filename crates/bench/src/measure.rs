@@ -18,12 +18,9 @@ use ::report::dbt2::Arithmetic;
 use ::report::sysbench::{Buckets, Figures, Layout};
 use engine::{Cache, WorkFolder};
 use experiment::TargetUrl;
-use terminal::Failure;
-use terminal::exit;
-use terminal::{note, print};
-use trial::host;
+use terminal::{Failure, exit, note, print};
 use trial::observe::throttled_periods;
-use trial::{generator_limit, null_server};
+use trial::{generator_limit, host, null_server};
 
 /// As many arrivals as sysbench lets wait.
 const QUEUE_MAX: u64 = 131_072;

@@ -10,8 +10,7 @@ use load::{Loader, Setting, Table};
 
 use super::Job;
 use super::server::listed;
-use terminal::exit;
-use terminal::{Failure, note, print};
+use terminal::{Failure, exit, note, print};
 
 /// Sessions that load side by side, unless more clients are asked for.
 const SESSIONS: usize = 4;

@@ -46,9 +46,8 @@ use experiment::{Experiment, Known, NoisyHost, Overrides, shell_path};
 use record::RunDir;
 use record::format::tuning::SearchRecord;
 use record::format::{DecisionKind, DecisionRecord, FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
-use trial::Interrupted;
-use trial::host;
 use trial::observe::{Observers, foreign_cpu};
+use trial::{Interrupted, host};
 
 /// How long the idle host is observed before the first block, and what others may take of it.
 const IDLE_CHECK: Duration = Duration::from_secs(10);

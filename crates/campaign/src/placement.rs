@@ -14,8 +14,7 @@ use nix::unistd::Pid;
 use self::sides::Sides;
 use experiment::{CORES, CpuList, Experiment};
 use record::format::{ClientRecord, PlannedTrial, Point};
-use trial::ClientCpus;
-use trial::host;
+use trial::{ClientCpus, host};
 
 pub struct Placement {
     /// All that this process may use.

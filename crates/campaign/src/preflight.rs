@@ -8,8 +8,7 @@ use anyhow::{Context, Error, Result, anyhow};
 use super::placement::Placement;
 use super::refusals::{expect_memory, expect_what_it_rests_on};
 use engine::{UserServer, already_here, expect_known_settings};
-use experiment::resolve;
-use experiment::{Contender, Experiment, Origin};
+use experiment::{Contender, Experiment, Origin, resolve};
 
 /// What was found out.
 #[derive(Default)]

@@ -13,9 +13,8 @@ use jiff::Timestamp;
 use super::budget::{Clock, spent_earlier};
 use super::executor::Executor;
 use super::{ActiveRun, refuse_noise, rehearse, run_record};
-use crate::Progress;
 use crate::setup::Setup;
-use crate::{Error as CampaignError, Screen};
+use crate::{Error as CampaignError, Progress, Screen};
 use analysis::race::{
     DATA_DIRECTORY_BYTES, INCUMBENT_FAILURES_MAX, Standing, at_its_beginning, follow, incumbent_fails,
 };
@@ -26,9 +25,8 @@ use record::RunDir;
 
 use record::format::tuning::{OutRecord, SearchRecord};
 use record::format::{MetricRecord, PlannedTrial, RunRecord, TrialRecord};
-use trial::Interrupted;
-use trial::host;
 use trial::observe::{Observers, frequency_flag};
+use trial::{Interrupted, host};
 
 /// A search that is over, and the time that it took.
 pub struct Raced {

@@ -12,8 +12,7 @@ use experiment::plan::{AskedLog, asked_logs};
 use experiment::quantity::bytes_text;
 use experiment::{Contender, Experiment, Transport};
 use record::format::ContenderFacts;
-use trial::dataset;
-use trial::host;
+use trial::{dataset, host};
 
 /// The server's own words when it takes a setting and ignores it; then nothing is added.
 const UNKNOWN_NAME: &str = "none of that name";

@@ -15,16 +15,14 @@ use super::placement::Placement;
 use super::progress::Progress;
 use super::refusals;
 use engine::{Cache, Explained, Installation, Snapshot, UserServer, WorkFolder, provision, weaker_class};
-use experiment::Method;
 use experiment::plan::{self, Plan};
-use experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
-use experiment::{NullLoad, resolve};
+use experiment::{Contender, Experiment, Method, NullLoad, Origin, Storage, WorkloadChoice, resolve};
 use record::format::{CheckRecord, ContenderFacts, PlannedTrial, Point, StatementPlan, point_text};
-use trial::Conditions;
 use trial::dataset::Dataset;
 use trial::network_path::Way;
 use trial::{
-    DataFolder, Environment, Interrupted, Interval, RunningServer, Trial, null_server, rehearse, target_tables,
+    Conditions, DataFolder, Environment, Interrupted, Interval, RunningServer, Trial, null_server, rehearse,
+    target_tables,
 };
 
 pub struct Setup<'a> {

@@ -16,10 +16,9 @@ use std::time::Duration;
 use crate::closer::{Closer, Slot};
 use crate::compression::Compressor;
 use crate::deadline::{self, Deadline};
-use crate::dial;
 use crate::reactor::Reactor;
 use crate::tls::Session;
-use crate::{Endpoint, Error, Tls};
+use crate::{Endpoint, Error, Tls, dial};
 
 /// Large enough for a whole `SELECT c … BETWEEN` answer of 100 rows, so that one read gets it.
 pub(crate) const INBOX_BYTES: usize = 16 * 1024;

@@ -17,13 +17,12 @@ use rand::distr::{Alphanumeric, SampleString};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::affinity;
 use super::cache::{WorkFolder, remove_tree};
 use super::keeper::{Exit, Kept, Program};
 use super::memory_limit::MemoryLimit;
 use super::settings::{Effective, verify};
 use super::storage::{Storage, class_in, storage_of};
-use super::{Engine, Installation, Launch, StartFiles, Whereabouts, log_tail};
+use super::{Engine, Installation, Launch, StartFiles, Whereabouts, affinity, log_tail};
 use crate::request::Transport;
 
 /// The database a workload's tables live in.

@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::mysql_family::{BINARY_LOG_OFF, Flavour, MysqlFamily, OwnSetting, TLS_OFF, option, run_step};
-use engine::find_on_path;
 use engine::tunable::MIB;
-use engine::{Client, Cost, Layout, Package, Release, Site, version_numbers};
+use engine::{Client, Cost, Layout, Package, Release, Site, find_on_path, version_numbers};
 
 pub static MARIADB: MysqlFamily = MysqlFamily { flavour: &Mariadb };
 

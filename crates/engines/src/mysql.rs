@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::mysql_family::{BINARY_LOG_OFF, Flavour, MysqlFamily, OwnSetting, TLS_OFF};
-use engine::copy_tree;
 use engine::tunable::MIB;
-use engine::{Client, Cost, Layout, Package, Release, Site, version_numbers};
+use engine::{Client, Cost, Layout, Package, Release, Site, copy_tree, version_numbers};
 
 pub static MYSQL: MysqlFamily = MysqlFamily { flavour: &Mysql };
 

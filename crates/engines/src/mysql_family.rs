@@ -24,15 +24,14 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use driver::{Admin, Dialect, Endpoint, Login};
 
-use engine::Observe;
 use engine::advice::{Draft, Subject};
 use engine::counters::{Counters, DeferredWork};
 use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_size, parse_switch};
 use engine::tunable::{Tunable, Tuning};
 use engine::{
-    Cost, DATABASE, Engine, Exit, Explained, Found, Installation, Launch, NOT_KNOWN, Program, Purpose, Release,
-    Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, log_tail, server_environment,
+    Cost, DATABASE, Engine, Exit, Explained, Found, Installation, Launch, NOT_KNOWN, Observe, Program, Purpose,
+    Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, log_tail, server_environment,
     version_numbers, version_output,
 };
 

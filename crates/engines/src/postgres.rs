@@ -19,17 +19,15 @@ use anyhow::{Context, Result, ensure};
 use driver::{Admin, Dialect, Endpoint, Login};
 
 use crate::mysql_family::run_step;
-use engine::Observe;
 use engine::advice::{Draft, Subject};
 use engine::counters::{Counters, DeferredWork};
 use engine::memory_need::{Given, Parts};
-use engine::read_folder;
 use engine::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_size};
 use engine::tunable::{MIB, Tunable, Tuning};
-use engine::{Account, Cost};
 use engine::{
-    Client, DATABASE, Engine, Explained, Found, Installation, Launch, Layout, Package, Purpose, Release, Reserved,
-    Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, version_numbers, version_output,
+    Account, Client, Cost, DATABASE, Engine, Explained, Found, Installation, Launch, Layout, Observe, Package, Purpose,
+    Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, read_folder, version_numbers,
+    version_output,
 };
 
 pub struct Postgres;

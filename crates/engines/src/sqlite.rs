@@ -14,16 +14,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use driver::{Admin, Dialect, Endpoint, Login};
 
-use engine::Cost;
-use engine::Observe;
 use engine::advice::{Draft, Subject};
 use engine::counters::{Counters, DeferredWork};
 use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_switch};
 use engine::tunable::{MIB, Tunable, Tuning};
 use engine::{
-    Engine, Explained, Found, Installation, Launch, Purpose, Release, Reserved, Site, StartFiles, StartOptions,
-    Whereabouts,
+    Cost, Engine, Explained, Found, Installation, Launch, Observe, Purpose, Release, Reserved, Site, StartFiles,
+    StartOptions, Whereabouts,
 };
 
 pub struct Sqlite;

@@ -30,11 +30,10 @@ pub use engine::target_url::{TargetKind, TargetUrl, TlsMode};
 pub use error::Error;
 pub use mistakes::Mistakes;
 pub use parse::Overrides;
-pub use record::plain_file;
 pub use record::point::{CLIENTS, CORES, RATE};
-pub use record::quantity;
 pub use record::secrets::{MASK, is_secret_key};
 pub use record::shell::{shell_path, shell_word};
+pub use record::{plain_file, quantity};
 pub use vocabulary::{Known, Needs, NullLoad};
 
 use std::collections::BTreeMap;

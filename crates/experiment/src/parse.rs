@@ -9,8 +9,6 @@ use std::time::Duration;
 
 use toml::de::DeTable;
 
-use super::aa;
-use super::arrangements;
 use super::contenders::read_contenders;
 use super::defaults::{Defaults, MethodKeys, Warmup, defaults};
 use super::keys::TOP_KEYS;
@@ -19,7 +17,7 @@ use super::mistakes::{Mistake, Mistakes, suggestion};
 use super::section::{NAME_CHARS_MAX, Reader, Section, is_short};
 use super::vocabulary::Known;
 use super::workloads::{read_sweep, read_workloads};
-use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop};
+use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop, aa, arrangements};
 use engine::request::TRANSPORT_WORDS;
 use record::format::PlanRecord;
 use record::{plain_file, secrets};

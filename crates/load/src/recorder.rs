@@ -12,8 +12,7 @@ use crate::stall::Commits;
 use crate::timeline::Window;
 use crate::windows::{Exchange, Shift};
 use crate::workload::{Attempt, Outcome};
-use latency::Histogram;
-use latency::Windows;
+use latency::{Histogram, Windows};
 
 /// The three timestamps of one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use driver::Target;
-use driver::{Admin, Dialect};
+use driver::{Admin, Dialect, Target};
 
 use super::{Trial, dataset, target_tables};
 use crate::observe::Subject;

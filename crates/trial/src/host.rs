@@ -12,8 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use procfs::Current;
 
-use crate::observe;
-use crate::{ClientCpus, Interrupted};
+use crate::{ClientCpus, Interrupted, observe};
 use engine::storage_of;
 use record::format::HostRecord;
 

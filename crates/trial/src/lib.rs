@@ -31,8 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use driver::Target;
-use driver::{Admin, Isolation};
+use driver::{Admin, Isolation, Target};
 use jiff::Timestamp;
 use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Setting, Tally, Workload, wrong_answers};
 

@@ -10,8 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use driver::Target;
-use driver::{Dialect, Login, NullServer};
+use driver::{Dialect, Login, NullServer, Target};
 use load::{Load, LoadOptions, Tally, Workload};
 
 use super::ClientCpus;

@@ -33,12 +33,9 @@ use self::rules::Rules;
 use self::schema::{Rows, Schema};
 use self::sql::{Kind, Statements};
 use crate::workload_kind;
-use load::Ignored;
-use load::Tally;
-use load::{Answers, Expected, Setting};
 use load::{
-    Client, ClientFuture, HasPlans, NamedStatement, OptionValue, Options, OtherMix, ReusesTables, Slot, Table,
-    Workload, WorkloadSpec, queries,
+    Answers, Client, ClientFuture, Expected, HasPlans, Ignored, NamedStatement, OptionValue, Options, OtherMix,
+    ReusesTables, Setting, Slot, Table, Tally, Workload, WorkloadSpec, queries,
 };
 
 /// How many statements of each kind a transaction has.

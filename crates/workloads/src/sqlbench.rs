@@ -25,13 +25,10 @@ use self::bench::{Bench, Stop};
 use self::options::SqlBench;
 use self::programs::Program;
 use self::session::Session;
-use load::Tally;
-use load::monotonic_ns;
 use load::{
-    ClientFuture, Fatal, Metric, OptionError, Options, Outcome, Scratch, SinglePass, Slot, Table, Workload,
-    WorkloadKind, WorkloadSpec,
+    ClientFuture, Fatal, Gauge, Metric, OperationTally, OptionError, Options, Outcome, ProgramTally, Scratch,
+    SinglePass, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec, monotonic_ns,
 };
-use load::{Gauge, OperationTally, ProgramTally};
 
 pub const SQL_BENCH: WorkloadKind = WorkloadKind {
     name: "sql-bench",

@@ -35,12 +35,10 @@ use self::client::TpccClient;
 pub use self::client::{COUNT_NAMES, client_on};
 pub use self::null::NullEngine;
 use self::options::{Delivery, Form, Home, Mix, Pacing};
-use load::Ignored;
-use load::Tally;
 use load::{
-    Background, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, HasPlans, Metric, NamedStatement, OptionError,
-    OptionValue, Options, OtherMix, ReusesTables, Slot, Table, TransactionKind, Workload, WorkloadKind, WorkloadSpec,
-    queries,
+    Background, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, HasPlans, Ignored, Metric, NamedStatement,
+    OptionError, OptionValue, Options, OtherMix, ReusesTables, Slot, Table, Tally, TransactionKind, Workload,
+    WorkloadKind, WorkloadSpec, queries,
 };
 
 pub const TPCC: WorkloadKind = WorkloadKind {

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use driver::Target;
-use driver::{Admin, Dialect, Endpoint, Isolation, Login};
+use driver::{Admin, Dialect, Endpoint, Isolation, Login, Target};
 use load::{ErrorPolicy, Load, LoadOptions, Loader, OptionValue, Options, Setting, Tally, Workload, wrong_answers};
 use workloads::WORKLOADS;
 

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use driver::Target;
-use driver::{Dialect, Endpoint, Login};
+use driver::{Dialect, Endpoint, Login, Target};
 use load::{
     Failure, Gauge, Live, Load, LoadOptions, Measured, OperationTally, OptionValue, Options, ProgramTally, Workload,
 };

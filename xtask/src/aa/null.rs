@@ -10,8 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use driver::Target;
-use driver::{Dialect, Login, NullServer};
+use driver::{Dialect, Login, NullServer, Target};
 use load::{Load, LoadOptions, Options, Workload};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -3,8 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use anyhow::Result;
-use driver::Target;
-use driver::{Admin, Dialect, Endpoint, Login};
+use driver::{Admin, Dialect, Endpoint, Login, Target};
 
 use super::{STATEMENT_LIMIT, Script, load_afresh};
 use crate::held::Held;

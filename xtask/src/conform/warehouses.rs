@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
-use driver::Admin;
-use driver::Target;
+use driver::{Admin, Target};
 use load::{Checksum, Loader, Workload};
 
 use super::{DATA_SEED, STATEMENT_LIMIT, Script};

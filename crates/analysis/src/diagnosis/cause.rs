@@ -6,9 +6,8 @@ use serde::Serialize;
 use record::format::{ContrastKind, Failure, Point};
 
 use super::Side;
-use crate::Grade;
-use crate::json;
 use crate::named::named;
+use crate::{Grade, json};
 
 named! {
     /// The names of the rules.

@@ -11,10 +11,9 @@ use load::{COMPAT, NO_COMPAT, OptionSpec, OptionValue, Options, WorkloadKind};
 use workloads::{WORKLOADS, workload_kind};
 
 use super::options::{self, Flag};
-use super::script;
 use super::target::TargetParts;
 use super::words::{self, Given, Takes, Word, normal};
-use super::{Action, Arrivals, Asked, Compat, ForcedShutdown, Format, Reconnect, Request, Verb, help, values};
+use super::{Action, Arrivals, Asked, Compat, ForcedShutdown, Format, Reconnect, Request, Verb, help, script, values};
 use ::report::dbt2;
 
 /// Sysbench's own defaults.

@@ -3,9 +3,8 @@
 use load::{OptionSpec, WorkloadKind};
 use workloads::WORKLOADS;
 
-use super::Verb;
-use super::draft;
 use super::words::normal;
+use super::{Verb, draft};
 
 /// Help fits a terminal of this width; texts begin at this column.
 const WIDTH: usize = 100;

@@ -6,8 +6,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::listed;
 use record::format::{PlannedTrial, SideRecord};
-use trial::ClientCpus;
-use trial::host;
+use trial::{ClientCpus, host};
 
 pub struct Sides {
     halves: [Half; 2],

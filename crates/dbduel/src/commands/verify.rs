@@ -183,6 +183,4 @@ fn numbers(report: &str) -> BTreeSet<String> {
 }
 
 #[cfg(test)]
-mod mangled;
-#[cfg(test)]
 mod tests;

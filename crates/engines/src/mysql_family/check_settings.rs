@@ -9,9 +9,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::{MysqlFamily, plain, user_argument};
-use engine::server_environment;
 use engine::settings::{Agreement, Effective, verify};
-use engine::{Engine, Site, log_tail};
+use engine::{Engine, Site, log_tail, server_environment};
 
 pub fn check(family: &MysqlFamily, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
     let asked = under_plain_names(settings);

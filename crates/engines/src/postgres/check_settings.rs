@@ -9,9 +9,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use super::BY_INITDB;
-use engine::server_environment;
-use engine::{Exit, Program};
-use engine::{Site, log_tail};
+use engine::{Exit, Program, Site, log_tail, server_environment};
 
 const LIMIT: Duration = Duration::from_secs(60);
 

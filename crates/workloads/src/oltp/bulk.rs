@@ -11,12 +11,9 @@ use super::options::{COMPAT_MODERN, MYSQL_STORAGE_ENGINE, TABLES};
 use super::rules::Rules;
 use super::scripts::rules;
 use super::sql::{Kind, Statements};
-use load::Ignored;
-use load::Tally;
-use load::{Answers, Expected, Setting};
 use load::{
-    Attempt, Client, ClientFuture, OptionError, OptionSpec, Options, Outcome, Slot, Table, Turn, Workload,
-    WorkloadKind, WorkloadSpec,
+    Answers, Attempt, Client, ClientFuture, Expected, Ignored, OptionError, OptionSpec, Options, Outcome, Setting,
+    Slot, Table, Tally, Turn, Workload, WorkloadKind, WorkloadSpec,
 };
 
 pub const BULK_INSERT: WorkloadKind = WorkloadKind {

@@ -9,9 +9,7 @@ use super::session::Session;
 use super::sql::Kind;
 use super::text::{self, C_BYTES, PAD_BYTES};
 use super::{Mix, Oltp, Script, Version, unique};
-use load::Answers;
-use load::Rng;
-use load::{Attempt, Client, Outcome, Turn};
+use load::{Answers, Attempt, Client, Outcome, Rng, Turn};
 
 /// Which client this is, and of how many.
 #[derive(Debug, Clone, Copy)]

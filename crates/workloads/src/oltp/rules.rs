@@ -4,9 +4,7 @@
 use driver::{Answer, Dialect};
 
 use super::sql::Kind;
-use load::Ignored;
-use load::Rng;
-use load::{Attempt, Turn};
+use load::{Attempt, Ignored, Rng, Turn};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rules {

@@ -2,12 +2,10 @@
 
 use driver::{Admin, Dialect, Error, RowSink, Value};
 
-use super::Version;
 use super::distribution::Distribution;
 use super::sql::Statements;
-use super::text;
-use load::Rng;
-use load::{OptionError, Options, Table};
+use super::{Version, text};
+use load::{OptionError, Options, Rng, Table};
 
 /// The form of the tables and what they hold before a run.
 #[derive(Debug, Clone)]

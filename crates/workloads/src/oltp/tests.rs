@@ -7,8 +7,7 @@ use driver::{Answer, Code, Connection, Isolation, Rows, Statement, Value};
 
 use super::sql::KINDS;
 use super::*;
-use load::Answers;
-use load::{ARRIVALS, Attempt, Outcome, Turn};
+use load::{ARRIVALS, Answers, Attempt, Outcome, Turn};
 
 #[derive(Clone, Default)]
 struct Listener {

@@ -9,9 +9,7 @@ use super::ddl::Shape;
 use super::limits::Limits;
 use super::options::SqlBench;
 use super::session::{Seen, Session, excerpt};
-use load::Fatal;
-use load::{Gauge, OperationTally, SHORT_NS};
-use load::{monotonic_ns, thread_cpu_ns};
+use load::{Fatal, Gauge, OperationTally, SHORT_NS, monotonic_ns, thread_cpu_ns};
 
 /// A read-only operation shorter than [`SHORT_NS`] runs again, until all of its passes took this long.
 const LOOPED_NS: u64 = 2_000_000_000;

@@ -16,8 +16,7 @@ use super::random::DISTRICTS;
 use super::rows::RowsForm;
 use super::stamp::Stamp;
 use super::{DEFERRED_DELIVERY, Tpcc};
-use load::Giver;
-use load::{Attempt, Client, Outcome, Slot, Turn};
+use load::{Attempt, Client, Giver, Outcome, Slot, Turn};
 
 /// What clients count beside statements, of committed transactions.
 pub const COUNT_NAMES: &[&str] = &[

@@ -6,8 +6,7 @@
 use super::Tpcc;
 use super::options::{Home, Mix};
 use super::random::{CUSTOMERS_PER_DISTRICT, Constants, DISTRICTS, ITEMS, LAST_NAMES, LastName, nurand, rnd};
-use load::Rng;
-use load::{ARRIVALS, Turn};
+use load::{ARRIVALS, Rng, Turn};
 
 pub const LINES_MAX: usize = 15;
 

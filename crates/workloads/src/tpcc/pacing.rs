@@ -3,8 +3,7 @@
 //! Rests are drawn from the seed by a transaction's number, as inputs are, so they are the same for every
 //! contender.
 
-use load::Rng;
-use load::Turn;
+use load::{Rng, Turn};
 
 const SECOND_NS: f64 = 1e9;
 /// By kind: a constant while the inputs are typed in.

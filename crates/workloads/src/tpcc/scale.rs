@@ -6,8 +6,7 @@ use driver::Dialect;
 
 use super::options::Pacing;
 use super::{DEFERRED_DELIVERY, KINDS_OF_CLIENTS, Tpcc};
-use load::Background;
-use load::{KindTally, Tally};
+use load::{Background, KindTally, Tally};
 
 const MIB: u64 = 1 << 20;
 

@@ -14,8 +14,7 @@ use super::null::NullEngine;
 use super::options::{self, Delivery, Form, Mix};
 use super::random::ITEMS;
 use super::*;
-use load::Backlog;
-use load::{Attempt, Client, Options, Outcome, Turn};
+use load::{Attempt, Backlog, Client, Options, Outcome, Turn};
 
 const DIALECTS: [Dialect; 3] = [Dialect::MySql, Dialect::Postgres, Dialect::Sqlite];
 

@@ -9,8 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use driver::Target;
-use driver::{Admin, AnyConnection, Connection, Dialect, Error, Isolation};
+use driver::{Admin, AnyConnection, Connection, Dialect, Error, Isolation, Target};
 use load::{OptionValue, Outcome};
 use workloads::tpcc::by_hand::{ByHand, Inputs};
 

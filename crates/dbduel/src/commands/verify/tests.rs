@@ -1,5 +1,7 @@
 //! A stored run is verified, then spoilt in one place after the other.
 
+mod mangled;
+
 use super::*;
 use experiment::plan::plan_hash;
 use fixtures::{CANDIDATE, StoredRun, Story, tell};

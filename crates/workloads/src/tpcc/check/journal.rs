@@ -13,8 +13,7 @@ use crate::tpcc::DEFERRED_DELIVERY;
 use crate::tpcc::client::Count;
 use crate::tpcc::options::Delivery;
 use crate::tpcc::random::DISTRICTS;
-use load::Line;
-use load::Tally;
+use load::{Line, Tally};
 
 const LINES: Rule = rule("E12", "the log has a line for each deferred Delivery that committed");
 const ORDERS: Rule = rule("E13", "the log has each order that deferred Deliveries delivered");

@@ -10,9 +10,7 @@ use driver::{Dialect, Endpoint, Login};
 
 use super::*;
 use crate::tpcc::{KINDS, options};
-use load::DeferredLog;
-use load::Options;
-use load::{KindTally, Timing};
+use load::{DeferredLog, KindTally, Options, Timing};
 
 const SMALL: Loaded = Loaded { orders: 10, delivered: 7, items: 30 };
 const WAREHOUSES: u64 = 2;
