@@ -89,8 +89,11 @@ pub fn run(options: &AaHistory, root: &Path) -> Result<()> {
         println!("{}", line(pairing, index + 1, &seen));
     }
     let (verdicts, allowed) = (series.verdicts, allowed(series.verdicts, CHANCE_MAX));
-    println!("{claims} of {verdicts} verdicts told twins apart; at most {allowed} may");
-    ensure!(claims <= allowed, "{claims} of {verdicts} verdicts told twins apart, which chance does not explain");
+    println!("{claims} of {verdicts} verdicts found a false difference; at most {allowed} may");
+    ensure!(
+        claims <= allowed,
+        "{claims} of {verdicts} verdicts found a false difference, which chance does not explain"
+    );
     Ok(())
 }
 
@@ -137,7 +140,7 @@ fn series(options: &AaHistory, place: &Place) -> Result<Series> {
 fn experiment(pairing: Pairing, seconds: f64) -> String {
     let Pairing { engine, workload } = pairing;
     format!(
-        "name = \"twins\"\nquestion = \"Is a contender told from its twin?\"\n\
+        "name = \"aa\"\nquestion = \"Does an A/A test find a difference?\"\n\
          contender = [{{ name = \"one\", engine = \"{engine}\" }}]\n\
          workload = {{ name = \"{workload}\", rows = 10_000, clients = 2 }}\n\
          method = {{ preset = \"quick\", duration = \"{seconds}s\", warmup = \"200ms\" }}\n"
@@ -152,12 +155,12 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn write(&self, experiment: &str) -> Result<()> {
-        Ok(std::fs::write(self.folder.join("twins.toml"), experiment)?)
+        Ok(std::fs::write(self.folder.join("aa.toml"), experiment)?)
     }
 
     fn run(&self, words: &[&str]) -> Result<Output> {
         let mut command = Command::new(self.dbduel);
-        command.args(words).arg("twins.toml").current_dir(self.folder).stdin(Stdio::null());
+        command.args(words).arg("aa.toml").current_dir(self.folder).stdin(Stdio::null());
         command.env("DBDUEL_CACHE", self.folder.join("cache")).env_remove("DBDUEL_WORK");
         command.output().context("cannot start dbduel")
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask by-hand`: are dbduel's figures of a server those that anybody can read?
+//! `cargo xtask by-hand`: are dbduel's figures of a server those that its own programs show?
 //!
 //! While dbduel runs a trial, this reads the same server in the ways that a person would: the files of its
 //! processes in /proc, and its counters by its own client program. None of dbduel's code has a part in it. The

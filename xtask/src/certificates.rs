@@ -60,7 +60,7 @@ impl Certificates {
 }
 
 fn nobody() -> Result<(u32, u32)> {
-    // SAFETY: the name is terminated, and the answer is read before anybody asks again.
+    // SAFETY: the name is terminated, and the answer is read before the next call.
     let entry = unsafe { libc::getpwnam(c"nobody".as_ptr()).as_ref() };
     entry.map(|entry| (entry.pw_uid, entry.pw_gid)).context("there is no user `nobody` for servers to run as")
 }

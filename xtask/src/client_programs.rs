@@ -132,7 +132,7 @@ pub fn run_worker(worker: &ClientWorker) -> Result<()> {
 /// Memory of this process that is really there.
 fn resident_kb() -> Result<f64> {
     let status = std::fs::read_to_string("/proc/self/status").context("cannot read /proc/self/status")?;
-    number_behind(&status, "VmRSS:").context("/proc/self/status says no VmRSS")
+    number_behind(&status, "VmRSS:").context("/proc/self/status has no VmRSS")
 }
 
 pub fn worker(server: &Held, script: &str, connections: u32, seconds: u32) -> Result<Command> {

@@ -1,7 +1,7 @@
 //! One trial of `oltp_read_write` on every server that is here: from the catalogue to a clean stop,
 //! through `dbduel run` itself.
 //!
-//! It measures nothing anybody should read: the point is that each server is provisioned, started,
+//! It is no measurement: the point is that each server is provisioned, started,
 //! loaded, put under load, asked for its counters, checked and stopped. A server that fails is named with its reason.
 
 use std::path::Path;

@@ -121,7 +121,7 @@ pub fn run(options: &Planted, root: &Path) -> Result<()> {
         println!("{cause:?}: {}\n    {lines}", if judged.wrong.is_empty() { "right" } else { "WRONG" });
         wrong.extend(judged.wrong.into_iter().map(|what| format!("{cause:?}: {what}")));
     }
-    ensure!(wrong.is_empty(), "not told rightly: {}", wrong.join("; "));
+    ensure!(wrong.is_empty(), "not reported rightly: {}", wrong.join("; "));
     Ok(())
 }
 

@@ -25,7 +25,7 @@ const BLOCKS_PER_ROUND: u32 = 2;
 /// Enough for the race to show one of two hundred candidates to be faster, and a few for who is not so clear.
 const BLOCKS_MAX: u32 = 24;
 
-/// Three times as long as the incumbent's, and half a minute, is no candidate that somebody waits for.
+/// Three times as long as the incumbent's, and half a minute, is too long to wait for a candidate.
 const TRIAL_TIMES_MAX: f64 = 3.0;
 const TRIAL_SLACK_S: f64 = 30.0;
 /// Logs may be a few GiB larger than the incumbent's, and are worth a try.

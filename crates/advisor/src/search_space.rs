@@ -1,10 +1,10 @@
 //! Which settings a search tries, drawn from a seed before anything is measured.
 //!
 //! First the advice itself: all settings at the value that one would try first, together, because what
-//! pays often pays only in company (a larger log under a larger buffer pool). Then one change each, in the
+//! helps often helps only together (a larger log under a larger buffer pool). Then one change each, in the
 //! order of the table, which has what matters most in front: such candidates show what a gain is due to, and
-//! survive where company hurts. The other half are random: each setting is moved or left by a coin, to its
-//! first value or to any by another; nobody can list all combinations, and a random sample of them finds one
+//! survive where settings harm each other. The other half are random: each setting is moved or left by a coin, to its
+//! first value or to any by another; all combinations are too many, and a random sample of them finds one
 //! of the best twentieth among thirty draws in four of five searches. Drawn without results, so
 //! that the number of candidates, over which the error is shared, stands before the first block.
 
@@ -143,7 +143,7 @@ mod tests {
         assert!(list[1..6].iter().all(|one| one.how == "one change" && one.settings.len() == 1));
         assert!(list[6..].iter().all(|one| one.how == "random"));
         let all: BTreeSet<_> = list.iter().map(|one| &one.settings).collect();
-        assert_eq!(all.len(), 12, "nobody stands there twice");
+        assert_eq!(all.len(), 12, "no candidate stands there twice");
     }
 
     #[test]

@@ -34,7 +34,7 @@ const QUICK_BELOW_S: f64 = 30.0;
 /// Blocks without a flag that a second opinion needs.
 const UNFLAGGED_BLOCKS_MIN: usize = stats::FIRST_LOOK;
 
-/// Rates of committed work, debt-adjusted ones too, and the seconds that they count by.
+/// Rates of committed work, those adjusted for deferred work too, and the seconds that they count by.
 const RATES: [(&str, f64); 3] = [("tps", 1.0), ("nopm", 60.0), ("tpm", 60.0)];
 
 /// Below it flags of the host do not fall on both sides alike.
@@ -278,8 +278,8 @@ impl Scope<'_> {
         let (baseline_out, candidate_out) = (sum(&|block| block.outages.0), sum(&|block| block.outages.1));
         if baseline_out + candidate_out > 0 {
             caveats.push(Caveat::Outages);
-            let word_of_numbers = verdict.and_then(|verdict| verdict.word);
-            if word_of_numbers.is_some_and(|word| stats::outages_forbid(word, baseline_out, candidate_out, pairs)) {
+            let verdict_of_numbers = verdict.and_then(|verdict| verdict.word);
+            if verdict_of_numbers.is_some_and(|word| stats::outages_forbid(word, baseline_out, candidate_out, pairs)) {
                 word = Verdict::Inconclusive;
             }
         }

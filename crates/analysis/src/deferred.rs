@@ -1,4 +1,4 @@
-//! What work costs that a server put off and did not do while anybody waited for it (method, A3).
+//! What work costs that a server deferred and did not do while a trial waited for it (method, A3).
 //!
 //! A trial whose server did all of it has its time. What others left is charged at the rate of the contender that
 //! was slowest at doing such work; where no trial did any of it, no rate that would include it is claimed.

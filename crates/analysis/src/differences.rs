@@ -36,7 +36,7 @@ pub struct Setting<'a> {
     pub baseline: Option<&'a str>,
     pub candidate: Option<&'a str>,
     pub why: Why,
-    /// Its place among those that decide how fast the server is or what a commit promises, the first being
+    /// Its rank among those that decide how fast the server is or what a commit promises, the first being
     /// what most readers want to see first.
     #[serde(serialize_with = "json::is_some")]
     #[schemars(with = "bool")]

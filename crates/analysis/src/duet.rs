@@ -27,7 +27,7 @@ const PHYSICAL_CORES_MIN: u32 = 2;
 const CONFIDENCE: f64 = 0.95;
 
 const IOWAIT: &str = "host_iowait_share";
-/// Shares of the machine's CPU time in which a core did something for anybody.
+/// Shares of the machine's CPU time in which a core was busy.
 const BUSY: [&str; 5] =
     ["host_user_share", "host_system_share", "host_irq_share", "host_softirq_share", "host_steal_share"];
 const RESIDENT: &str = "data_resident_share";
@@ -222,7 +222,7 @@ mod tests {
 
     const BLOCKS: u32 = 8;
 
-    /// A duet on a quiet host with room for two, and four solo blocks behind it.
+    /// A duet on an undisturbed host with CPUs for two, and four solo blocks behind it.
     fn duet(ratio: f64, alone: f64) -> StoredRun {
         let mut stored = tell(&Story { blocks: BLOCKS + super::SOLO_BLOCKS, ratios: [ratio; 4], ..Story::default() });
         stored.plan.method.blocks = BLOCKS;

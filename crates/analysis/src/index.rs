@@ -27,7 +27,7 @@ impl<'a> Index<'a> {
         let place =
             |trial: &'a TrialRecord| (trial.workload.as_str(), &trial.point, trial.contender.as_str(), trial.block);
         // An entry that was repeated because the host was noisy replaces the first try; never a part of
-        // it, or a contender's quiet trial would stand beside the other's disturbed one.
+        // it, or a contender's undisturbed trial would stand beside the other's disturbed one.
         let counts = |trial: &&TrialRecord| is_whole(plan, trials, trial);
         let by_place = trials.iter().filter(counts).map(|trial| (place(trial), trial)).collect();
         Index { plan, trials, by_place }

@@ -355,7 +355,7 @@ impl Climb<'_> {
         self.circumstances.durability.get(contender).cloned()
     }
 
-    /// Over the points that everybody on the ladder has.
+    /// Over the points that every contender of the ladder has.
     fn value(&self, record: &LadderRecord, contender: &str) -> Option<f64> {
         let rungs = record.rungs.iter().map(|rung| rung.contender.as_str());
         let measured = rungs.chain([record.base.as_str()]).filter(|one| self.refusal(one).is_none());

@@ -20,7 +20,7 @@ pub struct Told {
     pub p95_ms: Option<f64>,
     #[serde(rename = "latency_ms_p99")]
     pub p99_ms: Option<f64>,
-    /// To three digits, as the buckets know it; absent where nothing ended.
+    /// To three digits, like the buckets; absent where nothing ended.
     #[serde(rename = "latency_ms_max")]
     pub max_ms: Option<f64>,
 }

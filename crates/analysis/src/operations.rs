@@ -5,7 +5,7 @@
 //! others of its contender have it, has no total: it ranks as the worst, and is never left out. Where more than
 //! a tenth of a contender's trials lack an operation, the contender lacks it. Programs share the
 //! error of 5 % as the points of a sweep do, and so do operations, up to twenty of them. More are screened: a
-//! row has a verdict where its own interval says so and the false discovery rate of all rows stays below 5 %.
+//! row has a verdict where its own interval allows it and the false discovery rate of all rows stays below 5 %.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

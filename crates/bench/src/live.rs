@@ -1,6 +1,6 @@
 //! Interval lines and checkpoints while the load runs, read from its board.
 //!
-//! It only reads: what it costs is paid by the coordinator, not by the clients.
+//! It only reads: it runs on the coordinator's thread, not on the clients'.
 
 use std::io::IsTerminal;
 use std::sync::Arc;

@@ -247,11 +247,11 @@ fn drawn_seed(request: &Request) -> u64 {
 
 fn options(job: &Job, input_seed: u64) -> LoadOptions {
     let request = &job.request;
-    let seat = host::client_cpus();
+    let client_cpus = host::client_cpus();
     LoadOptions {
         clients: request.clients,
         elsewhere: request.further.iter().map(TargetUrl::endpoint).collect(),
-        workers: request.workers.unwrap_or(seat.workers),
+        workers: request.workers.unwrap_or(client_cpus.workers),
         // Where a target's server runs is not known, so no CPU is set aside.
         cpus: Vec::new(),
         input_seed,

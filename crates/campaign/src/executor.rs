@@ -30,7 +30,7 @@ impl<'a> Executor<'a> {
         Executor { active_run, setup, observers, observers_beside: Observers::default() }
     }
 
-    /// Runs trials that share a start or a time, and hands on the record of each when it is over.
+    /// Runs trials that share a start or a time, and passes on the record of each when it is over.
     pub fn run(
         &mut self,
         planned: &[&PlannedTrial],

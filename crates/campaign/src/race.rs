@@ -86,7 +86,7 @@ struct Racing<'a> {
 }
 
 impl<'a> Racing<'a> {
-    /// Prepares and starts everybody once. Who does not start, or promises something else, is out.
+    /// Prepares and starts every contender once. One that does not start, or promises something else, is out.
     fn begin(
         active_run: &'a ActiveRun,
         interrupted: &'a AtomicBool,
@@ -101,7 +101,7 @@ impl<'a> Racing<'a> {
         let (mut setup, mut failures) =
             Setup::set(experiment, &cache, &active_run.placement, interrupted, &logs, progress)?;
         failures.extend(rehearse(&mut setup, active_run, &mut run, &cache, &logs, progress)?);
-        let known = run.search.as_ref().expect("a search's sitting has its record");
+        let known = run.search.as_ref().expect("the active run of a search has its record");
         let mut search = at_its_beginning(known, &active_run.done);
         expect_incumbent(&search, &mut failures)?;
         if active_run.done.is_empty() {
@@ -155,7 +155,7 @@ impl<'a> Racing<'a> {
         block == 1 || self.trials.iter().any(|trial| trial.block == block)
     }
 
-    /// One block of the plan: the incumbent and everybody who still races, in the order of its coins.
+    /// One block of the plan: the incumbent and every candidate still in the race, in the order of its coins.
     fn run_block(&mut self, setup: &Setup, executor: &mut Executor, standing: &Standing) -> Result<()> {
         let (active_run, block) = (self.active_run, standing.next_block());
         let warmup = active_run.experiment.method.warmup;

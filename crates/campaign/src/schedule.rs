@@ -19,7 +19,7 @@ use record::format::{PlannedTrial, Purpose, RunRecord, TrialRecord, measured, po
 use trial::Interrupted;
 use trial::observe::frequency_flag;
 
-/// Runs trials that share a start or a time, each behind a warm-up, and hands on each record as it comes.
+/// Runs trials that share a start or a time, each behind a warm-up, and passes on each record as it comes.
 pub type RunTrials<'a> = dyn FnMut(&[&PlannedTrial], Duration, &Progress, &mut Keep) -> Result<()> + 'a;
 
 /// Keeps the record of a trial that is over: after this returns, no crash takes it away.
@@ -250,10 +250,10 @@ mod tests {
     }
 
     fn active_run_of(text: &str, folder: &tempfile::TempDir, done: Vec<TrialRecord>) -> ActiveRun {
-        let experiment = Experiment::parse(text, "twins.toml", &known(), &Overrides::default()).unwrap();
+        let experiment = Experiment::parse(text, "aa.toml", &known(), &Overrides::default()).unwrap();
         let plan = plan_experiment(&experiment).unwrap();
         let run_dir = match done.is_empty() {
-            true => RunDir::create(folder.path(), "twins", Timestamp::now()).unwrap(),
+            true => RunDir::create(folder.path(), "aa", Timestamp::now()).unwrap(),
             false => RunDir::open(folder.path(), "last").unwrap(),
         };
         run_dir.write_plan(&plan.record).unwrap();
@@ -314,7 +314,7 @@ mod tests {
             starts.push(together.iter().map(|planned| planned.trial).collect());
             together.iter().try_for_each(|planned| {
                 warmups.push((planned.block, warmup.as_secs()));
-                keep(story(planned).ok_or_else(|| anyhow::anyhow!("the story ends here"))?)
+                keep(story(planned).ok_or_else(|| anyhow::anyhow!("the test ends here"))?)
             })
         };
         let clock = Clock::new(None, Duration::ZERO);
@@ -443,7 +443,7 @@ mod tests {
         let second = walk(&active_run_of(&text, &folder, walked.trials), &interrupted, &story);
         assert_eq!((second.ended.unwrap(), second.trials.len()), (EndReason::Blocks, 48));
         assert_eq!(second.starts[..2], [vec![5, 6], vec![7, 8, 9]]);
-        assert!(second.trials.iter().all(|trial| trial.flags.is_empty() != (trial.trial == 5)), "only one says so");
+        assert!(second.trials.iter().all(|trial| trial.flags.is_empty() != (trial.trial == 5)), "only one has it");
     }
 
     #[test]

@@ -308,7 +308,7 @@ impl<'a> Setup<'a> {
     /// Everything `run_trial` needs about one planned trial of a contender that is here.
     pub fn trial<'b>(&'b self, planned: &'b PlannedTrial, folder: &'b Path, warmup: Duration) -> Trial<'b> {
         let prepared = self.contenders.iter().find(|prepared| prepared.contender.name == planned.contender);
-        let prepared = prepared.expect("nobody asks for the trial of a contender that is absent");
+        let prepared = prepared.expect("a contender that is absent has no trial");
         let at = self.datasets.iter().position(|filling| {
             filling.choice.label == planned.workload && filling.point == filling.choice.data_point(&planned.point)
         });

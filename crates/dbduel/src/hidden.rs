@@ -133,8 +133,8 @@ impl Hold {
         let work = cache.work()?;
         let (data, log) = (&work.path().join("data"), &work.path().join("server.log"));
         let (settings, transport) = (&self.settings, self.transport);
-        let fresh = ScratchServer { settings, max_clients: HELD_CLIENTS_MAX, transport, data, log };
-        let server = fresh.start(&installation, &cache, &work, &progress)?;
+        let scratch = ScratchServer { settings, max_clients: HELD_CLIENTS_MAX, transport, data, log };
+        let server = scratch.start(&installation, &cache, &work, &progress)?;
         server.create_database()?;
         println!("{}", reached_by(&server)?);
         std::io::stdin().read_to_end(&mut Vec::new())?;
@@ -162,7 +162,7 @@ fn reached_by(server: &Server) -> Result<serde_json::Value> {
     }))
 }
 
-/// `KIND`, `KIND@VERSION`, or `KIND:FOLDER` for a server that somebody unpacked.
+/// `KIND`, `KIND@VERSION`, or `KIND:FOLDER` for an unpacked server.
 fn resolve_name(name: &str) -> Result<Resolved> {
     if let Some((kind, folder)) = name.split_once(':') {
         return KNOWN.engines.resolve(kind, &VersionRequest::Newest, &Origin::Basedir(folder.into()));

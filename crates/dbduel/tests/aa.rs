@@ -15,13 +15,13 @@ fn experiment(preset: &str, blocks: u32) -> String {
     )
 }
 
-fn twins_file(place: &Place) -> std::path::PathBuf {
+fn history_file(place: &Place) -> std::path::PathBuf {
     place.path().join("cache/twins.ndjson")
 }
 
 /// The records that are remembered here.
 fn remembered(place: &Place) -> Vec<Value> {
-    let lines = fs::read_to_string(twins_file(place)).unwrap_or_default();
+    let lines = fs::read_to_string(history_file(place)).unwrap_or_default();
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -61,7 +61,7 @@ fn an_interrupted_aa_run_is_resumed_as_one() {
     let place = Place::new();
     place.write("fit.toml", &experiment("quick", 2));
     let mut running = place.start(&["aa", "fit.toml", "--blocks", "3"]);
-    running.wait_until_it_says("[3/6]");
+    running.wait_for_output("[3/6]");
     running.signal(libc::SIGINT);
     assert_eq!(running.end().status.code(), Some(130));
     let (_, stderr) = place.expect(2, &["run", "fit.toml", "--resume", "last"]);
@@ -102,7 +102,7 @@ fn a_host_with_too_many_false_differences_is_refused_or_marked() {
         record["verdict"] = if day <= 4 { "slower" } else { "inconclusive" }.into();
         format!("{record}\n")
     };
-    fs::write(twins_file(&place), (1..=20).map(verdict).collect::<String>()).unwrap();
+    fs::write(history_file(&place), (1..=20).map(verdict).collect::<String>()).unwrap();
     fs::remove_dir_all(place.path().join("runs")).unwrap();
 
     let (_, stderr) = place.expect(4, &["run", "fit.toml"]);

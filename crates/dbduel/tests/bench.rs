@@ -1,5 +1,5 @@
 //! `dbduel prepare|bench|check|cleanup` as a user meets them, against a SQLite file: every command
-//! line here is one that somebody would type, sysbench's among them.
+//! line here is one that a user would type, sysbench's among them.
 
 mod support;
 
@@ -171,7 +171,7 @@ fn an_interrupted_run_reports_what_it_measured() {
         words(&place, "bench oltp_point_select --target URL --rows 500 --duration 60 --report-interval 0.1 --json");
     let mut run = place.start(&words.iter().map(String::as_str).collect::<Vec<_>>());
     // Without a terminal and with JSON on stdout, interval lines go to stderr.
-    run.wait_until_it_says("tps");
+    run.wait_for_output("tps");
     run.signal(libc::SIGINT);
     let output = run.end();
     assert_eq!(output.status.code(), Some(130));

@@ -125,7 +125,7 @@ fn killed_connections_are_opened_again_and_counted(dialect: Dialect) {
     let tables = "oltp_read_write --table-size=1000";
     subject.expect(0, &format!("{tables} prepare"));
     let mut run = subject.start(&format!("{tables} --threads=4 --time=3 --report-interval=0.2 --json run"));
-    run.wait_until_it_says("tps");
+    run.wait_for_output("tps");
     assert_eq!(subject.kill_connections(), 4);
     let output = run.end();
     assert_eq!(output.status.code(), Some(0), "{}", support::text(&output.stderr));
@@ -141,7 +141,7 @@ fn a_pause_shows_in_response_times_and_hardly_in_service_times(dialect: Dialect)
     subject.expect(0, "oltp_point_select --table-size=1000 prepare");
     let line = "oltp_point_select --table-size=1000 --threads=4 --rate=500 --time=5 --report-interval=0.2";
     let mut run = subject.start(&format!("{line} --percentiles=50,95 --json run"));
-    run.wait_until_it_says("tps");
+    run.wait_for_output("tps");
     pause_family(pid, Duration::from_secs(2));
     let output = run.end();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -175,7 +175,7 @@ fn a_procedure_of_the_user_is_called_by_each_client(dialect: Dialect) {
     assert_eq!(calls.iter().map(|row| row[2].as_deref().unwrap().parse::<u32>().unwrap()).sum::<u32>(), 40);
 }
 
-/// MyISAM knows no transactions, so 0.4 locks the table around each request.
+/// MyISAM has no transactions, so 0.4 locks the table around each request.
 fn a_table_without_transactions_is_locked() {
     let subject = Subject::new(Dialect::MySql);
     subject.expect(0, "--test=oltp --oltp-table-size=100 --mysql-table-engine=myisam prepare");

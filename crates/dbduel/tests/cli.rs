@@ -31,7 +31,7 @@ fn compare(transcript: &Path, output_text: &str) -> Option<String> {
     }
     let expected = std::fs::read_to_string(transcript).unwrap_or_default();
     (expected != output_text)
-        .then(|| format!("{}\n--- expected\n{expected}--- said\n{output_text}", transcript.display()))
+        .then(|| format!("{}\n--- expected\n{expected}--- output\n{output_text}", transcript.display()))
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn socket(place: &Place, kind: &Kind) -> Option<PathBuf> {
         .find(|file| file.exists())
 }
 
-/// Rows of history, as soon as somebody answers.
+/// Rows of history, as soon as the server answers.
 fn payments(place: &Place, kind: &Kind) -> Option<u64> {
     let login = Login { user: kind.user.to_owned(), database: Some("sbtest".to_owned()), ..Login::default() };
     let endpoint = Endpoint::Unix(socket(place, kind)?);

@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use support::{say_skipped, text};
+use support::{print_skipped, text};
 
 /// Every command that opens the cache.
 const COMMANDS: &[&[&str]] = &[
@@ -38,7 +38,7 @@ fn users() -> Vec<Home> {
     let mut homes = vec![Home::of(own)];
     match own {
         0 => homes.push(Home::of(1_000_000 + std::process::id())),
-        _ => say_skipped("not root: other users' files cannot be made here"),
+        _ => print_skipped("not root: other users' files cannot be made here"),
     }
     homes
 }
@@ -255,7 +255,7 @@ fn names_that_another_user_took_in_public_folders_are_not_used() {
     home.write("tmpfs.toml", ", storage = \"tmpfs\"", "");
     let planted = PathBuf::from(format!("/dev/shm/dbduel-{}", home.uid));
     if planted.symlink_metadata().is_ok() {
-        return say_skipped(&format!("{} is in use", planted.display()));
+        return print_skipped(&format!("{} is in use", planted.display()));
     }
     let _free_again = Planted(planted.clone());
     let refused = |words: &str, watched: &Path| {

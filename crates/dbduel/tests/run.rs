@@ -348,9 +348,9 @@ fn an_interruption_reaches_a_load_and_a_wait_for_another_dbduel() {
     // More rows than are loaded before the signal arrives, and few enough for a small disk: about 1 GiB must be free.
     place.write("try.toml", &sqlite(1).replace("rows = 1000", "rows = 2_000_000"));
     let mut loading = place.start(&["run", "try.toml"]);
-    loading.wait_until_it_says("loading 2000000 rows");
+    loading.wait_for_output("loading 2000000 rows");
     let mut waiting = place.start(&["run", "try.toml", "--runs", "others"]);
-    waiting.wait_until_it_says("waiting for `Tried out` (process ");
+    waiting.wait_for_output("waiting for `Tried out` (process ");
     for running in [waiting, loading] {
         running.signal(libc::SIGINT);
         let output = running.end();
@@ -376,7 +376,7 @@ fn an_interruption_ends_the_wait_for_another_dbduel_s_work_on_the_cache() {
     assert!(!held.is_empty());
     held.iter().for_each(|lock| lock.lock().unwrap());
     let mut waiting = place.start(&["run", "try.toml", "--runs", "others"]);
-    waiting.wait_until_it_says("waiting for another dbduel that works on the cache");
+    waiting.wait_for_output("waiting for another dbduel that works on the cache");
     waiting.signal(libc::SIGINT);
     assert_eq!(waiting.end().status.code(), Some(130));
 }
@@ -611,11 +611,11 @@ fn without_findings_no_cause_test_is_due_and_a_line_reports_it() {
     let (_, stderr) = place.expect(0, &["verify", "last"]);
     assert_eq!(stderr, "");
     let (again, _) = place.expect(0, &["run", "--resume", "last"]);
-    assert_eq!(again, out, "the stored plan knows what was asked for");
+    assert_eq!(again, out, "the stored plan has what was asked for");
     place.assert_nothing_is_left();
 }
 
-/// Stored trials as if the candidate did a third of the work and synced its log for it, on a quiet host.
+/// Stored trials as if the candidate did a third of the work and synced its log for it, on an undisturbed host.
 fn plant_log_writes(place: &Place) {
     let planted = place.records().into_iter().map(|line| {
         let mut trial: Value = serde_json::from_str(&line).unwrap();
@@ -917,11 +917,11 @@ fn a_run_that_goes_on_can_be_reported_and_neither_resumed_nor_cleared_away() {
     }
     place.expect(0, &["report", "last"]);
     let mut clearing = place.start(&["cache", "clear"]);
-    clearing.wait_until_it_says("waiting for another dbduel that uses the cache");
+    clearing.wait_for_output("waiting for another dbduel that uses the cache");
     clearing.signal(libc::SIGINT);
     assert!(!clearing.end().status.success());
     let mut clearing = place.start(&["cache", "clear"]);
-    clearing.wait_until_it_says("waiting for another dbduel that uses the cache");
+    clearing.wait_for_output("waiting for another dbduel that uses the cache");
     assert_eq!(running.end().status.code(), Some(0));
     assert_eq!(clearing.end().status.code(), Some(0));
     place.assert_every_trial_ran_once();

@@ -25,7 +25,7 @@ impl SmallDisk {
         if mount.status().is_ok_and(|status| status.success()) {
             return Some(SmallDisk(folder.to_owned()));
         }
-        support::say_skipped("a small file system cannot be mounted here");
+        support::print_skipped("a small file system cannot be mounted here");
         None
     }
 }

@@ -110,7 +110,7 @@ fn broken_off(place: &Place, when: &str, signal: i32) -> PathBuf {
     place.write("tiny.toml", FILE);
     let arguments = ["tune", "tiny.toml", "--candidates", "4", "--seed", "5", "--blocks", "2"];
     let mut running = place.start(&arguments);
-    running.wait_until_it_says(when);
+    running.wait_for_output(when);
     running.signal(signal);
     running.end();
     let [search] = &runs(place, "tiny-search-")[..] else { panic!("one search") };
@@ -191,7 +191,7 @@ fn a_value_that_the_server_refuses_is_named_and_no_candidate_has_it() {
         ),
     );
     let mut running = place.start(&["tune", "odd.toml", "--candidates", "3", "--accept-noisy"]);
-    running.wait_until_it_says("[block 1,");
+    running.wait_for_output("[block 1,");
     running.signal(libc::SIGINT);
     let stderr = text(&running.end().stderr);
     let [search] = &runs(&place, "odd-search-")[..] else { panic!("one search: {stderr}") };
@@ -219,7 +219,7 @@ fn every_trial_of_a_search_is_kept_when_it_is_interrupted() {
     let place = Place::new();
     place.write("tiny.toml", FILE);
     let mut running = place.start(&["tune", "tiny.toml", "--candidates", "4"]);
-    running.wait_until_it_says("[block 2,");
+    running.wait_for_output("[block 2,");
     let [search] = &runs(&place, "tiny-search-")[..] else { panic!("one search") };
     let (_, stderr) = place.expect(4, &["tune", "--resume", search.to_str().unwrap()]);
     assert!(stderr.contains(&format!("is still running: another dbduel (process {})", running.pid())), "{stderr}");

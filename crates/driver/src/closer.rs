@@ -101,7 +101,7 @@ impl Closer {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, Option<Held>> {
-        self.held.lock().expect("nobody panics while holding a slot")
+        self.held.lock().expect("no thread panics while holding a slot")
     }
 }
 

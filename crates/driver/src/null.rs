@@ -92,8 +92,8 @@ impl NullServer {
         let reactor = Reactor::new().map_err(failed)?;
         reactor.watch(listener.as_raw_fd(), LISTENER).map_err(failed)?;
         let stop = Arc::new(AtomicBool::new(false));
-        let room = Room { listener, reactor, answers, guests: HashMap::new(), stop: Arc::clone(&stop), delay };
-        let thread = std::thread::Builder::new().name("null".to_owned()).spawn(|| room.serve()).map_err(failed)?;
+        let service = Service { listener, reactor, answers, sessions: HashMap::new(), stop: Arc::clone(&stop), delay };
+        let thread = std::thread::Builder::new().name("null".to_owned()).spawn(|| service.serve()).map_err(failed)?;
         Ok(NullServer { path: path.to_owned(), stop, thread: Some(thread) })
     }
 
@@ -116,23 +116,23 @@ impl Drop for NullServer {
 }
 
 /// Everybody who is connected.
-struct Room {
+struct Service {
     listener: UnixListener,
     reactor: Arc<Reactor>,
     answers: fn() -> Box<dyn Answers>,
-    guests: HashMap<usize, Guest>,
+    sessions: HashMap<usize, Session>,
     stop: Arc<AtomicBool>,
     delay: Delay,
 }
 
-struct Guest {
+struct Session {
     stream: UnixStream,
     answers: Box<dyn Answers>,
     inbox: Vec<u8>,
     outbox: Vec<u8>,
 }
 
-impl Room {
+impl Service {
     fn serve(mut self) {
         let (mut ready, mut number) = (Ready::default(), LISTENER);
         while !self.stop.load(Ordering::Acquire) {
@@ -142,31 +142,31 @@ impl Room {
             for token in ready.tokens() {
                 if token == LISTENER {
                     self.let_in(&mut number);
-                } else if let Some(guest) = self.guests.get_mut(&token)
-                    && !guest.serve(&mut self.delay)
+                } else if let Some(session) = self.sessions.get_mut(&token)
+                    && !session.serve(&mut self.delay)
                 {
-                    self.guests.remove(&token);
+                    self.sessions.remove(&token);
                 }
             }
         }
     }
 
-    /// Whoever cannot be served is shown out by closing the connection.
+    /// A connection that cannot be served is closed.
     fn let_in(&mut self, number: &mut usize) {
         while let Ok((stream, _)) = self.listener.accept() {
             *number += 1;
-            let mut guest = Guest { stream, answers: (self.answers)(), inbox: Vec::new(), outbox: Vec::new() };
-            guest.answers.greet(&mut guest.outbox);
-            let watched = guest.stream.set_nonblocking(true).is_ok()
-                && self.reactor.watch(guest.stream.as_raw_fd(), *number).is_ok();
-            if watched && guest.send() {
-                self.guests.insert(*number, guest);
+            let mut session = Session { stream, answers: (self.answers)(), inbox: Vec::new(), outbox: Vec::new() };
+            session.answers.greet(&mut session.outbox);
+            let registered = session.stream.set_nonblocking(true).is_ok()
+                && self.reactor.watch(session.stream.as_raw_fd(), *number).is_ok();
+            if registered && session.send() {
+                self.sessions.insert(*number, session);
             }
         }
     }
 }
 
-impl Guest {
+impl Session {
     /// Reads and answers until nothing is left to read; `false` when the connection is over.
     fn serve(&mut self, delay: &mut Delay) -> bool {
         let mut chunk = [0; 16 << 10];
@@ -261,7 +261,7 @@ mod tests {
             assert_eq!(complete(connection.execute(select, &[Value::Int(7)])).unwrap().rows, 1, "{dialect:?}");
             let second = connect(dialect, &server);
             drop((second, server));
-            assert!(complete(connection.query("select 1")).is_err(), "nobody is there any more");
+            assert!(complete(connection.query("select 1")).is_err(), "the client is gone");
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::{Endpoint, Error, Tls};
 pub(crate) struct Session(ClientConnection);
 
 impl Session {
-    /// Shakes hands.
+    /// Does the TLS handshake.
     pub(crate) fn start(
         tls: Tls,
         endpoint: &Endpoint,

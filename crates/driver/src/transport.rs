@@ -105,7 +105,7 @@ pub(crate) struct Transport {
     deadline: Option<Deadline>,
     /// What the protocol asks a client to send before it leaves.
     farewell: &'static [u8],
-    /// The login is over, so that there is somebody to take leave of.
+    /// The login is over, so that the session has to be closed.
     greeted: bool,
     /// From the login on.
     call_off: Option<CallOff>,
@@ -157,7 +157,7 @@ impl Transport {
     /// Ends what [`Transport::reopen`] began: waits and is registered as before, or, when the new connection
     /// did not come about, has no socket until a later attempt.
     pub(crate) fn settle(&mut self, restored: Result<(), Error>, limit: Option<Duration>) -> Result<(), Error> {
-        let settled = restored.and_then(|()| self.watch_again());
+        let settled = restored.and_then(|()| self.register_again());
         if settled.is_err() {
             self.disconnect();
         }
@@ -165,7 +165,7 @@ impl Transport {
         settled
     }
 
-    fn watch_again(&mut self) -> Result<(), Error> {
+    fn register_again(&mut self) -> Result<(), Error> {
         match self.attached.clone() {
             Some((reactor, token)) => self.attach(&reactor, token),
             None => Ok(()),

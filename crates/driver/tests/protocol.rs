@@ -29,8 +29,8 @@ fn login_of(dialect: Dialect) -> Vec<Vec<u8>> {
     }
 }
 
-/// Serves one connection: the first reply unasked, each other one to the next request. What it heard comes
-/// out; nothing at all stands for the end.
+/// Serves one connection: the first reply without a request, each other one to the next request. Returns what it
+/// read; nothing at all stands for the end.
 fn serve(path: &Path, replies: Vec<Vec<u8>>) -> Receiver<Vec<u8>> {
     let listener = UnixListener::bind(path).unwrap();
     let (heard, hears) = mpsc::channel();

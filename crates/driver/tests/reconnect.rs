@@ -73,7 +73,7 @@ fn a_reconnect_prepares_the_same_statements_in_the_same_order() {
     let farewell = complete(connection.query("anything"));
     let Err(Error::Lost { code: Some(code), why }) = farewell else { panic!("{farewell:?}") };
     assert_eq!((code.as_str(), why.contains("go away")), ("57P01", true));
-    assert!(is_lost(complete(connection.execute(statements[0], &[]))), "nobody answers on the old socket");
+    assert!(is_lost(complete(connection.execute(statements[0], &[]))), "no server answers on the old socket");
 
     hears.try_iter().count();
     connection.reconnect(LIMIT).unwrap();
@@ -120,7 +120,7 @@ fn a_closer_ends_the_connection_that_came_after_it_and_for_good() {
     drop(hears);
 }
 
-/// A server that lets everybody in, and answers no statement.
+/// A server that accepts every login, and answers no statement.
 fn never_answers(dialect: Dialect, listener: UnixListener, heard: mpsc::Sender<Vec<u8>>) {
     let packet = |number: u8, payload: &[u8]| [&[payload.len() as u8, 0, 0, number], payload].concat();
     let (greeting, let_in) = match dialect {

@@ -527,7 +527,7 @@ mod postgres {
     const DIALECT: Dialect = Dialect::Postgres;
 
     /// Makes an account whose password is kept and asked for by `method`, in front of the rule that
-    /// trusts everybody on the socket.
+    /// trusts every user on the socket.
     fn account(name: &str, method: &str) -> Login {
         let mut admin = admin(DIALECT);
         admin.run(&format!("SET password_encryption = '{method}'")).unwrap();

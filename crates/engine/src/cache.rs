@@ -637,6 +637,6 @@ mod tests {
         let [server, twins] = &cache.contents().unwrap()[..] else { panic!("two things lie there") };
         assert_eq!((server, twins.kind, twins.bytes), (&expected, "twins", 3));
         assert_eq!(cache.clear(&|_| {}).unwrap(), 1000);
-        assert_eq!(cache.contents().unwrap().len(), 1, "what twins have shown is kept");
+        assert_eq!(cache.contents().unwrap().len(), 1, "A/A results are kept");
     }
 }

@@ -95,7 +95,7 @@ pub trait Engine: Sync {
     fn releases(&self) -> &'static [Release];
     /// The servers of this kind that are on this machine.
     fn installed(&self) -> Vec<Found>;
-    /// The server binary in a folder that somebody unpacked; it need not be able to run yet.
+    /// The server binary in an unpacked folder; it need not be able to run yet.
     fn locate(&self, basedir: &Path) -> Result<PathBuf>;
     /// The version that a binary of this kind reports.
     fn version_of(&self, server: &Path, libraries: &[PathBuf]) -> Result<String>;

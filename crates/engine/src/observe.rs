@@ -27,7 +27,7 @@ pub trait Observe: Sync {
     /// How much of that work is left, by the names of [`DeferredWork::amounts`].
     fn outstanding(&self, admin: &mut Admin) -> Result<BTreeMap<&'static str, f64>> {
         let mut state = self.counters(admin)?.state;
-        state.retain(|name, _| self.deferred_work().amounts.iter().any(|debt| debt.state == *name));
+        state.retain(|name, _| self.deferred_work().amounts.iter().any(|amount| amount.state == *name));
         Ok(state)
     }
     /// Makes the server do at once what it puts off, on a server of our own; gives the statements that put its

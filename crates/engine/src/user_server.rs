@@ -45,17 +45,17 @@ impl UserServer {
             // A login would make an empty one.
             ensure!(file.is_file(), "there is no database file {}; make it first", file.display());
         }
-        let mut hosted =
+        let mut user_server =
             UserServer { engine, url, overwrite: choice.overwrite, version: String::new(), settings: BTreeMap::new() };
-        let mut admin = hosted.session()?;
-        hosted.version = admin.server_version().to_owned();
+        let mut admin = user_server.session()?;
+        user_server.version = admin.server_version().to_owned();
         // An account may lack the right to read them; then nothing is claimed about them.
         match engine.read_settings(&mut admin) {
-            Ok(effective) => hosted.settings = effective.values,
+            Ok(effective) => user_server.settings = effective.values,
             Err(error) if is_refusal(&error) => {}
-            Err(error) => return Err(error).with_context(|| format!("{} does not show its settings", hosted.url)),
+            Err(error) => return Err(error).with_context(|| format!("{} does not show its settings", user_server.url)),
         }
-        Ok(hosted)
+        Ok(user_server)
     }
 
     pub fn engine(&self) -> &'static dyn Engine {

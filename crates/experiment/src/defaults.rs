@@ -24,7 +24,7 @@ pub const DEFAULT_EXPERIMENT: &str = include_str!("default-experiment.toml");
 const LEAST_DURATION: Duration = Duration::from_millis(500);
 /// Least time that a pilot can run: below it no level can be found.
 const LEAST_PILOT: Duration = Duration::from_secs(10);
-/// More blocks than anybody has time for; past this a number is a slip of the finger.
+/// More blocks than any run has; past this a number is a slip of the finger.
 const MOST_BLOCKS: u64 = 1000;
 
 /// How long a trial warms up.

@@ -386,7 +386,7 @@ mod tests {
         let second = repeat(&experiment, &plan, &entry, 2);
         assert_eq!((second[0].trial, repeat_number(&plan, second[0].trial)), (100, Some(2)));
         assert_ne!(second[0].input_seed, again[0].input_seed);
-        assert_eq!(repeat(&experiment, &plan, &entry, 2), second, "the seed says everything");
+        assert_eq!(repeat(&experiment, &plan, &entry, 2), second, "the seed fixes everything");
     }
 
     #[test]

@@ -403,7 +403,7 @@ impl<'a> Load<'a> {
         tally.seconds.truncate((tally.interval_ns as f64 / 1e9).ceil() as usize);
         let spans = || times_before.iter().zip(&times_after);
         tally.worker_cpu_ns = spans().map(|(before, after)| after.cpu_ns.saturating_sub(before.cpu_ns)).collect();
-        // One thread that cannot be seen would make the others look like all.
+        // One thread that cannot be seen would make the others stand for all.
         let waited = spans().map(|(before, after)| Some(after.wait_ns?.saturating_sub(before.wait_ns?)));
         tally.worker_wait_ns = waited.collect::<Option<Vec<u64>>>().unwrap_or_default();
         let ends = tally.committed + tally.rolled_back + tally.failed + tally.skipped;
@@ -445,8 +445,8 @@ impl<'a> Load<'a> {
         self.arrivals.as_ref().is_some_and(|arrivals| arrivals.waiting(monotonic_ns()) == 0)
     }
 
-    /// Waits until `end_ns`, or until all transactions are done, unless a client fails or somebody
-    /// interrupts.
+    /// Waits until `end_ns`, or until all transactions are done, unless a client fails or there is an
+    /// interruption.
     fn report_while_running(
         &mut self,
         phase: &'static str,

@@ -92,13 +92,13 @@ impl Arrivals {
 
     /// Begins to schedule; the first gap lies between `start_ns` and the first arrival.
     pub fn start(&self, start_ns: u64) {
-        self.source.lock().expect("nobody panics while drawing gaps").next_ns = start_ns as f64;
+        self.source.lock().expect("no thread panics while drawing gaps").next_ns = start_ns as f64;
         self.schedule();
     }
 
     /// Fills the ring. Whatever the ring cannot hold keeps its due time and is scheduled later.
     pub fn schedule(&self) {
-        let mut source = self.source.lock().expect("nobody panics while drawing gaps");
+        let mut source = self.source.lock().expect("no thread panics while drawing gaps");
         let mut number = self.scheduled.load(Ordering::Relaxed);
         while number - self.taken.load(Ordering::Acquire) < self.ring.len() as u64 {
             let due_ns = source.draw();
@@ -143,7 +143,7 @@ impl Arrivals {
     pub fn left_over(&self, start_ns: u64, end_ns: u64) -> impl Iterator<Item = u64> + '_ {
         let (taken, scheduled) = (self.taken.load(Ordering::Acquire), self.scheduled.load(Ordering::Acquire));
         let queued = (taken..scheduled).map(|number| self.slot(number).load(Ordering::Relaxed));
-        let mut source = self.source.lock().expect("nobody panics while drawing gaps");
+        let mut source = self.source.lock().expect("no thread panics while drawing gaps");
         let unscheduled = std::iter::from_fn(move || ((source.next_ns as u64) < end_ns).then(|| source.draw()));
         queued.chain(unscheduled).filter(move |due_ns| (start_ns..end_ns).contains(due_ns))
     }

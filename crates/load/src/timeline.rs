@@ -106,7 +106,7 @@ impl Timeline {
 
     /// Takes one of the transactions that may still start; `false` when there is none.
     pub fn take_one(&self) -> bool {
-        // Nobody should pay for a limit that does not exist: an update of a shared line per transaction.
+        // A limit that does not exist must cost nothing: it would be an update of a shared line per transaction.
         if self.left.load(Ordering::Relaxed) == u64::MAX {
             return true;
         }

@@ -250,14 +250,14 @@ pub struct Gate {
 impl Gate {
     /// Lets everyone through, to work (`true`) or to go home (`false`). Only the first call counts.
     pub fn open(&self, to_work: bool) {
-        self.state.lock().expect("nobody panics while holding the gate").get_or_insert(to_work);
+        self.state.lock().expect("no thread panics while holding the gate").get_or_insert(to_work);
         self.changed.notify_all();
     }
 
     pub fn wait(&self) -> bool {
-        let state = self.state.lock().expect("nobody panics while holding the gate");
+        let state = self.state.lock().expect("no thread panics while holding the gate");
         let state =
-            self.changed.wait_while(state, |state| state.is_none()).expect("nobody panics while holding the gate");
+            self.changed.wait_while(state, |state| state.is_none()).expect("no thread panics while holding the gate");
         state.expect("the wait ends when the gate is open")
     }
 }

@@ -287,7 +287,7 @@ pub trait SinglePass {
 pub trait DefersWork {
     /// The slots that run them, beside so many clients.
     fn background(&self, clients: u32) -> Background;
-    /// What each line of the journal of deferred transactions holds, in the order of [`Client::journal`].
+    /// What each line of the log of deferred transactions holds, in the order of [`Client::journal`].
     fn log_columns(&self) -> &'static [&'static str];
 }
 

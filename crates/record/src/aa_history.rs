@@ -22,8 +22,8 @@ impl AaHistory {
 
     /// All records, the oldest first.
     pub fn all(&self) -> Result<Vec<AaRecord>> {
-        let (records, _) = read_lines(&self.path, "record of twins")
-            .context("what twins have shown on this host cannot be read; move that file away to begin anew")?;
+        let (records, _) = read_lines(&self.path, "A/A record")
+            .context("the A/A results of this host cannot be read; move that file away to begin anew")?;
         Ok(records)
     }
 

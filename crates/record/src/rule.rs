@@ -44,7 +44,7 @@ pub fn first_for_operations(plan: &PlanRecord, operations: usize) -> Option<u32>
 pub const POINTS: &str = "single points";
 pub const OPERATIONS: &str = "single operations";
 
-/// The most blocks that anybody is advised to run.
+/// The most blocks that a report advises to run.
 const BLOCKS_SEARCHED: u32 = 200;
 
 /// The least `blocks` with which there is such a first block.

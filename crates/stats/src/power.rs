@@ -100,7 +100,7 @@ mod tests {
                 // The guide took normal quantiles for its long runs, so 2 % more is agreement.
                 assert!(
                     blocks.abs_diff(expected) <= 1.max(expected / 50),
-                    "sd {sd}: {blocks} blocks, the guide says {expected}"
+                    "sd {sd}: {blocks} blocks, the guide has {expected}"
                 );
             }
         }

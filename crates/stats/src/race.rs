@@ -1,8 +1,8 @@
-//! A race of many candidates against one incumbent: who stays, who is out, and whether anybody was shown
+//! A race of many candidates against one incumbent: who stays, who is out, and whether any candidate was shown
 //! to be faster.
 //!
-//! Successive halving (Jamieson & Talwalkar 2016) on blocks: in each of them the incumbent and everybody
-//! who still races are measured once, so that differences are taken within blocks. After a round of blocks
+//! Successive halving (Jamieson & Talwalkar 2016) on blocks: in each of them the incumbent and every candidate
+//! still in the race are measured once, so that differences are taken within blocks. After a round of blocks
 //! the better half goes on, by the estimate of all blocks so far; so time goes to those who may win (as in
 //! F-race and irace: Birattari et al. 2002, Lopez-Ibanez et al. 2016). Beside that, each candidate has
 //! [`Gamblers`], who may be asked after every block: at alpha / candidates they show one to be faster, or
@@ -26,7 +26,7 @@ const PAST_BLOCKS_MIN: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RaceRules {
     pub candidates: usize,
-    /// Rate at which races of candidates that are all as fast as the incumbent show somebody to differ.
+    /// Rate at which races of candidates that are all as fast as the incumbent show one to differ.
     pub alpha: f64,
     /// After so many blocks the slower half goes.
     pub blocks_per_round: usize,
@@ -113,7 +113,7 @@ impl Race {
         (0..self.runners.len()).filter(|runner| self.runners[*runner].races()).collect()
     }
 
-    /// Nothing is left to find out: everybody is out, the last one is shown to be faster, or the blocks are
+    /// Nothing is left to find out: every candidate is out, the last one is shown to be faster, or the blocks are
     /// used up.
     pub fn is_over(&self) -> bool {
         let racing = self.racing();

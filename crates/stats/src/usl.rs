@@ -19,7 +19,7 @@ pub const BEYOND_KNEE_MIN: usize = 2;
 pub const BLOCKS_MIN: usize = 3;
 /// A measured curve that chance would bend this rarely does not follow the law.
 const MISFIT_P: f64 = 0.01;
-/// A misfit smaller than this is real and does not matter to anybody who reads the curve.
+/// A misfit smaller than this is real and does not matter to a reader of the curve.
 const MISFIT_MIN: f64 = 0.01;
 /// How often whole blocks are drawn again for the intervals.
 const RESAMPLES: usize = 400;

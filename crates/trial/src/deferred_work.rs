@@ -25,13 +25,13 @@ const INTERVALS_MAX: u32 = 2;
 const POLL: Duration = Duration::from_millis(100);
 /// Less than this comes and goes while the server does none of it.
 const FALL_MIN: f64 = 0.001;
-/// An amount that has not become smaller for this long is left alone: servers look after theirs each second.
+/// An amount that has not become smaller for this long is left alone: servers work on theirs each second.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Waits until the amounts are what they were when the interval began; returns nothing where none can be seen.
 ///
-/// A server that owes more is made to pay at once, where `payer` may (method, A3), so that all contenders of an
-/// engine pay by the same means, whatever they do on their own while they are idle.
+/// A server with more is made to do it at once, where `payer` may (method, A3), so that all contenders of an
+/// engine do it by the same means, whatever they do on their own while they are idle.
 pub fn drain(
     monitor: &Monitor,
     payer: impl FnOnce() -> Result<Option<Monitor>>,
@@ -223,7 +223,7 @@ mod tests {
             ("state.dirty_drained", 55.0),
             ("state.purge_drained", 0.0),
         ];
-        assert_eq!(values(&outstanding, Some(LEFT)), readings(&expected).values, "nobody is charged for our patience");
+        assert_eq!(values(&outstanding, Some(LEFT)), readings(&expected).values, "our patience is not charged");
         assert_eq!(values(&outstanding, Some(CAPPED))[DRAIN], 8.0);
         outstanding.update([("dirty", 20.0), ("purge", 0.0)].into(), second * 9);
         assert!(outstanding.is_paid() && !values(&outstanding, None).contains_key(INTERVAL));

@@ -25,7 +25,7 @@ const FREE_CORES_MIN: f64 = 0.10;
 /// The 99th percentile of how late arrivals are sent may be so much, or so much of the median response time.
 const LATENESS_MS_MAX: f64 = 1.0;
 const LATENESS_OF_MEDIAN_MAX: f64 = 0.10;
-/// Shares of the machine's CPU time in which a core did something for anybody.
+/// Shares of the machine's CPU time in which a core was busy.
 const BUSY: [&str; 5] =
     ["host_user_share", "host_system_share", "host_irq_share", "host_softirq_share", "host_steal_share"];
 

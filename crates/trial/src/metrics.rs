@@ -29,7 +29,7 @@ const PER_TRANSACTION: &[(&str, &str)] = &[
 const WRITTEN: &str = "server_write_bytes";
 /// A page is the least that a process is charged with, and what it writes may lie on two.
 const PAGES_OF_A_CALL_BYTES: f64 = 2.0 * 4096.0;
-/// So much more than anybody saw is no matter of what a cache still holds back.
+/// A ratio above this cannot come from writes that a cache still holds back.
 const INFLATED: f64 = 2.0;
 
 /// Named as in the JSON report.
@@ -249,7 +249,7 @@ mod tests {
         let tally = Tally { kinds, counts, interval_ns: 60_000_000_000, ..Tally::default() };
         let found = metrics(&tally, &Readings::default(), false, tpcc.as_ref());
         assert_eq!((found["nopm"], found["new_order.committed"], found["new_order.rolled_back"]), (98.0, 99.0, 1.0));
-        assert!((found["new_order.latency_ms_p90"] / 90.0 - 1.0).abs() < 0.02, "told although only ten lie above it");
+        assert!((found["new_order.latency_ms_p90"] / 90.0 - 1.0).abs() < 0.02, "stored although only ten lie above it");
         assert!(found.contains_key("new_order.latency_ms_avg") && !found.contains_key("new_order.latency_ms_p99"));
         assert!(found.contains_key("skipped_districts"));
         assert!(found.contains_key("delivery.committed") && !found.contains_key("delivery.latency_ms_avg"));

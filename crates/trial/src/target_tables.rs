@@ -76,7 +76,7 @@ pub fn spend(user_server: &UserServer, workload: &dyn Workload, seed: u64) -> Re
     workload.tables(admin.dialect()).iter().try_for_each(|table| record(&mut admin, &table.name, &data, USED))
 }
 
-/// Tables that somebody else made under names that clients will make and drop.
+/// Tables that dbduel did not make, under names that clients will make and drop.
 pub fn foreign_tables(admin: &mut Admin, scratch: &Scratch) -> Result<Vec<String>> {
     let is_claimed = admin.has_table(META)? && known(admin)?.contains_key(&claim_of(scratch));
     if is_claimed { Ok(Vec::new()) } else { scratch_tables(admin, scratch) }
@@ -137,7 +137,7 @@ fn data_hash(workload: &dyn Workload, seed: u64, dialect: Dialect) -> String {
     Sha256::digest(text).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Tables that another process left may have been changed by anybody since.
+/// Tables that another process left may have been changed since.
 fn state_of_this_process() -> String {
     static STARTED: std::sync::OnceLock<String> = std::sync::OnceLock::new();
     let state = || format!("fresh {} {}", std::process::id(), jiff::Timestamp::now());

@@ -24,7 +24,7 @@ fn complete<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Time that passes only when somebody waits or works.
+/// Time that passes only in waits and in work.
 #[derive(Clone, Default)]
 struct VirtualClock(Rc<Cell<u64>>);
 
@@ -386,7 +386,7 @@ fn a_statement_that_was_refused_as_it_would_have_committed_is_not_unknown() {
         (MILLISECOND, if turn.number == 7 { Err(no) } else { Ok(Outcome::Committed) })
     };
     let (tally, _, ended) = live(Pacer::Closed, ErrorPolicy::default(), refused_at_commit);
-    assert!(ended.is_err(), "an error that nobody ignores ends the client");
+    assert!(ended.is_err(), "an error that is not ignored ends the client");
     assert_eq!((tally.failed, tally.unknown), (1, 0));
 }
 

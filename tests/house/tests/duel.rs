@@ -1,4 +1,4 @@
-//! An engine and a workload that dbduel does not know are handed in, run and reported.
+//! An engine and a workload outside dbduel's lists are handed in, run and reported.
 
 use std::process::Command;
 use std::sync::atomic::AtomicBool;

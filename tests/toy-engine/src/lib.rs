@@ -1,6 +1,6 @@
 //! An engine outside the lists of dbduel: a file with one setting, `durable`, inside the client's process.
 //!
-//! It speaks the SQL of SQLite, since a driver and a dialect belong together.
+//! It takes the SQL of SQLite, since a driver and a dialect belong together.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A workload outside the lists of dbduel: one table of points, which clients look at and move by turns.
+//! A workload outside the lists of dbduel: one table of points, which clients read and move by turns.
 
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink, Statement, Value};
 use load::{

@@ -72,7 +72,7 @@ pub fn run(series: &Series) -> Result<()> {
     println!("{}", line(series, &seen, most, begun.elapsed()));
     ensure!(
         seen.claims <= most,
-        "{} of {} verdicts told twins apart, which chance explains in less than 1 of 100 series",
+        "{} of {} verdicts found a false difference, which chance explains in less than 1 of 100 series",
         seen.claims,
         series.verdicts
     );

@@ -36,7 +36,7 @@ const OF_THE_LOG: [(&str, Spoil, &str); 4] = [
     ("a lost line of the log", |lines| drop(lines.pop()), "E12 E13"),
     ("a line of the log twice", |lines| lines.extend(lines.last().cloned()), "E12 E13 E14"),
     ("another carrier in the log", |lines| lines[0][CARRIER] = lines[0][CARRIER] % 10 + 1, "E15"),
-    ("an order in the log that nobody delivered", |lines| lines[0][FIRST_DISTRICT] = 2_999, "E15"),
+    ("an order in the log that was not delivered", |lines| lines[0][FIRST_DISTRICT] = 2_999, "E15"),
 ];
 
 /// Spoils the log, and then the tables, in a way that only the log shows.

@@ -300,7 +300,7 @@ fn priced(arena: &Arena, admin: &mut Admin) -> Result<Vec<Claim>> {
     let changed = other.end(&mut met)?;
     let after = number(admin, &price)?;
     run(arena, change(-1))?.outcome?;
-    // Only where there is one writer is anybody kept from a row that was merely read.
+    // Only where there is one writer does a row that was merely read block others.
     let expected = if arena.dialect() == Dialect::Sqlite { Met::Refused } else { Met::Passed };
     let by = if arena.dialect() == Dialect::Sqlite { 1 } else { 100 };
     Ok(vec![

@@ -152,7 +152,7 @@ pub fn of_connecting(options: &ConformTpcc, form: &str, place: &Place) -> Result
     if matches!(place, Place::File(_)) {
         return Ok(Counted::default());
     }
-    // Twice, because a late report of somebody else's would be taken for a cost of connecting.
+    // Twice, because a late report of another session would be taken for a cost of connecting.
     let once = || -> Result<Counted> {
         let before = totals(place)?;
         match options.as_text {

@@ -140,19 +140,19 @@ struct Host {
 
 impl Host {
     fn serve(self: Arc<Host>, mut accept: impl FnMut() -> std::io::Result<Box<dyn Stream>>) {
-        let mut guests = Vec::new();
+        let mut sessions = Vec::new();
         while let Ok(stream) = accept() {
             if self.stop.load(Ordering::Acquire) {
                 break;
             }
             stream.give_up_after(Duration::from_millis(200));
             let host = Arc::clone(&self);
-            guests.push(std::thread::spawn(move || {
+            sessions.push(std::thread::spawn(move || {
                 // A client that has left is no failure of the server.
                 let _ = host.attend(stream);
             }));
         }
-        guests.into_iter().for_each(|guest| drop(guest.join()));
+        sessions.into_iter().for_each(|session| drop(session.join()));
     }
 
     fn attend(&self, mut stream: Box<dyn Stream>) -> Result<()> {

@@ -54,7 +54,7 @@ pub fn judged(dbduel: &Path, folder: &Path, file: &Path) -> Result<Judged> {
     for format in ["text", "html"] {
         let page = plain(&printed(&["report", "last", "--format", format])?);
         if !finding(&report).is_some_and(|sentence| page.contains(&plain(sentence))) {
-            judged.wrong.push(format!("the {format} report does not say that the order matters"));
+            judged.wrong.push(format!("the {format} report does not show that the order matters"));
         }
     }
     Ok(judged)
@@ -137,7 +137,7 @@ fn judge(report: &Value) -> Judged {
         ("the second of these over the first".to_owned(), Ratio::read(&dropped["interaction"])),
     ];
     for (what, ratio) in &parts {
-        judged.lines.push(format!("{what}: {}", ratio.map_or("not told".to_owned(), Ratio::text)));
+        judged.lines.push(format!("{what}: {}", ratio.map_or("absent".to_owned(), Ratio::text)));
     }
     let [Some(first), Some(second), Some(second_on_top), Some(first_at_last), Some(interaction)] =
         parts.map(|(_, ratio)| ratio)
@@ -154,8 +154,8 @@ fn judge(report: &Value) -> Judged {
     expect(second_on_top.is_far_below(second), "the second rung is credited with what the first one had brought");
     expect(first_at_last.is_far_below(first), "the first one is worth as much in the final configuration");
     expect(interaction.high < 1.0, "the interval of the interaction does not exclude that there is none");
-    expect(dropped["order_matters"] == true, "the ablation does not say that the order matters");
-    expect(finding(report).is_some(), "no finding says that the order matters");
+    expect(dropped["order_matters"] == true, "the ablation does not show that the order matters");
+    expect(finding(report).is_some(), "no finding shows that the order matters");
     judged.lines.extend(finding(report).map(str::to_owned));
     judged
 }
@@ -207,7 +207,7 @@ mod tests {
         check(report(3.0, 1.0, 1.1), &[]);
         check(report(1.3, 1.0, 1.0), &["the plant"]);
         check(report(3.0, 2.9, 1.1), &["the second rung"]);
-        check(report(3.0, 1.0, 3.0), &["worth as much", "does not exclude", "does not say", "no finding"]);
+        check(report(3.0, 1.0, 3.0), &["worth as much", "does not exclude", "does not show", "no finding"]);
         let mut silent = report(3.0, 1.0, 1.1);
         silent["findings"] = json!([]);
         check(silent, &["no finding"]);

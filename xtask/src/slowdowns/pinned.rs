@@ -68,7 +68,7 @@ fn try_all(rig: &Rig, form: &Form, dbduel: &Path, rng: &mut Rng) -> Result<()> {
         control.untouched_tps,
         percent(control.truth)
     );
-    ensure!(control.truth.log_ratio.exp() < SLOWER_BY_FAR, "nobody is slower by far, so nothing can be shown");
+    ensure!(control.truth.log_ratio.exp() < SLOWER_BY_FAR, "neither side is slower by far, so nothing can be shown");
     let mut unnoticed = Vec::new();
     for starvation in [Starvation::Quota, Starvation::Neighbour] {
         let result = starved(rig, form, dbduel, rng, starvation)?;

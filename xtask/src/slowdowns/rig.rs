@@ -69,7 +69,7 @@ pub struct Rig {
     engine: String,
 }
 
-/// How long a load is measured for what a brake must know of it.
+/// How long a load is measured for the brake.
 const CALIBRATION: Duration = Duration::from_secs(3);
 /// What one step of [`Rig::tune`] measures, and how many there are at most.
 const TUNING_STEP: Duration = Duration::from_secs(5);

@@ -112,7 +112,7 @@ pub fn summary(judged: &[Judged]) -> (Vec<String>, Vec<String>) {
     }
     if is_beyond_luck(missed, promised.len(), 1.0 - POWER) {
         let size = promised.len();
-        faults.push(format!("{missed} of {size} effects above the MDE told were not found; one in ten may be"));
+        faults.push(format!("{missed} of {size} effects above the reported MDE were not found; one in ten may be"));
     }
     if is_beyond_luck(known.len() - covered, known.len(), 1.0 - CONFIDENCE) {
         let (size, outside) = (known.len(), known.len() - covered);

@@ -27,7 +27,7 @@ fn each_number_of_cores_is_reported_at_its_best_clients() {
     assert!((two.costs["cpu_use"].mean - 0.93).abs() < 1e-9 && two.costs["ctx_per_tx"].mean == 3.5);
     let (ratio, basis) = find(&scaling, CANDIDATE, 2).ratio.unwrap();
     assert!(holds(&ratio, 0.87) && basis != Basis::Plain, "{ratio:?}");
-    assert_eq!(one.ratio, None, "nobody is compared with itself");
+    assert_eq!(one.ratio, None, "no row is compared with itself");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_number_that_never_came_through_has_no_row() {
     let two = find(&scaling, CANDIDATE, 2);
     assert!(two.speed_up.is_none() && two.ratio.is_some(), "without one there is nothing to hold two against");
     stored.trials.truncate(8);
-    assert!(scaling_of(&stored).unwrap().steps.is_empty(), "one block chooses for nobody");
+    assert!(scaling_of(&stored).unwrap().steps.is_empty(), "one block chooses for no other");
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub fn advise(args: &AdviseArgs) -> Result<u8, Failure> {
     Ok(exit::DONE)
 }
 
-/// Never over what is there: it may be a ladder that somebody has worked on.
+/// Never over what is there: it may be a ladder that was edited.
 fn write_new(path: &Path, text: &str) -> Result<()> {
     let opened = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
     let refused = || format!("cannot write {}; give --write the name of a file that is not there yet", path.display());

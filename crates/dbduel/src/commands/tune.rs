@@ -99,7 +99,7 @@ fn search_and_duel(
     }
 }
 
-/// The duel, where somebody came out ahead.
+/// The duel, where a candidate came out ahead.
 fn behind_the_search(
     args: &TuneArgs,
     draft: &Draft,

@@ -41,7 +41,7 @@ pub fn dbduel(arguments: &[&str]) -> Output {
 }
 
 /// Prints the reason a test is skipped; not by `eprintln!`, which the test harness swallows.
-pub fn say_skipped(why: &str) {
+pub fn print_skipped(why: &str) {
     std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
 }
 
@@ -96,7 +96,7 @@ impl Place {
                 && row["source"].as_str().unwrap().starts_with("installed")
         };
         if !engines.iter().any(|row| is_installed(&row)) {
-            say_skipped(&format!("no {kind} is installed on this machine"));
+            print_skipped(&format!("no {kind} is installed on this machine"));
             return None;
         }
         Some(format!("engine = \"{kind}@system\""))
@@ -194,7 +194,7 @@ impl RunningServer {
     }
 
     /// Reads stderr until a line contains the text.
-    pub fn wait_until_it_says(&mut self, word: &str) {
+    pub fn wait_for_output(&mut self, word: &str) {
         let stderr = self.child.stderr.as_mut().unwrap();
         let (mut bytes, mut byte) = (Vec::new(), [0]);
         while !String::from_utf8_lossy(&bytes).contains(word) {

@@ -585,7 +585,7 @@ fn put_query(out: &mut Vec<u8>, sql: &str) {
 fn put_client_flags(out: &mut Vec<u8>, capabilities: u32, charset: u8) {
     out.extend_from_slice(&capabilities.to_le_bytes());
     out.extend_from_slice(&PACKET_BYTES_MAX.to_le_bytes());
-    // The server's own default character set, so that no version pays for a conversion.
+    // The server's own default character set, so that no version has to convert.
     out.push(charset);
     out.extend_from_slice(&[0; 23]);
 }

@@ -279,7 +279,7 @@ impl PostgresConnection {
     }
 
     /// Bind, Execute and Sync in one write; parameters as text, results in binary, as sysbench asks, or as
-    /// text where somebody reads them.
+    /// text where they are shown.
     ///
     /// ```text
     /// B portal\0 statement\0 formats:2=0 parameters:2 (length:4 bytes)... result_formats:2=1 format:2

@@ -5,7 +5,7 @@
 //! with several writers line them up; so do these connections: a transaction that will write waits for its turn, in
 //! the order of asking, and then opens as it always does. Other processes are met by SQLite's own busy time-out.
 //!
-//! A connection alone in the queue pays for three changes of a number. Nothing here allocates after the start.
+//! A connection alone in the queue costs three changes of a number. Nothing here allocates after the start.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(turns.take(Duration::ZERO), None);
         assert_eq!(turns.take(Duration::from_millis(1)), None);
         turns.hand_on(first);
-        let next = turns.take(Duration::ZERO).expect("nobody has the turn");
+        let next = turns.take(Duration::ZERO).expect("no connection has the turn");
         assert_eq!(next, Turn(3));
         turns.hand_on(next);
     }

@@ -140,6 +140,6 @@ fn postgres_answer_to(request: postgres::message::Request, data: &[u8]) {
 pub fn postgres_text_row(data: &[u8]) {
     if let Ok(columns) = postgres::message::text_row(data) {
         let announced = usize::from(u16::from_be_bytes([data[0], data[1]]));
-        assert_eq!(columns.len(), announced, "as many columns as the row says");
+        assert_eq!(columns.len(), announced, "as many columns as the row has");
     }
 }

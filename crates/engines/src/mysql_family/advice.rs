@@ -324,7 +324,7 @@ fn only_in_5_5_and_earlier(subject: &Subject, version: &Version, draft: &mut Dra
     }
 }
 
-/// From so many cores on, one latch is in everybody's way.
+/// From so many cores on, a single latch is a bottleneck.
 const MANY_CORES: u32 = 8;
 /// With so few, handing a log write on costs more than it saves.
 const FEW_CORES: u32 = 4;

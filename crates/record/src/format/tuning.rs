@@ -15,7 +15,7 @@ pub struct SearchRecord {
     /// Name of the run that holds the search's trials; absent in that run itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// The contender that everybody raced against.
+    /// The contender that all others raced against.
     pub incumbent: String,
     /// Where they raced.
     pub workload: String,

@@ -164,7 +164,7 @@ const STOPPINGS: [Stopping; 4] = [
         let looks = judge.rule().looks();
         looks.into_iter().find(|look| blocks[look - 2] * blocks[look - 1] > 0.0).unwrap_or(blocks.len())
     }),
-    ("when the clock says so", |_, blocks, clock| FIRST_LOOK + clock % (blocks.len() - FIRST_LOOK + 1)),
+    ("when the clock ends it", |_, blocks, clock| FIRST_LOOK + clock % (blocks.len() - FIRST_LOOK + 1)),
 ];
 
 fn named(judge: &Judge, blocks: &[f64], ended: bool) -> bool {
@@ -207,7 +207,7 @@ fn a_real_difference_of_three_percent_is_found_early() {
         let blocks: Vec<f64> = (0..8).map(|_| 0.03 + 0.01 * normals.draw()).collect();
         judge(exact(20), &blocks, false).word == Some(Verdict::Faster)
     });
-    assert!(found.count() >= 11, "the method's table says 100 % at a spread of 1 %");
+    assert!(found.count() >= 11, "the method's table has 100 % at a spread of 1 %");
 }
 
 const KINDS: [RuleKind; 2] = [RuleKind::Exact, RuleKind::T];

@@ -120,6 +120,6 @@ mod tests {
     fn a_fact_that_is_not_shown_here_is_absent() {
         let facts = facts(Path::new("/"));
         assert!(facts.values().all(|fact| !fact.is_empty()), "{facts:?}");
-        assert!(facts.contains_key("swap"), "every kernel says how much swap there is: {facts:?}");
+        assert!(facts.contains_key("swap"), "every kernel shows how much swap there is: {facts:?}");
     }
 }

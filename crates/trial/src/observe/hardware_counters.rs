@@ -20,7 +20,7 @@ struct Attributes {
 
 const HARDWARE: u32 = 0;
 const INSTRUCTIONS: u64 = 1;
-/// Bits 5 and 6: leave out the kernel and the hypervisor, which not everybody may count.
+/// Bits 5 and 6: leave out the kernel and the hypervisor, which may need privileges.
 const EXCLUDE_KERNEL_AND_HYPERVISOR: u64 = 0b11 << 5;
 
 /// Opens a counter of this thread's instructions and closes it again.

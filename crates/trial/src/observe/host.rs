@@ -36,7 +36,7 @@ pub struct Host {
 struct Edge {
     sample: Sample,
     scan: Option<Scan>,
-    /// Wall clock over monotonic clock: it changes only when somebody sets the time.
+    /// Wall clock over monotonic clock: it changes only when the time is set.
     clock_offset_s: Option<f64>,
 }
 

@@ -77,7 +77,7 @@ fn add_cpus(stat: &KernelStats, sample: &mut Sample) {
     sample.per_second("host_context_switches_per_s", stat.ctxt as f64);
 }
 
-/// Pressure stall information: how long somebody waited for a resource, or everybody did.
+/// Pressure stall information: how long some task, or all tasks, waited for a resource.
 struct Pressure {
     cpu: Option<Kept>,
     io: Option<Kept>,

@@ -117,7 +117,7 @@ impl Recording {
 
 impl Profile {
     /// Each sample as text: the name of its thread, and below it the functions from the innermost outwards. The
-    /// raw file goes; it holds more of this host than anybody needs.
+    /// raw file goes; it holds more of this host than a report needs.
     pub fn into_text(self) -> Result<String> {
         let mut command = Command::new("perf");
         command.args(["script", "-F", "comm,ip,sym", "-i"]).arg(&self.data).stdin(Stdio::null());

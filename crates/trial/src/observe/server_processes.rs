@@ -30,7 +30,7 @@ struct Edge {
 struct Switches {
     /// It had to wait for something.
     voluntary: u64,
-    /// Its time was up, or somebody else's turn came.
+    /// Its time slice was over, or another task had priority.
     involuntary: u64,
 }
 

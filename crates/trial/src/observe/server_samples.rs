@@ -1,7 +1,7 @@
 //! What the server reports about itself once a second, over the monitoring session.
 //!
 //! These few statements are the only ones beside the workload's own inside an interval. What they take is a
-//! column of its own, and the server's part of it is in the server's CPU like anybody's.
+//! column of its own, and the server's part of it is in the server's CPU like any other statement's.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ impl Source for ServerSamples {
                 sample.level(TAKEN, asked.elapsed().as_secs_f64() * 1e3);
             }
             Err(RecvTimeoutError::Timeout) => self.late = Some(answer),
-            // A server that does not answer is somebody else's finding.
+            // A server that does not answer is found elsewhere.
             Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => {}
         }
     }

@@ -56,10 +56,10 @@ impl Oltp {
     fn may_miss(&self, kind: Kind, setting: &Setting) -> bool {
         let Script::Mix(mix) = self.script else { return false };
         let engine = self.schema.engine.to_ascii_lowercase();
-        let knows_transactions = setting.dialect != Dialect::MySql || TRANSACTIONAL.contains(&engine.as_str());
+        let has_transactions = setting.dialect != Dialect::MySql || TRANSACTIONAL.contains(&engine.as_str());
         mix.delete_inserts > 0
             && (!mix.transaction
-                || !knows_transactions
+                || !has_transactions
                 || self.schema.secondary
                 || setting.isolation == Isolation::ReadUncommitted
                 // An UPDATE that has waited for a row that was deleted and inserted again does not find the new one.

@@ -49,8 +49,8 @@ impl Oltp {
         // An underscore of the name stands for any letter in LIKE.
         let row = status.iter().find(|row| row.first().and_then(Option::as_deref) == Some(name.as_str()));
         let engine = row.and_then(|row| row.get(1)?.as_deref()).unwrap_or_default().to_ascii_lowercase();
-        let knows_none = !engine.is_empty() && !TRANSACTIONAL.contains(&engine.as_str());
-        Ok(if knows_none { Brackets::Locks } else { Brackets::Transaction })
+        let has_none = !engine.is_empty() && !TRANSACTIONAL.contains(&engine.as_str());
+        Ok(if has_none { Brackets::Locks } else { Brackets::Transaction })
     }
 
     pub fn bracket_texts(&self, brackets: Brackets, dialect: Dialect) -> BracketTexts {

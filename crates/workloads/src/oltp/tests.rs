@@ -92,7 +92,7 @@ fn sysbench(name: &str) -> Oltp {
 
 const FIRST: Parameter = Parameter { client: 0, clients: 1, input_seed: 1 };
 
-/// Runs transaction `number` of `client` to its end and returns what the connection heard.
+/// Runs transaction `number` of `client` to its end and returns what the connection was sent.
 fn hear(workload: &Oltp, client: u64, number: u64, deadlocks: u32) -> (Vec<String>, Attempt) {
     let listener = Listener { deadlocks: Rc::new(RefCell::new(deadlocks)), ..Listener::default() };
     hear_through(listener, workload, FIRST, (client, number))
@@ -510,7 +510,7 @@ fn a_server_whose_changes_match_nothing_is_found_out() {
     assert_eq!(wrong("oltp_write_only", &[]).len(), 4, "two updates, a delete and an insert");
     assert_eq!(wrong("oltp_insert", &[]).len(), 1);
     assert_eq!(wrong("oltp", &[("write_only", OptionValue::Flag(true))]).len(), 4);
-    assert_eq!(wrong("oltp_delete", &[]), Vec::<String>::new(), "nobody knows how many ids were drawn before");
+    assert_eq!(wrong("oltp_delete", &[]), Vec::<String>::new(), "how many ids were drawn before is unknown");
     // There an update may miss a row that was deleted and inserted meanwhile, but not every time.
     let postgres = Listener { postgres: true, ..listener.clone() };
     let wrong = wrong_answers(&oltp("oltp_write_only", &[]), &postgres);

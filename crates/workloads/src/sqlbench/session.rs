@@ -17,7 +17,7 @@ pub struct Session {
     text: String,
     /// Statements sent, connections opened and rows read since the beginning.
     seen: Seen,
-    /// The first answer that was not what it had to be, since somebody last asked.
+    /// The first wrong answer since this was last asked.
     wrong: Option<String>,
 }
 

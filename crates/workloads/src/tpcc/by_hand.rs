@@ -1,4 +1,4 @@
-//! One transaction at a time, with inputs that somebody chose: for tests that lead transactions past each other.
+//! One transaction at a time, with given inputs: for tests that lead transactions past each other.
 //!
 //! It is the client's own code from the inputs on; what a run adds before and behind (draws, retries, counts)
 //! is left out.

@@ -38,7 +38,7 @@ enum Changes {
 enum Asked {
     /// So many equal ones.
     Rows(usize),
-    /// One, if somebody sells the item that is the first parameter.
+    /// One, if the item that is the first parameter is in use.
     Item,
     /// One for each distinct key in the parameters behind the first `skip`, of so many columns.
     Keys { skip: usize, columns: usize },

@@ -151,7 +151,7 @@ fn log_ratios(seconds: &[u64], watched_first: &[bool]) -> Vec<f64> {
     blocks.map(log_ratio).collect()
 }
 
-/// As much memory as a core keeps close, so that whoever takes the core away also costs what was there.
+/// As much memory as a core's cache, so that losing the core also costs what was there.
 const WORDS: usize = 32 * 1024;
 const SAMPLE_EVERY: Duration = Duration::from_millis(10);
 
@@ -262,11 +262,11 @@ mod tests {
 
     #[test]
     fn work_is_counted_in_each_second_and_ends_when_it_is_interrupted() {
-        let mut looked = Vec::new();
+        let mut sampled = Vec::new();
         let never = AtomicBool::new(false);
-        let seconds = work(Duration::from_secs(2), &never, &mut |now| looked.push(now)).unwrap();
+        let seconds = work(Duration::from_secs(2), &never, &mut |now| sampled.push(now)).unwrap();
         assert!(seconds.len() == 2 && seconds.iter().all(|count| *count > 0), "{seconds:?}");
-        assert!(looked.first().unwrap() < looked.last().unwrap());
+        assert!(sampled.first().unwrap() < sampled.last().unwrap());
         let error = work(Duration::from_secs(60), &AtomicBool::new(true), &mut |_| ()).unwrap_err();
         assert_eq!(error.downcast_ref(), Some(&LoadFailure::Interrupted));
     }

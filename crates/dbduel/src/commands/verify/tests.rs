@@ -182,14 +182,14 @@ fn with_windows(runs: &Path, change: impl Fn(&mut TrialRecord)) -> RunDir {
         }
         change(trial);
     });
-    run.write_windows(told_first(&run), &log).unwrap();
+    run.write_windows(first_trial_with(&run), &log).unwrap();
     for (format, file) in KEPT_REPORTS {
         run.write_report(file, &report::write(&run, format, &Options::default()).unwrap()).unwrap();
     }
     run
 }
 
-fn told_first(run: &RunDir) -> u32 {
+fn first_trial_with(run: &RunDir) -> u32 {
     run.trials().unwrap().measured()[0].trial
 }
 
@@ -224,7 +224,7 @@ fn quantiles_that_differ_from_the_windows_are_found() {
     assert!(found.contains("its windows hold 1000 transactions, its record 1001"), "{found}");
     let runs = tempfile::tempdir().unwrap();
     let run = with_windows(runs.path(), |_| {});
-    run.write_windows(told_first(&run), "no log at all\n").unwrap();
+    run.write_windows(first_trial_with(&run), "no log at all\n").unwrap();
     one_difference(&run, "its windows cannot be read");
 }
 

@@ -50,7 +50,7 @@ pub fn violations(ledger: &Ledger<'_>, admin: &mut Admin, ran: &Tally) -> Result
     Ok(violations)
 }
 
-/// The journal against the counts; what found no room in it is open.
+/// The log against the counts; what found no room in it is open.
 fn counted(ran: &Tally, orders: u64) -> Vec<String> {
     let (lines, lost) = (ran.journal.len() as u64, ran.journal.lost);
     let committed = ran.kinds[DEFERRED_DELIVERY].committed_ever;
