@@ -1,6 +1,6 @@
 //! The developer commands: `cargo xtask NAME`.
 //!
-//! Each command is a thin wrapper that says what it runs, so that it can be typed by hand as well.
+//! Each command is a thin wrapper that prints what it runs, so that it can be typed by hand as well.
 
 mod aa;
 mod bench;
@@ -59,13 +59,13 @@ enum Task {
     Engines(engines::Engines),
     /// Play servers that do wrong against every command that connects to one
     Hostile(hostile::Hostile),
-    /// Run a contender against its twin, which must come out as no difference
+    /// Run a contender against itself, which must come out as no difference
     Aa(aa::AaHistory),
     /// Slow one side of a server's duel with itself, and hold dbduel to what it finds
     Slowdowns(slowdowns::Slowdowns),
     /// Plant causes in one side of a server's duel with itself, and hold dbduel to what it names
     Planted(planted::Planted),
-    /// Compare what dbduel says of a server under load with what its processes and its client program show
+    /// Compare dbduel's figures of a server under load with what its processes and its client program show
     ByHand(by_hand::ByHand),
     /// Compare the client CPU per query with sysbench's, pgbench's and the raw-socket floor's, by turns
     BenchClient(client_cost::ClientCost),

@@ -15,7 +15,7 @@ fn experiment(baseline: &str, candidate: &str, blocks: u32) -> String {
 }
 
 #[test]
-fn the_gate_tells_slower_from_faster_and_from_unknown() {
+fn the_gate_separates_slower_from_faster_and_from_unknown() {
     let (safe, unsafe_) = (
         r#"engine = "sqlite", settings = { synchronous = "EXTRA" }"#,
         r#"engine = "sqlite", settings = { synchronous = "OFF" }"#,
@@ -23,8 +23,11 @@ fn the_gate_tells_slower_from_faster_and_from_unknown() {
     for (baseline, candidate, status, word) in [(unsafe_, safe, 1, "slower"), (safe, unsafe_, 0, "faster")] {
         let place = Place::on_disk();
         place.write("try.toml", &experiment(baseline, candidate, 8));
-        let (said, _) = place.expect(status, &["run", "try.toml", "--gate"]);
-        assert!(said.lines().any(|line| line.trim_end().ends_with(word)) && said.contains(" in a crash; "), "{said}");
+        let (stdout, _) = place.expect(status, &["run", "try.toml", "--gate"]);
+        assert!(
+            stdout.lines().any(|line| line.trim_end().ends_with(word)) && stdout.contains(" in a crash; "),
+            "{stdout}"
+        );
         place.expect(0, &["run", "--resume", "last"]);
     }
     let place = Place::on_disk();

@@ -1,10 +1,10 @@
-//! Names of metrics that more than one room knows.
+//! Names of metrics that more than one crate uses.
 
 pub const CHECKPOINT_AGE: &str = "checkpoint_age_bytes";
-/// More than nothing while a checkpoint is under way, where a server says so.
+/// Above zero while a checkpoint is under way, where a server reports it.
 pub const CHECKPOINTS_RUNNING: &str = "checkpoints_running";
 
-/// Flags that say something about the host, not about a contender.
+/// Flags about the host, not about a contender.
 pub const HOST_FLAGS: [&str; 8] =
     ["steal", "foreign-cpu", "foreign-disk", "frequency", "swap", "oom", "throttle", "clock-step"];
 

@@ -1,4 +1,4 @@
-//! Why a load failed: what its clients say, what became of the server, and of what it had promised.
+//! Why a load failed: the errors of its clients, what became of the server, and of what it had promised.
 //!
 //! A server that is gone is started once more on the files that it left, and asked for the transactions
 //! that it had acknowledged. The trial has failed whatever it answers; the run goes on.
@@ -38,8 +38,8 @@ fn end(server: &mut RunningServer) -> Option<Error> {
     }
 }
 
-/// What the server says of acknowledged transactions; nothing where the workload cannot tell, or where
-/// somebody wants dbduel to end.
+/// The server's state of acknowledged transactions; nothing where the workload cannot check it, or where
+/// dbduel is to end.
 fn verdict(trial: &Trial, ran: &Tally) -> Result<Option<String>> {
     let Some(witness) = trial.workload.crash_witness() else { return Ok(None) };
     if trial.interrupted.load(Ordering::Relaxed) {

@@ -15,7 +15,7 @@ const SMALL_DISK: &str = "size=64k";
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// None where this user may not mount one, which is said.
+    /// None where this user may not mount one, with a line on stderr.
     fn mount(folder: &Path) -> Option<SmallDisk> {
         fs::create_dir(folder).unwrap();
         let mut mount = Command::new("mount");
@@ -23,7 +23,7 @@ impl SmallDisk {
         if mount.status().is_ok_and(|status| status.success()) {
             return Some(SmallDisk(folder.to_owned()));
         }
-        crate::support::say_skipped("a small file system cannot be mounted here");
+        crate::support::print_skipped("a small file system cannot be mounted here");
         None
     }
 }
@@ -51,8 +51,8 @@ fn measured(report: &Value, contender: &str) -> usize {
     trials.filter(|trial| trial["contender"] == contender && trial["status"] == "ok").count()
 }
 
-/// Runs a ladder of `base`, `first`, `too large` and `on top`; the last two cannot be had. Gives what was said
-/// meanwhile.
+/// Runs a ladder of `base`, `first`, `too large` and `on top`; the last two cannot be had. Returns the output of
+/// the run.
 fn check_refused(place: &Place, reasons: &[&str]) {
     let (_, warned) = place.expect(4, &["run", "ladder.toml", "--accept-noisy"]);
     for reason in reasons.iter().chain(&["cannot prepare contender `too large`", "it builds on `too large`"]) {

@@ -13,7 +13,7 @@ const EDGES_S: f64 = 0.3;
 const SLACK: f64 = 0.05;
 /// The kernel counts CPU time in these steps, and each of two readings is up to one of them off.
 const TICK_S: f64 = 0.01;
-/// Events that raise a flag, of which the edges of the interval see at least as many as its seconds.
+/// Events that raise a flag, which the edges of the interval count at least as often as its seconds.
 const EVENTS: [&str; 4] = ["host_swapped_pages", "host_oom_kills", "host_throttled_periods", "host_thermal_throttles"];
 const STEAL: &str = "host_steal_share";
 const SERVER_CPU: [&str; 2] = ["server_cpu_user_s", "server_cpu_system_s"];
