@@ -71,10 +71,13 @@ pub fn render(document: &Document, records: &str) -> String {
 
 /// Verdicts above, then the main chart beside what belongs to it.
 fn first(blocks: &[Block]) -> String {
-    let figure = blocks.iter().position(|block| matches!(block, Block::Chart(_)));
-    let Some(place) = figure else { return body(blocks) };
-    let (verdicts, rest) = blocks.split_at(place);
-    format!("{}<div class=\"lead\">\n{}<div>\n{}</div>\n</div>\n", body(verdicts), body(&rest[..1]), body(&rest[1..]))
+    let figure = |(place, block): (usize, &Block)| match block {
+        Block::Chart(chart) => Some((place, self::chart(chart, true))),
+        _ => None,
+    };
+    let Some((place, figure)) = blocks.iter().enumerate().find_map(figure) else { return body(blocks) };
+    let (verdicts, rest) = (body(&blocks[..place]), body(&blocks[place + 1..]));
+    format!("{verdicts}<div class=\"lead\">\n{figure}<div>\n{rest}</div>\n</div>\n")
 }
 
 fn contents(sections: &[Section]) -> String {
@@ -118,7 +121,7 @@ fn block(block: &Block) -> String {
             format!("<ul class=\"list\">{items}</ul>\n")
         }
         Block::Table(table) => self::table(table),
-        Block::Chart(chart) => self::chart(chart),
+        Block::Chart(chart) => self::chart(chart, false),
         Block::Finding { title, text, evidence } => {
             let lines: String =
                 evidence.iter().map(|line| format!("<li>{}</li>", spans(&line.as_str().into()))).collect();
@@ -141,29 +144,36 @@ fn block(block: &Block) -> String {
 }
 
 /// The figures of a chart that have no table beside it are folded below it.
-fn chart(chart: &Chart) -> String {
+fn chart(chart: &Chart, is_lead: bool) -> String {
     let key = |key: &Key| match key.class.strip_prefix('k') {
         Some(_) => format!("<li class=\"{0}\"><button type=\"button\">{1}</button></li>", key.class, escape(&key.text)),
         None => format!("<li class=\"{}\">{}</li>", key.class, escape(&key.text)),
     };
     let keys: String = chart.legend.iter().map(key).collect();
     let legend = if keys.is_empty() { keys } else { format!("<ul class=\"legend\">{keys}</ul>\n") };
-    let figures = chart.table.as_ref().map(|table| {
-        format!(
-            "<details class=\"figures\">\n<summary>The figures as a table</summary>\n{}</details>\n",
-            self::table(table)
-        )
-    });
-    format!(
-        "<figure>\n<p class=\"title\">{}</p>\n{legend}{}<figcaption>{}</figcaption>\n{}</figure>\n",
-        escape(&chart.title),
-        svg::draw(chart),
-        spans(&chart.caption),
-        figures.unwrap_or_default()
-    )
+    let (title, drawing) = (escape(&chart.title), svg::draw(chart));
+    format!("<figure>\n<p class=\"title\">{title}</p>\n{legend}{drawing}{}</figure>\n", below(chart, is_lead))
 }
 
-/// On a narrow screen the columns of priority 0 stay and the others stand below their row, each with its title.
+/// How to read a chart, and its figures. The first screen has room for a line.
+fn below(chart: &Chart, is_lead: bool) -> String {
+    let table = chart.table.as_ref().map(table);
+    let caption = spans(&chart.caption);
+    let fold = |title: &str, body: String| {
+        format!("<details class=\"figures\">\n<summary>{title}</summary>\n{body}</details>\n")
+    };
+    match table {
+        Some(table) if is_lead => {
+            fold("How to read it, and its figures", format!("<p class=\"quiet\">{caption}</p>\n{table}"))
+        }
+        table => {
+            let table = table.map(|table| fold("The figures as a table", table));
+            format!("<figcaption>{caption}</figcaption>\n{}", table.unwrap_or_default())
+        }
+    }
+}
+
+/// On a narrow screen the columns of priority 0 stay; prose and the others stand below their row, each with its title.
 fn table(table: &Table) -> String {
     let class = if table.sortable { " class=\"sortable\"" } else { "" };
     let widths: Vec<String> =
@@ -179,8 +189,10 @@ fn table(table: &Table) -> String {
 /// Letters of the widest cell of each column, within limits: on a narrow screen the columns share its width by them.
 fn widths(table: &Table) -> Vec<usize> {
     let letters = |text: &str| text.chars().count();
+    // Bold ones are wider.
+    let bold = |row: &Row| usize::from(row.kind == RowKind::Overall);
     let widest = |(place, column): (usize, &Column)| {
-        let cells = table.rows.iter().filter_map(|row| row.cells.get(place)).map(|cell| letters(&cell.text.raw()));
+        let cells = table.rows.iter().filter_map(|row| Some(letters(&row.cells.get(place)?.text.raw()) + bold(row)));
         let title = column.title.split(' ').map(letters);
         cells.chain(title).max().unwrap_or(0).clamp(4, 14)
     };
@@ -227,7 +239,9 @@ fn cell(place: usize, column: &Column, cell: &Cell) -> String {
     let text = spans(&cell.text);
     match place {
         0 => format!("<th scope=\"row\"{classes}{key}>{text}</th>"),
-        _ if column.priority > 0 => format!("<td{classes}{key} data-label=\"{}\">{text}</td>", escape(&column.title)),
+        _ if column.priority > 0 || column.kind == ColumnKind::Prose => {
+            format!("<td{classes}{key} data-label=\"{}\">{text}</td>", escape(&column.title))
+        }
         _ => format!("<td{classes}{key}>{text}</td>"),
     }
 }

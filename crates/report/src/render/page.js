@@ -59,7 +59,7 @@ const reached = new ResizeObserver((boxes) => {
 document.querySelectorAll(".scroll, pre").forEach((box) => reached.observe(box));
 // Each table is copied as Markdown or CSV.
 const forms = {
-  Markdown: (rows) => rows.map((row, place) => `| ${row.join(" | ")} |${place ? "" : `\n|${" --- |".repeat(row.length)}`}`),
+  Markdown: (rows) => rows.map((row, place) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |${place ? "" : `\n|${" --- |".repeat(row.length)}`}`),
   CSV: (rows) => rows.map((row) => row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(",")),
 };
 for (const table of document.querySelectorAll("table")) {

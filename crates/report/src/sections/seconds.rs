@@ -69,6 +69,10 @@ fn charts(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Vec<Blo
     let marks = marks(evidence, &drawn);
     let all = || lines.iter().flatten().map(|(second, _)| *second);
     let ends = (all().min_by(f64::total_cmp)?, all().max_by(f64::total_cmp)?);
+    // One second is no series.
+    if ends.0 == ends.1 {
+        return None;
+    }
     let chart = |title: &str, lines: &[Vec<(f64, f64)>], unit: &str| chart(evidence, ends, title, lines, &marks, unit);
     let title = format!("Throughput in each second: block {} at {}", drawn.block, point_text(drawn.point));
     let mut first = chart(&title, &lines, "committed per second")?;
