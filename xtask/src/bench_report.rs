@@ -1,24 +1,25 @@
 //! `cargo xtask bench-report`: how large a page of a long run is, and how long its report takes.
 //!
-//! The run is made up, of trials of a minute with as many metrics as a server has counters.
+//! The run is made up: two contenders at many levels, trials of a minute, as many metrics as a server has counters.
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use fixtures::{StoredRun, Story, tell};
+use fixtures::{StoredRun, Story, tell_sweep};
 use latency::{Histogram, Sealed, Windows};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use record::RunDir;
-use record::format::Series;
+use record::format::{Point, Series};
 use report::Options;
 
 use crate::bench::done_in_release;
 
-/// Trials of a block of the made-up run.
-const PER_BLOCK: u32 = 8;
+/// Blocks and levels of 320 trials, and of a thousand.
+const LONG: (u32, u64) = (8, 20);
+const LONGEST: (u32, u64) = (20, 25);
 const SECONDS: u32 = 60;
 const WINDOW_NS: u64 = 5_000_000_000;
 /// Beside those that every trial has.
@@ -32,14 +33,19 @@ pub fn run(root: &Path) -> Result<()> {
     if done_in_release(root)? {
         return Ok(());
     }
-    let (page, _) = written(320, "html")?;
+    let runs = tempfile::tempdir()?;
+    let (page, _) = written(&stored(runs.path(), LONG)?, "html")?;
     let stream =
         page.split("id=\"dbduel-records\">").nth(1).and_then(|rest| rest.split('<').next()).map_or(0, str::len);
-    println!("page of 320 trials of a minute: {} bytes, of which raw data {stream}", page.len());
-    let mut slowest = Duration::ZERO;
+    let unpacked = report::unpacked(&page)?.len() - page.len() + stream;
+    println!(
+        "page of 320 trials of a minute: {} bytes, of which raw data {stream} ({unpacked} decompressed)",
+        page.len()
+    );
+    let (run, mut slowest) = (stored(runs.path(), LONGEST)?, Duration::ZERO);
     for format in ["html", "text", "json"] {
-        let (_, took) = written(1000, format)?;
-        println!("report of 1,000 trials as {format}: {:.2} s", took.as_secs_f64());
+        let (_, took) = written(&run, format)?;
+        println!("report of 1,000 trials as {format}: {:.2} s of CPU", took.as_secs_f64());
         slowest = slowest.max(took);
     }
     ensure!(page.len() < PAGE_BYTES_MAX, "the page is larger than {PAGE_BYTES_MAX} bytes");
@@ -47,18 +53,30 @@ pub fn run(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The report of a run of so many trials as it is read from its folder, and how long that took.
-fn written(trials: u32, format: &str) -> Result<(String, Duration)> {
-    let runs = tempfile::tempdir()?;
-    let run = stored(runs.path(), trials / PER_BLOCK)?;
-    let begun = Instant::now();
-    let report = report::write(&run, format, &Options::default())?;
-    Ok((report, begun.elapsed()))
+/// A report as it is made from the run's folder, and the CPU time that it took: on one thread, and whatever else the
+/// host does.
+fn written(run: &RunDir, format: &str) -> Result<(String, Duration)> {
+    let begun = cpu_time();
+    let report = report::write(run, format, &Options::default())?;
+    Ok((report, cpu_time() - begun))
 }
 
-fn stored(runs: &Path, blocks: u32) -> Result<RunDir> {
+/// Of this process so far.
+fn cpu_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a value that lives longer than the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// A run of so many blocks and levels.
+
+fn stored(runs: &Path, (blocks, levels): (u32, u64)) -> Result<RunDir> {
     let mut random = ChaCha8Rng::seed_from_u64(5);
-    let StoredRun { plan, run, mut trials } = tell(&Story { blocks, ..Story::default() });
+    let points: Vec<Point> = (1..=levels).map(|level| Point::from([("clients".to_owned(), 4 * level)])).collect();
+    let story = Story { blocks, ..Story::default() };
+    let StoredRun { plan, run, mut trials } =
+        tell_sweep(&story, &points, |contender, _| if contender == fixtures::BASELINE { 1500.0 } else { 1400.0 });
     let mut lines = String::new();
     let log = windows(&mut random);
     let folder = StoredRun { plan, run, trials: Vec::new() }.store(runs);
