@@ -4,21 +4,37 @@
 //! that it had acknowledged. The trial has failed whatever it answers; the run goes on.
 
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result};
 use load::{Failure, Tally};
 
 use super::{RunningServer, Trial};
 
+/// A process that is killed closes its connections before it has ended.
+const ENDS_WITHIN: Duration = Duration::from_secs(2);
+
 /// When clients lose their server, why it went is the better half of the message.
 pub(super) fn explain(trial: &Trial, mut server: RunningServer, failure: Failure, ran: &Tally) -> Error {
-    let Err(gone) = server.check_alive() else { return failure.into() };
+    let Some(gone) = end(&mut server) else { return failure.into() };
     // What is left of it must be gone before another one takes its files.
     drop(server);
     match verdict(trial, ran) {
         Ok(Some(verdict)) => gone.context(format!("{failure}; started again on the same files: {verdict}")),
         Ok(None) => gone.context(failure.to_string()),
         Err(error) => gone.context(format!("{failure}; it could not be asked for what it had acknowledged: {error:#}")),
+    }
+}
+
+/// How the server ended, if it did.
+fn end(server: &mut RunningServer) -> Option<Error> {
+    let begun = Instant::now();
+    loop {
+        match server.check_alive() {
+            Err(gone) => return Some(gone),
+            Ok(()) if begun.elapsed() > ENDS_WITHIN => return None,
+            Ok(()) => std::thread::sleep(Duration::from_millis(10)),
+        }
     }
 }
 

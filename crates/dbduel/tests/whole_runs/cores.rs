@@ -1,13 +1,11 @@
 //! Servers on some of the CPUs: that they are there and nowhere else is read from the kernel, from outside.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 
+use crate::support::{LIMIT, Place, wait_for};
 use serde_json::Value;
-use support::{LIMIT, Place, wait_for};
 
 fn experiment(engine: &str, sweep: &str, seconds: u32) -> String {
     format!(

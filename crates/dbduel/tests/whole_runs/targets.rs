@@ -4,15 +4,13 @@
 //! hidden `hold` of dbduel and reached by their URLs. One that is not on this machine is reported as
 //! skipped.
 
-mod support;
-
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
+use crate::support::Place;
 use rusqlite::Connection;
 use serde_json::Value;
-use support::Place;
 
 const METHOD: &str = "sweep.clients = [2]\n\
     method = { preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = 2 }\n";
@@ -234,7 +232,7 @@ fn a_run_with_a_masked_password_goes_on_when_it_is_given_again() {
     assert!(said.contains("DBDUEL_PASSWORD"), "{said}");
     std::fs::write(run.join("trials.ndjson"), records[..records.len() - 3].concat()).unwrap();
     let output = place.command(&["run", "--resume", "last"]).env("DBDUEL_PASSWORD", password).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", support::text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", crate::support::text(&output.stderr));
     assert!(place.trials().iter().all(|trial| trial["status"] == "ok"));
 }
 

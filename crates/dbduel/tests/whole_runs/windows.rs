@@ -1,10 +1,8 @@
 //! What trials keep of their response times, window by window, with the real program; and what the way to a
 //! server carried meanwhile.
 
-mod support;
-
+use crate::support::Place;
 use serde_json::Value;
-use support::Place;
 
 /// One block of two trials that last a window and a bit.
 fn experiment(engine: &str) -> String {

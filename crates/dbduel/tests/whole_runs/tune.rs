@@ -1,12 +1,10 @@
 //! `dbduel tune` from outside, with the real program on SQLite.
 
-mod support;
-
 use std::fs;
 use std::path::PathBuf;
 
+use crate::support::{Place, text};
 use serde_json::Value;
-use support::{Place, text};
 
 const FILE: &str = "name = \"Tiny\"\n\
     contender = [{ name = \"default\", engine = \"sqlite\" }, { name = \"other\", engine = \"sqlite\" }]\n\

@@ -1,15 +1,13 @@
 //! A server killed in the middle of a trial: the trial fails, what was acknowledged is there, the run goes on.
 
-mod support;
-
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::support::{Place, text, wait_for};
 use driver::{Admin, Dialect, Endpoint, Login};
 use serde_json::Value;
-use support::{Place, text, wait_for};
 
 /// Loading a warehouse without optimisation, on a machine that does other things too.
 const LOAD_LIMIT: Duration = Duration::from_secs(400);

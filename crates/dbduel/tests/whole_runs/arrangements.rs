@@ -1,12 +1,10 @@
 //! Runs whose trials share a start, a time, or the blocks of their data, with the real program.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
+use crate::support::Place;
 use serde_json::Value;
-use support::Place;
 
 fn experiment(method: &str, storage: &str) -> String {
     format!(
@@ -49,7 +47,7 @@ fn a_duet_measures_both_at_once_and_says_what_its_word_cannot_rest_on() {
     let place = Place::new();
     place.write("try.toml", &experiment("duet = true", ""));
     let output = place.dbduel(&["run", "try.toml", "--json"]);
-    let refused = support::text(&output.stderr);
+    let refused = crate::support::text(&output.stderr);
     if refused.contains("needs a physical core of its own") {
         println!("skipped: {refused}");
         return;

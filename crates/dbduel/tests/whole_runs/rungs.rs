@@ -1,14 +1,12 @@
 //! Rungs of a ladder that no disk here can hold, with the real program: each stops before it is measured, with
 //! the reason and the nearest that would fit, and the others go on.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::support::Place;
 use serde_json::Value;
-use support::Place;
 
 /// Less than any database takes, and enough for the folders that dbduel makes.
 const SMALL_DISK: &str = "size=64k";
@@ -25,7 +23,7 @@ impl SmallDisk {
         if mount.status().is_ok_and(|status| status.success()) {
             return Some(SmallDisk(folder.to_owned()));
         }
-        support::say_skipped("a small file system cannot be mounted here");
+        crate::support::say_skipped("a small file system cannot be mounted here");
         None
     }
 }
@@ -92,7 +90,7 @@ fn a_rung_on_a_disk_that_is_too_small_is_refused_and_the_others_are_measured() {
 
 #[test]
 fn a_rung_in_memory_is_a_trade_and_its_storage_stands_beside_it() {
-    let place = Place::new();
+    let place = Place::on_disk();
     place.write("ladder.toml", &file("engine = \"sqlite\"", &[("memory", "storage = \"tmpfs\"")]));
     place.expect(0, &["run", "ladder.toml", "--accept-noisy"]);
     let report: Value = serde_json::from_str(&place.expect(0, &["report", "last", "--format", "json"]).0).unwrap();

@@ -1,11 +1,9 @@
 //! `dbduel aa` from outside, and what later runs make of it, with the real program on SQLite.
 
-mod support;
-
 use std::fs;
 
+use crate::support::Place;
 use serde_json::Value;
-use support::Place;
 
 fn experiment(preset: &str, blocks: u32) -> String {
     format!(
