@@ -39,7 +39,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Plan, provision, load, measure and report: run an experiment
+    /// Plan, provision, load, measure and report an experiment
     Run(RunArgs),
     /// Print every trial in order, the expected time, disk and memory, and what a run would refuse;
     /// change nothing
@@ -51,7 +51,8 @@ pub enum Command {
     Tune(TuneArgs),
     /// Print the report of a stored run
     Report(ReportArgs),
-    /// Show stored runs, or RUN files of the classic sql-bench, side by side: ratios only, no verdicts
+    /// Show stored runs side by side (ratios only: they were not interleaved), or RUN files of the classic
+    /// sql-bench
     Compare(CompareArgs),
     /// Make and fill a workload's tables on a running server
     Prepare(WordsArgs),
@@ -67,7 +68,7 @@ pub enum Command {
     Fetch(FetchArgs),
     /// Show what is in the cache, with sizes, or clear it
     Cache(CacheArgs),
-    /// Give a tuning ladder for a server on a machine, with the reason for each rung
+    /// Print a tuning ladder for a server on a machine, with the reason for each rung
     Advise(AdviseArgs),
     /// Recompute every number of a stored run or of an HTML report from the raw data
     Verify(VerifyArgs),
