@@ -15,7 +15,7 @@ use super::placement::Placement;
 use super::progress::Progress;
 use super::refusals;
 use engine::{
-    Cache, Explained, Installation, Snapshot, UserServer, WorkFolder, provision, weaker_class,
+    Cache, Explained, Installation, Snapshot, UserServer, WorkFolder, provision, version_numbers, weaker_class,
 };
 use experiment::Method;
 use experiment::plan::{self, Plan};
@@ -504,6 +504,7 @@ impl<'a> Setup<'a> {
                 family: server.engine().dialect().name().to_owned(),
                 notable_settings: server.engine().notable_settings().iter().map(|name| (*name).to_owned()).collect(),
                 effective_settings: server.effective_settings().clone(),
+                changed_defaults: changed_defaults(plan, &prepared.contender.name, &server),
                 durability_class: class.to_owned(),
                 file_system: server.file_system(),
                 isolation: BTreeMap::new(),
@@ -526,6 +527,13 @@ impl<'a> Setup<'a> {
         }
         learned.ok_or_else(|| anyhow!("the experiment has no workload"))
     }
+}
+
+fn changed_defaults(plan: &Plan, contender: &str, server: &RunningServer) -> Vec<String> {
+    let planned = plan.record.contenders.iter().find(|one| one.name == contender);
+    let own = planned.map(|one| one.own_settings.clone()).unwrap_or_default();
+    let names = server.engine().changed_defaults(&version_numbers(server.version()), &own);
+    names.into_iter().map(str::to_owned).collect()
 }
 
 /// Tells of a load: once which it is, then how far.

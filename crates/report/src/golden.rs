@@ -822,7 +822,7 @@ fn a_sweep_with_a_point_missing_averages_the_common_points_and_names_their_numbe
         workload: "oltp_read_write".into(),
         contender: CANDIDATE.into(),
         point: last.clone(),
-        ..DecisionRecord::new(DecisionKind::GivenUp, "three failures in a row")
+        ..DecisionRecord::new(DecisionKind::GivenUp, "mysqld exited with status 1")
     });
     let mean = |contender: &str| {
         let ours = stored.trials.iter().filter(|trial| trial.contender == contender && trial.point != last);

@@ -1,7 +1,9 @@
 //! The first screen: verdict, main chart, what to keep in mind, likely cause, and one line how it was measured.
 
 use analysis::differences::{Why, drifts};
-use analysis::{Cause, Caveat, Comparison, Grade, HeadToHead, Verdict, WorkloadConclusions, less_is_better};
+use analysis::{
+    Cause, Caveat, Comparison, FindingKind, Grade, HeadToHead, Verdict, WorkloadConclusions, less_is_better,
+};
 use record::format::point_text;
 
 use super::{ladder, levels, waterfall};
@@ -194,8 +196,19 @@ pub fn caveats(evidence: &Evidence) -> Vec<String> {
             seen.push(*caveat);
         }
     }
-    seen.sort_by_key(|caveat| IMPORTANCE.iter().position(|one| one == caveat).unwrap_or(IMPORTANCE.len()));
-    seen.into_iter().filter_map(|caveat| caveat_sentence(evidence, caveat)).collect()
+    seen.sort_by_key(|caveat| importance(*caveat));
+    let before = seen.partition_point(|caveat| importance(*caveat) < importance(Caveat::Short));
+    let (first, rest) = seen.split_at(before);
+    let of = |caveats: &[Caveat]| -> Vec<String> {
+        caveats.iter().filter_map(|caveat| caveat_sentence(evidence, *caveat)).collect()
+    };
+    // What was compared stands before how long.
+    let defaults = sentences::findings::sentence(evidence, FindingKind::DefaultsChanged);
+    of(first).into_iter().chain(defaults).chain(of(rest)).collect()
+}
+
+fn importance(caveat: Caveat) -> usize {
+    IMPORTANCE.iter().position(|one| *one == caveat).unwrap_or(IMPORTANCE.len())
 }
 
 const IMPORTANCE: [Caveat; 12] = [

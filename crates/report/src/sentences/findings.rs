@@ -1,7 +1,8 @@
 //! What weakens a run: sentences for each finding with what to do, and lines of evidence.
 
 use analysis::{
-    Deferring, Facts, Finding, FindingKind, Gain, Growth, HOST_FLAGS, HeadToHead, Interaction, Missing, Trend, WorkLeft,
+    Deferring, FAILURES_UNTIL_GIVEN_UP, Facts, Finding, FindingKind, Gain, Growth, HOST_FLAGS, HeadToHead, Interaction,
+    Missing, Trend, WorkLeft,
 };
 use record::format::figures::{percent_of_log, signed_percent};
 use record::format::operations::PARTIAL;
@@ -10,11 +11,17 @@ use record::point::CORES;
 
 use super::{Said, aa, duet, one_line, parts, probes};
 use crate::Evidence;
+use crate::wording::joined;
 
 /// Evidence lines that a reader can take in; the rest is counted.
 const EVIDENCE_LINES_MAX: usize = 8;
 
 const MEBIBYTE: f64 = 1048576.0;
+
+/// A finding as prose.
+pub fn sentence(evidence: &Evidence, kind: FindingKind) -> Option<String> {
+    evidence.conclusions.findings.iter().find(|finding| finding.kind == kind).map(|finding| text(evidence, finding))
+}
 
 pub fn said(evidence: &Evidence, finding: &Finding) -> Said {
     let mut lines = lines(evidence, finding);
@@ -52,6 +59,7 @@ fn shown(evidence: &Evidence, finding: &Finding) -> Option<String> {
             FindingKind::Unsteady => {
                 format!("Throughput still rose or fell inside the trials of {} s.", evidence.plan.method.duration_s)
             }
+            FindingKind::DefaultsChanged => changed_defaults(evidence),
             FindingKind::Short => format!("{of_trials} held fewer than two cycles of flushing or checkpoints."),
             FindingKind::Refused => match evidence.run.decided(DecisionKind::Refused).count() {
                 1 => "1 contender of the file was not measured.".to_owned(),
@@ -143,6 +151,10 @@ pub fn meaning(kind: FindingKind) -> &'static str {
             "32-bit and 64-bit builds are compared: differences in throughput and CPU time include the effect of the \
              word size. Use builds of one word size to exclude it."
         }
+        FindingKind::DefaultsChanged => {
+            "With its defaults the version may be slower or faster than measured. Give the setting in `settings` to \
+             measure with it."
+        }
         FindingKind::Duet => {
             "Both contenders ran at the same time, each on half of the cores. Ratios hold for servers that share a \
              host; no rate is what a server reaches alone. Use `duet = false` for such rates."
@@ -169,6 +181,17 @@ pub fn meaning(kind: FindingKind) -> &'static str {
              slowest contender's measured rate."
         }
     }
+}
+
+/// `dbduel set `log_bin` and `mysqlx` to OFF for `8.0`, which are on by default there.`
+fn changed_defaults(evidence: &Evidence) -> String {
+    let one = |contender: &ContenderRecord| {
+        let names = &evidence.run.contenders.get(&contender.name)?.changed_defaults;
+        let set = |name: &String| format!("`{name} = {}`", contender.own_settings.get(name).map_or("", String::as_str));
+        (!names.is_empty()).then(|| format!("{} for `{}`", joined(names.iter().map(set).collect()), contender.name))
+    };
+    let all: Vec<String> = evidence.plan.contenders.iter().filter_map(one).collect();
+    format!("dbduel set {}: not what the version has by default.", all.join("; "))
 }
 
 fn noisy_host(evidence: &Evidence, of_trials: &str) -> String {
@@ -203,7 +226,10 @@ fn lines(evidence: &Evidence, finding: &Finding) -> Vec<String> {
         Facts::InRecords => in_records(evidence, finding),
         Facts::GivenUp(all) => {
             let line = |at: &Point, one: &str, workload: &str, why: &str| {
-                format!("{one} at {}, {workload}: {why}", point_text(at))
+                format!(
+                    "{one} at {}, {workload}: {FAILURES_UNTIL_GIVEN_UP} failures in a row, the last: {why}",
+                    point_text(at)
+                )
             };
             all.iter().map(|one| line(&one.point, &one.contender, &one.workload, &one.because)).collect()
         }
@@ -448,6 +474,16 @@ mod tests {
             let (grade, facts) = (Grade::Confirmed, Facts::InRecords);
             assert!(!text(&evidence, &Finding { kind: *kind, grade, facts, trials: vec![1] }).is_empty(), "{kind:?}");
         }
+    }
+
+    #[test]
+    fn a_changed_default_is_named_with_its_value_and_contender() {
+        let mut evidence = full_method();
+        let contender = &mut evidence.plan.contenders[1];
+        contender.own_settings.insert("log_bin".into(), "OFF".into());
+        evidence.run.contenders.get_mut(&contender.name).unwrap().changed_defaults = vec!["log_bin".into()];
+        let expected = "dbduel set `log_bin = OFF` for `5.6 <b>&tuned`: not what the version has by default.";
+        assert_eq!(changed_defaults(&evidence), expected);
     }
 
     #[test]
