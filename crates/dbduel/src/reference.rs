@@ -287,3 +287,23 @@ fn every_metric_and_flag_of_a_made_up_run_is_described() {
         trial.flags.iter().for_each(|name| assert!(record::metric::describe_flag(name).is_some(), "{name}"));
     }
 }
+
+#[test]
+fn every_metric_that_a_workload_or_a_probe_names_is_described() {
+    use record::format::tuning::RecoveryRecord;
+    use record::format::{PilotRecord, ProfileRecord};
+    let of_probes = [
+        PilotRecord::STEADY_AFTER,
+        PilotRecord::CHECKPOINT_CYCLE,
+        ProfileRecord::SAMPLES_PER_S,
+        RecoveryRecord::LOAD,
+        RecoveryRecord::FIRST_LOGIN,
+        RecoveryRecord::FIRST_COMMIT,
+        analysis::race::DATA_DIRECTORY_BYTES,
+    ];
+    let built = KNOWN.workloads.0.iter().map(|kind| kind.with(&[].into()).unwrap().spec());
+    let of_workloads = built.flat_map(|spec| std::iter::once(spec.primary.name).chain(spec.counts.iter().copied()));
+    for name in of_probes.into_iter().chain(of_workloads) {
+        assert!(record::metric::describe(name).is_some(), "{name}");
+    }
+}
