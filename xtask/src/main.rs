@@ -50,6 +50,8 @@ enum Task {
     Tidy,
     /// Rewrite the golden files and show what changed, to be reviewed like code
     Bless,
+    /// Write docs/reference from the program's own lists
+    Reference,
     /// Compare what our OLTP workloads ask of a server with what sysbench asks of it
     Conform(conform::Conform),
     /// Hold the TPC-C-derived tables and transactions to their specification, and break them on purpose
@@ -104,6 +106,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Check => check(root),
         Task::Tidy => tidy::tidy(root),
         Task::Bless => bless(root),
+        Task::Reference => reference(root),
         Task::Conform(options) => conform::run(&options, root),
         Task::ConformTpcc(options) => conform_tpcc::run(&options, root),
         Task::ConformSqlbench(options) => conform_sqlbench::run(&options, root),
@@ -143,6 +146,13 @@ fn bless(root: &Path) -> Result<()> {
     // `status` too: a golden file that was never there does not show in a diff.
     run(root, "git", &["diff", "--stat"], &[])?;
     run(root, "git", &["status", "--short"], &[])
+}
+
+/// The generator is a test of dbduel, which has the lists; with this variable it writes what it else compares.
+fn reference(root: &Path) -> Result<()> {
+    let test = ["test", "--quiet", "-p", "dbduel", "--bin", "dbduel", "reference"];
+    run(root, "cargo", &test, &[("DBDUEL_BLESS", "1")])?;
+    run(root, "git", &["status", "--short", "docs/reference"], &[])
 }
 
 fn fuzz(root: &Path, name: &str) -> Result<()> {

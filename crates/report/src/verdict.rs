@@ -180,7 +180,7 @@ fn extreme(points: &[&Comparison]) -> String {
 }
 
 /// `4, 16 and 64 clients`: the noun once, behind the last number.
-fn places<'a>(points: impl Iterator<Item = &'a Point>) -> String {
+pub fn places<'a>(points: impl Iterator<Item = &'a Point>) -> String {
     let mut texts: Vec<String> = points.map(point_text).collect();
     let noun = |text: &str| text.split_once(' ').map(|(_, noun)| noun.trim_end_matches('s').to_owned());
     let is_shared =

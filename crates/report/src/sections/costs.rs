@@ -100,7 +100,7 @@ fn cost_row(cost: &Cost) -> [String; 7] {
     };
     [
         cost.point.as_ref().map(point_text).unwrap_or_default(),
-        micro(title(cost.metric)),
+        title(cost.metric).to_owned(),
         wording::number(cost.baseline),
         wording::number(cost.candidate),
         effect,
@@ -134,12 +134,6 @@ fn title(metric: &str) -> &str {
     costs::title(metric).unwrap_or(metric)
 }
 
-/// `server CPU µs`
-fn micro(title: &str) -> String {
-    title.strip_suffix(" us").map_or_else(|| title.to_owned(), |title| format!("{title} µs"))
-}
-
 fn listed(what: &str, titles: Vec<&str>) -> Option<String> {
-    (!titles.is_empty())
-        .then(|| format!("{what}: {}", titles.iter().map(|title| micro(title)).collect::<Vec<_>>().join(", ")))
+    (!titles.is_empty()).then(|| format!("{what}: {}", titles.join(", ")))
 }

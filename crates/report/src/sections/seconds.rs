@@ -3,8 +3,8 @@
 //! Raw, so that a stall shows as a stall. Each quantity has a chart of its own on the same seconds; what was not
 //! seen of a contender has no line in it.
 
-use analysis::latency_windows::{FIGURES, Told, windows};
-use analysis::timeline::{QUANTITIES, Quantity, checkpoints};
+use analysis::latency_windows::{Told, windows};
+use analysis::timeline::{Observed, QUANTITIES, Quantity, checkpoints};
 use analysis::{SERIES_COLUMN, WorkloadConclusions};
 use record::format::{ContenderRecord, Point, Series as Recorded, TrialRecord, point_text};
 
@@ -22,6 +22,29 @@ impl Topic for Seconds {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
         let body = by_workload(evidence, |workload| charts(evidence, workload).unwrap_or_default());
         Section::of("seconds", "Time series", body)
+    }
+}
+
+/// A figure of each window, in ms.
+type Figure = fn(&Told) -> Option<f64>;
+
+/// In the order in which they are drawn.
+const FIGURES: [(&str, Figure); 3] = [
+    ("Median response time", |window| window.p50_ms),
+    ("p99 of the response time", |window| window.p99_ms),
+    ("Longest response time", |window| window.max_ms),
+];
+
+fn title_and_unit(of: Observed) -> (&'static str, &'static str) {
+    match of {
+        Observed::ServerCpu => ("CPU of the server", "cores"),
+        Observed::DiskOperations => ("Disk operations on this host", "operations/s"),
+        Observed::DiskBytes => ("Disk bytes on this host", "MiB/s"),
+        Observed::ServerReadsAndWrites => ("Reads and writes that the server counts", "operations/s"),
+        Observed::InnodbBytes => ("Bytes that InnoDB reads and writes", "MiB/s"),
+        Observed::LogWritten => ("Log of changes", "MiB/s"),
+        Observed::CheckpointAge => ("Log that a crash would replay", "MiB"),
+        Observed::DirtyPages => ("Changed pages not yet written", "MiB"),
     }
 }
 
@@ -83,16 +106,18 @@ fn charts(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Vec<Blo
     ));
     let mut body = vec![Block::para(spread(evidence, &lines)), Block::OnPage(vec![Block::chart(first)])];
     let (told, window_s) = windows_of(evidence, &drawn);
-    let of_windows = FIGURES.iter().filter_map(|figure| {
+    let of_windows = FIGURES.iter().filter_map(|(title, value)| {
         // In the middle of its window, whose last second may be cut off.
-        let dot = |one: &Told| Some((one.start_s + one.seconds / 2.0, (figure.value)(one)?));
+        let dot = |one: &Told| Some((one.start_s + one.seconds / 2.0, value(one)?));
         let lines: Vec<Vec<(f64, f64)>> = told.iter().map(|line| line.iter().filter_map(dot).collect()).collect();
-        chart(&format!("{} in windows of {} s", figure.title, number(window_s)), &lines, "ms")
+        chart(&format!("{title} in windows of {} s", number(window_s)), &lines, "ms")
     });
     let of_windows: Vec<Block> = of_windows.map(Block::chart).collect();
-    let panels = QUANTITIES
-        .iter()
-        .filter_map(|quantity| chart(quantity.title, &quantity_lines(evidence, &drawn, quantity), quantity.unit));
+    let panel = |quantity: &Quantity| {
+        let (title, unit) = title_and_unit(quantity.of);
+        chart(title, &quantity_lines(evidence, &drawn, quantity), unit)
+    };
+    let panels = QUANTITIES.iter().filter_map(panel);
     let panels: Vec<Block> = of_windows.into_iter().chain(panels.map(Block::chart)).collect();
     if !panels.is_empty() {
         let note = Block::note("The same trials on the same seconds; a gap is a second in which nothing was seen.");
