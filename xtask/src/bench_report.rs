@@ -70,7 +70,6 @@ fn cpu_time() -> Duration {
 }
 
 /// A run of so many blocks and levels.
-
 fn stored(runs: &Path, (blocks, levels): (u32, u64)) -> Result<RunDir> {
     let mut random = ChaCha8Rng::seed_from_u64(5);
     let points: Vec<Point> = (1..=levels).map(|level| Point::from([("clients".to_owned(), 4 * level)])).collect();
