@@ -5,6 +5,7 @@
 mod aa;
 mod bench;
 mod bench_load;
+mod bench_report;
 mod bench_sysbench;
 mod bench_tpcc;
 mod by_hand;
@@ -49,6 +50,8 @@ enum Task {
     Tidy,
     /// Rewrite the golden files and show what changed, to be reviewed like code
     Bless,
+    /// Write docs/reference from the program's own lists
+    Reference,
     /// Compare what our OLTP workloads ask of a server with what sysbench asks of it
     Conform(conform::Conform),
     /// Hold the TPC-C-derived tables and transactions to their specification, and break them on purpose
@@ -71,6 +74,8 @@ enum Task {
     BenchClient(client_cost::ClientCost),
     /// Measure our own client code: against a null connection, and against the raw-socket floor
     BenchLoad(bench_load::BenchLoad),
+    /// Print the size of a long run's page and the time that its reports take
+    BenchReport,
     /// Compare how fast a table is loaded, and the throughput that is measured, with sysbench's, by turns
     BenchSysbench(bench_sysbench::BenchSysbench),
     /// Compare TPC-C-derived transactions and loads with go-tpc's, by turns on one MariaDB
@@ -101,6 +106,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Check => check(root),
         Task::Tidy => tidy::tidy(root),
         Task::Bless => bless(root),
+        Task::Reference => reference(root),
         Task::Conform(options) => conform::run(&options, root),
         Task::ConformTpcc(options) => conform_tpcc::run(&options, root),
         Task::ConformSqlbench(options) => conform_sqlbench::run(&options, root),
@@ -112,6 +118,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ByHand(options) => by_hand::run(&options, root),
         Task::BenchClient(options) => client_cost::run(&options, root),
         Task::BenchLoad(options) => bench_load::run(&options, root),
+        Task::BenchReport => bench_report::run(root),
         Task::BenchSysbench(options) => bench_sysbench::run(&options, root),
         Task::BenchTpcc(options) => bench_tpcc::run(&options, root),
         Task::ClientWorker(worker) => client_programs::run_worker(&worker),
@@ -139,6 +146,13 @@ fn bless(root: &Path) -> Result<()> {
     // `status` too: a golden file that was never there does not show in a diff.
     run(root, "git", &["diff", "--stat"], &[])?;
     run(root, "git", &["status", "--short"], &[])
+}
+
+/// The generator is a test of dbduel, which has the lists; with this variable it writes what it else compares.
+fn reference(root: &Path) -> Result<()> {
+    let test = ["test", "--quiet", "-p", "dbduel", "--bin", "dbduel", "reference"];
+    run(root, "cargo", &test, &[("DBDUEL_BLESS", "1")])?;
+    run(root, "git", &["status", "--short", "docs/reference"], &[])
 }
 
 fn fuzz(root: &Path, name: &str) -> Result<()> {

@@ -56,19 +56,6 @@ fn figures_of(window: &LatencyWindow) -> Told {
     }
 }
 
-/// A figure of windows, drawn over the seconds of a trial.
-pub struct Figure {
-    pub title: &'static str,
-    pub value: fn(&Told) -> Option<f64>,
-}
-
-/// In the order in which they are drawn.
-pub const FIGURES: &[Figure] = &[
-    Figure { title: "Median response time", value: |window| window.p50_ms },
-    Figure { title: "p99 of the response time", value: |window| window.p99_ms },
-    Figure { title: "Longest response time", value: |window| window.max_ms },
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -597,13 +597,13 @@ pub fn given_up(trials: &[TrialRecord]) -> Vec<DecisionRecord> {
         let failures = in_a_row.entry((&trial.workload, &trial.contender, &trial.point)).or_default();
         *failures = if trial.status == Status::Failed { *failures + 1 } else { 0 };
         if *failures == FAILURES_UNTIL_GIVEN_UP {
-            let last = trial.failure.as_ref().map_or("no message", |failure| &failure.message);
-            let because = format!("{FAILURES_UNTIL_GIVEN_UP} failures in a row, the last: {last}");
+            let last =
+                trial.failure.as_ref().map_or_else(|| "no message".to_owned(), |failure| failure.message.clone());
             given_up.push(DecisionRecord {
                 workload: trial.workload.clone(),
                 contender: trial.contender.clone(),
                 point: trial.point.clone(),
-                ..DecisionRecord::new(DecisionKind::GivenUp, because)
+                ..DecisionRecord::new(DecisionKind::GivenUp, last)
             });
         }
     }

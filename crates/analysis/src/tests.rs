@@ -355,6 +355,21 @@ fn builds_of_different_word_size_are_a_finding_and_unknown_ones_are_not() {
 }
 
 #[test]
+fn a_default_that_dbduel_changed_is_a_finding_where_versions_are_compared() {
+    let mut stored = tell(&Story::default());
+    let candidate = stored.plan.contenders[1].name.clone();
+    let found = |stored: &StoredRun| {
+        let findings = conclude(&stored.plan, &stored.run, &stored.trials).findings;
+        findings.into_iter().any(|finding| finding.kind == FindingKind::DefaultsChanged)
+    };
+    assert!(!found(&stored));
+    stored.run.contenders.get_mut(&candidate).unwrap().changed_defaults = vec!["log_bin".into()];
+    assert!(found(&stored));
+    stored.plan.contenders[1].version = stored.plan.contenders[0].version.clone();
+    assert!(!found(&stored), "both have the same default");
+}
+
+#[test]
 fn every_trouble_of_a_run_is_a_finding_with_evidence() {
     let stored = tell(&Story { trouble: true, ..Story::default() });
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);

@@ -3,12 +3,31 @@
 use record::format::Series;
 use record::metric::{CHECKPOINT_AGE, CHECKPOINTS_RUNNING};
 
+/// What is observed of a server or its host over the seconds of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Observed {
+    /// In cores.
+    ServerCpu,
+    /// Of all disks of the host, per second.
+    DiskOperations,
+    /// In MiB/s.
+    DiskBytes,
+    /// As the server counts them, per second.
+    ServerReadsAndWrites,
+    /// In MiB/s.
+    InnodbBytes,
+    /// In MiB/s.
+    LogWritten,
+    /// In MiB.
+    CheckpointAge,
+    /// In MiB.
+    DirtyPages,
+}
+
 /// A quantity over the seconds of a trial.
 pub struct Quantity {
-    pub title: &'static str,
-    /// Of the values as they are reported.
-    pub unit: &'static str,
-    /// One of the columns' unit is so many of `unit`.
+    pub of: Observed,
+    /// One of the columns' unit is so many of the quantity's.
     scale: f64,
     /// Columns that are added up; the first of the alternatives that was observed counts. A `*` stands for any
     /// name of a device.
@@ -22,29 +41,25 @@ const MEBIBYTES: f64 = 1.0 / 1048576.0;
 /// In the order in which they are drawn.
 pub const QUANTITIES: &[Quantity] = &[
     Quantity {
-        title: "CPU of the server",
-        unit: "cores",
+        of: Observed::ServerCpu,
         scale: 1.0,
         columns: &[&["server_user_cores", "server_system_cores"]],
         of_host: true,
     },
     Quantity {
-        title: "Disk operations on this host",
-        unit: "operations/s",
+        of: Observed::DiskOperations,
         scale: 1.0,
         columns: &[&["host_disk.*.reads_per_s", "host_disk.*.writes_per_s"]],
         of_host: true,
     },
     Quantity {
-        title: "Disk bytes on this host",
-        unit: "MiB/s",
+        of: Observed::DiskBytes,
         scale: MEBIBYTES,
         columns: &[&["host_disk.*.read_bytes_per_s", "host_disk.*.write_bytes_per_s"]],
         of_host: true,
     },
     Quantity {
-        title: "Reads and writes that the server counts",
-        unit: "operations/s",
+        of: Observed::ServerReadsAndWrites,
         scale: 1.0,
         columns: &[
             &["counter.innodb.data_reads_per_s", "counter.innodb.data_writes_per_s"],
@@ -66,33 +81,24 @@ pub const QUANTITIES: &[Quantity] = &[
         of_host: false,
     },
     Quantity {
-        title: "Bytes that InnoDB reads and writes",
-        unit: "MiB/s",
+        of: Observed::InnodbBytes,
         scale: MEBIBYTES,
         columns: &[&["counter.innodb.data_read_bytes_per_s", "counter.innodb.data_written_bytes_per_s"]],
         of_host: false,
     },
     Quantity {
-        title: "Log of changes",
-        unit: "MiB/s",
+        of: Observed::LogWritten,
         scale: MEBIBYTES,
         columns: &[&["counter.innodb.redo_bytes_per_s"], &["counter.postgres.wal_bytes_per_s"]],
         of_host: false,
     },
     Quantity {
-        title: "Log that a crash would replay",
-        unit: "MiB",
+        of: Observed::CheckpointAge,
         scale: MEBIBYTES,
         columns: &[&["state.checkpoint_age_bytes"]],
         of_host: false,
     },
-    Quantity {
-        title: "Changed pages not yet written",
-        unit: "MiB",
-        scale: MEBIBYTES,
-        columns: &[&["state.dirty_bytes"]],
-        of_host: false,
-    },
+    Quantity { of: Observed::DirtyPages, scale: MEBIBYTES, columns: &[&["state.dirty_bytes"]], of_host: false },
 ];
 
 /// Columns about checkpoints.
@@ -180,8 +186,8 @@ mod tests {
         Series { columns, rows: rows.collect() }
     }
 
-    fn quantity(title: &str) -> &'static Quantity {
-        QUANTITIES.iter().find(|quantity| quantity.title == title).unwrap()
+    fn quantity(of: Observed) -> &'static Quantity {
+        QUANTITIES.iter().find(|quantity| quantity.of == of).unwrap()
     }
 
     #[test]
@@ -190,13 +196,13 @@ mod tests {
             &["host_disk.vda.reads_per_s", "host_disk.vdb.writes_per_s", "host_disk.vda.busy_share"],
             &[&[5.0, 10.0, 0.5], &[f64::NAN, 10.0, 0.5], &[7.0, 0.0, 0.5]],
         );
-        assert_eq!(quantity("Disk operations on this host").seconds(&seen), [(0.0, 15.0), (2.0, 7.0)]);
-        assert_eq!(quantity("CPU of the server").seconds(&seen), []);
+        assert_eq!(quantity(Observed::DiskOperations).seconds(&seen), [(0.0, 15.0), (2.0, 7.0)]);
+        assert_eq!(quantity(Observed::ServerCpu).seconds(&seen), []);
     }
 
     #[test]
     fn what_a_version_counts_better_is_not_counted_twice() {
-        let reads = quantity("Reads and writes that the server counts");
+        let reads = quantity(Observed::ServerReadsAndWrites);
         let new = series(&["counter.postgres.blks_read_per_s", "counter.postgres.io_reads_per_s"], &[&[4.0, 3.0]]);
         let old = series(&["counter.postgres.blks_read_per_s", "counter.postgres.buffers_clean_per_s"], &[&[4.0, 3.0]]);
         assert_eq!((reads.seconds(&new), reads.seconds(&old)), (vec![(0.0, 3.0)], vec![(0.0, 7.0)]));

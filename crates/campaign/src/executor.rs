@@ -46,12 +46,12 @@ impl<'a> Executor<'a> {
         let setup = self.setup;
         let trials = planned.iter().zip(&folders).map(|(one, folder)| setup.trial(one, folder, warmup));
         let trials: Vec<Trial> = trials.collect();
-        progress.status(&progress.trial(planned[0]));
+        progress.status("prepare", &progress.title(planned[0]));
         if self.active_run.plan.record.runs_at_once(planned) {
             return self.at_once(trials, progress, keep);
         }
         let active_run = self.active_run;
-        let mut live = |trial: &Trial, now: Live| show(progress, trial, now);
+        let mut live = |trial: &Trial, now: Live| progress.live(&progress.title(trial.planned), trial, &now);
         let mut done = |trial: &Trial, finished: Finished| write(active_run, trial, finished, keep);
         run_in_one_start(&trials, &mut self.observers, &mut live, &mut done)
     }
@@ -64,23 +64,12 @@ impl<'a> Executor<'a> {
         };
         // Both begin behind one gap.
         self.observers.idle(Duration::from_millis(first.planned.gap_ms));
-        let mut live = |now: Live| show(progress, &first, now);
+        let mut live = |now: Live| progress.live(&progress.title(first.planned), &first, &now);
         let observers = [&mut self.observers, &mut self.observers_beside];
         let [one, other] = run_duet([&first, &second], observers, &meeting, &mut live)?;
         write(self.active_run, &first, one, keep)?;
         write(self.active_run, &second, other, keep)
     }
-}
-
-/// What is under way, for a terminal.
-fn show(progress: &Progress, trial: &Trial, now: Live) {
-    let (title, phase, seconds) = (progress.trial(trial.planned), now.phase, now.elapsed.as_secs_f64());
-    let parts = trial.workload.single_pass().map(|pass| pass.parts()).unwrap_or_default();
-    progress.status(&match parts.get(now.part) {
-        _ if !now.has_load() => format!("{title}: {phase}"),
-        Some(part) => format!("{title}: {phase}, {part}, {seconds:.0} s"),
-        None => format!("{title}: {phase}, {seconds:.0} s, {:.0} tps", now.tps),
-    });
 }
 
 pub fn write(active_run: &ActiveRun, trial: &Trial, finished: Finished, keep: &mut Keep) -> Result<()> {

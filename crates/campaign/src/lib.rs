@@ -34,7 +34,7 @@ use self::executor::Executor;
 use self::placement::Placement;
 use self::planning::{cannot_plan, expect_open_files, plan_experiment};
 use self::probes::{Bench, CauseTests, Headroom, Pilots, Profiles, Recoveries, pilot};
-pub use self::progress::{Progress, Screen};
+pub use self::progress::{Progress, Screen, State, times};
 use self::schedule::{Keep, Schedule};
 use self::setup::Setup;
 pub use self::warm_up::warmup_s;
@@ -358,7 +358,7 @@ fn refuse_noise(experiment: &Experiment, interrupted: &AtomicBool, progress: &Pr
     if experiment.method.noisy_host != NoisyHost::Refuse {
         return Ok(());
     }
-    progress.status("watching the idle host for 10 s");
+    progress.status("host check", "CPU of other processes, 10 s");
     let Some(seen) = foreign_cpu(IDLE_CHECK, &|| interrupted.load(Ordering::Relaxed)) else { return Ok(()) };
     if seen.share <= FOREIGN_CPU_MAX {
         return Ok(());

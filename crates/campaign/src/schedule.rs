@@ -12,10 +12,11 @@ use anyhow::Result;
 use super::budget::Budget;
 use super::{ActiveRun, repeats, warm_up};
 use crate::progress::Progress;
-use analysis::{EndReason, given_up, should_stop};
+use analysis::{EndReason, conclude, given_up, should_stop};
 use experiment::plan;
 use record::format::figures::percent_of_log;
 use record::format::{PlannedTrial, Purpose, RunRecord, TrialRecord, measured, point_text};
+use record::rule::first_for_points;
 use trial::Interrupted;
 use trial::observe::frequency_flag;
 
@@ -105,11 +106,15 @@ impl<'a> Schedule<'a> {
                 return Ok(EndReason::Budget);
             }
             self.budget.block_begins();
+            self.progress.block_begins(block[0].block);
             self.run_trials(&left, left.len() < block.len())?;
             self.budget.block_ends();
             self.run.spent_s = self.budget.clock.spent().as_secs_f64();
             self.active_run.run_dir.write_run(self.run)?;
             self.walked = block[0].block;
+            let has_interval = first_for_points(&plan.record, 1).is_some_and(|first| self.walked >= first);
+            let so_far = has_interval.then(|| conclude(&plan.record, self.run, &self.trials));
+            self.progress.block_ends(so_far.as_ref());
             if let Some(reason) = should_stop(&plan.record, &self.trials) {
                 return Ok(reason);
             }

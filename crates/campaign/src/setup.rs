@@ -14,7 +14,9 @@ use super::disk_space::{DiskSpace, Shortage, free_bytes};
 use super::placement::Placement;
 use super::progress::Progress;
 use super::refusals;
-use engine::{Cache, Explained, Installation, Snapshot, UserServer, WorkFolder, provision, weaker_class};
+use engine::{
+    Cache, Explained, Installation, Snapshot, UserServer, WorkFolder, provision, version_numbers, weaker_class,
+};
 use experiment::plan::{self, Plan};
 use experiment::{Contender, Experiment, Method, NullLoad, Origin, Storage, WorkloadChoice, resolve};
 use record::format::{CheckRecord, ContenderFacts, PlannedTrial, Point, StatementPlan, point_text};
@@ -151,13 +153,13 @@ impl<'a> Setup<'a> {
     /// A contender's server, not filled yet.
     fn provide(&mut self, contender: &'a Contender, cache: &Cache, progress: &Progress) -> Result<Provided> {
         if let Origin::Target(target) = &contender.origin {
-            progress.status(&format!("connect: {}", contender.name));
+            progress.status("connect", &contender.name);
             return Ok(Provided::UserServer(UserServer::reach(contender.kind, target)?));
         }
         if !self.works.iter().any(|(storage, _)| *storage == contender.storage) {
             self.works.push((contender.storage.clone(), cache.work_on(&contender.storage)?));
         }
-        progress.status(&format!("fetch: {}", contender.name));
+        progress.status("fetch", &contender.name);
         let installation = provision(&resolve(contender)?, cache, &|line| progress.say(line))?;
         let clients = self.experiment.clients_max();
         refusals::expect_memory(contender, &installation.version, clients)?;
@@ -385,7 +387,7 @@ impl<'a> Setup<'a> {
                     continue;
                 }
                 for clients in &clients {
-                    progress.status(&format!("the generator against a server that does nothing, {clients} clients"));
+                    progress.status("check", &format!("load generator against the null server, {clients} clients"));
                     let folder = work.for_sockets();
                     seen.push(null_server::measure(
                         &sent,
@@ -407,7 +409,7 @@ impl<'a> Setup<'a> {
         let mut seen: Vec<CheckRecord> = Vec::new();
         for way in self.contenders.iter().filter_map(|prepared| self.way_to(&prepared.server)) {
             if !seen.iter().any(|path| path.subject == way.name()) {
-                progress.status(&format!("what the way to the servers carries ({})", way.name()));
+                progress.status("check", &format!("capacity of the connection ({})", way.name()));
                 seen.push(way.measure()?);
             }
         }
@@ -445,7 +447,7 @@ impl<'a> Setup<'a> {
         let mut all: Vec<(String, Result<ContenderFacts>)> = Vec::new();
         for prepared in &self.contenders {
             let name = prepared.contender.name.clone();
-            progress.status(&format!("starting {name} once"));
+            progress.status("first start", &name);
             let has_failed = |name: &str| all.iter().any(|(one, facts)| one == name && facts.is_err());
             let stands = refusals::expect_what_it_rests_on(self.experiment, &name, has_failed);
             let facts = stands.and_then(|()| self.rehearse_one(prepared, plan, cache, logs));
@@ -500,6 +502,7 @@ impl<'a> Setup<'a> {
                 family: server.engine().dialect().name().to_owned(),
                 notable_settings: server.engine().notable_settings().iter().map(|name| (*name).to_owned()).collect(),
                 effective_settings: server.effective_settings().clone(),
+                changed_defaults: changed_defaults(plan, &prepared.contender.name, &server),
                 durability_class: class.to_owned(),
                 file_system: server.file_system(),
                 isolation: BTreeMap::new(),
@@ -524,6 +527,13 @@ impl<'a> Setup<'a> {
     }
 }
 
+fn changed_defaults(plan: &Plan, contender: &str, server: &RunningServer) -> Vec<String> {
+    let planned = plan.record.contenders.iter().find(|one| one.name == contender);
+    let own = planned.map(|one| one.own_settings.clone()).unwrap_or_default();
+    let names = server.engine().changed_defaults(&version_numbers(server.version()), &own);
+    names.into_iter().map(str::to_owned).collect()
+}
+
 /// Tells of a load: once which it is, then how far.
 fn loading<'b>(title: String, contender: &'b str, progress: &'b Progress) -> impl FnMut(u64, u64) + 'b {
     let mut printed = false;
@@ -531,7 +541,8 @@ fn loading<'b>(title: String, contender: &'b str, progress: &'b Progress) -> imp
         if !std::mem::replace(&mut printed, true) {
             progress.say(&format!("loading {rows} rows of {title} into {contender}"));
         }
-        progress.status(&format!("load: {so_far} of {rows} rows of {title} into {contender}"));
+        let share = so_far as f64 / rows.max(1) as f64;
+        progress.phase("load", Some(share), &format!("{contender}: {so_far} of {rows} rows of {title}"));
     }
 }
 

@@ -8,6 +8,8 @@ mod cli;
 mod commands;
 mod hidden;
 mod progress_bar;
+#[cfg(test)]
+mod reference;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -125,6 +125,12 @@ pub trait Engine: Sync {
         let _ = (version, settings, connections);
         BTreeMap::new()
     }
+    /// Those of its own settings whose value is not this version's default: a comparison of versions is then not one
+    /// of their defaults.
+    fn changed_defaults(&self, version: &[u32], own: &BTreeMap<String, String>) -> Vec<&'static str> {
+        let _ = (version, own);
+        Vec::new()
+    }
     /// Settings that are dbduel's own, and that an experiment may not set.
     fn reserved(&self) -> &'static Reserved;
     /// The command line of a server, and what dbduel sets by itself.

@@ -152,9 +152,9 @@ impl Flavour for Mariadb {
         Vec::new()
     }
 
-    fn own_settings(&self, _version: &[u32]) -> Vec<OwnSetting> {
+    fn own_settings(&self, version: &[u32]) -> Vec<OwnSetting> {
         // 11.4 would make a certificate at every start, which takes up to 29 s.
-        vec![BINARY_LOG_OFF, TLS_OFF]
+        vec![BINARY_LOG_OFF, OwnSetting { changes_default: version >= &[11, 4], ..TLS_OFF }]
     }
 
     fn initialise(&self, family: &MysqlFamily, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()> {

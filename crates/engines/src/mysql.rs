@@ -135,12 +135,14 @@ const RELEASES: &[Release] = &[
 
 /// Making keys takes up to 28 s at every start on fresh data. "loose", as not every build has TLS.
 const TLS_OFF_WITHOUT_KEYS: OwnSetting = OwnSetting {
+    changes_default: true,
     arguments: &["--skip-ssl", "--loose-auto-generate-certs=OFF", "--loose-sha256-password-auto-generate-rsa-keys=OFF"],
     ..TLS_OFF
 };
 
 /// 8.4 dropped the switch; an empty list of versions does the same.
 const TLS_OFF_BY_VERSION: OwnSetting = OwnSetting {
+    changes_default: true,
     arguments: &[
         "--tls-version=",
         "--loose-auto-generate-certs=OFF",
@@ -153,6 +155,7 @@ const TLS_OFF_BY_VERSION: OwnSetting = OwnSetting {
 const X_PLUGIN_OFF: OwnSetting = OwnSetting {
     name: "mysqlx",
     value: "OFF",
+    changes_default: true,
     arguments: &["--mysqlx=OFF"],
     replaced_by: &["mysqlx"],
     // The plugin's variables exist only while it is loaded.
@@ -230,7 +233,7 @@ impl Flavour for Mysql {
     }
 
     fn own_settings(&self, version: &[u32]) -> Vec<OwnSetting> {
-        let mut own = vec![BINARY_LOG_OFF];
+        let mut own = vec![OwnSetting { changes_default: version >= &[8], ..BINARY_LOG_OFF }];
         if version >= &[8, 4] {
             own.push(TLS_OFF_BY_VERSION);
         } else if version >= &[5, 7] {

@@ -71,6 +71,8 @@ pub struct OwnSetting {
     /// As the report names it.
     pub name: &'static str,
     pub value: &'static str,
+    /// The version has another value by default, which this one replaces.
+    pub changes_default: bool,
     /// For starts and initialisations alike.
     pub arguments: &'static [&'static str],
     /// User settings that replace it.
@@ -79,10 +81,11 @@ pub struct OwnSetting {
     pub shown_as: (&'static str, &'static [&'static str]),
 }
 
-/// The binary log, which 8.0 and later write by default.
+/// The binary log, which MySQL 8.0 and later write by default.
 pub const BINARY_LOG_OFF: OwnSetting = OwnSetting {
     name: "log_bin",
     value: "OFF",
+    changes_default: false,
     arguments: &["--skip-log-bin"],
     replaced_by: &["log_bin", "skip_log_bin"],
     shown_as: ("log_bin", &["OFF"]),
@@ -92,6 +95,7 @@ pub const BINARY_LOG_OFF: OwnSetting = OwnSetting {
 pub const TLS_OFF: OwnSetting = OwnSetting {
     name: "ssl",
     value: "OFF",
+    changes_default: false,
     arguments: &["--skip-ssl"],
     replaced_by: &["ssl", "skip_ssl", "tls_version", "ssl_ca", "ssl_cert", "ssl_key", "require_secure_transport"],
     shown_as: ("have_ssl", &["DISABLED", "NO"]),
@@ -295,6 +299,11 @@ impl Engine for MysqlFamily {
             own.insert("server_id".to_owned(), "1".to_owned());
         }
         own
+    }
+
+    fn changed_defaults(&self, version: &[u32], own: &BTreeMap<String, String>) -> Vec<&'static str> {
+        let settings = self.flavour.own_settings(version).into_iter().filter(|setting| setting.changes_default);
+        settings.map(|setting| setting.name).filter(|name| own.contains_key(*name)).collect()
     }
 
     fn reserved(&self) -> &'static Reserved {
@@ -750,6 +759,21 @@ mod tests {
     fn check(name: &str, asked: &str, shown: &[(&str, &str)], expected: bool) {
         let agreement = MYSQL.agreement(&effective(shown), name, asked);
         assert_eq!(agreement == Agreement::Same, expected, "{name} asked {asked} shown {shown:?}: {agreement:?}");
+    }
+
+    #[test]
+    fn an_own_setting_changes_a_default_only_where_the_version_has_another() {
+        let check = |engine: &dyn Engine, version: &[u32], settings: &[(&str, &str)], expected: &[&str]| {
+            let settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+            let own = engine.own_settings(version, &settings, 20);
+            assert_eq!(engine.changed_defaults(version, &own), expected, "{version:?}");
+        };
+        check(&MYSQL, &[5, 6, 24], &[], &[]);
+        check(&MYSQL, &[5, 7, 29], &[], &["ssl"]);
+        check(&MYSQL, &[8, 0, 31], &[], &["log_bin", "ssl", "mysqlx"]);
+        check(&MYSQL, &[8, 0, 31], &[("log_bin", "ON")], &["ssl", "mysqlx"]);
+        check(&MARIADB, &[10, 11, 5], &[], &[]);
+        check(&MARIADB, &[11, 4, 5], &[], &["ssl"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use toml::de::{DeTable, DeValue};
 
-use super::keys::CONTENDER_KEYS;
+use super::keys::{CONTENDER_KEYS, names};
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer, shortened};
 use super::vocabulary::Known;
@@ -68,7 +68,7 @@ fn read_contender<'a>(
     known: &Known,
     storage: &Storage,
 ) -> Option<Contender> {
-    reader.check_keys(section, CONTENDER_KEYS, &[]);
+    reader.check_keys(section, &names(CONTENDER_KEYS), &[]);
     let name = reader.name(section, "name");
     if section.value("target").is_some() {
         return read_target(reader, section, name, storage, known);

@@ -11,7 +11,7 @@ use engine::Engine;
 use toml::Spanned;
 
 use super::contenders::{read_engine, read_settings, read_storage};
-use super::keys::RUNG_KEYS;
+use super::keys::{RUNG_KEYS, names};
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, shortened};
 use super::vocabulary::Known;
@@ -131,7 +131,7 @@ fn read_rung<'a>(
     known: &Known,
     below: &Contender,
 ) -> Option<(Step, (Contender, Vec<ChangeRecord>))> {
-    reader.check_keys(section, RUNG_KEYS, &[]);
+    reader.check_keys(section, &names(RUNG_KEYS), &[]);
     let engine = read_other_engine(reader, section, known);
     if section.value("engine").is_some() && engine.is_none() {
         return None;

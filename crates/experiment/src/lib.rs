@@ -12,7 +12,7 @@ mod arrangements;
 mod contenders;
 mod defaults;
 mod error;
-mod keys;
+pub mod keys;
 mod ladder;
 mod mistakes;
 mod parse;

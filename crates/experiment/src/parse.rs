@@ -11,7 +11,7 @@ use toml::de::DeTable;
 
 use super::contenders::read_contenders;
 use super::defaults::{Defaults, MethodKeys, Warmup, defaults};
-use super::keys::TOP_KEYS;
+use super::keys::{CLIENTS_KEYS, TOP_KEYS, names};
 use super::ladder::read_ladders;
 use super::mistakes::{Mistake, Mistakes, suggestion};
 use super::section::{NAME_CHARS_MAX, Reader, Section, is_short};
@@ -23,7 +23,6 @@ use record::format::PlanRecord;
 use record::{plain_file, secrets};
 
 const TOP_KEYS_LATER: &[&str] = &["recovery"];
-const CLIENTS_KEYS: &[&str] = &["transport", CORES];
 const CLIENTS_KEYS_LATER: &[&str] = &["launcher", "workers"];
 
 /// The method by flags of the command line; they win over the file.
@@ -111,7 +110,7 @@ fn read_experiment<'a>(
     overrides: &Overrides,
 ) -> Experiment {
     let defaults = defaults();
-    reader.check_keys(top, TOP_KEYS, TOP_KEYS_LATER);
+    reader.check_keys(top, &names(TOP_KEYS), TOP_KEYS_LATER);
     let method = read_method(reader, top, &defaults, overrides);
     let mut contenders = read_contenders(reader, top, known, &defaults.storage);
     let baseline = read_baseline(reader, top, &contenders);
@@ -187,7 +186,7 @@ fn read_clients<'a>(
     let Some(section) = reader.table(top, "clients") else {
         return (defaults.transport, None);
     };
-    reader.check_keys(&section, CLIENTS_KEYS, CLIENTS_KEYS_LATER);
+    reader.check_keys(&section, &names(CLIENTS_KEYS), CLIENTS_KEYS_LATER);
     let transport = reader.choice(&section, "transport", TRANSPORT_WORDS).unwrap_or(defaults.transport);
     (transport, reader.cpu_list(&section, CORES))
 }

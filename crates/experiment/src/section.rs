@@ -10,7 +10,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{home_of, in_place_of};
+use super::keys::{home_of, in_place_of, meaning};
 use super::mistakes::{Mistake, Mistakes, nearest, suggestion};
 use super::quantity;
 use engine::CpuList;
@@ -115,10 +115,14 @@ impl<'a> Reader<'a> {
             }
             let place =
                 if section.title.is_empty() { "at the top of the file" } else { &format!("in {}", section.title) };
-            let is_near = nearest(name, known.iter().copied()).is_some();
-            let home = home_of(name).filter(|_| !is_near).map(|home| format!("`{name}` belongs {home}"));
+            let near = nearest(name, known.iter().copied());
+            let home = home_of(name).filter(|_| near.is_none()).map(|home| format!("`{name}` belongs {home}"));
             let note = in_place_of(name).map(str::to_owned).or(home);
-            let note = note.unwrap_or_else(|| suggestion(name, known.iter().copied()));
+            let mut note = note.unwrap_or_else(|| suggestion(name, known.iter().copied()));
+            let is_suggested = near.filter(|_| in_place_of(name).is_none());
+            if let Some(meaning) = is_suggested.and_then(|near| meaning(&section.title, near)) {
+                note += &format!(" ({meaning})");
+            }
             self.reject(&span, format!("unknown key `{name}` {place}"), note);
         }
     }

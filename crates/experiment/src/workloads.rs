@@ -10,21 +10,18 @@ use load::{Interarrival, OptionError, OptionSpec, OptionValue, WorkloadKind};
 use toml::de::DeValue;
 
 use super::defaults::WorkloadDefaults;
+use super::keys::{SWEEP_KEYS, WORKLOAD_KEYS, names};
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer, real};
 use super::vocabulary::{Known, Needs};
 use super::{CLIENTS, CORES, Contender, Crowds, Origin, RATE, Sweep, WorkloadChoice};
 
-/// Keys of every workload; the rest are the workload's own options.
-const KEYS: &[&str] = &["name", "label", "isolation", RATE, ARRIVALS, DATA_SEED, CLIENTS];
 /// How the arrivals of `rate` are spaced.
 const ARRIVALS: &str = "arrivals";
 const DATA_SEED: &str = "data_seed";
 /// Documented keys that this version honours only where a workload has an option of that name.
 const KEYS_LATER: &[&str] = &["files"];
 const WORKLOADS_LATER: &[&str] = &["script"];
-/// What a sweep may vary, and what it may one day.
-const SWEEPS: &[&str] = &[CORES, CLIENTS, RATE, "warehouses"];
 /// In place of a list of clients, beside cores.
 const PER_CORE: &str = "per-core";
 /// What every reader of JSON holds exactly.
@@ -34,6 +31,11 @@ const MOST_CORES: u64 = 4096;
 /// Arrivals a second.
 const MOST_RATE: u64 = 10_000_000;
 const MOST_POINTS: usize = 200;
+
+/// Whether every workload has the key; the rest are the workload's own options.
+fn is_common(key: &str) -> bool {
+    WORKLOAD_KEYS.iter().any(|common| common.name == key)
+}
 
 /// All workloads of the file, in its order; their labels are unique.
 pub fn read_workloads<'a>(
@@ -274,7 +276,7 @@ fn known_workload(reader: &mut Reader, value: &Value, name: &str, known: &Known)
 
 fn check_workload_keys(reader: &mut Reader, section: &Section, name: &str, specs: &[OptionSpec]) {
     let own = specs.iter().flat_map(OptionSpec::names);
-    let known: Vec<&str> = KEYS.iter().copied().chain(own.filter(|name| !KEYS.contains(name))).collect();
+    let known: Vec<&str> = names(WORKLOAD_KEYS).into_iter().chain(own.filter(|name| !is_common(name))).collect();
     let titled = Section { title: format!("{} of {name}", section.title), ..section.clone() };
     reader.check_keys(&titled, &known, KEYS_LATER);
 }
@@ -286,7 +288,7 @@ fn read_options<'a>(
     specs: &[OptionSpec],
 ) -> BTreeMap<String, OptionValue> {
     let mut options = BTreeMap::new();
-    for spec in specs.iter().filter(|spec| !KEYS.contains(&spec.name)) {
+    for spec in specs.iter().filter(|spec| !is_common(spec.name)) {
         let mut given = spec.names().filter_map(|name| section.value(name).map(|value| (name, value)));
         let Some((key, value)) = given.next() else {
             continue;
@@ -383,7 +385,7 @@ fn in_force(specs: &[OptionSpec], given: &BTreeMap<String, OptionValue>) -> BTre
     let default = |spec: &OptionSpec| default_value(spec.default_beside(given));
     specs
         .iter()
-        .filter(|spec| !KEYS.contains(&spec.name))
+        .filter(|spec| !is_common(spec.name))
         .map(|spec| (spec.name.to_owned(), given.get(spec.name).cloned().unwrap_or_else(|| default(spec))))
         .collect()
 }
@@ -409,8 +411,9 @@ pub fn read_sweep<'a>(
         );
         return None;
     }
-    reader.check_keys(&section, SWEEPS, &[]);
-    let variable = *SWEEPS.iter().find(|name| section.value(name).is_some())?;
+    let sweeps = names(SWEEP_KEYS);
+    reader.check_keys(&section, &sweeps, &[]);
+    let variable = *sweeps.iter().find(|name| section.value(name).is_some())?;
     let values = read_sweep_values(reader, &section, variable)?;
     for workload in &mut *workloads {
         fit_sweep(reader, &section, known, workload, variable, &values)?;

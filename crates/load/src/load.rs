@@ -132,6 +132,8 @@ pub struct Live<'a> {
     pub board: Option<&'a Board>,
     /// In an open loop.
     pub arrivals: Option<&'a Arrivals>,
+    /// Response times of the last window that ended, where windows are kept.
+    pub latest: Option<&'a latency::Histogram>,
 }
 
 impl Live<'_> {
@@ -140,7 +142,7 @@ impl Live<'_> {
 
     /// A phase in which no client runs.
     pub fn without_load(phase: &'static str) -> Live<'static> {
-        Live { phase, elapsed: Duration::ZERO, tps: 0.0, part: 0, now_ns: 0, board: None, arrivals: None }
+        Live { phase, elapsed: Duration::ZERO, tps: 0.0, part: 0, now_ns: 0, board: None, arrivals: None, latest: None }
     }
 
     pub fn has_load(&self) -> bool {
@@ -496,7 +498,8 @@ impl<'a> Load<'a> {
             }
             let tps = (now.1 - recent[0].1) as f64 / ((now.0 - recent[0].0).max(1) as f64 / 1e9);
             let (elapsed, part) = (Duration::from_nanos(now.0 - begin_ns), self.timeline.part.load(Ordering::Relaxed));
-            live(Live { phase, elapsed, tps, part, now_ns: now.0, board, arrivals });
+            let latest = self.windows.as_ref().and_then(Collector::latest);
+            live(Live { phase, elapsed, tps, part, now_ns: now.0, board, arrivals, latest });
         }
     }
 

@@ -126,6 +126,11 @@ impl Collector {
         }
     }
 
+    /// The last window that workers have handed over.
+    pub fn latest(&self) -> Option<&Histogram> {
+        self.open.values().next_back()
+    }
+
     /// Counts response times of transactions that never ended, as those of the interval's last window.
     pub fn charge(&mut self, unanswered: &Histogram, interval_ns: u64) {
         if unanswered.count() == 0 {
@@ -205,6 +210,7 @@ mod tests {
         let exchange = Arc::new(Exchange::new(Duration::from_secs(5), 2));
         let mut collector = Collector::new(&exchange);
         let mut workers = [Worker::of(&exchange), Worker::of(&exchange)];
+        assert!(collector.latest().is_none());
         for step in 0..1_200_u64 {
             // The second worker has its last answer long before the end.
             workers[(step % 2) as usize].record(step * SECOND / 100, 1_000_000 + step * 7_919);

@@ -540,6 +540,9 @@ pub struct ContenderFacts {
     pub notable_settings: Vec<String>,
     /// All settings, as read back from the running server.
     pub effective_settings: BTreeMap<String, String>,
+    /// Names of dbduel's own settings that replace a default of this version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_defaults: Vec<String>,
     /// `D3` … `D0` of the method's section on durability, from the settings and from where the data lie.
     pub durability_class: String,
     /// File system and device of the data, and whether an OS crash empties it: `tmpfs on tmpfs, in memory`.

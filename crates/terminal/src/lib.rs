@@ -58,6 +58,19 @@ pub fn width() -> usize {
     seen.map_or(80, |(width, _)| usize::from(width.0))
 }
 
+/// Columns of the terminal that stderr is; none where it is none, or where the terminal cannot move its cursor.
+pub fn stderr_width() -> Option<usize> {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    let seen = terminal_size::terminal_size_of(std::io::stderr()).filter(|_| !is_dumb);
+    seen.map(|(width, _)| usize::from(width.0))
+}
+
+/// Writes to stderr what moves the cursor; foreign text in it has been made visible.
+pub fn draw(text: &str) {
+    let mut err = std::io::stderr().lock();
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+}
+
 /// Writes a result to stdout, and no control character with it.
 pub fn print(text: &str) -> Result<()> {
     print_report(&visible(text))

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use campaign::planning::plan_experiment;
-use campaign::{ActiveRun, Request, Screen, carry_out};
+use campaign::{ActiveRun, Request, Screen, State, carry_out};
 use engine::Engines;
 use experiment::{Experiment, Known, Overrides};
 use load::{ScaledWorkload, Workloads};
@@ -34,8 +34,7 @@ impl Screen for Nowhere {
         false
     }
     fn line(&self, _: &str) {}
-    fn trials(&self, _: usize, _: usize) {}
-    fn phase(&self, _: &str, _: &str) {}
+    fn show(&self, _: State) {}
     fn finish(&self) {}
 }
 

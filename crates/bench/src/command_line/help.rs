@@ -160,7 +160,7 @@ Exit status:
 Exit status:
     0  done
     2  bad usage
-    4  the server did not do it
+    4  the server refused it, or is not there
   130  interrupted
 "
         }

@@ -231,7 +231,7 @@ pub static FLAGS: &[Flag] = &[
         "percentiles",
         &["percentile"],
         "LIST",
-        "Tell these percentiles of the response time; 0 tells none [default: 50,95,99,99.9; 95 in sysbench's layouts]",
+        "Print these percentiles of the response time; 0 prints none [default: 50,95,99,99.9; 95 in sysbench's layouts]",
         |draft, text| {
             draft.percentiles = Some(if text == "0" { Vec::new() } else { values::list(text, percentile)? });
             Ok(())
@@ -295,7 +295,7 @@ pub static FLAGS: &[Flag] = &[
     flag(
         "dry-run",
         &["mysql-dry-run"],
-        "Talk to a server inside dbduel that answers at once and does nothing: what the client costs by itself",
+        "Measure against the null server inside dbduel, which answers at once: the client's own cost",
         |draft, text| {
             draft.dry_run = switch(text)?;
             Ok(())
@@ -305,7 +305,7 @@ pub static FLAGS: &[Flag] = &[
         "workers",
         &[],
         "N",
-        "Drive the clients from this many threads [default: what the CPUs suggest]",
+        "Run the clients on this many threads [default: by the number of CPUs]",
         |draft, text| {
             draft.workers = Some(count(text, 1, 1_024)? as u32);
             Ok(())

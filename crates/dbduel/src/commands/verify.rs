@@ -118,7 +118,7 @@ fn report(name: &str, format: &str, stored: &str, evidence: &Evidence, findings:
     let again = report::find(format)?.write(evidence, &Options::default())?;
     let (ours, theirs) = (env!("CARGO_PKG_VERSION"), evidence.run.dbduel_version.as_str());
     if ours == theirs {
-        match first_difference(stored, &again) {
+        match first_difference(format, stored, &again) {
             None => findings.checked(format!("{name}: {} lines, byte for byte", stored.lines().count())),
             Some(difference) => findings.differs(format!("{name}, {difference}")),
         }
@@ -138,13 +138,17 @@ fn report(name: &str, format: &str, stored: &str, evidence: &Evidence, findings:
     Ok(())
 }
 
-/// The first line that differs; the line with the run's folder may differ.
-fn first_difference(stored: &str, again: &str) -> Option<String> {
+/// The first line that differs; the line with the run's folder may differ. Of a page the raw records are
+/// compared, not the stream that holds them.
+fn first_difference(format: &str, stored: &str, again: &str) -> Option<String> {
     if stored == again {
         return None;
     }
+    let plain = |text: &str| if format == "html" { report::unpacked(text).ok() } else { None };
+    let plain = |text: &str| plain(text).unwrap_or_else(|| text.to_owned());
+    let (stored, again) = (plain(stored), plain(again));
     let lines = |text: &str| -> Vec<String> { text.split('\n').map(str::to_owned).collect() };
-    let (stored, again) = (lines(stored), lines(again));
+    let (stored, again) = (lines(&stored), lines(&again));
     let same =
         |(then, now): (&String, &String)| then == now || then.starts_with(PLACE_LINE) && now.starts_with(PLACE_LINE);
     let number = stored.iter().zip(&again).position(|pair| !same(pair));

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use record::metric::{describe, describe_flag};
 use serde_json::Value;
 
 /// Ends a test that fails; no test that passes comes near it.
@@ -142,9 +143,16 @@ impl Place {
         stored.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::to_owned).collect()
     }
 
-    /// The stored trials.
+    /// The stored trials, whose metrics and flags are all in the lists that describe them.
     pub fn trials(&self) -> Vec<Value> {
-        self.records().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+        let trials: Vec<Value> = self.records().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for trial in &trials {
+            let metrics = trial["metrics"].as_object().into_iter().flat_map(|metrics| metrics.keys());
+            metrics.for_each(|name| assert!(describe(name).is_some(), "metric `{name}` is not in METRICS"));
+            let flags = trial["flags"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            flags.for_each(|name| assert!(describe_flag(name).is_some(), "flag `{name}` is not in FLAGS"));
+        }
+        trials
     }
 
     pub fn json(&self, name: &str) -> Value {

@@ -1,8 +1,7 @@
 //! `dbduel run` from outside: what it leaves, how it ends, and how it goes on, with the real program.
 //!
 //! SQLite is measured where any engine will do; a server that is not on this machine is reported as
-//! skipped. No test checks how fast anything is, except the gate's, whose difference is a sync of
-//! the disk in each transaction.
+//! skipped. No test checks how fast anything is.
 
 use std::fs;
 use std::io::Write;
@@ -219,6 +218,8 @@ fn an_interrupted_run_keeps_its_trials_and_goes_on() {
     assert!((3..8).contains(&kept.len()), "{kept:?}");
     assert!(stderr.contains(&format!("interrupted, {} trials are kept", kept.len())), "{stderr}");
     assert!(stderr.contains("next: go on with `dbduel run --resume runs/tried-out-"), "{stderr}");
+    let so_far = text(&output.stdout);
+    assert!(so_far.contains("of the 8 blocks that a verdict needs.") && so_far.contains("Full report: "), "{so_far}");
     assert_eq!(place.json("run.json")["ended_by"], "interrupted");
     place.assert_nothing_is_left();
     place.expect(0, &["run", "--resume", "last"]);

@@ -2,9 +2,11 @@
 
 mod mangled;
 
+use base64::Engine as _;
+
 use super::*;
 use experiment::plan::plan_hash;
-use fixtures::{CANDIDATE, StoredRun, Story, tell};
+use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
 use record::format::{Purpose, Series, TrialRecord};
 
 /// A run as its folder holds it, with the reports that `run` writes at its end.
@@ -21,10 +23,7 @@ fn stored(runs: &Path, change: impl Fn(&mut StoredRun)) -> RunDir {
 
 pub fn stored_run(runs: &Path, mut records: StoredRun) -> RunDir {
     records.plan.plan_hash = plan_hash(&records.plan);
-    let run = RunDir::create(runs, &records.plan.name, "2031-05-04T10:15:00Z".parse().unwrap()).unwrap();
-    run.write_plan(&records.plan).unwrap();
-    run.write_run(&records.run).unwrap();
-    records.trials.iter().for_each(|trial| run.append(trial).unwrap());
+    let run = records.store(runs);
     for (format, file) in KEPT_REPORTS {
         run.write_report(file, &report::write(&run, format, &Options::default()).unwrap()).unwrap();
     }
@@ -100,9 +99,27 @@ fn a_report_that_was_touched_is_noticed_and_where_it_lies_is_no_difference() {
     assert_eq!(differences(&run), Vec::<String>::new());
     edit(&run, "report.txt", |text| text.replacen("% slower than", "% faster than", 1));
     one_difference(&run, "report.txt, line 3: stored ");
+    let path = run.path().join("report.html");
+    let whole = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, packed_otherwise(&whole)).unwrap();
+    assert_eq!(of_page(&path).unwrap().differences, Vec::<String>::new(), "the records are compared, not their stream");
     edit(&run, "report.html", |text| text.replacen("% slower than", "% faster than", 1));
-    let page = of_page(&run.path().join("report.html")).unwrap();
+    let page = of_page(&path).unwrap();
     assert!(page.differences.iter().any(|line| line.starts_with("the page, line ")), "{page:?}");
+}
+
+/// The page with its raw records in a stream of other bytes.
+fn packed_otherwise(page: &str) -> String {
+    let (before, rest) = page.split_once("id=\"dbduel-records\">").unwrap();
+    let (_, after) = rest.split_once("</script>").unwrap();
+    let unpacked = report::unpacked(page).unwrap();
+    let records = &unpacked[before.len()..unpacked.len() - after.len()];
+    let records = records.strip_prefix("id=\"dbduel-records\">").unwrap().strip_suffix("</script>").unwrap();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    std::io::Write::write_all(&mut encoder, records.as_bytes()).unwrap();
+    let stream = base64::engine::general_purpose::STANDARD.encode(encoder.finish().unwrap());
+    assert!(!page.contains(&stream));
+    format!("{before}id=\"dbduel-records\">{stream}</script>{after}")
 }
 
 #[test]
@@ -165,16 +182,16 @@ fn windows() -> (load::Histogram, String) {
     (total, windows.log())
 }
 
-/// A run whose first trial has the quantiles of its windows.
+/// A run with a trial that has its windows, and of which the page draws the seconds.
 fn with_windows(runs: &Path, change: impl Fn(&mut TrialRecord)) -> RunDir {
     let (total, log) = windows();
     let run = stored(runs, |records| {
-        let (clients, trial) = (records.plan.workloads[0].clients_at(&records.trials[0].point), &mut records.trials[0]);
+        let trial = records.trial(BASELINE, 64, 1);
         // 1000 in what the fixture has as five seconds.
         for (name, value) in [("tps", 200.0), ("transactions.committed", 1000.0), ("latency_out_of_range", 0.0)] {
             trial.metrics.insert(name.to_owned(), value);
         }
-        let interval_ns = trial::latency::expected_interval_ns(clients, 200.0).unwrap();
+        let interval_ns = trial::latency::expected_interval_ns(64, 200.0).unwrap();
         let corrected = total.corrected(interval_ns);
         for (name, quantile) in [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)] {
             trial.metrics.insert(format!("latency_ms_{name}"), total.quantile_ms(quantile));
@@ -182,6 +199,11 @@ fn with_windows(runs: &Path, change: impl Fn(&mut TrialRecord)) -> RunDir {
         }
         change(trial);
     });
+    for trial in run.trials().unwrap().measured().iter().filter(is_drawn) {
+        let rows = (1..=5).map(|second| vec![f64::from(second), trial.metrics["transactions.committed"] / 5.0]);
+        let series = Series { columns: vec!["second".into(), "committed".into()], rows: rows.collect() };
+        run.write_series(trial.trial, &series).unwrap();
+    }
     run.write_windows(first_trial_with(&run), &log).unwrap();
     for (format, file) in KEPT_REPORTS {
         run.write_report(file, &report::write(&run, format, &Options::default()).unwrap()).unwrap();
@@ -189,8 +211,13 @@ fn with_windows(runs: &Path, change: impl Fn(&mut TrialRecord)) -> RunDir {
     run
 }
 
+fn is_drawn(trial: &&TrialRecord) -> bool {
+    trial.block == 1 && trial.point["clients"] == 64
+}
+
 fn first_trial_with(run: &RunDir) -> u32 {
-    run.trials().unwrap().measured()[0].trial
+    let trials = run.trials().unwrap();
+    trials.measured().iter().filter(is_drawn).find(|trial| trial.contender == BASELINE).unwrap().trial
 }
 
 #[test]
