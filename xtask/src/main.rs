@@ -1,10 +1,11 @@
 //! The developer commands: `cargo xtask NAME`.
 //!
-//! Each command is a thin wrapper that says what it runs, so that it can be typed by hand as well.
+//! Each command is a thin wrapper that prints what it runs, so that it can be typed by hand as well.
 
 mod aa;
 mod bench;
 mod bench_load;
+mod bench_report;
 mod bench_sysbench;
 mod bench_tpcc;
 mod by_hand;
@@ -61,18 +62,20 @@ enum Task {
     Engines(engines::Engines),
     /// Play servers that do wrong against every command that connects to one
     Hostile(hostile::Hostile),
-    /// Run a contender against its twin, which must come out as no difference
+    /// Run a contender against itself, which must come out as no difference
     Aa(aa::AaHistory),
     /// Slow one side of a server's duel with itself, and hold dbduel to what it finds
     Slowdowns(slowdowns::Slowdowns),
     /// Plant causes in one side of a server's duel with itself, and hold dbduel to what it names
     Planted(planted::Planted),
-    /// Compare what dbduel says of a server under load with what its processes and its client program show
+    /// Compare dbduel's figures of a server under load with what its processes and its client program show
     ByHand(by_hand::ByHand),
     /// Compare the client CPU per query with sysbench's, pgbench's and the raw-socket floor's, by turns
     BenchClient(client_cost::ClientCost),
     /// Measure our own client code: against a null connection, and against the raw-socket floor
     BenchLoad(bench_load::BenchLoad),
+    /// Print the size of a long run's page and the time that its reports take
+    BenchReport,
     /// Compare how fast a table is loaded, and the throughput that is measured, with sysbench's, by turns
     BenchSysbench(bench_sysbench::BenchSysbench),
     /// Compare TPC-C-derived transactions and loads with go-tpc's, by turns on one MariaDB
@@ -115,6 +118,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ByHand(options) => by_hand::run(&options, root),
         Task::BenchClient(options) => client_cost::run(&options, root),
         Task::BenchLoad(options) => bench_load::run(&options, root),
+        Task::BenchReport => bench_report::run(root),
         Task::BenchSysbench(options) => bench_sysbench::run(&options, root),
         Task::BenchTpcc(options) => bench_tpcc::run(&options, root),
         Task::ClientWorker(worker) => client_programs::run_worker(&worker),

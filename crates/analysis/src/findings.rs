@@ -12,14 +12,11 @@ use record::format::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::arrangement;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT, is_outage};
 use super::deferred::WorkLeft;
 use super::headroom::{Doubled, HeadroomCheck};
-use super::json;
-use super::ladder;
 use super::named::named;
-use super::{Conditions, Grade, HeadToHead, Interaction, WorkloadConclusions};
+use super::{Conditions, Grade, HeadToHead, Interaction, WorkloadConclusions, arrangement, json, ladder};
 
 /// What arrived in an open loop found no client in time.
 const SATURATED: &str = "saturated";
@@ -67,7 +64,7 @@ named! {
     }
 }
 
-/// Something a reader must know, with what shows it.
+/// A caveat or an observation of the run, with its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     pub kind: FindingKind,
@@ -208,7 +205,7 @@ fn cause_tests_unfinished(circumstances: &Conditions) -> Option<Finding> {
 }
 
 fn false_differences(circumstances: &Conditions) -> Option<Finding> {
-    let found = &circumstances.twins_told_apart;
+    let found = &circumstances.false_differences;
     when(FindingKind::NoisyHost, !found.is_empty()).map(|one| one.with(Facts::FalseDifferences(found.clone())))
 }
 

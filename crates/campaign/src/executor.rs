@@ -1,6 +1,6 @@
 //! How trials of the plan are run: one alone, several in one start of their server, two at the same time.
 //!
-//! Everything that a trial leaves is written here but its record, which is handed on: whoever keeps it
+//! Everything that a trial leaves is written here but its record, which is handed to the caller: the caller
 //! decides what comes next.
 
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ impl<'a> Executor<'a> {
         Executor { active_run, setup, observers, observers_beside: Observers::default() }
     }
 
-    /// Runs trials that share a start or a time, and hands on the record of each when it is over.
+    /// Runs trials that share a start or a time, and passes on the record of each when it is over.
     pub fn run(
         &mut self,
         planned: &[&PlannedTrial],
@@ -74,7 +74,7 @@ impl<'a> Executor<'a> {
 
 pub fn write(active_run: &ActiveRun, trial: &Trial, finished: Finished, keep: &mut Keep) -> Result<()> {
     let (run_dir, number) = (&active_run.run_dir, trial.planned.trial);
-    // The side of a duet that an earlier sitting finished: its record stays, and so do the files that belong to it.
+    // The side of a duet that an earlier session finished: its record stays, and so do the files that belong to it.
     if active_run.done.iter().any(|record| record.trial == number) {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! Probes: trials beside the plan, which show what a verdict rests on and never make one.
 //!
-//! A probe says which trials are due and what is changed for them. Folders, numbers, budget, resuming, failures,
+//! A probe decides which trials are due and what is changed for them. Folders, numbers, budget, resuming, failures,
 //! progress and records are the same for all and stand here. What must stay true: a record is on the disk before
 //! the next trial starts, and what is left follows from the stored trials alone.
 

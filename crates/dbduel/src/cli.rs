@@ -1,7 +1,7 @@
 //! The command line: flags, help and exit codes. It decides nothing; `commands.rs` does the work.
 //!
 //! Only commands that work are listed here. Help lines are imperative, give unit and default, and
-//! say when one would want the flag.
+//! name the case in which one would want the flag.
 
 pub mod hide_password;
 

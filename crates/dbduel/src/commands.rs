@@ -17,7 +17,7 @@ use anyhow::{Context, Result, anyhow};
 use campaign::planning::{cannot_plan, expect_open_files, plan_experiment};
 use campaign::preflight::Preflight;
 use terminal::wants_color;
-pub use terminal::{Failure, note, say, say_report};
+pub use terminal::{Failure, note, print, print_report};
 
 use crate::KNOWN;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
@@ -33,7 +33,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Plan(args) => plan(args),
         Command::Aa(args) => aa::aa(args),
         Command::Tune(args) => tune::tune(args),
-        Command::Report(args) => tell(args),
+        Command::Report(args) => report_stored(args),
         Command::Compare(args) => compare::compare(args),
         Command::Prepare(args) => bench::command(Verb::Prepare, &args.words),
         Command::Bench(args) => bench::command(Verb::Bench, &args.words),
@@ -48,10 +48,10 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
     }
 }
 
-/// `dbduel report`: says a stored run again.
-fn tell(args: &ReportArgs) -> Result<u8, Failure> {
+/// `dbduel report`: prints the report of a stored run.
+fn report_stored(args: &ReportArgs) -> Result<u8, Failure> {
     let Some(run) = &args.run else {
-        say(&report::json::schema()?)?;
+        print(&report::json::schema()?)?;
         return Ok(exit::DONE);
     };
     report::find(&args.format).map_err(Failure::usage)?;
@@ -71,7 +71,7 @@ fn tell(args: &ReportArgs) -> Result<u8, Failure> {
     let text = report::write(&run, &args.format, &report::Options { color, brief, width, table, beside })?;
     match &args.out {
         Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?,
-        None => say_report(&text)?,
+        None => print_report(&text)?,
     }
     Ok(exit::DONE)
 }
@@ -81,10 +81,10 @@ fn first_screen() -> report::Options {
     report::Options { brief: true, width: Some(terminal::width()), ..report::Options::default() }
 }
 
-/// `dbduel plan`: says what a run would do, and what it would refuse; touches nothing.
+/// `dbduel plan`: prints what a run would do, and what it would refuse; touches nothing.
 fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     if args.defaults {
-        say(DEFAULT_EXPERIMENT)?;
+        print(DEFAULT_EXPERIMENT)?;
         return Ok(exit::DONE);
     }
     let file = args.file.as_deref().expect("clap asks for FILE unless --defaults is given");
@@ -93,9 +93,9 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     expect_open_files(&experiment, file).map_err(Failure::usage)?;
     if args.json {
         let json = serde_json::to_string_pretty(&plan.json()).context("cannot write the plan as JSON")?;
-        say(&(json + "\n"))?;
+        print(&(json + "\n"))?;
     } else {
-        say(&plan.text())?;
+        print(&plan.text())?;
     }
     let preflight = Preflight::of(&experiment);
     preflight.unchecked.iter().for_each(|line| note(line));

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::mysql_family::{BINARY_LOG_OFF, Flavour, MysqlFamily, OwnSetting, TLS_OFF};
-use engine::copy_tree;
 use engine::tunable::MIB;
-use engine::{Client, Cost, Layout, Package, Release, Site, version_numbers};
+use engine::{Client, Cost, Layout, Package, Release, Site, copy_tree, version_numbers};
 
 pub static MYSQL: MysqlFamily = MysqlFamily { flavour: &Mysql };
 
@@ -240,7 +239,7 @@ impl Flavour for Mysql {
         } else if version >= &[5, 7] {
             own.push(TLS_OFF_WITHOUT_KEYS);
         } else if version >= &[5, 6] {
-            // The fetched 5.5 is built without TLS and does not know the switch.
+            // The fetched 5.5 is built without TLS and does not have the switch.
             own.push(TLS_OFF);
         }
         if version >= &[8] {

@@ -103,7 +103,7 @@ fn read_contender<'a>(
     })
 }
 
-/// A contender that runs anyway: its URL says what it is.
+/// A contender that runs anyway: its URL names its kind.
 fn read_target<'a>(
     reader: &mut Reader<'a>,
     section: &Section<'a>,
@@ -232,7 +232,7 @@ fn read_version(version: Option<&str>) -> Result<VersionRequest, VersionMistake>
     }
 }
 
-/// `"disk"`, `"tmpfs"` or a directory; a word without a slash is taken for a slip.
+/// `"disk"`, `"tmpfs"` or a directory; a name without a slash is taken for a slip.
 pub fn read_storage<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Storage> {
     let text = reader.text(section, "storage")?;
     match text.as_str() {

@@ -22,9 +22,9 @@ pub const DEFAULT_EXPERIMENT: &str = include_str!("default-experiment.toml");
 
 /// Least time that a trial can measure: below it a single flush decides the number.
 const LEAST_DURATION: Duration = Duration::from_millis(500);
-/// Least time that a pilot can run: below it there is nothing to tell a level from.
+/// Least time that a pilot can run: below it no level can be found.
 const LEAST_PILOT: Duration = Duration::from_secs(10);
-/// More blocks than anybody has time for; past this a number is a slip of the finger.
+/// More blocks than any run has; past this a number is a slip of the finger.
 const MOST_BLOCKS: u64 = 1000;
 
 /// How long a trial warms up.
@@ -144,7 +144,7 @@ fn read_warmup<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<War
     reader.duration(section, "warmup", Duration::ZERO).map(Warmup::Time)
 }
 
-/// Everything that `default-experiment.toml` says.
+/// Everything in `default-experiment.toml`.
 #[derive(Debug, Clone)]
 pub struct Defaults {
     pub method: MethodKeys,

@@ -205,7 +205,7 @@ fn read_isolation<'a>(reader: &mut Reader<'a>, section: &Section<'a>, contenders
     Some(level)
 }
 
-/// The key `clients`, which a workload may know by another name too.
+/// The key `clients`, which a workload may have under another name too.
 fn read_clients<'a>(reader: &mut Reader<'a>, section: &Section<'a>, specs: &[OptionSpec]) -> Option<u32> {
     let aliases = specs.iter().find(|spec| spec.name == CLIENTS).map_or(&[][..], |spec| spec.aliases);
     let names = std::iter::once(CLIENTS).chain(aliases.iter().copied());
@@ -218,7 +218,7 @@ fn read_clients<'a>(reader: &mut Reader<'a>, section: &Section<'a>, specs: &[Opt
     reader.whole(section, key, 1..=MOST_CLIENTS).map(|clients| clients as u32)
 }
 
-/// The options as the workload sees them: a given number of clients is one where it knows the key.
+/// The options as the workload gets them: a given number of clients is one where it has the key.
 fn with_clients(
     mut options: BTreeMap<String, OptionValue>,
     clients: Option<u32>,
@@ -300,7 +300,7 @@ fn read_options<'a>(
             Ok(given) => drop(options.insert(spec.name.to_owned(), given)),
             Err(expected) => reader.reject(
                 &value.span(),
-                format!("`{key}` in {} cannot be {}", section.title, said(value)),
+                format!("`{key}` in {} cannot be {}", section.title, value_text(value)),
                 format!("expected {expected}; the default is {}", spec.default),
             ),
         }
@@ -314,7 +314,7 @@ fn reject_option(reader: &mut Reader, section: &Section, specs: &[OptionSpec], f
     let given = |key: &str| {
         section
             .value(key)
-            .map(|value| (value.span(), format!("`{key}` in {} cannot be {}", section.title, said(value))))
+            .map(|value| (value.span(), format!("`{key}` in {} cannot be {}", section.title, value_text(value))))
     };
     let (span, what) = names
         .filter_map(given)
@@ -324,13 +324,13 @@ fn reject_option(reader: &mut Reader, section: &Section, specs: &[OptionSpec], f
 }
 
 /// A value as it would stand in a message.
-fn said(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     match value.get_ref() {
         DeValue::String(text) => format!("\"{text}\""),
         DeValue::Boolean(flag) => flag.to_string(),
         DeValue::Integer(number) => number.to_string(),
         DeValue::Float(number) => number.to_string(),
-        DeValue::Array(items) => format!("[{}]", items.iter().map(said).collect::<Vec<_>>().join(", ")),
+        DeValue::Array(items) => format!("[{}]", items.iter().map(value_text).collect::<Vec<_>>().join(", ")),
         other => format!("a value of type {}", other.type_str()),
     }
 }
@@ -363,7 +363,7 @@ fn option_value(value: &Value, default: &OptionValue) -> Result<OptionValue, &'s
     }
 }
 
-/// The default of an option, which also says of which type the option is.
+/// The default of an option, which also gives the option's type.
 fn default_value(default: &str) -> OptionValue {
     let Ok(value) = DeValue::parse(default) else {
         return OptionValue::Text(default.to_owned());
@@ -449,7 +449,7 @@ fn read_crowds<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Cro
     Some(Crowds::PerCore)
 }
 
-/// A number of cores that the sweep says cannot be another one that a contender says, or that nobody can set.
+/// A number of cores in the sweep excludes another one of a contender, or one that cannot be set.
 fn refuse_cores_of_its_own(reader: &mut Reader, section: &Section, contenders: &[Contender]) {
     let span = section.value(CORES).map_or(section.span.clone(), Value::span);
     for contender in contenders {
@@ -463,7 +463,7 @@ fn refuse_cores_of_its_own(reader: &mut Reader, section: &Section, contenders: &
     }
 }
 
-/// Asks a workload about every value of the sweep, and how many clients it wants there.
+/// Checks every value of the sweep with the workload, and gets the number of clients there.
 fn fit_sweep(
     reader: &mut Reader,
     section: &Section,
@@ -547,7 +547,7 @@ fn read_sweep_values<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &s
     Some(values)
 }
 
-/// The largest value of a sweep: a workload says for itself what its options may be.
+/// The largest value of a sweep: a workload checks its own options.
 fn most(key: &str) -> u64 {
     match key {
         CLIENTS => MOST_CLIENTS,

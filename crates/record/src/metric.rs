@@ -4,10 +4,10 @@
 //! stands for the part that a workload, a server or a device gives it.
 
 pub const CHECKPOINT_AGE: &str = "checkpoint_age_bytes";
-/// More than nothing while a checkpoint is under way, where a server says so.
+/// Above zero while a checkpoint is under way, where a server reports it.
 pub const CHECKPOINTS_RUNNING: &str = "checkpoints_running";
 
-/// Flags that say something about the host, not about a contender.
+/// Flags about the host, not about a contender.
 pub const HOST_FLAGS: [&str; 8] =
     ["steal", "foreign-cpu", "foreign-disk", "frequency", "swap", "oom", "throttle", "clock-step"];
 

@@ -28,6 +28,7 @@ mod wording;
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
+pub use page::unpacked;
 pub use record::metric::unit;
 pub use sections::profile::flame_graphs;
 use sections::{scaling, settings_and_plans};

@@ -1,6 +1,6 @@
 //! The table of options that belong to no workload: ours, and every other of sysbench 0.4 to 1.1.
 //!
-//! One row says an option's names, what it takes, its help line and what it does; help, parsing and
+//! One row has an option's names, what it takes, its help line and what it does; help, parsing and
 //! suggestions all read this table. Rows without a help line are understood for old command lines.
 
 use driver::Secret;
@@ -21,7 +21,7 @@ pub struct Flag {
     pub takes: Takes,
     /// How the value is called in the help.
     pub value: &'static str,
-    /// What it does, with unit and default; empty for what only old command lines say.
+    /// What it does, with unit and default; empty for options of old command lines only.
     pub help: &'static str,
     pub apply: Apply,
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::{Failure, note, say};
+use super::{Failure, note, print};
 use crate::KNOWN;
 use crate::cli::{CacheAction, CacheArgs, FetchArgs, ListArgs, Listed, exit};
 use engine::{self, Cache};
@@ -23,14 +23,14 @@ pub fn list(args: &ListArgs) -> Result<u8, Failure> {
         }
     };
     if args.json {
-        say(&(serde_json::to_string_pretty(&rows).context("cannot write the list as JSON")? + "\n"))?;
+        print(&(serde_json::to_string_pretty(&rows).context("cannot write the list as JSON")? + "\n"))?;
     } else {
-        say(&table(&rows))?;
+        print(&table(&rows))?;
         if args.what == Listed::Engines {
             let line = |kind: &&dyn engine::Engine| {
                 format!("\n{}: {}; engine = \"{}\"", kind.kind(), kind.description(), kind.example())
             };
-            say(&(KNOWN.engines.0.iter().map(line).collect::<String>() + "\n"))?;
+            print(&(KNOWN.engines.0.iter().map(line).collect::<String>() + "\n"))?;
         }
     }
     Ok(exit::DONE)
@@ -75,7 +75,7 @@ pub fn fetch(args: &FetchArgs) -> Result<u8, Failure> {
     let cache = Cache::open()?;
     for resolved in resolved {
         let installation = engine::provision(&resolved, &cache, &note)?;
-        say(&format!("{} {}: {}\n", resolved.kind, resolved.version, installation.source))?;
+        print(&format!("{} {}: {}\n", resolved.kind, resolved.version, installation.source))?;
     }
     Ok(exit::DONE)
 }
@@ -99,13 +99,13 @@ pub fn cache(args: &CacheArgs) -> Result<u8, Failure> {
     let cache = Cache::open()?;
     if args.action == Some(CacheAction::Clear) {
         let freed = quantity::bytes_text(cache.clear(&note)?);
-        say(&format!("{freed} freed in {}\n", cache.root().display()))?;
+        print(&format!("{freed} freed in {}\n", cache.root().display()))?;
         return Ok(exit::DONE);
     }
     let contents = cache.contents()?;
     let bytes: u64 = contents.iter().map(|entry| entry.bytes).sum();
     let row = |entry: &engine::CacheEntry| json!({ "what": entry.kind, "name": entry.name, "size": quantity::bytes_text(entry.bytes) });
-    say(&table(&contents.iter().map(row).collect::<Vec<_>>()))?;
-    say(&format!("{} in {}\n", quantity::bytes_text(bytes), cache.root().display()))?;
+    print(&table(&contents.iter().map(row).collect::<Vec<_>>()))?;
+    print(&format!("{} in {}\n", quantity::bytes_text(bytes), cache.root().display()))?;
     Ok(exit::DONE)
 }

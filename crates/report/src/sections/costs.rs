@@ -50,7 +50,8 @@ fn of_duel(duel: &HeadToHead) -> Vec<Block> {
             .map(|table| Block::fold("Costs that are not shown to differ", vec![table])),
     );
     body.push(Block::note(ABOUT));
-    body.extend(Block::list(stopped(none_at_all(duel).into_iter().chain(not_visible(duel)).collect())));
+    let others = Block::list(stopped(none_at_all(duel).into_iter().chain(not_visible(duel)).collect()));
+    body.extend(others.map(|list| Block::fold("Costs without a figure", vec![list])));
     let of_levels: Vec<&Cost> = duel.diagnosis.costs.iter().filter(|cost| cost.point.is_some()).collect();
     let levels = Block::table(table(duel, &of_levels, true)).filter(|_| duel.points.len() > 1);
     body.extend(levels.map(|table| Block::OnPage(vec![Block::fold("At each level", vec![table])])));

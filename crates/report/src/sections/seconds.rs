@@ -10,8 +10,11 @@ use record::format::{ContenderRecord, Point, Series as Recorded, TrialRecord, po
 
 use super::{Topic, by_workload, levels};
 use crate::Evidence;
-use crate::document::{Axis, Block, Chart, Dot, Plane, Plot, Scale, Section, Series, Style, Text};
-use crate::wording::number;
+use crate::document::{Axis, Block, Chart, Column, Dot, Plane, Plot, Scale, Section, Series, Style, Table, Text};
+use crate::wording::{number, optional_number};
+
+/// Rows of the table behind a chart.
+const ROWS_MAX: usize = 120;
 
 pub struct Seconds;
 
@@ -89,6 +92,10 @@ fn charts(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Vec<Blo
     let marks = marks(evidence, &drawn);
     let all = || lines.iter().flatten().map(|(second, _)| *second);
     let ends = (all().min_by(f64::total_cmp)?, all().max_by(f64::total_cmp)?);
+    // One second is no series.
+    if ends.0 == ends.1 {
+        return None;
+    }
     let chart = |title: &str, lines: &[Vec<(f64, f64)>], unit: &str| chart(evidence, ends, title, lines, &marks, unit);
     let title = format!("Throughput in each second: block {} at {}", drawn.block, point_text(drawn.point));
     let mut first = chart(&title, &lines, "committed per second")?;
@@ -159,6 +166,31 @@ fn marks(evidence: &Evidence, drawn: &Drawn) -> Vec<Vec<f64>> {
     drawn.trials.iter().map(of_trial).collect()
 }
 
+/// The values of all lines, or every so many seconds of a long trial.
+fn table(series: &[Series]) -> Table {
+    let mut rows: Vec<(f64, Vec<Option<f64>>)> = Vec::new();
+    for (line, one) in series.iter().enumerate() {
+        for dot in &one.dots {
+            let place = match rows.binary_search_by(|(second, _)| second.total_cmp(&dot.x)) {
+                Ok(place) => place,
+                Err(place) => {
+                    rows.insert(place, (dot.x, vec![None; series.len()]));
+                    place
+                }
+            };
+            rows[place].1[line] = Some(dot.y);
+        }
+    }
+    let every = rows.len().div_ceil(ROWS_MAX).max(1);
+    let row = |(second, values): &(f64, Vec<Option<f64>>)| {
+        let values = values.iter().map(|value| optional_number(*value));
+        std::iter::once(number(*second)).chain(values).collect::<Vec<_>>()
+    };
+    let names = series.iter().map(|one| Column::number(one.name.as_str(), 0));
+    let columns: Vec<Column> = std::iter::once(Column::number("second", 0)).chain(names).collect();
+    Table::new(columns).with_rows(rows.iter().step_by(every).map(row))
+}
+
 /// A line for each contender that has any seconds; None where nobody has.
 fn chart(
     evidence: &Evidence,
@@ -193,7 +225,7 @@ fn chart(
             .collect(),
         caption: Text::plain(""),
         alt: format!("{title}, {unit}, one line for each contender."),
-        table: None,
+        table: Some(table(&series)),
         plot: Plot::Plane(Plane {
             x: Axis { title: "second".to_owned(), scale: Scale::Span, ticks: Vec::new() },
             y: Axis { title: unit.to_owned(), scale: Scale::Zero, ticks: Vec::new() },

@@ -334,11 +334,13 @@ fn lines_of(evidence: &Evidence, of_duel: impl Fn(&HeadToHead) -> Vec<String>) -
 }
 
 fn missing(duel: &HeadToHead, missing: &Missing) -> String {
-    let points: Vec<String> = missing.points.iter().map(point_text).collect();
+    let places = match missing.points.len() {
+        all if all > 1 && all == duel.points.len() => format!("every one of the {all} levels"),
+        _ => missing.points.iter().map(point_text).collect::<Vec<_>>().join(", "),
+    };
     format!(
-        "{} at {}, `{}` against `{}`: {} of {} trials lack it; trials of {:.0} s would have it",
+        "{} at {places}, `{}` against `{}`: {} of {} trials lack it; trials of {:.0} s would have it",
         missing.quantile,
-        points.join(", "),
         duel.candidate,
         duel.baseline,
         missing.trials_lacking,
