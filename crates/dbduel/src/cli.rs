@@ -280,6 +280,7 @@ impl MethodArgs {
             diagnose: self.profile,
             twins: false,
             fallback_name: None,
+            files: None,
         }
     }
 }

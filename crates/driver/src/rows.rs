@@ -4,6 +4,8 @@
 //! nothing once it has grown. Servers say a number as a number or as its digits; the readers here
 //! take either.
 
+use std::io::Write as _;
+
 use crate::{Error, mysql, postgres};
 
 /// An answer that is kept whole is no longer: nobody asks for as much, so a server that goes on means no good.
@@ -119,6 +121,14 @@ impl Rows {
     pub(crate) fn push_text(&mut self, text: &[u8]) {
         let start = self.text.len();
         self.text.extend_from_slice(text);
+        self.cells.push(Held::Text { start, end: self.text.len() });
+    }
+
+    /// An inexact number, as the shortest digits that mean it.
+    pub(crate) fn push_double(&mut self, number: impl std::fmt::Display) {
+        let start = self.text.len();
+        // Writing to memory does not fail.
+        let _ = write!(self.text, "{number}");
         self.cells.push(Held::Text { start, end: self.text.len() });
     }
 

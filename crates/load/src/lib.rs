@@ -43,7 +43,7 @@ pub use stall::Commits;
 pub use timeline::{Timeline, Window};
 pub use windows::{Collector, Exchange};
 pub use worker::drive;
-pub use workload::options::{COMPAT, NO_COMPAT};
+pub use workload::options::{COMPAT, ITEMS, NO_COMPAT, TABLE};
 pub use workload::{
     ARRIVALS, Attempt, Background, Client, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, Fatal, HasPlans,
     Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome, ReusesTables,

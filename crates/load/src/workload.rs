@@ -4,6 +4,7 @@
 
 pub mod options;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -88,7 +89,7 @@ pub struct Table {
     /// Statements that make the empty table, without secondary indexes.
     pub create: Vec<String>,
     /// Columns the loader fills.
-    pub columns: Vec<&'static str>,
+    pub columns: Vec<Cow<'static, str>>,
     /// How many units its rows come in: rows themselves, or orders of a few lines each.
     pub units: u64,
     /// Exact where a unit is a row, else what is to be expected.
@@ -193,11 +194,11 @@ impl Metric {
     pub const TPS: Metric = Metric { name: "tps", unit: "tps", title: "committed transactions per second (tps)" };
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TransactionKind {
     /// The prefix of its metrics.
-    pub name: &'static str,
-    pub title: &'static str,
+    pub name: Cow<'static, str>,
+    pub title: Cow<'static, str>,
     /// Seconds within which nine of ten should be answered.
     pub p90_limit_s: Option<f64>,
 }

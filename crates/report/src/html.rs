@@ -246,7 +246,7 @@ fn costs_context(duel: &Duel) -> Option<Value> {
 fn workload_context(evidence: &Evidence, workload: &WorkloadConclusions) -> Value {
     let record = evidence.plan.workloads.iter().find(|record| record.label == workload.workload);
     let options = record.map(|record| {
-        let options = record.options.iter().map(|(key, value)| format!("{key} = {value}"));
+        let options = record.shown_options().into_iter().map(|(key, value)| format!("{key} = {value}"));
         record.open_loop_text().into_iter().chain(options).collect::<Vec<_>>().join(", ")
     });
     context! {

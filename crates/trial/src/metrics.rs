@@ -140,7 +140,7 @@ fn rates(tally: &Tally, workload: &dyn Workload) -> Vec<(&'static str, f64)> {
 /// What the workload counts apart, and the rates that it is measured by.
 fn of_workload(tally: &Tally, workload: &dyn Workload) -> Vec<(String, f64)> {
     let spec = workload.spec();
-    let kinds = spec.kinds.iter().zip(&tally.kinds).flat_map(|(kind, counted)| of_kind(kind.name, counted));
+    let kinds = spec.kinds.iter().zip(&tally.kinds).flat_map(|(kind, counted)| of_kind(&kind.name, counted));
     let counts = spec.counts.iter().zip(&tally.counts).map(|(name, count)| ((*name).to_owned(), *count as f64));
     let rates = rates(tally, workload).into_iter().map(|(name, rate)| (name.to_owned(), rate));
     kinds.chain(counts).chain(rates).collect()

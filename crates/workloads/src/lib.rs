@@ -1,4 +1,4 @@
-//! The workloads: sysbench's OLTP family, the TPC-C-derived one, and sql-bench.
+//! The workloads: sysbench's OLTP family, the TPC-C-derived one, sql-bench, and the user's own SQL.
 //!
 //! Each is schema, data, transactions and checks behind the traits of `load`. The list [`WORKLOADS`] drives
 //! `dbduel list`, the experiment file's keys and the reference documentation.
@@ -30,6 +30,7 @@ pub static WORKLOADS: &[WorkloadKind] = &[
     oltp::classic::CLASSIC,
     tpcc::TPCC,
     sqlbench::SQL_BENCH,
+    script::SCRIPT,
 ];
 
 /// What a ladder of advice is measured with: its size and its pattern of access are nearest to what people tune for.

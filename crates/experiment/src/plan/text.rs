@@ -86,7 +86,7 @@ fn workload_text(workload: &WorkloadRecord, swept: bool) -> String {
     let open_loop = workload.open_loop_text().map_or(String::new(), |how| format!("; {how}"));
     let mut text = format!("  {}{name}: {clients}{open_loop}{isolation}\n", workload.label);
     if !workload.options.is_empty() {
-        let _ = writeln!(text, "    options: {}", pairs(&workload.options));
+        let _ = writeln!(text, "    options: {}", pairs(&workload.shown_options()));
     }
     text
 }

@@ -1,0 +1,366 @@
+//! One client: runs a compiled script over one connection.
+//!
+//! What stands between the barriers of a trial allocates nothing: variables, rows and parameters keep their places.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use driver::{Answer, Cell, Connection, Dialect, Error, Rows, Statement, Value};
+use load::{Answers, Attempt, Client, Clock, Outcome, Rng, Timeline, Turn};
+
+use crate::eval::{Scalar, Slot, int, is_true};
+use crate::program::{CLIENT_ID, DEFAULT_SEED, Op, PARAMETERS_MAX, RANDOM_SEED};
+use crate::statement::{Expectation, Role, SqlStatement};
+use crate::workload::Script;
+
+/// Room for the text of a variable; one that outgrows it keeps the larger room.
+const TEXT_BYTES: usize = 512;
+/// Parameters that most statements do with.
+const PARAMETERS_FEW: usize = 8;
+/// MySQL's error for statements that cannot be prepared.
+const CANNOT_BE_PREPARED: &str = "1295";
+
+/// How one statement travels.
+enum Form {
+    Prepared(Statement, Vec<usize>),
+    Text(String),
+}
+
+pub struct ScriptClient<C, K> {
+    connection: C,
+    script: Arc<Script>,
+    dialect: Dialect,
+    /// By transaction, then by statement.
+    forms: Vec<Vec<Form>>,
+    slots: Vec<Slot>,
+    rng: Rng,
+    rows: Rows,
+    /// By command, for one transaction after the other, each with one more for its end.
+    answers: Vec<Answers>,
+    clock: K,
+    timeline: Arc<Timeline>,
+    client: u32,
+    input_seed: u64,
+    /// BEGIN has been answered, and nothing yet that ends it.
+    open: bool,
+}
+
+/// What comes behind a command.
+enum Step {
+    Next,
+    Jump(usize),
+    /// The transaction has failed: a value or an answer is not what it has to be.
+    Fail,
+}
+
+/// Where a client sits, as far as its inputs depend on it.
+pub struct Place {
+    pub client: u32,
+    pub input_seed: u64,
+}
+
+impl<C: Connection, K: Clock> ScriptClient<C, K> {
+    pub fn new(
+        script: Arc<Script>,
+        mut connection: C,
+        clock: K,
+        timeline: Arc<Timeline>,
+        place: Place,
+    ) -> Result<Self, Error> {
+        let dialect = connection.dialect();
+        let mut forms = Vec::new();
+        for transaction in &script.transactions {
+            let program = transaction.program(dialect);
+            let prepared =
+                program.statements.iter().map(|one| prepare(&mut connection, one, transaction.path(dialect)));
+            forms.push(prepared.collect::<Result<_, _>>()?);
+        }
+        let slots = script.transactions.iter().map(|one| one.program(dialect).initial.len()).max().unwrap_or(0);
+        let slot = || Slot { value: Scalar::Undefined, text: String::with_capacity(TEXT_BYTES) };
+        let answers = vec![Answers::default(); script.sites(dialect).count()];
+        Ok(ScriptClient {
+            connection,
+            dialect,
+            forms,
+            slots: std::iter::repeat_with(slot).take(slots).collect(),
+            rng: Rng::stream(0, 0, 0),
+            rows: Rows::default(),
+            answers,
+            clock,
+            timeline,
+            client: place.client,
+            input_seed: place.input_seed,
+            open: false,
+            script,
+        })
+    }
+
+    /// Draws the transaction, and gives its variables their first values.
+    fn begin(&mut self, script: &Script, turn: Turn) -> usize {
+        self.rng = Rng::stream(self.input_seed, turn.series, turn.number);
+        self.open = false;
+        let kind = script.draw(&mut self.rng);
+        for (slot, value) in self.slots.iter_mut().zip(script.transactions[kind].program(self.dialect).initial) {
+            slot.set(*value);
+        }
+        self.slots[CLIENT_ID].set(Scalar::Int(self.client.into()));
+        self.slots[RANDOM_SEED].set(Scalar::Int(self.input_seed as i64));
+        let seed =
+            script.default_seed.unwrap_or_else(|| Rng::stream(self.input_seed, u64::MAX, u64::MAX).next_u64() as i64);
+        self.slots[DEFAULT_SEED].set(Scalar::Int(seed));
+        kind
+    }
+
+    async fn step(&mut self, op: &Op, kind: usize, site: usize, attempt: &mut Attempt) -> Result<Step, Error> {
+        match op {
+            Op::Jump(to) => Ok(Step::Jump(*to)),
+            Op::Set { slot, to } => Ok(match self.evaluated(site, to) {
+                Some(value) => {
+                    self.slots[*slot].set(value);
+                    Step::Next
+                }
+                None => Step::Fail,
+            }),
+            Op::JumpUnless { condition, to } => Ok(match self.evaluated(site, condition) {
+                Some(value) if is_true(value) => Step::Next,
+                Some(_) => Step::Jump(*to),
+                None => Step::Fail,
+            }),
+            Op::Sleep { count, unit_us } => {
+                let Some(count) = self.evaluated(site, count).and_then(|count| int(count).ok()) else {
+                    return Ok(Step::Fail);
+                };
+                self.sleep(u64::try_from(count).unwrap_or(0).saturating_mul(unit_us * 1_000)).await;
+                Ok(Step::Next)
+            }
+            Op::Run(statement) => self.run(kind, *statement, site, attempt).await,
+        }
+    }
+
+    /// The value of an expression; one that has none makes its command wrong.
+    fn evaluated(&mut self, site: usize, expr: &crate::eval::Expr) -> Option<Scalar> {
+        self.answers[site].count += 1;
+        let value = expr.evaluate(&self.slots, &mut self.rng).ok();
+        self.answers[site].wrong += u64::from(value.is_none());
+        value
+    }
+
+    /// Sleeps, but not behind the end of the trial.
+    async fn sleep(&mut self, ns: u64) {
+        let due_ns = self.clock.now_ns().saturating_add(ns);
+        self.clock.wait_until(due_ns.min(self.timeline.window().end_ns)).await;
+    }
+
+    async fn run(&mut self, kind: usize, at: usize, site: usize, attempt: &mut Attempt) -> Result<Step, Error> {
+        let script = Arc::clone(&self.script);
+        let statement = &script.transactions[kind].program(self.dialect).statements[at];
+        attempt.committing = statement.role == Role::End || (statement.role == Role::Write && !self.open);
+        match statement.role {
+            Role::Read => attempt.reads += 1,
+            Role::Write => attempt.writes += 1,
+            Role::Begin | Role::End | Role::Other => attempt.other += 1,
+        }
+        let few = !matches!(&self.forms[kind][at], Form::Prepared(_, parameters) if parameters.len() > PARAMETERS_FEW);
+        let reads = statement.reads_values();
+        let answer = if few {
+            self.send::<PARAMETERS_FEW>(kind, at, reads).await?
+        } else {
+            self.send::<PARAMETERS_MAX>(kind, at, reads).await?
+        };
+        attempt.committing = false;
+        let Some(answer) = answer else {
+            self.answers[site].count += 1;
+            self.answers[site].wrong += 1;
+            return Ok(Step::Fail);
+        };
+        match statement.role {
+            Role::Begin => self.open = true,
+            Role::End => self.open = false,
+            _ => {}
+        }
+        self.answers[site].take(answer);
+        let is_right = self.is_as_expected(statement, answer) && self.gset(statement);
+        self.answers[site].wrong += u64::from(!is_right);
+        Ok(if is_right { Step::Next } else { Step::Fail })
+    }
+
+    /// Sends a statement with the values of its variables; None where one of them has none.
+    async fn send<const N: usize>(&mut self, kind: usize, at: usize, reads: bool) -> Result<Option<Answer>, Error> {
+        let ScriptClient { connection, forms, slots, rows, dialect, .. } = self;
+        if reads {
+            rows.clear();
+        }
+        let answer = match &forms[kind][at] {
+            Form::Text(text) if reads => connection.query_into(text, rows).await,
+            Form::Text(text) => connection.query(text).await,
+            Form::Prepared(statement, parameters) => {
+                let mut values = [Value::Null; N];
+                for (value, slot) in values.iter_mut().zip(parameters) {
+                    let Some(given) = slots[*slot].parameter(*dialect) else { return Ok(None) };
+                    *value = given;
+                }
+                let values = &values[..parameters.len()];
+                if reads {
+                    connection.fetch(*statement, values, rows).await
+                } else {
+                    connection.execute(*statement, values).await
+                }
+            }
+        };
+        answer.map(Some)
+    }
+
+    fn is_as_expected(&self, statement: &SqlStatement, answer: Answer) -> bool {
+        statement.expectations.iter().all(|expectation| match expectation {
+            Expectation::Rows(range) => range.contains(&answer.rows),
+            Expectation::Changed(range) => range.contains(&answer.matched()),
+            Expectation::Value(slot) => self.rows.cell(0, 0).is_some_and(|cell| self.slots[*slot].is_same(cell)),
+        })
+    }
+
+    /// Takes the one row of a `\gset` into its variables.
+    fn gset(&mut self, statement: &SqlStatement) -> bool {
+        let Some(slots) = &statement.gset else { return true };
+        self.rows.len() == 1
+            && slots
+                .iter()
+                .enumerate()
+                .all(|(column, slot)| self.rows.cell(0, column).is_some_and(|cell| self.slots[*slot].take(cell)))
+    }
+}
+
+/// Prepares a statement, or keeps its text where the server cannot prepare this kind.
+fn prepare<C: Connection>(connection: &mut C, statement: &SqlStatement, path: &str) -> Result<Form, Error> {
+    let (text, parameters) = statement.prepared(connection.dialect());
+    match connection.prepare(&text) {
+        Ok(prepared) => Ok(Form::Prepared(prepared, parameters)),
+        Err(Error::Refused { code, .. }) if code.as_str() == CANNOT_BE_PREPARED && parameters.is_empty() => {
+            Ok(Form::Text(text))
+        }
+        Err(Error::Refused { code, message }) => {
+            Err(Error::Refused { code, message: format!("{path}:{}: {message}", statement.line) })
+        }
+        Err(other) => Err(other),
+    }
+}
+
+impl Slot {
+    pub fn set(&mut self, value: Scalar) {
+        self.value = value;
+        if let Scalar::Double(number) = value {
+            self.text.clear();
+            let _ = write!(self.text, "{number}");
+        }
+    }
+
+    fn parameter(&self, dialect: Dialect) -> Option<Value<'_>> {
+        Some(match self.value {
+            Scalar::Null => Value::Null,
+            Scalar::Int(number) => Value::Int(number),
+            Scalar::Bool(flag) if dialect == Dialect::Postgres => Value::Text(if flag { b"t" } else { b"f" }),
+            Scalar::Bool(flag) => Value::Int(flag.into()),
+            Scalar::Double(_) | Scalar::Text => Value::Text(self.text.as_bytes()),
+            Scalar::Undefined => return None,
+        })
+    }
+
+    /// Takes what a query brought: a number where it is one, and its text in any case.
+    fn take(&mut self, cell: Cell<'_>) -> bool {
+        let bytes = match cell {
+            Cell::Null => {
+                return {
+                    self.value = Scalar::Null;
+                    true
+                };
+            }
+            Cell::Int(number) => {
+                return {
+                    self.value = Scalar::Int(number);
+                    true
+                };
+            }
+            Cell::Text(bytes) => bytes,
+        };
+        let Ok(text) = std::str::from_utf8(bytes) else { return false };
+        self.text.clear();
+        self.text.push_str(text);
+        self.value = match (text.parse(), text) {
+            (Ok(number), _) => Scalar::Int(number),
+            (_, "t" | "true") => Scalar::Bool(true),
+            (_, "f" | "false") => Scalar::Bool(false),
+            _ if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) => {
+                text.parse().map_or(Scalar::Text, Scalar::Double)
+            }
+            _ => Scalar::Text,
+        };
+        true
+    }
+
+    fn is_same(&self, cell: Cell<'_>) -> bool {
+        match (self.value, cell) {
+            (Scalar::Null, Cell::Null) => true,
+            (Scalar::Int(wanted), Cell::Int(found)) => wanted == found,
+            (Scalar::Int(wanted), Cell::Text(found)) => {
+                std::str::from_utf8(found).ok().and_then(|text| text.parse().ok()) == Some(wanted)
+            }
+            (Scalar::Bool(wanted), Cell::Int(found)) => i64::from(wanted) == found,
+            (Scalar::Bool(wanted), Cell::Text(found)) => found == if wanted { b"t".as_slice() } else { b"f" },
+            (Scalar::Double(_) | Scalar::Text, Cell::Text(found)) => self.text.as_bytes() == found,
+            _ => false,
+        }
+    }
+}
+
+impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
+    type Connection = C;
+
+    async fn attempt(&mut self, turn: Turn, attempt: &mut Attempt) -> Result<Outcome, Error> {
+        let script = Arc::clone(&self.script);
+        let kind = self.begin(&script, turn);
+        attempt.kind = kind;
+        let (program, first) = (script.transactions[kind].program(self.dialect), script.first_site(kind, self.dialect));
+        let mut next = 0;
+        while let Some(op) = program.ops.get(next) {
+            let site = first + next;
+            next = match self.step(op, kind, site, attempt).await? {
+                Step::Next => next + 1,
+                Step::Jump(to) => to,
+                Step::Fail => {
+                    self.roll_back(attempt).await?;
+                    return Ok(Outcome::Failed);
+                }
+            };
+        }
+        let end = &mut self.answers[first + program.ops.len()];
+        end.count += 1;
+        end.wrong += u64::from(self.open);
+        if self.open {
+            self.roll_back(attempt).await?;
+            return Ok(Outcome::Failed);
+        }
+        Ok(Outcome::Committed)
+    }
+
+    /// After an error some servers are still inside the transaction and others are not; ROLLBACK is right in the
+    /// first case, and refused or ignored in the second.
+    async fn roll_back(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
+        if !std::mem::take(&mut self.open) {
+            return Ok(());
+        }
+        match self.connection.query("ROLLBACK").await {
+            Ok(_) | Err(Error::Refused { .. }) => {
+                attempt.other += 1;
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn answers(&self) -> &[Answers] {
+        &self.answers
+    }
+
+    fn connection(&mut self) -> &mut C {
+        &mut self.connection
+    }
+}
