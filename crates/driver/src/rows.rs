@@ -206,6 +206,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn inexact_numbers_come_as_their_shortest_digits() {
+        // MySQL's types DOUBLE and FLOAT, with the row's leading zero and its bitmap.
+        let mut rows = Rows { types: vec![0x05, 0x04], ..Rows::default() };
+        let row = [&[0, 0][..], &13.08f64.to_le_bytes(), &1.1f32.to_le_bytes()].concat();
+        mysql::packet::binary_row(&row, &mut rows).unwrap();
+        rows.end_row().unwrap();
+        assert_eq!((rows.text(0, 0), rows.text(0, 1)), (b"13.08".as_slice(), b"1.1".as_slice()));
+    }
+
+    #[test]
     fn decimals_are_read_in_units_of_their_last_place() {
         let check = |text: &str, scale, expected| assert_eq!(decimal(text.as_bytes(), scale), expected, "{text}");
         check("12.34", 2, Some(1234));
