@@ -84,7 +84,8 @@ pub fn run(options: &Twins, root: &Path) -> Result<()> {
     for index in options.from - 1..options.from - 1 + series.verdicts {
         let pairing = series.pairings[index as usize % series.pairings.len()];
         let seen = verdict(&place, &series, pairing, index)?;
-        claims += u32::from(CLAIMS.contains(&seen["word"].as_str().context("a record of twins has a word")?));
+        claims +=
+            u32::from(CLAIMS.contains(&seen["verdict"].as_str().context("a record of an A/A test has a verdict")?));
         println!("{}", told(pairing, index + 1, &seen));
     }
     let (verdicts, allowed) = (series.verdicts, allowed(series.verdicts, CHANCE_MAX));
@@ -198,7 +199,7 @@ fn told(pairing: Pairing, seed: u32, seen: &Value) -> String {
         pairing.engine,
         pairing.workload,
         &seed.to_string(),
-        seen["word"].as_str().unwrap_or("?"),
+        seen["verdict"].as_str().unwrap_or("?"),
         &format!("{:.4}", number(&seen["ratio"])),
         &format!("{:.4} to {:.4}", number(&seen["low"]), number(&seen["high"])),
         &percent(&seen["sd"]),

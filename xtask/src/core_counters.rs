@@ -57,10 +57,10 @@ const CORES: &[Core] = &[
     Core { kinds: &["sqlite"], present: &["state.database_bytes_begin", "state.database_bytes_end"], grown: &[] },
 ];
 /// Of a trial that waited for deferred work, whatever the engine.
-const ALWAYS: &[&str] = &["debt_drain_s", ADJUSTED, "longest_stall_ms"];
+const ALWAYS: &[&str] = &["deferred_work_s", ADJUSTED, "longest_stall_ms"];
 /// A trial that leaves work undone has the amount in its place: analysis charges it, at a rate that other trials show.
-const ADJUSTED: &str = "debt_adjusted_tps";
-const LEFT: &str = "debt_left.";
+const ADJUSTED: &str = "adjusted_tps";
+const LEFT: &str = "deferred_work_left.";
 
 /// What a trial of a contender `KIND@VERSION` lacks; an engine that is not known here lacks everything.
 pub fn lacking(contender: &str, metrics: &Value) -> Vec<String> {
@@ -83,15 +83,15 @@ mod tests {
     fn a_counter_that_is_absent_or_stands_still_is_named() {
         let mut metrics = serde_json::json!({
             "state.database_bytes_begin": 1.0, "state.database_bytes_end": 1.0,
-            "debt_drain_s": 0.0, "debt_adjusted_tps": 3.0, "longest_stall_ms": 100.0,
+            "deferred_work_s": 0.0, "adjusted_tps": 3.0, "longest_stall_ms": 100.0,
         });
         assert!(lacking("sqlite", &metrics).is_empty());
-        metrics["debt_adjusted_tps"] = Value::Null;
-        assert_eq!(lacking("sqlite", &metrics), ["debt_adjusted_tps"]);
-        metrics["debt_left.state.checkpoint_age_bytes"] = 1e6.into();
+        metrics["adjusted_tps"] = Value::Null;
+        assert_eq!(lacking("sqlite", &metrics), ["adjusted_tps"]);
+        metrics["deferred_work_left.state.checkpoint_age_bytes"] = 1e6.into();
         assert!(lacking("sqlite", &metrics).is_empty());
-        metrics["debt_drain_s"] = Value::Null;
-        assert_eq!(lacking("sqlite@3.50.2", &metrics), ["debt_drain_s"]);
+        metrics["deferred_work_s"] = Value::Null;
+        assert_eq!(lacking("sqlite@3.50.2", &metrics), ["deferred_work_s"]);
         metrics["counter.postgres.wal_bytes"] = 0.0.into();
         assert!(lacking("postgres@17.7", &metrics).contains(&"counter.postgres.wal_bytes".to_owned()));
         assert_eq!(lacking("oracle", &metrics), ["a list of core counters of oracle"]);

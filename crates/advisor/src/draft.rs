@@ -174,8 +174,8 @@ fn nobody(record: &SearchRecord, file: &Path) -> anyhow::Error {
     let why = record
         .candidates
         .iter()
-        .find_map(|candidate| candidate.out.as_ref().map(|out| &out.why))
-        .or(record.refused.first().map(|one| &one.why))
+        .find_map(|candidate| candidate.out.as_ref().and_then(|out| out.refusal()))
+        .or(record.refused.first().map(|one| one.why.as_str()))
         .map(|why| format!(" (the first: {why})"));
     anyhow!(
         "{}: there is nothing to try: no setting of `{}` that may be moved has another value that fits here{}\n  next: `dbduel list engines` names engines whose settings are known",

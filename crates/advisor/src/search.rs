@@ -105,7 +105,7 @@ impl Drawn<'_> {
             ratio: None,
             evidence: 1.0,
             shown_faster: false,
-            out: refused.map(|why| OutRecord { after_block: 0, cause: "removed".to_owned(), why }),
+            out: refused.map(OutRecord::refused),
         });
     }
 }
@@ -170,8 +170,8 @@ mod tests {
         assert_eq!(racing.len(), 8);
         assert!(out.iter().all(|one| one.settings["pool"] == "8G") && !out.is_empty());
         assert_eq!(
-            out[0].out.as_ref().map(|out| (out.after_block, out.why.as_str())),
-            Some((0, "8G are more than there is"))
+            out[0].out.as_ref().map(|out| (out.after_block, out.refusal())),
+            Some((0, Some("8G are more than there is")))
         );
     }
 }

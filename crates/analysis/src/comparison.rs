@@ -11,7 +11,7 @@ use record::rule::point_rule;
 use super::records::Records;
 use super::steadiness::{drifts, growths};
 use super::{
-    Caveat, Circumstances, Comparison, DEBT_ADJUSTED, Difference, FlagImbalance, Unflagged, Word, doubling, duet, pass,
+    ADJUSTED, Caveat, Circumstances, Comparison, Difference, FlagImbalance, Unflagged, Word, doubling, duet, pass,
 };
 use record::format::pass::SECONDS;
 pub use record::metric::HOST_FLAGS;
@@ -194,7 +194,7 @@ impl Scope<'_> {
             Word::Slower => stats::Word::Slower,
             _ => return false,
         };
-        let adjusted = format!("{DEBT_ADJUSTED}{metric}");
+        let adjusted = format!("{ADJUSTED}{metric}");
         if !self.has_all(&adjusted, points) {
             return false;
         }

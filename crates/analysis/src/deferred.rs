@@ -6,19 +6,20 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use record::format::debt::{AMOUNT_LEFT, INTERVAL, PAID, PAID_S};
 use record::format::{PlanRecord, Status, TrialRecord};
 
 use super::findings::when;
-use super::{DEBT_ADJUSTED, Facts, Finding, FindingKind};
+use super::{ADJUSTED, Facts, Finding, FindingKind};
 
 /// So much of a debt has to be done before its speed is one.
 const DONE_SHARE_MIN: f64 = 0.1;
 
 /// Seconds that a trial is charged with for work that was left.
-const CHARGED: &str = "debt_charged_s";
+const CHARGED: &str = "deferred_work_charged_s";
 
 type Rates<'a> = BTreeMap<&'a str, f64>;
 
@@ -34,7 +35,7 @@ pub fn charged<'a>(plan: &PlanRecord, trials: Cow<'a, [TrialRecord]>) -> Cow<'a,
         for trial in all.iter_mut().filter(|trial| trial.workload == workload.label && is_ok(trial)) {
             let Some((seconds, rate)) = charge(trial, metric, &rates) else { continue };
             trial.metrics.insert(CHARGED.to_owned(), seconds);
-            trial.metrics.insert(format!("{DEBT_ADJUSTED}{metric}"), rate);
+            trial.metrics.insert(format!("{ADJUSTED}{metric}"), rate);
         }
     }
     Cow::Owned(all)
@@ -92,7 +93,7 @@ fn with_prefix<'a>(trial: &'a TrialRecord, prefix: &'a str) -> impl Iterator<Ite
 }
 
 /// What a contender left undone under a workload.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkLeft {
     pub contender: String,
     pub workload: String,

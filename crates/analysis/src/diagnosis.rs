@@ -12,13 +12,15 @@ mod rules;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use stats::{Basis, Interval, Judge};
 
-use record::format::Point;
+use record::format::{Point, Status, TrialRecord};
 use record::rule::point_rule;
 
-use super::Grade;
 use super::comparison::Scope;
+use super::{Grade, json};
 pub use cause::{Cause, CauseKind, CauseTest, Change, GapChange, Measure, Observed, TestOutcome};
 use contrast::Due;
 pub use costs::priced;
@@ -36,29 +38,38 @@ const DISTURBED_MAX: f64 = 0.25;
 const CLIENTS: &str = "clients";
 
 /// Of a candidate against the baseline.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Diagnosis {
     /// The whole sweep first, where there is one.
     pub costs: Vec<Cost>,
     /// Metrics of costs that at least one side does not show.
+    #[serde(rename = "costs_not_visible")]
     pub not_visible: Vec<&'static str>,
+    #[serde(skip)]
     pub causes: Vec<Cause>,
     /// What can put these causes to the test; each once.
+    #[serde(skip)]
     pub contrasts: Vec<Due>,
 }
 
 /// A cost of one transaction on both sides.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Cost {
     pub metric: &'static str,
     /// Absent for the whole sweep.
     pub point: Option<Point>,
+    #[serde(rename = "baseline_value")]
     pub baseline: f64,
+    #[serde(rename = "candidate_value")]
     pub candidate: f64,
     /// Baseline over candidate, so that above 1 the candidate is better; absent where either was ever nothing.
+    #[serde(flatten, serialize_with = "json::ratio")]
+    #[schemars(with = "json::RatioFields")]
     pub ratio: Option<Ratio>,
     /// Candidate minus baseline, with its t interval.
     pub difference: f64,
+    #[serde(flatten, serialize_with = "json::difference_bounds")]
+    #[schemars(with = "json::DifferenceBounds")]
     pub difference_bounds: Option<(f64, f64)>,
     pub blocks: usize,
 }
@@ -341,8 +352,20 @@ fn cause(scope: &Scope, metric: &str, rule: &Rule, side: Side, held: &[&Held]) -
         observed: held.iter().map(|one| one.observed.clone()).collect(),
         test,
         confirmed_alike: Vec::new(),
+        trials: compared(scope, held),
     };
     Some((cause, contrast::due(scope, rule, &first.observed.point)))
+}
+
+/// The trials of both contenders that are ok, at the points where the rule holds.
+fn compared(scope: &Scope, held: &[&Held]) -> Vec<u32> {
+    let is_ours = |trial: &&TrialRecord| {
+        let is_of_pair = trial.contender == scope.candidate || trial.contender == scope.plan.baseline;
+        let is_in_plan = trial.status == Status::Ok && trial.block <= scope.plan.method.blocks;
+        let is_there = held.iter().any(|one| one.observed.point == trial.point);
+        is_in_plan && is_of_pair && trial.workload == scope.workload && is_there
+    };
+    scope.records.trials().iter().filter(is_ours).map(|trial| trial.trial).collect()
 }
 
 fn measure(metric: &str, seen: &Estimate, side: Side) -> Measure {

@@ -2,6 +2,7 @@
 //!
 //! The same connections over twice the threads can do more only where threads were what lacked.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::records::Records;
@@ -15,7 +16,7 @@ const RISE_MAX: f64 = 0.03;
 const CONFIDENCE: f64 = 0.90;
 
 /// The check of one workload: the same connections over twice the generator's threads.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct HeadroomCheck {
     pub workload: String,
     pub contender: String,
@@ -62,7 +63,7 @@ fn pair(trials: &[&TrialRecord], block: u32, metric: &str) -> Option<[f64; 2]> {
 }
 
 /// A check with all its blocks.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Doubled {
     pub workload: String,
     pub contender: String,

@@ -5,11 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::json;
+use super::named::named;
 use record::format::{ContenderFacts, ContenderRecord, PlanRecord, RunRecord, StatementPlan};
 use record::setting_value::{parse_quantity, parse_switch};
 
 /// A candidate beside the baseline.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Drift<'a> {
     pub baseline: &'a str,
     pub candidate: &'a str,
@@ -20,11 +25,12 @@ pub struct Drift<'a> {
     /// By workload, and by point where points have data of their own.
     pub plans: Vec<Plans<'a>>,
     /// What makes the candidate run with the baseline's settings, where any notable one differs and it can be set.
+    #[serde(skip)]
     pub same_settings: Option<SameSettings<'a>>,
 }
 
 /// A setting whose values mean different things.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Setting<'a> {
     pub name: &'a str,
     pub baseline: Option<&'a str>,
@@ -32,6 +38,8 @@ pub struct Setting<'a> {
     pub why: Why,
     /// Its place among those that decide how fast the server is or what a commit promises, the first being
     /// what most people look at first.
+    #[serde(serialize_with = "json::is_some")]
+    #[schemars(with = "bool")]
     pub notable: Option<usize>,
     /// The file asks for it, for one of the two at least.
     pub wanted: bool,
@@ -44,39 +52,32 @@ impl Setting<'_> {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
-    /// The experiment file, or dbduel itself, sets it.
-    Asked,
-    /// Nobody sets it: the versions have different defaults.
-    Default,
-    /// One of the two has no such setting.
-    OnlyBaseline,
-    OnlyCandidate,
-}
-
-impl Why {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Why::Asked => "asked for",
-            Why::Default => "default of the version",
-            Why::OnlyBaseline => "only the baseline has it",
-            Why::OnlyCandidate => "only the candidate has it",
-        }
+named! {
+    pub enum Why {
+        /// The experiment file, or dbduel itself, sets it.
+        Asked = "asked for",
+        /// Nobody sets it: the versions have different defaults.
+        Default = "default of the version",
+        /// One of the two has no such setting.
+        OnlyBaseline = "only the baseline has it",
+        OnlyCandidate = "only the candidate has it",
     }
 }
 
 /// The statements of one workload.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Plans<'a> {
+    #[serde(rename = "workload")]
     pub title: &'a str,
     pub statements: Vec<PlanPair<'a>>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PlanPair<'a> {
     pub statement: &'a str,
+    #[schemars(with = "Option<json::Recorded>")]
     pub baseline: Option<&'a StatementPlan>,
+    #[schemars(with = "Option<json::Recorded>")]
     pub candidate: Option<&'a StatementPlan>,
     /// Both said how they run it, and it is not the same; never true of different families.
     pub differs: bool,

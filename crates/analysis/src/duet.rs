@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stats::Interval;
 
@@ -63,7 +64,7 @@ impl Surroundings {
 }
 
 /// Something that a duet's verdict would have to rest on, and does not.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unfounded {
     PhysicalCoresNotKnown,
@@ -96,7 +97,7 @@ pub enum Unfounded {
 }
 
 /// What both sides use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shared {
     Iowait,
@@ -105,7 +106,7 @@ pub enum Shared {
 }
 
 /// What contenders that ran alone showed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Solo {
     pub blocks: usize,
     /// Of the ratio, with its bounds; absent below two blocks.

@@ -9,12 +9,14 @@ use record::format::pass::PARTIAL;
 use record::format::{
     ContrastRecord, DecisionRecord, PlanRecord, RunRecord, Status, TORN_LOG, TrialRecord, TwinsRecord,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::arrangement;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT, is_outage};
 use super::deferred::WorkLeft;
 use super::doubling::{Doubled, HeadroomCheck};
+use super::json;
 use super::ladder;
 use super::named::named;
 use super::{Circumstances, Duel, Grade, Interaction, WorkloadConclusions};
@@ -65,33 +67,40 @@ named! {
 }
 
 /// Something a reader must know, with what shows it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     pub kind: FindingKind,
     pub grade: Grade,
+    #[serde(skip_serializing_if = "Facts::are_in_records")]
     pub facts: Facts,
     /// By number, where single trials show it.
     pub trials: Vec<u32>,
 }
 
 /// What is known of a finding beside its trials.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Facts {
     /// Nothing that its trials, the records or the other conclusions do not hold.
     InRecords,
-    GivenUp(Vec<DecisionRecord>),
+    GivenUp(#[schemars(with = "Vec<json::Recorded>")] Vec<DecisionRecord>),
     /// Contenders that did more with twice the threads of the load generator.
     Headroom(Vec<Doubled>),
     HeadroomUnfinished(Vec<HeadroomCheck>),
-    CauseTestsUnfinished(Vec<ContrastRecord>),
+    CauseTestsUnfinished(#[schemars(with = "Vec<json::Recorded>")] Vec<ContrastRecord>),
     /// A/A tests of this host that found a difference.
-    FalseDifferences(Vec<TwinsRecord>),
+    FalseDifferences(#[schemars(with = "Vec<json::Recorded>")] Vec<TwinsRecord>),
     OrderMatters {
         workload: String,
         interaction: Box<Interaction>,
     },
     WorkLeft(Vec<WorkLeft>),
+}
+
+impl Facts {
+    fn are_in_records(&self) -> bool {
+        *self == Facts::InRecords
+    }
 }
 
 impl Finding {

@@ -7,12 +7,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{Basis, Judge, Rule};
 
 use super::comparison::Scope;
 use super::findings::when;
-use super::named::{basis, low_high};
+use super::json;
+use super::named::named;
 use super::records::Records;
 use super::{Caveat, Circumstances, Comparison, Facts, Finding, FindingKind, Word};
 use record::format::ladder::{ChangeRecord, DropRecord, LadderRecord};
@@ -20,7 +22,7 @@ use record::format::{DecisionRecord, PlanRecord, Point};
 use record::rule::point_rule;
 
 /// One ladder under one workload.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Ladder {
     pub base: String,
     /// Mean over the points.
@@ -36,24 +38,31 @@ pub struct Ladder {
     /// The highest rung that was measured.
     pub top: String,
     /// What each step is worth where all others are there already.
+    #[serde(rename = "ablation")]
     pub interactions: Vec<Interaction>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Rung {
     pub contender: String,
+    #[schemars(with = "Vec<json::Recorded>")]
     pub changes: Vec<ChangeRecord>,
     /// Mean over the points.
     pub value: Option<f64>,
+    #[serde(rename = "durability_class")]
     pub class: Option<String>,
     /// Why it was not measured.
     pub refused: Option<String>,
     /// Against the rung below; absent where one of the two was not measured.
     pub step: Option<Comparison>,
+    #[serde(flatten, serialize_with = "json::gain")]
+    #[schemars(with = "json::GainFields")]
     pub gain: Option<Gain>,
     /// Against the base.
     pub cumulative: Option<Gain>,
     /// The classes below and here, where this step lowers the promise.
+    #[serde(serialize_with = "json::is_some")]
+    #[schemars(with = "bool")]
     pub trade: Option<(String, String)>,
 }
 
@@ -65,13 +74,15 @@ impl Rung {
 }
 
 /// A ratio of two rungs: the mean of the logarithms of all blocks, and the interval of the rule.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Gain {
     /// Above 1 is better.
     pub ratio: f64,
-    #[serde(flatten, serialize_with = "low_high")]
+    #[serde(flatten, serialize_with = "json::low_high")]
+    #[schemars(with = "json::LowHigh")]
     pub bounds: Option<(f64, f64)>,
-    #[serde(rename = "interval", serialize_with = "basis")]
+    #[serde(rename = "interval", serialize_with = "json::basis")]
+    #[schemars(with = "json::IntervalKind")]
     pub basis: Basis,
     pub blocks: usize,
 }
@@ -96,7 +107,7 @@ impl Gain {
 }
 
 /// A step left out of the highest rung.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Interaction {
     pub step: String,
     /// The highest rung without it.
@@ -106,6 +117,8 @@ pub struct Interaction {
     #[serde(rename = "in_final_configuration")]
     pub at_top: Option<Gain>,
     /// The second over the first.
+    #[serde(flatten, serialize_with = "json::interaction")]
+    #[schemars(with = "json::InteractionFields")]
     pub interaction: Option<Gain>,
 }
 
@@ -116,31 +129,25 @@ impl Interaction {
 }
 
 /// Two ladders side by side: a contender of each, at the same stage.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Stage {
+    #[serde(rename = "stage")]
     pub kind: StageKind,
     /// The baseline is a contender of the file's first ladder.
     pub comparison: Comparison,
+    #[serde(flatten, serialize_with = "json::classes")]
+    #[schemars(with = "json::Classes<'static>")]
     pub classes: (Option<String>, Option<String>),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StageKind {
-    /// Both as they are before the first step.
-    Base,
-    /// Both as far as they go without a weaker promise.
-    Safe,
-    /// Both as far as they go.
-    Top,
-}
-
-impl StageKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            StageKind::Base => "base",
-            StageKind::Safe => "safe",
-            StageKind::Top => "top",
-        }
+named! {
+    pub enum StageKind {
+        /// Both as they are before the first step.
+        Base = "base",
+        /// Both as far as they go without a weaker promise.
+        Safe = "safe",
+        /// Both as far as they go.
+        Top = "top",
     }
 }
 
@@ -382,11 +389,6 @@ pub fn findings<'a>(
         Finding::confirmed(FindingKind::OrderMatters).supported().with(facts)
     });
     refused.into_iter().chain(order.collect::<Vec<_>>())
-}
-
-/// A message of several lines for a place that has one.
-pub fn one_line(message: &str) -> String {
-    message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

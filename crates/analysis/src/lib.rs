@@ -19,6 +19,7 @@ mod findings;
 pub mod flame;
 pub mod gate;
 mod host;
+pub mod json;
 mod kinds;
 mod ladder;
 mod missing;
@@ -36,13 +37,16 @@ pub mod windows;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use stats::{Basis, MedianInterval};
 
 use comparison::Scope;
 pub use comparison::{HOST_FLAGS, less_is_better};
 pub use deferred::WorkLeft;
 pub use diagnosis::{
-    Cause, CauseKind, CauseTest, Change, Cost, Diagnosis, GapChange, Measure, Observed, Side, TestOutcome, contrast,
+    Cause, CauseKind, CauseTest, Change, Cost, Diagnosis, GapChange, Measure, Observed, Ratio, Side, TestOutcome,
+    contrast,
 };
 use doubling::{Doubled, HeadroomCheck};
 pub use duet::{Shared, Solo, Unfounded};
@@ -50,7 +54,7 @@ pub use findings::{Facts, Finding, FindingKind};
 pub use host::{Watched, watched};
 pub use kinds::{Kind, kinds};
 use ladder::Climb;
-pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind, one_line};
+pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind};
 pub use missing::Missing;
 use named::named;
 pub use pass::{COLLECTED_SECONDS, LeftOut, LeftOutBecause, Part, Parts};
@@ -73,8 +77,8 @@ pub const FAILURES_UNTIL_GIVEN_UP: usize = 3;
 const OTHER_METRICS: [&str; 10] = [
     "tpm",
     pass::GEOMEAN_SECONDS,
-    "debt_adjusted_tps",
-    "debt_adjusted_nopm",
+    "adjusted_tps",
+    "adjusted_nopm",
     "latency_ms_p50",
     "latency_ms_p95",
     "latency_ms_p99",
@@ -88,7 +92,7 @@ const OTHER_METRICS: [&str; 10] = [
 pub const SECONDARY_METRIC: &str = "cpu_us_per_tx";
 
 /// Behind it stands the primary metric of which it counts the server's deferred work.
-const DEBT_ADJUSTED: &str = "debt_adjusted_";
+const ADJUSTED: &str = "adjusted_";
 
 /// Everything that a run's records allow us to say.
 #[derive(Debug, Clone, PartialEq)]
@@ -197,8 +201,9 @@ pub struct Cell {
 }
 
 /// A metric over the blocks.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
+    #[serde(rename = "value")]
     pub mean: f64,
     /// t interval of the mean over blocks; absent with a single block.
     pub low: Option<f64>,
@@ -207,12 +212,15 @@ pub struct Summary {
 }
 
 /// A candidate against the baseline under one workload.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Duel {
     pub baseline: String,
     pub candidate: String,
+    #[serde(skip)]
     pub overall: Comparison,
+    #[serde(skip)]
     pub points: Vec<Comparison>,
+    #[serde(skip)]
     pub others: Vec<MetricComparison>,
     /// Quantiles that are compared with nothing.
     pub missing: Vec<Missing>,
@@ -240,10 +248,15 @@ pub struct Duel {
     /// Where one is faster only while it defers work: the whole sweep first.
     pub deferring: Vec<Deferring>,
     /// What rose or fell inside trials, by point; absent for the whole sweep.
+    #[serde(serialize_with = "json::at_points")]
+    #[schemars(with = "Vec<json::At<Option<Point>, Drift>>")]
     pub drifts: Vec<(Option<Point>, Drift)>,
     /// Work that was put off, at each point.
+    #[serde(serialize_with = "json::at_points")]
+    #[schemars(with = "Vec<json::At<Point, Growth>>")]
     pub growths: Vec<(Point, Growth)>,
     /// Why it came out so, as far as that can be seen.
+    #[serde(flatten)]
     pub diagnosis: Diagnosis,
 }
 
@@ -255,17 +268,21 @@ pub struct MetricComparison {
 }
 
 /// Candidate minus baseline over the points, in the unit of the primary metric.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     pub mean: f64,
     /// Points that both have values at.
     pub points: usize,
+    #[serde(serialize_with = "json::at_point")]
+    #[schemars(with = "json::ValueAt<'static>")]
     pub max: (Point, f64),
+    #[serde(serialize_with = "json::at_point")]
+    #[schemars(with = "json::ValueAt<'static>")]
     pub min: (Point, f64),
 }
 
 /// A paired estimate with its interval.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     pub workload: String,
     pub baseline: String,
@@ -280,11 +297,16 @@ pub struct Comparison {
     pub ratio: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
+    #[serde(rename = "interval", serialize_with = "json::basis")]
+    #[schemars(with = "json::IntervalKind")]
     pub basis: Basis,
     /// t interval corrected for nothing.
+    #[serde(flatten, serialize_with = "json::unadjusted")]
+    #[schemars(with = "json::Unadjusted")]
     pub unadjusted: Option<(f64, f64)>,
     /// Of all intervals of one kind together: the points of a sweep share it.
     pub confidence: f64,
+    #[serde(rename = "verdict")]
     pub word: Word,
     pub caveats: Vec<Caveat>,
     /// Points at which both have values; the values are means over these.
@@ -293,18 +315,23 @@ pub struct Comparison {
     pub blocks: usize,
     pub blocks_planned: usize,
     /// Smallest difference this run would have noticed, as a fraction.
+    #[serde(flatten, serialize_with = "json::detectable")]
+    #[schemars(with = "json::Detectable")]
     pub mde: Option<f64>,
     /// Standard deviation of the log ratio between blocks.
+    #[serde(rename = "sd_log_ratio")]
     pub sd: Option<f64>,
     /// The ratio by the mean of logarithms, beside the rank estimate.
     pub mean_ratio: Option<f64>,
     pub sign_flip_p: Option<f64>,
     /// Ratio in each block, by block number.
+    #[serde(skip)]
     pub pairs: Vec<(u32, f64)>,
     /// Blocks in which a trial that is ok could not give the value: too few requests for a quantile. They count as
     /// the worst for the side that lacks it.
     pub incomplete: usize,
     /// Too many of these: there is neither ratio nor value, and no report has a row for it.
+    #[serde(skip)]
     pub is_withheld: bool,
     /// The same without the blocks in which the host disturbed a trial, where there are any.
     pub unflagged: Option<Unflagged>,
@@ -317,13 +344,14 @@ impl Comparison {
 }
 
 /// A second opinion from the blocks that nothing disturbed.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Unflagged {
     pub blocks: usize,
     pub ratio: f64,
     pub low: Option<f64>,
     pub high: Option<f64>,
     /// Absent with fewer than eight such blocks.
+    #[serde(rename = "verdict")]
     pub word: Option<Word>,
 }
 
@@ -333,81 +361,46 @@ impl Unflagged {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
-    Faster,
-    Slower,
-    NoDifferenceShown,
-    Inconclusive,
-    /// Of a whole sweep only: faster at one point, slower at another.
-    Mixed,
-}
-
-impl Word {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Word::Faster => "faster",
-            Word::Slower => "slower",
-            Word::NoDifferenceShown => "no difference shown",
-            Word::Inconclusive => "inconclusive",
-            Word::Mixed => "mixed",
-        }
+named! {
+    pub enum Word {
+        Faster = "faster",
+        Slower = "slower",
+        NoDifferenceShown = "no difference shown",
+        Inconclusive = "inconclusive",
+        /// Of a whole sweep only: faster at one point, slower at another.
+        Mixed = "mixed",
     }
 }
 
-/// What weakens a word. Printed behind it, in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Caveat {
-    Quick,
-    T,
-    /// Both ran at the same time: the ratio is relative, under co-run.
-    Duet,
-    NoisyHost,
-    SharedCores,
-    DurabilityDiffers,
-    GeneratorBound,
-    /// Trials ran and nothing was committed in them: they count as the worst.
-    Outages,
-    /// Throughput still rose or fell inside the trials.
-    Unsteady,
-    /// With the time that the server's deferred work takes, the other one is ahead.
-    DeferredWork,
-    /// The server put off work, and more of it in every trial.
-    Accumulating,
-    /// Too short to hold two flush or checkpoint cycles, or an operation of a pass too short to time.
-    Short,
-    FailedTrials,
-    TooFewBlocks,
-    BudgetEnded,
-    FlagDependent,
-    /// One of many rows, picked by a false discovery rate instead of a rate of false words.
-    Screening,
-    /// Measured apart from what it stands beside.
-    Unpaired,
-}
-
-impl Caveat {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Caveat::Quick => "quick",
-            Caveat::T => "t",
-            Caveat::Duet => "duet",
-            Caveat::NoisyHost => "noisy host",
-            Caveat::SharedCores => "shared cores",
-            Caveat::DurabilityDiffers => "durability differs",
-            Caveat::GeneratorBound => "generator-bound",
-            Caveat::Outages => "trials without a commit",
-            Caveat::Unsteady => "unsteady",
-            Caveat::DeferredWork => "deferred work",
-            Caveat::Accumulating => "accumulating",
-            Caveat::Short => "short",
-            Caveat::FailedTrials => "failed trials",
-            Caveat::TooFewBlocks => "too few blocks",
-            Caveat::BudgetEnded => "budget ended",
-            Caveat::FlagDependent => "flag-dependent",
-            Caveat::Screening => "screening",
-            Caveat::Unpaired => "unpaired",
-        }
+named! {
+    /// What weakens a word. Printed behind it, in this order.
+    pub enum Caveat {
+        Quick = "quick",
+        T = "t",
+        /// Both ran at the same time: the ratio is relative, under co-run.
+        Duet = "duet",
+        NoisyHost = "noisy host",
+        SharedCores = "shared cores",
+        DurabilityDiffers = "durability differs",
+        GeneratorBound = "generator-bound",
+        /// Trials ran and nothing was committed in them: they count as the worst.
+        Outages = "trials without a commit",
+        /// Throughput still rose or fell inside the trials.
+        Unsteady = "unsteady",
+        /// With the time that the server's deferred work takes, the other one is ahead.
+        DeferredWork = "deferred work",
+        /// The server put off work, and more of it in every trial.
+        Accumulating = "accumulating",
+        /// Too short to hold two flush or checkpoint cycles, or an operation of a pass too short to time.
+        Short = "short",
+        FailedTrials = "failed trials",
+        TooFewBlocks = "too few blocks",
+        BudgetEnded = "budget ended",
+        FlagDependent = "flag-dependent",
+        /// One of many rows, picked by a false discovery rate instead of a rate of false words.
+        Screening = "screening",
+        /// Measured apart from what it stands beside.
+        Unpaired = "unpaired",
     }
 }
 
@@ -423,7 +416,7 @@ named! {
 }
 
 /// Blocks in which the trials of one side alone carry a flag of the host.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct FlagImbalance {
     pub baseline_only: usize,
     pub candidate_only: usize,
@@ -695,7 +688,7 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {
     let of_points = scope.of_points(metric, points);
     let overall = scope.overall(metric, points, &of_points);
     let others = OTHER_METRICS.iter().filter(|other| scope.records.has_metric(scope.workload, other));
-    let others = others.filter(|other| !other.starts_with(DEBT_ADJUSTED) || scope.has_all(other, points));
+    let others = others.filter(|other| !other.starts_with(ADJUSTED) || scope.has_all(other, points));
     // Of few transactions only one side may have a rare quantile.
     let is_of_both = |other: &MetricComparison| other.points.iter().any(|point| point.ratio.is_some());
     let others: Vec<MetricComparison> =
@@ -751,7 +744,7 @@ fn deferring(
     of_points: &[Comparison],
     others: &[MetricComparison],
 ) -> Vec<Deferring> {
-    let Some(adjusted) = others.iter().find(|other| other.metric == format!("{DEBT_ADJUSTED}{metric}")) else {
+    let Some(adjusted) = others.iter().find(|other| other.metric == format!("{ADJUSTED}{metric}")) else {
         return Vec::new();
     };
     let sweep = (of_points.len() > 1).then(|| together::deferring(overall, &adjusted.overall)).flatten();

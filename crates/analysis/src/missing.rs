@@ -3,6 +3,7 @@
 //! A quantile needs thirty requests above it in each trial. Where more than a tenth of the pairs lack one there is
 //! no comparison of it at all: the trials that have it are the fast ones.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use record::format::{Point, Status, TrialRecord};
@@ -19,7 +20,7 @@ const QUANTILES: [(&str, &str, f64); 4] = [
 const ABOVE_MIN: f64 = 30.0;
 
 /// A quantile without a comparison at these points.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Missing {
     /// `p99.9`
     pub quantile: &'static str,

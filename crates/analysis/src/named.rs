@@ -1,8 +1,5 @@
 //! Enums whose values have fixed names: reports print them, and programs read them.
 
-use serde::ser::{SerializeMap, Serializer};
-use stats::{Basis, RuleKind};
-
 /// An enum with the name of each of its values.
 macro_rules! named {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$doc:meta])* $value:ident = $text:literal,)+ }) => {
@@ -22,6 +19,16 @@ macro_rules! named {
             }
         }
 
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "enum": [$($text),+] })
+            }
+        }
+
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.as_str())
@@ -31,21 +38,3 @@ macro_rules! named {
 }
 
 pub(crate) use named;
-
-/// What an interval holds under: a rule's name, or `t` where there were too few blocks for any.
-pub fn basis<S: Serializer>(basis: &Basis, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(match basis {
-        Basis::Rule(RuleKind::Exact) => "exact",
-        Basis::Rule(RuleKind::T) => "repeated t",
-        Basis::Plain => "t",
-    })
-}
-
-/// Bounds as `low` and `high` among the other fields.
-pub fn low_high<S: Serializer>(bounds: &Option<(f64, f64)>, serializer: S) -> Result<S::Ok, S::Error> {
-    let (low, high) = bounds.unzip();
-    let mut map = serializer.serialize_map(Some(2))?;
-    map.serialize_entry("low", &low)?;
-    map.serialize_entry("high", &high)?;
-    map.end()
-}

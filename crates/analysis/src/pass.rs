@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::comparison::{Scope, value};
@@ -31,7 +32,7 @@ pub const GEOMEAN_SECONDS: &str = "geomean_seconds";
 pub const OTHER_COUNT: &str = "other count";
 
 /// A candidate against the baseline, part by part.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Parts {
     pub programs: Vec<Part>,
     pub operations: Vec<Part>,
@@ -42,9 +43,10 @@ pub struct Parts {
     pub screened: bool,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Part {
     pub name: String,
+    #[serde(skip)]
     pub comparison: Comparison,
     /// Of the sum of all rows, of baseline and candidate.
     pub shares: [Option<f64>; 2],
@@ -53,7 +55,7 @@ pub struct Part {
 }
 
 /// A program or an operation that one of the two did not do, or not rightly.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeftOut {
     pub name: String,
     pub contender: String,
@@ -62,7 +64,7 @@ pub struct LeftOut {
     pub because: LeftOutBecause,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOutBecause {
     /// As the trial has it.

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use stats::{Basis, Judge, UslFit, UslRefusal, fit_usl};
 
 use record::format::{PlanRecord, Point, TrialRecord};
@@ -14,7 +16,7 @@ use record::rule::point_rule;
 
 use super::comparison::{less_is_better, value};
 use super::records::{Records, geometric_summary, summary};
-use super::{Duel, Summary};
+use super::{Duel, Summary, json};
 
 /// What a step costs, beside what it reaches.
 const COSTS: [&str; 3] = ["cpu_us_per_tx", "cpu_use", "ctx_per_tx"];
@@ -35,27 +37,34 @@ pub struct Scaling {
 }
 
 /// A contender at one number of cores, or of clients.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Step {
     pub contender: String,
     pub n: u64,
     /// The best number of clients as either half of the blocks has it; empty where it was not searched.
+    #[serde(rename = "best_clients")]
     pub clients: Vec<u64>,
     /// Geometric, as the speed-up and the ratio beside it.
+    #[serde(flatten)]
     pub value: Summary,
     /// Throughput over that of one, in the same blocks; absent where one was not measured.
     pub speed_up: Option<Estimate>,
     /// The same for each core, or client.
     pub efficiency: Option<Estimate>,
+    #[serde(flatten)]
     pub costs: BTreeMap<&'static str, Summary>,
     /// Of a candidate to the baseline, by the rule of the run.
+    #[serde(serialize_with = "json::estimate_of_rule")]
+    #[schemars(with = "Option<json::EstimateOfRule>")]
     pub ratio: Option<(Estimate, Basis)>,
 }
 
 /// A value with its interval, where there is one.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     pub value: f64,
+    #[serde(flatten, serialize_with = "json::low_high")]
+    #[schemars(with = "json::LowHigh")]
     pub bounds: Option<(f64, f64)>,
 }
 

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use stats::{Out, Race, RaceRules, Runner, minimum_detectable_effect};
 
 use super::comparison::log_ratio;
-use record::format::search::{CandidateRecord, OutRecord, OutcomeRecord, RaceRecord, RoundRecord, SearchRecord};
+use record::format::search::{
+    CandidateRecord, OutCause, OutRecord, OutcomeRecord, RaceRecord, RoundRecord, SearchRecord,
+};
 use record::format::{Status, TrialRecord};
 
 /// Bytes of the data directory behind a trial, as the search's own trials keep it.
@@ -87,8 +89,8 @@ impl Standing {
         let Some(of_racing) = of_racing.collect::<Option<Vec<_>>>() else { return false };
         let limits = Limits::of(search, trials, block);
         for (index, trial) in &of_racing {
-            if let Some(why) = limits.broken_by(trial) {
-                let out = OutRecord { after_block: block - 1, cause: "removed".to_owned(), why };
+            if let Some(cause) = limits.broken_by(trial) {
+                let out = OutRecord { after_block: block - 1, cause };
                 self.race.remove(*index);
                 self.removed.insert(*index, out);
             }
@@ -120,17 +122,11 @@ impl Standing {
     /// The candidates with what the race knows of them by now.
     pub fn candidates(&self, search: &SearchRecord) -> Vec<CandidateRecord> {
         let known = search.candidates.iter().zip(self.race.runners()).enumerate();
-        known.map(|(index, (candidate, runner))| self.candidate(search, index, candidate, runner)).collect()
+        known.map(|(index, (candidate, runner))| self.candidate(index, candidate, runner)).collect()
     }
 
-    fn candidate(
-        &self,
-        search: &SearchRecord,
-        index: usize,
-        candidate: &CandidateRecord,
-        runner: &Runner,
-    ) -> CandidateRecord {
-        let by_the_race = || runner.out().map(|(out, block)| out_record(out, block as u32, search));
+    fn candidate(&self, index: usize, candidate: &CandidateRecord, runner: &Runner) -> CandidateRecord {
+        let by_the_race = || runner.out().and_then(|(out, block)| out_record(out, block as u32));
         CandidateRecord {
             blocks: runner.log_ratios().len() as u32,
             ratio: runner.estimate().map(f64::exp),
@@ -179,14 +175,15 @@ fn race_rules(search: &SearchRecord) -> RaceRules {
     }
 }
 
-fn out_record(out: Out, after_block: u32, search: &SearchRecord) -> OutRecord {
-    let (cause, why) = match out {
-        Out::Removed => ("removed", "taken out".to_owned()),
-        Out::Slower => ("slower", format!("shown to be slower than `{}`", search.incumbent)),
-        Out::Halved => ("halved", "in the slower half of its round".to_owned()),
-        Out::Behind => ("behind", format!("the last one, and not ahead of `{}`", search.incumbent)),
+/// None where it was removed: the reason for that is not the race's.
+fn out_record(out: Out, after_block: u32) -> Option<OutRecord> {
+    let cause = match out {
+        Out::Removed => return None,
+        Out::Slower => OutCause::Slower,
+        Out::Halved => OutCause::Halved,
+        Out::Behind => OutCause::Behind,
     };
-    OutRecord { after_block, cause: cause.to_owned(), why }
+    Some(OutRecord { after_block, cause })
 }
 
 /// What a candidate's trial may take, going by the incumbent's trials up to its block.
@@ -210,22 +207,17 @@ impl Limits {
     }
 
     /// Why this trial puts its candidate out, if it does.
-    fn broken_by(&self, trial: &TrialRecord) -> Option<String> {
+    fn broken_by(&self, trial: &TrialRecord) -> Option<OutCause> {
         if trial.status == Status::Failed {
-            let failure = trial.failure.as_ref();
-            return Some(match failure {
-                Some(failure) => format!("its trial failed at `{}`: {}", failure.step, failure.message),
-                None => "its trial failed".to_owned(),
-            });
+            return Some(OutCause::Failed { failure: trial.failure.clone() });
         }
         let over = |value: Option<f64>, most: Option<f64>| value.zip(most).filter(|(value, most)| value > most);
-        if let Some((seconds, most)) = over(Some(trial.seconds()), self.seconds_max) {
-            return Some(format!("its trial took {seconds:.0} s, and {most:.0} s were allowed"));
+        if let Some((seconds, allowed_s)) = over(Some(trial.seconds()), self.seconds_max) {
+            return Some(OutCause::TooSlow { seconds, allowed_s });
         }
         let bytes = trial.metrics.get(DATA_DIRECTORY_BYTES).copied();
-        let (bytes, most) = over(bytes, self.bytes_max)?;
-        let mib = |bytes: f64| bytes / f64::from(1u32 << 20);
-        Some(format!("its files took {:.0} MiB, and {:.0} MiB were allowed", mib(bytes), mib(most)))
+        let (bytes, allowed_bytes) = over(bytes, self.bytes_max)?;
+        Some(OutCause::TooLarge { bytes, allowed_bytes })
     }
 }
 
@@ -281,7 +273,10 @@ mod tests {
             }]
         );
         let candidates = standing.candidates(&search);
-        assert_eq!(candidates[1].out.as_ref().map(|out| (out.after_block, out.cause.as_str())), Some((2, "halved")));
+        assert_eq!(
+            candidates[1].out.as_ref().map(|out| (out.after_block, out.cause.clone())),
+            Some((2, OutCause::Halved))
+        );
         assert!((candidates[0].ratio.unwrap() - 1.1).abs() < 1e-9 && candidates[0].out.is_none());
         assert_eq!(standing.outcome(&search, true).winner.as_deref(), Some("c1"));
     }
@@ -319,17 +314,18 @@ mod tests {
         trials[4].finished_at = "2031-05-04T11:15:30Z".into();
         trials[3].metrics.insert(DATA_DIRECTORY_BYTES.into(), 1e12);
         let standing = follow(&search, "tps", &trials);
-        let why = |index: usize| standing.candidates(&search)[index].out.clone().map(|out| out.why);
-        assert_eq!(why(0).as_deref(), Some("its trial failed at `check`: the data are wrong"));
-        assert_eq!(why(1).as_deref(), Some("its trial took 240 s, and 120 s were allowed"));
-        assert!(why(2).unwrap().starts_with("its files took 953674 MiB"), "{:?}", why(2));
+        let why = |index: usize| standing.candidates(&search)[index].out.clone().map(|out| out.cause);
+        assert_eq!(why(0), Some(OutCause::Failed { failure: trials[1].failure.clone() }));
+        let Some(OutCause::TooSlow { seconds, allowed_s }) = why(1) else { panic!("{:?}", why(1)) };
+        assert_eq!((seconds.round(), allowed_s.round()), (240.0, 120.0));
+        assert!(matches!(why(2), Some(OutCause::TooLarge { bytes, .. }) if bytes == 1e12), "{:?}", why(2));
         assert_eq!((why(3), standing.racing()), (None, 1));
     }
 
     #[test]
     fn who_was_out_before_the_first_block_races_in_none() {
         let mut search = search(2);
-        let out = OutRecord { after_block: 0, cause: "removed".into(), why: "it did not start".into() };
+        let out = OutRecord::refused("it did not start".into());
         search.candidates[0].out = Some(out.clone());
         let standing = follow(&search, "tps", &block(1, &[("c2", 1000.0)]));
         assert_eq!((standing.next_block(), standing.racing()), (2, 1));
@@ -339,7 +335,7 @@ mod tests {
     #[test]
     fn a_search_that_goes_on_is_the_search_that_it_would_have_been() {
         let mut search = search(4);
-        let out = OutRecord { after_block: 0, cause: "removed".into(), why: "it did not start".into() };
+        let out = OutRecord::refused("it did not start".into());
         search.candidates[3].out = Some(out);
         let mut trials = block(1, &[("c1", 1100.0), ("c2", 900.0), ("c3", 1050.0)]);
         trials[2].status = Status::Failed;

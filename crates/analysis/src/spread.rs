@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 
 use record::format::{PlanRecord, Point, Series, TrialRecord};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::comparison::{is_noisy, log_ratio};
 use super::pass;
@@ -24,11 +26,12 @@ const BLOCKS_A_SIDE: usize = 2;
 pub const EFFECTS: [f64; 3] = [0.01, 0.03, 0.05];
 
 /// What one pair of contenders scatters by at these points.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Spread {
     /// Blocks that are whole.
     pub blocks: usize,
     /// Standard deviation of the log ratio between blocks.
+    #[serde(rename = "sd_log_ratio")]
     pub sd: Option<f64>,
     /// Of trials, without what their seconds explain and without what a block has in common; 0 where
     /// the seconds explain all of it.
@@ -52,22 +55,16 @@ pub struct Spread {
     pub block_s: Option<f64>,
     /// Blocks for 1, 3 and 5 % at 90 % power, at a number fixed beforehand.
     pub blocks_needed: Option<[usize; 3]>,
+    /// The time that they take.
+    pub minutes_needed: Option<[f64; 3]>,
 }
 
 /// What being first in the block is worth, as a log ratio with its 95 % t interval over blocks.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct OrderEffect {
     pub mean: f64,
     pub low: f64,
     pub high: f64,
-}
-
-impl Spread {
-    /// Minutes for 1, 3 and 5 %.
-    pub fn minutes_needed(&self) -> Option<[f64; 3]> {
-        let block_s = self.block_s?;
-        Some(self.blocks_needed?.map(|blocks| blocks as f64 * block_s / 60.0))
-    }
 }
 
 /// Per-second series by number of trial; the baseline against `candidate` at `points` together.
@@ -113,6 +110,10 @@ impl Pairs<'_> {
             .zip(sd_between_trials)
             .filter(|_| enough)
             .and_then(|(inside, between)| best(inside, between));
+        let blocks_needed = sd.map(|sd| EFFECTS.map(|effect| stats::blocks_needed(sd, effect, self.level())));
+        let block_s = self.block_s();
+        let minutes_needed =
+            blocks_needed.zip(block_s).map(|(blocks, block_s)| blocks.map(|blocks| blocks as f64 * block_s / 60.0));
         Spread {
             blocks: whole.len(),
             sd,
@@ -124,8 +125,9 @@ impl Pairs<'_> {
             overhead_s,
             duration_s,
             best_duration_s,
-            block_s: self.block_s(),
-            blocks_needed: sd.map(|sd| EFFECTS.map(|effect| stats::blocks_needed(sd, effect, self.level()))),
+            block_s,
+            blocks_needed,
+            minutes_needed,
         }
     }
 
@@ -274,7 +276,7 @@ mod tests {
         assert!((spread.overhead_s.unwrap() - (4.5 + gaps_s / 64.0)).abs() < 1e-9);
         assert_eq!((spread.blocks, spread.duration_s, spread.flagged_share), (8, Some(5.0), Some(0.0)));
         assert_eq!((spread.sd_of_a_second, spread.best_duration_s), (None, None), "no series, no advice");
-        let minutes = spread.minutes_needed().unwrap()[1];
+        let minutes = spread.minutes_needed.unwrap()[1];
         assert!((minutes - spread.blocks_needed.unwrap()[1] as f64 * spread.block_s.unwrap() / 60.0).abs() < 1e-9);
     }
 

@@ -6,6 +6,9 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use record::format::{Point, Status, TrialRecord, step};
 
 use super::comparison::Scope;
@@ -33,7 +36,7 @@ const SHARE_SUFFIX: &str = "_share";
 const NO_DEBT: [&str; 2] = ["threads_running", "redo_capacity_bytes"];
 
 /// Throughput that rose or fell inside the interval.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Drift {
     /// Absent for the drift of the candidate's lead over the baseline.
     pub contender: Option<String>,
@@ -46,7 +49,7 @@ pub struct Drift {
 }
 
 /// A gauge that stood higher, or lower, at the end of every trial.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Growth {
     pub contender: String,
     /// Without its prefix: `dirty_bytes`.

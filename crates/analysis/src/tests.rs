@@ -671,7 +671,7 @@ fn a_lead_that_is_owed_back_is_named() {
     let tps: Vec<f64> = stored.trials.iter().map(|trial| trial.metrics["tps"]).collect();
     for (trial, tps) in stored.trials.iter_mut().zip(tps) {
         let owed = if trial.contender == CANDIDATE { 0.7 } else { 0.95 };
-        trial.metrics.insert("debt_adjusted_tps".into(), tps * owed);
+        trial.metrics.insert("adjusted_tps".into(), tps * owed);
     }
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let duel = &conclusions.workloads[0].duels[0];
@@ -681,10 +681,10 @@ fn a_lead_that_is_owed_back_is_named() {
     );
     assert!(duel.overall.caveats.contains(&Caveat::DeferredWork) && duel.points[0].word == Word::Inconclusive);
     assert!(duel.deferring[0].adjusted < 0.85 && duel.deferring[0].is_shown);
-    assert!(duel.others.iter().any(|other| other.metric == "debt_adjusted_tps" && other.overall.word == Word::Slower));
+    assert!(duel.others.iter().any(|other| other.metric == "adjusted_tps" && other.overall.word == Word::Slower));
     assert!(conclusions.findings.iter().any(|one| one.kind == FindingKind::DeferringWork));
     for trial in stored.trials.iter_mut().filter(|trial| trial.contender == CANDIDATE) {
-        trial.metrics.entry("debt_adjusted_tps".into()).and_modify(|tps| *tps *= 0.95 / 0.7);
+        trial.metrics.entry("adjusted_tps".into()).and_modify(|tps| *tps *= 0.95 / 0.7);
     }
     assert!(duel_of(&stored).deferring.is_empty());
 }
@@ -693,20 +693,28 @@ fn a_lead_that_is_owed_back_is_named() {
 fn leave(stored: &mut StoredRun, left_mib: f64, paid: &[(&str, f64)]) {
     let mib = 1048576.0;
     for trial in &mut stored.trials {
-        let owed = [("debt_interval_s", 60.0), ("debt_drain_s", 0.0), ("debt_left.dirty_bytes", left_mib * mib)];
+        let owed = [
+            ("deferred_work_interval_s", 60.0),
+            ("deferred_work_s", 0.0),
+            ("deferred_work_left.dirty_bytes", left_mib * mib),
+        ];
         let is_ours = trial.contender == CANDIDATE;
         let metrics = if is_ours { &owed[..] } else { paid };
         trial.metrics.extend(metrics.iter().map(|(name, value)| ((*name).to_owned(), *value)));
         let drained = trial.metrics["tps"] * 60.0 / 66.0;
         if !is_ours && !paid.is_empty() {
-            trial.metrics.insert("debt_adjusted_tps".into(), drained);
+            trial.metrics.insert("adjusted_tps".into(), drained);
         }
     }
 }
 
 #[test]
 fn work_that_nobody_did_is_charged_at_the_slowest_rate_and_takes_the_verdict() {
-    let paid = [("debt_drain_s", 6.0), ("debt_paid.dirty_bytes", 60.0 * 1048576.0), ("debt_paid_s.dirty_bytes", 6.0)];
+    let paid = [
+        ("deferred_work_s", 6.0),
+        ("deferred_work_done.dirty_bytes", 60.0 * 1048576.0),
+        ("deferred_work_done_s.dirty_bytes", 6.0),
+    ];
     let mut stored = tell_of([1.1; 4], 8);
     // 300 MiB at 10 MiB/s are 30 s.
     leave(&mut stored, 300.0, &paid);
@@ -714,7 +722,7 @@ fn work_that_nobody_did_is_charged_at_the_slowest_rate_and_takes_the_verdict() {
     let duel = &conclusions.workloads[0].duels[0];
     assert_eq!(duel.overall.word, Word::Inconclusive);
     assert!(duel.overall.caveats.contains(&Caveat::DeferredWork));
-    let adjusted = duel.others.iter().find(|other| other.metric == "debt_adjusted_tps").unwrap();
+    let adjusted = duel.others.iter().find(|other| other.metric == "adjusted_tps").unwrap();
     assert!((adjusted.overall.ratio.unwrap() / (duel.overall.ratio.unwrap() * 66.0 / 90.0) - 1.0).abs() < 1e-9);
     let finding = conclusions.findings.iter().find(|finding| finding.kind == FindingKind::WorkLeft).unwrap();
     let Facts::WorkLeft(left) = &finding.facts else { panic!("{finding:?}") };
@@ -733,16 +741,16 @@ fn a_rate_with_deferred_work_exists_for_every_trial_or_for_none() {
     leave(&mut stored, 300.0, &[]);
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let duel = &conclusions.workloads[0].duels[0];
-    assert!(duel.others.iter().all(|other| other.metric != "debt_adjusted_tps"));
+    assert!(duel.others.iter().all(|other| other.metric != "adjusted_tps"));
     assert_eq!(duel.overall.word, Word::Faster);
     let finding = conclusions.findings.iter().find(|finding| finding.kind == FindingKind::WorkLeft).unwrap();
     assert!(matches!(&finding.facts, Facts::WorkLeft(left) if left[0].charged_s.is_none()), "{finding:?}");
 
     let mut gaps = tell_of([1.1; 4], 8);
     for trial in gaps.trials.iter_mut().skip(1) {
-        trial.metrics.insert("debt_adjusted_tps".into(), 1.0);
+        trial.metrics.insert("adjusted_tps".into(), 1.0);
     }
-    assert!(duel_of(&gaps).others.iter().all(|other| other.metric != "debt_adjusted_tps"));
+    assert!(duel_of(&gaps).others.iter().all(|other| other.metric != "adjusted_tps"));
 }
 
 #[test]

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use stats::{Basis, Judge};
 
 use record::format::Point;
 use record::rule::point_rule;
 
 use super::comparison::{Scope, less_is_better, value};
-use super::{Caveat, Comparison, Duel, Word};
+use super::{Caveat, Comparison, Duel, Word, json};
 
 /// Half of the blocks choose the peaks, the other half compares them.
 const PEAK_BLOCKS_MIN: usize = 8;
@@ -18,7 +20,7 @@ const CLIENTS: &str = "clients";
 
 /// Each contender at the point where it is best, without the winner's curse: no block praises a
 /// point that it has chosen.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Peak {
     pub baseline: Best,
     pub candidate: Best,
@@ -26,12 +28,14 @@ pub struct Peak {
     /// Interval of the run's rule, corrected for no other comparison.
     pub low: Option<f64>,
     pub high: Option<f64>,
+    #[serde(rename = "interval", serialize_with = "json::basis")]
+    #[schemars(with = "json::IntervalKind")]
     pub basis: Basis,
     pub blocks: usize,
 }
 
 /// Where one contender is best.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Best {
     /// As either half of the blocks has it; one where they agree.
     pub points: Vec<Point>,
@@ -109,7 +113,7 @@ pub fn judge_together(duels: &mut [Duel], seed: u64) {
 }
 
 /// Who is ahead is behind once the time is counted that the server's deferred work takes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Deferring {
     /// Absent for the whole sweep.
     pub point: Option<Point>,

@@ -1,20 +1,27 @@
 //! The response times of a trial window by window (method, section 3): where a stall shows that the quantiles of
 //! the whole pass over.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use latency::{Histogram, LatencyWindow, read_windows};
 
 /// What one window held.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Told {
     pub start_s: f64,
     pub seconds: f64,
     pub count: u64,
     pub out_of_range: u64,
     /// Absent where too few lie above them.
+    #[serde(rename = "latency_ms_p50")]
     pub p50_ms: Option<f64>,
+    #[serde(rename = "latency_ms_p95")]
     pub p95_ms: Option<f64>,
+    #[serde(rename = "latency_ms_p99")]
     pub p99_ms: Option<f64>,
     /// To three digits, as the buckets know it; absent where nothing ended.
+    #[serde(rename = "latency_ms_max")]
     pub max_ms: Option<f64>,
 }
 

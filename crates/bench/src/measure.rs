@@ -6,7 +6,6 @@ use anyhow::{Context, anyhow};
 use driver::{Admin, Code};
 use load::{
     ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading, ReusesTables,
-    cut_off_when,
 };
 
 use super::tables::{self, Tables};
@@ -90,16 +89,14 @@ impl Seen {
 
 /// Makes sure that the tables are there, and does what comes before the clients.
 fn look_around(job: &Job) -> anyhow::Result<Seen> {
-    cut_off_when(&job.interrupted, &mut job.session()?, |admin| {
-        job.expect_tables(admin)?;
-        job.recognise(admin)?;
-        job.claim_scratch(admin)?;
-        let opens_with =
-            job.workload.reuses_tables().map(|tables| prepare_run(job, tables, admin)).transpose()?.flatten();
-        let tables = if job.workload.spec().scratch.is_some() { None } else { Some(tables::look_at(job, admin)?) };
-        admin.leave()?;
-        Ok(Seen { server_version: admin.server_version().to_owned(), opens_with, tables })
-    })
+    let admin = &mut job.session()?;
+    job.expect_tables(admin)?;
+    job.recognise(admin)?;
+    job.claim_scratch(admin)?;
+    let opens_with = job.workload.reuses_tables().map(|tables| prepare_run(job, tables, admin)).transpose()?.flatten();
+    let tables = if job.workload.spec().scratch.is_some() { None } else { Some(tables::look_at(job, admin)?) };
+    admin.leave()?;
+    Ok(Seen { server_version: admin.server_version().to_owned(), opens_with, tables })
 }
 
 /// Does what the workload wants done before its clients come, and returns what opens their transactions.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use driver::{Admin, Isolation};
 use indicatif::{ProgressBar, ProgressStyle};
-use load::{Loader, Setting, Table, cut_off_when};
+use load::{Loader, Setting, Table};
 
 use super::Job;
 use super::server::listed;
@@ -65,7 +65,7 @@ pub fn check(job: &Job) -> Result<u8, Failure> {
     job.expect_tables(&mut admin)?;
     job.recognise(&mut admin)?;
     job.expect_long_statements(&mut admin)?;
-    let checked = cut_off_when(&job.interrupted, &mut admin, |admin| job.workload.check(admin, None));
+    let checked = job.workload.check(&mut admin, None);
     let violations = checked.context("cannot check the data")?;
     if violations.is_empty() {
         say(&format!("the data of {} are as they should be\n", job.request.workload.name))?;
@@ -83,7 +83,7 @@ pub fn cleanup(job: &Job) -> Result<u8, Failure> {
     };
     job.expect_long_statements(&mut admin)?;
     for table in &there {
-        let dropped = cut_off_when(&job.interrupted, &mut admin, |admin| admin.run(&format!("DROP TABLE {table}")));
+        let dropped = admin.run(&format!("DROP TABLE {table}"));
         dropped.with_context(|| format!("cannot drop {table}"))?;
     }
     // Whatever form is asked for: a run of another one may have left them.
@@ -107,7 +107,7 @@ pub fn prewarm(job: &Job) -> Result<u8, Failure> {
     job.expect_tables(&mut admin)?;
     job.expect_long_statements(&mut admin)?;
     for table in job.workload.tables(job.target.dialect) {
-        let read = cut_off_when(&job.interrupted, &mut admin, |admin| read_whole(admin, &table));
+        let read = read_whole(&mut admin, &table);
         read.with_context(|| format!("cannot read {}", table.name))?;
         say(&format!("read {}\n", table.name))?;
     }

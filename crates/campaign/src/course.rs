@@ -322,7 +322,7 @@ mod tests {
             Course::new(sitting, interrupted, &mut progress, &mut run, Budget::new(&clock, 1), &mut run_trials);
         let ended = course.run_all();
         let trials = course.trials;
-        assert_eq!(sitting.run_dir.trials().unwrap().records, trials, "what is known is what is kept");
+        assert_eq!(sitting.run_dir.trials().unwrap().measured(), trials, "what is known is what is kept");
         Walked { ended, trials, run, warmups, starts }
     }
 

@@ -132,7 +132,7 @@ impl Sitting {
         let stored = run_dir.plan()?;
         if request.overrides.twins && !stored.twins {
             return Err(Error::mistake(anyhow!(
-                "{} is no run of twins\n  next: go on with `dbduel run --resume {}`",
+                "{} is no A/A test\n  next: go on with `dbduel run --resume {}`",
                 run_dir.name(),
                 shell_path(run_dir.path())
             )));
@@ -161,7 +161,7 @@ impl Sitting {
             )
             .into());
         }
-        let done = run_dir.trials()?.records;
+        let done = run_dir.trials()?.all();
         let file = run_dir.path().join("experiment.toml");
         let seats = seats(&experiment, &file)?;
         Ok(Sitting { known: *known, experiment, plan, seats, run_dir, file, done, resumed: true, search })
@@ -268,12 +268,9 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     };
     if reason != EndReason::Interrupted {
         let progress = &progress;
-        let (trials, observers) = (run_dir.trials()?.records, Observers::default());
+        let (trials, observers) = (run_dir.trials()?.all(), Observers::default());
         let mut bench = Bench { sitting, stage, run: &mut run, clock, interrupted, progress, trials, observers };
-        bench.run(&Headroom)?;
-        bench.run(&Recoveries::new(&experiment.method))?;
-        bench.run(&CauseTests::new(reason, &experiment.method, &cache))?;
-        bench.run(&Profiles { experiment, run_dir })?;
+        probe(&mut bench, reason, &cache)?;
     }
     progress.finish();
     let incomplete = !failures.is_empty() || !given_up.is_empty() || is_missing;
@@ -283,6 +280,15 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     run.finished_at = Some(Timestamp::now().to_string());
     run_dir.write_run(&run)?;
     Ok(Ended { reason, incomplete })
+}
+
+/// What runs behind the last block.
+fn probe(bench: &mut Bench, ended: EndReason, cache: &Cache) -> Result<()> {
+    let Sitting { experiment, run_dir, .. } = bench.sitting;
+    bench.run(&Headroom)?;
+    bench.run(&Recoveries::new(&experiment.method))?;
+    bench.run(&CauseTests::new(ended, &experiment.method, cache))?;
+    bench.run(&Profiles { experiment, run_dir })
 }
 
 fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
@@ -373,7 +379,7 @@ pub fn say_never_ok(trials: &[TrialRecord], say: &dyn Fn(&str)) -> bool {
 /// A run that breaks off (a full disk, say) loses no finished trial, and its user should know by which command it
 /// goes on.
 pub fn with_what_is_kept(error: anyhow::Error, run_dir: &RunDir, command: &str) -> anyhow::Error {
-    let measured = run_dir.trials().map_or(0, |trials| trials.records.len());
+    let measured = run_dir.trials().map_or(0, |trials| trials.all().len());
     if measured == 0 {
         return error;
     }

@@ -112,7 +112,7 @@ impl<'a> Racing<'a> {
             failures.iter().for_each(|(_, error)| progress.say(&format!("warning: {error:#}")));
         }
         for candidate in search.candidates.iter().filter(|candidate| candidate.out.is_some()) {
-            let why = candidate.out.as_ref().map_or("", |out| out.why.as_str());
+            let why = candidate.out.as_ref().and_then(OutRecord::refusal).unwrap_or_default();
             progress.say(&format!("{} is out: {}", candidate.name, why.lines().next().unwrap_or_default()));
         }
         let metric = sitting.plan.record.workloads[0].primary();
@@ -256,6 +256,6 @@ fn put_out(search: &mut SearchRecord, run: &RunRecord, failed: Vec<(String, Erro
             ),
             _ => continue,
         };
-        candidate.out = Some(OutRecord { after_block: 0, cause: "removed".to_owned(), why });
+        candidate.out = Some(OutRecord::refused(why));
     }
 }

@@ -490,6 +490,7 @@ impl<'a> Stage<'a> {
             let build = server.build()?;
             let facts = learned.get_or_insert_with(|| ContenderFacts {
                 version: server.version().to_owned(),
+                title: server.engine().title().to_owned(),
                 family: server.engine().dialect().name().to_owned(),
                 notable_settings: server.engine().notable_settings().iter().map(|name| (*name).to_owned()).collect(),
                 effective_settings: server.effective_settings().clone(),

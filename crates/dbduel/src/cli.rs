@@ -133,6 +133,9 @@ pub struct RunArgs {
     /// Exit with 1 when a candidate is slower anywhere and 3 when a verdict is inconclusive, for use in CI
     #[arg(long)]
     pub gate: bool,
+    /// Print the whole text report instead of its first screen; report.txt always has all of it
+    #[arg(long)]
+    pub full: bool,
     /// Print the JSON report on stdout instead of the text
     #[arg(long)]
     pub json: bool,
@@ -288,17 +291,23 @@ impl MethodArgs {
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// Report this run: a folder, a name under --runs, or `last`
-    #[arg(value_name = "RUN")]
-    pub run: String,
+    #[arg(value_name = "RUN", required_unless_present = "schema")]
+    pub run: Option<String>,
     /// Find runs by name under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
     /// Say it in this form; `dbduel list reports` names them all
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: String,
+    /// Print the whole text report instead of its first screen; a file always has all of it
+    #[arg(long)]
+    pub full: bool,
     /// Write to this file instead of stdout
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
+    /// Print the JSON Schema of --format json and read no run, to check or to read such reports by
+    #[arg(long, conflicts_with_all = ["run", "out", "beside"])]
+    pub schema: bool,
     /// With --format sqlbench: add columns from these RUN files of the classic suite
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub beside: Vec<PathBuf>,

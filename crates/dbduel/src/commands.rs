@@ -50,6 +50,10 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
 
 /// `dbduel report`: says a stored run again.
 fn tell(args: &ReportArgs) -> Result<u8, Failure> {
+    let Some(run) = &args.run else {
+        say(&report::json::schema()?)?;
+        return Ok(exit::DONE);
+    };
     report::find(&args.format).map_err(Failure::usage)?;
     let (table, of_table) = (compare::layout(&args.table), args.format == report::sqlbench::Stored.name());
     if !of_table && (!args.beside.is_empty() || table != Default::default()) {
@@ -58,15 +62,23 @@ fn tell(args: &ReportArgs) -> Result<u8, Failure> {
             args.format
         )));
     }
-    let run = RunDir::open(&args.runs, &args.run)?;
+    let run = RunDir::open(&args.runs, run)?;
     let color = args.out.is_none() && wants_color();
     let beside = args.beside.iter().map(|path| report::sqlbench::read_log(path)).collect::<Result<_>>()?;
-    let text = report::write(&run, &args.format, &report::Options { color, table, beside })?;
+    let printed = first_screen();
+    let brief = args.out.is_none() && !args.full;
+    let width = printed.width.filter(|_| args.out.is_none());
+    let text = report::write(&run, &args.format, &report::Options { color, brief, width, table, beside })?;
     match &args.out {
         Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?,
         None => say_report(&text)?,
     }
     Ok(exit::DONE)
+}
+
+/// What a terminal gets of a text report.
+fn first_screen() -> report::Options {
+    report::Options { brief: true, width: Some(terminal::width()), ..report::Options::default() }
 }
 
 /// `dbduel plan`: says what a run would do, and what it would refuse; touches nothing.

@@ -37,8 +37,9 @@ fn twins_are_a_run_like_any_other_and_what_they_show_is_remembered_once() {
     assert_eq!((plan["method"]["stop"].as_str(), plan["method"]["blocks"].as_u64()), (Some("never"), Some(8)));
     place.assert_every_trial_ran_once();
     place.assert_nothing_is_left();
-    for part in ["twins at 1 client", "s_d", "being first in a block", "to see a difference of 1 %"] {
-        assert!(said.contains(part), "{part}\n{said}");
+    let whole = place.whole_report("last");
+    for part in ["A/A test", "s_d", "being first in a block", "to detect a difference of 1 %"] {
+        assert!(whole.contains(part), "{part}\n{whole}");
     }
     assert_eq!(place.expect(0, &["report", "last"]).0, said);
 
@@ -77,7 +78,7 @@ fn a_run_of_others_is_not_gone_on_with_as_one_of_twins() {
     place.write("fit.toml", &experiment("quick", 1));
     place.expect(0, &["run", "fit.toml"]);
     let (_, said) = place.expect(2, &["aa", "--resume", "last"]);
-    assert!(said.contains("no run of twins") && said.contains("next:"), "{said}");
+    assert!(said.contains("no A/A test") && said.contains("next:"), "{said}");
 }
 
 #[test]
@@ -98,14 +99,17 @@ fn a_host_that_told_twins_apart_too_often_is_refused_or_stamped() {
     let verdict = |day: usize| {
         let mut record = record.clone();
         record["at"] = format!("2031-05-{day:02}T10:15:00Z").into();
-        record["word"] = if day <= 4 { "slower" } else { "inconclusive" }.into();
+        record["verdict"] = if day <= 4 { "slower" } else { "inconclusive" }.into();
         format!("{record}\n")
     };
     fs::write(twins_file(&place), (1..=20).map(verdict).collect::<String>()).unwrap();
     fs::remove_dir_all(place.path().join("runs")).unwrap();
 
     let (_, said) = place.expect(4, &["run", "fit.toml"]);
-    assert!(said.contains("not fit to judge: 4 of the last 20") && said.contains("dbduel aa fit.toml"), "{said}");
+    assert!(
+        said.contains("too noisy to compare servers: 4 of the last 20") && said.contains("dbduel aa fit.toml"),
+        "{said}"
+    );
     assert_eq!(place.records().len(), 0);
     fs::remove_dir_all(place.path().join("runs")).unwrap();
 

@@ -100,6 +100,14 @@ fn the_printed_defaults_are_the_compiled_in_file() {
 }
 
 /// The plan of a shipped experiment, as JSON.
+#[test]
+fn the_schema_of_the_json_report_needs_no_run() {
+    let schema: serde_json::Value = serde_json::from_slice(&dbduel(&["report", "--schema"]).stdout).unwrap();
+    assert!(schema["$schema"].is_string() && schema["properties"]["comparisons"].is_object(), "{schema}");
+    assert_eq!(dbduel(&["report", "last", "--schema"]).status.code(), Some(2));
+    assert_eq!(dbduel(&["report"]).status.code(), Some(2));
+}
+
 fn planned(file: &Path, options: &[&str]) -> serde_json::Value {
     let output = dbduel(&[&["plan", "--json", file.to_str().unwrap()], options].concat());
     // Some want more cores than this host has, or a target that is nowhere: the plan is printed all the same.

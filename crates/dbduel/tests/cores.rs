@@ -97,14 +97,14 @@ fn a_sweep_over_cores_and_clients_is_told_at_the_best_clients() {
     let place = Place::new();
     let experiment = experiment("engine = \"sqlite\"", "sweep = { cores = [1, 2], clients = \"per-core\" }", 1);
     place.write("try.toml", &experiment.replace("blocks = 1", "blocks = 2"));
-    let (said, _) = place.expect(0, &["run", "try.toml"]);
+    place.expect(0, &["run", "try.toml"]);
     let records = place.trials();
     let points: BTreeSet<(u64, u64)> = records
         .iter()
         .map(|trial| (trial["point"]["cores"].as_u64().unwrap(), trial["point"]["clients"].as_u64().unwrap()))
         .collect();
     assert_eq!(points, BTreeSet::from([(1, 1), (1, 2), (1, 4), (1, 8), (2, 2), (2, 4), (2, 8), (2, 16)]));
-    assert!(said.contains("Scaling over cores"), "{said}");
+    assert!(place.whole_report("last").contains("Scaling over cores"));
     let json: Value = serde_json::from_str(&place.expect(0, &["report", "last", "--format", "json"]).0).unwrap();
     let rows = json["scaling"].as_array().unwrap();
     assert_eq!(rows.len(), 4, "two contenders on one and on two cores");

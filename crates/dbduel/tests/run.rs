@@ -51,10 +51,11 @@ fn ladder() -> String {
 fn a_rung_that_cannot_be_had_stops_with_what_builds_on_it_and_the_others_go_on() {
     let place = Place::new();
     place.write("ladder.toml", &ladder());
-    let (said, warned) = place.expect(4, &["run", "ladder.toml"]);
+    let (_, warned) = place.expect(4, &["run", "ladder.toml"]);
     assert!(warned.contains("setting `jornal_mode`") && warned.contains("`journal_mode`"), "{warned}");
     assert!(warned.contains("it builds on `misspelt`"), "{warned}");
-    assert!(said.contains("`misspelt` was not measured") && said.contains("trade: D"), "{said}");
+    let whole = place.whole_report("last");
+    assert!(whole.contains("misspelt was not measured") && whole.contains("trade: D"), "{whole}");
     let refused = place.json("run.json")["decisions"].clone();
     let refused = refused.as_array().unwrap().iter().filter(|one| one["kind"] == "refused");
     assert_eq!(refused.map(|one| one["contender"].clone()).collect::<Vec<_>>(), ["misspelt", "on top"]);
@@ -107,7 +108,12 @@ fn a_run_leaves_its_folder_and_can_be_reported_in_every_form() {
     }
     place.assert_nothing_is_left();
 
-    assert_eq!(said, fs::read_to_string(run.join("report.txt")).unwrap());
+    assert!(said.lines().count() <= 25 && said.contains("(--full here)"), "{said}");
+    place.expect(0, &["report", "last", "--out", "whole.txt"]);
+    let whole = fs::read_to_string(place.path().join("whole.txt")).unwrap();
+    assert_eq!(whole, fs::read_to_string(run.join("report.txt")).unwrap());
+    let full = place.expect(0, &["report", "last", "--full"]).0;
+    assert!(full.contains("All trials") && !said.contains("All trials"), "{full}");
     assert_eq!(place.expect(0, &["report", "last"]).0, said);
     assert_eq!(place.expect(0, &["report", name, "--format", "text"]).0, said);
     let html = place.expect(0, &["report", "last", "--format", "html"]).0;
@@ -118,7 +124,7 @@ fn a_run_leaves_its_folder_and_can_be_reported_in_every_form() {
     let json = fs::read(place.path().join("report.json")).unwrap();
     check_json(&serde_json::from_slice(&json).unwrap());
     assert_eq!(json, place.expect(0, &["report", "last", "--format", "json"]).0.into_bytes());
-    assert!(place.expect(2, &["report", "last", "--format", "pdf"]).1.contains("text, html, json, csv"));
+    assert!(place.expect(2, &["report", "last", "--format", "pdf"]).1.contains("text, html, markdown, json, csv"));
     assert_verifiable(&place);
 }
 
@@ -152,9 +158,14 @@ fn check_json(report: &Value) {
         ("contenders", "a"),
         ("trials", "a"),
         ("comparisons", "a"),
+        ("head_to_head", "a"),
+        ("scaling_laws", "a"),
+        ("aa_history", "a"),
+        ("differences", "a"),
         ("findings", "a"),
     ]);
     check_types("report", report, &top.collect::<Vec<_>>());
+    check_types("client", &report["client"], &[("checks", "o"), ("cores", "s")]);
     check_types("method", &report["method"], &[("preset", "s"), ("rule", "s"), ("changed", "a")]);
     let each = |list: &str, fields: &[(&str, &str)]| {
         let items = report[list].as_array().unwrap();
@@ -173,7 +184,7 @@ fn check_json(report: &Value) {
         ("metrics", "o"),
     ]);
     each("trials", &trial.collect::<Vec<_>>());
-    let comparison = s("workload baseline candidate metric word").chain([
+    let comparison = s("workload baseline candidate metric verdict").chain([
         ("point", "o0"),
         ("baseline_value", "n0"),
         ("candidate_value", "n0"),
@@ -184,15 +195,16 @@ fn check_json(report: &Value) {
         ("caveats", "a"),
         ("blocks", "n"),
         ("mde", "n0"),
+        ("detectable_effect", "n0"),
     ]);
     each("comparisons", &comparison.collect::<Vec<_>>());
-    each("findings", &[("kind", "s"), ("grade", "s"), ("text", "s"), ("evidence", "a")]);
+    each("findings", &[("kind", "s"), ("grade", "s"), ("text", "s"), ("evidence", "a"), ("trials", "a")]);
     let metrics = &report["trials"][0]["metrics"];
     for name in ["tps", "qps", "latency_ms_max", "errors_per_s", "queries.read", "transactions.committed"] {
         assert!(metrics[name].is_f64(), "{name} in {metrics}");
     }
     let sweep = report["comparisons"].as_array().unwrap().iter().find(|item| item["point"].is_null()).unwrap();
-    assert_eq!(sweep["word"], "inconclusive");
+    assert_eq!(sweep["verdict"], "inconclusive");
     assert!(sweep["caveats"].as_array().unwrap().contains(&"too few blocks".into()), "{sweep}");
 }
 
@@ -234,8 +246,8 @@ fn pilots_choose_the_warm_up_once_and_are_no_trials_of_the_plan() {
     assert_eq!(running.end().status.code(), Some(130));
     let (run, kept) = (place.run().unwrap(), place.probes());
     assert_eq!((kept.len(), place.records().len()), (1, 1));
-    let (said, _) = place.expect(0, &["run", "--resume", "last"]);
-    assert!(said.contains("4 of 4 trials"), "{said}");
+    place.expect(0, &["run", "--resume", "last"]);
+    assert!(place.whole_report("last").contains("4 of 4 trials"));
     let all = place.probes();
     assert_eq!((all.len(), &all[0]), (2, &kept[0]));
     assert!(all.iter().all(|pilot| pilot["point"]["clients"] == 2 && pilot["purpose"] == "pilot"), "{all:?}");
@@ -256,6 +268,28 @@ fn pilots_choose_the_warm_up_once_and_are_no_trials_of_the_plan() {
         assert!((chosen..chosen + 1.0).contains(&warm_up), "{warm_up} s in place of {chosen} s");
     }
     place.assert_nothing_is_left();
+}
+
+#[test]
+fn a_pilot_that_failed_is_not_asked_again_and_the_other_contender_decides() {
+    let place = Place::new();
+    place.write("try.toml", &sqlite(1).replace(r#"warmup = "0s""#, r#"warmup = "auto", pilot = "10s""#));
+    let running = place.start(&["run", "try.toml"]);
+    wait_for("the first pilot", LIMIT, || place.probes().len() == 1);
+    running.signal(libc::SIGINT);
+    assert_eq!(running.end().status.code(), Some(130));
+    let mut failed = place.probes().remove(0);
+    failed["status"] = "failed".into();
+    failed["failure"] = json!({ "step": "measure", "message": "planted" });
+    failed["metrics"] = json!({});
+    fs::write(place.run().unwrap().join("trials.ndjson"), format!("{failed}\n")).unwrap();
+    let (said, _) = place.expect(0, &["run", "--resume", "last"]);
+    assert!(said.contains("failed at `measure`: planted"), "{said}");
+    let [first, second] = &place.probes()[..] else { panic!("two pilots: {said}") };
+    assert_eq!((first, second["status"].as_str()), (&failed, Some("ok")));
+    let decisions = place.json("run.json")["decisions"].clone();
+    assert_eq!((decisions.as_array().unwrap().len(), &decisions[0]["because"]), (1, &"pilot".into()));
+    place.assert_every_trial_ran_once();
 }
 
 #[test]
@@ -595,11 +629,16 @@ fn plant_log_writes(place: &Place) {
 fn a_cause_is_put_to_the_test_in_trials_of_the_run_and_goes_on_where_it_was_cut_off() {
     let place = Place::new();
     place.write("try.toml", &experiment(r#"engine = "sqlite""#, r#"engine = "sqlite""#, "oltp_update_index", "[2]", 8));
-    let (out, _) = place.expect(0, &["run", "try.toml", "--test-causes", "--accept-noisy"]);
-    assert!(out.contains("contrast: asked for, and none was due"), "{out}");
+    place.expect(0, &["run", "try.toml", "--test-causes", "--accept-noisy"]);
+    let whole = place.whole_report("last");
+    assert!(whole.contains("Causes put to the test - asked for, and none was due"), "{whole}");
     plant_log_writes(&place);
-    let (out, said) = place.expect(0, &["run", "--resume", "last"]);
-    assert!(said.contains("[cause test 8/8]") && out.contains("tried with the data of both on tmpfs"), "{said}{out}");
+    let (_, said) = place.expect(0, &["run", "--resume", "last"]);
+    let whole = place.whole_report("last");
+    assert!(
+        said.contains("[cause test 8/8]") && whole.contains("tried with the data of both on tmpfs"),
+        "{said}{whole}"
+    );
     let probes = place.probes();
     let cause_test = json!({ "cause_test": { "cause": "tmpfs", "candidate": "two" } });
     assert!(probes.len() == 8 && probes.iter().all(|probe| probe["purpose"] == cause_test), "{probes:?}");
@@ -699,9 +738,10 @@ fn a_contender_that_cannot_be_prepared_does_not_keep_the_others_from_being_measu
     let place = Place::new();
     let bad = "{ name = \"three\", engine = \"sqlite\", settings = { page_size = 1000 } }]\nworkload";
     place.write("try.toml", &sqlite(1).replace("]\nworkload", &format!(", {bad}")));
-    let (said, progress) = place.expect(4, &["run", "try.toml"]);
+    let (_, progress) = place.expect(4, &["run", "try.toml"]);
     assert!(progress.contains("warning: cannot prepare contender `three`"), "{progress}");
-    assert!(said.contains("`two` against `one`") && said.contains("6 of 6 trials (2 failed)"), "{said}");
+    let whole = place.whole_report("last");
+    assert!(whole.contains("two against one") && whole.contains("6 of 6 trials (2 failed)"), "{whole}");
     place.assert_every_trial_ran_once();
 }
 
@@ -760,7 +800,7 @@ fn transactions_arrive_at_the_rate_that_the_file_sets() {
     let open = closed.replace("sweep.clients = [1, 2]", "sweep.rate = [40, 200]").replace("500ms", "2s");
     place.write("open.toml", &open.replace("rows = 1000", "rows = 1000, arrivals = \"constant\", data_seed = 7"));
     let (said, _) = place.expect(0, &["run", "open.toml"]);
-    assert!(said.contains("Throughput is what arrived") && said.contains("200/s"), "{said}");
+    assert!(said.contains("answers") && said.contains(" within "), "{said}");
     let report: Value = serde_json::from_str(&place.expect(0, &["report", "last", "--format", "json"]).0).unwrap();
     for trial in report["trials"].as_array().unwrap() {
         let (rate, metrics) = (trial["point"]["rate"].as_u64().unwrap(), &trial["metrics"]);
@@ -803,7 +843,7 @@ fn the_quickstart_of_the_readme_runs() {
     assert!(readme.contains("run experiments/quickstart.toml"));
     let file = root.join("experiments/quickstart.toml");
     let (said, _) = place.expect(0, &["run", file.to_str().unwrap(), "--blocks", "1"]);
-    assert!(said.contains("`write-ahead log` against `rollback journal`"), "{said}");
+    assert!(said.contains("No verdict: 1 of the ") && said.contains("report.html"), "{said}");
     place.assert_every_trial_ran_once();
 }
 

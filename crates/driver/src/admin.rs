@@ -17,10 +17,14 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// Connects within `timeout`; no single statement may take longer either, unless [`Admin::set_timeout`] says so.
+    /// Connects within `timeout`; no single statement may take longer either, unless [`Admin::set_timeout`] says so,
+    /// and an interruption of the program ends each.
     pub fn connect(dialect: Dialect, endpoint: &Endpoint, login: &Login, timeout: Duration) -> Result<Admin, Error> {
-        AnyConnection::connect(dialect, endpoint, login, timeout)
-            .map(|connection| Admin { connection, prepared: HashMap::new() })
+        let connection = AnyConnection::connect(dialect, endpoint, login, timeout)?;
+        if let AnyConnection::Sqlite(connection) = &connection {
+            connection.end_on_interruption();
+        }
+        Ok(Admin { connection, prepared: HashMap::new() })
     }
 
     /// From here on a wait for a lock of SQLite ends when the program is interrupted too, as those for servers do.

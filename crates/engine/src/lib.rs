@@ -85,6 +85,8 @@ pub fn weaker_class<'a>(one: &'a str, other: &'a str) -> &'a str {
 pub trait Engine: Sync {
     /// The name before the `@`: `mysql`.
     fn kind(&self) -> &'static str;
+    /// The name that its makers give it: `MySQL`.
+    fn title(&self) -> &'static str;
     fn description(&self) -> &'static str;
     /// What a user could write: `mysql@8.0.31`.
     fn example(&self) -> &'static str;

@@ -113,6 +113,10 @@ impl Flavour for Mariadb {
         "mariadb"
     }
 
+    fn title(&self) -> &'static str {
+        "MariaDB"
+    }
+
     fn cost(&self) -> &'static Cost {
         &COST
     }

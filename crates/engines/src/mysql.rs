@@ -189,6 +189,10 @@ impl Flavour for Mysql {
         "mysql"
     }
 
+    fn title(&self) -> &'static str {
+        "MySQL"
+    }
+
     fn cost(&self) -> &'static Cost {
         &COST
     }

@@ -43,6 +43,7 @@ const INITIALISE_LIMIT: Duration = Duration::from_secs(300);
 /// What MySQL and MariaDB do differently.
 pub trait Flavour: Sync {
     fn kind(&self) -> &'static str;
+    fn title(&self) -> &'static str;
     fn description(&self) -> &'static str;
     fn cost(&self) -> &'static Cost;
     /// The smallest settings: what it needs at all.
@@ -211,6 +212,10 @@ const LOAD_SETTINGS: &[(&str, &str)] = &[("innodb_flush_log_at_trx_commit", "0")
 impl Engine for MysqlFamily {
     fn kind(&self) -> &'static str {
         self.flavour.kind()
+    }
+
+    fn title(&self) -> &'static str {
+        self.flavour.title()
     }
 
     fn description(&self) -> &'static str {

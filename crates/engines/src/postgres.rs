@@ -185,6 +185,10 @@ impl Engine for Postgres {
         "postgres"
     }
 
+    fn title(&self) -> &'static str {
+        "PostgreSQL"
+    }
+
     fn description(&self) -> &'static str {
         "PostgreSQL, fetched as a Maven package, installed, or in a folder of yours"
     }

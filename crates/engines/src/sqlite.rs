@@ -121,6 +121,10 @@ impl Engine for Sqlite {
         "sqlite"
     }
 
+    fn title(&self) -> &'static str {
+        "SQLite"
+    }
+
     fn description(&self) -> &'static str {
         "SQLite, compiled into dbduel: needs no server and no download"
     }

@@ -33,7 +33,7 @@ pub use clock::{Clock, MonotonicClock, monotonic_ns, thread_cpu_ns};
 pub use journal::{Journal, Line};
 pub use latency::{Histogram, LatencyWindow, OutOfRange, Windows, read_windows};
 pub use load::{Failure, Live, Load, LoadOptions, Measured, SILENCE_MAX};
-pub use loader::{LOADER_VERSION, Loader, cut_off_when};
+pub use loader::{LOADER_VERSION, Loader};
 pub use pacer::{Arrival, Arrivals, Gaps, Pacer, Rate};
 pub use pass::{Gauge, OperationTally, ProgramTally, SHORT_NS};
 pub use policy::{ErrorPolicy, Ignored};

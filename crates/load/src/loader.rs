@@ -5,11 +5,11 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use driver::{Admin, Closer, Error, Value};
+use driver::{Admin, Error, Value};
 
 use crate::workload::{Table, Workload};
 use driver::Target;
@@ -24,35 +24,14 @@ const PART_ROWS: u64 = 10_000;
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);
 /// No statement of a load may take longer.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
-/// How soon a load notices an interruption. Short, because SQLite gives up only the statement that
-/// runs at that moment, so it is told again and again.
-const INTERRUPTION_POLL: Duration = Duration::from_millis(10);
-
 /// Fills a workload's tables.
 pub struct Loader<'a> {
     pub target: &'a Target,
     /// Sessions that load side by side; SQLite, which lets one write at a time, gets one.
     pub sessions: usize,
-    /// Set when somebody asks to stop; the sessions are then cut off.
+    /// Set when the program is interrupted: no session takes another part then. What they do at that moment is ended by
+    /// the driver, as every wait of the set-up is.
     pub interrupted: &'a AtomicBool,
-}
-
-/// Does `work` on a session, and cuts the session off when somebody interrupts: a check of large tables may take
-/// minutes, and what reads it is then told that the connection is lost.
-pub fn cut_off_when<T>(interrupted: &AtomicBool, session: &mut Admin, work: impl FnOnce(&mut Admin) -> T) -> T {
-    let (closer, (working, watched)) = (session.closer(), mpsc::channel::<()>());
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            while watched.recv_timeout(INTERRUPTION_POLL) == Err(RecvTimeoutError::Timeout) {
-                if interrupted.load(Ordering::Relaxed) {
-                    closer.close();
-                }
-            }
-        });
-        let worked = work(session);
-        drop(working);
-        worked
-    })
 }
 
 /// Units of one table, by their numbers from 0.
@@ -66,9 +45,9 @@ impl Loader<'_> {
     /// of them. `progress` hears of rows loaded so far.
     pub fn load(&self, workload: &dyn Workload, data_seed: u64, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
         let tables = workload.tables(self.target.dialect);
-        cut_off_when(self.interrupted, &mut self.connect()?, |session| {
-            tables.iter().flat_map(|table| &table.create).try_for_each(|sql| session.run(sql).map(drop))
-        })?;
+        let mut session = self.connect()?;
+        tables.iter().flat_map(|table| &table.create).try_for_each(|sql| session.run(sql).map(drop))?;
+        drop(session);
         let load = |session: &mut Admin, part: Part| {
             load_part(workload, data_seed, session, &tables[part.table], part.table, part.units)
         };
@@ -99,7 +78,7 @@ impl Loader<'_> {
     ) -> Result<(), Error> {
         let sessions = if self.target.dialect.is_embedded() { 1 } else { self.sessions.max(1) };
         let sessions = sessions.min(pieces.size_hint().1.unwrap_or(sessions));
-        let (pieces, closers, stopped) = (Mutex::new(pieces), Mutex::new(Vec::new()), AtomicBool::new(false));
+        let (pieces, stopped) = (Mutex::new(pieces), AtomicBool::new(false));
         let next = || {
             let stopped = stopped.load(Ordering::Relaxed) || self.interrupted.load(Ordering::Relaxed);
             if stopped { None } else { pieces.lock().unwrap_or_else(PoisonError::into_inner).next() }
@@ -107,9 +86,9 @@ impl Loader<'_> {
         let (done, doing) = mpsc::channel();
         std::thread::scope(|scope| {
             for _ in 0..sessions {
-                let (done, next, closers, work, stopped) = (done.clone(), &next, &closers, &work, &stopped);
+                let (done, next, work, stopped) = (done.clone(), &next, &work, &stopped);
                 scope.spawn(move || {
-                    let worked = self.work(next, closers, &done, work);
+                    let worked = self.work(next, &done, work);
                     if worked.is_err() {
                         stopped.store(true, Ordering::Relaxed);
                     }
@@ -118,7 +97,7 @@ impl Loader<'_> {
                 });
             }
             drop(done);
-            self.listen(&doing, &closers, progress)
+            self.listen(&doing, progress)
         })
     }
 
@@ -126,12 +105,10 @@ impl Loader<'_> {
     fn work<T>(
         &self,
         next: impl Fn() -> Option<T>,
-        closers: &Mutex<Vec<Closer>>,
         done: &mpsc::Sender<Result<u64, Error>>,
         work: impl Fn(&mut Admin, T) -> Result<u64, Error>,
     ) -> Result<(), Error> {
         let mut session = self.connect()?;
-        closers.lock().unwrap_or_else(PoisonError::into_inner).push(session.closer());
         while let Some(piece) = next() {
             let rows = work(&mut session, piece)?;
             let _ = done.send(Ok(rows));
@@ -139,28 +116,20 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Adds up what the sessions say until all have gone, and cuts them off when somebody interrupts.
-    fn listen(
-        &self,
-        doing: &mpsc::Receiver<Result<u64, Error>>,
-        closers: &Mutex<Vec<Closer>>,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<(), Error> {
+    /// Adds up what the sessions say until all have gone.
+    fn listen(&self, doing: &mpsc::Receiver<Result<u64, Error>>, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
         let (mut rows, mut failed) = (0, None);
-        loop {
-            match doing.recv_timeout(INTERRUPTION_POLL) {
-                Ok(Ok(more)) => {
+        for done in doing {
+            match done {
+                Ok(more) => {
                     rows += more;
                     progress(rows);
                 }
-                Ok(Err(error)) => drop(failed.get_or_insert(error)),
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(error) => drop(failed.get_or_insert(error)),
             }
-            if self.interrupted.load(Ordering::Relaxed) {
-                failed.get_or_insert_with(|| Error::lost("interrupted"));
-                closers.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Closer::close);
-            }
+        }
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(Error::lost("interrupted"));
         }
         failed.map_or(Ok(()), Err)
     }
@@ -225,34 +194,4 @@ fn expect_engine(admin: &mut Admin, table: &Table) -> Result<(), Error> {
 /// The word behind `ENGINE=`, which only MySQL's dialect has.
 fn engine_of(sql: &str) -> Option<&str> {
     sql.split_once("ENGINE=")?.1.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next()
-}
-
-#[cfg(test)]
-mod tests {
-    use driver::Dialect;
-
-    use super::*;
-
-    #[test]
-    fn an_interruption_ends_a_statement_that_would_run_for_years() {
-        let endpoint = driver::Endpoint::File(":memory:".into());
-        let mut session =
-            Admin::connect(Dialect::Sqlite, &endpoint, &driver::Login::default(), Duration::from_secs(1)).unwrap();
-        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n";
-        let interrupted = AtomicBool::new(true);
-        let ended = cut_off_when(&interrupted, &mut session, |session| session.rows(endless));
-        assert!(matches!(ended, Err(Error::Lost { .. })), "{ended:?}");
-        // Nor does another one begin.
-        assert!(matches!(session.rows("SELECT 1"), Err(Error::Lost { .. })));
-    }
-
-    #[test]
-    fn a_session_that_nobody_cut_off_goes_on() {
-        let endpoint = driver::Endpoint::File(":memory:".into());
-        let mut session =
-            Admin::connect(Dialect::Sqlite, &endpoint, &driver::Login::default(), Duration::from_secs(1)).unwrap();
-        let interrupted = AtomicBool::new(false);
-        let one = |session: &mut Admin| session.value("SELECT 1").unwrap();
-        assert_eq!(cut_off_when(&interrupted, &mut session, one), one(&mut session));
-    }
 }

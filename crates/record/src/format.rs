@@ -339,7 +339,8 @@ pub struct TrialRecord {
     /// UTC, RFC 3339.
     pub started_at: String,
     pub finished_at: String,
-    /// Seconds each step took: `restore`, `start`, `connect`, `warm_up`, `measure`, `drain_debt`, `check`, `stop`.
+    /// Seconds each step took: `restore`, `start`, `connect`, `warm_up`, `measure`, `drain_debt`, `check`, `stop`; of a
+    /// recovery `restore`, `start`, `load`, `restart`, `first_commit`, `stop`.
     pub steps: Vec<(String, f64)>,
     /// Named as in the JSON report; empty for a failed trial: failures are records, never numbers.
     pub metrics: BTreeMap<String, f64>,
@@ -450,6 +451,8 @@ pub struct TwinsRecord {
     pub arrangement: Option<String>,
     pub point: Point,
     pub blocks: u32,
+    /// Records that a host kept before have it as `word`.
+    #[serde(rename = "verdict", alias = "word")]
     pub word: String,
     pub ratio: f64,
     pub low: f64,
@@ -481,16 +484,16 @@ pub struct TwinsRecord {
 }
 
 /// Metrics of a trial about work that its server put off. The last three are followed by the name of a state:
-/// `debt_left.dirty_bytes`.
+/// `deferred_work_left.dirty_bytes`.
 pub mod debt {
-    pub const DRAIN: &str = "debt_drain_s";
+    pub const DRAIN: &str = "deferred_work_s";
     /// What the interval took; only where something is left.
-    pub const INTERVAL: &str = "debt_interval_s";
+    pub const INTERVAL: &str = "deferred_work_interval_s";
     /// By how much it fell behind the interval, and in how many seconds.
-    pub const PAID: &str = "debt_paid.";
-    pub const PAID_S: &str = "debt_paid_s.";
+    pub const PAID: &str = "deferred_work_done.";
+    pub const PAID_S: &str = "deferred_work_done_s.";
     /// What was still there above the level of the beginning when nobody waited any longer.
-    pub const AMOUNT_LEFT: &str = "debt_left.";
+    pub const AMOUNT_LEFT: &str = "deferred_work_left.";
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
@@ -543,6 +546,8 @@ pub struct SideRecord {
 pub struct ContenderFacts {
     /// As the server itself says: `5.6.24`.
     pub version: String,
+    /// The engine's name as its makers write it: `MySQL`.
+    pub title: String,
     /// The SQL that it speaks; settings and plans of one family are comparable.
     pub family: String,
     /// Names of settings that decide speed or durability, the weightiest first.

@@ -21,7 +21,8 @@ use serde::de::DeserializeOwned;
 
 use crate::format::diagnostic::{folded_text, read_folded};
 use crate::format::{
-    DiagnosticRecord, FORMAT_VERSION, PLAN_FORMAT_VERSION, PlanRecord, RunRecord, Series, TrialRecord, WaitsRecord,
+    DiagnosticRecord, FORMAT_VERSION, PLAN_FORMAT_VERSION, PlanRecord, Purpose, RunRecord, Series, TrialRecord,
+    WaitsRecord,
 };
 use crate::own_file::lock_file;
 use crate::plain_file;
@@ -40,6 +41,7 @@ const WINDOWS: &str = "latency.hlog";
 const STACKS: &str = "stacks.folded";
 const WAITS: &str = "waits.json";
 const LOCK: &str = "lock";
+
 /// The folder of one run.
 #[derive(Debug, Clone)]
 pub struct RunDir {
@@ -48,12 +50,40 @@ pub struct RunDir {
     _writer: Option<Arc<File>>,
 }
 
-/// The trials of a run as they were found.
-#[derive(Debug, Clone, Default)]
+/// The trials of a run as they were found. Those that may be judged and the probes are asked for apart, so that no
+/// probe gets into a verdict.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct StoredTrials {
-    pub records: Vec<TrialRecord>,
+    measured: Vec<TrialRecord>,
+    probes: Vec<TrialRecord>,
     /// Says that a half-written last line was ignored; its trial counts as not done.
     pub note: Option<String>,
+}
+
+impl StoredTrials {
+    pub fn new(records: Vec<TrialRecord>, note: Option<String>) -> StoredTrials {
+        let (probes, measured) = records.into_iter().partition(|record| record.purpose.is_probe());
+        StoredTrials { measured, probes, note }
+    }
+
+    /// Those that compare, their repeats, and of a duet those that run alone.
+    pub fn measured(&self) -> &[TrialRecord] {
+        &self.measured
+    }
+
+    pub fn probes(&self) -> &[TrialRecord] {
+        &self.probes
+    }
+
+    /// The probes of one purpose.
+    pub fn of(&self, is_ours: impl Fn(&Purpose) -> bool) -> impl Iterator<Item = &TrialRecord> {
+        self.probes.iter().filter(move |record| is_ours(&record.purpose))
+    }
+
+    /// All of them, for whoever counts what is stored or judges it: the analysis takes the probes out by itself.
+    pub fn all(&self) -> Vec<TrialRecord> {
+        [self.measured(), self.probes()].concat()
+    }
 }
 
 impl RunDir {
@@ -217,7 +247,7 @@ impl RunDir {
         let note = torn.then(|| {
             format!("`{TRIALS}` ends in half a line, written when dbduel was killed; its trial counts as not done")
         });
-        Ok(StoredTrials { records, note })
+        Ok(StoredTrials::new(records, note))
     }
 
     /// `trials/<number>/`, made where it is missing: logs, settings, series and histograms of one trial.
@@ -517,7 +547,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::format::{Point, Status};
+    use crate::format::{ContrastKind, Point, Status};
 
     fn at(time: &str) -> Timestamp {
         time.parse().unwrap()
@@ -555,6 +585,27 @@ mod tests {
     }
 
     #[test]
+    fn a_probe_is_never_among_the_trials_that_may_be_judged() {
+        let cause_test = Purpose::CauseTest { cause: ContrastKind::Tmpfs, candidate: "b".into() };
+        let probes = [
+            Purpose::Pilot,
+            Purpose::Headroom { threads: 2 },
+            Purpose::Profile,
+            Purpose::Recovery { kill: 1 },
+            cause_test,
+        ];
+        let judged = [Purpose::Compare, Purpose::Repeat { of: 1 }, Purpose::Alone];
+        let of = |(purpose, trial): (Purpose, u32)| TrialRecord { purpose, ..record(trial) };
+        let records: Vec<TrialRecord> = probes.clone().into_iter().chain(judged).zip(1..).map(of).collect();
+        let trials = StoredTrials::new(records.clone(), None);
+        assert_eq!((trials.measured(), trials.probes()), (&records[5..], &records[..5]));
+        for (purpose, record) in probes.iter().zip(&records) {
+            assert_eq!(trials.of(|one| one == purpose).collect::<Vec<_>>(), [record]);
+        }
+        assert_eq!(trials.all().len(), 8);
+    }
+
+    #[test]
     fn a_run_folder_carries_name_and_time_and_is_private() {
         let runs = tempfile::tempdir().unwrap();
         let run = run_in(runs.path());
@@ -567,11 +618,11 @@ mod tests {
     fn trials_come_back_as_they_were_written() {
         let runs = tempfile::tempdir().unwrap();
         let run = run_in(runs.path());
-        assert!(run.trials().unwrap().records.is_empty());
+        assert!(run.trials().unwrap().measured().is_empty());
         run.append(&record(1)).unwrap();
         run.append(&record(2)).unwrap();
         let trials = run.trials().unwrap();
-        assert_eq!((trials.records, trials.note), (vec![record(1), record(2)], None));
+        assert_eq!((trials.measured(), &trials.note), (&[record(1), record(2)][..], &None));
     }
 
     #[test]
@@ -600,7 +651,7 @@ mod tests {
         let message = format!("{:#}", beside.append(&record(1)).unwrap_err());
         assert!(message.contains("trial 1") && message.contains("stored there already"), "{message}");
         beside.append(&record(2)).unwrap();
-        assert_eq!(run.trials().unwrap().records, [record(1), record(2)]);
+        assert_eq!(run.trials().unwrap().measured(), [record(1), record(2)]);
     }
 
     #[test]
@@ -611,7 +662,7 @@ mod tests {
         let name = run.name();
         let message = RunDir::open_to_write(runs.path(), &name).unwrap_err().to_string();
         assert!(message.contains(&format!("(process {})", std::process::id())), "{message}");
-        assert!(RunDir::open(runs.path(), &name).unwrap().trials().unwrap().records.is_empty());
+        assert!(RunDir::open(runs.path(), &name).unwrap().trials().unwrap().measured().is_empty());
         let copy = run.clone();
         drop(run);
         RunDir::open_to_write(runs.path(), &name).expect_err("the copy still holds it");
@@ -629,11 +680,11 @@ mod tests {
             let mut file = OpenOptions::new().append(true).open(run.path().join(TRIALS)).unwrap();
             file.write_all(&whole[..torn_after]).unwrap();
             let trials = run.trials().unwrap();
-            assert_eq!(trials.records, [record(1)], "torn after {torn_after} bytes");
+            assert_eq!(trials.measured(), [record(1)], "torn after {torn_after} bytes");
             assert!(trials.note.is_some());
             run.append(&record(3)).unwrap();
             let trials = run.trials().unwrap();
-            assert_eq!((trials.records, trials.note), (vec![record(1), record(3)], None));
+            assert_eq!((trials.measured(), &trials.note), (&[record(1), record(3)][..], &None));
         }
     }
 

@@ -27,7 +27,7 @@ pub fn generator(run: &RunRecord, tally: &Tally) -> String {
         text += &format!("; servers kept on cores {cores}");
     }
     if let Some(cpu) = tally.client_cpu_us_per_query {
-        text += &format!("; {} us of CPU per query", number(cpu));
+        text += &format!("; {} µs of CPU per query", number(cpu));
     }
     if let Some(occupancy) = tally.occupancy_min {
         text += &format!("; lowest occupancy {}", percent(occupancy));
@@ -37,7 +37,7 @@ pub fn generator(run: &RunRecord, tally: &Tally) -> String {
     }
     text += &path(&run.checks, tally);
     let all = tally.trials_finished + tally.trials_repeated;
-    text + &format!("; generator-bound in {} of {all} trials", tally.trials_generator_bound)
+    text + &format!("; it was the limit in {} of {all} trials", tally.trials_generator_bound)
 }
 
 /// What the ways to the servers can carry, and how much of it was used.
@@ -51,7 +51,7 @@ fn path(checks: &[CheckRecord], tally: &Tally) -> String {
         return String::new();
     }
     let used = tally.path_share_max.map_or(String::new(), |share| format!(", most used {}", percent(share)));
-    format!("; the way to the server carries: {ways}{used}")
+    format!("; network path to the server: {ways}{used}")
 }
 
 /// Twice the generator at the peak point: a line for each contender that was tried.
@@ -67,7 +67,7 @@ pub fn doublings(evidence: &Evidence) -> Vec<String> {
             values(&one.doubled)
         )
     };
-    checks(&evidence.plan, &evidence.probes).iter().map(line).collect()
+    checks(&evidence.plan, evidence.trials.probes()).iter().map(line).collect()
 }
 
 /// How warm-ups came about: pilots first, then what trials took.
@@ -83,35 +83,38 @@ pub fn warm_up(evidence: &Evidence) -> Vec<String> {
             Some(cycle_s) if one.holds_a_cycle() => format!(", a checkpoint every {cycle_s:.0} s"),
             Some(cycle_s) => format!(", no checkpoint cycle passed (one takes {cycle_s:.0} s)"),
         };
-        format!("pilot of `{}`, {} at {place}: {settled} of {:.0} s{cycle}", one.contender, one.workload, one.seconds)
+        format!(
+            "pilot run of `{}`, {} at {place}: {settled} of {:.0} s{cycle}",
+            one.contender, one.workload, one.seconds
+        )
     };
     let warmup = |one: &DecisionRecord| {
         let why = match one.because.as_str() {
             "unsteady" => "because throughput still changed inside the trials",
-            "pilot" => "as the pilots asked",
+            "pilot" => "as the pilot runs required",
             other => other,
         };
         format!("{}: {:.0} s of warm-up from block {} on, {why}", one.workload, one.seconds(), one.first_block())
     };
-    let pilots = PilotRecord::all(&evidence.plan, &evidence.probes);
+    let pilots = PilotRecord::all(&evidence.plan, evidence.trials.probes());
     pilots.iter().map(pilot).chain(evidence.run.decided(DecisionKind::WarmUp).map(warmup)).collect()
 }
 
-/// What a contender and its twin have shown on this host.
+/// Earlier A/A tests on this host.
 pub fn twins(run: &RunRecord) -> Vec<String> {
     let line = |one: &TwinsRecord| {
         let shown = |log_ratio: f64| percent_of_log(log_ratio, 1);
         let order = one.order_effect.map(|effect| {
             let [effect, low, high] = effect.map(shown);
-            let what = if one.arrangement.as_deref() == Some("duet") { "first side" } else { "first of the two" };
+            let what =
+                if one.arrangement.as_deref() == Some("duet") { "effect of the first side" } else { "order effect" };
             format!("; {what} {effect} ({low} to {high})")
         });
         format!(
-            "on this host, twins of {} {} differed by s_d {} ({}, {}; {}): {}, {:.3}x, interval {:.3}..{:.3}, {} of {}{}; \
-             {} of trials flagged",
+            "{} {} against itself ({}, {}; {}): {}, ratio {:.3}, 95 % CI {:.3}–{:.3}, {} of {}; spread between blocks (s_d) {}{}; {} of \
+             trials flagged",
             one.engine,
             one.version,
-            percent(one.sd),
             one.workload,
             point_text(&one.point),
             one.at.get(..10).unwrap_or(&one.at),
@@ -121,6 +124,7 @@ pub fn twins(run: &RunRecord) -> Vec<String> {
             one.high,
             count(one.blocks as usize, "block"),
             duration(one.block_s / 60.0),
+            percent(one.sd),
             order.unwrap_or_default(),
             percent(one.flagged_share)
         )

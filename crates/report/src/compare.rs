@@ -4,16 +4,16 @@
 
 use std::collections::BTreeSet;
 
-use comfy_table::{CellAlignment, Table};
-
+use super::document::{self, Table};
+use super::render::text::{self, Layout as Terminal};
 use super::sqlbench::{self, Column, Layout};
 use super::{Evidence, wording};
 use analysis::{Caveat, Cell, WorkloadConclusions, less_is_better};
 use record::format::figures::fixed;
 use record::format::{Point, point_text};
 
-/// One rule under the header and nothing else.
-const TABLE_STYLE: &str = "     ──            ";
+/// Columns of a terminal.
+const WIDTH: usize = 100;
 const UNPAIRED: &str = "These results were measured at different times, perhaps on different hosts: nothing separates a difference \
                         of the servers\nfrom one of the circumstances. So there are ratios, and no word.";
 
@@ -53,25 +53,21 @@ fn workload_table(names: [&str; 2], workloads: [&WorkloadConclusions; 2]) -> Str
         .flat_map(|workload| &workload.cells)
         .map(|cell| (&cell.point, cell.contender.as_str()))
         .collect();
-    let mut table = Table::new();
-    table.load_preset(TABLE_STYLE);
-    table.set_header(["point", "contender", &format!("{} {unit}", names[0]), &format!("{} {unit}", names[1]), "ratio"]);
+    let title = |name: &str| document::Column::number(format!("{name} {unit}"), 1);
+    let front = [document::Column::name("level", 0), document::Column::name("contender", 0)];
+    let mut table = Table::new(
+        [front.to_vec(), vec![title(names[0]), title(names[1]), document::Column::number("ratio", 0)]].concat(),
+    );
     for (point, contender) in places {
         let mean = |workload: &WorkloadConclusions| {
             let ours = |cell: &&Cell| &cell.point == point && cell.contender == contender;
             workload.cells.iter().find(ours)?.metrics.get(metric).map(|summary| summary.mean)
         };
         let values = workloads.map(mean);
-        table.add_row([
-            point_text(point),
-            contender.to_owned(),
-            wording::optional_number(values[0]),
-            wording::optional_number(values[1]),
-            ratio(metric, values),
-        ]);
+        let figures = [wording::optional_number(values[0]), wording::optional_number(values[1]), ratio(metric, values)];
+        table = table.with_rows([[point_text(point), contender.to_owned()].into_iter().chain(figures)]);
     }
-    table.column_iter_mut().skip(2).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    text::table(&table, Terminal::new(WIDTH, false)).join("\n")
 }
 
 /// Above 1 the second is better.

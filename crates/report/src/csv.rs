@@ -38,12 +38,14 @@ impl Report for Csv {
     }
 
     fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
-        let variables: BTreeSet<&String> = evidence.trials.iter().flat_map(|trial| trial.point.keys()).collect();
-        let metrics: BTreeSet<&String> = evidence.trials.iter().flat_map(|trial| trial.metrics.keys()).collect();
+        let variables: BTreeSet<&String> =
+            evidence.trials.measured().iter().flat_map(|trial| trial.point.keys()).collect();
+        let metrics: BTreeSet<&String> =
+            evidence.trials.measured().iter().flat_map(|trial| trial.metrics.keys()).collect();
         let mut csv = csv::Writer::from_writer(Vec::new());
         let names = variables.iter().chain(&metrics).map(|name| name.as_str());
         csv.write_record(FIRST_COLUMNS.into_iter().map(str::to_owned).chain(names.map(guarded)))?;
-        for trial in &evidence.trials {
+        for trial in evidence.trials.measured() {
             let variables = variables.iter().map(|name| trial.point.get(*name).map(u64::to_string).unwrap_or_default());
             let metrics = metrics.iter().map(|name| trial.metrics.get(*name).map(f64::to_string).unwrap_or_default());
             csv.write_record(first_cells(trial).into_iter().chain(variables).chain(metrics))?;

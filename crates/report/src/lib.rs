@@ -1,52 +1,44 @@
-//! How we say it: one stored run, told in several forms.
+//! Reports of stored runs, in several formats.
 //!
-//! Reports read stored records and what the analysis made of them; they compute no statistic and
-//! see no live state, so every old run can be told again. A number reaches a reader only with its
-//! unit, its sample size or its interval.
+//! Reports read stored records and what the analysis made of them; they compute no statistic and see no live state, so
+//! every old run can be reported again. A number reaches a reader only with its unit, its sample size or its interval.
+//! Text, page and Markdown come from one document (`document.rs`): topics in `sections/` build it, renderers in
+//! `render/` write it.
 
 mod circumstances;
 pub mod compare;
-mod contrasts;
 mod csv;
 pub mod dbt2;
-mod diagnostics;
-mod drift;
+mod document;
 pub mod gate;
-mod html;
-mod json;
+pub mod json;
 pub mod kinds;
-mod ladder;
-mod latency;
-mod parts;
+mod page;
 mod probes;
-mod scaling;
-mod search;
+mod render;
+mod sections;
 pub mod sentences;
-mod sharpness;
 pub mod sqlbench;
 pub mod sysbench;
 mod text;
 pub mod tpcc;
-mod twins;
-mod why;
+mod verdict;
 mod wording;
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
-pub use diagnostics::flame_graphs;
 pub use record::metric::unit;
+pub use sections::diagnostics::flame_graphs;
+use sections::{drift, scaling};
 pub use terminal::visible;
 
 use analysis::twins::records;
 use analysis::{Conclusions, conclude_with_seconds};
-use record::RunDir;
-use record::format::measured;
-use record::format::{
-    DiagnosticRecord, EmbeddedRecords, PlanRecord, Purpose, RunRecord, Series, Status, TrialRecord, TwinsRecord,
-};
+use record::format::{DiagnosticRecord, EmbeddedRecords, PlanRecord, Purpose, RunRecord, Series, Status, TwinsRecord};
+use record::{RunDir, StoredTrials};
 
-/// One form in which a run can be told. Lives beside the list that holds all of them.
+/// One format of a report. Lives beside the list that holds all of them.
 pub trait Report: Sync {
     /// What stands behind `--format`.
     fn name(&self) -> &'static str;
@@ -54,17 +46,17 @@ pub trait Report: Sync {
     /// A command line that makes one.
     fn example(&self) -> &'static str;
     fn write(&self, evidence: &Evidence, options: &Options) -> Result<String>;
-    /// The written text with colours for a terminal, where it has any.
-    fn paint(&self, text: String, evidence: &Evidence) -> String {
-        let _ = evidence;
-        text
+    /// Whether it writes colours where they are asked for. It then shows control characters itself.
+    fn has_colors(&self) -> bool {
+        false
     }
 }
 
 /// Every report there is; `text` is what a terminal gets.
 pub const REPORTS: &[&dyn Report] = &[
     &text::Text,
-    &html::Html,
+    &page::Html,
+    &text::Markdown,
     &json::Json,
     &csv::Csv,
     &sysbench::Stored(sysbench::Layout::Modern),
@@ -79,6 +71,10 @@ pub const REPORTS: &[&dyn Report] = &[
 pub struct Options {
     /// The text report may use terminal colours.
     pub color: bool,
+    /// Of the text report: the first screen alone.
+    pub brief: bool,
+    /// Of the text report: columns of the terminal; a file has 100.
+    pub width: Option<usize>,
     /// How the comparison table of sql-bench should look.
     pub table: sqlbench::Layout,
     /// Columns that stand beside the run's own in that table.
@@ -92,9 +88,7 @@ pub struct Evidence {
     pub folder: String,
     pub plan: PlanRecord,
     pub run: RunRecord,
-    pub trials: Vec<TrialRecord>,
-    /// Trials beside the plan.
-    pub probes: Vec<TrialRecord>,
+    pub trials: StoredTrials,
     /// By number of trial; empty where none were kept.
     pub series: BTreeMap<u32, Series>,
     /// What observers saw in each second, likewise.
@@ -111,52 +105,47 @@ pub struct Evidence {
 impl Evidence {
     /// What a run of twins has shown, by workload and point; nothing for any other run.
     pub fn twins(&self) -> Vec<TwinsRecord> {
-        records(&self.plan, &self.run, &self.trials, &self.series, &self.conclusions)
+        records(&self.plan, &self.run, self.trials.measured(), &self.series, &self.conclusions)
     }
 
     /// Reads a stored run and judges it.
     pub fn gather(run: &RunDir) -> Result<Evidence> {
         let (plan, record, trials) = (run.plan()?, run.run_record()?, run.trials()?);
         let (mut series, mut observed, mut windows) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        for trial in measured(&trials.records).iter() {
+        for trial in trials.measured() {
             series.extend(run.series(trial.trial)?.map(|seconds| (trial.trial, seconds)));
             observed.extend(run.observed(trial.trial)?.map(|seconds| (trial.trial, seconds)));
             windows.extend(run.windows(trial.trial)?.map(|log| (trial.trial, log)));
         }
         Ok(Evidence {
             folder: run.path().display().to_string(),
-            conclusions: conclude_with_seconds(&plan, &record, &trials.records, &series),
+            conclusions: conclude_with_seconds(&plan, &record, &trials.all(), &series),
             plan,
             run: record,
-            trials: measured(&trials.records).into_owned(),
-            probes: beside_the_plan(&trials.records),
             series,
             observed,
             windows,
-            profiles: profiles(run, &trials.records)?,
-            note: trials.note,
+            profiles: profiles(run, &trials)?,
+            note: trials.note.clone(),
+            trials,
         })
     }
 
     /// Judges what a page carries with it.
     pub fn of_page(page: &str) -> Result<Evidence> {
-        let EmbeddedRecords { plan, run, trials, series, observed, windows, profiles, note } = html::records_of(page)?;
+        let EmbeddedRecords { plan, run, trials, series, observed, windows, profiles, note } = page::records_of(page)?;
         let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
         // A page does not say where its run lies.
-        let (trials, probes) = (measured(&trials).into_owned(), beside_the_plan(&trials));
+        let trials = StoredTrials::new(trials, None);
         let folder = String::new();
-        Ok(Evidence { folder, plan, run, trials, probes, series, observed, windows, profiles, note, conclusions })
+        Ok(Evidence { folder, plan, run, trials, series, observed, windows, profiles, note, conclusions })
     }
 }
 
 /// Of the profiles that succeeded; why another one failed stands in its record.
-fn profiles(run: &RunDir, trials: &[TrialRecord]) -> Result<Vec<DiagnosticRecord>> {
-    let done = trials.iter().filter(|trial| trial.purpose == Purpose::Profile && trial.status == Status::Ok);
-    done.map(|trial| run.profile(trial)).collect()
-}
-
-fn beside_the_plan(trials: &[TrialRecord]) -> Vec<TrialRecord> {
-    trials.iter().filter(|trial| trial.purpose.is_probe()).cloned().collect()
+fn profiles(run: &RunDir, trials: &StoredTrials) -> Result<Vec<DiagnosticRecord>> {
+    let profiles = trials.of(|purpose| *purpose == Purpose::Profile);
+    profiles.filter(|trial| trial.status == Status::Ok).map(|trial| run.profile(trial)).collect()
 }
 
 /// Tells a stored run in the form asked for.
@@ -167,8 +156,7 @@ pub fn write(run: &RunDir, format: &str, options: &Options) -> Result<String> {
 /// The only control characters in it are line breaks, tabs and, where they are asked for, colours.
 fn rendered(report: &dyn Report, evidence: &Evidence, options: &Options) -> Result<String> {
     let text = report.write(evidence, options)?;
-    let text = visible(&text).into_owned();
-    Ok(if options.color { report.paint(text, evidence) } else { text })
+    Ok(if options.color && report.has_colors() { text } else { visible(&text).into_owned() })
 }
 
 /// The report of that name; the error lists those there are.

@@ -20,7 +20,7 @@ pub fn rows(evidence: &Evidence) -> Vec<[String; 7]> {
         let at = ["-"; 2].map(str::to_owned);
         row(at, &one.purpose, &one.contender, &one.workload, &one.point, format!("left out: {}", one.because))
     });
-    evidence.probes.iter().map(trial).chain(left_out).collect()
+    evidence.trials.probes().iter().map(trial).chain(left_out).collect()
 }
 
 fn row(
@@ -69,20 +69,23 @@ fn outcome(evidence: &Evidence, trial: &TrialRecord) -> String {
 mod tests {
     use super::*;
     use crate::golden::full_method;
+    use record::StoredTrials;
     use record::format::{Failure, Status};
 
     #[test]
     fn every_trial_beside_the_plan_and_what_was_left_out_has_a_row() {
         let mut evidence = full_method();
         let failure = Failure { step: "start".into(), message: "no room".into() };
-        let last = evidence.probes.last_mut().unwrap();
+        let mut trials = evidence.trials.all();
+        let last = trials.last_mut().unwrap();
         (last.status, last.failure) = (Status::Failed, Some(failure));
+        evidence.trials = StoredTrials::new(trials, None);
         let rows = rows(&evidence);
-        assert_eq!(rows.len(), evidence.probes.len() + evidence.run.decided(DecisionKind::LeftOut).count());
+        assert_eq!(rows.len(), evidence.trials.probes().len() + evidence.run.decided(DecisionKind::LeftOut).count());
         let of = |purpose: &str| rows.iter().filter(|row| row[1] == purpose).count();
         assert_eq!((of("headroom check, 1 thread"), of("headroom check, 2 threads")), (4, 4));
         assert_eq!(of("cause test, one client"), 8);
-        assert_eq!(rows[evidence.probes.len() - 1][6], "failed at `start`: no room");
+        assert_eq!(rows[evidence.trials.probes().len() - 1][6], "failed at `start`: no room");
         assert!(rows.last().unwrap()[6].starts_with("left out: data and server need"), "{rows:?}");
     }
 }

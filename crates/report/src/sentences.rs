@@ -10,8 +10,6 @@ pub mod findings;
 pub mod parts;
 pub mod probes;
 
-use crate::Evidence;
-
 /// A conclusion in words, with lines of evidence behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
@@ -21,10 +19,9 @@ pub struct Said {
     pub evidence: Vec<String>,
 }
 
-/// Causes, duel by duel, then what weakens the run.
-pub fn all(evidence: &Evidence) -> Vec<Said> {
-    let causes = evidence.conclusions.causes().map(|cause| causes::said(evidence, cause));
-    causes.chain(evidence.conclusions.findings.iter().map(|one| findings::said(evidence, one))).collect()
+/// A message of several lines for a place that has one.
+pub fn one_line(message: &str) -> String {
+    message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// Three significant digits.

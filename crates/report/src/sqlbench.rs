@@ -100,12 +100,15 @@ fn column(
         let seconds = cell.metrics.get(metric)?.mean;
         Some((name.to_owned(), Program { seconds, estimated: has(ESTIMATED_PROGRAM, name) }))
     };
-    let version = evidence.run.contenders.get(&contender.name).map_or(&contender.version, |facts| &facts.version);
+    let (title, version) = match evidence.run.contenders.get(&contender.name) {
+        Some(facts) => (&facts.title, &facts.version),
+        None => (&contender.kind, &contender.version),
+    };
     let name = if several { format!("{}, {}", contender.name, workload.label) } else { contender.name.clone() };
     Some(Column {
         name,
         suite: SUITE.to_owned(),
-        version: format!("{} {}", title(&contender.kind), version.replace('-', " ")),
+        version: format!("{title} {}", version.replace('-', " ")),
         arguments: arguments(workload),
         comments: comments(contender, cell),
         limits_from: String::new(),
@@ -121,19 +124,9 @@ fn column(
 
 /// Everything that was flagged in any trial of a contender.
 fn flags<'a>(evidence: &'a Evidence, workload: &str, contender: &str) -> BTreeSet<&'a str> {
-    let ours = evidence.trials.iter().filter(|trial| trial.workload == workload && trial.contender == contender);
+    let ours =
+        evidence.trials.measured().iter().filter(|trial| trial.workload == workload && trial.contender == contender);
     ours.filter(|trial| trial.status == Status::Ok).flat_map(|trial| &trial.flags).map(String::as_str).collect()
-}
-
-/// A kind of server as it calls itself.
-fn title(kind: &str) -> &str {
-    match kind {
-        "mysql" => "MySQL",
-        "mariadb" => "MariaDB",
-        "postgres" => "PostgreSQL",
-        "sqlite" => "SQLite",
-        other => other,
-    }
 }
 
 /// The options that shape the work, as the suite's command line has them.

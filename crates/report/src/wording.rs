@@ -1,4 +1,4 @@
-//! The sentences and numbers that reports share, so that text and HTML say the same.
+//! Numbers and short texts that topics share.
 //!
 //! Pure formatting: nothing is computed here that the analysis does not hold.
 
@@ -7,106 +7,12 @@ use std::collections::BTreeSet;
 
 use stats::Basis;
 
-use analysis::{Caveat, Cell, Comparison, Conclusions, Duel, FlagCount, Word, WorkloadConclusions, less_is_better};
-use record::format::figures::{fixed, short_percent};
+use analysis::{Cell, Comparison, Conclusions, Duel, FlagCount, Word, WorkloadConclusions, less_is_better};
+use record::format::figures::fixed;
 use record::format::{CheckRecord, ContenderFacts, ContenderRecord, PlanRecord, Point, WorkloadRecord, point_text};
 
-use super::{Evidence, sentences, sharpness, why};
+use super::Evidence;
 use record::rule::{self as plan, OPERATIONS, POINTS};
-
-/// A headline in two parts, because the first is set in bold or colour.
-pub struct Headline {
-    pub word: Word,
-    /// ```5.6` is slower than `5.5` over the sweep``
-    pub claim: String,
-    /// `0.87x (-13 %), 95 % interval 0.85..0.89, 8 blocks, 21 min (quick; shared cores)`
-    pub numbers: String,
-    /// What turns the claim round, or is the real news, where something does; and the secondary verdict where the
-    /// claim is none.
-    pub asides: Vec<String>,
-    /// Why it is so, in a sentence each. A ladder tells of its rungs step by step, and each has the same
-    /// reasons to differ from the base as the one below; they stand among the findings only.
-    pub causes: Vec<String>,
-}
-
-/// What is said first about a candidate.
-pub fn headline(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel) -> Headline {
-    let overall = &duel.overall;
-    let several = evidence.conclusions.workloads.len() > 1;
-    let prefix = if several { format!("{}: ", workload.workload) } else { String::new() };
-    let numbers = format!(
-        "{}{}, {}, {}{}",
-        sharpness::time_span(&evidence.plan.method, overall),
-        ratio_with_interval(overall),
-        blocks(overall),
-        duration(evidence.conclusions.tally.minutes),
-        caveats(overall, &[])
-    );
-    Headline {
-        word: overall.word,
-        claim: prefix + &claim(&evidence.plan, workload, duel),
-        numbers,
-        asides: [
-            sharpness::deferring(duel).or_else(|| response_times(workload, duel)),
-            workload.decided_by_cost(duel).map(|cost| cost_of(&evidence.plan, cost)),
-        ]
-        .into_iter()
-        .flatten()
-        .collect(),
-        causes: if workload.is_rung(&duel.candidate) { Vec::new() } else { why::causes(evidence, duel) },
-    }
-}
-
-/// In an open loop the throughput is what arrives, and the difference lies in how long it takes.
-fn response_times(workload: &WorkloadConclusions, duel: &Duel) -> Option<String> {
-    if !workload.is_open_loop {
-        return None;
-    }
-    let told =
-        |metric: &&str| duel.others.iter().find(|other| other.metric == *metric && other.overall.ratio.is_some());
-    let other = ["latency_ms_p99", "latency_ms_p95", "latency_ms_p50"].iter().find_map(told)?;
-    let quantile = other.metric.trim_start_matches("latency_ms_");
-    Some(format!(
-        "Throughput is what arrived, since `rate` set it; what tells them apart is response time: {quantile} {} ms against {} ms, {} ({})",
-        optional_number(other.overall.candidate_value),
-        optional_number(other.overall.baseline_value),
-        ratio_with_interval(&other.overall),
-        other.overall.word.as_str(),
-    ))
-}
-
-/// The cost of a transaction where throughput decides nothing.
-fn cost_of(plan: &PlanRecord, comparison: &Comparison) -> String {
-    let (candidate, baseline) = (quoted(&comparison.candidate), quoted(&comparison.baseline));
-    // A ratio above 1 is the baseline's cost over the candidate's.
-    let needs = |ratio: f64| 1.0 / ratio;
-    let (low, high) = (comparison.high.map_or(f64::NAN, needs), comparison.low.map_or(f64::NAN, needs));
-    let needed = comparison.ratio.map_or(f64::NAN, needs);
-    let level = percent(comparison.confidence);
-    let range = |from: f64, to: f64| format!("{}–{}", percent(from).trim_end_matches(" %"), percent(to));
-    let verdict = match comparison.word {
-        Word::Slower if needed >= 2.0 => {
-            format!("{candidate} needs {needed:.1}x as much as {baseline} ({level} CI {low:.1}–{high:.1})")
-        }
-        Word::Slower => format!(
-            "{candidate} needs {} more than {baseline} ({level} CI {})",
-            percent(needed - 1.0),
-            range(low - 1.0, high - 1.0)
-        ),
-        Word::Faster => format!(
-            "{candidate} needs {} less than {baseline} ({level} CI {})",
-            percent(1.0 - needed),
-            range(1.0 - high, 1.0 - low)
-        ),
-        _ => format!(
-            "{candidate} and {baseline} differ by less than {} ({level} CI {} to {})",
-            percent(plan.method.margin),
-            short_percent(low - 1.0),
-            short_percent(high - 1.0)
-        ),
-    };
-    format!("CPU per transaction is decided: {verdict}.")
-}
 
 /// The title of the metric that verdicts come from.
 pub fn primary_title(workload: &WorkloadConclusions) -> String {
@@ -119,62 +25,7 @@ pub fn primary_title(workload: &WorkloadConclusions) -> String {
 /// The title of a metric beside the primary one.
 pub fn other_title(workload: &WorkloadConclusions, metric: &str) -> String {
     let title = metric_title(metric, workload.is_open_loop);
-    if workload.secondary == Some(metric) { format!("{title}: the secondary verdict") } else { title }
-}
-
-fn claim(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> String {
-    let (candidate, baseline) = (quoted(&duel.candidate), quoted(&duel.baseline));
-    let co_run = if plan.method.duet { ", relative, under co-run" } else { "" };
-    let place = place(&workload.points, &duel.overall) + co_run;
-    let durability =
-        duel.durability.as_ref().map(|(baseline, candidate)| format!(", at {candidate} against {baseline},"));
-    let durability = durability.unwrap_or_default();
-    let but = but_slower(duel);
-    match duel.overall.word {
-        Word::Faster | Word::Slower => {
-            format!("{candidate} is {}{durability} than {baseline}{place}{but}", duel.overall.word.as_str())
-        }
-        Word::NoDifferenceShown => {
-            format!(
-                "no difference shown between {candidate} and {baseline}{durability}{place} (margin {}){but}",
-                percent(plan.method.margin)
-            )
-        }
-        Word::Inconclusive => {
-            // Its own comma is the one that what follows begins with.
-            let pair = format!("{candidate} against {baseline}{}{place}{but}", durability.trim_end_matches(','));
-            match duel.overall.mde {
-                _ if duel.overall.caveats.contains(&Caveat::Unsteady) => {
-                    format!("inconclusive: {pair}, throughput had not settled, so nothing lasting is claimed")
-                }
-                _ if duel.overall.caveats.contains(&Caveat::DeferredWork) => {
-                    format!("inconclusive: {pair}, because the lead is lost once deferred work is counted")
-                }
-                _ if !duel.unfounded.is_empty() => {
-                    let unfounded: Vec<String> = duel.unfounded.iter().map(sentences::duet::unfounded).collect();
-                    format!("inconclusive: {pair}; a duet allows no word here, because {}", unfounded.join("; "))
-                }
-                Some(mde) => format!("inconclusive: could not have seen less than {}, {pair}", detectable(mde)),
-                None => format!("inconclusive: {pair}"),
-            }
-        }
-        Word::Mixed => format!(
-            "mixed: {candidate} is faster at {}, {baseline} is faster at {}{durability} geometric mean of {}",
-            points_with(duel, Word::Faster),
-            points_with(duel, Word::Slower),
-            some_points(workload.points.len(), &duel.overall).unwrap_or_else(|| "the sweep".to_owned()),
-            durability = if durability.is_empty() { ";".to_owned() } else { durability },
-        ),
-    }
-}
-
-/// `, but slower at 16 clients`: what a verdict about all points together would hide.
-fn but_slower(duel: &Duel) -> String {
-    let is_told = matches!(duel.overall.word, Word::Slower | Word::Mixed) || duel.points.len() < 2;
-    match duel.losing.is_empty() || is_told {
-        true => String::new(),
-        false => format!(", but slower at {}", points_with(duel, Word::Slower)),
-    }
+    if workload.secondary == Some(metric) { format!("{title}, the secondary verdict") } else { title }
 }
 
 /// `a, b and c`.
@@ -183,60 +34,9 @@ pub fn joined(mut texts: Vec<String>) -> String {
     if texts.is_empty() { last } else { format!("{} and {last}", texts.join(", ")) }
 }
 
-/// `1-16 and 64 clients`: neighbours with the same word are one stretch.
-fn points_with(duel: &Duel, word: Word) -> String {
-    let stretches = duel.points.chunk_by(|one, next| one.word == next.word).filter(|chunk| chunk[0].word == word);
-    let ends = stretches.filter_map(|chunk| Some((chunk.first()?.point.as_ref()?, chunk.last()?.point.as_ref()?)));
-    let number = |point: &Point| point_text(point).split(' ').next().unwrap_or_default().to_owned();
-    let text = |(first, last): (&Point, &Point)| {
-        if first == last { point_text(last) } else { format!("{}-{}", number(first), point_text(last)) }
-    };
-    let mut texts: Vec<String> = ends.map(text).collect();
-    let last = texts.pop().unwrap_or_default();
-    // The noun stands once, behind the last number.
-    let numbers: Vec<&str> = texts.iter().filter_map(|text| text.split(' ').next()).collect();
-    if numbers.is_empty() { last } else { format!("{} and {last}", numbers.join(", ")) }
-}
-
-/// Every contender under every workload at once, where there are several: a heading, and a row each
-/// with its mean over the points and the ratio to the baseline.
-pub fn summary(evidence: &Evidence) -> Option<(Vec<String>, Vec<Vec<String>>)> {
-    let workloads = &evidence.conclusions.workloads;
-    if workloads.len() < 2 || workloads.iter().any(|workload| workload.duels.is_empty()) {
-        return None;
-    }
-    let titles = workloads.iter().map(|workload| format!("{} {}", workload.workload, workload.primary.unit));
-    let heading = std::iter::once("contender".to_owned()).chain(titles).collect();
-    let row = |contender: &ContenderRecord| {
-        let cells = workloads.iter().map(|workload| summary_cell(workload, &contender.name));
-        std::iter::once(contender.name.clone()).chain(cells).collect()
-    };
-    Some((heading, evidence.plan.contenders.iter().map(row).collect()))
-}
-
-fn summary_cell(workload: &WorkloadConclusions, contender: &str) -> String {
-    let ours = workload.duels.iter().find(|duel| duel.candidate == contender);
-    let Some(duel) = ours.or(workload.duels.first()) else { return optional_number(None) };
-    let (value, ratio) = match ours {
-        Some(Duel { overall, .. }) => (overall.candidate_value, overall.ratio.map(|_| ratio_only(overall))),
-        None => (duel.overall.baseline_value, None),
-    };
-    let ratio = ratio.map_or(String::new(), |ratio| format!(", {ratio}"));
-    let some = some_points(workload.points.len(), &duel.overall).map_or(String::new(), |some| format!(" ({some})"));
-    optional_number(value) + &ratio + &some
-}
-
-fn place(points: &[Point], overall: &Comparison) -> String {
-    match points {
-        [only] if only.is_empty() => String::new(),
-        [only] => format!(" at {}", point_text(only)),
-        _ => some_points(points.len(), overall).map_or(" over the sweep".to_owned(), |some| format!(" over {some}")),
-    }
-}
-
 /// The row of all points together, and how many they are where some have no pair of values.
 pub fn sweep(points: &[Comparison], overall: &Comparison) -> String {
-    some_points(points.len(), overall).unwrap_or_else(|| "whole sweep".to_owned())
+    some_points(points.len(), overall).unwrap_or_else(|| "overall".to_owned())
 }
 
 /// `3 of 4 points`; none where both sides have values at all of them.
@@ -248,6 +48,9 @@ fn some_points(all: usize, overall: &Comparison) -> Option<String> {
 pub fn difference(workload: &WorkloadConclusions, duel: &Duel) -> Option<String> {
     let difference = duel.difference.as_ref()?;
     let unit = &workload.primary.unit;
+    if duel.points.len() == 1 {
+        return Some(format!("Difference {} {unit}", signed(difference.mean)));
+    }
     let extreme = |(point, value): &(Point, f64)| format!("{} {unit} at {}", signed(*value), point_text(point));
     let text = format!(
         "Mean difference {} {unit} over {}; highest {}, lowest {}",
@@ -259,19 +62,22 @@ pub fn difference(workload: &WorkloadConclusions, duel: &Duel) -> Option<String>
     Some(text)
 }
 
-/// Where the candidate loses, and where curves cross. Never empty: silence could mean anything.
-pub fn losses(duel: &Duel) -> String {
+/// Where the candidate loses, and where curves cross. Of several levels never empty: silence could mean anything.
+pub fn losses(duel: &Duel) -> Option<String> {
+    if duel.points.len() < 2 {
+        return None;
+    }
     let candidate = quoted(&duel.candidate);
     let of_point = |point: &Point| duel.points.iter().find(|comparison| comparison.point.as_ref() == Some(point));
     let lost: Vec<String> = duel.losing.iter().filter_map(of_point).map(lost_point).collect();
     let mut text = match lost.len() {
-        0 => format!("No point at which {candidate} is shown to lose"),
-        _ => format!("{candidate} loses at {}", lost.join(", ")),
+        0 => format!("No level at which {candidate} is shown to be slower"),
+        _ => format!("{candidate} is slower at {}", lost.join(", ")),
     };
     for (from, to) in &duel.crossings {
         text += &format!("; the curves cross between {} and {}", point_text(from), point_text(to));
     }
-    text
+    Some(text)
 }
 
 fn lost_point(comparison: &Comparison) -> String {
@@ -343,53 +149,69 @@ pub fn short_hash(plan: &PlanRecord) -> &str {
     plan.plan_hash.get(..12).unwrap_or(&plan.plan_hash)
 }
 
-/// `64 of 64 trials, 8 of 8 blocks, 12 min; ended: blocks`.
+fn ended(ended_by: Option<&str>) -> &str {
+    match ended_by {
+        Some("blocks") => "completed",
+        Some("decided") => "ended because every verdict was decided",
+        Some("budget") => "stopped at the budget",
+        Some(other) => other,
+        None => "not finished",
+    }
+}
+
+/// `64 of 64 trials, 8 of 8 blocks, 12 min; completed`.
 pub fn extent(conclusions: &Conclusions, ended_by: Option<&str>) -> String {
     let tally = &conclusions.tally;
     let repeated =
         if tally.trials_repeated == 0 { String::new() } else { format!(", {} repeated", tally.trials_repeated) };
     format!(
-        "{} of {} trials ({} failed{repeated}), {} of {} blocks, {} inside trials; ended by: {}",
+        "{} of {} trials ({} failed{repeated}), {} of {} blocks, {} inside trials; {}",
         tally.trials_finished,
         tally.trials_planned,
         tally.trials_failed,
         tally.blocks_finished,
         tally.blocks_planned,
         duration(tally.minutes),
-        ended_by.unwrap_or("not finished")
+        ended(ended_by)
     )
 }
 
-/// `0.87x (-13 %), 95 % interval 0.85..0.89`, or says that there is none.
+/// `0.87x, 95 % CI 0.85–0.89`, or that there is no interval.
 pub fn ratio_with_interval(comparison: &Comparison) -> String {
     match interval(comparison) {
         Some(bounds) => {
-            let kind = if comparison.basis == Basis::Plain { "t interval" } else { "interval" };
+            let kind = if comparison.basis == Basis::Plain { "CI (t)" } else { "CI" };
             format!("{}, {} {kind} {bounds}", ratio_only(comparison), percent(comparison.confidence))
         }
         None => format!("{}, no interval", ratio_only(comparison)),
     }
 }
 
-/// `0.87x (-13 %)`.
+/// `0.87x`
 pub fn ratio_only(comparison: &Comparison) -> String {
-    match comparison.ratio {
-        Some(ratio) => format!("{ratio:.*}x ({})", decimals(comparison), short_percent(ratio - 1.0)),
-        None => "no ratio".to_owned(),
-    }
+    if comparison.ratio.is_some() { ratio(comparison) + "x" } else { "no ratio".to_owned() }
 }
 
-/// `0.85..0.89`, with as many decimals as the ratio.
+/// `0.87`: in a column that is headed so.
+pub fn ratio(comparison: &Comparison) -> String {
+    comparison.ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.*}", decimals(comparison)))
+}
+
+/// `0.85–0.89`, with as many decimals as the ratio.
 pub fn interval(comparison: &Comparison) -> Option<String> {
     let digits = decimals(comparison);
-    Some(format!("{}..{}", bound(comparison.low?, digits), bound(comparison.high?, digits)))
+    Some(format!("{}–{}", bound(comparison.low?, digits), bound(comparison.high?, digits)))
 }
 
-/// Small differences and sharp intervals need a third decimal to be seen at all.
+/// The same; a plain t interval, which allows no verdict, is marked.
+pub fn marked_interval(comparison: &Comparison) -> String {
+    let mark = if comparison.basis == Basis::Plain { " t" } else { "" };
+    interval(comparison).map_or("none".to_owned(), |bounds| bounds + mark)
+}
+
+/// Thousandths, until the first digit alone says enough.
 fn decimals(comparison: &Comparison) -> usize {
-    let small = comparison.ratio.is_some_and(|ratio| (ratio - 1.0).abs() < 0.1);
-    let width = comparison.high.zip(comparison.low).map(|(high, low)| high - low);
-    if small || width.is_some_and(|width| width < 0.03) { 3 } else { 2 }
+    if comparison.ratio.is_some_and(|ratio| ratio >= 2.0) { 2 } else { 3 }
 }
 
 /// A bound, with more digits where rounding would put it on the wrong side of 1; no digits of what two blocks
@@ -409,11 +231,12 @@ pub fn bound(value: f64, digits: usize) -> String {
     fixed(value, digits)
 }
 
-/// The word in a table. Less latency is not "faster" but better.
+/// The verdict in a table. Less latency is not "faster" but better; less time for the same work is faster.
 pub fn word(comparison: &Comparison) -> &'static str {
+    let is_better = less_is_better(&comparison.metric) && !comparison.metric.ends_with("seconds");
     match comparison.word {
-        Word::Faster if less_is_better(&comparison.metric) => "better",
-        Word::Slower if less_is_better(&comparison.metric) => "worse",
+        Word::Faster if is_better => "better",
+        Word::Slower if is_better => "worse",
         word => word.as_str(),
     }
 }
@@ -465,11 +288,11 @@ pub fn number(value: f64) -> String {
     format!("{}{grouped}{fraction}", if value < 0.0 && !is_zero { "-" } else { "" })
 }
 
-/// The median of the trials' own quantiles with its interval: `12.3 (11.9..12.8)`, at least that where
+/// The median of the trials' own quantiles with its interval: `12.3 (11.9–12.8)`, at least that where
 /// arrivals found no place.
 pub fn quantile(cell: &Cell, metric: &str) -> String {
     let Some(of_trials) = cell.quantiles.get(metric) else { return "-".to_owned() };
-    let bounds = of_trials.bounds.map(|bounds| format!(" ({}..{})", number(bounds.low), number(bounds.high)));
+    let bounds = of_trials.bounds.map(|bounds| format!(" ({}–{})", number(bounds.low), number(bounds.high)));
     format!("{}{}{}", at_least(cell), number(of_trials.median), bounds.unwrap_or_default())
 }
 
@@ -496,10 +319,11 @@ fn signed(value: f64) -> String {
     if value > 0.0 { format!("+{}", number(value)) } else { number(value) }
 }
 
-/// `4.1 %`, `95 %`.
+/// `4.1 %`, `9 %`, `95 %`.
 pub fn percent(fraction: f64) -> String {
     let value = fraction * 100.0;
-    if value >= 10.0 || (value - value.round()).abs() < 1e-9 { fixed(value, 0) + " %" } else { fixed(value, 1) + " %" }
+    let text = fixed(value, if value >= 10.0 { 0 } else { 1 });
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 /// From two or three blocks the spread is hardly known, and the figure runs away.
@@ -541,14 +365,14 @@ pub fn metric_title(metric: &str, is_open_loop: bool) -> String {
         "tps" if is_open_loop => "committed transactions per second (tps; open loop: what arrived)".to_owned(),
         "tps" => "committed transactions per second (tps)".to_owned(),
         "tpm" => "transactions of all types per minute, intended rollbacks included (TPM)".to_owned(),
-        "new_order.latency_ms_p90" => format!("p90 response time of New-Order (ms; {kind})"),
-        "debt_adjusted_tps" => "tps with the time counted that deferred work takes (debt-adjusted)".to_owned(),
-        "debt_adjusted_nopm" => "NOPM with the time counted that deferred work takes (debt-adjusted)".to_owned(),
-        "cpu_us_per_tx" => "server CPU per transaction (us)".to_owned(),
+        "new_order.latency_ms_p90" => format!("p90 response time of New-Order (ms, {kind})"),
+        "adjusted_tps" => "tps with the time that deferred work takes".to_owned(),
+        "adjusted_nopm" => "NOPM with the time that deferred work takes".to_owned(),
+        "cpu_us_per_tx" => "server CPU per transaction (µs)".to_owned(),
         "geomean_seconds" => "geometric mean of the operations' times (s): each weighs the same".to_owned(),
         _ => match metric.strip_prefix("latency_ms_") {
-            Some("p999") => format!("p99.9 response time (ms; {kind})"),
-            Some(quantile) => format!("{quantile} response time (ms; {kind})"),
+            Some("p999") => format!("p99.9 response time (ms, {kind})"),
+            Some(quantile) => format!("{quantile} response time (ms, {kind})"),
             None => metric.to_owned(),
         },
     }
@@ -594,15 +418,15 @@ pub fn against_nothing(checks: &[CheckRecord]) -> Option<String> {
         let sent = if check.seen_by == CheckRecord::AS_TEXT { "as text" } else { "prepared" };
         let value = |name: &str| check.value(name).unwrap_or_default();
         format!(
-            "{} {sent}, {}: {} statements/s, {} us of its CPU each",
+            "{} {sent}, {}: {} statements/s, {} µs of its CPU each",
             check.subject,
             count(value(CheckRecord::CLIENTS) as usize, "client"),
             number(value(CheckRecord::STATEMENTS)),
             number(value(CheckRecord::CLIENT_CPU))
         )
     };
-    let all: Vec<String> = CheckRecord::named(checks, CheckRecord::NULL_SERVER).map(one).collect();
-    (!all.is_empty()).then(|| format!("against a server that does nothing: {}", all.join("; ")))
+    let runs: Vec<String> = CheckRecord::named(checks, CheckRecord::NULL_SERVER).map(one).collect();
+    (!runs.is_empty()).then(|| format!("against the null server: {}", runs.join("; ")))
 }
 
 #[cfg(test)]
@@ -629,50 +453,8 @@ mod tests {
     }
 
     #[test]
-    fn a_losing_point_stands_in_the_claim_whatever_the_overall_verdict() {
-        use analysis::conclude;
-        use fixtures as fixture;
-        let stored = fixture::tell(&fixture::Story::default());
-        let mut workload = conclude(&stored.plan, &stored.run, &stored.trials).workloads.remove(0);
-        let mut duel = workload.duels.remove(0);
-        duel.points[2].word = Word::Inconclusive;
-        for word in [Word::Faster, Word::NoDifferenceShown, Word::Inconclusive] {
-            duel.overall.word = word;
-            let claim = claim(&stored.plan, &workload, &duel);
-            assert!(claim.ends_with(", but slower at 4 and 64 clients"), "{claim}");
-        }
-        duel.overall.word = Word::Slower;
-        assert!(!claim(&stored.plan, &workload, &duel).contains("but slower"));
-    }
-
-    #[test]
-    fn a_decided_cost_stands_behind_an_inconclusive_claim_and_never_alone() {
-        use analysis::conclude;
-        use fixtures as fixture;
-        let stored = fixture::tell(&fixture::Story::default());
-        let mut workload = conclude(&stored.plan, &stored.run, &stored.trials).workloads.remove(0);
-        let mut duel = workload.duels.remove(0);
-        assert_eq!(workload.decided_by_cost(&duel), None, "throughput has its verdict");
-        duel.overall.word = Word::Inconclusive;
-        let mut told = |word: Word, ratio: f64, low: f64, high: f64| {
-            let cost = &mut duel.others.iter_mut().find(|other| other.metric == "cpu_us_per_tx").unwrap().overall;
-            (cost.word, cost.ratio, cost.low, cost.high) = (word, Some(ratio), Some(low), Some(high));
-            workload.decided_by_cost(&duel).map(|one| cost_of(&stored.plan, one))
-        };
-        let more = "CPU per transaction is decided: `5.6 <b>&tuned` needs 9.0 % more than `5.5` (95 % CI 6.0–14 %).";
-        assert_eq!(told(Word::Slower, 1.0 / 1.0901, 1.0 / 1.1404, 1.0 / 1.0601).as_deref(), Some(more));
-        let less = "CPU per transaction is decided: `5.6 <b>&tuned` needs 21 % less than `5.5` (95 % CI 17–26 %).";
-        assert_eq!(told(Word::Faster, 1.0 / 0.79, 1.0 / 0.83, 1.0 / 0.74).as_deref(), Some(less));
-        let same = "CPU per transaction is decided: `5.6 <b>&tuned` and `5.5` differ by less than 1 % (95 % CI -0.5 % to +0.4 %).";
-        assert_eq!(told(Word::NoDifferenceShown, 1.0, 1.0 / 1.004, 1.0 / 0.995).as_deref(), Some(same));
-        let half = "CPU per transaction is decided: `5.6 <b>&tuned` needs 2.5x as much as `5.5` (95 % CI 2.0–3.3).";
-        assert_eq!(told(Word::Slower, 0.4, 0.3, 0.5).as_deref(), Some(half));
-        assert_eq!(told(Word::Inconclusive, 1.0, 0.9, 1.1), None);
-    }
-
-    #[test]
     fn percentages_show_what_matters() {
         assert_eq!((percent(0.041), percent(0.95), percent(0.01)), ("4.1 %".into(), "95 %".into(), "1 %".into()));
-        assert_eq!((number(-1e-12), percent(-0.0004)), ("0.0000000000".into(), "0.0 %".into()));
+        assert_eq!((number(-1e-12), percent(-0.0004)), ("0.0000000000".into(), "0 %".into()));
     }
 }

@@ -52,6 +52,12 @@ pub fn wants_color() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
+/// Columns of the terminal that stdout is; 80 where it is none.
+pub fn width() -> usize {
+    let seen = terminal_size::terminal_size_of(std::io::stdout());
+    seen.map_or(80, |(width, _)| usize::from(width.0))
+}
+
 /// Writes a result to stdout, and no control character with it.
 pub fn say(text: &str) -> Result<()> {
     say_report(&visible(text))

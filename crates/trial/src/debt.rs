@@ -16,9 +16,9 @@ use record::format::debt::{AMOUNT_LEFT, DRAIN, INTERVAL, PAID, PAID_S};
 /// The flag of an interval that holds too few checkpoints.
 const SHORT: &str = "short";
 /// The flag of a server that still worked at its debt when nobody waited any longer.
-const CAPPED: &str = "debt-capped";
+const CAPPED: &str = "deferred-work-capped";
 /// The flag of a server that lets its debt lie and could not be made to pay it.
-const LEFT: &str = "debt-left";
+const LEFT: &str = "deferred-work-left";
 /// Checkpoints that an interval must hold, and intervals that a debt is waited for (method, section 1).
 const CYCLES_MIN: f64 = 2.0;
 const INTERVALS_MAX: u32 = 2;
@@ -144,11 +144,11 @@ impl Owed {
     }
 }
 
-/// Committed work over the time that it took, what was put off included: `debt_adjusted_tps` of `tps`. Where
+/// Committed work over the time that it took, what was put off included: `adjusted_tps` of `tps`. Where
 /// something is left, the time is not known here.
 pub fn adjusted(name: &str, rate: f64, interval_s: f64, readings: &Readings) -> Option<(String, f64)> {
     let drain_s = readings.values.get(DRAIN).filter(|_| !readings.values.contains_key(INTERVAL))?;
-    Some((format!("debt_adjusted_{name}"), rate * interval_s / (interval_s + drain_s)))
+    Some((format!("adjusted_{name}"), rate * interval_s / (interval_s + drain_s)))
 }
 
 /// The flag and its reason, where a load that writes ran for less than two checkpoints.
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn deferred_work_lowers_the_rate_by_the_time_it_takes() {
         let seen = readings(&[(DRAIN, 30.0)]);
-        assert_eq!(adjusted("tps", 90.0, 60.0, &seen), Some(("debt_adjusted_tps".to_owned(), 60.0)));
+        assert_eq!(adjusted("tps", 90.0, 60.0, &seen), Some(("adjusted_tps".to_owned(), 60.0)));
         assert_eq!(adjusted("tps", 90.0, 60.0, &readings(&[])), None);
         assert_eq!(adjusted("tps", 90.0, 60.0, &readings(&[(DRAIN, 30.0), (INTERVAL, 60.0)])), None, "some is left");
     }
@@ -214,12 +214,12 @@ mod tests {
         let told = |owed: &Owed, flag| owed.readings(flag, second * 120, second * 60).values;
         let expected = [
             (DRAIN, 2.0),
-            ("debt_interval_s", 60.0),
-            ("debt_left.dirty", 35.0),
-            ("debt_paid.dirty", 40.0),
-            ("debt_paid.purge", 3.0),
-            ("debt_paid_s.dirty", 2.0),
-            ("debt_paid_s.purge", 1.0),
+            ("deferred_work_interval_s", 60.0),
+            ("deferred_work_left.dirty", 35.0),
+            ("deferred_work_done.dirty", 40.0),
+            ("deferred_work_done.purge", 3.0),
+            ("deferred_work_done_s.dirty", 2.0),
+            ("deferred_work_done_s.purge", 1.0),
             ("state.dirty_drained", 55.0),
             ("state.purge_drained", 0.0),
         ];

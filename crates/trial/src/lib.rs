@@ -34,9 +34,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use driver::Target;
 use driver::{Admin, Isolation};
 use jiff::Timestamp;
-use load::{
-    ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Setting, Tally, Workload, cut_off_when, wrong_answers,
-};
+use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Setting, Tally, Workload, wrong_answers};
 
 use crate::observe::{Observers, Readings, Subject, server_gauge};
 use engine::request::{PageCache, Transport, WorkCopy};
@@ -372,9 +370,7 @@ fn expect_answers(workload: &dyn Workload, tally: &Tally, setting: &Setting) -> 
 }
 
 fn check(trial: &Trial, server: &Running, ran: &Tally) -> Result<()> {
-    let ran = Some(ran);
-    let checked = cut_off_when(trial.interrupted, &mut server.session()?, |session| trial.workload.check(session, ran));
-    let violations = checked?;
+    let violations = trial.workload.check(&mut server.session()?, Some(ran))?;
     ensure!(violations.is_empty(), "the data are wrong after the run:\n{}", violations.join("\n"));
     Ok(())
 }
@@ -517,8 +513,7 @@ pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<(Running<'a>, Isolation)> {
     trial.ground.lay_out(trial)?;
     let server = trial.ground.start(trial)?;
     recognise(trial, &server)?;
-    let checked =
-        cut_off_when(trial.interrupted, &mut server.session()?, |session| trial.workload.check(session, None));
+    let checked = trial.workload.check(&mut server.session()?, None);
     if trial.interrupted.load(Ordering::Relaxed) {
         return Err(anyhow!(Interrupted));
     }

@@ -290,12 +290,10 @@ mod tests {
         let kinds = vec![KindTally { committed_inside: 90, ..KindTally::default() }];
         let tally = Tally { committed: 120, kinds, interval_ns: 60_000_000_000, ..Tally::default() };
         let told = metrics(&tally, &readings, false, build("tpcc").as_ref());
-        assert_eq!((told["nopm"], told["debt_adjusted_nopm"], told["debt_drain_s"]), (90.0, 60.0, 30.0));
-        assert!(!told.contains_key("debt_adjusted_tps"));
+        assert_eq!((told["nopm"], told["adjusted_nopm"], told["deferred_work_s"]), (90.0, 60.0, 30.0));
+        assert!(!told.contains_key("adjusted_tps"));
         let told = metrics(&tally, &readings, false, build("oltp_read_write").as_ref());
-        assert_eq!((told["debt_adjusted_tps"], told.contains_key("debt_adjusted_nopm")), (120.0 / 90.0, false));
-        assert!(
-            !metrics(&tally, &Readings::default(), false, build("tpcc").as_ref()).contains_key("debt_adjusted_nopm")
-        );
+        assert_eq!((told["adjusted_tps"], told.contains_key("adjusted_nopm")), (120.0 / 90.0, false));
+        assert!(!metrics(&tally, &Readings::default(), false, build("tpcc").as_ref()).contains_key("adjusted_nopm"));
     }
 }

@@ -45,6 +45,9 @@ impl Engine for Toy {
     fn kind(&self) -> &'static str {
         "toy"
     }
+    fn title(&self) -> &'static str {
+        "Toy"
+    }
     fn description(&self) -> &'static str {
         "an engine of the tests"
     }

@@ -102,7 +102,7 @@ fn read(report: &Value, slowed: &str, took: Duration) -> Result<Said> {
     let is_candidate = whole["candidate"] == slowed;
     let (ratio, low, high) = (number("ratio")?, number("low")?, number("high")?);
     let (ratio, low, high) = if is_candidate { (ratio, low, high) } else { (1.0 / ratio, 1.0 / high, 1.0 / low) };
-    let word = match (whole["word"].as_str().context("the comparison has no word")?, is_candidate) {
+    let word = match (whole["verdict"].as_str().context("the comparison has no verdict")?, is_candidate) {
         ("faster", false) => "slower",
         ("slower", false) => "faster",
         (word, _) => word,
@@ -118,7 +118,7 @@ fn read(report: &Value, slowed: &str, took: Duration) -> Result<Said> {
         sd: sd(&block_log_ratios(report, slowed)),
         minutes: took.as_secs_f64() / 60.0,
         findings: findings(report),
-        trials_generator_bound: report["client"]["self_check"]["trials_generator_bound"].as_u64().unwrap_or(0),
+        trials_generator_bound: report["client"]["checks"]["trials_generator_bound"].as_u64().unwrap_or(0),
     })
 }
 
@@ -148,11 +148,11 @@ mod tests {
         let trial = |block: u64, contender: &str, tps: f64| serde_json::json!({ "block": block, "contender": contender, "metrics": { "tps": tps } });
         serde_json::json!({
             "comparisons": [{ "baseline": baseline, "candidate": candidate, "point": null, "metric": "tps",
-                "ratio": 0.8, "low": 0.5, "high": 1.0, "word": word, "caveats": ["quick"], "blocks": 2, "mde": 0.03 }],
+                "ratio": 0.8, "low": 0.5, "high": 1.0, "verdict": word, "caveats": ["quick"], "blocks": 2, "mde": 0.03 }],
             "trials": [trial(1, candidate, 80.0), trial(1, baseline, 100.0), trial(2, baseline, 100.0),
                 trial(2, candidate, 90.0), trial(3, candidate, 70.0)],
             "findings": [{ "kind": "noisy host", "text": "x" }],
-            "client": { "self_check": { "trials_generator_bound": 3 } },
+            "client": { "checks": { "trials_generator_bound": 3 } },
         })
     }
 

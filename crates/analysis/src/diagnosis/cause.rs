@@ -1,11 +1,13 @@
 //! A cause that the figures speak for, as facts; reports make sentences of them.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use record::format::{ContrastKind, Point};
+use record::format::{ContrastKind, Failure, Point};
 
 use super::Side;
 use crate::Grade;
+use crate::json;
 use crate::named::named;
 
 named! {
@@ -39,7 +41,7 @@ impl CauseKind {
 }
 
 /// Why one contender is faster or slower than the other under a workload.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Cause {
     pub kind: CauseKind,
     pub grade: Grade,
@@ -54,6 +56,8 @@ pub struct Cause {
     pub test: Option<CauseTest>,
     /// Other causes that the same test confirms, so that it does not separate them.
     pub confirmed_alike: Vec<CauseKind>,
+    /// By number: those that were compared at these points.
+    pub trials: Vec<u32>,
 }
 
 impl Cause {
@@ -63,7 +67,7 @@ impl Cause {
 }
 
 /// What was measured at a point.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Observed {
     pub point: Point,
     /// Throughput and CPU, which make the cause possible; none for what is true of the run.
@@ -73,7 +77,7 @@ pub struct Observed {
 }
 
 /// One metric of the contender that the cause speaks of, and of the other one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Measure {
     pub metric: String,
     pub own: f64,
@@ -86,7 +90,7 @@ pub struct Measure {
 }
 
 /// An interval of own against other.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     Factor {
@@ -100,9 +104,10 @@ pub enum Change {
     },
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CauseTest {
     /// What both contenders ran without.
+    #[schemars(with = "String")]
     pub without: ContrastKind,
     pub outcome: TestOutcome,
 }
@@ -113,15 +118,22 @@ impl CauseTest {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestOutcome {
-    NotRun { because: String },
+    NotRun {
+        because: String,
+    },
+    Failed {
+        contender: String,
+        #[schemars(with = "json::Recorded")]
+        failure: Failure,
+    },
     Ended(GapChange),
 }
 
 /// What became of a difference in throughput once its supposed cause was gone.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct GapChange {
     pub metric: String,
     /// Geometric means of the test's blocks.

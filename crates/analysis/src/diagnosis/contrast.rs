@@ -6,7 +6,9 @@
 use stats::Interval;
 
 pub use record::blocks::CONTRAST_BLOCKS as BLOCKS;
-use record::format::{ContrastKind, ContrastRecord, PlanRecord, Point, Purpose, RunRecord, Status, TrialRecord};
+use record::format::{
+    ContrastKind, ContrastRecord, Failure, PlanRecord, Point, Purpose, RunRecord, Status, TrialRecord,
+};
 
 use super::super::comparison::Scope;
 use super::estimate::{Side, pairs};
@@ -57,7 +59,7 @@ fn test(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord], purpose: &Pu
     let pairs: Vec<(f64, f64)> =
         blocks.filter_map(|block| Some((value(block, &plan.baseline)?, value(block, &due.candidate)?))).collect();
     let left_out = run.decisions.iter().find(|one| (&one.purpose, &one.workload, &one.point) == at);
-    let refused = left_out.map(|one| one.because.clone()).or_else(|| ours.iter().find_map(|trial| failure(trial)));
+    let failed = ours.iter().find_map(|trial| failure(trial)).filter(|_| left_out.is_none());
     ContrastRecord {
         contrast: due.contrast,
         workload: due.workload,
@@ -65,18 +67,19 @@ fn test(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord], purpose: &Pu
         point: due.point,
         baseline_values: pairs.iter().map(|pair| pair.0).collect(),
         candidate_values: pairs.iter().map(|pair| pair.1).collect(),
-        refused,
+        refused: left_out.map(|one| one.because.clone()),
+        failed,
     }
 }
 
-fn failure(trial: &TrialRecord) -> Option<String> {
+fn failure(trial: &TrialRecord) -> Option<(String, Failure)> {
     let failure = trial.failure.as_ref().filter(|_| trial.status == Status::Failed)?;
-    Some(format!("a trial of `{}` failed at `{}`: {}", trial.contender, failure.step, failure.message))
+    Some((trial.contender.clone(), failure.clone()))
 }
 
 /// As far as it came: the blocks that it should have, or why it has not.
 pub fn is_over(record: &ContrastRecord) -> bool {
-    record.refused.is_some() || record.candidate_values.len() >= BLOCKS
+    record.refused.is_some() || record.failed.is_some() || record.candidate_values.len() >= BLOCKS
 }
 
 /// Contrasts that were begun and neither came to their end nor say why.
@@ -88,9 +91,12 @@ pub fn unfinished(tests: &[ContrastRecord]) -> Vec<ContrastRecord> {
 pub(super) fn outcome(scope: &Scope, metric: &str, rule: &Rule, side: Side, point: &Point) -> Option<CauseTest> {
     let due = due(scope, rule, point)?;
     let record = scope.circumstances.contrasts.iter().find(|record| due.is_answered_by(record))?;
-    let outcome = match &record.refused {
-        Some(why) => TestOutcome::NotRun { because: why.clone() },
-        None => TestOutcome::Ended(gap_change(scope, metric, record, side)?),
+    let outcome = match (&record.refused, &record.failed) {
+        (Some(why), _) => TestOutcome::NotRun { because: why.clone() },
+        (None, Some((contender, failure))) => {
+            TestOutcome::Failed { contender: contender.clone(), failure: failure.clone() }
+        }
+        (None, None) => TestOutcome::Ended(gap_change(scope, metric, record, side)?),
     };
     Some(CauseTest { without: due.contrast, outcome })
 }

@@ -1,5 +1,6 @@
 //! One quantity on both sides, block by block, with its intervals.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{Basis, Interval, Judge};
 
@@ -29,7 +30,7 @@ pub struct Bounded {
 }
 
 /// Whose view is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     Candidate,

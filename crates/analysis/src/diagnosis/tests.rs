@@ -196,6 +196,7 @@ fn a_finding_has_figures_of_both_sides_with_intervals() {
         metric == costs::SYNCS && *other == 0.0 && (0.74..0.76).contains(own) && low < own && own < high,
         "{cause:?}"
     );
+    assert_eq!(cause.trials.len(), 16, "eight blocks of both");
     assert!(moves.iter().chain(signs).all(|one| one.blocks == 8) && signs.len() == 1, "{cause:?}");
 }
 
@@ -227,6 +228,7 @@ fn with_contrast(ratios: [f64; 4], change: impl Fn(&mut ContrastRecord)) -> Caus
         baseline_values: vec![1000.0; 4],
         candidate_values: ratios.map(|ratio| 1000.0 * ratio).to_vec(),
         refused: None,
+        failed: None,
     };
     change(&mut record);
     tell_cause_test(&mut stored, &record);
@@ -286,6 +288,7 @@ fn a_contrast_that_answers_two_findings_says_that_it_cannot_tell_them_apart() {
         baseline_values: vec![1000.0; 4],
         candidate_values: vec![990.0, 980.0, 1000.0, 985.0],
         refused: None,
+        failed: None,
     };
     tell_cause_test(&mut stored, &record);
     let causes = diagnosis(&stored).causes;
@@ -307,6 +310,7 @@ fn a_contrast_of_the_side_that_is_ahead_is_seen_from_the_one_behind() {
         baseline_values: vec![1000.0, 990.0, 1010.0, 1000.0],
         candidate_values: vec![1050.0; 4],
         refused: None,
+        failed: None,
     };
     tell_cause_test(&mut stored, &record);
     let found = diagnosis(&stored).causes[0].clone();

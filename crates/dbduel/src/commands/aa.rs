@@ -10,6 +10,7 @@ pub fn aa(args: &AaArgs) -> Result<u8, Failure> {
         resume: args.resume.clone(),
         method: args.method.clone(),
         gate: false,
+        full: false,
         json: args.json,
         twins: true,
     })

@@ -7,7 +7,6 @@ use analysis::{EndReason, conclude};
 use anyhow::{Context, Result};
 use campaign::{Ended, Sitting, aa, carry_out, with_what_is_kept};
 use record::RunDir;
-use record::format::measured;
 use record::shell::shell_path;
 use report::Evidence;
 
@@ -48,7 +47,7 @@ fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, 
 
 /// A run that was interrupted before its first trial has nothing to say but how it goes on.
 fn interrupted_end(args: &RunArgs, run_dir: &RunDir) -> Result<u8, Failure> {
-    let measured = measured(&run_dir.trials()?.records).len();
+    let measured = run_dir.trials()?.measured().len();
     if measured > 0 {
         tell(args, run_dir)?;
     }
@@ -68,17 +67,18 @@ fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<()> {
         run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
     }
     let evidence = Evidence::gather(run_dir)?;
-    for drawing in report::flame_graphs(&evidence.plan, &evidence.profiles)? {
+    for drawing in report::flame_graphs(&evidence.plan, &evidence.profiles) {
         run_dir.write_flame_graph(drawing.trial, drawing.file, &drawing.svg)?;
     }
     let format = if args.json { "json" } else { "text" };
     let color = !args.json && terminal::wants_color();
-    say_report(&report::write(run_dir, format, &report::Options { color, ..plain })?)
+    let options = report::Options { color, brief: !args.full, ..super::first_screen() };
+    say_report(&report::write(run_dir, format, &options)?)
 }
 
 /// Prints the answer beside the report, whose standard output may be JSON.
 fn gate(run_dir: &RunDir) -> Result<u8, Failure> {
-    let (plan, run, trials) = (run_dir.plan()?, run_dir.run_record()?, run_dir.trials()?.records);
+    let (plan, run, trials) = (run_dir.plan()?, run_dir.run_record()?, run_dir.trials()?.all());
     let gate = analysis::gate::gate(&plan, &run, &trials, &conclude(&plan, &run, &trials));
     report::gate::lines(&gate).iter().for_each(|line| note(line));
     Ok(match gate.answer {

@@ -25,12 +25,13 @@ use campaign::search::{Raced, begin_record, race};
 use campaign::{Sitting, say_never_ok, with_what_is_kept};
 
 use advisor::tuning::{Rival, duel_text};
-use analysis::{conclude, one_line};
+use analysis::conclude;
 use experiment::plan::Plan;
 use experiment::quantity::duration_text;
 use experiment::{Experiment, Overrides, shell_path};
 use record::RunDir;
 use record::format::search::SearchRecord;
+use report::sentences::one_line;
 use trial::Interrupted;
 
 /// Blocks of the duel that a budget keeps free: fewer allow no word.
@@ -117,7 +118,7 @@ fn behind_the_search(
             exit::DONE
         }
     };
-    let is_missing = say_never_ok(&search_dir.trials()?.records, &|line| note(line));
+    let is_missing = say_never_ok(search_dir.trials()?.measured(), &|line| note(line));
     Ok(if status == exit::DONE && is_missing { exit::NOT_MEASURED } else { status })
 }
 
@@ -176,7 +177,7 @@ fn of_the_duel(search: &SearchRecord, search_dir: &RunDir) -> SearchRecord {
 /// What `dbduel run` would have been asked for the duel.
 fn run_args(args: &TuneArgs) -> RunArgs {
     let (runs, method) = (args.runs.clone(), args.method.clone());
-    RunArgs { file: None, runs, resume: None, method, gate: false, json: args.json, twins: false }
+    RunArgs { file: None, runs, resume: None, method, gate: false, full: false, json: args.json, twins: false }
 }
 
 /// Writes the duel's experiment where the command line wants it, once the duel is over.
@@ -190,7 +191,7 @@ fn write_duel(args: &TuneArgs, draft: &Draft, duel: &RunDir, text: &str, status:
 
 /// What stands on top of the file that is written.
 fn header(run_dir: &RunDir, draft: &Draft) -> Result<String> {
-    let conclusions = conclude(&run_dir.plan()?, &run_dir.run_record()?, &run_dir.trials()?.records);
+    let conclusions = conclude(&run_dir.plan()?, &run_dir.run_record()?, &run_dir.trials()?.all());
     let mut lines = vec![format!(
         "Settings found by `dbduel tune` for `{}`; measured in run {}:",
         draft.record.incumbent,
@@ -222,7 +223,7 @@ fn tell_search(run_dir: &RunDir, json: bool, aloud: bool) -> Result<()> {
         run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
     }
     if aloud {
-        say(&report::write(run_dir, if json { "json" } else { "text" }, &plain)?)?;
+        say(&report::write(run_dir, if json { "json" } else { "text" }, &super::first_screen())?)?;
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ use report::{self, Evidence, Options};
 const KEPT_REPORTS: [(&str, &str); 2] = [("text", "report.txt"), ("html", "report.html")];
 
 /// The only line of a text report that depends on where the run lies.
-const PLACE_LINE: &str = "full report: ";
+const PLACE_LINE: &str = "  Full report: ";
 
 /// As much of a line as tells a reader which one it is.
 const EXCERPT: usize = 120;

@@ -114,6 +114,12 @@ impl Place {
         runs.pop()
     }
 
+    /// The whole report of a run as one line, wherever the text is broken.
+    pub fn whole_report(&self, run: &str) -> String {
+        let (report, _) = self.expect(0, &["report", run, "--full"]);
+        report.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     /// The whole lines of `trials.ndjson`.
     pub fn records(&self) -> Vec<String> {
         let Some(run) = self.run() else { return Vec::new() };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, ffi};
 
-use super::patience::Patience;
+use super::patience::{Patience, end_on_interruption};
 use super::turns::{Turn, Turns};
 use crate::closer::{Closer, Slot};
 use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, Rows, Statement, Tls, Value};
@@ -57,6 +57,11 @@ impl SqliteConnection {
     fn begin(&self) -> Result<(), Error> {
         self.slot.fill_sqlite(self.connection.get_interrupt_handle())?;
         self.on_connect.iter().try_for_each(|sql| self.run(sql).map(|_| ()))
+    }
+
+    /// For the set-up: an interruption of the program ends what runs here.
+    pub(crate) fn end_on_interruption(&self) {
+        end_on_interruption(&self.connection);
     }
 
     /// For the set-up: a wait for a lock also ends when the program is interrupted.

@@ -1,4 +1,5 @@
-//! The wait of a set-up session for a lock on its file.
+//! The end of what a set-up session does on its file, at an interruption of the program: statements, and waits for
+//! a lock.
 //!
 //! SQLite's own wait ends after its time and for nothing else. This one sleeps as that does, but ends with an
 //! interruption of the program too, and notes what it waited for. Measured clients wait by SQLite's own.
@@ -61,6 +62,21 @@ impl Patience {
         std::thread::sleep(sleep.min(left));
         !left.is_zero()
     }
+}
+
+/// Instructions of SQLite's virtual machine between two looks at the flag: microseconds.
+const INSTRUCTIONS: c_int = 1_000;
+
+/// From now on an interruption of the program ends a statement of this connection, as it ends the wait for a server.
+pub fn end_on_interruption(connection: &rusqlite::Connection) {
+    // SAFETY: the handle is open, and what it is given needs no context.
+    unsafe {
+        ffi::sqlite3_progress_handler(connection.handle(), INSTRUCTIONS, Some(ends), std::ptr::null_mut());
+    }
+}
+
+extern "C" fn ends(_: *mut c_void) -> c_int {
+    c_int::from(is_interrupted())
 }
 
 extern "C" fn wait(patience: *mut c_void, tries: c_int) -> c_int {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Point;
+use super::{Failure, Point};
 
 /// What is taken away, from both sides alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub struct ContrastRecord {
     /// Primary metric of each block.
     pub baseline_values: Vec<f64>,
     pub candidate_values: Vec<f64>,
-    /// Why it did not come about, or not to its end.
+    /// Why it was left out, as the run recorded it.
     pub refused: Option<String>,
+    /// The contender whose trial failed, and how.
+    pub failed: Option<(String, Failure)>,
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Point, Purpose, Status, TrialRecord};
+use super::{Failure, Point, Purpose, Status, TrialRecord};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchRecord {
@@ -112,10 +112,46 @@ pub struct CandidateRecord {
 pub struct OutRecord {
     /// Blocks of the race that were over; 0 before the first.
     pub after_block: u32,
-    /// `removed`, `slower`, `halved` or `behind`.
-    pub cause: String,
-    /// For a reader.
-    pub why: String,
+    #[serde(flatten)]
+    pub cause: OutCause,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "cause", rename_all = "snake_case")]
+pub enum OutCause {
+    /// Before the first block, as the server or dbduel put it.
+    Refused {
+        why: String,
+    },
+    /// Its trial failed.
+    Failed {
+        failure: Option<Failure>,
+    },
+    TooSlow {
+        seconds: f64,
+        allowed_s: f64,
+    },
+    TooLarge {
+        bytes: f64,
+        allowed_bytes: f64,
+    },
+    /// Shown to be slower than the incumbent.
+    Slower,
+    /// In the slower half of its round.
+    Halved,
+    /// The last one, and not ahead of the incumbent.
+    Behind,
+}
+
+impl OutRecord {
+    /// Out before the first block.
+    pub fn refused(why: String) -> OutRecord {
+        OutRecord { after_block: 0, cause: OutCause::Refused { why } }
+    }
+
+    pub fn refusal(&self) -> Option<&str> {
+        if let OutCause::Refused { why } = &self.cause { Some(why) } else { None }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

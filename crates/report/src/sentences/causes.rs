@@ -5,6 +5,7 @@ use analysis::{Cause, CauseKind, CauseTest, Change, GapChange, Measure, Observed
 use record::format::figures::short_percent;
 use record::format::{ContrastKind, Point, point_text};
 
+use super::probes::trial_failed;
 use super::{Said, costs, figure};
 use crate::Evidence;
 
@@ -84,7 +85,7 @@ fn claim(cause: &Cause) -> String {
 fn lines(cause: &Cause) -> Vec<String> {
     let test = cause.test.as_ref().and_then(|test| match &test.outcome {
         TestOutcome::Ended(change) => Some(changed(cause, test.without, change)),
-        TestOutcome::NotRun { .. } => None,
+        TestOutcome::NotRun { .. } | TestOutcome::Failed { .. } => None,
     });
     let of_point = |one: &Observed| -> Vec<String> {
         let place = if one.point.is_empty() { String::new() } else { format!("{}: ", point_text(&one.point)) };
@@ -132,6 +133,9 @@ fn tested(test: &CauseTest) -> String {
     let setting = setting(test.without);
     let change = match &test.outcome {
         TestOutcome::NotRun { because } => return format!("; not put to the test with {setting}: {because}"),
+        TestOutcome::Failed { contender, failure } => {
+            return format!("; not put to the test with {setting}: {}", trial_failed(contender, failure));
+        }
         TestOutcome::Ended(change) => change,
     };
     let bounds = change.after_bounds;
@@ -161,4 +165,88 @@ fn changed(cause: &Cause, without: ContrastKind, change: &GapChange) -> String {
 
 fn percent(log_ratio: f64) -> String {
     short_percent(log_ratio.exp_m1())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::full_method;
+    use analysis::Grade;
+    use record::format::Failure;
+
+    /// A cause with one sign, and what became of its test.
+    fn cause(test: Option<TestOutcome>) -> Cause {
+        let sign = Measure {
+            metric: "syncs_per_tx".into(),
+            own: 0.75,
+            other: 0.0,
+            change: Some(Change::Difference { low: 0.71, high: 0.76 }),
+            blocks: 8,
+            of_gap_ms: None,
+        };
+        let tps = Measure { metric: "tps".into(), change: None, blocks: 1, ..sign.clone() };
+        Cause {
+            kind: CauseKind::LogWrites,
+            grade: Grade::Supported,
+            workload: "oltp_read_write".into(),
+            baseline: "a".into(),
+            candidate: "b".into(),
+            side: Side::Baseline,
+            observed: vec![Observed { point: Point::new(), moves: vec![tps], signs: vec![sign] }],
+            test: test.map(|outcome| CauseTest { without: ContrastKind::Tmpfs, outcome }),
+            confirmed_alike: Vec::new(),
+            trials: Vec::new(),
+        }
+    }
+
+    fn gap(confirms: bool) -> GapChange {
+        GapChange {
+            metric: "tps".into(),
+            own: Some(1000.0),
+            other: Some(1050.0),
+            before: 0.3_f64.ln(),
+            after: 0.98_f64.ln(),
+            after_bounds: Some((0.97_f64.ln(), 0.99_f64.ln())),
+            removed: 1.18,
+            removed_bounds: (1.1, 1.2),
+            removed_share: 0.98,
+            blocks_before: 8,
+            confirms,
+        }
+    }
+
+    #[test]
+    fn a_cause_names_its_contender_and_the_figures_of_both() {
+        let expected = "syncs per transaction 0.750 against 0 (difference 0.710 to 0.760, 8 blocks)";
+        assert_eq!(of_side(&cause(None).observed[0].signs[0]), expected);
+        assert_eq!(claim(&cause(None)), "`a` waits for its log to reach the disk");
+        let lines = lines(&cause(None));
+        assert_eq!(lines, ["tps 0.750 against 0 (no interval, 1 block)", expected]);
+    }
+
+    #[test]
+    fn what_became_of_a_cause_test_stands_behind_the_cause() {
+        let check = |outcome: TestOutcome, expected: &str| {
+            let told = cause(Some(outcome)).test.as_ref().map(tested).unwrap();
+            assert_eq!(told, expected);
+        };
+        let changed =
+            "; with the data of both on tmpfs the gap went from -70 % to -2.0 % (t interval -3.0 % to -1.0 %)";
+        check(TestOutcome::Ended(gap(true)), changed);
+        check(TestOutcome::Ended(gap(false)), &format!("{changed}, which does not confirm it"));
+        let not_run = "; not put to the test with the data of both on tmpfs: ";
+        check(TestOutcome::NotRun { because: "1 GiB is free".into() }, &format!("{not_run}1 GiB is free"));
+        let failure = Failure { step: "start".into(), message: "no room".into() };
+        let failed = TestOutcome::Failed { contender: "b".into(), failure };
+        check(failed, &format!("{not_run}a trial of `b` failed at `start`: no room"));
+        let lines = lines(&cause(Some(TestOutcome::Ended(gap(true)))));
+        assert!(lines[0].contains("tps 1000 against 1050") && lines.len() == 3, "{lines:?}");
+    }
+
+    #[test]
+    fn causes_that_one_test_confirms_name_each_other() {
+        let alike = Cause { confirmed_alike: vec![CauseKind::DoubleWrites], ..cause(None) };
+        let text = text(&full_method(), &alike);
+        assert!(text.ends_with(", which does not tell it from \"waiting on double writes\""), "{text}");
+    }
 }

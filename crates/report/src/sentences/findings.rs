@@ -2,14 +2,13 @@
 
 use analysis::{
     Deferring, Drift, Duel, Facts, Finding, FindingKind, Gain, Growth, HOST_FLAGS, Interaction, Missing, WorkLeft,
-    one_line,
 };
 use record::format::figures::{percent_of_log, signed_percent};
 use record::format::pass::PARTIAL;
 use record::format::{ContenderRecord, DecisionKind, Point, SideRecord, TrialRecord, point_text};
 use record::point::CORES;
 
-use super::{Said, aa, duet, parts, probes};
+use super::{Said, aa, duet, one_line, parts, probes};
 use crate::Evidence;
 
 /// Evidence lines that a reader can take in; the rest is counted.
@@ -26,7 +25,7 @@ pub fn said(evidence: &Evidence, finding: &Finding) -> Said {
 }
 
 fn text(evidence: &Evidence, finding: &Finding) -> String {
-    let of_trials = format!("{} of {} trials", finding.trials.len(), evidence.trials.len());
+    let of_trials = format!("{} of {} trials", finding.trials.len(), evidence.trials.measured().len());
     match &finding.facts {
         Facts::GivenUp(all) => {
             return format!("{} given up, so there is no word about the whole sweep", counted(all.len(), "point"));
@@ -38,8 +37,7 @@ fn text(evidence: &Evidence, finding: &Finding) -> String {
                 .to_owned();
         }
         Facts::FalseDifferences(_) => {
-            return "on this host contenders were told apart from their twins too often for chance; `dbduel aa` shows \
-                    by what"
+            return "A/A tests of this host found a difference too often for chance; `dbduel aa` shows by what"
                 .to_owned();
         }
         _ => {}
@@ -145,7 +143,7 @@ fn standing(kind: FindingKind) -> &'static str {
 
 fn noisy_host(evidence: &Evidence, of_trials: &str) -> String {
     let text = format!("something else used the host during {of_trials}");
-    match evidence.trials.iter().filter(|trial| trial.purpose.repeats().is_some()).count() {
+    match evidence.trials.measured().iter().filter(|trial| trial.purpose.repeats().is_some()).count() {
         0 => text,
         repeated => format!("{text}; {repeated} trials were run again, and count in place of the first try"),
     }
@@ -227,7 +225,7 @@ fn in_records(evidence: &Evidence, finding: &Finding) -> Vec<String> {
 }
 
 fn of_trials(evidence: &Evidence, finding: &Finding) -> Vec<String> {
-    let trials = evidence.trials.iter().filter(|trial| finding.trials.contains(&trial.trial));
+    let trials = evidence.trials.measured().iter().filter(|trial| finding.trials.contains(&trial.trial));
     trials.map(|trial| of_trial(finding.kind, trial)).collect()
 }
 
@@ -405,6 +403,58 @@ fn counted(count: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::golden::full_method;
+    use analysis::Grade;
+
+    #[test]
+    fn every_kind_of_finding_has_a_sentence() {
+        let evidence = full_method();
+        for kind in FindingKind::ALL {
+            // These have facts of their own.
+            if matches!(kind, FindingKind::GivenUp | FindingKind::OrderMatters) {
+                continue;
+            }
+            let (grade, facts) = (Grade::Confirmed, Facts::InRecords);
+            assert!(!text(&evidence, &Finding { kind: *kind, grade, facts, trials: vec![1] }).is_empty(), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn what_changes_inside_trials_is_told_with_its_figures() {
+        let steady = Drift {
+            contender: Some("b".into()),
+            mean: 0.951_f64.ln(),
+            low: 0.94_f64.ln(),
+            high: 0.96_f64.ln(),
+            confidence: 0.983,
+            blocks: 8,
+        };
+        let expected =
+            "b, whole sweep: second half -4.9 % against the first (98.3 % t interval -6.0 % to -4.0 %, 8 blocks)";
+        assert_eq!(drift(&(None, steady)), expected);
+        let grown =
+            Growth { contender: "b".into(), gauge: "dirty_bytes".into(), begin: 1004.5, end: 1995.5, blocks: 8 };
+        let point = Point::from([("clients".to_owned(), 16)]);
+        let expected = "b, 16 clients: dirty_bytes from 1004 to 1996 in a trial, mean of 8 blocks";
+        assert_eq!(growth(&(point, grown)), expected);
+    }
+
+    #[test]
+    fn a_step_is_told_with_its_gain_in_the_ladder_and_on_top() {
+        let gain = |ratio| Some(Gain { ratio, bounds: Some((1.2, 1.6)), basis: stats::Basis::Plain, blocks: 8 });
+        let one = Interaction {
+            step: "pool".into(),
+            contender: "top without pool".into(),
+            refused: None,
+            in_ladder: gain(1.4),
+            at_top: gain(1.0),
+            interaction: gain(0.714),
+        };
+        let expected = "order matters: `pool` is credited +40.0 % in the ladder, 0.0 % in the final configuration";
+        assert_eq!(order_matters(&one), expected);
+        let lines = of_interaction("w", &one);
+        assert_eq!(lines[1], "w: against `top without pool` 1.000x, interval 1.200..1.600, 8 blocks");
+    }
 
     #[test]
     fn work_that_was_left_is_told_with_what_it_is_charged() {

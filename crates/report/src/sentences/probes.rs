@@ -3,7 +3,7 @@
 use analysis::contrast::BLOCKS as CAUSE_TEST_BLOCKS;
 use analysis::doubling::{BLOCKS as HEADROOM_BLOCKS, Doubled, HeadroomCheck};
 use record::format::figures::signed_percent;
-use record::format::{ContrastRecord, point_text};
+use record::format::{ContrastRecord, Failure, point_text};
 
 use super::causes::setting;
 
@@ -14,6 +14,16 @@ pub fn headroom(one: &Doubled) -> String {
 pub fn headroom_unfinished(one: &HeadroomCheck) -> String {
     let (done, point) = (one.doubled.len(), point_text(&one.point));
     format!("{} at {point}, {}: {done} of {HEADROOM_BLOCKS} blocks", one.contender, one.workload)
+}
+
+/// Why a cause test did not come about, or not to its end.
+pub fn stopped(one: &ContrastRecord) -> Option<String> {
+    let failed = one.failed.as_ref().map(|(contender, failure)| trial_failed(contender, failure));
+    one.refused.clone().or(failed)
+}
+
+pub fn trial_failed(contender: &str, failure: &Failure) -> String {
+    format!("a trial of `{contender}` failed at `{}`: {}", failure.step, failure.message)
 }
 
 pub fn cause_test_unfinished(one: &ContrastRecord) -> String {

@@ -38,7 +38,7 @@ impl Report for Stored {
 
     fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
         let block = |trial: &TrialRecord| title(trial) + &self.trial(evidence, trial);
-        Ok(evidence.trials.iter().map(block).collect())
+        Ok(evidence.trials.measured().iter().map(block).collect())
     }
 }
 

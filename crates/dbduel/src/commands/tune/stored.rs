@@ -35,7 +35,7 @@ struct Stored {
 pub fn go_on(args: &TuneArgs, run: &str, interrupted: &AtomicBool) -> Result<u8, Failure> {
     let Stored { run_dir, search, draft } = Stored::open(&args.runs, run)?;
     refuse_another_search(args, &draft, &run_dir)?;
-    let trials = run_dir.trials()?.records;
+    let trials = run_dir.trials()?.all();
     let Some(outcome) = &search.outcome else {
         let (plan, known) = (run_dir.plan()?, search.candidates);
         let mut sitting = Sitting::of_stored(&KNOWN, run_dir, &plan, None).map_err(failed)?;
@@ -69,7 +69,7 @@ fn go_on_with_the_duel(
     let is_over = run_dir.run_record().is_ok_and(|run| run.ended_by.is_some_and(|by| by != "interrupted"));
     let status = if is_over {
         let format = if args.json { "json" } else { "text" };
-        say(&report::write(&run_dir, format, &report::Options::default())?)?;
+        say(&report::write(&run_dir, format, &crate::commands::first_screen())?)?;
         exit::DONE
     } else {
         let plan = run_dir.plan()?;

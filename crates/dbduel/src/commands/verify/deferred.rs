@@ -19,7 +19,7 @@ const ORDERS: &str = "o_id_d";
 /// As many lines were queued inside the interval as were counted, and no order stands in two of them.
 pub fn against_counts(run: &RunDir, evidence: &Evidence, findings: &mut Findings) -> Result<()> {
     let (mut logs, mut lines) = (0, 0);
-    for trial in evidence.trials.iter().filter(|trial| trial.status == Status::Ok) {
+    for trial in evidence.trials.measured().iter().filter(|trial| trial.status == Status::Ok) {
         let Some(committed) = trial.metrics.get(COMMITTED) else { continue };
         let Some(log) = run.deferred(trial.trial)? else {
             findings.differs(format!("trial {}: {committed} deferred Deliveries, and no log of them", trial.trial));

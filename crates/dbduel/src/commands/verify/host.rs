@@ -21,9 +21,10 @@ const SERVER_CORES: [&str; 2] = ["server_user_cores", "server_system_cores"];
 /// Flags follow from what was seen of the host, and cost from what was seen of the server; and both from seconds.
 pub fn against_samples(evidence: &Evidence, findings: &mut Findings) {
     let (mut flags, mut costs, mut sampled) = (0, 0, 0);
-    for (number, trial) in evidence.trials.iter().enumerate().filter(|(_, trial)| trial.status == Status::Ok) {
+    for (number, trial) in evidence.trials.measured().iter().enumerate().filter(|(_, trial)| trial.status == Status::Ok)
+    {
         let mut differs = |what: String| findings.differs(format!("trial {}: {what}", trial.trial));
-        flags += usize::from(host_flags(&evidence.trials[..number], trial, &mut differs));
+        flags += usize::from(host_flags(&evidence.trials.measured()[..number], trial, &mut differs));
         costs += usize::from(cost(trial, &mut differs));
         if let Some(seconds) = evidence.observed.get(&trial.trial).filter(|seconds| seconds.rows.len() > 1) {
             sampled += usize::from(samples(trial, &Samples::of(trial, seconds), &mut differs));

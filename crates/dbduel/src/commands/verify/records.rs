@@ -26,14 +26,14 @@ pub fn against_plan(evidence: &Evidence, findings: &mut Findings) {
     let before = findings.differences.len();
     let planned: BTreeMap<u32, &PlannedTrial> = evidence.plan.trials.iter().map(|trial| (trial.trial, trial)).collect();
     let mut seen = BTreeSet::new();
-    for record in &evidence.trials {
+    for record in evidence.trials.measured() {
         if !seen.insert(record.trial) {
             findings.differs(format!("trial {} is stored twice", record.trial));
         }
         match (planned.get(&record.trial), record.purpose.repeats()) {
             (Some(planned), None) if is_at_its_place(record, planned) => {}
-            (None, Some(first)) if evidence.trials.iter().any(|one| one.trial == first && is_a_repeat(record, one)) => {
-            }
+            (None, Some(first))
+                if evidence.trials.measured().iter().any(|one| one.trial == first && is_a_repeat(record, one)) => {}
             (Some(_), _) => {
                 findings.differs(format!("trial {} is not what the plan has under this number", record.trial))
             }
@@ -42,14 +42,19 @@ pub fn against_plan(evidence: &Evidence, findings: &mut Findings) {
             }
         }
     }
-    for probe in &evidence.probes {
+    for probe in evidence.trials.probes() {
         if planned.contains_key(&probe.trial) || !seen.insert(probe.trial) {
             findings.differs(format!("trial {} runs beside the plan and has the number of another", probe.trial));
         }
     }
     // Repeats may come before the rest of the plan: a run that was decided goes on when they change its mind.
-    let of_the_plan: Vec<u32> =
-        evidence.trials.iter().filter(|trial| trial.purpose.repeats().is_none()).map(|trial| trial.trial).collect();
+    let of_the_plan: Vec<u32> = evidence
+        .trials
+        .measured()
+        .iter()
+        .filter(|trial| trial.purpose.repeats().is_none())
+        .map(|trial| trial.trial)
+        .collect();
     if !of_the_plan.is_sorted() {
         findings.differs("the trials are not stored in the order of the plan".to_owned());
     }
@@ -63,7 +68,7 @@ pub fn against_plan(evidence: &Evidence, findings: &mut Findings) {
     if findings.differences.len() == before {
         findings.checked(format!(
             "{} trials stand where the plan has them, none twice, none missing",
-            evidence.trials.len()
+            evidence.trials.measured().len()
         ));
     }
 }
@@ -83,10 +88,10 @@ fn is_a_repeat(record: &TrialRecord, first: &TrialRecord) -> bool {
 /// Planned trials before the last block that began, and those of the last one where the run came to its end.
 fn missing(evidence: &Evidence, seen: &BTreeSet<u32>) -> Vec<u32> {
     let PlanRecord { trials: planned, .. } = &evidence.plan;
-    let Some(last) = evidence.trials.iter().map(|trial| trial.block).max() else { return Vec::new() };
+    let Some(last) = evidence.trials.measured().iter().map(|trial| trial.block).max() else { return Vec::new() };
     let is_whole = evidence.run.ended_by.as_deref().is_some_and(|why| why != "interrupted");
     let decided = evidence.run.decided(DecisionKind::GivenUp).cloned();
-    let given_up: Vec<DecisionRecord> = given_up(&evidence.trials).into_iter().chain(decided).collect();
+    let given_up: Vec<DecisionRecord> = given_up(evidence.trials.measured()).into_iter().chain(decided).collect();
     let never = |trial: &PlannedTrial| {
         given_up
             .iter()
@@ -98,7 +103,7 @@ fn missing(evidence: &Evidence, seen: &BTreeSet<u32>) -> Vec<u32> {
 
 /// What can be computed again from the files of each trial.
 pub fn against_files(evidence: &Evidence, findings: &mut Findings) {
-    let trials = evidence.trials.iter().filter(|trial| trial.status == Status::Ok);
+    let trials = evidence.trials.measured().iter().filter(|trial| trial.status == Status::Ok);
     let rates = trials.filter(|trial| rate(evidence, trial, findings)).count();
     findings.checked(format!("throughput of {rates} trials, from their counts and from their seconds"));
 }

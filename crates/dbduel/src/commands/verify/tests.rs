@@ -93,11 +93,11 @@ fn a_record_that_was_touched_is_noticed() {
 fn a_report_that_was_touched_is_noticed_and_where_it_lies_is_no_difference() {
     let runs = tempfile::tempdir().unwrap();
     let run = stored(runs.path(), |_| {});
-    edit(&run, "report.txt", |text| text.replacen("full report: ", "full report: elsewhere/", 1));
+    edit(&run, "report.txt", |text| text.replacen("Full report: ", "Full report: elsewhere/", 1));
     assert_eq!(differences(&run), Vec::<String>::new());
-    edit(&run, "report.txt", |text| text.replacen("is slower than", "is faster than", 1));
-    one_difference(&run, "report.txt, line 4: stored ");
-    edit(&run, "report.html", |text| text.replacen("is slower than", "is faster than", 1));
+    edit(&run, "report.txt", |text| text.replacen("% slower than", "% faster than", 1));
+    one_difference(&run, "report.txt, line 3: stored ");
+    edit(&run, "report.html", |text| text.replacen("% slower than", "% faster than", 1));
     let page = of_page(&run.path().join("report.html")).unwrap();
     assert!(page.differences.iter().any(|line| line.starts_with("the page, line ")), "{page:?}");
 }
@@ -110,7 +110,7 @@ fn the_report_of_another_dbduel_is_held_to_its_numbers() {
     let findings = of_run(&run).unwrap();
     assert_eq!(findings.differences, Vec::<String>::new());
     assert!(findings.text("last").contains("dbduel 0.0.9 wrote it"));
-    edit(&run, "report.txt", |text| text.replacen("x (-", "7x (-", 1));
+    edit(&run, "report.txt", |text| text.replacen("x), ", "7x), ", 1));
     one_difference(&run, "these numbers do not come out");
 }
 
@@ -187,7 +187,7 @@ fn with_windows(runs: &Path, change: impl Fn(&mut TrialRecord)) -> RunDir {
 }
 
 fn told_first(run: &RunDir) -> u32 {
-    run.trials().unwrap().records[0].trial
+    run.trials().unwrap().measured()[0].trial
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_log_of_deferred_deliveries_is_what_was_counted_and_delivers_nothing_twice()
         told.trials[0].metrics.insert("deferred_delivery.committed".to_owned(), 2.0);
     });
     one_difference(&run, "2 deferred Deliveries, and no log of them");
-    let number = run.trials().unwrap().records[0].trial;
+    let number = run.trials().unwrap().measured()[0].trial;
     let log = |lines: &[(f64, f64)]| Series {
         columns: ["queued_s", "ended_s", "w_id", "o_carrier_id", "o_id_d1", "o_id_d2"].map(str::to_owned).to_vec(),
         rows: lines.iter().map(|(queued_s, order)| vec![*queued_s, 1.0, 1.0, 7.0, *order, f64::NAN]).collect(),

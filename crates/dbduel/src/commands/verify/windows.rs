@@ -16,7 +16,7 @@ const ENDED: [&str; 3] = ["transactions.committed", "transactions.rolled_back", 
 /// nothing was lost or added in between.
 pub fn against_windows(evidence: &Evidence, findings: &mut Findings) {
     let (mut told, mut trials, mut windows) = (0, 0, 0);
-    for trial in evidence.trials.iter().filter(|trial| trial.status == Status::Ok) {
+    for trial in evidence.trials.measured().iter().filter(|trial| trial.status == Status::Ok) {
         let Some(log) = evidence.windows.get(&trial.trial) else { continue };
         let Some((sum, count)) = whole(log) else {
             findings.differs(format!("trial {}: its windows cannot be read", trial.trial));

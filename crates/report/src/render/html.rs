@@ -1,0 +1,220 @@
+//! A document as a page that needs nothing else and opens offline.
+//!
+//! Every text goes through [`escape`], once. What is put in as it is: our own style sheet and script, drawings of this
+//! crate, and the raw records, whose `<` are written as `\u003c`.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use terminal::visible;
+
+use super::svg;
+use crate::document::{
+    Block, Cell, Chart, Column, ColumnKind, Document, Key, Row, RowKind, Section, Span, Table, Text,
+};
+
+const STYLE: &str = include_str!("style.css");
+/// Sorts tables, hides series, opens folds for the printer. The page is complete without it.
+const SCRIPT: &str = include_str!("page.js");
+
+/// What stands before the raw records.
+pub const RECORDS_BEGIN: &str = "id=\"dbduel-records\">";
+
+/// The one escaping function: text between tags and inside quoted attributes.
+pub fn escape(text: &str) -> Cow<'_, str> {
+    let text = visible(text);
+    if !text.contains(['&', '<', '>', '"', '\'']) {
+        return text;
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\'' => escaped += "&#39;",
+            letter => escaped.push(letter),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+pub fn render(document: &Document, records: &str) -> String {
+    let name = escape(&document.name);
+    let title = document.question.as_ref().map_or(name.clone(), |question| escape(question));
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title} – dbduel</title>\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<header>\n<p class=\"run\">{name}</p>\n<h1>{title}</h1>\n"
+    );
+    if let Some(note) = &document.note {
+        let _ = writeln!(page, "<p class=\"note\">{}</p>", escape(note));
+    }
+    page += &first(&document.first.body);
+    page += "</header>\n";
+    page += &contents(&document.sections);
+    document.sections.iter().for_each(|section| page += &self::section(section));
+    let _ = write!(
+        page,
+        "<p class=\"quiet\">The raw records are inside this file: every number above can be computed from them again.</p>\n\
+         </main>\n<script type=\"application/json\" {RECORDS_BEGIN}{records}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+    );
+    page
+}
+
+/// Verdicts above, then the main chart beside what belongs to it.
+fn first(blocks: &[Block]) -> String {
+    let figure = blocks.iter().position(|block| matches!(block, Block::Chart(_)));
+    let Some(place) = figure else { return body(blocks) };
+    let (verdicts, rest) = blocks.split_at(place);
+    format!("{}<div class=\"lead\">\n{}<div>\n{}</div>\n</div>\n", body(verdicts), body(&rest[..1]), body(&rest[1..]))
+}
+
+fn contents(sections: &[Section]) -> String {
+    let link = |section: &Section| format!("<li><a href=\"#{}\">{}</a></li>", section.id, escape(&section.title));
+    format!("<nav aria-label=\"Contents\"><ul>{}</ul></nav>\n", sections.iter().map(link).collect::<String>())
+}
+
+fn section(section: &Section) -> String {
+    let (id, title) = (section.id, escape(&section.title));
+    format!("<section id=\"{id}\">\n<h2>{title}</h2>\n{}</section>\n", body(&section.body))
+}
+
+/// Charts that follow each other stand side by side.
+fn body(blocks: &[Block]) -> String {
+    let is_chart = |block: &Block| matches!(block, Block::Chart(_));
+    let groups = blocks.chunk_by(|one, next| is_chart(one) && is_chart(next));
+    let group = |blocks: &[Block]| {
+        let all: String = blocks.iter().map(block).collect();
+        if blocks.len() > 1 { format!("<div class=\"charts\">\n{all}</div>\n") } else { all }
+    };
+    groups.map(group).collect()
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Heading(text) => format!("<h3>{}</h3>\n", spans(text)),
+        Block::Verdict { tone, sentences } => {
+            let sentence = |(place, text): (usize, &Text)| {
+                let class = if place == 0 { "claim" } else { "aside" };
+                format!("<p class=\"{class}\">{}</p>\n", spans(text))
+            };
+            let sentences: String = sentences.iter().enumerate().map(sentence).collect();
+            format!("<div class=\"verdict {}\">\n{sentences}</div>\n", tone.class())
+        }
+        Block::Para(text) => format!("<p>{}</p>\n", spans(text)),
+        Block::Note(text) => format!("<p class=\"quiet\">{}</p>\n", spans(text)),
+        Block::List(items) => {
+            let items: String = items.iter().map(|item| format!("<li>{}</li>", spans(item))).collect();
+            format!("<ul class=\"list\">{items}</ul>\n")
+        }
+        Block::Table(table) => self::table(table),
+        Block::Chart(chart) => self::chart(chart),
+        Block::Finding { title, text, evidence } => {
+            let lines: String = evidence.iter().map(|line| format!("<li>{}</li>", escape(line))).collect();
+            let lines = if lines.is_empty() { lines } else { format!("<ul>{lines}</ul>") };
+            format!("<div class=\"finding\"><p><strong>{}</strong>: {}</p>{lines}</div>\n", escape(title), spans(text))
+        }
+        Block::Fold { title, body: inner } => {
+            format!("<details>\n<summary>{}</summary>\n{}</details>\n", spans(title), body(inner))
+        }
+        Block::Code(text) => format!("<pre>{}</pre>\n", escape(text)),
+        Block::Drawing { title, svg } => {
+            format!(
+                "<figure>\n<p class=\"title\">{}</p>\n<div class=\"scroll wide\">{svg}</div></figure>\n",
+                spans(title)
+            )
+        }
+        Block::OnPage(inner) => body(inner),
+        Block::OffPage(_) => String::new(),
+    }
+}
+
+/// The figures of a chart that have no table beside it are folded below it.
+fn chart(chart: &Chart) -> String {
+    let key = |key: &Key| match key.class.strip_prefix('k') {
+        Some(_) => format!("<li class=\"{0}\"><button type=\"button\">{1}</button></li>", key.class, escape(&key.text)),
+        None => format!("<li class=\"{}\">{}</li>", key.class, escape(&key.text)),
+    };
+    let keys: String = chart.legend.iter().map(key).collect();
+    let legend = if keys.is_empty() { keys } else { format!("<ul class=\"legend\">{keys}</ul>\n") };
+    let figures = chart.table.as_ref().map(|table| {
+        format!(
+            "<details class=\"figures\">\n<summary>The figures as a table</summary>\n{}</details>\n",
+            self::table(table)
+        )
+    });
+    format!(
+        "<figure>\n<p class=\"title\">{}</p>\n{legend}{}<figcaption>{}</figcaption>\n{}</figure>\n",
+        escape(&chart.title),
+        svg::draw(chart),
+        spans(&chart.caption),
+        figures.unwrap_or_default()
+    )
+}
+
+/// On a narrow screen the columns of priority 0 stay and the others stand below their row, each with its title.
+fn table(table: &Table) -> String {
+    let class = if table.sortable { " class=\"sortable\"" } else { "" };
+    let heading: String = table.columns.iter().map(heading).collect();
+    let rows: String = table.rows.iter().map(|row| self::row(&table.columns, row)).collect();
+    format!(
+        "<div class=\"scroll\"><table{class}>\n<thead><tr>{heading}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
+    )
+}
+
+fn classes(column: &Column) -> String {
+    let kind = match column.kind {
+        ColumnKind::Name => "",
+        ColumnKind::Number => "n",
+        ColumnKind::Prose => "wide",
+    };
+    let more = if column.priority > 0 { "more" } else { "" };
+    match [kind, more].join(" ").trim() {
+        "" => String::new(),
+        classes => format!(" class=\"{classes}\""),
+    }
+}
+
+fn heading(column: &Column) -> String {
+    format!("<th scope=\"col\"{}>{}</th>", classes(column), escape(&column.title))
+}
+
+fn row(columns: &[Column], row: &Row) -> String {
+    let class = match row.kind {
+        RowKind::Plain => "",
+        RowKind::Overall => " class=\"overall\"",
+        RowKind::Failed => " class=\"failed\"",
+        RowKind::Different => " class=\"different\"",
+        RowKind::First => " class=\"first\"",
+    };
+    let cells: String = columns
+        .iter()
+        .zip(&row.cells)
+        .enumerate()
+        .map(|(place, (column, cell))| self::cell(place, column, cell))
+        .collect();
+    format!("<tr{class}>{cells}</tr>\n")
+}
+
+fn cell(place: usize, column: &Column, cell: &Cell) -> String {
+    let classes = classes(column);
+    let key = cell.key.map_or(String::new(), |key| format!(" data-key=\"{key}\""));
+    let text = spans(&cell.text);
+    match place {
+        0 => format!("<th scope=\"row\"{classes}{key}>{text}</th>"),
+        _ if column.priority > 0 => format!("<td{classes}{key} data-label=\"{}\">{text}</td>", escape(&column.title)),
+        _ => format!("<td{classes}{key}>{text}</td>"),
+    }
+}
+
+fn spans(text: &Text) -> String {
+    let span = |span: &Span| match span {
+        Span::Plain(text) => escape(text).into_owned(),
+        Span::Name(name) => format!("<span class=\"name\">{}</span>", escape(name)),
+        Span::Verdict(tone, text) => format!("<span class=\"{} word\">{}</span>", tone.class(), escape(text)),
+        Span::Quiet(text) => format!("<span class=\"quiet\">{}</span>", escape(text)),
+    };
+    text.0.iter().map(span).collect()
+}

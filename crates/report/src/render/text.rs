@@ -1,0 +1,456 @@
+//! A document for a terminal: prose is wrapped at the width and tables fit it.
+//!
+//! No cell wraps. Where a table is too wide its names are shortened in the middle, then the columns that matter least
+//! are left out, and a line below names them. Charts are replaced by the figures behind them.
+
+use terminal::visible;
+
+use crate::document::{Block, Cell, Chart, ColumnKind, Document, Row, RowKind, Section, Span, Table, Text, Tone};
+
+/// What a terminal shows by default, with the line that names the full report.
+const BRIEF_LINES: usize = 25;
+/// A column of prose is not narrower; what does not fit stands below its row.
+const PROSE_MIN: usize = 12;
+/// Shorter names cannot be told apart.
+const NAME_MIN: usize = 12;
+const GAP: usize = 3;
+const INDENT: usize = 2;
+
+#[derive(Clone, Copy)]
+pub struct Layout {
+    /// In columns of the terminal.
+    pub width: usize,
+    pub color: bool,
+    /// Most rows of a table and most items of a list; the rest is counted.
+    rows: usize,
+    items: usize,
+    /// Whether there is room for what matters least.
+    notes: bool,
+}
+
+impl Layout {
+    pub fn new(width: usize, color: bool) -> Layout {
+        Layout { width: width.max(40), color, rows: usize::MAX, items: usize::MAX, notes: true }
+    }
+}
+
+/// Everything but what is left to the page.
+pub fn full(document: &Document, layout: Layout) -> String {
+    let mut lines = head(document, layout);
+    lines.extend(body(&document.first.body, layout));
+    for section in &document.sections {
+        lines.extend(titled(section, layout));
+    }
+    lines.extend(page_of(document, ""));
+    joined(lines)
+}
+
+/// The first screen, with fewer rows and caveats where it is too long.
+pub fn brief(document: &Document, layout: Layout) -> String {
+    const LIMITS: [(usize, usize, bool); 9] = [
+        (12, 3, true),
+        (12, 3, false),
+        (12, 2, false),
+        (10, 2, false),
+        (8, 1, false),
+        (6, 1, false),
+        (4, 1, false),
+        (4, 0, false),
+        (2, 0, false),
+    ];
+    let limited = |(rows, items, notes)| {
+        let layout = Layout { rows, items, notes, ..layout };
+        let mut lines = head(document, layout);
+        lines.extend(body(&document.first.body, layout));
+        lines.extend(page_of(document, "   (--full here)"));
+        joined(lines)
+    };
+    // A narrow terminal has longer texts.
+    let most = BRIEF_LINES * 80 / layout.width.min(80);
+    let fits = |text: &String| text.lines().count() <= most;
+    LIMITS.map(limited).into_iter().reduce(|text, shorter| if fits(&text) { text } else { shorter }).unwrap_or_default()
+}
+
+fn head(document: &Document, layout: Layout) -> Vec<String> {
+    let title = document.question.as_ref().unwrap_or(&document.name);
+    let note = document.note.iter().flat_map(|note| wrapped(&format!("note: {}", visible(note)), layout.width));
+    wrapped(&visible(title), layout.width).into_iter().chain(note).chain([String::new()]).collect()
+}
+
+fn page_of(document: &Document, remark: &str) -> Option<String> {
+    let folder = visible(&document.folder);
+    (!folder.is_empty()).then(|| format!("\n{}Full report: {folder}/report.html{remark}", " ".repeat(INDENT)))
+}
+
+fn titled(section: &Section, layout: Layout) -> Vec<String> {
+    let body = body(&section.body, layout);
+    if body.iter().all(String::is_empty) {
+        return Vec::new();
+    }
+    let title = visible(&section.title).into_owned();
+    let rule = "─".repeat(title.chars().count());
+    [String::new(), title, rule].into_iter().chain(body).collect()
+}
+
+/// No two empty lines, and none at the end.
+fn joined(lines: Vec<String>) -> String {
+    let mut text = String::new();
+    let mut was_empty = true;
+    for line in lines.iter().flat_map(|line| line.split('\n')) {
+        let is_empty = line.trim_end().is_empty();
+        if !(is_empty && was_empty) {
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        was_empty = is_empty;
+    }
+    text.trim_end().to_owned() + "\n"
+}
+
+fn body(blocks: &[Block], layout: Layout) -> Vec<String> {
+    blocks.iter().flat_map(|one| block(one, layout)).collect()
+}
+
+fn block(block: &Block, layout: Layout) -> Vec<String> {
+    let width = layout.width;
+    let apart = |lines: Vec<String>| std::iter::once(String::new()).chain(lines).collect::<Vec<_>>();
+    match block {
+        Block::Heading(text) => apart(indented(INDENT, wrapped(&plain(text), width - INDENT))),
+        Block::Verdict { tone, sentences } => {
+            let lines = sentences.iter().enumerate().flat_map(|(place, text)| {
+                let lines = indented(INDENT, wrapped(&plain(text), width - INDENT));
+                if place == 0 && layout.color { painted(*tone, lines) } else { lines }
+            });
+            lines.collect()
+        }
+        Block::Para(text) => apart(indented(INDENT, wrapped(&plain(text), width - INDENT))),
+        Block::Note(_) if !layout.notes => Vec::new(),
+        Block::Note(text) => indented(INDENT, wrapped(&plain(text), width - INDENT)),
+        Block::List(items) => list(items, layout),
+        Block::Table(table) => apart(self::table(table, layout)),
+        Block::Chart(chart) => apart(self::chart(chart, layout)),
+        Block::Finding { title, text, evidence } => apart(finding(title, text, evidence, width)),
+        Block::Fold { title, body: inner } => {
+            let title = indented(INDENT, wrapped(&plain(title), width - INDENT));
+            apart(title.into_iter().chain(body(inner, layout)).collect())
+        }
+        Block::Code(text) => indented(2 * INDENT, visible(text).lines().map(str::to_owned).collect()),
+        Block::OffPage(inner) => body(inner, layout),
+        Block::Drawing { .. } | Block::OnPage(_) => Vec::new(),
+    }
+}
+
+fn list(items: &[Text], layout: Layout) -> Vec<String> {
+    let item = |text: &Text| {
+        let mut lines = wrapped(&plain(text), layout.width - 2 * INDENT);
+        lines.iter_mut().enumerate().for_each(|(place, line)| {
+            line.insert_str(0, if place == 0 { "  - " } else { "    " });
+        });
+        lines
+    };
+    let left = items.len().saturating_sub(layout.items);
+    let more = (left > 0).then(|| format!("    and {left} more (--full)"));
+    items.iter().take(layout.items).flat_map(item).chain(more).collect()
+}
+
+fn finding(title: &str, text: &Text, evidence: &[String], width: usize) -> Vec<String> {
+    let told = format!("{}: {}", visible(title), plain(text));
+    let lines = evidence.iter().flat_map(|line| hanging(2 * INDENT, &visible(line), width));
+    indented(INDENT, wrapped(&told, width - INDENT)).into_iter().chain(lines).collect()
+}
+
+/// The figures in place of the drawing; where there are none, what it shows.
+fn chart(chart: &Chart, layout: Layout) -> Vec<String> {
+    match &chart.table {
+        Some(table) => self::table(table, layout),
+        None => indented(INDENT, wrapped(&visible(&chart.alt), layout.width - INDENT)),
+    }
+}
+
+/// The characters of a text. A name that could be taken for prose stands between backticks.
+fn plain(text: &Text) -> String {
+    let is_plain = |name: &str| name.chars().all(|letter| letter.is_alphanumeric() || "._-@:+/=".contains(letter));
+    let span = |span: &Span| match span {
+        Span::Name(name) if !is_plain(name) => format!("`{}`", visible(name)),
+        span => visible(span.raw()).into_owned(),
+    };
+    text.0.iter().map(span).collect()
+}
+
+fn painted(tone: Tone, lines: Vec<String>) -> Vec<String> {
+    let color = match tone {
+        Tone::Faster => 32,
+        Tone::Slower => 31,
+        _ => 33,
+    };
+    let painted = |line: String| format!("{}\x1b[1;{color}m{}\x1b[0m", &line[..INDENT], &line[INDENT..]);
+    lines.into_iter().map(painted).collect()
+}
+
+fn indented(by: usize, lines: Vec<String>) -> Vec<String> {
+    lines.into_iter().map(|line| " ".repeat(by) + &line).collect()
+}
+
+/// Further lines a step to the right of the first.
+fn hanging(by: usize, text: &str, width: usize) -> Vec<String> {
+    let lines = wrapped(text, width.saturating_sub(by + INDENT)).into_iter().enumerate();
+    lines.map(|(place, line)| " ".repeat(if place == 0 { by } else { by + INDENT }) + &line).collect()
+}
+
+/// Broken at spaces; a word that is longer than a line stands on its own.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    // A number and its percent sign are one word.
+    let text = text.replace(" %", "\u{a0}%");
+    for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
+        let word = &word.replace('\u{a0}', " ");
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if letters(line) + 1 + letters(word) <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.clone());
+        }
+    }
+    lines
+}
+
+fn letters(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// `mysql-8.0…-tuned`: both ends of a name tell it from others.
+pub fn shortened(name: &str, width: usize) -> String {
+    if letters(name) <= width {
+        return name.to_owned();
+    }
+    let kept = width.saturating_sub(1);
+    let front: String = name.chars().take(kept.div_ceil(2)).collect();
+    let back: Vec<char> = name.chars().rev().take(kept / 2).collect();
+    front + "…" + &back.into_iter().rev().collect::<String>()
+}
+
+/// A row as characters, and what stands below it.
+struct Line {
+    kind: RowKind,
+    cells: Vec<String>,
+    remarks: String,
+}
+
+/// A table as characters, and how wide each column is.
+struct Grid<'a> {
+    table: &'a Table,
+    heading: Vec<String>,
+    rows: Vec<Line>,
+    /// Places of the columns that are printed.
+    shown: Vec<usize>,
+    widths: Vec<usize>,
+}
+
+pub fn table(table: &Table, layout: Layout) -> Vec<String> {
+    let width = layout.width - INDENT;
+    let mut grid = Grid::of(table, true);
+    if grid.width() > width {
+        grid = Grid::of(table, false);
+    }
+    grid.fit(width);
+    grid.lines(layout)
+}
+
+/// Whether it only remarks on the text before it.
+fn is_remark(span: &Span) -> bool {
+    matches!(span, Span::Quiet(_))
+}
+
+impl<'a> Grid<'a> {
+    /// With remarks in their cells, or below their rows.
+    fn of(table: &'a Table, with_remarks: bool) -> Grid<'a> {
+        let one_line = |text: &str| visible(text).replace(['\n', '\t'], " ");
+        let heading: Vec<String> = table.columns.iter().map(|column| one_line(&column.title)).collect();
+        let joined = |text: &Text, wanted: &dyn Fn(&Span) -> bool| -> String {
+            text.0.iter().filter(|span| wanted(span)).map(|span| one_line(span.raw())).collect()
+        };
+        let line = |row: &Row| {
+            let cell = |cell: &Cell| joined(&cell.text, &|span| with_remarks || !is_remark(span));
+            let remark = |cell: &Cell| joined(&cell.text, &|span| !with_remarks && is_remark(span));
+            let remarks: String = row.cells.iter().map(remark).collect();
+            let remarks = remarks.trim_start_matches([',', ';', ' ']).to_owned();
+            Line { kind: row.kind, cells: row.cells.iter().map(cell).collect(), remarks }
+        };
+        let rows: Vec<Line> = table.rows.iter().map(line).collect();
+        let mut grid = Grid { table, heading, rows, shown: (0..table.columns.len()).collect(), widths: Vec::new() };
+        grid.widths = grid.shown.iter().map(|column| grid.widest(*column)).collect();
+        grid
+    }
+
+    fn widest(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|line| line.cells.get(column));
+        cells.chain([&self.heading[column]]).map(|text| letters(text)).max().unwrap_or(0)
+    }
+
+    fn width(&self) -> usize {
+        self.shown.iter().map(|column| self.widths[*column] + GAP).sum::<usize>().saturating_sub(GAP)
+    }
+
+    fn fit(&mut self, width: usize) {
+        self.shorten(width, 2 * NAME_MIN);
+        self.shorten_headings(width);
+        let prose: Vec<usize> = self.shown.iter().copied().filter(|column| self.is_prose(*column)).collect();
+        for column in &prose {
+            let least = PROSE_MIN.max(letters(&self.heading[*column])).min(self.widths[*column]);
+            self.widths[*column] =
+                (self.widths[*column] + width).saturating_sub(self.width()).clamp(least, self.widths[*column]);
+        }
+        while self.width() > width && self.drop_least() {}
+        // What was dropped leaves room.
+        for column in prose.into_iter().filter(|column| self.shown.contains(column)) {
+            self.widths[column] = (self.widths[column] + width).saturating_sub(self.width()).min(self.widest(column));
+        }
+        self.shorten(width, NAME_MIN);
+        self.shorten(width, NAME_MIN / 2);
+    }
+
+    fn is_prose(&self, column: usize) -> bool {
+        self.table.columns[column].kind == ColumnKind::Prose
+    }
+
+    /// Prose that is longer than its column.
+    fn is_below(&self, column: usize, text: &str) -> bool {
+        self.is_prose(column) && letters(text) > self.widths[column]
+    }
+
+    /// All columns of the last priority at once: one value of a pair alone would mislead.
+    fn drop_least(&mut self) -> bool {
+        let priority = |column: &usize| self.table.columns[*column].priority;
+        let last = self.shown.iter().map(priority).max().unwrap_or(0);
+        let kept: Vec<usize> = self.shown.iter().copied().filter(|column| priority(column) < last).collect();
+        if last > 0 {
+            self.shown = kept;
+        }
+        last > 0
+    }
+
+    /// Names of contenders over numbers.
+    fn shorten_headings(&mut self, width: usize) {
+        while self.width() > width {
+            let long =
+                self.shown.iter().copied().filter(|column| self.is_long(*column) && self.widths[*column] > NAME_MIN);
+            let Some(column) = long.max_by_key(|column| self.widths[*column]) else { return };
+            self.widths[column] -= 1;
+        }
+    }
+
+    /// The widest names first, down to `least`.
+    fn shorten(&mut self, width: usize, least: usize) {
+        while self.width() > width {
+            let is_name = |column: &usize| self.table.columns[*column].kind == ColumnKind::Name;
+            let widest = self.shown.iter().copied().filter(is_name).max_by_key(|column| self.widths[*column]);
+            let Some(column) = widest.filter(|column| self.widths[*column] > least) else { return };
+            self.widths[column] -= 1;
+        }
+    }
+
+    /// The name of a contender in a heading takes more room than the numbers below it.
+    fn is_long(&self, column: usize) -> bool {
+        let cells = self.rows.iter().filter_map(|line| line.cells.get(column));
+        self.table.columns[column].kind == ColumnKind::Number
+            && self.widths[column] > cells.map(|text| letters(text)).max().unwrap_or(0)
+    }
+
+    fn lines(&self, layout: Layout) -> Vec<String> {
+        let mut lines = vec![self.line(&self.heading)];
+        let (front, back, left) = self.kept(layout.rows);
+        lines.extend(front.iter().flat_map(|row| self.row(row, layout.width)));
+        lines.extend((left > 0).then(|| format!("{}… and {left} more (--full)", " ".repeat(INDENT))));
+        lines.extend(back.iter().flat_map(|row| self.row(row, layout.width)));
+        // The first screen says that there is more.
+        let left_out = self.left_out().filter(|_| layout.rows == usize::MAX);
+        lines.extend(left_out.into_iter().flat_map(|text| indented(INDENT, wrapped(&text, layout.width - INDENT))));
+        lines
+    }
+
+    /// The first and the last rows where there are too many, and how many are left out between them.
+    fn kept(&self, most: usize) -> (&[Line], &[Line], usize) {
+        let rows = &self.rows;
+        if rows.len() <= most.saturating_add(1) {
+            return (rows, &[], 0);
+        }
+        let back = (most / 2).max(1);
+        (&rows[..most - back], &rows[rows.len() - back..], rows.len() - most)
+    }
+
+    fn row(&self, row: &Line, width: usize) -> Vec<String> {
+        let below = self.shown.iter().map(|column| (*column, &row.cells[*column]));
+        let below = below.filter(|(column, text)| self.is_below(*column, text)).map(|(_, text)| text);
+        let below = below.chain([&row.remarks]).filter(|text| !text.is_empty());
+        let below = below.flat_map(|text| hanging(2 * INDENT, text, width));
+        let gap = (row.kind == RowKind::First).then(String::new);
+        gap.into_iter().chain([self.line(&row.cells)]).chain(below).collect()
+    }
+
+    fn line(&self, cells: &[String]) -> String {
+        let cell = |column: &usize| {
+            let (text, width) = (shortened(&cells[*column], self.widths[*column]), self.widths[*column]);
+            match self.table.columns[*column].kind {
+                ColumnKind::Number => format!("{text:>width$}"),
+                _ if self.is_below(*column, &cells[*column]) => " ".repeat(width),
+                _ => format!("{text:width$}"),
+            }
+        };
+        let line: Vec<String> = self.shown.iter().map(cell).collect();
+        " ".repeat(INDENT) + line.join(&" ".repeat(GAP)).trim_end()
+    }
+
+    /// Nothing is cut without a hint.
+    fn left_out(&self) -> Option<String> {
+        let left = (0..self.heading.len()).filter(|column| !self.shown.contains(column));
+        let titles: Vec<&str> = left.map(|column| self.heading[column].as_str()).collect();
+        (!titles.is_empty()).then(|| format!("(left out at this width: {})", titles.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Column;
+
+    fn sample() -> Table {
+        let columns = [
+            Column::name("contender", 0),
+            Column::number("mysql-8.0.31-tuned tps", 2),
+            Column::number("ratio", 0),
+            Column::number("n", 3),
+            Column::prose("remark", 0),
+        ];
+        let row = |name: &str, remark: &str| [name, "1,480", "0.937", "8", remark].map(str::to_owned);
+        Table::new(columns).with_rows([
+            row("short", ""),
+            row("a-name-of-a-contender-that-is-long", "a remark that is far too long for a column of a table"),
+        ])
+    }
+
+    #[test]
+    fn a_table_fits_every_width_and_names_what_it_leaves_out() {
+        for width in [40, 60, 80, 120] {
+            let lines = table(&sample(), Layout::new(width, false));
+            assert!(lines.iter().all(|line| letters(line) <= width), "{width}: {lines:#?}");
+            assert_eq!(lines.iter().any(|line| line.contains("left out")), width <= 60, "{lines:#?}");
+            assert!(lines.iter().any(|line| line.contains("0.937")), "the ratio stays: {lines:#?}");
+        }
+        let narrow = table(&sample(), Layout::new(40, false)).join("\n");
+        assert!(narrow.contains("(left out at this width:") && narrow.contains("    a remark that is far"), "{narrow}");
+    }
+
+    #[test]
+    fn names_are_shortened_in_the_middle() {
+        assert_eq!((shortened("mysql-8.0.31-tuned", 9), shortened("5.5", 9)), ("mysq…uned".into(), "5.5".into()));
+    }
+
+    #[test]
+    fn names_stand_between_backticks_only_where_they_could_be_prose() {
+        assert_eq!(plain(&Text::from("`5.6` and `5.6 <b>`")), "5.6 and `5.6 <b>`");
+        assert_eq!(plain(&Text::plain("a\x1b[2J`b`")), "a\\u001b[2J`b`");
+    }
+}

@@ -1,0 +1,92 @@
+//! The topics of a report, one a file, in the order in which they are read.
+
+mod causes;
+mod costs;
+pub mod diagnostics;
+mod differences;
+pub mod drift;
+mod first;
+mod host;
+mod ladder;
+mod latency;
+mod levels;
+mod method;
+mod operations;
+mod precision;
+mod probes;
+pub mod scaling;
+mod search;
+pub mod seconds;
+mod transactions;
+mod trials;
+mod twins;
+mod waterfall;
+
+use analysis::WorkloadConclusions;
+
+use super::Evidence;
+use crate::document::{Block, Document, Section};
+
+/// One topic. Lives beside the list that holds all of them.
+pub trait Topic: Sync {
+    /// None where the run has nothing of it.
+    fn section(&self, evidence: &Evidence) -> Option<Section>;
+
+    /// Whether it says something of the race of a search, which has no verdicts.
+    fn is_of_a_race(&self) -> bool {
+        false
+    }
+}
+
+/// Every topic behind the first screen.
+pub const TOPICS: &[&dyn Topic] = &[
+    &ladder::Ladders,
+    &levels::Levels,
+    &costs::Costs,
+    &causes::Causes,
+    &latency::Latency,
+    &transactions::Transactions,
+    &seconds::Seconds,
+    &operations::Operations,
+    &scaling::Cores,
+    &search::Search,
+    &diagnostics::Profile,
+    &differences::Differences,
+    &host::Host,
+    &method::Method,
+    &twins::AaTest,
+    &probes::Probes,
+    &trials::Trials,
+];
+
+/// The whole report of a run.
+pub fn document(evidence: &Evidence) -> Document {
+    // The trials of a race would praise whom they chose: it has no verdict.
+    let is_race = evidence.run.search.as_ref().is_some_and(|search| search.run.is_none());
+    let topics = TOPICS.iter().filter(|topic| !is_race || topic.is_of_a_race());
+    Document {
+        name: evidence.plan.name.clone(),
+        question: evidence.plan.question.clone(),
+        note: evidence.note.clone(),
+        first: if is_race { search::first(evidence) } else { first::section(evidence) },
+        sections: topics.filter_map(|topic| topic.section(evidence)).collect(),
+        folder: evidence.folder.clone(),
+    }
+}
+
+/// The blocks of each workload, below its name where there are several.
+fn by_workload(evidence: &Evidence, body: impl Fn(&WorkloadConclusions) -> Vec<Block>) -> Vec<Block> {
+    let workloads = &evidence.conclusions.workloads;
+    let titled = |workload: &WorkloadConclusions| {
+        let body = body(workload);
+        let title = (workloads.len() > 1 && !body.is_empty()).then(|| Block::heading(workload.workload.as_str()));
+        title.into_iter().chain(body)
+    };
+    workloads.iter().flat_map(titled).collect()
+}
+
+/// Sentences that lack their full stop.
+fn stopped(lines: Vec<String>) -> Vec<String> {
+    let full_stop = |line: String| if line.ends_with(['.', ':', '?', '!']) { line } else { line + "." };
+    lines.into_iter().map(full_stop).collect()
+}

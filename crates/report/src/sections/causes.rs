@@ -1,0 +1,95 @@
+//! What weakens the verdicts, why they came out so, and what became of gaps whose supposed cause was taken away.
+
+use analysis::contrast::tests;
+use analysis::{Cause, Duel, Finding, Grade};
+use record::format::{ContrastRecord, PlanRecord, point_text};
+
+use super::Topic;
+use super::first::{CAVEATS, caveats, how_sure};
+use crate::Evidence;
+use crate::document::{Block, Section, Text};
+use crate::sentences;
+use crate::sentences::causes::setting;
+use crate::sentences::probes::stopped;
+use crate::wording::number;
+
+pub struct Causes;
+
+impl Topic for Causes {
+    fn section(&self, evidence: &Evidence) -> Option<Section> {
+        let workloads = &evidence.conclusions.workloads;
+        let of_rung = |duel: &Duel| workloads.iter().any(|workload| workload.is_rung(&duel.candidate));
+        let duels = || workloads.iter().flat_map(|workload| &workload.duels);
+        let causes = |is_rung: bool| {
+            duels().filter(move |duel| of_rung(duel) == is_rung).flat_map(|duel| causes_of(evidence, duel))
+        };
+        let mut body: Vec<Block> = causes(false).collect();
+        body.extend(Block::on_page(causes(true).collect()));
+        body.extend(Block::list(lines(evidence)).map(|list| Block::fold("Causes put to the test", vec![list])));
+        let findings: Vec<Block> = evidence.conclusions.findings.iter().map(|one| weakness(evidence, one)).collect();
+        if !findings.is_empty() {
+            body.push(Block::heading("What weakens this run"));
+            // The first screen has the most important ones.
+            body.extend(Block::list(caveats(evidence).into_iter().skip(CAVEATS).collect()));
+            body.extend(findings);
+        }
+        Section::of("causes", "Causes and caveats", body)
+    }
+}
+
+fn causes_of(evidence: &Evidence, duel: &Duel) -> impl Iterator<Item = Block> {
+    let of = match evidence.plan.contenders.len() > 2 {
+        true => format!(", `{}` against `{}`", duel.candidate, duel.baseline),
+        false => String::new(),
+    };
+    duel.diagnosis.causes.iter().map(move |cause| finding(evidence, cause, &of))
+}
+
+/// A cause with what was seen of it, or why none could be established.
+fn finding(evidence: &Evidence, cause: &Cause, of: &str) -> Block {
+    let said = sentences::causes::said(evidence, cause);
+    let title = match !cause.kind.is_of_the_run() {
+        true => format!("{}{}", how_sure(cause.grade), of.replace('`', "")),
+        false => format!("No cause could be established{}", of.replace('`', "")),
+    };
+    // The title has it already.
+    let text = said.text.replace(", so no cause is claimed", "");
+    Block::Finding { title, text: Text::from(text), evidence: said.evidence }
+}
+
+fn weakness(evidence: &Evidence, finding: &Finding) -> Block {
+    let said = sentences::findings::said(evidence, finding);
+    let title = match finding.grade {
+        Grade::Confirmed => said.kind.to_owned(),
+        _ => format!("{} ({})", said.kind, said.grade),
+    };
+    Block::Finding { title, text: Text::from(said.text.as_str()), evidence: said.evidence }
+}
+
+/// A line for each contrast; one that says so where none was due.
+fn lines(evidence: &Evidence) -> Vec<String> {
+    let Evidence { plan, run, trials, .. } = evidence;
+    let tests = tests(plan, run, trials.probes());
+    let is_over = run.ended_by.as_deref().is_some_and(|why| why != "interrupted");
+    if plan.method.contrast && tests.is_empty() && is_over {
+        return vec!["asked for, and none was due: no finding says I/O or locks".to_owned()];
+    }
+    tests.iter().map(|one| line(plan, one)).collect()
+}
+
+fn line(plan: &PlanRecord, one: &ContrastRecord) -> String {
+    let place = format!("{}, {}, tried with {}", point_text(&one.point), one.workload, setting(one.contrast));
+    let values = |values: &[f64]| values.iter().map(|value| number(*value)).collect::<Vec<_>>().join(", ");
+    let both = format!(
+        "`{}` {} and `{}` {}",
+        plan.baseline,
+        values(&one.baseline_values),
+        one.candidate,
+        values(&one.candidate_values)
+    );
+    match &stopped(one) {
+        Some(why) if one.candidate_values.is_empty() => format!("{place}: `{}`: not run: {why}", one.candidate),
+        Some(why) => format!("{place}: {both}; given up: {why}"),
+        None => format!("{place}: {both}"),
+    }
+}

@@ -1,0 +1,210 @@
+//! What differs between the servers: builds, settings, plans of statements, tables.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use analysis::drift::{Drift, PlanPair, Plans, drifts};
+use record::format::{ContenderFacts, ContenderRecord, StatementPlan};
+
+use super::{Topic, drift};
+use crate::document::{Block, Column, RowKind, Section, Table};
+use crate::{Evidence, wording};
+
+pub struct Differences;
+
+impl Topic for Differences {
+    fn section(&self, evidence: &Evidence) -> Option<Section> {
+        let drifts = drifts(&evidence.plan, &evidence.run);
+        let mut body = vec![Block::Table(contenders(evidence))];
+        let own = settings_table(evidence, |contender| &contender.settings, false);
+        body.extend(match Block::table(own) {
+            Some(table) => [Block::heading("Set in the experiment file"), table].into(),
+            None => vec![Block::para("The experiment file sets nothing.")],
+        });
+        body.extend(drifts.iter().flat_map(|drift| drift_blocks(evidence, drift)));
+        let tool = Block::table(settings_table(evidence, |contender| &contender.own_settings, false));
+        body.extend(tool.map(|table| Block::OnPage(vec![Block::fold("Set by dbduel itself", vec![table])])));
+        let effective = effective_settings(evidence, &drifts);
+        let title = format!("All {} settings in force that differ", effective.rows.len());
+        body.extend(Block::table(effective).map(|table| Block::OnPage(vec![Block::fold(title, vec![table])])));
+        body.extend(
+            Block::on_page(schemas(evidence))
+                .map(|block| Block::OnPage(vec![Block::fold("Tables as the servers show them", vec![block])])),
+        );
+        Section::of("differences", "What differs between the servers", body)
+    }
+
+    fn is_of_a_race(&self) -> bool {
+        true
+    }
+}
+
+fn contenders(evidence: &Evidence) -> Table {
+    let row = |contender: &ContenderRecord| {
+        let facts = evidence.run.contenders.get(&contender.name);
+        let is_baseline = contender.name == evidence.plan.baseline;
+        let memory = contender.memory_bytes.map(|bytes| format!("{:.1} GiB of memory", gib(bytes)));
+        let cores = contender.cores.as_ref().map(|cores| format!("cores {cores}"));
+        let place = std::iter::once(wording::storage(contender, facts)).chain(cores).chain(memory);
+        let version = facts.map_or(&contender.version, |facts| &facts.version);
+        [
+            format!("{}{}", contender.name, if is_baseline { " (baseline)" } else { "" }),
+            format!("{} {version}", contender.kind),
+            durability(facts),
+            wording::isolation(facts),
+            place.collect::<Vec<_>>().join(", "),
+            contender.source.clone(),
+        ]
+    };
+    let columns = [
+        Column::name("contender", 0),
+        Column::name("server", 0),
+        Column::name("commits survive", 0),
+        Column::name("isolation", 2),
+        Column::prose("data on", 1),
+        Column::prose("from", 1),
+    ];
+    Table::new(columns).with_rows(evidence.plan.contenders.iter().map(row))
+}
+
+fn gib(bytes: u64) -> f64 {
+    bytes as f64 / (1u64 << 30) as f64
+}
+
+/// `OS crash (D3)`
+fn durability(facts: Option<&ContenderFacts>) -> String {
+    let Some(facts) = facts else { return "not known".to_owned() };
+    let class = facts.durability_class.as_str();
+    match class {
+        "D3" => format!("OS crash ({class})"),
+        "D2" => format!("server crash only ({class})"),
+        "D1" => format!("neither crash, for about a second ({class})"),
+        "D0" => format!("nothing ({class})"),
+        _ => class.to_owned(),
+    }
+}
+
+/// What differs without being asked for. Of the rungs of a ladder, for the page.
+fn drift_blocks(evidence: &Evidence, drift: &Drift) -> Vec<Block> {
+    let mut body = Vec::new();
+    if !drift.settings.is_empty() {
+        body.push(Block::heading(format!("`{}` against `{}`", drift.candidate, drift.baseline)));
+        body.push(Block::para(drift::settings_counted(drift) + "."));
+        let (notable, others) = drift::tables(drift);
+        let left = others.rows.len();
+        body.extend(Block::table(notable));
+        let title = format!("The other {left} settings that differ");
+        body.extend(Block::table(others).map(|table| Block::OnPage(vec![Block::fold(title, vec![table])])));
+    }
+    let counted = drift::plans_counted(drift).filter(|_| !drift.plans.is_empty());
+    if let Some(counted) = counted {
+        let title = format!("How each statement would be run: {counted}");
+        let lines = Block::list(drift::plan_lines(drift));
+        let all = Block::OnPage(vec![Block::fold(
+            title.as_str(),
+            drift.plans.iter().flat_map(|plans| plan_blocks(drift, plans)).collect(),
+        )]);
+        let heading = lines.is_some().then(|| Block::para(title + "."));
+        body.extend(heading.into_iter().chain(lines).chain([all]));
+    }
+    if let Some(same) = &drift.same_settings {
+        let title = format!(
+            "`{}` with {} settings of `{}`, as a contender for the experiment file",
+            drift.candidate, same.changed, drift.baseline
+        );
+        body.push(Block::fold(title, vec![Block::Code(drift::contender(drift.baseline, same))]));
+    }
+    let is_rung = evidence.conclusions.workloads.iter().any(|workload| workload.is_rung(drift.candidate));
+    if is_rung { Block::on_page(body).into_iter().collect() } else { body }
+}
+
+/// A row for each statement, and how either server says that it runs it.
+fn plan_blocks(drift: &Drift, plans: &Plans) -> Vec<Block> {
+    let side = |plan: Option<&StatementPlan>| match plan {
+        None => "no such statement".to_owned(),
+        Some(StatementPlan { refused: Some(why), .. }) => format!("not explained: {why}"),
+        Some(plan) => plan.shape.join("; "),
+    };
+    let mut table =
+        Table::new([Column::name("statement", 0), Column::prose(drift.baseline, 0), Column::prose(drift.candidate, 0)]);
+    for pair in &plans.statements {
+        let kind = if pair.differs { RowKind::Different } else { RowKind::Plain };
+        table.push(kind, [pair.statement.to_owned(), side(pair.baseline), side(pair.candidate)]);
+    }
+    let sql = |pair: &PlanPair| {
+        let plans = [(drift.baseline, pair.baseline), (drift.candidate, pair.candidate)];
+        let sql = pair.baseline.or(pair.candidate).map(|plan| plan.sql.clone());
+        let lines = plans.into_iter().filter_map(|(name, plan)| Some(format!("{name}:\n{}", plan?.lines.join("\n"))));
+        format!("{}: {}\n{}", pair.statement, sql.unwrap_or_default(), lines.collect::<Vec<_>>().join("\n"))
+    };
+    let detail: Vec<String> = plans.statements.iter().map(sql).collect();
+    let detail = Block::fold("As the servers explain them", vec![Block::Code(detail.join("\n\n"))]);
+    vec![Block::heading(plans.title), Block::Table(table), detail]
+}
+
+type Settings = BTreeMap<String, String>;
+
+/// One row for each setting, one value for each contender.
+fn settings_table(
+    evidence: &Evidence,
+    settings: impl Fn(&ContenderRecord) -> &Settings,
+    only_different: bool,
+) -> Table {
+    settings_rows(evidence, &evidence.plan.contenders.iter().map(settings).collect::<Vec<_>>(), only_different)
+}
+
+/// What the servers themselves report, where they report different things and no list above has it. A contender
+/// whose server never answered leaves its column empty.
+fn effective_settings(evidence: &Evidence, drifts: &[Drift]) -> Table {
+    let compared = drifts.iter().filter(|drift| drift.same_family).count();
+    if compared + 1 == evidence.plan.contenders.len() {
+        return Table::new([]);
+    }
+    let none = Settings::new();
+    let of = |contender: &ContenderRecord| {
+        evidence.run.contenders.get(&contender.name).map(|facts| &facts.effective_settings)
+    };
+    let all: Vec<&Settings> = evidence.plan.contenders.iter().map(|contender| of(contender).unwrap_or(&none)).collect();
+    settings_rows(evidence, &all, true)
+}
+
+fn settings_rows(evidence: &Evidence, all: &[&Settings], only_different: bool) -> Table {
+    let names = evidence.plan.contenders.iter().map(|contender| Column::prose(contender.name.as_str(), 0));
+    let mut table = Table::new(std::iter::once(Column::name("setting", 0)).chain(names).collect::<Vec<_>>());
+    let keys: BTreeSet<&String> = all.iter().flat_map(|settings| settings.keys()).collect();
+    for key in keys {
+        let values: Vec<Option<&String>> = all.iter().map(|settings| settings.get(key)).collect();
+        let differs = values.windows(2).any(|pair| pair[0] != pair[1]);
+        let kind = if differs { RowKind::Different } else { RowKind::Plain };
+        let values = values.into_iter().map(|value| value.map_or("not set".to_owned(), Clone::clone));
+        if differs || !only_different {
+            table.push(kind, std::iter::once(key.clone()).chain(values));
+        }
+    }
+    table
+}
+
+fn schemas(evidence: &Evidence) -> Vec<Block> {
+    let labels = evidence.conclusions.workloads.iter().map(|workload| workload.workload.as_str());
+    let of_label = |label: &str| {
+        let with_ddl =
+            evidence.run.contenders.iter().filter_map(|(name, facts)| Some((name, facts.ddl.get(label)?, facts)));
+        let blocks = with_ddl.flat_map(|(name, ddl, facts)| {
+            let size =
+                restored(facts, label).map_or(String::new(), |size| format!(", {size} restored before each trial"));
+            [Block::para(format!("`{name}`, {label}{size}")), Block::Code(ddl.join(";\n\n"))]
+        });
+        blocks.collect::<Vec<_>>()
+    };
+    labels.flat_map(of_label).collect()
+}
+
+/// Bytes of the data directory before each trial; `2 warehouses: …` where points have data of their own.
+fn restored(facts: &ContenderFacts, workload: &str) -> Option<String> {
+    let size = |bytes: &u64| format!("{:.1} MiB", *bytes as f64 / (1u64 << 20) as f64);
+    let sizes = facts.data_bytes.iter().filter_map(|(title, bytes)| match title.strip_prefix(workload)? {
+        "" => Some(size(bytes)),
+        point => Some(format!("{}: {}", point.strip_prefix(", ")?, size(bytes))),
+    });
+    let sizes: Vec<String> = sizes.collect();
+    (!sizes.is_empty()).then(|| sizes.join(", "))
+}

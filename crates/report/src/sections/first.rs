@@ -1,0 +1,316 @@
+//! The first screen: verdict, main chart, what to keep in mind, likely cause, and one line how it was measured.
+
+use analysis::drift::{Why, drifts};
+use analysis::{Cause, Caveat, Comparison, Duel, Grade, Word, WorkloadConclusions, less_is_better};
+use record::format::point_text;
+
+use super::{ladder, levels, waterfall};
+use crate::Evidence;
+use crate::document::{Block, Cell, Column, Row, RowKind, Section, Table, Text, Tone};
+use crate::wording::{self, count, duration, joined, percent};
+use crate::{sentences, verdict};
+
+/// Caveats on the first screen; the others stand further down.
+pub const CAVEATS: usize = 3;
+/// Settings that are named.
+const SETTINGS: usize = 3;
+
+pub fn section(evidence: &Evidence) -> Section {
+    let mut body: Vec<Block> = evidence.conclusions.workloads.iter().flat_map(|one| verdicts(evidence, one)).collect();
+    body.extend(main_chart(evidence));
+    body.extend(super::twins::verdicts(evidence).into_iter().map(Block::para));
+    body.extend(causes(evidence).into_iter().map(Block::para));
+    let mut caveats = caveats(evidence);
+    let left = caveats.len().saturating_sub(CAVEATS);
+    caveats.truncate(CAVEATS);
+    caveats.extend((left > 0).then(|| format!("{left} more under Causes and caveats.")));
+    if !caveats.is_empty() {
+        body.push(Block::para("Keep in mind:"));
+        body.extend(Block::list(caveats));
+    }
+    body.extend(settings(evidence).map(Block::para));
+    body.push(Block::note(how(evidence)));
+    Section { id: "verdict", title: "Verdict".to_owned(), body }
+}
+
+/// One of each candidate; where there are several, what they come to.
+fn verdicts(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block> {
+    let verdict = |duel: &Duel| {
+        let sentences = verdict::sentences(evidence, workload, duel);
+        Block::Verdict { tone: duel.overall.word.into(), sentences: sentences.into_iter().map(Text::from).collect() }
+    };
+    if let Some(ladder) = workload.ladders.first() {
+        let duel = workload.duels.iter().find(|duel| !workload.is_rung(&duel.candidate));
+        let steps =
+            Block::Verdict { tone: Tone::Same, sentences: ladder::whole(ladder).into_iter().map(Text::from).collect() };
+        return std::iter::once(steps).chain(duel.map(verdict)).collect();
+    }
+    match workload.duels.as_slice() {
+        [] => Vec::new(),
+        [only] => vec![verdict(only)],
+        several => vec![summary(evidence, workload, several)],
+    }
+}
+
+/// `2 of 3 candidates are faster than `A`, 1 is slower. The fastest: …`
+fn summary(evidence: &Evidence, workload: &WorkloadConclusions, duels: &[Duel]) -> Block {
+    let prefix =
+        if evidence.conclusions.workloads.len() > 1 { format!("{}: ", workload.workload) } else { String::new() };
+    let words = [
+        (Word::Faster, "faster than it"),
+        (Word::Slower, "slower"),
+        (Word::NoDifferenceShown, "the same within the margin"),
+        (Word::Mixed, "faster at some points and slower at others"),
+        (Word::Inconclusive, "not decided"),
+    ];
+    let counted = words.iter().filter_map(|(word, text)| {
+        let all = duels.iter().filter(|duel| duel.overall.word == *word).count();
+        (all > 0).then(|| format!("{all} {} {text}", if all == 1 { "is" } else { "are" }))
+    });
+    let counted = joined(counted.collect());
+    let first = format!("{prefix}Of {} beside `{}`, {counted}.", count(duels.len(), "candidate"), duels[0].baseline);
+    let best = duels.iter().filter(|duel| duel.overall.word == Word::Faster);
+    let ratio = |duel: &&Duel| duel.overall.ratio.unwrap_or(0.0);
+    let best = best.max_by(|one, other| ratio(one).total_cmp(&ratio(other)));
+    let told = best.map(|duel| verdict::throughput(&evidence.plan, workload, duel));
+    let durability = duels.iter().filter_map(verdict::durability);
+    let tone = best.map_or(Tone::Open, |_| Tone::Faster);
+    let sentences = std::iter::once(first).chain(told).chain(durability).map(Text::from);
+    Block::Verdict { tone, sentences: sentences.collect() }
+}
+
+/// Throughput over what varies, or what the kind of run is about.
+fn main_chart(evidence: &Evidence) -> Option<Block> {
+    let workloads = &evidence.conclusions.workloads;
+    let [workload] = workloads.as_slice() else { return Block::table(all_candidates(evidence)) };
+    if let Some(chart) = workload.ladders.first().and_then(|one| waterfall::waterfall(workload, one)) {
+        return Some(Block::chart(chart));
+    }
+    let table = match workload.duels.as_slice() {
+        [] => return None,
+        [duel] => levels::table(workload, &workload.metric, &duel.points, &duel.overall),
+        _ => all_candidates(evidence),
+    };
+    let chart = levels::throughput(evidence, workload).or_else(|| match workload.duels.as_slice() {
+        [duel] => levels::pairs(evidence, duel),
+        _ => None,
+    });
+    match chart {
+        Some(mut chart) => {
+            chart.table = Some(table);
+            Some(Block::chart(chart))
+        }
+        None => Block::table(table),
+    }
+}
+
+/// A row for each contender under each workload.
+fn all_candidates(evidence: &Evidence) -> Table {
+    let workloads = &evidence.conclusions.workloads;
+    let several = workloads.len() > 1;
+    let mut columns = vec![
+        Column::name("contender", 0),
+        Column::number("throughput", 1),
+        Column::number(format!("against {}", evidence.plan.baseline), 0),
+        Column::number("95 % CI", 0),
+        Column::name("verdict", 0),
+    ];
+    let [only] = workloads.as_slice() else {
+        columns.insert(0, Column::name("workload", 0));
+        return Table {
+            rows: workloads.iter().flat_map(|one| candidates(one, several)).collect(),
+            ..Table::new(columns)
+        };
+    };
+    columns[1].title = only.primary.unit.clone();
+    Table { rows: candidates(only, several), ..Table::new(columns) }
+}
+
+fn candidates(workload: &WorkloadConclusions, several: bool) -> Vec<Row> {
+    let Some(first) = workload.duels.first() else { return Vec::new() };
+    let unit = if several { format!(" {}", workload.primary.unit) } else { String::new() };
+    let value = |value: Option<f64>| format!("{}{unit}", wording::optional_number(value));
+    let label = several.then(|| Cell::from(workload.workload.as_str()));
+    let row = |kind: RowKind, name: &str, value: String, rest: [Cell; 3]| Row {
+        kind,
+        cells: label.iter().cloned().chain([name.into(), value.into()]).chain(rest).collect(),
+    };
+    let kind = if several { RowKind::First } else { RowKind::Plain };
+    let baseline =
+        row(kind, &first.baseline, value(first.overall.baseline_value), ["1".into(), "".into(), "baseline".into()]);
+    let candidate = |duel: &Duel| {
+        let overall = &duel.overall;
+        let interval = wording::marked_interval(overall);
+        let points = workload.points.len();
+        let some = format!(" ({} of {points} points)", overall.points);
+        let some = if overall.points < points { some } else { String::new() };
+        let verdict = Text::verdict(overall.word, wording::word(overall)).and_quiet(some);
+        let rest = [wording::ratio(overall).into(), interval.into(), verdict.into()];
+        row(RowKind::Plain, &duel.candidate, value(overall.candidate_value), rest)
+    };
+    std::iter::once(baseline).chain(workload.duels.iter().map(candidate)).collect()
+}
+
+/// What a finding shows of the gap; nothing where it only says that no cause can be named.
+fn causes(evidence: &Evidence) -> Vec<String> {
+    let of_workload = |workload: &WorkloadConclusions| match workload.duels.as_slice() {
+        [duel] => duel
+            .diagnosis
+            .causes
+            .iter()
+            .filter(|one| !one.kind.is_of_the_run())
+            .take(1)
+            .map(|one| cause(evidence, one))
+            .collect(),
+        // A ladder and a table of candidates have theirs further down.
+        _ => Vec::new(),
+    };
+    evidence.conclusions.workloads.iter().flat_map(of_workload).collect()
+}
+
+/// `Likely cause: …` with its one figure; what was tried stands further down.
+fn cause(evidence: &Evidence, cause: &Cause) -> String {
+    let said = sentences::causes::said(evidence, cause);
+    let text = said.text.split("; ").next().unwrap_or_default();
+    format!("{}: {}.", how_sure(cause.grade), text.trim_end_matches('.'))
+}
+
+pub fn how_sure(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Confirmed => "Confirmed cause",
+        Grade::Supported => "Likely cause",
+        _ => "Possible cause",
+    }
+}
+
+/// What weakens the verdicts, each with what to do, the most important first.
+pub fn caveats(evidence: &Evidence) -> Vec<String> {
+    let mut seen: Vec<Caveat> = Vec::new();
+    let duels = evidence.conclusions.workloads.iter().flat_map(|workload| &workload.duels);
+    for caveat in duels.flat_map(|duel| &duel.overall.caveats) {
+        if !seen.contains(caveat) {
+            seen.push(*caveat);
+        }
+    }
+    seen.sort_by_key(|caveat| IMPORTANCE.iter().position(|one| one == caveat).unwrap_or(IMPORTANCE.len()));
+    seen.into_iter().filter_map(|caveat| caveat_sentence(evidence, caveat)).collect()
+}
+
+const IMPORTANCE: [Caveat; 12] = [
+    Caveat::GeneratorBound,
+    Caveat::Outages,
+    Caveat::FlagDependent,
+    Caveat::NoisyHost,
+    Caveat::FailedTrials,
+    Caveat::BudgetEnded,
+    Caveat::Duet,
+    Caveat::Short,
+    Caveat::Accumulating,
+    Caveat::Quick,
+    Caveat::SharedCores,
+    Caveat::Screening,
+];
+
+fn caveat_sentence(evidence: &Evidence, caveat: Caveat) -> Option<String> {
+    let (tally, method) = (&evidence.conclusions.tally, &evidence.plan.method);
+    let all = tally.trials_finished + tally.trials_repeated;
+    let seconds = method.duration_s;
+    Some(match caveat {
+        Caveat::GeneratorBound => format!(
+            "The load generator was the limit in {} of {all} trials: the difference may be larger than measured. Give it more cores.",
+            tally.trials_generator_bound
+        ),
+        Caveat::Outages => "In some trials nothing was committed; they count as the worst.".to_owned(),
+        Caveat::FlagDependent => "Without the blocks that the host disturbed the verdict is another one: repeat the run on a quiet host.".to_owned(),
+        Caveat::NoisyHost => format!("{} Repeat the run on a quiet host to be sure.", disturbed(evidence)),
+        Caveat::FailedTrials if tally.trials_failed == 0 => {
+            "Levels were given up after failures, and their pairs are missing.".to_owned()
+        }
+        Caveat::FailedTrials => format!("{} of {} trials failed, and their pairs are missing.", tally.trials_failed, all),
+        Caveat::BudgetEnded => "The run stopped at its budget: more time narrows the interval.".to_owned(),
+        Caveat::Duet => "Both servers ran at the same time: the ratio holds for servers that share a host.".to_owned(),
+        Caveat::Short => format!(
+            "Trials of {seconds} s were shorter than two checkpoint cycles: steady-state differences may be missed. Use `duration = \"120s\"`."
+        ),
+        Caveat::Accumulating => "Deferred work (unflushed pages, unchecked WAL) grew in every trial: longer trials may show another throughput. Use `duration = \"120s\"`.".to_owned(),
+        Caveat::Quick if method.preset == "quick" => "Preset quick is a first look. Use `--preset standard` for a result to act on.".to_owned(),
+        Caveat::Quick => format!("Steps of the method were left out: {}.", method.left_out.join(", ")),
+        Caveat::SharedCores => format!(
+            "Client and server shared {}: peak throughput holds for this machine.",
+            count(evidence.run.host.cores as usize, "core")
+        ),
+        Caveat::Screening => "With so many operations one verdict in twenty is false on average.".to_owned(),
+        // The verdict's own sentences name these.
+        Caveat::T | Caveat::DurabilityDiffers | Caveat::Unsteady | Caveat::DeferredWork | Caveat::TooFewBlocks | Caveat::Unpaired => return None,
+    })
+}
+
+/// `The host was disturbed in 2 of 82 trials.`
+fn disturbed(evidence: &Evidence) -> String {
+    let flags = &evidence.conclusions.flags;
+    let (flagged, trials) =
+        flags.iter().fold((0, 0), |(flagged, trials), one| (flagged + one.flagged, trials + one.trials));
+    match flagged {
+        0 => "The host has shown differences between equal servers.".to_owned(),
+        _ => format!("Other work on the host disturbed {flagged} of {trials} trials."),
+    }
+}
+
+/// What the versions have otherwise, where nothing was asked for.
+fn settings(evidence: &Evidence) -> Option<String> {
+    let all = drifts(&evidence.plan, &evidence.run);
+    let [drift] = all.as_slice() else { return None };
+    let by_itself = drift.settings.iter().filter(|setting| setting.why == Why::Default).count();
+    let notable =
+        super::drift::in_order(drift).into_iter().filter(|setting| setting.why == Why::Default && setting.stands_out());
+    let names: Vec<String> = notable.take(SETTINGS).map(|setting| format!("`{}`", setting.name)).collect();
+    let verb = if by_itself == 1 { "default differs" } else { "defaults differ" };
+    match (by_itself, names.len()) {
+        (0, _) => None,
+        (_, 0) => Some(format!("{by_itself} {verb} between the servers.")),
+        (1, _) => Some(format!("1 {verb} between the servers: {}.", joined(names))),
+        (_, 1) => {
+            Some(format!("{by_itself} {verb} between the servers; the one most likely to matter is {}.", joined(names)))
+        }
+        _ => Some(format!(
+            "{by_itself} {verb} between the servers; the ones most likely to matter are {}.",
+            joined(names)
+        )),
+    }
+}
+
+/// `8 blocks, 30 s a trial, 47 min, Example CPU (2 cores), 2031-05-04, plan 9f2c51d07be3.`
+fn how(evidence: &Evidence) -> String {
+    let (tally, host) = (&evidence.conclusions.tally, &evidence.run.host);
+    let trial = match evidence.plan.is_all_passes() {
+        true => "one pass a trial".to_owned(),
+        false => format!("{} s a trial", evidence.plan.method.duration_s),
+    };
+    let place = match evidence.conclusions.workloads.as_slice() {
+        [one] if one.points.len() == 1 && !one.points[0].is_empty() => {
+            format!("{} at {}, ", one.workload, point_text(&one.points[0]))
+        }
+        [one] => format!("{}, ", one.workload),
+        _ => String::new(),
+    };
+    format!(
+        "{place}{}, {trial}, {} in all; {}, {}; {}; plan {}.",
+        count(tally.blocks_finished, "block"),
+        duration(tally.minutes),
+        host.cpu_model,
+        count(host.cores as usize, "core"),
+        evidence.run.started_at.get(..10).unwrap_or(&evidence.run.started_at),
+        wording::short_hash(&evidence.plan)
+    )
+}
+
+/// `5.6 / 5.5` where the names are short and a higher value is better.
+pub fn ratio_title(comparison: &Comparison) -> String {
+    let title = format!("{} / {}", comparison.candidate, comparison.baseline);
+    if title.chars().count() > 16 || less_is_better(&comparison.metric) { "ratio".to_owned() } else { title }
+}
+
+/// Of several decisions at once: how sure all intervals together are.
+pub fn interval_title(comparison: &Comparison) -> String {
+    format!("{} CI", percent(comparison.confidence))
+}

@@ -1,0 +1,56 @@
+//! The host: what it is, what it did meanwhile, what it has shown before.
+
+use analysis::{Watched, watched};
+
+use super::{Topic, stopped};
+use crate::document::{Block, Column, Section, Table};
+use crate::{Evidence, circumstances, wording};
+
+pub struct Host;
+
+impl Topic for Host {
+    fn section(&self, evidence: &Evidence) -> Option<Section> {
+        let host = &evidence.run.host;
+        let facts = circumstances::facts(host);
+        let not_visible = circumstances::not_visible(host).map(|names| format!("Not visible here: {names}"));
+        let flags =
+            wording::flags(&evidence.conclusions).map(|flags| format!("Trials with flags of the host: {flags}"));
+        let mut body = vec![Block::para(format!(
+            "{}, {}, {:.1} GiB, {}, {}, {}.",
+            host.cpu_model,
+            wording::count(host.cores as usize, "core"),
+            host.memory_bytes as f64 / (1u64 << 30) as f64,
+            host.kernel,
+            host.storage,
+            host.virtualisation
+        ))];
+        let facts = (!facts.is_empty()).then(|| facts.join("; "));
+        body.extend(Block::list(stopped(facts.into_iter().chain(flags).chain(not_visible).collect())));
+        body.extend(Block::table(seen(evidence, false)).map(|table| Block::OnPage(vec![table])));
+        body.extend(Block::table(seen(evidence, true)).map(|table| Block::OffPage(vec![table])));
+        let twins = Block::list(stopped(circumstances::twins(&evidence.run)));
+        body.extend(twins.into_iter().flat_map(|list| [Block::heading("Earlier A/A tests on this host"), list]));
+        Section::of("host", "The host", body)
+    }
+
+    fn is_of_a_race(&self) -> bool {
+        true
+    }
+}
+
+/// What was seen of it in the trials. The worst second is not in the records that a page carries.
+fn seen(evidence: &Evidence, with_seconds: bool) -> Table {
+    let second = with_seconds.then(|| Column::number("worst second", 1));
+    let columns = [Column::name("during the trials", 0), Column::number("mean", 0), Column::number("worst trial", 0)];
+    let columns = columns.into_iter().chain(second).chain([Column::number("trials", 2)]);
+    let row = |seen: Watched| {
+        let title = wording::watched(seen.metric)?;
+        let is_share = seen.metric.ends_with("_share");
+        let figure = |value| if is_share { wording::percent(value) } else { wording::number(value) };
+        let second = with_seconds.then(|| seen.worst_second.map_or("not known".to_owned(), figure));
+        let front = [title.to_owned(), figure(seen.mean), figure(seen.worst_trial)];
+        Some(front.into_iter().chain(second).chain([seen.trials.to_string()]).collect::<Vec<_>>())
+    };
+    let rows = watched(evidence.trials.measured(), &evidence.observed).into_iter().filter_map(row);
+    Table::new(columns.collect::<Vec<_>>()).with_rows(rows)
+}

@@ -1,0 +1,300 @@
+//! Ladders: every rung over the one below and over the base, what the steps are worth elsewhere, and two side by side.
+//!
+//! What a step brought, and whether it is shown, the analysis has decided.
+
+use std::collections::BTreeSet;
+
+use stats::Basis;
+
+use analysis::{Caveat, Gain, Interaction, Ladder, Rung, Stage, StageKind, WorkloadConclusions};
+use record::format::ladder::ChangeRecord;
+
+use super::{Topic, by_workload, stopped, waterfall};
+use crate::Evidence;
+use crate::document::{Block, Column, Section, Table};
+use crate::sentences::one_line;
+use crate::wording::{self, bound, optional_number};
+
+pub struct Ladders;
+
+impl Topic for Ladders {
+    fn section(&self, evidence: &Evidence) -> Option<Section> {
+        let is_only = evidence.conclusions.workloads.len() == 1;
+        let of_workload = |workload: &WorkloadConclusions| {
+            let ladders = workload.ladders.iter().enumerate();
+            let mut body: Vec<Block> =
+                ladders.flat_map(|(place, one)| of_ladder(workload, one, is_only && place == 0)).collect();
+            let stages = Table::new(stage_columns(workload)).with_rows(workload.stages.iter().map(stage));
+            body.extend(Block::table(stages).into_iter().flat_map(|table| [Block::heading(STAGES_TITLE), table]));
+            body
+        };
+        Section::of("ladder", "The ladder", by_workload(evidence, of_workload))
+    }
+}
+
+/// The first one of a run stands on the first screen, with its table.
+fn of_ladder(workload: &WorkloadConclusions, ladder: &Ladder, is_first: bool) -> Vec<Block> {
+    let mut body = vec![Block::heading(title(workload, ladder))];
+    body.extend(Block::list(changes(ladder)));
+    let chart = waterfall::waterfall(workload, ladder).map(Block::chart);
+    let table = || Block::Table(self::table(workload, ladder));
+    match chart {
+        Some(_) if is_first => body.push(Block::OnPage(vec![table()])),
+        chart => body.push(chart.unwrap_or_else(table)),
+    }
+    body.push(Block::note(about(ladder) + "."));
+    body.extend(Block::list(stopped(sentences(ladder))));
+    if !ladder.interactions.is_empty() {
+        let numbers = INTERACTIONS.iter().zip([0, 2, 3, 1, 3, 0, 1]).map(|(title, priority)| match *title {
+            "step" => Column::name(*title, 0),
+            title => Column::number(title, priority),
+        });
+        let columns = numbers.chain([Column::name("order", 0)]).collect::<Vec<_>>();
+        body.push(Block::heading("Each step against the final configuration without it"));
+        body.push(Block::Table(Table::new(columns).with_rows(ladder.interactions.iter().map(interaction))));
+        body.extend(Block::list(stopped(not_left_out(ladder))));
+    }
+    body
+}
+
+/// The base, then every rung.
+pub fn table(workload: &WorkloadConclusions, ladder: &Ladder) -> Table {
+    let columns = [
+        Column::name("rung", 0),
+        Column::number(workload.primary.unit.as_str(), 2),
+        Column::number("step", 0),
+        Column::number("95 % CI", 0),
+        Column::number("over base", 1),
+        Column::number("95 % CI", 3),
+        Column::name("durability", 4),
+        Column::prose("verdict", 0),
+    ];
+    Table::new(columns).with_rows(rows(ladder))
+}
+
+/// What a step is drawn and called as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    Gain,
+    Loss,
+    /// Speed for a weaker promise, however much.
+    Trade,
+    NotShown,
+    NotMeasured,
+}
+
+impl Mark {
+    pub fn of(rung: &Rung) -> Mark {
+        match rung.gain {
+            _ if rung.refused.is_some() => Mark::NotMeasured,
+            None => Mark::NotMeasured,
+            Some(_) if rung.trade.is_some() => Mark::Trade,
+            Some(_) if !rung.is_shown() => Mark::NotShown,
+            Some(gain) if gain.ratio < 1.0 => Mark::Loss,
+            Some(_) => Mark::Gain,
+        }
+    }
+}
+
+/// `tpcc: ladder on `5.5`, committed New-Orders per minute (NOPM)`.
+fn title(workload: &WorkloadConclusions, ladder: &Ladder) -> String {
+    format!("{}: ladder on `{}`, {}", workload.workload, ladder.base, wording::primary_title(workload))
+}
+
+/// What each step does, in lines: the names of settings are too long for a column.
+fn changes(ladder: &Ladder) -> Vec<String> {
+    let line = |(rung, place): (&Rung, usize)| {
+        let changes: Vec<String> = rung.changes.iter().map(ChangeRecord::text).collect();
+        format!("{place}. `{}`: {}", rung.contender, changes.join(", "))
+    };
+    ladder.rungs.iter().zip(1..).map(line).collect()
+}
+
+/// The base, then every rung.
+fn rows(ladder: &Ladder) -> Vec<Vec<String>> {
+    let class = |class: &Option<String>| class.clone().unwrap_or_else(|| "not known".to_owned());
+    let nothing = || vec!["-".to_owned(), "-".to_owned()];
+    let of_gain = |gain: &Option<Gain>| gain.as_ref().map_or_else(nothing, |gain| vec![ratio(gain), interval(gain)]);
+    let row = |name: &str, value, gains: [&Option<Gain>; 2], here: &Option<String>, word: String| {
+        let gains = gains.into_iter().flat_map(of_gain);
+        let front = [name.to_owned(), optional_number(value)];
+        front.into_iter().chain(gains).chain([class(here), word]).collect::<Vec<_>>()
+    };
+    let base = row(&ladder.base, ladder.base_value, [&None, &None], &ladder.base_class, "-".to_owned());
+    let rung = |rung: &Rung| row(&rung.contender, rung.value, [&rung.gain, &rung.cumulative], &rung.class, word(rung));
+    std::iter::once(base).chain(ladder.rungs.iter().map(rung)).collect()
+}
+
+/// The rule's word about a step, and what a reader must not overlook.
+fn word(rung: &Rung) -> String {
+    let Some(step) = &rung.step else { return "not measured".to_owned() };
+    let verdict = wording::word(step).to_owned();
+    match (&rung.trade, Mark::of(rung)) {
+        (Some((before, here)), _) => format!("{verdict}; trade: {before} to {here}"),
+        (None, Mark::NotShown) => format!("{verdict}; no gain shown"),
+        (None, _) => verdict,
+    }
+}
+
+/// `1.88x, 95 % CI 1.80–1.95`; a plain t interval is marked.
+pub fn gain(gain: &Gain) -> String {
+    match gain.bounds {
+        Some(_) => format!("{}x, 95 % CI {}", ratio(gain), interval(gain)),
+        None => format!("{}x", ratio(gain)),
+    }
+}
+
+/// `1.88`, with a third decimal where it is near nothing.
+fn ratio(gain: &Gain) -> String {
+    format!("{:.*}", decimals(gain), gain.ratio)
+}
+
+fn interval(gain: &Gain) -> String {
+    let mark = if gain.basis == Basis::Plain { " t" } else { "" };
+    let text = |(low, high)| format!("{}–{}{mark}", bound(low, decimals(gain)), bound(high, decimals(gain)));
+    gain.bounds.map_or("-".to_owned(), text)
+}
+
+fn decimals(gain: &Gain) -> usize {
+    if (0.9..1.1).contains(&gain.ratio) { 3 } else { 2 }
+}
+
+/// What the table does not say: the whole, the safe part of it, trades, who is missing, and caveats.
+fn sentences(ladder: &Ladder) -> Vec<String> {
+    let missing = ladder.rungs.iter().filter_map(|rung| {
+        Some(format!("`{}` was not measured: {}", rung.contender, one_line(rung.refused.as_ref()?)))
+    });
+    let mut lines: Vec<String> = missing.collect();
+    lines.extend(whole(ladder));
+    lines.push(product(ladder));
+    lines.extend(trades(ladder));
+    lines.extend(caveats(ladder));
+    lines
+}
+
+/// What all steps come to, and what is left without those that lower durability.
+pub fn whole(ladder: &Ladder) -> Vec<String> {
+    let last = ladder.rungs.iter().rfind(|rung| rung.cumulative.is_some());
+    let whole = last.and_then(|rung| Some((rung, rung.cumulative.as_ref()?)));
+    let all = whole.map(|(rung, gain)| {
+        format!(
+            "All steps up to `{}` together: {} times the throughput of `{}`{}.",
+            rung.contender,
+            ratio(gain),
+            ladder.base,
+            bounds(gain)
+        )
+    });
+    let safe = ladder.safe_gain.as_ref().map(|safe| match ladder.rungs.iter().any(|rung| rung.trade.is_some()) {
+        true => format!("Without the steps that lower durability: {} times{}.", ratio(safe), bounds(safe)),
+        false => "No step lowers durability.".to_owned(),
+    });
+    all.into_iter().chain(safe).collect()
+}
+
+/// ` (95 % CI 1.80–1.95)`
+fn bounds(gain: &Gain) -> String {
+    if gain.bounds.is_some() { format!(" (95 % CI {})", interval(gain)) } else { String::new() }
+}
+
+fn product(ladder: &Ladder) -> String {
+    match ladder.product {
+        Some(product) => format!("The steps multiply to {product:.2}x"),
+        None => "The steps do not multiply to the whole, because not every block has every rung".to_owned(),
+    }
+}
+
+fn trades(ladder: &Ladder) -> Vec<String> {
+    let rungs = ladder.rungs.iter().enumerate();
+    let trade = |(place, rung): (usize, &Rung)| {
+        let (before, here) = rung.trade.as_ref()?;
+        let after = ladder.rungs[place + 1..].iter().any(|rung| rung.step.is_some());
+        let after = if after { "; the steps above it are measured on top of it" } else { "" };
+        Some(format!(
+            "`{}` is a trade: it lowers what a commit promises from {before} to {here}, and is left out of the safe gain{after}",
+            rung.contender
+        ))
+    };
+    rungs.filter_map(trade).collect()
+}
+
+fn caveats(ladder: &Ladder) -> Option<String> {
+    let of_steps = ladder.rungs.iter().filter_map(|rung| rung.step.as_ref()).flat_map(|step| &step.caveats);
+    // That the promise differs stands in the table.
+    let all: BTreeSet<&Caveat> = of_steps.filter(|caveat| **caveat != Caveat::DurabilityDiffers).collect();
+    let words: Vec<&str> = all.iter().map(|caveat| caveat.as_str()).collect();
+    (!words.is_empty()).then(|| format!("Caveats of these verdicts: {}", words.join("; ")))
+}
+
+/// How to read the table.
+fn about(ladder: &Ladder) -> String {
+    let blocks = ladder.rungs.iter().filter_map(|rung| rung.gain).map(|gain| gain.blocks);
+    let blocks = match (blocks.clone().min(), blocks.max()) {
+        (Some(least), Some(most)) if least == most => wording::count(least, "block"),
+        (Some(least), Some(most)) => format!("{least} to {most} blocks"),
+        _ => "no block".to_owned(),
+    };
+    format!(
+        "Gains are means over {blocks}; the intervals of all steps hold together; one marked t is a plain t interval, which allows no verdict"
+    )
+}
+
+const INTERACTIONS: [&str; 7] =
+    ["step", "in the ladder", "95 % CI", "at the end", "95 % CI", "end / ladder", "95 % CI"];
+
+fn interaction(one: &Interaction) -> Vec<String> {
+    let nothing = || vec!["-".to_owned(), "-".to_owned()];
+    let of_gain = |gain: &Option<Gain>| gain.as_ref().map_or_else(nothing, |gain| vec![ratio(gain), interval(gain)]);
+    let order = match one.interaction {
+        _ if one.order_matters() => "matters",
+        None => "not known",
+        Some(_) => "no effect shown",
+    };
+    let gains = [&one.in_ladder, &one.at_top, &one.interaction].into_iter().flat_map(of_gain);
+    std::iter::once(one.step.clone()).chain(gains).chain([order.to_owned()]).collect()
+}
+
+/// What could not be left out.
+fn not_left_out(ladder: &Ladder) -> Vec<String> {
+    let refused =
+        |one: &Interaction| Some(format!("`{}` was not measured: {}", one.contender, one_line(one.refused.as_ref()?)));
+    ladder.interactions.iter().filter_map(refused).collect()
+}
+
+fn stage_columns(workload: &WorkloadConclusions) -> Vec<Column> {
+    let unit = workload.primary.unit.as_str();
+    vec![
+        Column::name("stage", 0),
+        Column::name("contender", 0),
+        Column::number(unit, 2),
+        Column::name("against", 1),
+        Column::number(unit, 3),
+        Column::number("ratio, 95 % CI", 0),
+        Column::name("verdict", 0),
+    ]
+}
+
+/// The second ladder at a stage beside the first one.
+fn stage(stage: &Stage) -> Vec<String> {
+    let comparison = &stage.comparison;
+    let name = match stage.kind {
+        StageKind::Base => "before the first step",
+        StageKind::Safe => "tuned, promise kept",
+        StageKind::Top => "tuned as far as it goes",
+    };
+    let with_class = |name: &str, class: &Option<String>| match class {
+        Some(class) => format!("{name} ({class})"),
+        None => name.to_owned(),
+    };
+    vec![
+        name.to_owned(),
+        with_class(&comparison.candidate, &stage.classes.1),
+        optional_number(comparison.candidate_value),
+        with_class(&comparison.baseline, &stage.classes.0),
+        optional_number(comparison.baseline_value),
+        format!("{}, {}", wording::ratio_only(comparison), wording::interval(comparison).unwrap_or("-".to_owned())),
+        wording::word(comparison).to_owned() + &wording::caveats(comparison, &[]),
+    ]
+}
+
+const STAGES_TITLE: &str = "Ladders side by side, stage by stage";

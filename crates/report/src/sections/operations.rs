@@ -1,0 +1,216 @@
+//! Programs and operations of a pass: those with a verdict by their share of the time, then all of them.
+
+use std::collections::BTreeSet;
+
+use analysis::{COLLECTED_SECONDS, Caveat, Duel, Part, Parts, Word, WorkloadConclusions};
+use record::format::pass::{PARTIAL, SECONDS, operation_metric};
+
+use super::{Topic, by_workload, stopped};
+use crate::Evidence;
+use crate::document::{
+    Axis, Bar, Block, Cell, Chart, Column, Key, Plot, RowKind, Rows, Scale, Section, Table, Text, Tone,
+};
+use crate::sentences;
+use crate::wording;
+
+pub struct Operations;
+
+impl Topic for Operations {
+    fn section(&self, evidence: &Evidence) -> Option<Section> {
+        let of_duel = |workload: &WorkloadConclusions, duel: &Duel| match &duel.parts {
+            Some(parts) => blocks(workload, duel, parts),
+            None => Vec::new(),
+        };
+        let of_workload =
+            |workload: &WorkloadConclusions| workload.duels.iter().flat_map(|duel| of_duel(workload, duel)).collect();
+        Section::of("operations", "Operations", by_workload(evidence, of_workload))
+    }
+}
+
+fn blocks(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) -> Vec<Block> {
+    let title = format!("`{}` against `{}`", duel.candidate, duel.baseline);
+    let mut body = vec![Block::heading(title), Block::para(totals(workload, duel, parts) + ".")];
+    let known = shared_caveats(duel, &parts.operations);
+    let decided = by_share(&parts.operations).into_iter().filter(|part| has_verdict(part));
+    let mut first = empty(duel, "operation");
+    decided.for_each(|part| push(&mut first, part, &known));
+    if first.rows.is_empty() {
+        body.push(Block::para("No operation has a verdict of its own."));
+    } else {
+        body.push(Block::heading("Operations with a verdict, by their share of the time"));
+        body.push(Block::Table(first));
+    }
+    body.extend(bars(&parts.operations).map(|chart| Block::OnPage(vec![Block::chart(chart)])));
+    body.extend(list(duel, "program", &parts.programs, Vec::new(), about_programs(parts)));
+    body.extend(list(
+        duel,
+        "operation",
+        &parts.operations,
+        rows_of_gaps(workload, duel, parts),
+        about_operations(parts),
+    ));
+    let left_out = Block::list(stopped(left_out(parts)));
+    body.extend(left_out.map(|list| Block::fold("Compared with nothing", vec![list])));
+    body
+}
+
+/// All rows of one kind.
+fn list(duel: &Duel, name: &str, parts: &[Part], gaps: Vec<(String, [String; 6])>, about: String) -> Option<Block> {
+    let known = shared_caveats(duel, parts);
+    let mut table = empty(duel, name);
+    parts.iter().for_each(|part| push(&mut table, part, &known));
+    gaps.into_iter().for_each(|(name, cells)| table.push(RowKind::Plain, std::iter::once(name).chain(cells)));
+    let title = format!("Each {name}; share: of the sum of these rows");
+    (!table.rows.is_empty()).then(|| Block::fold(title, vec![Block::note(about + "."), Block::Table(table)]))
+}
+
+fn empty(duel: &Duel, name: &str) -> Table {
+    let columns = [
+        Column::name(name, 0),
+        Column::number(format!("{} s", duel.baseline), 2),
+        Column::number(format!("{} s", duel.candidate), 2),
+        Column::number("ratio", 0),
+        Column::number("95 % CI", 0),
+        Column::number("share", 1),
+        Column::name("verdict", 0),
+    ];
+    Table { sortable: true, ..Table::new(columns) }
+}
+
+fn push(table: &mut Table, part: &Part, known: &[Caveat]) {
+    let comparison = &part.comparison;
+    let keyed = |text: String, key: Option<f64>| Cell { key, ..Cell::from(text) };
+    let [baseline, candidate] = part.shares.map(|share| share.map_or("-".to_owned(), wording::percent));
+    let share = if baseline == candidate { baseline } else { format!("{baseline}, {candidate}") };
+    let marks: String = part.marks.iter().map(|mark| format!(", {mark}")).collect();
+    let verdict = Text::verdict(comparison.word, wording::word(comparison));
+    let (one, other) = (comparison.baseline_value, comparison.candidate_value);
+    table.push(
+        RowKind::Plain,
+        [
+            part.name.as_str().into(),
+            keyed(wording::optional_number(one), one),
+            keyed(wording::optional_number(other), other),
+            keyed(wording::ratio(comparison), comparison.ratio),
+            keyed(wording::marked_interval(comparison), comparison.low),
+            keyed(share, part.shares[0]),
+            verdict.and_quiet(marks).and_quiet(wording::caveats(comparison, known)).into(),
+        ],
+    );
+}
+
+fn has_verdict(part: &Part) -> bool {
+    !matches!(part.comparison.word, Word::Inconclusive)
+}
+
+fn by_share(parts: &[Part]) -> Vec<&Part> {
+    let mut parts: Vec<&Part> = parts.iter().filter(|part| part.comparison.ratio.is_some()).collect();
+    let seconds = |part: &Part| part.comparison.baseline_value.unwrap_or(0.0);
+    parts.sort_by(|one, other| seconds(other).total_cmp(&seconds(one)));
+    parts
+}
+
+/// A bar for the ratio of each operation, those that take longest first.
+fn bars(parts: &[Part]) -> Option<Chart> {
+    let bar = |part: &Part| {
+        let row = &part.comparison;
+        Bar {
+            label: part.name.clone(),
+            tone: row.word.into(),
+            strong: false,
+            span: row.ratio.map(|ratio| (1.0, ratio)),
+            estimate: None,
+            thick: None,
+            thin: row.low.zip(row.high),
+            numbers: wording::ratio_only(row),
+            title: format!("{}: {}", part.name, wording::ratio_with_interval(row)),
+        }
+    };
+    let bars: Vec<Bar> = by_share(parts).into_iter().map(bar).collect();
+    let tones = [(Tone::Faster, "faster"), (Tone::Slower, "slower"), (Tone::Open, "not decided")];
+    (!bars.is_empty()).then(|| Chart {
+        title: "Ratio of each operation, the longest first".to_owned(),
+        legend: tones.into_iter().map(|(tone, text)| Key::tone(tone, text)).collect(),
+        caption: Text::plain("Right of 1 the candidate is better. Thin: the interval."),
+        alt: "The ratio of each operation; the tables have the figures.".to_owned(),
+        table: None,
+        plot: Plot::Rows(Rows {
+            x: Axis { title: "ratio (log scale)".to_owned(), scale: Scale::Ratio, ticks: Vec::new() },
+            bars,
+            margin: None,
+        }),
+    })
+}
+
+/// Caveats that all rows have, with those of the first screen: told once, above the table.
+fn shared_caveats(duel: &Duel, parts: &[Part]) -> Vec<Caveat> {
+    let of_all = |caveat: &Caveat| parts.iter().all(|part| part.comparison.caveats.contains(caveat));
+    let screening = [Caveat::Screening].into_iter().filter(of_all);
+    duel.overall.caveats.iter().copied().chain(screening).collect()
+}
+
+/// What the total is of, and what each of the two did altogether.
+fn totals(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) -> String {
+    let all = |contender: &str| {
+        let cell = workload.cells.iter().find(|cell| cell.contender == contender);
+        let mean = cell.and_then(|cell| Some(cell.metrics.get(COLLECTED_SECONDS)?.mean));
+        format!("`{contender}` {} s", wording::optional_number(mean))
+    };
+    format!(
+        "The total is of {} that every contender completed correctly; everything that each did: {}, {}",
+        wording::count(parts.in_total, "operation"),
+        all(&duel.baseline),
+        all(&duel.candidate)
+    )
+}
+
+/// How far the verdicts of single programs hold.
+fn about_programs(parts: &Parts) -> String {
+    let programs = wording::count(parts.programs.len(), "program");
+    format!("Each with all that is between its operations; {programs} share the error of 5 %")
+}
+
+/// How far the verdicts of single operations hold.
+fn about_operations(parts: &Parts) -> String {
+    let operations = wording::count(parts.operations.len(), "operation");
+    if parts.screened {
+        format!(
+            "Screening: each interval holds by itself; of the verdicts among {operations}, one in twenty is false on average \
+             (Benjamini-Hochberg)"
+        )
+    } else {
+        format!("{operations} share the error of 5 %")
+    }
+}
+
+/// Operations that are compared with nothing, as rows: a time or the gap's name in each cell.
+fn rows_of_gaps(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) -> Vec<(String, [String; 6])> {
+    let is_compared = |name: &str| parts.operations.iter().any(|part| part.name == name);
+    let left_out = parts.left_out.iter().filter(|one| one.kind != PARTIAL && !is_compared(&one.name));
+    let names: BTreeSet<&str> = left_out.map(|one| &*one.name).collect();
+    let value = |contender: &str, name: &str| {
+        let cell = workload.cells.iter().find(|cell| cell.contender == contender)?;
+        cell.metrics.get(&operation_metric(name, SECONDS)).map(|summary| summary.mean)
+    };
+    let cell = |contender: &str, name: &str| {
+        let kind = parts.left_out.iter().find(|one| one.contender == contender && one.name == name).map(|one| one.kind);
+        match (value(contender, name), kind) {
+            (None, kind) => kind.unwrap_or("-").to_owned(),
+            (Some(seconds), None) => wording::number(seconds),
+            (Some(seconds), Some(kind)) => format!("{} ({kind})", wording::number(seconds)),
+        }
+    };
+    let is_operation = |name: &&str| [&duel.baseline, &duel.candidate].iter().any(|one| value(one, name).is_some());
+    let row = |name: &str| {
+        let none = || "-".to_owned();
+        let verdict = "compared with nothing".to_owned();
+        (name.to_owned(), [cell(&duel.baseline, name), cell(&duel.candidate, name), none(), none(), none(), verdict])
+    };
+    names.into_iter().filter(is_operation).map(row).collect()
+}
+
+/// What is missing or wrong, a line each.
+fn left_out(parts: &Parts) -> Vec<String> {
+    let line = |name: &str, contender: &str, kind: &str, why: &str| format!("`{contender}`, {name} ({kind}): {why}");
+    parts.left_out.iter().map(|one| line(&one.name, &one.contender, one.kind, &sentences::parts::why(one))).collect()
+}

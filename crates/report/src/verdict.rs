@@ -1,0 +1,513 @@
+//! What a run says of one candidate, in sentences.
+//!
+//! The candidate is the subject; a factor or a percentage, never both; the interval follows.
+
+use analysis::{Caveat, Comparison, Duel, MetricComparison, Word, WorkloadConclusions, less_is_better};
+use record::format::figures::fixed;
+use record::format::{PlanRecord, Point, point_text};
+use record::rule;
+
+use super::wording::{joined, number, percent};
+use super::{Evidence, sentences as told};
+
+/// From this factor on a factor is easier to read than a percentage.
+const FACTOR_MIN: f64 = 2.0;
+/// Quantiles of latency that lead in an open loop, and the share that is answered within.
+const QUANTILES: [(&str, &str); 3] =
+    [("latency_ms_p95", "95 %"), ("latency_ms_p99", "99 %"), ("latency_ms_p50", "half")];
+
+/// The verdict, and what must be read with it.
+pub fn sentences(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel) -> Vec<String> {
+    let plan = &evidence.plan;
+    let latency = latency_led(plan, workload, duel);
+    let is_led = latency.is_some();
+    let first = latency.unwrap_or_else(|| throughput(plan, workload, duel));
+    let cost = workload.decided_by_cost(duel).filter(|_| !is_led);
+    let rest = [deferring(duel), cost.map(|cost| cost_of(plan, cost)), durability(duel)];
+    let several = evidence.conclusions.workloads.len() > 1;
+    let first = if several { format!("{}: {first}", workload.workload) } else { first };
+    std::iter::once(first).chain(rest.into_iter().flatten()).collect()
+}
+
+/// Of the metric that verdicts come from.
+pub fn throughput(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> String {
+    let overall = &duel.overall;
+    let pair = Pair::of(overall);
+    if let Some(missing) = too_few(plan, overall) {
+        return missing;
+    }
+    match overall.word {
+        Word::Faster | Word::Slower => {
+            let place = place(workload, overall);
+            format!("{}{}.", pair.difference(overall, &place), but_slower(duel))
+        }
+        Word::NoDifferenceShown => {
+            format!(
+                "{} and {} differ by less than {} {}{}.",
+                pair.candidate,
+                pair.baseline,
+                percent(plan.method.margin),
+                pair.around_zero(overall),
+                but_slower(duel)
+            )
+        }
+        Word::Mixed => mixed(&pair, duel),
+        Word::Inconclusive => not_decided(&pair, plan, duel),
+    }
+}
+
+/// The two names, and how they compare.
+struct Pair {
+    candidate: String,
+    baseline: String,
+}
+
+impl Pair {
+    fn of(comparison: &Comparison) -> Pair {
+        Pair { candidate: format!("`{}`", comparison.candidate), baseline: format!("`{}`", comparison.baseline) }
+    }
+
+    /// ```B` is 6.4 % slower than `A` (95 % CI 4.1–9.5 %)``
+    fn difference(&self, comparison: &Comparison, place: &str) -> String {
+        let Pair { candidate, baseline } = self;
+        let ratio = comparison.ratio.unwrap_or(1.0);
+        if ratio >= FACTOR_MIN {
+            let has = match less_is_better(&comparison.metric) {
+                true => format!("is {ratio:.1}x as fast as {baseline}"),
+                false => format!("has {ratio:.1}x the throughput of {baseline}"),
+            };
+            return format!("{candidate} {has}{place}{}", factors(comparison));
+        }
+        let word = if ratio < 1.0 { "slower" } else { "faster" };
+        format!("{candidate} is {} {word} than {baseline}{place}{}", share_of(ratio), shares(comparison))
+    }
+
+    /// `(95 % CI -0.6 to +0.8 %)`
+    fn around_zero(&self, comparison: &Comparison) -> String {
+        let bound = |value: Option<f64>| value.map_or("?".to_owned(), |value| signed(value - 1.0));
+        format!("({} CI {} to {} %)", percent(comparison.confidence), bound(comparison.low), bound(comparison.high))
+    }
+
+    /// `between 8 % slower and 2 % faster than `A``
+    fn between(&self, comparison: &Comparison) -> Option<String> {
+        let (low, high) = (comparison.low?, comparison.high?);
+        let word = |ratio: f64| if ratio < 1.0 { "slower" } else { "faster" };
+        let range = match (low < 1.0, high < 1.0) {
+            (true, true) => format!("between {} and {} slower", share_of(low), share_of(high)),
+            (false, false) => format!("between {} and {} faster", share_of(low), share_of(high)),
+            _ => format!("between {} {} and {} {}", share_of(low), word(low), share_of(high), word(high)),
+        };
+        Some(format!("{} is {range} than {}", self.candidate, self.baseline))
+    }
+}
+
+/// `6.4 %`; several times as fast is told as such.
+fn share_of(ratio: f64) -> String {
+    if ratio >= 3.0 { format!("{} %", number((ratio - 1.0) * 100.0)) } else { percent((ratio - 1.0).abs()) }
+}
+
+fn signed(share: f64) -> String {
+    let text = fixed(share * 100.0, 1);
+    if share > 0.0 && text != "0.0" { format!("+{text}") } else { text }
+}
+
+/// ` (95 % CI 3.0–3.6)`
+fn factors(comparison: &Comparison) -> String {
+    let bounds = comparison.low.zip(comparison.high);
+    let text = |(low, high): (f64, f64)| format!(" ({} CI {low:.1}–{high:.1})", percent(comparison.confidence));
+    bounds.map_or(String::new(), text)
+}
+
+/// ` (95 % CI 4.1–9.5 %)`: of the difference, the smaller end first.
+fn shares(comparison: &Comparison) -> String {
+    let Some((low, high)) = comparison.low.zip(comparison.high) else { return String::new() };
+    let level = percent(comparison.confidence);
+    let (near, far) = if high <= 1.0 { (high, low) } else { (low, high) };
+    if (near < 1.0) != (far < 1.0) {
+        return format!(" ({level} CI {} to {} %)", signed(low - 1.0), signed(high - 1.0));
+    }
+    format!(" ({level} CI {}–{})", share_of(near).trim_end_matches(" %"), share_of(far))
+}
+
+/// `No verdict: 3 of the 8 blocks that a verdict needs.`
+fn too_few(plan: &PlanRecord, overall: &Comparison) -> Option<String> {
+    let needed = rule::blocks_for(plan, |plan| rule::first_for_points(plan, 1))?;
+    let is_short = overall.word == Word::Inconclusive && overall.blocks < needed as usize;
+    is_short.then(|| format!("No verdict: {} of the {needed} blocks that a verdict needs.", overall.blocks))
+}
+
+fn place(workload: &WorkloadConclusions, overall: &Comparison) -> String {
+    match workload.points.as_slice() {
+        [only] if only.is_empty() => String::new(),
+        [only] => format!(" at {}", point_text(only)),
+        points if overall.points < points.len() => format!(" over {} of {} points", overall.points, points.len()),
+        _ => String::new(),
+    }
+}
+
+/// `, but 3 % slower at 64 clients (95 % CI 1–5 %)`: what a verdict about all points together would hide.
+fn but_slower(duel: &Duel) -> String {
+    let slower: Vec<&Comparison> = duel.points.iter().filter(|point| point.word == Word::Slower).collect();
+    if slower.is_empty() || duel.points.len() < 2 || duel.overall.word == Word::Slower {
+        return String::new();
+    }
+    let but = if duel.overall.ratio.is_some_and(|ratio| ratio < 1.0) { "and" } else { "but" };
+    format!(", {but} {}", extreme(&slower))
+}
+
+/// `3 % slower at 64 clients (95 % CI 1–5 %)`, the furthest of several, which are all named.
+fn extreme(points: &[&Comparison]) -> String {
+    let off = |one: &Comparison| one.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    let Some(furthest) = points.iter().max_by(|one, other| off(one).total_cmp(&off(other))) else {
+        return String::new();
+    };
+    let ratio = furthest.ratio.unwrap_or(1.0);
+    let word = if ratio < 1.0 { "slower" } else { "faster" };
+    let up_to = if points.len() > 1 { "up to " } else { "" };
+    let places = places(points.iter().filter_map(|one| one.point.as_ref()));
+    format!("{up_to}{} {word} at {places}{}", share_of(ratio), shares(furthest))
+}
+
+/// `4, 16 and 64 clients`: the noun once, behind the last number.
+fn places<'a>(points: impl Iterator<Item = &'a Point>) -> String {
+    let mut texts: Vec<String> = points.map(point_text).collect();
+    let noun = |text: &str| text.split_once(' ').map(|(_, noun)| noun.trim_end_matches('s').to_owned());
+    let is_shared =
+        texts.windows(2).all(|pair| noun(&pair[0]) == noun(&pair[1])) && !texts.iter().any(|text| text.contains(','));
+    let last = texts.len().saturating_sub(1);
+    if is_shared {
+        texts[..last].iter_mut().for_each(|text| *text = text.split(' ').next().unwrap_or_default().to_owned());
+    }
+    joined(texts)
+}
+
+/// `` `B` is up to 10 % faster at 1 and 4 clients (…), but up to 15 % slower at 16 clients (…)``
+fn mixed(pair: &Pair, duel: &Duel) -> String {
+    let with = |word: Word| duel.points.iter().filter(|point| point.word == word).collect::<Vec<_>>();
+    format!(
+        "{} against {} is {}, but {}.",
+        pair.candidate,
+        pair.baseline,
+        extreme(&with(Word::Faster)),
+        extreme(&with(Word::Slower))
+    )
+}
+
+/// What is known, why it is no verdict, and what would make it one.
+fn not_decided(pair: &Pair, plan: &PlanRecord, duel: &Duel) -> String {
+    let between = pair.between(&duel.overall);
+    let between = between.unwrap_or_else(|| format!("{} against {}", pair.candidate, pair.baseline));
+    match withheld(plan, duel) {
+        Some(because) => format!("Not decided: {because}. In the measured time {between}{}.", but_slower(duel)),
+        None => format!("Not decided: {between}{}.{}", but_slower(duel), more_blocks(duel)),
+    }
+}
+
+/// Why there is no verdict, where the interval is not the reason.
+fn withheld(plan: &PlanRecord, duel: &Duel) -> Option<String> {
+    let overall = &duel.overall;
+    let has = |caveat: Caveat| overall.caveats.contains(&caveat);
+    let is_clear = overall.low.is_some_and(|low| low > 1.0) || overall.high.is_some_and(|high| high < 1.0);
+    let clear = [
+        (Caveat::GeneratorBound, "the load generator was the limit in too many trials"),
+        (Caveat::FailedTrials, "too many trials failed"),
+        (Caveat::FlagDependent, "the blocks that the host did not disturb give another verdict"),
+        (Caveat::NoisyHost, "the host was disturbed in too many trials"),
+        (Caveat::Outages, "too many trials committed nothing"),
+    ];
+    if has(Caveat::Unsteady) {
+        let seconds = plan.method.duration_s;
+        return Some(format!("throughput had not settled after {seconds} s, so nothing lasting can be claimed"));
+    }
+    if has(Caveat::DeferredWork) {
+        return Some("the lead is lost once deferred work is counted".to_owned());
+    }
+    if !duel.unfounded.is_empty() {
+        return Some(format!(
+            "a duet allows no verdict here, because {}",
+            duel.unfounded.iter().map(told::duet::unfounded).collect::<Vec<_>>().join("; ")
+        ));
+    }
+    let because = clear.into_iter().find(|(caveat, _)| is_clear && has(*caveat));
+    because.map(|(_, because)| because.to_owned())
+}
+
+/// ` 14 blocks (30 min) instead of 8 would detect a difference of 3 %.`
+fn more_blocks(duel: &Duel) -> String {
+    let Some(needed) = duel.spread.blocks_needed else { return String::new() };
+    let minutes = duel.spread.minutes_needed;
+    // 5, 3 and 1 %: the first that this run was too short for.
+    let next = [(2, "5 %"), (1, "3 %"), (0, "1 %")].into_iter().find(|(place, _)| needed[*place] > duel.overall.blocks);
+    let Some((place, share)) = next else { return String::new() };
+    let time = minutes.map_or(String::new(), |minutes| format!(" ({})", super::wording::duration(minutes[place])));
+    let instead = duel.overall.blocks;
+    format!(" {} blocks{time} instead of {instead} would detect a difference of {share}.", needed[place])
+}
+
+/// In an open loop the throughput is what arrives, and the difference lies in how long an answer takes.
+fn latency_led(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Option<String> {
+    if !workload.is_open_loop {
+        return None;
+    }
+    let of = |metric: &str| duel.others.iter().find(|other| other.metric == metric && other.overall.ratio.is_some());
+    let (MetricComparison { overall, .. }, within) =
+        QUANTILES.iter().find_map(|(metric, within)| Some((of(metric)?, *within)))?;
+    let pair = Pair::of(overall);
+    // Above 1 the candidate is better, and a reader compares times.
+    let bounds = overall.low.zip(overall.high).map(|(low, high)| (1.0 / high, 1.0 / low));
+    let bounds =
+        bounds.map_or(String::new(), |(low, high)| format!(", {} CI {low:.2}–{high:.2}", percent(overall.confidence)));
+    let decided = match overall.word {
+        Word::Inconclusive => " This is not decided.",
+        _ => "",
+    };
+    Some(format!(
+        "{}{} answers {within} within {} ms, {} within {} ms ({:.2}x{bounds}).{decided}",
+        rate(plan, workload),
+        pair.candidate,
+        short(overall.candidate_value?),
+        pair.baseline,
+        short(overall.baseline_value?),
+        1.0 / overall.ratio?
+    ))
+}
+
+/// `8.1`, `21`, `152`: without zeros behind the point.
+fn short(value: f64) -> String {
+    let text = number(value);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// `At 500 transactions/s `
+fn rate(plan: &PlanRecord, workload: &WorkloadConclusions) -> String {
+    let rate = plan.workloads.iter().find(|record| record.label == workload.workload).and_then(|record| record.rate);
+    rate.map_or(String::new(), |rate| format!("At {} transactions/s ", number(rate as f64)))
+}
+
+/// What a commit survives, where the two promise different things.
+pub fn durability(duel: &Duel) -> Option<String> {
+    let (baseline, candidate) = duel.durability.as_ref()?;
+    // The letter orders them: D0 promises nothing.
+    let (weaker, class, other) = match candidate < baseline {
+        true => (&duel.candidate, candidate, &duel.baseline),
+        false => (&duel.baseline, baseline, &duel.candidate),
+    };
+    let may = match class.as_str() {
+        "D2" => "may lose up to the last second of commits in an OS crash",
+        "D1" => "may lose up to the last second of commits in a crash of the server or the OS",
+        _ => "may lose all data in a crash",
+    };
+    Some(format!("`{weaker}` {may}; `{other}` does not."))
+}
+
+/// Where one leads only while work is put off.
+pub fn deferring(duel: &Duel) -> Option<String> {
+    let first = duel.deferring.first()?;
+    let (leader, other) = match first.ratio > 1.0 {
+        true => (&duel.candidate, &duel.baseline),
+        false => (&duel.baseline, &duel.candidate),
+    };
+    let place = first.point.as_ref().map_or(String::new(), |point| format!(" at {}", point_text(point)));
+    Some(format!(
+        "`{leader}` leads{place} only until its deferred work (unflushed pages, unchecked WAL) is done: then `{other}` is \
+         ahead (ratio {:.3} instead of {:.3}{}).",
+        first.adjusted,
+        first.ratio,
+        if first.is_shown { "" } else { "; not shown beyond chance" }
+    ))
+}
+
+/// The cost of a transaction where throughput decides nothing.
+fn cost_of(plan: &PlanRecord, comparison: &Comparison) -> String {
+    let pair = Pair::of(comparison);
+    // A ratio above 1 is the baseline's cost over the candidate's.
+    let needs = |ratio: f64| 1.0 / ratio;
+    let (low, high) = (comparison.high.map_or(f64::NAN, needs), comparison.low.map_or(f64::NAN, needs));
+    let needed = comparison.ratio.map_or(f64::NAN, needs);
+    let level = percent(comparison.confidence);
+    let range = |from: f64, to: f64| format!("{}–{}", percent(from).trim_end_matches(" %"), percent(to));
+    let verdict = match comparison.word {
+        Word::Slower if needed >= FACTOR_MIN => {
+            format!(
+                "{} needs {needed:.1}x as much as {} ({level} CI {low:.1}–{high:.1})",
+                pair.candidate, pair.baseline
+            )
+        }
+        Word::Slower | Word::Faster => {
+            let (more, from, to) = match comparison.word {
+                Word::Slower => ("more", low - 1.0, high - 1.0),
+                _ => ("less", 1.0 - high, 1.0 - low),
+            };
+            let share = percent((needed - 1.0).abs());
+            format!("{} needs {share} {more} than {} ({level} CI {})", pair.candidate, pair.baseline, range(from, to))
+        }
+        _ => format!(
+            "{} and {} differ by less than {} ({level} CI {} to {} %)",
+            pair.candidate,
+            pair.baseline,
+            percent(plan.method.margin),
+            signed(low - 1.0),
+            signed(high - 1.0)
+        ),
+    };
+    format!("CPU per transaction is decided: {verdict}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::conclude;
+    use fixtures::{Story, tell};
+
+    /// The made-up run under plain names, with what a test changes of its conclusions.
+    fn told(change: impl FnOnce(&mut PlanRecord, &mut WorkloadConclusions)) -> Vec<String> {
+        let mut stored = tell(&Story::default());
+        let mut conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+        change(&mut stored.plan, &mut conclusions.workloads[0]);
+        let evidence = Evidence {
+            folder: String::new(),
+            plan: stored.plan,
+            run: stored.run,
+            trials: record::StoredTrials::new(stored.trials, None),
+            profiles: Vec::new(),
+            series: Default::default(),
+            observed: Default::default(),
+            windows: Default::default(),
+            note: None,
+            conclusions,
+        };
+        let workload = &evidence.conclusions.workloads[0];
+        let sentences = sentences(&evidence, workload, &workload.duels[0]);
+        sentences.into_iter().map(|line| line.replace("5.6 <b>&tuned", "B").replace("`5.5`", "`A`")).collect()
+    }
+
+    fn set(comparison: &mut Comparison, word: Word, ratio: f64, low: f64, high: f64) {
+        (comparison.word, comparison.ratio, comparison.low, comparison.high) =
+            (word, Some(ratio), Some(low), Some(high));
+    }
+
+    fn check(word: Word, bounds: [f64; 3], expected: &str) {
+        let sentences = told(|_, workload| {
+            let duel = &mut workload.duels[0];
+            set(&mut duel.overall, word, bounds[0], bounds[1], bounds[2]);
+            duel.points.clear();
+            duel.others.clear();
+        });
+        assert_eq!(sentences, [expected]);
+    }
+
+    #[test]
+    fn a_decided_verdict_is_one_sentence_with_its_interval() {
+        check(Word::Faster, [3.3, 3.0, 3.6], "`B` has 3.3x the throughput of `A` (95 % CI 3.0–3.6).");
+        check(Word::Slower, [0.936, 0.905, 0.959], "`B` is 6.4 % slower than `A` (95 % CI 4.1–9.5 %).");
+        check(Word::Faster, [1.05, 1.031, 1.082], "`B` is 5 % faster than `A` (95 % CI 3.1–8.2 %).");
+        check(
+            Word::NoDifferenceShown,
+            [1.001, 0.994, 1.008],
+            "`B` and `A` differ by less than 1 % (95 % CI -0.6 to +0.8 %).",
+        );
+    }
+
+    #[test]
+    fn what_is_not_decided_has_its_range_and_what_would_decide_it() {
+        let sentences = told(|_, workload| {
+            let duel = &mut workload.duels[0];
+            set(&mut duel.overall, Word::Inconclusive, 0.97, 0.92, 1.02);
+            duel.spread.blocks_needed = Some([100, 14, 6]);
+            duel.spread.minutes_needed = Some([220.0, 30.0, 13.0]);
+            duel.points.clear();
+            let cost = duel.others.iter_mut().find(|other| other.metric == "cpu_us_per_tx").unwrap();
+            set(&mut cost.overall, Word::Slower, 1.0 / 1.0901, 1.0 / 1.1404, 1.0 / 1.0601);
+        });
+        assert_eq!(
+            sentences,
+            [
+                "Not decided: `B` is between 8 % slower and 2 % faster than `A`. 14 blocks (30 min) instead of 8 would detect a \
+                 difference of 3 %.",
+                "CPU per transaction is decided: `B` needs 9 % more than `A` (95 % CI 6–14 %).",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_cost_of_a_transaction_is_more_less_the_same_or_a_multiple() {
+        let check = |word: Word, needs: [f64; 3], expected: &str| {
+            let sentences = told(|_, workload| {
+                let duel = &mut workload.duels[0];
+                duel.overall.word = Word::Inconclusive;
+                let cost = duel.others.iter_mut().find(|other| other.metric == "cpu_us_per_tx").unwrap();
+                let [needed, low, high] = needs.map(|needs| 1.0 / needs);
+                set(&mut cost.overall, word, needed, high, low);
+            });
+            assert_eq!(sentences.get(1).map(String::as_str), Some(expected));
+        };
+        let less = "CPU per transaction is decided: `B` needs 21 % less than `A` (95 % CI 17–26 %).";
+        check(Word::Faster, [0.79, 0.74, 0.83], less);
+        let same = "CPU per transaction is decided: `B` and `A` differ by less than 1 % (95 % CI -0.5 to +0.4 %).";
+        check(Word::NoDifferenceShown, [1.0, 0.995, 1.004], same);
+        let multiple = "CPU per transaction is decided: `B` needs 2.5x as much as `A` (95 % CI 2.0–3.3).";
+        check(Word::Slower, [2.5, 2.0, 3.3], multiple);
+    }
+
+    #[test]
+    fn too_few_blocks_are_counted() {
+        let sentences = told(|_, workload| {
+            (workload.duels[0].overall.word, workload.duels[0].overall.blocks) = (Word::Inconclusive, 3);
+        });
+        assert_eq!(sentences[0], "No verdict: 3 of the 8 blocks that a verdict needs.");
+    }
+
+    #[test]
+    fn a_level_that_loses_stands_in_the_sentence() {
+        let sentences = told(|_, workload| {
+            let duel = &mut workload.duels[0];
+            set(&mut duel.overall, Word::Faster, 1.05, 1.03, 1.07);
+            duel.points.iter_mut().for_each(|point| set(point, Word::Faster, 1.1, 1.05, 1.15));
+            set(&mut duel.points[3], Word::Slower, 0.97, 0.95, 0.99);
+        });
+        let expected = "`B` is 5 % faster than `A` (95 % CI 3–7 %), but 3 % slower at 64 clients (95 % CI 1–5 %).";
+        assert_eq!(sentences[0], expected);
+        let mixed = told(|_, workload| {
+            let duel = &mut workload.duels[0];
+            duel.overall.word = Word::Mixed;
+            set(&mut duel.points[0], Word::Faster, 1.1, 1.05, 1.15);
+            duel.points[1].word = Word::Inconclusive;
+            set(&mut duel.points[2], Word::Slower, 0.97, 0.95, 0.99);
+            set(&mut duel.points[3], Word::Slower, 0.9, 0.88, 0.92);
+        });
+        let expected = "`B` against `A` is 10 % faster at 1 client (95 % CI 5–15 %), but up to 10 % slower at 16 and 64 clients \
+                        (95 % CI 8–12 %).";
+        assert_eq!(mixed[0], expected);
+    }
+
+    #[test]
+    fn an_open_loop_is_led_by_latency() {
+        let sentences = told(|plan, workload| {
+            plan.workloads[0].rate = Some(500);
+            workload.is_open_loop = true;
+            let others = &mut workload.duels[0].others;
+            let p95 = &mut others.iter_mut().find(|other| other.metric == "latency_ms_p95").unwrap().overall;
+            set(p95, Word::Faster, 21.0 / 8.1, 1.0 / 0.45, 1.0 / 0.35);
+            (p95.baseline_value, p95.candidate_value) = (Some(21.0), Some(8.1));
+        });
+        let expected =
+            "At 500 transactions/s `B` answers 95 % within 8.1 ms, `A` within 21 ms (0.39x, 95 % CI 0.35–0.45).";
+        assert_eq!(sentences[0], expected);
+    }
+
+    #[test]
+    fn what_a_commit_survives_is_always_named_where_it_differs() {
+        let check = |classes: (&str, &str), expected: &str| {
+            let sentences = told(|_, workload| {
+                workload.duels[0].durability = Some((classes.0.to_owned(), classes.1.to_owned()));
+            });
+            assert_eq!(sentences.last().map(String::as_str), Some(expected));
+        };
+        check(("D3", "D2"), "`B` may lose up to the last second of commits in an OS crash; `A` does not.");
+        check(
+            ("D1", "D3"),
+            "`A` may lose up to the last second of commits in a crash of the server or the OS; `B` does not.",
+        );
+        check(("D3", "D0"), "`B` may lose all data in a crash; `A` does not.");
+    }
+}
