@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::held::dbduel;
 
 #[derive(clap::Args)]
-pub struct Twins {
+pub struct AaHistory {
     /// Verdicts over all engines and workloads, by turns: 21, of 60 for the full series; 200 with --null
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     verdicts: Option<u32>,
@@ -65,7 +65,7 @@ struct Series {
     blocks: u32,
 }
 
-pub fn run(options: &Twins, root: &Path) -> Result<()> {
+pub fn run(options: &AaHistory, root: &Path) -> Result<()> {
     if options.null {
         return null::run(&null_series(options)?);
     }
@@ -94,7 +94,7 @@ pub fn run(options: &Twins, root: &Path) -> Result<()> {
     Ok(())
 }
 
-fn null_series(options: &Twins) -> Result<null::Series> {
+fn null_series(options: &AaHistory) -> Result<null::Series> {
     let skipped = options.from - 1;
     if options.short {
         return Ok(null::Series { verdicts: 100, trial: Duration::from_millis(20), blocks: 8, skipped });
@@ -110,7 +110,7 @@ fn null_series(options: &Twins) -> Result<null::Series> {
 }
 
 /// Engines that are not here are said and left out.
-fn series(options: &Twins, place: &Place) -> Result<Series> {
+fn series(options: &AaHistory, place: &Place) -> Result<Series> {
     if options.short {
         let pairings = vec![Pairing { engine: "sqlite", workload: "oltp_read_only" }];
         return Ok(Series { pairings, verdicts: 5, seconds: 0.5, blocks: 8 });

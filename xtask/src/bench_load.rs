@@ -19,7 +19,7 @@ use anyhow::{Context, Result, bail, ensure};
 use driver::Target;
 use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Value};
 use load::{
-    Client, Clock, Exchange, Load, LoadOptions, MonotonicClock, OptionValue, Pacer, Recorder, Seat, Tally, Timeline,
+    Client, Clock, Exchange, Load, LoadOptions, MonotonicClock, OptionValue, Pacer, Recorder, Slot, Tally, Timeline,
     Window,
 };
 
@@ -119,7 +119,7 @@ fn against_nothing(client: &mut impl Client, interval: Duration) -> Result<(Tall
     // As in a trial; the windows are shorter, so that some end in an interval of two seconds.
     let exchange = Arc::new(Exchange::new(Duration::from_millis(500), interval.as_secs() as usize * 2));
     let recorder = Recorder::new(interval.as_secs() as usize, false).in_windows(exchange);
-    let mut seat = Seat {
+    let mut seat = Slot {
         client: 0,
         clients: 1,
         input_seed: 1,

@@ -135,27 +135,32 @@ fn tell(options: &ConformSqlbench, dialect: Dialect, program: &ProgramTally, she
     }
 }
 
-struct Verdict {
+struct Judgement {
     text: String,
     wrong: bool,
 }
 
-fn verdict(options: &ConformSqlbench, dialect: Dialect, program: &ProgramTally, operation: &OperationTally) -> Verdict {
+fn verdict(
+    options: &ConformSqlbench,
+    dialect: Dialect,
+    program: &ProgramTally,
+    operation: &OperationTally,
+) -> Judgement {
     if let Some(why) = &operation.refused {
-        return Verdict { text: format!("gap: {why}"), wrong: false };
+        return Judgement { text: format!("gap: {why}"), wrong: false };
     }
     if let Some(what) = &operation.wrong {
-        return Verdict { text: format!("WRONG: {what}"), wrong: true };
+        return Judgement { text: format!("WRONG: {what}"), wrong: true };
     }
     let Some(suite) = part(options, program.name, operation.name) else {
-        return Verdict { text: "WRONG: not in the suite's table".to_owned(), wrong: true };
+        return Judgement { text: "WRONG: not in the suite's table".to_owned(), wrong: true };
     };
     let (reported, executed) = adapted(dialect, program.name, operation.name, suite);
     // Each connection that is left says so, which the server counts as a question.
     let by_server = operation.gauged.is_none_or(|count| count == operation.executed + operation.connections);
     let right = operation.count == reported && operation.executed == executed && by_server;
     let text = format!("{reported} {executed} {}", if right { "ok" } else { "WRONG" });
-    Verdict { text, wrong: !right }
+    Judgement { text, wrong: !right }
 }
 
 /// What one program has of an operation that several share: reported and executed.

@@ -59,7 +59,7 @@ enum Task {
     /// Play servers that do wrong against every command that connects to one
     Hostile(hostile::Hostile),
     /// Run a contender against its twin, which must come out as no difference
-    Aa(aa::Twins),
+    Aa(aa::AaHistory),
     /// Slow one side of a server's duel with itself, and hold dbduel to what it finds
     Slowdowns(slowdowns::Slowdowns),
     /// Plant causes in one side of a server's duel with itself, and hold dbduel to what it names

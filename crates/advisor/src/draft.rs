@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 
-use crate::search::{Range, candidates};
+use crate::search_space::{Range, candidates};
 use crate::tuning::{Rival, SearchShape, search_text};
 use crate::values;
 use engine::memory_need;
@@ -14,7 +14,7 @@ use experiment::plan::{data_directory_bytes, heaviest_point};
 use experiment::resolve;
 use experiment::{Contender, Error, Experiment, Known, Origin, Overrides, RATE, WorkloadChoice, plain_file};
 use record::format::Point;
-use record::format::search::{CandidateRecord, GivenRecord, RaceRecord, RefusedRecord, SearchRecord};
+use record::format::tuning::{CandidateRecord, GivenRecord, RaceRecord, RefusedRecord, SearchRecord};
 use trial::host;
 
 /// What the candidate is called that meets the incumbent again.

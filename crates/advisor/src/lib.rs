@@ -6,7 +6,7 @@
 pub mod advice;
 pub mod draft;
 pub mod file;
-mod search;
+mod search_space;
 pub mod text;
 pub mod try_values;
 pub mod tuning;

@@ -13,9 +13,9 @@ use anyhow::{Context, Error, Result};
 use crate::draft::Draft;
 use crate::values;
 use engine::interruption::ending_servers;
-use engine::{Cache, FreshStart, Installation, WorkFolder, provision};
+use engine::{Cache, Installation, ScratchServer, WorkFolder, provision};
 use experiment::resolve;
-use record::format::search::RefusedRecord;
+use record::format::tuning::RefusedRecord;
 use trial::host;
 use trial::{Interrupted, dataset};
 
@@ -75,7 +75,7 @@ impl Server<'_> {
         let experiment = &self.draft.experiment;
         dataset::remove(&self.data)?;
         let (max_clients, transport) = (experiment.clients_max(), experiment.transport);
-        let fresh = FreshStart { settings, max_clients, transport, data: &self.data, log };
+        let fresh = ScratchServer { settings, max_clients, transport, data: &self.data, log };
         fresh.start(&self.installation, &self.cache, &self.work, self.say)?.stop()
     }
 }

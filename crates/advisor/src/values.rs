@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::search::Range;
-use record::format::search::RefusedRecord;
+use super::search_space::Range;
+use record::format::tuning::RefusedRecord;
 
 /// Whether the server starts with these settings moved, or why not; an error where nobody can say.
 pub type Starts<'a> = dyn FnMut(&BTreeMap<String, String>) -> Result<Result<(), String>> + 'a;

@@ -3,17 +3,17 @@
 //! A point and a whole sweep go through the same code: the log ratio of a block is the mean over
 //! the points asked for, and a block counts only when every one of them has its pair.
 
-use stats::{Basis, Judge, Pair, Verdict};
+use stats::{Basis, Judge, Judgement, Pair};
 
 use record::format::{PlanRecord, Point, RuleName, Status, TrialRecord};
 use record::rule::point_rule;
 
-use super::records::Records;
-use super::steadiness::{drifts, growths};
+use super::index::Index;
+use super::steady_state::{drifts, growths};
 use super::{
-    ADJUSTED, Caveat, Circumstances, Comparison, Difference, FlagImbalance, Unflagged, Word, doubling, duet, pass,
+    ADJUSTED, Caveat, Comparison, Conditions, Difference, FlagImbalance, Unflagged, Verdict, duet, headroom, operations,
 };
-use record::format::pass::SECONDS;
+use record::format::operations::SECONDS;
 pub use record::metric::HOST_FLAGS;
 
 /// The interval holds fewer than two cycles of flushing or checkpoints.
@@ -45,8 +45,8 @@ const HALF_A_TRANSACTION: f64 = 0.5;
 /// Who is compared, and under which circumstances.
 pub struct Scope<'a> {
     pub plan: &'a PlanRecord,
-    pub records: &'a Records<'a>,
-    pub circumstances: &'a Circumstances,
+    pub records: &'a Index<'a>,
+    pub circumstances: &'a Conditions,
     pub workload: &'a str,
     pub candidate: &'a str,
 }
@@ -90,10 +90,10 @@ impl Scope<'_> {
             Caveat::DeferredWork,
         ];
         let was_capped =
-            overall.word == Word::Inconclusive && overall.caveats.iter().any(|caveat| capped.contains(caveat));
+            overall.word == Verdict::Inconclusive && overall.caveats.iter().any(|caveat| capped.contains(caveat));
         let is_founded = duet::unfounded(self, metric, &active, overall.log_interval()).is_empty();
         if !crossings(of_points).is_empty() && !was_capped && is_founded {
-            overall.word = Word::Mixed;
+            overall.word = Verdict::Mixed;
         }
         overall.caveats.sort();
         overall
@@ -188,10 +188,10 @@ impl Scope<'_> {
     }
 
     /// Whether a lead is no longer shown once the time is counted that deferred work takes.
-    fn is_owed_back(&self, metric: &str, points: &[Point], word: Word, judge: &Judge) -> bool {
+    fn is_owed_back(&self, metric: &str, points: &[Point], word: Verdict, judge: &Judge) -> bool {
         let shown = match word {
-            Word::Faster => stats::Word::Faster,
-            Word::Slower => stats::Word::Slower,
+            Verdict::Faster => stats::Verdict::Faster,
+            Verdict::Slower => stats::Verdict::Slower,
             _ => return false,
         };
         let adjusted = format!("{ADJUSTED}{metric}");
@@ -201,7 +201,7 @@ impl Scope<'_> {
         let blocks = 1..=self.plan.method.blocks;
         let logs: Vec<f64> = blocks.filter_map(|number| self.log_ratio_of(&adjusted, points, number)).collect();
         let after = judge.judge(&logs, self.circumstances.ended).and_then(|verdict| verdict.word);
-        stats::with_deferred_work(shown, after.unwrap_or(stats::Word::Inconclusive)) != shown
+        stats::with_deferred_work(shown, after.unwrap_or(stats::Verdict::Inconclusive)) != shown
     }
 
     /// Has every trial of both that is ok this metric, at these points?
@@ -260,15 +260,15 @@ impl Scope<'_> {
         &self,
         blocks: &[Block],
         point: Option<&Point>,
-        verdict: Option<&Verdict>,
+        verdict: Option<&Judgement>,
         unflagged: Option<&Unflagged>,
-    ) -> (Word, Vec<Caveat>) {
+    ) -> (Verdict, Vec<Caveat>) {
         let mut caveats = self.standing_caveats();
         let mut word = match verdict.and_then(|verdict| verdict.word) {
             Some(word) => word.into(),
             None => {
                 caveats.push(Caveat::TooFewBlocks);
-                Word::Inconclusive
+                Verdict::Inconclusive
             }
         };
         let of_the_numbers = word;
@@ -280,7 +280,7 @@ impl Scope<'_> {
             caveats.push(Caveat::Outages);
             let word_of_numbers = verdict.and_then(|verdict| verdict.word);
             if word_of_numbers.is_some_and(|word| stats::outages_forbid(word, baseline_out, candidate_out, pairs)) {
-                word = Word::Inconclusive;
+                word = Verdict::Inconclusive;
             }
         }
         let failed: usize = blocks.iter().map(|block| block.pairs_failed).sum();
@@ -293,7 +293,7 @@ impl Scope<'_> {
         if noisy > 0 {
             caveats.push(Caveat::NoisyHost);
             if self.plan.method.noisy_host == "refuse" && share(noisy) > FLAGGED_SHARE_MAX {
-                word = Word::Inconclusive;
+                word = Verdict::Inconclusive;
             }
             let agrees = unflagged.is_some_and(|second| second.word == Some(of_the_numbers));
             let is_imbalanced = flag_imbalance(blocks).is_some() && !agrees;
@@ -308,7 +308,7 @@ impl Scope<'_> {
     }
 
     /// What the servers did inside the trials: whether what was measured lasts.
-    fn behaviour(&self, points: &[Point], share: usize, word: &mut Word, caveats: &mut Vec<Caveat>) {
+    fn behaviour(&self, points: &[Point], share: usize, word: &mut Verdict, caveats: &mut Vec<Caveat>) {
         if !drifts(self, points, share).is_empty() {
             take_word(word, caveats, Caveat::Unsteady);
         }
@@ -383,13 +383,13 @@ impl Scope<'_> {
         blocks: &[Block],
         share: impl Fn(usize) -> f64,
         point: Option<&Point>,
-        word: &mut Word,
+        word: &mut Verdict,
         caveats: &mut Vec<Caveat>,
     ) {
         let baseline: usize = blocks.iter().map(|block| block.bound.0).sum();
         let candidate: usize = blocks.iter().map(|block| block.bound.1).sum();
         let doubled =
-            |contender: &str| doubling::is_bound(&self.circumstances.doublings, self.workload, contender, point);
+            |contender: &str| headroom::is_bound(&self.circumstances.doublings, self.workload, contender, point);
         let (baseline_doubled, candidate_doubled) = (doubled(&self.plan.baseline), doubled(self.candidate));
         if baseline + candidate == 0 && !baseline_doubled && !candidate_doubled {
             return;
@@ -398,29 +398,29 @@ impl Scope<'_> {
         let baseline_bound = baseline_doubled || share(baseline) > FLAGGED_SHARE_MAX;
         let candidate_bound = candidate_doubled || share(candidate) > FLAGGED_SHARE_MAX;
         let hidden = match *word {
-            Word::Faster => baseline_bound,
-            Word::Slower => candidate_bound,
+            Verdict::Faster => baseline_bound,
+            Verdict::Slower => candidate_bound,
             _ => baseline_bound || candidate_bound,
         };
         if hidden {
-            *word = Word::Inconclusive;
+            *word = Verdict::Inconclusive;
         }
     }
 }
 
-impl From<stats::Word> for Word {
-    fn from(word: stats::Word) -> Word {
+impl From<stats::Verdict> for Verdict {
+    fn from(word: stats::Verdict) -> Verdict {
         match word {
-            stats::Word::Faster => Word::Faster,
-            stats::Word::Slower => Word::Slower,
-            stats::Word::NoDifference => Word::NoDifferenceShown,
-            stats::Word::Inconclusive => Word::Inconclusive,
+            stats::Verdict::Faster => Verdict::Faster,
+            stats::Verdict::Slower => Verdict::Slower,
+            stats::Verdict::NoDifference => Verdict::NoDifferenceShown,
+            stats::Verdict::Inconclusive => Verdict::Inconclusive,
         }
     }
 }
 
-fn take_word(word: &mut Word, caveats: &mut Vec<Caveat>, because: Caveat) {
-    *word = Word::Inconclusive;
+fn take_word(word: &mut Verdict, caveats: &mut Vec<Caveat>, because: Caveat) {
+    *word = Verdict::Inconclusive;
     if !caveats.contains(&because) {
         caveats.push(because);
     }
@@ -438,7 +438,7 @@ fn unflagged(blocks: &[Block], judge: &Judge) -> Option<Unflagged> {
         ratio: verdict.estimate.exp(),
         low: verdict.interval.map(|bounds| bounds.low.exp()),
         high: verdict.interval.map(|bounds| bounds.high.exp()),
-        word: verdict.word.filter(|_| verdict.blocks >= UNFLAGGED_BLOCKS_MIN).map(Word::from),
+        word: verdict.word.filter(|_| verdict.blocks >= UNFLAGGED_BLOCKS_MIN).map(Verdict::from),
     })
 }
 
@@ -488,7 +488,7 @@ fn over_points(pairs: &[Pair]) -> Option<Pair> {
 /// What two trials of a block are to a metric; none where one of them failed or never measured it.
 fn pair(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) -> Option<Pair> {
     let by_result = |trial: &TrialRecord| {
-        is_quantile(metric) || pass::is_by_result(metric) || is_outage(trial) && metric.ends_with("_per_tx")
+        is_quantile(metric) || operations::is_by_result(metric) || is_outage(trial) && metric.ends_with("_per_tx")
     };
     let lacks = |trial: &TrialRecord| trial.status == Status::Ok && value(trial, metric).is_none() && by_result(trial);
     match (lacks(baseline), lacks(candidate)) {
@@ -510,7 +510,7 @@ pub fn log_ratio(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) 
 /// A trial without a commit has the rate of half a transaction in its interval, the least that can be told from
 /// nothing. Leaving it out because of its result would flatter its side.
 pub fn value(trial: &TrialRecord, metric: &str) -> Option<f64> {
-    if trial.status != Status::Ok || pass::is_of_less_work(trial, metric) {
+    if trial.status != Status::Ok || operations::is_of_less_work(trial, metric) {
         return None;
     }
     let measured = trial.metrics.get(metric).copied()?;
@@ -557,14 +557,15 @@ pub fn is_bound(trial: &TrialRecord) -> bool {
 
 /// Points with the word `slower`, the worst first.
 pub fn losing(of_points: &[Comparison]) -> Vec<Point> {
-    let mut slower: Vec<&Comparison> = of_points.iter().filter(|comparison| comparison.word == Word::Slower).collect();
+    let mut slower: Vec<&Comparison> =
+        of_points.iter().filter(|comparison| comparison.word == Verdict::Slower).collect();
     slower.sort_by(|a, b| a.ratio.unwrap_or(1.0).total_cmp(&b.ratio.unwrap_or(1.0)));
     slower.into_iter().filter_map(|comparison| comparison.point.clone()).collect()
 }
 
 /// Where the sign of a shown difference changes between neighbours that have a word.
 pub fn crossings(of_points: &[Comparison]) -> Vec<(Point, Point)> {
-    let worded = of_points.iter().filter(|comparison| matches!(comparison.word, Word::Faster | Word::Slower));
+    let worded = of_points.iter().filter(|comparison| matches!(comparison.word, Verdict::Faster | Verdict::Slower));
     let worded: Vec<&Comparison> = worded.collect();
     let changes = worded.windows(2).filter(|pair| pair[0].word != pair[1].word);
     changes.filter_map(|pair| Some((pair[0].point.clone()?, pair[1].point.clone()?))).collect()

@@ -5,7 +5,7 @@
 //! that cannot be seen does not hold, and what cannot be seen is named once, beside the costs.
 
 mod cause;
-pub mod contrast;
+pub mod cause_test;
 mod costs;
 mod estimate;
 mod rules;
@@ -22,7 +22,7 @@ use record::rule::point_rule;
 use super::comparison::Scope;
 use super::{Grade, json};
 pub use cause::{Cause, CauseKind, CauseTest, Change, GapChange, Measure, Observed, TestOutcome};
-use contrast::Due;
+use cause_test::Due;
 pub use costs::priced;
 use costs::{CPU, CPU_USE, DISTURBED, LATENCY};
 pub use estimate::Side;
@@ -88,7 +88,7 @@ pub fn diagnose(scope: &Scope, metric: &str, points: &[Point]) -> Diagnosis {
         return Diagnosis::default();
     }
     let judge = Judge::new(point_rule(scope.plan, points.len()));
-    let places: Vec<Place> = active.iter().filter_map(|point| Place::of(scope, &judge, metric, point)).collect();
+    let places: Vec<At> = active.iter().filter_map(|point| At::of(scope, &judge, metric, point)).collect();
     let sweep = || {
         let seen = |kind: &costs::Kind| Some((kind.metric, Estimate::of(scope, &judge, kind.metric, &active)?));
         costs_of(None, &costs::KINDS.iter().filter_map(seen).collect())
@@ -130,7 +130,7 @@ fn costs_of(point: Option<&Point>, seen: &Seen) -> Vec<Cost> {
 }
 
 /// One point of a workload, as far as all rules share what they ask of it.
-struct Place<'a> {
+struct At<'a> {
     scope: &'a Scope<'a>,
     metric: &'a str,
     point: &'a Point,
@@ -148,16 +148,16 @@ struct Held {
     observed: Observed,
 }
 
-impl<'a> Place<'a> {
-    fn of(scope: &'a Scope, judge: &'a Judge, metric: &'a str, point: &'a Point) -> Option<Place<'a>> {
+impl<'a> At<'a> {
+    fn of(scope: &'a Scope, judge: &'a Judge, metric: &'a str, point: &'a Point) -> Option<At<'a>> {
         let estimate = |metric: &str| Estimate::of(scope, judge, metric, std::slice::from_ref(point));
         let tps = estimate(metric)?;
         let seen = costs::all().filter_map(|metric| Some((metric, estimate(metric)?))).collect();
-        Some(Place { scope, metric, point, tps, seen })
+        Some(At { scope, metric, point, tps, seen })
     }
 
     /// The rows that hold here, in the order of the table.
-    fn held(&self, places: &[Place]) -> Vec<Held> {
+    fn held(&self, places: &[At]) -> Vec<Held> {
         let mut held: Vec<Held> = Vec::new();
         for rule in RULES {
             let sides: &[Side] =
@@ -172,7 +172,7 @@ impl<'a> Place<'a> {
         held
     }
 
-    fn holds(&self, rule: &'static Rule, side: Side, places: &[Place]) -> Option<Held> {
+    fn holds(&self, rule: &'static Rule, side: Side, places: &[At]) -> Option<Held> {
         let as_asked =
             |asked: &[Move], seen: Option<Move>| asked.is_empty() || seen.is_some_and(|seen| asked.contains(&seen));
         let few_clients = self.few_clients(rule.few_clients, side, places)?;
@@ -244,11 +244,11 @@ impl<'a> Place<'a> {
     }
 
     /// None where the point with the fewest clients contradicts; not known where it leaves that open.
-    fn few_clients(&self, asked: FewClients, side: Side, places: &[Place]) -> Option<Known> {
+    fn few_clients(&self, asked: FewClients, side: Side, places: &[At]) -> Option<Known> {
         if asked == FewClients::NoMatter {
             return Some(Known::Yes);
         }
-        let others_alike = |place: &&Place| {
+        let others_alike = |place: &&At| {
             let other_keys = |point: &'_ Point| {
                 point
                     .iter()
@@ -336,7 +336,7 @@ fn causes(scope: &Scope, metric: &str, mut held: Vec<Held>) -> Vec<(Cause, Optio
 /// The largest gap speaks for all.
 fn cause(scope: &Scope, metric: &str, rule: &Rule, side: Side, held: &[&Held]) -> Option<(Cause, Option<Due>)> {
     let first = held.first()?;
-    let test = contrast::outcome(scope, metric, rule, side, &first.observed.point);
+    let test = cause_test::outcome(scope, metric, rule, side, &first.observed.point);
     let grade = match &test {
         Some(test) if test.is_confirming() => Grade::Confirmed,
         _ if held.iter().all(|one| one.is_weak) => Grade::Weak,
@@ -354,7 +354,7 @@ fn cause(scope: &Scope, metric: &str, rule: &Rule, side: Side, held: &[&Held]) -
         confirmed_alike: Vec::new(),
         trials: compared(scope, held),
     };
-    Some((cause, contrast::due(scope, rule, &first.observed.point)))
+    Some((cause, cause_test::due(scope, rule, &first.observed.point)))
 }
 
 /// The trials of both contenders that are ok, at the points where the rule holds.

@@ -216,7 +216,7 @@ pub fn solo(scope: &Scope, metric: &str, points: &[Point]) -> Option<Solo> {
 #[cfg(test)]
 mod tests {
     use super::Unfounded;
-    use crate::{Caveat, EndReason, FindingKind, Word, conclude, should_stop};
+    use crate::{Caveat, EndReason, FindingKind, Verdict, conclude, should_stop};
     use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
     use record::format::{SideRecord, TrialRecord};
 
@@ -249,7 +249,7 @@ mod tests {
         let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
         let duel = &conclusions.workloads[0].duels[0];
         let words = (duel.overall.word, duel.points[0].word);
-        assert_eq!(words, (Word::Inconclusive, Word::Inconclusive), "{:?}", duel.unfounded);
+        assert_eq!(words, (Verdict::Inconclusive, Verdict::Inconclusive), "{:?}", duel.unfounded);
         assert!(duel.overall.caveats.contains(&Caveat::Duet), "{:?}", duel.unfounded);
         assert!(duel.unfounded.iter().any(is_why), "{:?}", duel.unfounded);
         assert!(conclusions.findings.iter().any(|finding| finding.kind == FindingKind::Duet));
@@ -260,7 +260,7 @@ mod tests {
         let stored = duet(0.9, 0.9);
         let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
         let duel = &conclusions.workloads[0].duels[0];
-        assert_eq!((duel.overall.word, duel.overall.blocks), (Word::Slower, 8), "{:?}", duel.unfounded);
+        assert_eq!((duel.overall.word, duel.overall.blocks), (Verdict::Slower, 8), "{:?}", duel.unfounded);
         assert!(duel.overall.caveats.contains(&Caveat::Duet) && duel.unfounded.is_empty());
         assert!(conclusions.findings.iter().any(|finding| finding.kind == FindingKind::Duet));
         let solo = duel.solo.unwrap();

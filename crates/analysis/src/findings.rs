@@ -5,21 +5,19 @@
 
 use std::collections::BTreeSet;
 
-use record::format::pass::PARTIAL;
-use record::format::{
-    ContrastRecord, DecisionRecord, PlanRecord, RunRecord, Status, TORN_LOG, TrialRecord, TwinsRecord,
-};
+use record::format::operations::PARTIAL;
+use record::format::{AaRecord, ContrastRecord, DecisionRecord, PlanRecord, RunRecord, Status, TORN_LOG, TrialRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::arrangement;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT, is_outage};
 use super::deferred::WorkLeft;
-use super::doubling::{Doubled, HeadroomCheck};
+use super::headroom::{Doubled, HeadroomCheck};
 use super::json;
 use super::ladder;
 use super::named::named;
-use super::{Circumstances, Duel, Grade, Interaction, WorkloadConclusions};
+use super::{Conditions, Grade, HeadToHead, Interaction, WorkloadConclusions};
 
 /// What arrived in an open loop found no client in time.
 const SATURATED: &str = "saturated";
@@ -89,7 +87,7 @@ pub enum Facts {
     HeadroomUnfinished(Vec<HeadroomCheck>),
     CauseTestsUnfinished(#[schemars(with = "Vec<json::Recorded>")] Vec<ContrastRecord>),
     /// A/A tests of this host that found a difference.
-    FalseDifferences(#[schemars(with = "Vec<json::Recorded>")] Vec<TwinsRecord>),
+    FalseDifferences(#[schemars(with = "Vec<json::Recorded>")] Vec<AaRecord>),
     OrderMatters {
         workload: String,
         interaction: Box<Interaction>,
@@ -123,11 +121,12 @@ pub fn findings(
     plan: &PlanRecord,
     run: &RunRecord,
     trials: &[TrialRecord],
-    circumstances: &Circumstances,
+    circumstances: &Conditions,
     workloads: &[WorkloadConclusions],
 ) -> Vec<Finding> {
     use FindingKind::*;
-    let any = |of_duel: &dyn Fn(&Duel) -> bool| workloads.iter().flat_map(|workload| &workload.duels).any(of_duel);
+    let any =
+        |of_duel: &dyn Fn(&HeadToHead) -> bool| workloads.iter().flat_map(|workload| &workload.duels).any(of_duel);
     let flagged = |kind, flag| of_trials(kind, trials, |trial| has_flag(trial, flag));
     let found = [
         of_trials(FailedTrials, trials, |trial| trial.status == Status::Failed),
@@ -181,30 +180,30 @@ fn has_flag(trial: &TrialRecord, flag: &str) -> bool {
     trial.flags.iter().any(|one| one == flag)
 }
 
-fn given_up(circumstances: &Circumstances) -> Option<Finding> {
+fn given_up(circumstances: &Conditions) -> Option<Finding> {
     let given_up = &circumstances.given_up;
     when(FindingKind::GivenUp, !given_up.is_empty()).map(|one| one.with(Facts::GivenUp(given_up.clone())))
 }
 
-fn headroom(circumstances: &Circumstances) -> Option<Finding> {
+fn headroom(circumstances: &Conditions) -> Option<Finding> {
     let bound: Vec<Doubled> = circumstances.doublings.iter().filter(|one| one.is_bound()).cloned().collect();
     when(FindingKind::GeneratorBound, !bound.is_empty()).map(|one| one.with(Facts::Headroom(bound)))
 }
 
 /// What was planned and did not come about.
-fn headroom_unfinished(circumstances: &Circumstances) -> Option<Finding> {
+fn headroom_unfinished(circumstances: &Conditions) -> Option<Finding> {
     let open = &circumstances.headroom_open;
     let finding = when(FindingKind::HeadroomUnfinished, !open.is_empty());
     finding.map(|one| one.with(Facts::HeadroomUnfinished(open.clone())))
 }
 
-fn cause_tests_unfinished(circumstances: &Circumstances) -> Option<Finding> {
+fn cause_tests_unfinished(circumstances: &Conditions) -> Option<Finding> {
     let open = &circumstances.contrasts_open;
     let finding = when(FindingKind::CauseTestUnfinished, !open.is_empty());
     finding.map(|one| one.with(Facts::CauseTestsUnfinished(open.clone())))
 }
 
-fn false_differences(circumstances: &Circumstances) -> Option<Finding> {
+fn false_differences(circumstances: &Conditions) -> Option<Finding> {
     let found = &circumstances.twins_told_apart;
     when(FindingKind::NoisyHost, !found.is_empty()).map(|one| one.with(Facts::FalseDifferences(found.clone())))
 }
@@ -217,6 +216,6 @@ fn word_sizes(plan: &PlanRecord, run: &RunRecord) -> BTreeSet<u32> {
 
 /// Some contender of a pass did not do all of the work, or not rightly. A program without an operation is no news
 /// beside the operation.
-fn is_unequal(duel: &Duel) -> bool {
+fn is_unequal(duel: &HeadToHead) -> bool {
     duel.parts.iter().flat_map(|parts| &parts.left_out).any(|one| one.kind != PARTIAL)
 }

@@ -5,7 +5,7 @@
 
 use record::format::{MethodRecord, PlanRecord, Point, RunRecord, TrialRecord};
 
-use super::{Conclusions, Duel, Word, conclude};
+use super::{Conclusions, HeadToHead, Verdict, conclude};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
@@ -66,11 +66,11 @@ pub fn gate(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord], conclusi
 }
 
 /// A loss at the workload's own level that the gate's does not show is no pass either.
-fn judged(workload: &str, own: &Duel, strict: &Duel) -> Judged {
-    let loses = |duel: &Duel| duel.overall.word == Word::Slower || !duel.losing.is_empty();
+fn judged(workload: &str, own: &HeadToHead, strict: &HeadToHead) -> Judged {
+    let loses = |duel: &HeadToHead| duel.overall.word == Verdict::Slower || !duel.losing.is_empty();
     let answer = match strict.overall.word {
         _ if loses(strict) => Answer::Slower,
-        Word::Inconclusive => Answer::Undecided,
+        Verdict::Inconclusive => Answer::Undecided,
         _ if loses(own) => Answer::Undecided,
         _ => Answer::Passed,
     };
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use fixtures::{CANDIDATE, StoredRun, Story, tell};
 
-    fn of(stored: &StoredRun, change: impl Fn(&mut Duel)) -> Gate {
+    fn of(stored: &StoredRun, change: impl Fn(&mut HeadToHead)) -> Gate {
         let mut conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
         conclusions.workloads.iter_mut().flat_map(|workload| &mut workload.duels).for_each(change);
         gate(&stored.plan, &stored.run, &stored.trials, &conclusions)
@@ -98,13 +98,13 @@ mod tests {
     #[test]
     fn a_point_that_loses_fails_the_gate_whatever_the_overall_verdict() {
         let stored = tell(&Story::default());
-        for word in [Word::Faster, Word::NoDifferenceShown, Word::Inconclusive, Word::Mixed] {
+        for word in [Verdict::Faster, Verdict::NoDifferenceShown, Verdict::Inconclusive, Verdict::Mixed] {
             let found = of(&stored, |duel| duel.overall.word = word);
             assert_eq!(found.answer, Answer::Slower, "{word:?}");
         }
-        let nowhere = of(&stored, |duel| (duel.overall.word, duel.losing) = (Word::Faster, vec![]));
+        let nowhere = of(&stored, |duel| (duel.overall.word, duel.losing) = (Verdict::Faster, vec![]));
         assert_eq!((nowhere.answer, nowhere.level), (Answer::Passed, 0.050000000000000044));
-        let open = of(&stored, |duel| (duel.overall.word, duel.losing) = (Word::Inconclusive, vec![]));
+        let open = of(&stored, |duel| (duel.overall.word, duel.losing) = (Verdict::Inconclusive, vec![]));
         assert_eq!(open.answer, Answer::Undecided);
     }
 
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!((found.answer, found.judged.len()), (Answer::Undecided, 7));
         assert!((found.level - 0.05 / 7.0).abs() < 1e-12);
         let conclusions = conclude(&seven.plan, &seven.run, &seven.trials);
-        assert!(conclusions.workloads.iter().all(|workload| workload.duels[0].overall.word == Word::Slower));
+        assert!(conclusions.workloads.iter().all(|workload| workload.duels[0].overall.word == Verdict::Slower));
     }
 
     #[test]

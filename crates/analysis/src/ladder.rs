@@ -13,10 +13,10 @@ use stats::{Basis, Judge, Rule};
 
 use super::comparison::Scope;
 use super::findings::when;
+use super::index::Index;
 use super::json;
 use super::named::named;
-use super::records::Records;
-use super::{Caveat, Circumstances, Comparison, Facts, Finding, FindingKind, Word};
+use super::{Caveat, Comparison, Conditions, Facts, Finding, FindingKind, Verdict};
 use record::format::ladder::{ChangeRecord, DropRecord, LadderRecord};
 use record::format::{DecisionRecord, PlanRecord, Point};
 use record::rule::point_rule;
@@ -155,8 +155,8 @@ named! {
 #[derive(Clone, Copy)]
 pub struct Climb<'a> {
     pub plan: &'a PlanRecord,
-    pub records: &'a Records<'a>,
-    pub circumstances: &'a Circumstances,
+    pub records: &'a Index<'a>,
+    pub circumstances: &'a Conditions,
     pub workload: &'a str,
     pub metric: &'a str,
     pub points: &'a [Point],
@@ -174,7 +174,7 @@ pub fn is_decided(climb: &Climb) -> bool {
         let open = |(below, rung): &(&str, &str)| {
             climb.refusal(below).is_none()
                 && climb.refusal(rung).is_none()
-                && climb.compare(below, rung, steps).word == Word::Inconclusive
+                && climb.compare(below, rung, steps).word == Verdict::Inconclusive
         };
         !pairs.iter().any(open)
     })
@@ -321,7 +321,7 @@ impl Climb<'_> {
         let active = scope.active(points);
         let mut comparison = scope.compare(metric, &active, None, share);
         if active.len() < points.len() {
-            comparison.word = Word::Inconclusive;
+            comparison.word = Verdict::Inconclusive;
             comparison.caveats.push(Caveat::FailedTrials);
             comparison.caveats.sort();
             comparison.caveats.dedup();
@@ -377,7 +377,7 @@ impl Climb<'_> {
 
 /// Who was not measured, and which steps are worth something else where the others are there.
 pub fn findings<'a>(
-    circumstances: &Circumstances,
+    circumstances: &Conditions,
     all: impl Iterator<Item = (&'a str, &'a [Ladder])>,
 ) -> impl Iterator<Item = Finding> {
     let refused = when(FindingKind::Refused, !circumstances.refused.is_empty());

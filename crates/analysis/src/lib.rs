@@ -8,32 +8,32 @@
 //! What must stay true: no trial is left out because of its result. A failed trial takes its pair
 //! away, and enough of those take the word away.
 
+pub mod aa;
 mod arrangement;
 mod comparison;
 mod deferred;
 mod diagnosis;
-pub mod doubling;
-pub mod drift;
+pub mod differences;
 mod duet;
 mod findings;
-pub mod flame;
+pub mod flame_graph;
 pub mod gate;
+pub mod headroom;
 mod host;
+mod index;
 pub mod json;
-mod kinds;
 mod ladder;
+pub mod latency_windows;
 mod missing;
 mod named;
-mod pass;
-mod records;
+mod operations;
+mod overall;
+pub mod race;
 mod scaling;
-pub mod search;
-mod spread;
-mod steadiness;
+mod steady_state;
 pub mod timeline;
-mod together;
-pub mod twins;
-pub mod windows;
+mod transaction_kinds;
+mod variation;
 
 use std::collections::BTreeMap;
 
@@ -46,29 +46,29 @@ pub use comparison::{HOST_FLAGS, less_is_better};
 pub use deferred::WorkLeft;
 pub use diagnosis::{
     Cause, CauseKind, CauseTest, Change, Cost, Diagnosis, GapChange, Measure, Observed, Ratio, Side, TestOutcome,
-    contrast,
+    cause_test,
 };
-use doubling::{Doubled, HeadroomCheck};
 pub use duet::{Shared, Solo, Unfounded};
 pub use findings::{Facts, Finding, FindingKind};
+use headroom::{Doubled, HeadroomCheck};
 pub use host::{Watched, watched};
-pub use kinds::{Kind, kinds};
+use index::Index;
 use ladder::Climb;
 pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind};
 pub use missing::Missing;
 use named::named;
-pub use pass::{COLLECTED_SECONDS, LeftOut, LeftOutBecause, Part, Parts};
+pub use operations::{COLLECTED_SECONDS, LeftOut, LeftOutBecause, Part, Parts};
+pub use overall::{Best, Deferring, Peak};
 use record::format::{
-    ContrastRecord, DecisionKind, DecisionRecord, MetricRecord, PlanRecord, Point, RunRecord, Series, Status,
-    TrialRecord, TwinsRecord, measured,
+    AaRecord, ContrastRecord, DecisionKind, DecisionRecord, MetricRecord, PlanRecord, Point, RunRecord, Series, Status,
+    TrialRecord, measured,
 };
 use record::rule::{first_for_operations, first_for_points, point_rule};
-use records::Records;
-pub use scaling::{Contrast, Estimate, Law, Scaling, Step};
-pub use spread::{OrderEffect, SERIES_COLUMN, Spread, spread};
-pub use steadiness::{Drift, Growth};
-use steadiness::{drifts, growths};
-pub use together::{Best, Deferring, Peak};
+pub use scaling::{Estimate, Law, LawRatio, Scaling, Step};
+pub use steady_state::{Growth, Trend};
+use steady_state::{drifts, growths};
+pub use transaction_kinds::{Kind, kinds};
+pub use variation::{OrderEffect, SERIES_COLUMN, Variation, spread};
 
 /// Failures in a row after which a contender's point is given up.
 pub const FAILURES_UNTIL_GIVEN_UP: usize = 3;
@@ -76,7 +76,7 @@ pub const FAILURES_UNTIL_GIVEN_UP: usize = 3;
 /// Metrics that are compared beside the primary one, where trials have them.
 const OTHER_METRICS: [&str; 10] = [
     "tpm",
-    pass::GEOMEAN_SECONDS,
+    operations::GEOMEAN_SECONDS,
     "adjusted_tps",
     "adjusted_nopm",
     "latency_ms_p50",
@@ -111,7 +111,7 @@ impl Conclusions {
     }
 
     /// What can put causes to the test.
-    pub fn contrasts(&self) -> impl Iterator<Item = &contrast::Due> {
+    pub fn contrasts(&self) -> impl Iterator<Item = &cause_test::Due> {
         let duels = self.workloads.iter().flat_map(|workload| &workload.duels);
         duels.flat_map(|duel| &duel.diagnosis.contrasts)
     }
@@ -156,7 +156,7 @@ pub struct WorkloadConclusions {
     pub points: Vec<Point>,
     pub cells: Vec<Cell>,
     /// One per candidate, in the order of the plan.
-    pub duels: Vec<Duel>,
+    pub duels: Vec<HeadToHead>,
     /// Over a sweep of cores or of clients.
     pub scaling: Option<Scaling>,
     pub ladders: Vec<Ladder>,
@@ -171,10 +171,10 @@ impl WorkloadConclusions {
     }
 
     /// The secondary verdict, where it decides and the primary one does not.
-    pub fn decided_by_cost<'a>(&self, duel: &'a Duel) -> Option<&'a Comparison> {
-        let metric = self.secondary.filter(|_| duel.overall.word == Word::Inconclusive)?;
+    pub fn decided_by_cost<'a>(&self, duel: &'a HeadToHead) -> Option<&'a Comparison> {
+        let metric = self.secondary.filter(|_| duel.overall.word == Verdict::Inconclusive)?;
         let cost = &duel.others.iter().find(|other| other.metric == metric)?.overall;
-        matches!(cost.word, Word::Faster | Word::Slower | Word::NoDifferenceShown).then_some(cost)
+        matches!(cost.word, Verdict::Faster | Verdict::Slower | Verdict::NoDifferenceShown).then_some(cost)
     }
 
     /// Whether a candidate stands on a ladder, which tells of it step by step.
@@ -213,7 +213,7 @@ pub struct Summary {
 
 /// A candidate against the baseline under one workload.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Duel {
+pub struct HeadToHead {
     pub baseline: String,
     pub candidate: String,
     #[serde(skip)]
@@ -238,7 +238,7 @@ pub struct Duel {
     /// Of a duet: what contenders showed that ran alone.
     pub solo: Option<Solo>,
     /// Of the whole sweep.
-    pub spread: Spread,
+    pub spread: Variation,
     /// Where flags of the host fall on one side more often than chance allows.
     pub flag_imbalance: Option<FlagImbalance>,
     /// Each side at its best point, over a sweep of clients.
@@ -250,7 +250,7 @@ pub struct Duel {
     /// What rose or fell inside trials, by point; absent for the whole sweep.
     #[serde(serialize_with = "json::at_points")]
     #[schemars(with = "Vec<json::At<Option<Point>, Drift>>")]
-    pub drifts: Vec<(Option<Point>, Drift)>,
+    pub drifts: Vec<(Option<Point>, Trend)>,
     /// Work that was put off, at each point.
     #[serde(serialize_with = "json::at_points")]
     #[schemars(with = "Vec<json::At<Point, Growth>>")]
@@ -307,7 +307,7 @@ pub struct Comparison {
     /// Of all intervals of one kind together: the points of a sweep share it.
     pub confidence: f64,
     #[serde(rename = "verdict")]
-    pub word: Word,
+    pub word: Verdict,
     pub caveats: Vec<Caveat>,
     /// Points at which both have values; the values are means over these.
     pub points: usize,
@@ -352,17 +352,17 @@ pub struct Unflagged {
     pub high: Option<f64>,
     /// Absent with fewer than eight such blocks.
     #[serde(rename = "verdict")]
-    pub word: Option<Word>,
+    pub word: Option<Verdict>,
 }
 
 impl Unflagged {
-    fn contradicts(&self, word: Word) -> bool {
+    fn contradicts(&self, word: Verdict) -> bool {
         self.word.is_some_and(|second| second != word)
     }
 }
 
 named! {
-    pub enum Word {
+    pub enum Verdict {
         Faster = "faster",
         Slower = "slower",
         NoDifferenceShown = "no difference shown",
@@ -456,7 +456,7 @@ impl EndReason {
 
 /// What is known beside the trials and may weaken a word.
 #[derive(Default)]
-struct Circumstances {
+struct Conditions {
     /// No block will follow, for a reason that is not in the data.
     ended: bool,
     budget_ended: bool,
@@ -466,7 +466,7 @@ struct Circumstances {
     /// Why contenders were not measured at all.
     refused: BTreeMap<String, String>,
     /// Verdicts that told twins apart on this host, where they are too many for chance.
-    twins_told_apart: Vec<TwinsRecord>,
+    twins_told_apart: Vec<AaRecord>,
     /// What twice the generator's threads brought.
     doublings: Vec<Doubled>,
     /// Checks of the generator that lack blocks.
@@ -497,23 +497,23 @@ pub fn conclude_with_seconds(
     trials: &[TrialRecord],
     series: &BTreeMap<u32, Series>,
 ) -> Conclusions {
-    let (headroom, cause_tests) = (doubling::checks(plan, trials), contrast::tests(plan, run, trials));
+    let (headroom, cause_tests) = (headroom::checks(plan, trials), cause_test::tests(plan, run, trials));
     let trials = &*measured(trials);
-    let aligned = deferred::charged(plan, pass::aligned(plan, trials));
-    let records = Records::new(plan, &aligned);
+    let aligned = deferred::charged(plan, operations::aligned(plan, trials));
+    let records = Index::new(plan, &aligned);
     let ended_by = run.ended_by.as_deref();
-    let circumstances = Circumstances {
+    let circumstances = Conditions {
         ended: [EndReason::Blocks, EndReason::Budget].iter().any(|reason| ended_by == Some(reason.as_str())),
         budget_ended: ended_by == Some(EndReason::Budget.as_str()),
         shared_cores: run.client.shared_cores,
         given_up: with_given_up(run.decided(DecisionKind::GivenUp).cloned().collect(), given_up(trials)),
         durability: run.contenders.iter().map(|(name, facts)| (name.clone(), facts.durability_class.clone())).collect(),
         refused: run.decided(DecisionKind::Refused).map(|one| (one.contender.clone(), one.because.clone())).collect(),
-        twins_told_apart: twins::too_many_told_apart(&run.twins),
-        doublings: headroom.iter().filter_map(doubling::doubled).collect(),
-        headroom_open: doubling::unfinished(&headroom),
+        twins_told_apart: aa::too_many_told_apart(&run.twins),
+        doublings: headroom.iter().filter_map(headroom::doubled).collect(),
+        headroom_open: headroom::unfinished(&headroom),
         duet: duet::Surroundings::of(plan, run),
-        contrasts_open: contrast::unfinished(&cause_tests),
+        contrasts_open: cause_test::unfinished(&cause_tests),
         contrasts: cause_tests,
         steady_from: Some(
             run.decided(DecisionKind::WarmUp).map(|one| (one.workload.clone(), one.first_block())).collect(),
@@ -521,7 +521,7 @@ pub fn conclude_with_seconds(
         searching: run.search.as_ref().is_some_and(|search| search.run.is_none()),
     };
     let priced = diagnosis::priced(aligned.clone(), &circumstances, plan.method.duration_s, run.host.cores);
-    let priced = Records::new(plan, &priced);
+    let priced = Index::new(plan, &priced);
     let told = Told { records: &records, priced: &priced, series };
     let workloads: Vec<WorkloadConclusions> =
         plan.workloads.iter().map(|workload| conclude_workload(plan, &told, &circumstances, &workload.label)).collect();
@@ -536,8 +536,8 @@ pub fn conclude_with_seconds(
 /// The time budget is not its business: that is for the clock to decide, not for the data.
 pub fn should_stop(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<EndReason> {
     let trials = &*measured(trials);
-    let aligned = deferred::charged(plan, pass::aligned(plan, trials));
-    let records = Records::new(plan, &aligned);
+    let aligned = deferred::charged(plan, operations::aligned(plan, trials));
+    let records = Index::new(plan, &aligned);
     let given_up = given_up(trials);
     let finished = records.blocks_finished(&given_up);
     if finished == plan.method.blocks {
@@ -548,7 +548,7 @@ pub fn should_stop(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<EndReaso
     if plan.method.stop == "never" || inside_a_block || !looks.contains(&(finished as usize)) {
         return None;
     }
-    let circumstances = Circumstances { given_up, ..Circumstances::default() };
+    let circumstances = Conditions { given_up, ..Conditions::default() };
     let decided = |workload: &str| workload_decided(plan, &records, &circumstances, workload, finished as usize);
     plan.workloads.iter().all(|workload| decided(&workload.label)).then_some(EndReason::Decided)
 }
@@ -556,15 +556,17 @@ pub fn should_stop(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<EndReaso
 /// Have all candidates the words that `method.stop` waits for?
 fn workload_decided(
     plan: &PlanRecord,
-    records: &Records,
-    circumstances: &Circumstances,
+    records: &Index,
+    circumstances: &Conditions,
     workload: &str,
     blocks: usize,
 ) -> bool {
     let points = records.points(workload);
     // The run goes on to the first look at which a single point, or a single operation, can have a word.
-    let earliest =
-        [first_for_points(plan, points.len()), first_for_operations(plan, pass::operations_of(records, workload))];
+    let earliest = [
+        first_for_points(plan, points.len()),
+        first_for_operations(plan, operations::operations_of(records, workload)),
+    ];
     let points_had_their_chance = earliest.into_iter().flatten().all(|earliest| blocks >= earliest as usize);
     let metric = records.primary_metric(workload);
     let of_candidates = plan.candidates().all(|candidate| {
@@ -576,9 +578,9 @@ fn workload_decided(
         let overall = scope.overall(&metric, &points, &of_points);
         let points_decided = plan.method.stop != "points"
             || of_points.iter().all(|comparison| {
-                comparison.word != Word::Inconclusive || scope.is_given_up(comparison.point.as_ref())
+                comparison.word != Verdict::Inconclusive || scope.is_given_up(comparison.point.as_ref())
             });
-        overall.word != Word::Inconclusive && points_had_their_chance && points_decided
+        overall.word != Verdict::Inconclusive && points_had_their_chance && points_decided
     });
     let climb = Climb { plan, records, circumstances, workload, metric: &metric, points: &points };
     of_candidates && ladder::is_decided(&climb)
@@ -633,26 +635,26 @@ fn with_given_up(mut recorded: Vec<DecisionRecord>, seen: Vec<DecisionRecord>) -
 
 /// All that trials have told.
 struct Told<'a> {
-    records: &'a Records<'a>,
+    records: &'a Index<'a>,
     /// The same trials, with what their transactions cost.
-    priced: &'a Records<'a>,
+    priced: &'a Index<'a>,
     series: &'a BTreeMap<u32, Series>,
 }
 
 fn conclude_workload(
     plan: &PlanRecord,
     told: &Told,
-    circumstances: &Circumstances,
+    circumstances: &Conditions,
     workload: &str,
 ) -> WorkloadConclusions {
     let records = told.records;
     let points = records.points(workload);
     let metric = records.primary_metric(workload);
-    let mut duels: Vec<Duel> = plan
+    let mut duels: Vec<HeadToHead> = plan
         .candidates()
         .map(|candidate| duel(&Scope { plan, records, circumstances, workload, candidate }, &metric, &points, told))
         .collect();
-    together::judge_together(&mut duels, plan.seed);
+    overall::judge_together(&mut duels, plan.seed);
     let cells = plan
         .contenders
         .iter()
@@ -684,7 +686,7 @@ fn conclude_workload(
     }
 }
 
-fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {
+fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> HeadToHead {
     let of_points = scope.of_points(metric, points);
     let overall = scope.overall(metric, points, &of_points);
     let others = OTHER_METRICS.iter().filter(|other| scope.records.has_metric(scope.workload, other));
@@ -694,13 +696,13 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {
     let others: Vec<MetricComparison> =
         others.map(|other| other_metric(scope, other, points)).filter(is_of_both).collect();
     let Scope { plan, records, workload, candidate, .. } = *scope;
-    Duel {
+    HeadToHead {
         baseline: plan.baseline.clone(),
         candidate: candidate.to_owned(),
         deferring: deferring(metric, &overall, &of_points, &others),
         others,
         missing: missing::missing(scope, points),
-        parts: pass::parts(scope, points),
+        parts: operations::parts(scope, points),
         difference: comparison::difference(&of_points),
         losing: comparison::losing(&of_points),
         crossings: comparison::crossings(&of_points),
@@ -709,7 +711,7 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {
         solo: duet::solo(scope, metric, &scope.active(points)),
         spread: spread(plan, records.trials(), told.series, workload, candidate, &scope.active(points)),
         flag_imbalance: scope.flag_imbalance(metric, &scope.active(points)),
-        peak: together::peak(scope, metric, points),
+        peak: overall::peak(scope, metric, points),
         p_together: None,
         drifts: all_drifts(scope, points),
         growths: points
@@ -722,7 +724,7 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> Duel {
     }
 }
 
-fn all_drifts(scope: &Scope, points: &[Point]) -> Vec<(Option<Point>, Drift)> {
+fn all_drifts(scope: &Scope, points: &[Point]) -> Vec<(Option<Point>, Trend)> {
     let sweep = if points.len() > 1 { drifts(scope, &scope.active(points), 1) } else { Vec::new() };
     let of_point = |point: &Point| {
         let found = drifts(scope, std::slice::from_ref(point), points.len());
@@ -747,8 +749,8 @@ fn deferring(
     let Some(adjusted) = others.iter().find(|other| other.metric == format!("{ADJUSTED}{metric}")) else {
         return Vec::new();
     };
-    let sweep = (of_points.len() > 1).then(|| together::deferring(overall, &adjusted.overall)).flatten();
-    let points = of_points.iter().zip(&adjusted.points).filter_map(|(one, other)| together::deferring(one, other));
+    let sweep = (of_points.len() > 1).then(|| overall::deferring(overall, &adjusted.overall)).flatten();
+    let points = of_points.iter().zip(&adjusted.points).filter_map(|(one, other)| overall::deferring(one, other));
     sweep.into_iter().chain(points).collect()
 }
 
@@ -762,7 +764,7 @@ fn flag_count(contender: &str, trials: &[TrialRecord]) -> FlagCount {
     FlagCount { contender: contender.to_owned(), trials: ours.len(), flagged, by_flag }
 }
 
-fn tally(plan: &PlanRecord, records: &Records, given_up: &[DecisionRecord], trials: &[TrialRecord]) -> Tally {
+fn tally(plan: &PlanRecord, records: &Index, given_up: &[DecisionRecord], trials: &[TrialRecord]) -> Tally {
     let values =
         |metric: &str| -> Vec<f64> { trials.iter().filter_map(|trial| trial.metrics.get(metric).copied()).collect() };
     let repeated = trials.iter().filter(|trial| trial.purpose.repeats().is_some()).count();

@@ -15,8 +15,8 @@ use record::point::{CLIENTS, CORES};
 use record::rule::point_rule;
 
 use super::comparison::{less_is_better, value};
-use super::records::{Records, geometric_summary, summary};
-use super::{Duel, Summary, json};
+use super::index::{Index, geometric_summary, summary};
+use super::{HeadToHead, Summary, json};
 
 /// What a step costs, beside what it reaches.
 const COSTS: [&str; 3] = ["cpu_us_per_tx", "cpu_use", "ctx_per_tx"];
@@ -33,7 +33,7 @@ pub struct Scaling {
     /// One for each contender.
     pub laws: Vec<Law>,
     /// One for each candidate whose law can be held against the baseline's.
-    pub contrasts: Vec<Contrast>,
+    pub contrasts: Vec<LawRatio>,
 }
 
 /// A contender at one number of cores, or of clients.
@@ -84,7 +84,7 @@ pub struct Law {
 
 /// The parameters of a candidate's law over those of the baseline's.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Contrast {
+pub struct LawRatio {
     pub candidate: String,
     pub sigma: Option<Estimate>,
     pub kappa: Option<Estimate>,
@@ -102,11 +102,11 @@ struct Row<'a> {
 /// `None` where nothing scales: a sweep of something else, a single value, or a metric of time.
 pub fn scaling(
     plan: &PlanRecord,
-    records: &Records,
+    records: &Index,
     workload: &str,
     metric: &str,
     points: &[Point],
-    duels: &[Duel],
+    duels: &[HeadToHead],
 ) -> Option<Scaling> {
     let variable = [CORES, CLIENTS].into_iter().find(|name| points.iter().all(|point| point.contains_key(*name)))?;
     let numbers: BTreeSet<u64> = points.iter().map(|point| point[variable]).collect();
@@ -138,7 +138,7 @@ pub fn scaling(
 
 /// The trials of a contender at one number; of several points, those of the best.
 fn row<'a>(
-    records: &Records<'a>,
+    records: &Index<'a>,
     workload: &str,
     metric: &str,
     contender: &'a str,
@@ -226,7 +226,7 @@ fn judged(plan: &PlanRecord, rows: &[Row], row: &Row, metric: &str, share: usize
 }
 
 /// What the comparison of this point says: there is one for each row.
-fn told(duels: &[Duel], row: &Row, variable: &str) -> Option<(Estimate, Basis)> {
+fn told(duels: &[HeadToHead], row: &Row, variable: &str) -> Option<(Estimate, Basis)> {
     let duel = duels.iter().find(|duel| duel.candidate == row.contender)?;
     let is_here = |point: &Option<Point>| point.as_ref().and_then(|point| point.get(variable)) == Some(&row.n);
     let comparison = duel.points.iter().find(|comparison| is_here(&comparison.point))?;
@@ -245,7 +245,7 @@ fn law(rows: &[Row], metric: &str, contender: &str, seed: u64) -> (Law, Vec<u32>
     (Law { contender: contender.to_owned(), fit }, blocks)
 }
 
-fn contrasts(plan: &PlanRecord, laws: &[(Law, Vec<u32>)]) -> Vec<Contrast> {
+fn contrasts(plan: &PlanRecord, laws: &[(Law, Vec<u32>)]) -> Vec<LawRatio> {
     let Some((Law { fit: Ok(baseline), .. }, blocks)) = laws.iter().find(|(law, _)| law.contender == plan.baseline)
     else {
         return Vec::new();
@@ -255,7 +255,7 @@ fn contrasts(plan: &PlanRecord, laws: &[(Law, Vec<u32>)]) -> Vec<Contrast> {
         let fit = law.fit.as_ref().ok()?;
         let estimate =
             |(value, bounds): (f64, stats::Interval)| Estimate { value, bounds: Some((bounds.low, bounds.high)) };
-        Some(Contrast {
+        Some(LawRatio {
             candidate: law.contender.clone(),
             sigma: fit.ratio_to(baseline, |law| law.sigma).map(estimate),
             kappa: fit.ratio_to(baseline, |law| law.kappa).map(estimate),

@@ -4,7 +4,7 @@ use super::*;
 use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_passes};
 use record::format::{BuildRecord, ContrastKind, DecisionRecord, Purpose, RuleName};
 
-fn duel_of(stored: &StoredRun) -> Duel {
+fn duel_of(stored: &StoredRun) -> HeadToHead {
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     conclusions.workloads.into_iter().next().unwrap().duels.into_iter().next().unwrap()
 }
@@ -22,7 +22,7 @@ fn tell_of(ratios: [f64; 4], blocks: u32) -> StoredRun {
 fn a_slower_candidate_is_called_slower_with_an_interval_around_the_truth() {
     let duel = duel_of(&tell(&Story::default()));
     let truth = (0.98f64 * 0.93 * 0.87 * 0.78).powf(0.25);
-    assert_eq!(duel.overall.word, Word::Slower);
+    assert_eq!(duel.overall.word, Verdict::Slower);
     assert!(duel.overall.low.unwrap() < truth && truth < duel.overall.high.unwrap(), "{:?}", duel.overall);
     assert_eq!((duel.overall.blocks, duel.points.len(), duel.overall.point.clone()), (8, 4, None));
     assert_eq!(duel.losing.first(), Some(&Point::from([("clients".into(), 64)])), "the worst point stands first");
@@ -31,7 +31,7 @@ fn a_slower_candidate_is_called_slower_with_an_interval_around_the_truth() {
 #[test]
 fn equal_contenders_are_not_called_faster_or_slower() {
     let duel = duel_of(&tell(&Story { spread: 0.001, ..Story { ratios: [1.0; 4], ..Story::default() } }));
-    assert_eq!(duel.overall.word, Word::NoDifferenceShown);
+    assert_eq!(duel.overall.word, Verdict::NoDifferenceShown);
     assert!(duel.losing.is_empty() && duel.crossings.is_empty());
 }
 
@@ -40,7 +40,7 @@ fn more_latency_or_cpu_is_a_ratio_below_one() {
     let duel = duel_of(&tell(&Story::default()));
     for other in &duel.others {
         let overall = &other.overall;
-        assert!(overall.ratio.unwrap() < 1.0 && overall.word == Word::Slower, "{}: {overall:?}", other.metric);
+        assert!(overall.ratio.unwrap() < 1.0 && overall.word == Verdict::Slower, "{}: {overall:?}", other.metric);
         assert!(overall.candidate_value > overall.baseline_value, "{}: values stay as measured", other.metric);
     }
     let names: Vec<&str> = duel.others.iter().map(|other| other.metric.as_str()).collect();
@@ -51,7 +51,7 @@ fn more_latency_or_cpu_is_a_ratio_below_one() {
 fn winning_here_and_losing_there_is_mixed_and_names_the_crossing() {
     let duel = duel_of(&tell_of([1.10, 1.06, 0.94, 0.85], 8));
     let clients = |clients| Point::from([("clients".to_owned(), clients)]);
-    assert_eq!(duel.overall.word, Word::Mixed);
+    assert_eq!(duel.overall.word, Verdict::Mixed);
     assert_eq!(duel.crossings, [(clients(4), clients(16))]);
     assert_eq!(duel.losing, [clients(64), clients(16)]);
 }
@@ -61,7 +61,7 @@ fn seven_blocks_give_no_word() {
     let mut stored = tell(&Story::default());
     stored.trials = first_blocks(&stored, 7);
     let overall = duel_of(&stored).overall;
-    assert_eq!((overall.word, overall.blocks), (Word::Inconclusive, 7));
+    assert_eq!((overall.word, overall.blocks), (Verdict::Inconclusive, 7));
     assert!(overall.caveats.contains(&Caveat::TooFewBlocks) && overall.low.is_some());
 }
 
@@ -70,7 +70,7 @@ fn a_failed_trial_takes_its_pair_and_leaves_the_word() {
     let mut stored = tell_of([0.9; 4], 12);
     stored.fail(CANDIDATE, 16, 3);
     let duel = duel_of(&stored);
-    assert_eq!((duel.overall.word, duel.overall.blocks), (Word::Slower, 11));
+    assert_eq!((duel.overall.word, duel.overall.blocks), (Verdict::Slower, 11));
     assert!(duel.overall.caveats.contains(&Caveat::FailedTrials));
     assert_eq!(duel.points[0].blocks, 12, "other points keep all their pairs");
 }
@@ -94,18 +94,18 @@ fn a_trial_without_a_commit_is_ranked_worst_and_two_in_twenty_are_no_win() {
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let duel = &conclusions.workloads[0].duels[0];
     let point = &duel.points[2];
-    assert_eq!((before.word, point.word, point.blocks), (Word::Faster, Word::Inconclusive, 20));
+    assert_eq!((before.word, point.word, point.blocks), (Verdict::Faster, Verdict::Inconclusive, 20));
     assert!(point.caveats.contains(&Caveat::Outages) && !point.caveats.contains(&Caveat::FailedTrials));
     let worst = point.pairs.iter().map(|(_, ratio)| *ratio).fold(1.0, f64::min);
     assert!(worst < 1e-4, "half a transaction in five seconds: {worst}");
     assert!(point.candidate_value < before.candidate_value, "the mean has them too");
     let cpu = duel.others.iter().find(|other| other.metric == "cpu_us_per_tx").unwrap();
     assert_eq!((cpu.points[2].blocks, cpu.points[2].incomplete), (20, 2), "no cost of nothing is left out");
-    assert_ne!(cpu.points[2].word, Word::Faster);
+    assert_ne!(cpu.points[2].word, Verdict::Faster);
     assert!(conclusions.findings.iter().any(|finding| finding.kind == FindingKind::Outages));
     outage(&mut stored, BASELINE, 16, 4);
     outage(&mut stored, BASELINE, 16, 15);
-    assert_eq!(duel_of(&stored).points[2].word, Word::Faster, "both were out as often");
+    assert_eq!(duel_of(&stored).points[2].word, Verdict::Faster, "both were out as often");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_quantile_that_one_trial_in_ten_lacks_ranks_worst_and_one_that_more_lack_is_
     let (told, duel) = (p99(&many), &many.workloads[0].duels[0]);
     assert!(!told.points.iter().any(|point| point.point.as_ref().unwrap()["clients"] == 16), "no row, no point");
     assert!(told.overall.is_withheld && told.overall.ratio.is_none() && told.overall.candidate_value.is_none());
-    assert_eq!((told.overall.word, quantile(&many)), (Word::Inconclusive, (false, false)));
+    assert_eq!((told.overall.word, quantile(&many)), (Verdict::Inconclusive, (false, false)));
     let missing = duel.missing.iter().find(|one| one.quantile == "p99").unwrap();
     assert_eq!((missing.points.len(), missing.trials_lacking, missing.trials), (1, 3, 40));
     let requests = 1480.0 * 1.2 * 5.0;
@@ -165,7 +165,7 @@ fn cpu_per_transaction_decides_where_throughput_cannot() {
         let duel = &workload.duels[0];
         (duel.overall.word, workload.decided_by_cost(duel).map(|cost| cost.word))
     };
-    assert_eq!(decided(&stored), (Word::Inconclusive, Some(Word::Slower)));
+    assert_eq!(decided(&stored), (Verdict::Inconclusive, Some(Verdict::Slower)));
     stored.plan.workloads[0].arrivals = Some("poisson".into());
     assert_eq!(decided(&stored).1, None, "an open loop is told by its response times");
 }
@@ -188,10 +188,13 @@ fn flags_that_fall_on_one_side_withhold_what_flagged_blocks_decide() {
     assert!((imbalance.p - 0.03125).abs() < 1e-12, "{imbalance:?}");
     assert!(one_sided.findings.iter().any(|finding| finding.kind == FindingKind::FlagImbalance));
     // Six blocks without a flag are too few for a verdict of their own.
-    assert_eq!((duel(&one_sided).overall.word, duel(&one_sided).points[0].word), (Word::Inconclusive, Word::Slower));
+    assert_eq!(
+        (duel(&one_sided).overall.word, duel(&one_sided).points[0].word),
+        (Verdict::Inconclusive, Verdict::Slower)
+    );
     assert!(duel(&one_sided).overall.caveats.contains(&Caveat::FlagDependent));
     for fair in [&both, &few] {
-        assert_eq!((duel(fair).flag_imbalance, duel(fair).overall.word), (None, Word::Slower));
+        assert_eq!((duel(fair).flag_imbalance, duel(fair).overall.word), (None, Verdict::Slower));
     }
     let of_candidate = &one_sided.flags[1];
     assert_eq!((of_candidate.flagged, of_candidate.trials, of_candidate.by_flag["foreign-cpu"]), (6, 48, 6));
@@ -221,8 +224,8 @@ fn more_than_one_failed_pair_in_ten_takes_the_word_away() {
         stored.fail(BASELINE, 16, block);
     }
     let duel = duel_of(&stored);
-    assert_eq!((duel.points[2].word, duel.points[2].blocks), (Word::Inconclusive, 17), "3 of 20 pairs failed here");
-    assert_eq!(duel.overall.word, Word::Slower, "3 of 80 pairs failed in the whole sweep");
+    assert_eq!((duel.points[2].word, duel.points[2].blocks), (Verdict::Inconclusive, 17), "3 of 20 pairs failed here");
+    assert_eq!(duel.overall.word, Verdict::Slower, "3 of 80 pairs failed in the whole sweep");
 }
 
 #[test]
@@ -246,7 +249,7 @@ fn a_point_that_is_given_up_takes_the_word_of_the_sweep_but_not_of_other_points(
     stored.trials.retain(|trial| !(trial.contender == CANDIDATE && trial.point["clients"] == 64 && trial.block > 3));
     assert_eq!(given_up(&stored.trials).len(), 1);
     let duel = duel_of(&stored);
-    assert_eq!((duel.overall.word, duel.points[0].word), (Word::Inconclusive, Word::Slower));
+    assert_eq!((duel.overall.word, duel.points[0].word), (Verdict::Inconclusive, Verdict::Slower));
     assert!(duel.overall.caveats.contains(&Caveat::FailedTrials));
     assert_eq!(
         should_stop(&stored.plan, &stored.trials),
@@ -262,15 +265,15 @@ fn a_noisy_host_stamps_the_word_or_takes_it() {
         stored.trial(BASELINE, 16, block).flags.push("steal".into());
     }
     let stamped = duel_of(&stored);
-    assert_eq!(stamped.points[2].word, Word::Slower);
+    assert_eq!(stamped.points[2].word, Verdict::Slower);
     assert!(
         stamped.points[2].caveats.contains(&Caveat::NoisyHost)
             && !stamped.points[0].caveats.contains(&Caveat::NoisyHost)
     );
     stored.plan.method.noisy_host = "refuse".into();
     let refused = duel_of(&stored);
-    assert_eq!(refused.points[2].word, Word::Inconclusive, "3 of 8 pairs are more than a quarter");
-    assert_eq!(refused.overall.word, Word::Slower, "3 of 32 are not");
+    assert_eq!(refused.points[2].word, Verdict::Inconclusive, "3 of 8 pairs are more than a quarter");
+    assert_eq!(refused.overall.word, Verdict::Slower, "3 of 32 are not");
 }
 
 #[test]
@@ -287,7 +290,7 @@ fn a_word_that_hangs_on_flagged_blocks_is_flag_dependent() {
         trial.metrics.entry("tps".into()).and_modify(|tps| *tps *= 1.06);
     }
     let overall = duel_of(&stored).overall;
-    assert_eq!(overall.word, Word::Inconclusive);
+    assert_eq!(overall.word, Verdict::Inconclusive);
     assert!(overall.caveats.contains(&Caveat::FlagDependent), "{:?}", overall.caveats);
 }
 
@@ -303,7 +306,7 @@ fn a_bound_generator_hides_a_winner_but_not_a_loser() {
         duel_of(&stored).overall
     };
     let (faster_bound, slower_bound) = (bind(BASELINE), bind(CANDIDATE));
-    assert_eq!((faster_bound.word, slower_bound.word), (Word::Slower, Word::Inconclusive));
+    assert_eq!((faster_bound.word, slower_bound.word), (Verdict::Slower, Verdict::Inconclusive));
     assert!(
         faster_bound.caveats.contains(&Caveat::GeneratorBound)
             && slower_bound.caveats.contains(&Caveat::GeneratorBound)
@@ -409,10 +412,10 @@ fn rule_t_speaks_from_block_four_and_says_so() {
     assert_eq!(should_stop(&stored.plan, &first_blocks(&stored, 4)), Some(EndReason::Decided));
     stored.trials = first_blocks(&stored, 4);
     let overall = duel_of(&stored).overall;
-    assert_eq!((overall.word, overall.blocks), (Word::Slower, 4));
+    assert_eq!((overall.word, overall.blocks), (Verdict::Slower, 4));
     assert!(overall.caveats.contains(&Caveat::T) && !overall.caveats.contains(&Caveat::TooFewBlocks));
     stored.plan.method.rule = RuleName::Exact;
-    assert_eq!(duel_of(&stored).overall.word, Word::Inconclusive, "the exact rule speaks from block 8");
+    assert_eq!(duel_of(&stored).overall.word, Verdict::Inconclusive, "the exact rule speaks from block 8");
 }
 
 #[test]
@@ -423,14 +426,15 @@ fn a_pass_is_compared_by_the_operations_that_everybody_did_rightly() {
     assert_eq!((parts.in_total, parts.operations.len(), parts.screened), (22, 22, true));
     let total_of = |trial: &TrialRecord| -> f64 {
         let done = |name: &str| !["select_03", "select_04"].contains(&name);
-        let times = trial.metrics.iter().filter(|(name, _)| record::format::pass::operation_of(name).is_some_and(done));
+        let times =
+            trial.metrics.iter().filter(|(name, _)| record::format::operations::operation_of(name).is_some_and(done));
         times.map(|(_, seconds)| seconds).sum()
     };
     let ours: Vec<f64> = stored.trials.iter().filter(|trial| trial.contender == CANDIDATE).map(total_of).collect();
     let logs: Vec<f64> = ours.iter().map(|seconds| seconds.ln()).collect();
     assert!((duel.overall.candidate_value.unwrap() - stats::mean(&logs).unwrap().exp()).abs() < 1e-9);
     // 90 of 102 seconds are a fifth slower.
-    assert_eq!((duel.overall.metric.as_str(), duel.overall.word), ("seconds", Word::Slower));
+    assert_eq!((duel.overall.metric.as_str(), duel.overall.word), ("seconds", Verdict::Slower));
     assert!((duel.overall.ratio.unwrap() - 99.4 / 117.4).abs() < 0.01, "{:?}", duel.overall.ratio);
     let geomean = duel.others.iter().find(|other| other.metric == "geomean_seconds").unwrap();
     assert!((geomean.overall.ratio.unwrap() - 1.2f64.powf(-12.0 / 22.0)).abs() < 0.01);
@@ -455,7 +459,7 @@ fn what_one_of_them_lacks_is_named_and_compared_with_nothing() {
 }
 
 /// Twelve blocks in which a contender did not do `connect_01` in its first trials.
-fn lacking_in(contender: &str, trials: usize) -> Duel {
+fn lacking_in(contender: &str, trials: usize) -> HeadToHead {
     let mut stored = tell_passes(&Story { blocks: 12, ..Story::default() });
     for trial in stored.trials.iter_mut().filter(|trial| trial.contender == contender).take(trials) {
         trial.metrics.retain(|name, _| !name.starts_with("op.connect_01."));
@@ -469,7 +473,8 @@ fn lacking_in(contender: &str, trials: usize) -> Duel {
 
 #[test]
 fn a_trial_that_lacks_an_operation_is_the_worst_and_is_not_left_out() {
-    let find = |duel: &Duel| duel.parts.as_ref().unwrap().operations.iter().position(|one| one.name == "connect_01");
+    let find =
+        |duel: &HeadToHead| duel.parts.as_ref().unwrap().operations.iter().position(|one| one.name == "connect_01");
     for contender in [BASELINE, CANDIDATE] {
         let (whole, lacking) = (lacking_in(contender, 0), lacking_in(contender, 1));
         let parts = lacking.parts.as_ref().unwrap();
@@ -496,7 +501,10 @@ fn a_pass_of_which_nothing_is_common_has_no_verdict() {
         trial.metrics.retain(|name, _| !name.starts_with("op."));
     }
     let duel = duel_of(&stored);
-    assert_eq!((duel.overall.word, duel.overall.ratio, duel.overall.candidate_value), (Word::Inconclusive, None, None));
+    assert_eq!(
+        (duel.overall.word, duel.overall.ratio, duel.overall.candidate_value),
+        (Verdict::Inconclusive, None, None)
+    );
     assert_eq!(duel.parts.unwrap().in_total, 0);
 }
 
@@ -528,11 +536,14 @@ fn long_lists_are_screened_and_short_ones_share_the_error() {
     for part in &parts.operations {
         let comparison = &part.comparison;
         assert!(comparison.caveats.contains(&Caveat::Screening), "{}", part.name);
-        let expected = if part.name.starts_with("insert") { Word::Slower } else { Word::Inconclusive };
-        assert!(comparison.word == expected || expected != Word::Slower && comparison.word != Word::Slower, "{part:?}");
+        let expected = if part.name.starts_with("insert") { Verdict::Slower } else { Verdict::Inconclusive };
+        assert!(
+            comparison.word == expected || expected != Verdict::Slower && comparison.word != Verdict::Slower,
+            "{part:?}"
+        );
     }
     let insert = parts.programs.iter().find(|part| part.name == "insert").unwrap();
-    assert_eq!((insert.comparison.word, insert.comparison.blocks), (Word::Slower, 8));
+    assert_eq!((insert.comparison.word, insert.comparison.blocks), (Verdict::Slower, 8));
     assert!(!insert.comparison.caveats.contains(&Caveat::Screening));
 
     // One real difference among many rows that are alike: eight blocks cannot make it a discovery.
@@ -544,7 +555,7 @@ fn long_lists_are_screened_and_short_ones_share_the_error() {
     }
     let parts = duel_of(&alike).parts.unwrap();
     let first = parts.operations.iter().find(|part| part.name == "insert_01").unwrap();
-    assert_eq!(first.comparison.word, Word::Inconclusive);
+    assert_eq!(first.comparison.word, Verdict::Inconclusive);
     assert!(first.comparison.high.unwrap() < 1.0, "its own interval says more");
 }
 
@@ -588,15 +599,15 @@ fn with_halves(candidate_half: f64) -> StoredRun {
 #[test]
 fn throughput_that_falls_inside_trials_takes_the_word() {
     let steady = duel_of(&with_halves(-0.01));
-    assert_eq!(steady.overall.word, Word::Slower, "a drift of 1 % is below what matters");
+    assert_eq!(steady.overall.word, Verdict::Slower, "a drift of 1 % is below what matters");
     assert!(steady.drifts.is_empty());
 
     let stored = with_halves(-0.05);
     let duel = duel_of(&stored);
-    assert_eq!(duel.overall.word, Word::Inconclusive);
+    assert_eq!(duel.overall.word, Verdict::Inconclusive);
     assert!(
         duel.overall.caveats.contains(&Caveat::Unsteady)
-            && duel.points.iter().all(|one| one.word == Word::Inconclusive)
+            && duel.points.iter().all(|one| one.word == Verdict::Inconclusive)
     );
     let sweep: Vec<_> = duel.drifts.iter().filter(|(point, _)| point.is_none()).map(|(_, drift)| drift).collect();
     let who: Vec<_> = sweep.iter().map(|drift| drift.contender.as_deref()).collect();
@@ -615,7 +626,7 @@ fn only_blocks_with_the_last_warm_up_tell_whether_it_was_enough() {
     assert!(duel_of(&stored).overall.caveats.contains(&Caveat::Unsteady));
     let doubled = |from_block| DecisionRecord::warm_up("oltp_read_write", from_block, 60.0, DecisionRecord::UNSTEADY);
     stored.run.decisions = vec![doubled(1), doubled(5)];
-    assert_eq!(duel_of(&stored).overall.word, Word::Slower);
+    assert_eq!(duel_of(&stored).overall.word, Verdict::Slower);
 }
 
 #[test]
@@ -630,7 +641,7 @@ fn work_that_piles_up_in_every_block_is_a_caveat_with_figures() {
     put(&mut stored, BASELINE, "state.dirty_bytes_end", |block| if block == 3 { 900.0 } else { 2000.0 });
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let duel = &conclusions.workloads[0].duels[0];
-    assert_eq!(duel.overall.word, Word::Slower, "it caps no word");
+    assert_eq!(duel.overall.word, Verdict::Slower, "it caps no word");
     assert!(
         duel.overall.caveats.contains(&Caveat::Accumulating) && duel.points[0].caveats.contains(&Caveat::Accumulating)
     );
@@ -677,11 +688,11 @@ fn a_lead_that_is_owed_back_is_named() {
     let duel = &conclusions.workloads[0].duels[0];
     assert_eq!(
         (duel.overall.word, duel.deferring.len(), duel.deferring[0].point.clone()),
-        (Word::Inconclusive, 5, None)
+        (Verdict::Inconclusive, 5, None)
     );
-    assert!(duel.overall.caveats.contains(&Caveat::DeferredWork) && duel.points[0].word == Word::Inconclusive);
+    assert!(duel.overall.caveats.contains(&Caveat::DeferredWork) && duel.points[0].word == Verdict::Inconclusive);
     assert!(duel.deferring[0].adjusted < 0.85 && duel.deferring[0].is_shown);
-    assert!(duel.others.iter().any(|other| other.metric == "adjusted_tps" && other.overall.word == Word::Slower));
+    assert!(duel.others.iter().any(|other| other.metric == "adjusted_tps" && other.overall.word == Verdict::Slower));
     assert!(conclusions.findings.iter().any(|one| one.kind == FindingKind::DeferringWork));
     for trial in stored.trials.iter_mut().filter(|trial| trial.contender == CANDIDATE) {
         trial.metrics.entry("adjusted_tps".into()).and_modify(|tps| *tps *= 0.95 / 0.7);
@@ -720,7 +731,7 @@ fn work_that_nobody_did_is_charged_at_the_slowest_rate_and_takes_the_verdict() {
     leave(&mut stored, 300.0, &paid);
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let duel = &conclusions.workloads[0].duels[0];
-    assert_eq!(duel.overall.word, Word::Inconclusive);
+    assert_eq!(duel.overall.word, Verdict::Inconclusive);
     assert!(duel.overall.caveats.contains(&Caveat::DeferredWork));
     let adjusted = duel.others.iter().find(|other| other.metric == "adjusted_tps").unwrap();
     assert!((adjusted.overall.ratio.unwrap() / (duel.overall.ratio.unwrap() * 66.0 / 90.0) - 1.0).abs() < 1e-9);
@@ -732,7 +743,7 @@ fn work_that_nobody_did_is_charged_at_the_slowest_rate_and_takes_the_verdict() {
 
     let mut little = tell_of([1.1; 4], 8);
     leave(&mut little, 3.0, &paid);
-    assert_eq!(duel_of(&little).overall.word, Word::Faster, "a little of it turns nothing round");
+    assert_eq!(duel_of(&little).overall.word, Verdict::Faster, "a little of it turns nothing round");
 }
 
 #[test]
@@ -742,7 +753,7 @@ fn a_rate_with_deferred_work_exists_for_every_trial_or_for_none() {
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let duel = &conclusions.workloads[0].duels[0];
     assert!(duel.others.iter().all(|other| other.metric != "adjusted_tps"));
-    assert_eq!(duel.overall.word, Word::Faster);
+    assert_eq!(duel.overall.word, Verdict::Faster);
     let finding = conclusions.findings.iter().find(|finding| finding.kind == FindingKind::WorkLeft).unwrap();
     assert!(matches!(&finding.facts, Facts::WorkLeft(left) if left[0].charged_s.is_none()), "{finding:?}");
 
@@ -760,7 +771,7 @@ fn the_verdict_without_flagged_blocks_stands_beside_the_one_with_them() {
     stored.trial(BASELINE, 16, 3).flags.push("steal".into());
     let duel = duel_of(&stored);
     let without = duel.overall.unflagged.unwrap();
-    assert_eq!((without.blocks, without.word), (9, Some(Word::Slower)));
+    assert_eq!((without.blocks, without.word), (9, Some(Verdict::Slower)));
     assert!((without.ratio - 0.9).abs() < 0.02 && without.low.unwrap() < without.ratio);
     assert_eq!(duel.points[0].unflagged, None, "nothing was flagged there");
     for block in 1..=4 {

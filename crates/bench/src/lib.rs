@@ -5,12 +5,12 @@
 //! early still ends in a report.
 
 pub mod command_line;
+mod figures;
+mod live;
 mod measure;
 mod report;
 mod server;
 mod tables;
-mod tell;
-mod watch;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

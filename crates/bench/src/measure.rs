@@ -5,12 +5,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, anyhow};
 use driver::{Admin, Code};
 use load::{
-    ErrorPolicy, Failure as LoadFailure, Gaps, Ignored, Load, LoadOptions, Measured, Rate, Reading, ReusesTables,
+    ErrorPolicy, Failure as LoadFailure, Ignored, Interarrival, Load, LoadOptions, Measured, Rate, Reading,
+    ReusesTables,
 };
 
+use super::live::{Mark, Watch};
 use super::tables::{self, Tables};
-use super::watch::{Mark, Watch};
-use super::{Job, tell};
+use super::{Job, figures};
 use crate::command_line::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Request};
 use crate::report::BenchReport;
 use ::report::dbt2::Arithmetic;
@@ -22,7 +23,7 @@ use terminal::exit;
 use terminal::{note, say};
 use trial::host;
 use trial::observe::throttled_periods;
-use trial::{generator, nothing};
+use trial::{generator_limit, null_server};
 
 /// As many arrivals as sysbench lets wait.
 const QUEUE_MAX: u64 = 131_072;
@@ -33,7 +34,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let request = &job.request;
     // The server of a dry run is there until the run is over, and its folder a little longer.
     let scratch = request.dry_run.then(|| Cache::open()?.scratch()).transpose()?;
-    let start = |folder: &WorkFolder| nothing::start(job.target.dialect, folder.for_sockets());
+    let start = |folder: &WorkFolder| null_server::start(job.target.dialect, folder.for_sockets());
     let null = scratch.as_ref().map(start).transpose()?;
     let Seen { server_version, opens_with, tables } = if request.dry_run { Seen::nothing() } else { look_around(job)? };
     let files = u64::from(request.clients) * job.target.dialect.files_per_client();
@@ -41,11 +42,11 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let _lock = host::lock(request.workload.name, &job.interrupted, &note)?;
     let layout = layout(request);
     let seed = request.rand_seed.unwrap_or_else(|| drawn_seed(request));
-    let target = null.as_ref().map_or_else(|| job.target.clone(), |null| nothing::target(job.target.dialect, null));
+    let target = null.as_ref().map_or_else(|| job.target.clone(), |null| null_server::target(job.target.dialect, null));
     let load = Load::prepare(&job.workload, &target, options(job, seed), &job.interrupted);
     let mut load = load.map_err(|failure| with_target(request, &failure))?;
     if let Some(layout) = layout {
-        say(&layout.heading(&tell::heading(request, opens_with.as_deref())))?;
+        say(&layout.heading(&figures::heading(request, opens_with.as_deref())))?;
         if request.rand_seed.is_none() && layout == Layout::Modern {
             note(&format!("note: --rand-seed={seed} gives the same inputs again"));
         }
@@ -61,7 +62,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let periods = || throttled_periods().unwrap_or(0.0);
     let (before, mut after) = (periods(), 0.0);
     let measured = load.measure(request.duration, &mut |live| watch.look(live), &mut || after = periods());
-    let held_up = generator::held_up(&measured.tally, after - before);
+    let held_up = generator_limit::held_up(&measured.tally, after - before);
     watch.end();
     let counted = board.map(|board| (board.read(), board.take_extremes_ns()));
     let run = Run { job, measured, watch, begin, counted, held_up, server_version, tables, seed };
@@ -134,11 +135,11 @@ impl Run<'_> {
             note(&format!("error: {error}\n  the report covers what was measured until then"));
         }
         if let Some(why) = &self.held_up {
-            note(&format!("warning: {}: {why}", generator::BOUND));
+            note(&format!("warning: {}: {why}", generator_limit::BOUND));
         }
         if layout.is_some() || request.format != Format::Text {
             let remarks =
-                tell::remarks_of_answers(self.job.workload.as_ref(), &self.measured.tally, self.tables.as_ref());
+                figures::remarks_of_answers(self.job.workload.as_ref(), &self.measured.tally, self.tables.as_ref());
             remarks.iter().for_each(|(flag, why)| note(&format!("warning: {flag}: {why}")));
         }
         match layout {
@@ -170,11 +171,11 @@ impl Run<'_> {
 
     fn partial(&self) -> Option<String> {
         let measured_s = self.measured.tally.interval_ns as f64 / 1e9;
-        self.measured.failure.as_ref().map(|failure| tell::partial(&self.job.request, failure, measured_s))
+        self.measured.failure.as_ref().map(|failure| figures::partial(&self.job.request, failure, measured_s))
     }
 
     fn wrong(&self) -> Option<String> {
-        tell::wrong(self.job.workload.as_ref(), &self.measured.tally, self.tables.as_ref())
+        figures::wrong(self.job.workload.as_ref(), &self.measured.tally, self.tables.as_ref())
     }
 
     /// Sysbench's last block: the whole run, or what came after the last checkpoint.
@@ -182,10 +183,10 @@ impl Run<'_> {
         let (request, tally) = (&self.job.request, &self.measured.tally);
         let (end, extremes_ns) = self.counted.clone().unwrap_or_default();
         let figures = if self.watch.checkpoint.at.is_zero() {
-            tell::whole(request, tally, &end.since(&self.begin))
+            figures::whole(request, tally, &end.since(&self.begin))
         } else {
             let at = Duration::from_nanos(tally.interval_ns + tally.drain_ns);
-            tell::part(request, &self.watch.checkpoint, &Mark { at, counted: end }, extremes_ns)
+            figures::part(request, &self.watch.checkpoint, &Mark { at, counted: end }, extremes_ns)
         };
         let unfinished = match self.measured.failure {
             Some(LoadFailure::Drain { clients, .. }) => Some(u64::from(clients)),
@@ -206,10 +207,10 @@ impl Run<'_> {
             partial: self.partial(),
             wrong: self.wrong(),
             intervals: self.watch.intervals.clone(),
-            ..tell::report(request, self.job.workload.as_ref(), &self.measured.tally, embedded, self.tables.as_ref())
+            ..figures::report(request, self.job.workload.as_ref(), &self.measured.tally, embedded, self.tables.as_ref())
         };
-        if self.held_up.is_some() && !report.flags.iter().any(|flag| flag == generator::BOUND) {
-            report.flags.push(generator::BOUND.to_owned());
+        if self.held_up.is_some() && !report.flags.iter().any(|flag| flag == generator_limit::BOUND) {
+            report.flags.push(generator_limit::BOUND.to_owned());
         }
         report
     }
@@ -226,7 +227,7 @@ impl Run<'_> {
 
 /// A failure of the load, which knows the server by its address only, if at all.
 fn with_target(request: &Request, failure: &LoadFailure) -> anyhow::Error {
-    anyhow!("{}: {failure}", tell::all_targets(request))
+    anyhow!("{}: {failure}", figures::all_targets(request))
 }
 
 fn layout(request: &Request) -> Option<Layout> {
@@ -263,8 +264,8 @@ fn options(job: &Job, input_seed: u64) -> LoadOptions {
         rate: request.rate.map(|per_sec| Rate {
             per_sec,
             gaps: match request.arrivals {
-                Arrivals::Poisson => Gaps::Poisson,
-                Arrivals::Constant => Gaps::Constant,
+                Arrivals::Poisson => Interarrival::Poisson,
+                Arrivals::Constant => Interarrival::Constant,
             },
             queue_max: request.queue.map_or(QUEUE_MAX, u64::from),
         }),

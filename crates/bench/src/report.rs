@@ -3,7 +3,7 @@
 //! Plain figures in, text out. A single run has no pair and so gets no word: nothing here compares.
 //! What must stay true: a run cut short says so before any number.
 
-mod pass;
+mod operations;
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use ::report::{dbt2, kinds, sysbench::wrong_answers, tpcc};
 use record::format::KindRecord;
 use record::format::figures::fixed;
-use record::format::pass::{SHORT, flagged};
+use record::format::operations::{SHORT, flagged};
 
 /// Version of the JSON below.
 const FORMAT_VERSION: u32 = 1;
@@ -198,7 +198,7 @@ impl BenchReport {
             lines.push(self.times());
             lines.extend(self.types());
         } else {
-            lines.extend(pass::lines(&self.programs));
+            lines.extend(operations::lines(&self.programs));
         }
         // A short operation says so in its line, and wrong answers stand on top.
         let told = self.flags.iter().filter(|flag| flagged(flag, SHORT).is_none() && *flag != WRONG_ANSWERS);

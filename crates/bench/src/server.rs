@@ -11,7 +11,7 @@ use load::{OptionValue, Scratch};
 use super::Job;
 use crate::command_line::Request;
 use experiment::shell_word;
-use trial::hosted_tables;
+use trial::target_tables;
 
 /// A server that has not let us in by then is not there.
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);
@@ -115,17 +115,17 @@ impl Job {
     /// Sees to it that no table is dropped under way that was somebody else's.
     pub fn claim_scratch(&self, admin: &mut Admin) -> Result<()> {
         let Some(scratch) = self.workload.spec().scratch else { return Ok(()) };
-        let foreign = hosted_tables::foreign_tables(admin, &scratch)?;
+        let foreign = target_tables::foreign_tables(admin, &scratch)?;
         ensure!(foreign.is_empty(), self.not_ours(&scratch, &foreign));
-        hosted_tables::make_meta(admin)?;
-        hosted_tables::claim(admin, &scratch)
+        target_tables::make_meta(admin)?;
+        target_tables::claim(admin, &scratch)
     }
 
     /// What runs left that were cut off.
     pub fn left_over(&self, admin: &mut Admin, scratch: &Scratch) -> Result<Vec<String>> {
-        let foreign = hosted_tables::foreign_tables(admin, scratch)?;
+        let foreign = target_tables::foreign_tables(admin, scratch)?;
         ensure!(foreign.is_empty(), self.not_ours(scratch, &foreign));
-        hosted_tables::scratch_tables(admin, scratch)
+        target_tables::scratch_tables(admin, scratch)
     }
 
     fn not_ours(&self, scratch: &Scratch, foreign: &[String]) -> String {

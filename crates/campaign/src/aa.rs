@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use thiserror::Error;
 
-use analysis::twins::{self, Uncovered};
+use analysis::aa::{self, Uncovered};
 use engine::Cache;
-use record::Twins;
-use record::format::{PlanRecord, RunRecord, TwinsRecord};
+use record::AaHistory;
+use record::format::{AaRecord, PlanRecord, RunRecord};
 
 /// Why the A/A tests of this host let no run begin. Who prints it makes the sentence.
 #[derive(Debug, Error)]
@@ -24,19 +24,19 @@ pub struct Unfit {
 #[derive(Debug)]
 pub enum UnfitBecause {
     /// Too many of the last verdicts found a difference where there is none.
-    FalseDifferences { apart: Vec<TwinsRecord>, verdicts: usize },
+    FalseDifferences { apart: Vec<AaRecord>, verdicts: usize },
     /// Preset strict asks for A/A tests that there are not.
     Uncovered(Vec<Uncovered>),
 }
 
 /// Remembers what a run of twins has shown, and says so; of any other run nothing.
-pub fn remember(plan: &PlanRecord, shown: Vec<TwinsRecord>, say: &dyn Fn(&str)) -> Result<()> {
+pub fn remember(plan: &PlanRecord, shown: Vec<AaRecord>, say: &dyn Fn(&str)) -> Result<()> {
     if !plan.twins {
         return Ok(());
     }
-    let (kept, too_short): (Vec<TwinsRecord>, Vec<TwinsRecord>) = shown.into_iter().partition(twins::is_worth_keeping);
+    let (kept, too_short): (Vec<AaRecord>, Vec<AaRecord>) = shown.into_iter().partition(twins::is_worth_keeping);
     let cache = Cache::open()?;
-    if Twins::at(&cache.twins()).keep(&kept)? > 0 {
+    if AaHistory::at(&cache.twins()).keep(&kept)? > 0 {
         say("kept for later runs on this host, which quote it; `dbduel cache` shows where");
     }
     if kept.is_empty() || !too_short.is_empty() {
@@ -47,12 +47,12 @@ pub fn remember(plan: &PlanRecord, shown: Vec<TwinsRecord>, say: &dyn Fn(&str)) 
 
 /// What twins have shown on this host that a run has to quote. Refuses to begin where they say that this
 /// host cannot judge, and, under preset strict, where they say nothing yet.
-pub fn known(plan: &PlanRecord, run: &RunRecord, cache: &Cache, file: &Path) -> Result<Vec<TwinsRecord>> {
+pub fn known(plan: &PlanRecord, run: &RunRecord, cache: &Cache, file: &Path) -> Result<Vec<AaRecord>> {
     if plan.twins || plan.method.preset == "quick" {
         return Ok(Vec::new());
     }
     let host = twins::host_text(&run.host);
-    let here: Vec<TwinsRecord> = Twins::at(&cache.twins()).all()?.into_iter().filter(|one| one.host == host).collect();
+    let here: Vec<AaRecord> = AaHistory::at(&cache.twins()).all()?.into_iter().filter(|one| one.host == host).collect();
     let quotes = twins::quotes(plan, &here, &host);
     if plan.method.preset == "strict" {
         refuse_without_twins(plan, &quotes, file)?;
@@ -69,7 +69,7 @@ pub fn known(plan: &PlanRecord, run: &RunRecord, cache: &Cache, file: &Path) -> 
     Ok(twins::last_verdicts(&here).into_iter().flatten().cloned().collect())
 }
 
-fn refuse_without_twins(plan: &PlanRecord, quotes: &[TwinsRecord], file: &Path) -> Result<()> {
+fn refuse_without_twins(plan: &PlanRecord, quotes: &[AaRecord], file: &Path) -> Result<()> {
     let missing = twins::missing(plan, quotes);
     if missing.is_empty() {
         return Ok(());

@@ -7,19 +7,19 @@
 pub mod aa;
 pub mod budget;
 mod clones;
-mod course;
+mod disk_space;
+mod executor;
+mod placement;
 pub mod planning;
 pub mod preflight;
 mod probes;
 mod progress;
-mod refusal;
+pub mod race;
+mod refusals;
 mod repeats;
-mod room;
-pub mod search;
-mod seats;
-mod stage;
-mod together;
-mod warmups;
+mod schedule;
+mod setup;
+mod warm_up;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -30,21 +30,21 @@ use anyhow::{Context, Result, anyhow, bail};
 use jiff::Timestamp;
 
 use self::budget::{Budget, Clock, spent_earlier};
-use self::course::{Course, Keep};
+use self::executor::Executor;
+use self::placement::Placement;
 use self::planning::{cannot_plan, expect_open_files, plan_experiment};
 use self::probes::{Bench, CauseTests, Headroom, Pilots, Profiles, Recoveries, pilot};
 pub use self::progress::{Progress, Screen};
-use self::seats::Seats;
-use self::stage::Stage;
-use self::together::Hands;
-pub use self::warmups::warmup_s;
+use self::schedule::{Keep, Schedule};
+use self::setup::Setup;
+pub use self::warm_up::warmup_s;
 use analysis::{EndReason, given_up, never_ok};
 use engine::Cache;
 pub use experiment::Error;
 use experiment::plan::Plan;
 use experiment::{Experiment, Known, NoisyHost, Overrides, shell_path};
 use record::RunDir;
-use record::format::search::SearchRecord;
+use record::format::tuning::SearchRecord;
 use record::format::{DecisionKind, DecisionRecord, FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
 use trial::Interrupted;
 use trial::host;
@@ -68,11 +68,11 @@ pub struct Request {
 }
 
 /// One stretch of work on a run: the whole of it, or what an earlier one left.
-pub struct Sitting {
+pub struct ActiveRun {
     known: Known,
     experiment: Experiment,
     plan: Plan,
-    seats: Seats,
+    placement: Placement,
     run_dir: RunDir,
     /// What the experiment can be read from again.
     file: PathBuf,
@@ -83,19 +83,19 @@ pub struct Sitting {
     search: Option<SearchRecord>,
 }
 
-impl Sitting {
+impl ActiveRun {
     /// The run that is asked for, new or as far as it is.
-    pub fn begin(request: &Request) -> Result<Sitting, Error> {
+    pub fn begin(request: &Request) -> Result<ActiveRun, Error> {
         match &request.resume {
-            Some(run) => Sitting::resume(request, run),
-            None => Sitting::fresh(request),
+            Some(run) => ActiveRun::resume(request, run),
+            None => ActiveRun::fresh(request),
         }
     }
 
-    fn fresh(request: &Request) -> Result<Sitting, Error> {
+    fn fresh(request: &Request) -> Result<ActiveRun, Error> {
         let file = request.file.as_deref().expect("FILE is asked for unless a run goes on");
         let (experiment, plan) = planned(&request.known, file, &request.overrides)?;
-        Sitting::of(&request.known, experiment, plan, &request.runs, file, None)
+        ActiveRun::of(&request.known, experiment, plan, &request.runs, file, None)
     }
 
     /// A run that begins, of an experiment that can be read from `file` again.
@@ -106,15 +106,15 @@ impl Sitting {
         runs: &Path,
         file: &Path,
         search: Option<SearchRecord>,
-    ) -> Result<Sitting, Error> {
-        let seats = seats(&experiment, file)?;
+    ) -> Result<ActiveRun, Error> {
+        let placement = placement(&experiment, file)?;
         let run_dir = RunDir::create(runs, &experiment.name, Timestamp::now())
             .context("cannot keep a run here; give a folder that you may write to with --runs")?;
         run_dir.write_experiment(&experiment.text)?;
         run_dir.write_plan(&plan.record)?;
         let file = file.to_owned();
         let (known, done) = (*known, Vec::new());
-        Ok(Sitting { known, experiment, plan, seats, run_dir, file, done, resumed: false, search })
+        Ok(ActiveRun { known, experiment, plan, placement, run_dir, file, done, resumed: false, search })
     }
 
     pub fn run_dir(&self) -> &RunDir {
@@ -127,7 +127,7 @@ impl Sitting {
     }
 
     /// The stored experiment again, with what the command line changed then.
-    fn resume(request: &Request, run: &str) -> Result<Sitting, Error> {
+    fn resume(request: &Request, run: &str) -> Result<ActiveRun, Error> {
         let run_dir = RunDir::open_to_write(&request.runs, run)?;
         let stored = run_dir.plan()?;
         if request.overrides.twins && !stored.twins {
@@ -139,8 +139,8 @@ impl Sitting {
         }
         refuse_another_plan(request, &run_dir, &stored)?;
         let search = run_dir.run_record().ok().and_then(|run| run.search);
-        search::refuse_to_go_on(&run_dir, search.as_ref())?;
-        Sitting::of_stored(&request.known, run_dir, &stored, search)
+        race::refuse_to_go_on(&run_dir, search.as_ref())?;
+        ActiveRun::of_stored(&request.known, run_dir, &stored, search)
     }
 
     /// A run that goes on where its records end; it was opened to write.
@@ -149,7 +149,7 @@ impl Sitting {
         run_dir: RunDir,
         stored: &PlanRecord,
         search: Option<SearchRecord>,
-    ) -> Result<Sitting, Error> {
+    ) -> Result<ActiveRun, Error> {
         let overrides = Overrides::of_plan(stored);
         let experiment = Experiment::parse(&run_dir.experiment()?, "experiment.toml", known, &overrides);
         let experiment = experiment.map_err(Error::mistake)?;
@@ -163,8 +163,8 @@ impl Sitting {
         }
         let done = run_dir.trials()?.all();
         let file = run_dir.path().join("experiment.toml");
-        let seats = seats(&experiment, &file)?;
-        Ok(Sitting { known: *known, experiment, plan, seats, run_dir, file, done, resumed: true, search })
+        let placement = placement(&experiment, &file)?;
+        Ok(ActiveRun { known: *known, experiment, plan, placement, run_dir, file, done, resumed: true, search })
     }
 }
 
@@ -195,11 +195,11 @@ fn planned(known: &Known, file: &Path, overrides: &Overrides) -> Result<(Experim
 }
 
 /// What the file says of cores, as this host can have it, and the file systems as the file wants them.
-fn seats(experiment: &Experiment, file: &Path) -> Result<Seats, Error> {
+fn placement(experiment: &Experiment, file: &Path) -> Result<Placement, Error> {
     expect_open_files(experiment, file).map_err(Error::mistake)?;
     clones::expect(experiment, file).map_err(Error::mistake)?;
-    let seats = Seats::on_this_host(experiment).with_context(|| file.display().to_string());
-    seats.map_err(Error::mistake)
+    let placement = Placement::on_this_host(experiment).with_context(|| file.display().to_string());
+    placement.map_err(Error::mistake)
 }
 
 /// How a sitting ended when nothing broke.
@@ -211,9 +211,9 @@ pub struct Ended {
 }
 
 /// Goes through a sitting to its end, or to an interruption.
-pub fn carry_out(sitting: &Sitting, screen: Box<dyn Screen>, interrupted: &AtomicBool) -> Result<Ended> {
-    let progress = Progress::new(&sitting.plan, screen);
-    match engine::interruption::ending_servers(interrupted, || measure(sitting, interrupted, progress)) {
+pub fn carry_out(active_run: &ActiveRun, screen: Box<dyn Screen>, interrupted: &AtomicBool) -> Result<Ended> {
+    let progress = Progress::new(&active_run.plan, screen);
+    match engine::interruption::ending_servers(interrupted, || measure(active_run, interrupted, progress)) {
         // What failed because its server was taken away is not what the user wants to hear of.
         Err(_) if interrupted.load(Ordering::Relaxed) => {
             Ok(Ended { reason: EndReason::Interrupted, incomplete: false })
@@ -222,45 +222,46 @@ pub fn carry_out(sitting: &Sitting, screen: Box<dyn Screen>, interrupted: &Atomi
     }
 }
 
-fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) -> Result<Ended> {
-    let Sitting { experiment, run_dir, .. } = sitting;
+fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progress) -> Result<Ended> {
+    let ActiveRun { experiment, run_dir, .. } = active_run;
     let _lock = host::lock(&experiment.name, interrupted, &|line| progress.say(line))?;
     let cache = Cache::open()?;
     let logs = run_dir.path().join("logs");
     std::fs::create_dir_all(&logs)?;
-    let mut run = run_record(sitting, &cache)?;
-    let clock = Clock::new(experiment.method.budget, spent_earlier(&run, &sitting.done));
-    if sitting.done.is_empty() {
-        run.twins = aa::known(&sitting.plan.record, &run, &cache, &sitting.file)?;
+    let mut run = run_record(active_run, &cache)?;
+    let clock = Clock::new(experiment.method.budget, spent_earlier(&run, &active_run.done));
+    if active_run.done.is_empty() {
+        run.twins = aa::known(&active_run.plan.record, &run, &cache, &active_run.file)?;
     }
     run_dir.write_run(&run)?;
-    let (mut stage, absent) = Stage::set(experiment, &cache, &sitting.seats, interrupted, &logs, &progress)?;
+    let (mut setup, absent) = Setup::set(experiment, &cache, &active_run.placement, interrupted, &logs, &progress)?;
     let mut failures = absent;
-    failures.extend(rehearse(&mut stage, sitting, &mut run, &cache, &logs, &progress)?);
+    failures.extend(rehearse(&mut setup, active_run, &mut run, &cache, &logs, &progress)?);
     let refused = failures.iter().map(|(name, error)| DecisionRecord::refused(name, format!("{error:#}")));
     run.decide_anew(DecisionKind::Refused, refused);
-    tell_failures(sitting, &mut failures, &progress)?;
+    tell_failures(active_run, &mut failures, &progress)?;
     if run.checks.is_empty() {
-        run.checks = stage.measure_nothing(sitting.known.null_load, &cache, &progress)?;
-        run.checks.extend(stage.measure_paths(&progress)?);
+        run.checks = setup.measure_nothing(active_run.known.null_load, &cache, &progress)?;
+        run.checks.extend(setup.measure_paths(&progress)?);
     }
-    stage.know_limits(&run.checks);
+    setup.know_limits(&run.checks);
     run_dir.write_run(&run)?;
     refuse_noise(experiment, interrupted, &progress)?;
-    let entries = sitting.plan.record.entries_in_a_block();
-    let (trials, observers) = (sitting.done.clone(), Observers::default());
-    let (stage, clock) = (&stage, &clock);
-    let mut bench = Bench { sitting, stage, run: &mut run, clock, interrupted, progress: &progress, trials, observers };
+    let entries = active_run.plan.record.entries_in_a_block();
+    let (trials, observers) = (active_run.done.clone(), Observers::default());
+    let (setup, clock) = (&setup, &clock);
+    let mut bench =
+        Bench { active_run, setup, run: &mut run, clock, interrupted, progress: &progress, trials, observers };
     bench.run(&Pilots { experiment })?;
     pilot::set_warmups(experiment, &mut bench)?;
     let observers = bench.observers;
     let budget = Budget::new(clock, entries);
-    let mut hands = Hands::new(sitting, stage, observers);
+    let mut executor = Executor::new(active_run, setup, observers);
     let mut run_trials = |planned: &[&PlannedTrial], warmup: Duration, progress: &Progress, keep: &mut Keep| {
-        hands.run(planned, warmup, progress, keep)
+        executor.run(planned, warmup, progress, keep)
     };
-    let mut course = Course::new(sitting, interrupted, &mut progress, &mut run, budget, &mut run_trials);
-    let (ended, trials) = (course.run_all(), course.trials);
+    let mut schedule = Schedule::new(active_run, interrupted, &mut progress, &mut run, budget, &mut run_trials);
+    let (ended, trials) = (schedule.run_all(), schedule.trials);
     let (given_up, is_missing) = (given_up(&trials), say_never_ok(&trials, &|line| progress.say(line)));
     let reason = match ended {
         Err(_) if interrupted.load(Ordering::Relaxed) => EndReason::Interrupted,
@@ -269,7 +270,7 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
     if reason != EndReason::Interrupted {
         let progress = &progress;
         let (trials, observers) = (run_dir.trials()?.all(), Observers::default());
-        let mut bench = Bench { sitting, stage, run: &mut run, clock, interrupted, progress, trials, observers };
+        let mut bench = Bench { active_run, setup, run: &mut run, clock, interrupted, progress, trials, observers };
         probe(&mut bench, reason, &cache)?;
     }
     progress.finish();
@@ -284,16 +285,16 @@ fn measure(sitting: &Sitting, interrupted: &AtomicBool, mut progress: Progress) 
 
 /// What runs behind the last block.
 fn probe(bench: &mut Bench, ended: EndReason, cache: &Cache) -> Result<()> {
-    let Sitting { experiment, run_dir, .. } = bench.sitting;
+    let ActiveRun { experiment, run_dir, .. } = bench.active_run;
     bench.run(&Headroom)?;
     bench.run(&Recoveries::new(&experiment.method))?;
     bench.run(&CauseTests::new(ended, &experiment.method, cache))?;
     bench.run(&Profiles { experiment, run_dir })
 }
 
-fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
-    if sitting.resumed
-        && let Ok(run) = sitting.run_dir.run_record()
+fn run_record(active_run: &ActiveRun, cache: &Cache) -> Result<RunRecord> {
+    if active_run.resumed
+        && let Ok(run) = active_run.run_dir.run_record()
     {
         return Ok(RunRecord { finished_at: None, ended_by: None, ..run });
     }
@@ -304,27 +305,27 @@ fn run_record(sitting: &Sitting, cache: &Cache) -> Result<RunRecord> {
         finished_at: None,
         ended_by: None,
         host: host::describe(cache.root()),
-        client: sitting.seats.record(),
+        client: active_run.placement.record(),
         contenders: std::collections::BTreeMap::new(),
         checks: Vec::new(),
         decisions: Vec::new(),
         twins: Vec::new(),
         spent_s: 0.0,
-        search: sitting.search.clone(),
+        search: active_run.search.clone(),
     })
 }
 
 /// Starts each contender once; those that fail are named with their reason.
 fn rehearse(
-    stage: &mut Stage,
-    sitting: &Sitting,
+    setup: &mut Setup,
+    active_run: &ActiveRun,
     run: &mut RunRecord,
     cache: &Cache,
     logs: &Path,
     progress: &Progress,
 ) -> Result<Vec<(String, anyhow::Error)>> {
     let mut failures = Vec::new();
-    for (name, facts) in stage.rehearse(&sitting.plan, cache, logs, progress) {
+    for (name, facts) in setup.rehearse(&active_run.plan, cache, logs, progress) {
         match facts {
             Ok(facts) => drop(run.contenders.insert(name, facts)),
             Err(error) if error.is::<Interrupted>() => return Err(error),
@@ -333,15 +334,19 @@ fn rehearse(
     }
     let failed = |name: &String| failures.iter().any(|(one, _)| one == name);
     let here = run.contenders.iter().filter(|(name, _)| !failed(name));
-    refusal::expect_equal_answers(&sitting.experiment.baseline, here.map(|(name, facts)| (name.as_str(), facts)))?;
+    refusals::expect_equal_answers(&active_run.experiment.baseline, here.map(|(name, facts)| (name.as_str(), facts)))?;
     Ok(failures)
 }
 
 /// Says which contenders failed; stops here when too few are left to compare.
-fn tell_failures(sitting: &Sitting, failures: &mut Vec<(String, anyhow::Error)>, progress: &Progress) -> Result<()> {
+fn tell_failures(
+    active_run: &ActiveRun,
+    failures: &mut Vec<(String, anyhow::Error)>,
+    progress: &Progress,
+) -> Result<()> {
     let failed: BTreeSet<&String> = failures.iter().map(|(name, _)| name).collect();
-    let contenders = sitting.experiment.contenders.len();
-    if contenders - failed.len() < contenders.min(2) || failed.contains(&sitting.experiment.baseline) {
+    let contenders = active_run.experiment.contenders.len();
+    if contenders - failed.len() < contenders.min(2) || failed.contains(&active_run.experiment.baseline) {
         return Err(failures.swap_remove(0).1);
     }
     for (_, error) in failures {

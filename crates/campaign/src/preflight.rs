@@ -5,9 +5,9 @@
 
 use anyhow::{Context, Error, Result, anyhow};
 
-use super::refusal::{expect_memory, expect_what_it_rests_on};
-use super::seats::Seats;
-use engine::{Hosted, already_here, expect_known_settings};
+use super::placement::Placement;
+use super::refusals::{expect_memory, expect_what_it_rests_on};
+use engine::{UserServer, already_here, expect_known_settings};
 use experiment::resolve;
 use experiment::{Contender, Experiment, Origin};
 
@@ -24,7 +24,7 @@ pub struct Preflight {
 
 impl Preflight {
     pub fn of(experiment: &Experiment) -> Preflight {
-        let mut found = Preflight { host: Seats::on_this_host(experiment).err(), ..Preflight::default() };
+        let mut found = Preflight { host: Placement::on_this_host(experiment).err(), ..Preflight::default() };
         for contender in &experiment.contenders {
             let is_refused = |name: &str| found.refused.iter().any(|(one, _)| one == name);
             let stands = expect_what_it_rests_on(experiment, &contender.name, is_refused);
@@ -49,7 +49,7 @@ impl Preflight {
 /// What of a contender is not known before it is fetched; an error where it would be refused.
 fn look(contender: &Contender, clients: u32) -> Result<Option<String>> {
     if let Origin::Target(target) = &contender.origin {
-        Hosted::reach(contender.kind, target)?;
+        UserServer::reach(contender.kind, target)?;
         return Ok(None);
     }
     let resolved = resolve(contender)?;

@@ -17,8 +17,8 @@ use anyhow::Result;
 
 use crate::budget::{Clock, longest};
 use crate::progress::Progress;
-use crate::stage::Stage;
-use crate::{Sitting, together, warmup_s};
+use crate::setup::Setup;
+use crate::{ActiveRun, executor, warmup_s};
 pub use cause_test::CauseTests;
 pub use headroom::Headroom;
 pub use pilot::Pilots;
@@ -54,8 +54,8 @@ pub trait Probe {
 
 /// What all probes of a run share.
 pub struct Bench<'a> {
-    pub sitting: &'a Sitting,
-    pub stage: &'a Stage<'a>,
+    pub active_run: &'a ActiveRun,
+    pub setup: &'a Setup<'a>,
     pub run: &'a mut RunRecord,
     pub clock: &'a Clock,
     pub interrupted: &'a AtomicBool,
@@ -67,7 +67,7 @@ pub struct Bench<'a> {
 
 impl Bench<'_> {
     pub fn plan(&self) -> &PlanRecord {
-        &self.sitting.plan.record
+        &self.active_run.plan.record
     }
 
     /// Runs what is due and not stored.
@@ -88,7 +88,7 @@ impl Bench<'_> {
     }
 
     fn refusal(&self, probe: &dyn Probe, set: &[PlannedTrial]) -> Result<Option<String>> {
-        match set.iter().find(|planned| !self.stage.has(&planned.contender)) {
+        match set.iter().find(|planned| !self.setup.has(&planned.contender)) {
             Some(absent) => Ok(Some(format!("`{}` could not be prepared", absent.contender))),
             None => probe.refusal(self, set),
         }
@@ -110,7 +110,7 @@ impl Bench<'_> {
             point: first.point.clone(),
             ..DecisionRecord::new(DecisionKind::LeftOut, because)
         });
-        self.sitting.run_dir.write_run(self.run)
+        self.active_run.run_dir.write_run(self.run)
     }
 
     fn without_time(&self, probe: &dyn Probe, left: &[PlannedTrial]) -> Option<String> {
@@ -144,11 +144,11 @@ impl Bench<'_> {
     fn run_one(&mut self, probe: &dyn Probe, planned: &PlannedTrial, title: &str) -> Result<TrialRecord> {
         let planned = PlannedTrial { trial: next_probe_number(self.plan(), &self.trials), ..planned.clone() };
         self.observers.idle(Duration::from_millis(planned.gap_ms));
-        let folder = self.sitting.run_dir.trial_folder(planned.trial)?;
+        let folder = self.active_run.run_dir.trial_folder(planned.trial)?;
         let warmup = warmup_s(self.plan(), &self.run.decisions, &planned.workload, self.plan().method.blocks);
         // Places in a block choose the side of a duet, and probes run on one.
         let seated = PlannedTrial { order: 1, ..planned.clone() };
-        let mut trial = self.stage.trial(&seated, &folder, Duration::from_secs_f64(warmup));
+        let mut trial = self.setup.trial(&seated, &folder, Duration::from_secs_f64(warmup));
         probe.adapt(&planned, &mut trial);
         let mut live = |live: load::Live| {
             let seconds = live.elapsed.as_secs_f64();
@@ -158,14 +158,14 @@ impl Bench<'_> {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(Interrupted.into());
         }
-        let (run_dir, trials) = (&self.sitting.run_dir, &mut self.trials);
+        let (run_dir, trials) = (&self.active_run.run_dir, &mut self.trials);
         let mut keep = |record: TrialRecord| {
             let record = TrialRecord { order: planned.order, ..record };
             run_dir.append(&record)?;
             trials.push(record);
             Ok(())
         };
-        together::write(self.sitting, &trial, finished, &mut keep)?;
+        executor::write(self.active_run, &trial, finished, &mut keep)?;
         Ok(self.trials.last().expect("it was stored a moment ago").clone())
     }
 }

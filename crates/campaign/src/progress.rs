@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use crate::budget::length;
-use analysis::{contrast, doubling};
+use analysis::{cause_test, headroom};
 use experiment::plan::Plan;
-use record::format::pass::{SHORT, flagged};
+use record::format::operations::{SHORT, flagged};
 use record::format::{MetricRecord, PlannedTrial, Purpose, Status, TrialRecord, WorkloadRecord, point_text};
 
 /// Where a run shows what happens.
@@ -198,8 +198,8 @@ struct Expected {
 impl Expected {
     fn of(plan: &Plan) -> Expected {
         let (estimate, record) = (&plan.estimate, &plan.record);
-        let pairs = doubling::due(record).count() * doubling::BLOCKS
-            + if record.method.contrast { record.candidates().count() * contrast::BLOCKS } else { 0 };
+        let pairs = headroom::due(record).count() * headroom::BLOCKS
+            + if record.method.contrast { record.candidates().count() * cause_test::BLOCKS } else { 0 };
         let diagnostics = record.contenders.len() * record.workloads.len();
         let diagnostics = if record.method.diagnose { diagnostics } else { 0 };
         let begins = estimate.trial_starts.iter().copied().chain([estimate.run]).collect();

@@ -3,7 +3,7 @@
 //! Only commands that work are listed here. Help lines are imperative, give unit and default, and
 //! say when one would want the flag.
 
-pub mod handover;
+pub mod hide_password;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -7,8 +7,8 @@
 //! ends (or until somebody kills it, which is what its test does). The line may hold a password, made
 //! for this start, so it goes to whoever holds the pipe and nowhere else.
 
+mod check_tables;
 mod selfcheck;
-mod vetting;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use std::io::Read;
 use anyhow::{Context, Result, bail};
 use driver::Endpoint;
 
-use engine::{Cache, FreshStart, Resolved, Server, provision};
+use engine::{Cache, Resolved, ScratchServer, Server, provision};
 
 use self::selfcheck::selfcheck;
 use crate::KNOWN;
@@ -74,7 +74,7 @@ fn check(names: &[&str], fetch: bool) -> Result<()> {
 fn vet(names: &[&str], fetch: bool) -> Result<()> {
     let cache = Cache::open()?;
     let (mut refused, mut servers) = (0, 0);
-    for vetted in vetting::vet(names.first().unwrap_or(&""), fetch, &cache, &|line| eprintln!("{line}")) {
+    for vetted in check_tables::vet(names.first().unwrap_or(&""), fetch, &cache, &|line| eprintln!("{line}")) {
         if vetted.lines.is_empty() {
             println!("skipped  {}: not here; fetch it with --fetch", vetted.server);
             continue;
@@ -131,7 +131,7 @@ impl Hold {
         let work = cache.work()?;
         let (data, log) = (&work.path().join("data"), &work.path().join("server.log"));
         let (settings, transport) = (&self.settings, self.transport);
-        let fresh = FreshStart { settings, max_clients: HELD_CLIENTS_MAX, transport, data, log };
+        let fresh = ScratchServer { settings, max_clients: HELD_CLIENTS_MAX, transport, data, log };
         let server = fresh.start(&installation, &cache, &work, &progress)?;
         server.create_database()?;
         println!("{}", reached_by(&server)?);

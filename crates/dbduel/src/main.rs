@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         Some(first) if first == hidden::SUBCOMMAND => hidden::main(args.collect::<Vec<OsString>>()),
         _ => {}
     }
-    let arguments = match cli::handover::arguments() {
+    let arguments = match cli::hide_password::arguments() {
         Ok(arguments) => arguments,
         Err(error) => {
             commands::note(&message(&error));

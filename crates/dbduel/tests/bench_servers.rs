@@ -74,7 +74,7 @@ impl Subject {
         self.place.expect(status, &words.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    fn start(&self, line: &str) -> support::Running {
+    fn start(&self, line: &str) -> support::RunningServer {
         let words = self.words(line);
         self.place.start(&words.iter().map(String::as_str).collect::<Vec<_>>())
     }

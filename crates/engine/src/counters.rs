@@ -23,14 +23,14 @@ pub enum Kind {
 }
 
 /// Work that an engine puts off, by names of its [`Counters`].
-pub struct Deferral {
+pub struct DeferredWork {
     /// Counts the bytes of its log of changes; None where it has no such log to count.
     pub redo_bytes: Option<&'static str>,
-    pub debts: &'static [Debt],
+    pub debts: &'static [DeferredState],
 }
 
 /// A state that says how much work was put off.
-pub struct Debt {
+pub struct DeferredState {
     pub state: &'static str,
     pub paid: Paid,
 }

@@ -7,15 +7,12 @@
 
 pub mod advice;
 mod affinity;
-mod another_path;
 mod apt;
 mod build;
 mod cache;
 mod cost;
 pub mod counters;
 mod cpu_list;
-mod fresh;
-mod hosted;
 pub mod interruption;
 pub mod keeper;
 mod libraries;
@@ -24,16 +21,19 @@ mod memory_limit;
 pub mod memory_need;
 mod monitor;
 pub mod observe;
+mod other_path;
 mod own_folder;
 mod provision;
 pub mod request;
 mod reserved;
+mod scratch_server;
 mod server;
 pub mod settings;
 mod snapshot;
 mod storage;
 pub mod target_url;
 pub mod tunable;
+mod user_server;
 pub mod waits;
 
 use std::cmp::Ordering;
@@ -53,14 +53,13 @@ pub use build::build;
 pub use cache::{Cache, CacheEntry, WorkFolder, read_folder, remove_tree};
 pub use cost::Cost;
 pub use cpu_list::CpuList;
-pub use fresh::FreshStart;
-pub use hosted::Hosted;
 pub use keeper::{Account, Exit, Program, raise_open_files};
 pub use monitor::{Hastened, Monitor};
 pub use observe::{Explained, Observe, Sample};
 use provision::Knowledge;
 pub use provision::{Client, Layout, Package, find_on_path};
 pub use reserved::{Refusal, Reserved};
+pub use scratch_server::ScratchServer;
 pub use server::{DATABASE, Purpose, Server, StartOptions, server_environment};
 pub use settings::{Agreement, Effective, expect_known_settings, nearest_known, parse_quantity, parse_switch};
 pub use snapshot::{
@@ -68,6 +67,7 @@ pub use snapshot::{
     snapshot_key, sound_snapshot, template,
 };
 pub use storage::storage_of;
+pub use user_server::UserServer;
 pub use waits::Waits;
 
 /// The version of a target, until it has answered.
@@ -128,9 +128,9 @@ pub trait Engine: Sync {
     /// Settings that are dbduel's own, and that nobody else may make.
     fn reserved(&self) -> &'static Reserved;
     /// The command line of a server, and what dbduel sets by itself.
-    fn launch(&self, installation: &Installation, options: &StartOptions, places: &Places) -> Result<Launch>;
+    fn launch(&self, installation: &Installation, options: &StartOptions, places: &StartFiles) -> Result<Launch>;
     /// What is left to do before the load may connect, once the server answers.
-    fn secure(&self, admin: &mut Admin, installation: &Installation, places: &Places) -> Result<()> {
+    fn secure(&self, admin: &mut Admin, installation: &Installation, places: &StartFiles) -> Result<()> {
         let _ = (admin, installation, places);
         Ok(())
     }
@@ -211,13 +211,13 @@ pub struct Resolved {
     pub kind: &'static str,
     /// Ends in `.*` as long as nobody has looked what a rolling source holds.
     pub version: String,
-    place: Place,
+    place: SourceKind,
     /// The version or series that was asked for, if any.
     wanted: Option<String>,
 }
 
 #[derive(Debug, Clone)]
-enum Place {
+enum SourceKind {
     Catalogue(&'static Release),
     Here(Found),
     /// A server that dbduel does not manage, by its URL without the password.
@@ -247,7 +247,7 @@ pub struct Site<'a> {
 }
 
 /// What a start has of its own: drawn anew each time, and never measured.
-pub struct Places {
+pub struct StartFiles {
     /// A private folder for the socket, the pid file and temporary files.
     pub folder: PathBuf,
     /// A free loopback port, when the load comes by TCP.
@@ -321,7 +321,7 @@ impl Engines {
     pub fn called(self, name: &str) -> Vec<Resolved> {
         let all = self.0.iter().flat_map(|engine| known(*engine));
         let is_called = |server: &Resolved| {
-            let system = matches!(server.place, Place::Here(_)) && name == format!("{}@system", server.kind);
+            let system = matches!(server.place, SourceKind::Here(_)) && name == format!("{}@system", server.kind);
             system || format!("{}@{}", server.kind, server.version).starts_with(name)
         };
         all.filter(is_called).collect()
@@ -338,7 +338,7 @@ pub fn resolve(engine: &'static dyn Engine, request: &VersionRequest, origin: &O
     let kind = engine.kind();
     if let Origin::Target(target) = origin {
         // What it is will be known when it has answered.
-        return Ok(Resolved::new(engine, AS_IT_RUNS.to_owned(), Place::Target(target.url.to_string())));
+        return Ok(Resolved::new(engine, AS_IT_RUNS.to_owned(), SourceKind::Target(target.url.to_string())));
     }
     if let Origin::Basedir(folder) = origin {
         let found = find_in(engine, folder, &[])?;
@@ -361,12 +361,13 @@ fn find_in(engine: &dyn Engine, folder: &Path, libraries: &[PathBuf]) -> Result<
 
 /// The newest of a catalogue and of what is installed that fits a request.
 pub fn choose(engine: &'static dyn Engine, installed: Vec<Found>, request: &VersionRequest) -> Result<Resolved> {
-    let here = installed.into_iter().map(|found| (found.version.clone(), Place::Here(found)));
-    let catalogue = engine.releases().iter().map(|release| (release.version.to_owned(), Place::Catalogue(release)));
-    let known: Vec<(String, Place)> = catalogue.chain(here).collect();
-    let fits = |version: &str, place: &Place| match request {
+    let here = installed.into_iter().map(|found| (found.version.clone(), SourceKind::Here(found)));
+    let catalogue =
+        engine.releases().iter().map(|release| (release.version.to_owned(), SourceKind::Catalogue(release)));
+    let known: Vec<(String, SourceKind)> = catalogue.chain(here).collect();
+    let fits = |version: &str, place: &SourceKind| match request {
         VersionRequest::Newest => true,
-        VersionRequest::System => matches!(place, Place::Here(_)),
+        VersionRequest::System => matches!(place, SourceKind::Here(_)),
         VersionRequest::Series(wanted) => in_series(version, wanted) || may_roll_to(version, wanted),
     };
     // Of equals the last one wins: the installed one, which needs no download.
@@ -377,7 +378,7 @@ pub fn choose(engine: &'static dyn Engine, installed: Vec<Found>, request: &Vers
     }
 }
 
-fn unknown_version(engine: &dyn Engine, request: &VersionRequest, known: &[(String, Place)]) -> anyhow::Error {
+fn unknown_version(engine: &dyn Engine, request: &VersionRequest, known: &[(String, SourceKind)]) -> anyhow::Error {
     let mut versions: Vec<&str> = known.iter().map(|(version, _)| version.as_str()).collect();
     versions.sort_by(|a, b| by_version(a, b));
     versions.dedup();
@@ -419,7 +420,8 @@ pub fn by_version(a: &str, b: &str) -> Ordering {
 
 /// Every server of an engine: those of its catalogue, then those on this machine.
 fn known(engine: &'static dyn Engine) -> impl Iterator<Item = Resolved> {
-    let catalogue = engine.releases().iter().map(|release| (release.version.to_owned(), Place::Catalogue(release)));
+    let catalogue =
+        engine.releases().iter().map(|release| (release.version.to_owned(), SourceKind::Catalogue(release)));
     let catalogue = catalogue.map(move |(version, place)| Resolved::new(engine, version, place));
     catalogue.chain(engine.installed().into_iter().map(move |found| Resolved::here(engine, found)))
 }
@@ -432,7 +434,7 @@ fn listed(engine: &'static dyn Engine, cache: &Cache) -> Vec<Listed> {
 }
 
 impl Resolved {
-    fn new(engine: &'static dyn Engine, version: String, place: Place) -> Resolved {
+    fn new(engine: &'static dyn Engine, version: String, place: SourceKind) -> Resolved {
         Resolved { engine, kind: engine.kind(), version, place, wanted: None }
     }
 
@@ -442,7 +444,7 @@ impl Resolved {
 
     /// A server on this machine.
     pub fn here(engine: &'static dyn Engine, found: Found) -> Resolved {
-        Resolved::new(engine, found.version.clone(), Place::Here(found))
+        Resolved::new(engine, found.version.clone(), SourceKind::Here(found))
     }
 
     fn wanting(self, request: &VersionRequest) -> Resolved {
@@ -453,13 +455,13 @@ impl Resolved {
     /// Where the server comes from, for a reader.
     pub fn source_text(&self) -> String {
         match &self.place {
-            Place::Catalogue(Release { package, .. }) => match package.client {
+            SourceKind::Catalogue(Release { package, .. }) => match package.client {
                 Client::Apt { suite } => format!("{} {suite} {}", package.client.title(), package.coordinates),
                 client => format!("{} {}", client.title(), package.coordinates),
             },
-            Place::Target(url) => format!("target {url}"),
-            Place::Here(found) if found.server.as_os_str().is_empty() => "compiled into dbduel".to_owned(),
-            Place::Here(found) => match &found.basedir {
+            SourceKind::Target(url) => format!("target {url}"),
+            SourceKind::Here(found) if found.server.as_os_str().is_empty() => "compiled into dbduel".to_owned(),
+            SourceKind::Here(found) => match &found.basedir {
                 Some(basedir) => format!("folder {}", basedir.display()),
                 None => format!("installed {}", found.server.display()),
             },
@@ -468,7 +470,7 @@ impl Resolved {
 
     fn listed(&self, cache: &Cache) -> Listed {
         let fetched =
-            provision::fetched_versions(&self.folder(cache)).filter(|_| matches!(self.place, Place::Catalogue(_)));
+            provision::fetched_versions(&self.folder(cache)).filter(|_| matches!(self.place, SourceKind::Catalogue(_)));
         let source = self.source_text();
         Listed {
             kind: self.kind,
@@ -482,22 +484,22 @@ impl Resolved {
     /// Whether it can be started without fetching anything.
     pub fn is_here(&self, cache: &Cache) -> bool {
         match &self.place {
-            Place::Catalogue(_) => provision::marker(&self.folder(cache)).is_some(),
-            Place::Here(_) | Place::Target(_) => true,
+            SourceKind::Catalogue(_) => provision::marker(&self.folder(cache)).is_some(),
+            SourceKind::Here(_) | SourceKind::Target(_) => true,
         }
     }
 
     /// What has to be downloaded if it is not here yet.
     pub fn download_bytes(&self) -> u64 {
         match &self.place {
-            Place::Catalogue(release) => u64::from(release.package.megabytes) * 1_000_000,
-            Place::Here(_) | Place::Target(_) => 0,
+            SourceKind::Catalogue(release) => u64::from(release.package.megabytes) * 1_000_000,
+            SourceKind::Here(_) | SourceKind::Target(_) => 0,
         }
     }
 
     /// What dbduel would set by itself, for the plan; `max_clients` as in [`StartOptions`].
     pub fn own_settings(&self, settings: &BTreeMap<String, String>, max_clients: u32) -> BTreeMap<String, String> {
-        if let Place::Target(_) = self.place {
+        if let SourceKind::Target(_) = self.place {
             return BTreeMap::new();
         }
         let connections = server::connections_for(max_clients);
@@ -506,7 +508,7 @@ impl Resolved {
 
     fn folder(&self, cache: &Cache) -> PathBuf {
         let version = match &self.place {
-            Place::Catalogue(Release { package: Package { client: Client::Apt { suite }, .. }, .. }) => *suite,
+            SourceKind::Catalogue(Release { package: Package { client: Client::Apt { suite }, .. }, .. }) => *suite,
             _ => &self.version,
         };
         cache.servers().join(format!("{}-{version}", self.kind))
@@ -515,7 +517,7 @@ impl Resolved {
 
 /// A server that can be started without fetching it; None where it is in no cache yet, which is not made either.
 pub fn already_here(resolved: &Resolved) -> Result<Option<Installation>> {
-    if let Place::Here(found) = &resolved.place {
+    if let SourceKind::Here(found) = &resolved.place {
         return resolved.installed(found).map(Some);
     }
     let cache = Cache::existing()?.filter(|cache| resolved.is_here(cache));
@@ -525,9 +527,9 @@ pub fn already_here(resolved: &Resolved) -> Result<Option<Installation>> {
 /// Makes a resolved server ready to start: fetches it into the cache where it is not here yet.
 pub fn provision(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Installation> {
     match &resolved.place {
-        Place::Here(found) => resolved.installed(found),
-        Place::Target(url) => bail!("{url} is a server that dbduel does not manage"),
-        Place::Catalogue(release) => provision_release(resolved, release, cache, progress)
+        SourceKind::Here(found) => resolved.installed(found),
+        SourceKind::Target(url) => bail!("{url} is a server that dbduel does not manage"),
+        SourceKind::Catalogue(release) => provision_release(resolved, release, cache, progress)
             .with_context(|| format!("cannot provision {} {}", resolved.kind, resolved.version)),
     }
 }

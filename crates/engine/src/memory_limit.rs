@@ -26,7 +26,7 @@ pub struct MemoryLimit {
 
 /// Where groups can be made, and the name of the file that holds their limit.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct Limits {
     folder: PathBuf,
     limit: &'static str,
 }
@@ -49,7 +49,7 @@ impl MemoryLimit {
         )
     }
 
-    fn in_place(place: &Place, bytes: u64) -> Result<MemoryLimit> {
+    fn in_place(place: &Limits, bytes: u64) -> Result<MemoryLimit> {
         remove_left_over(&place.folder);
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -104,7 +104,7 @@ fn remove_left_over(folder: &Path) {
 }
 
 /// Below our own group first, which may be limited itself; then at the controller's root.
-fn places(mounts: &str, own: &str) -> Vec<Place> {
+fn places(mounts: &str, own: &str) -> Vec<Limits> {
     let mut places = Vec::new();
     for line in mounts.lines() {
         let fields: Vec<&str> = line.split(' ').collect();
@@ -123,8 +123,8 @@ fn places(mounts: &str, own: &str) -> Vec<Place> {
         });
         let folders = of_group.filter(|folder| folder.is_dir()).chain([PathBuf::from(root)]);
         for folder in folders {
-            if !places.iter().any(|known: &Place| known.folder == folder) {
-                places.push(Place { folder, limit });
+            if !places.iter().any(|known: &Limits| known.folder == folder) {
+                places.push(Limits { folder, limit });
             }
         }
     }

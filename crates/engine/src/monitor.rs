@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use driver::{Admin, Closer, Endpoint, Login};
 
-use super::counters::{Counters, Deferral};
+use super::counters::{Counters, DeferredWork};
 use super::{Engine, Observe, Waits};
 
 /// Whoever answers so late cannot be read at an edge of an interval.
@@ -59,14 +59,14 @@ impl Monitor {
         self.ask(|observe, admin| observe.counters(admin))
     }
 
-    /// What is left of the work that was put off, by the names of [`Deferral::debts`]; empty where nothing of
+    /// What is left of the work that was put off, by the names of [`DeferredWork::debts`]; empty where nothing of
     /// it can be seen.
-    pub fn owed(&self) -> Result<BTreeMap<&'static str, f64>> {
-        self.ask(|observe, admin| observe.owed(admin))
+    pub fn outstanding(&self) -> Result<BTreeMap<&'static str, f64>> {
+        self.ask(|observe, admin| observe.outstanding(admin))
     }
 
-    pub fn deferral(&self) -> &'static Deferral {
-        self.observe.deferral()
+    pub fn deferred_work(&self) -> &'static DeferredWork {
+        self.observe.deferred_work()
     }
 
     /// Whether the server may be asked once a second while a load runs.

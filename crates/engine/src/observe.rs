@@ -6,7 +6,7 @@ use anyhow::Result;
 use driver::Admin;
 
 use crate::Waits;
-use crate::counters::{Counters, Deferral};
+use crate::counters::{Counters, DeferredWork};
 
 /// What an engine tells of a server that runs. What it lacks is absent from reports, never zero.
 pub trait Observe: Sync {
@@ -23,11 +23,11 @@ pub trait Observe: Sync {
     /// How the server would run a statement, which is not run.
     fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained>;
     /// What of it tells of work that is put off.
-    fn deferral(&self) -> &'static Deferral;
-    /// How much of that work is left, by the names of [`Deferral::debts`].
-    fn owed(&self, admin: &mut Admin) -> Result<BTreeMap<&'static str, f64>> {
+    fn deferred_work(&self) -> &'static DeferredWork;
+    /// How much of that work is left, by the names of [`DeferredWork::debts`].
+    fn outstanding(&self, admin: &mut Admin) -> Result<BTreeMap<&'static str, f64>> {
         let mut state = self.counters(admin)?.state;
-        state.retain(|name, _| self.deferral().debts.iter().any(|debt| debt.state == *name));
+        state.retain(|name, _| self.deferred_work().debts.iter().any(|debt| debt.state == *name));
         Ok(state)
     }
     /// Makes the server do at once what it puts off, on a server of our own; gives the statements that put its

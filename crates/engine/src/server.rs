@@ -23,7 +23,7 @@ use super::keeper::{Exit, Kept, Program};
 use super::memory_limit::MemoryLimit;
 use super::settings::{Effective, verify};
 use super::storage::{Storage, class_in, storage_of};
-use super::{Engine, Installation, Launch, Places, Whereabouts, log_tail};
+use super::{Engine, Installation, Launch, StartFiles, Whereabouts, log_tail};
 use crate::request::Transport;
 
 /// The database a workload's tables live in.
@@ -88,7 +88,7 @@ pub struct Server {
     process: Option<Kept>,
     /// Dropped after the process, which is in its group.
     memory: Option<MemoryLimit>,
-    places: Places,
+    places: StartFiles,
     data: PathBuf,
     launch: Launch,
     effective: Effective,
@@ -357,7 +357,7 @@ fn make_places(
     options: &StartOptions,
     work: &WorkFolder,
     nuisance: &mut ChaCha8Rng,
-) -> Result<Places> {
+) -> Result<StartFiles> {
     let length = nuisance.random_range(1..=SOCKET_FOLDER_BYTES_MAX);
     let folder = work.for_sockets().join(Alphanumeric.sample_string(nuisance, length));
     // The same seed gives the same name: what a failed start left there goes first.
@@ -368,7 +368,7 @@ fn make_places(
         std::os::unix::fs::chown(&folder, Some(account.uid), Some(account.gid))?;
     }
     let tcp = options.transport == Transport::Tcp && options.purpose == Purpose::Measure;
-    Ok(Places {
+    Ok(StartFiles {
         folder,
         port: tcp.then(free_port).transpose()?,
         // Not from the seed: whoever knows the plan must not know the password.

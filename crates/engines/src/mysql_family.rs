@@ -5,12 +5,12 @@
 //! of the version. `--no-defaults` always comes first, so no option file of the machine is read.
 
 mod advice;
+mod check_settings;
 mod counters;
 mod memory;
 mod plans;
 mod reserved;
 mod tunable;
-mod vet;
 mod waits;
 
 use std::collections::BTreeMap;
@@ -26,14 +26,14 @@ use driver::{Admin, Dialect, Endpoint, Login};
 
 use engine::Observe;
 use engine::advice::{Draft, Subject};
-use engine::counters::{Counters, Deferral};
+use engine::counters::{Counters, DeferredWork};
 use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_size, parse_switch};
 use engine::tunable::{Tunable, Tuning};
 use engine::{
-    Cost, DATABASE, Engine, Exit, Explained, Found, Installation, Launch, NOT_KNOWN, Places, Program, Purpose, Release,
-    Reserved, Sample, Site, StartOptions, Waits, Whereabouts, log_tail, server_environment, version_numbers,
-    version_output,
+    Cost, DATABASE, Engine, Exit, Explained, Found, Installation, Launch, NOT_KNOWN, Program, Purpose, Release,
+    Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, log_tail, server_environment,
+    version_numbers, version_output,
 };
 
 const ADMINISTRATOR: &str = "root";
@@ -302,7 +302,7 @@ impl Engine for MysqlFamily {
         &reserved::RESERVED
     }
 
-    fn launch(&self, installation: &Installation, options: &StartOptions, places: &Places) -> Result<Launch> {
+    fn launch(&self, installation: &Installation, options: &StartOptions, places: &StartFiles) -> Result<Launch> {
         let socket = places.folder.join("sock");
         let login = |database: Option<&str>| Login {
             user: ADMINISTRATOR.to_owned(),
@@ -331,7 +331,7 @@ impl Engine for MysqlFamily {
         })
     }
 
-    fn secure(&self, _admin: &mut Admin, _installation: &Installation, places: &Places) -> Result<()> {
+    fn secure(&self, _admin: &mut Admin, _installation: &Installation, places: &StartFiles) -> Result<()> {
         // The server has read it: it answers, and it reads the file before it listens.
         engine::remove_tree(&places.folder.join("init.sql"))
     }
@@ -377,11 +377,11 @@ impl Engine for MysqlFamily {
     }
 
     fn vet(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
-        vet::vet(self, site, settings)
+        check_settings::vet(self, site, settings)
     }
 
     fn expect_known(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
-        vet::expect_known(self, site, settings)
+        check_settings::expect_known(self, site, settings)
     }
 
     fn create_database(&self, admin: &mut Admin) -> Result<()> {
@@ -458,7 +458,7 @@ impl Observe for MysqlFamily {
         plans::explain(admin, sql)
     }
 
-    fn deferral(&self) -> &'static Deferral {
+    fn deferred_work(&self) -> &'static DeferredWork {
         &counters::DEFERRAL
     }
 
@@ -545,7 +545,7 @@ impl MysqlFamily {
 
     /// SQL that gives every account that could log in the password of this start. Private, and
     /// deleted once the server answers: an argument would show in the process list.
-    fn write_init_file(&self, installation: &Installation, places: &Places, password: &str) -> Result<PathBuf> {
+    fn write_init_file(&self, installation: &Installation, places: &StartFiles, password: &str) -> Result<PathBuf> {
         let version = version_numbers(&installation.version);
         let file = places.folder.join("init.sql");
         let mut out = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file)?;
@@ -614,7 +614,7 @@ pub fn run_step(site: &Site, program: &Path, arguments: Vec<OsString>, stdin: Op
     }
 }
 
-fn connection_arguments(places: &Places, socket: &Path) -> Vec<OsString> {
+fn connection_arguments(places: &StartFiles, socket: &Path) -> Vec<OsString> {
     let mut arguments = vec![
         option("socket", socket),
         option("pid-file", places.folder.join("pid")),
@@ -829,7 +829,7 @@ mod tests {
             memory_bytes: None,
         };
         let password = port.map(|_| driver::Secret::new("pw"));
-        let places = Places { folder: folder.path().to_owned(), port, password };
+        let places = StartFiles { folder: folder.path().to_owned(), port, password };
         let launch = installation.engine().launch(&installation, &options, &places).unwrap();
         let arguments: Vec<String> = launch.arguments.unwrap().iter().map(|a| a.to_str().unwrap().into()).collect();
         let line = arguments.join(" ").replace(folder.path().to_str().unwrap(), "/f").replace(" --user=root", "");

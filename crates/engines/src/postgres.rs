@@ -4,10 +4,10 @@
 //! connections are trusted, because only dbduel can enter the folder of the socket.
 
 mod advice;
+mod check_settings;
 mod counters;
 mod memory;
 mod tunable;
-mod vet;
 mod waits;
 
 use std::collections::BTreeMap;
@@ -21,15 +21,15 @@ use driver::{Admin, Dialect, Endpoint, Login};
 use crate::mysql_family::run_step;
 use engine::Observe;
 use engine::advice::{Draft, Subject};
-use engine::counters::{Counters, Deferral};
+use engine::counters::{Counters, DeferredWork};
 use engine::memory_need::{Given, Parts};
 use engine::read_folder;
 use engine::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_size};
 use engine::tunable::{MIB, Tunable, Tuning};
 use engine::{Account, Cost};
 use engine::{
-    Client, DATABASE, Engine, Explained, Found, Installation, Launch, Layout, Package, Places, Purpose, Release,
-    Reserved, Sample, Site, StartOptions, Waits, Whereabouts, version_numbers, version_output,
+    Client, DATABASE, Engine, Explained, Found, Installation, Launch, Layout, Package, Purpose, Release, Reserved,
+    Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, version_numbers, version_output,
 };
 
 pub struct Postgres;
@@ -269,7 +269,7 @@ impl Engine for Postgres {
         &RESERVED
     }
 
-    fn launch(&self, installation: &Installation, options: &StartOptions, places: &Places) -> Result<Launch> {
+    fn launch(&self, installation: &Installation, options: &StartOptions, places: &StartFiles) -> Result<Launch> {
         let port = places.port.unwrap_or(SOCKET_PORT);
         write_host_rules(options.data, places.port.map(|_| password_method(installation)))?;
         let mut arguments: Vec<OsString> = vec!["-D".into(), options.data.into(), "-k".into()];
@@ -307,7 +307,7 @@ impl Engine for Postgres {
         })
     }
 
-    fn secure(&self, admin: &mut Admin, installation: &Installation, places: &Places) -> Result<()> {
+    fn secure(&self, admin: &mut Admin, installation: &Installation, places: &StartFiles) -> Result<()> {
         // Until here nobody could log in by TCP: the account had no password.
         let Some(password) = &places.password else { return Ok(()) };
         if installation.at_least(&[10]) {
@@ -362,7 +362,7 @@ impl Engine for Postgres {
     }
 
     fn vet(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
-        vet::vet(site, settings)
+        check_settings::vet(site, settings)
     }
 
     fn stop_signal(&self) -> i32 {
@@ -433,7 +433,7 @@ impl Observe for Postgres {
         Ok(Explained { lines: lines("")?, shape: lines("(COSTS OFF)")? })
     }
 
-    fn deferral(&self) -> &'static Deferral {
+    fn deferred_work(&self) -> &'static DeferredWork {
         &counters::DEFERRAL
     }
 
@@ -607,7 +607,7 @@ mod tests {
             memory_bytes: None,
         };
         let password = port.map(|_| driver::Secret::new("pw"));
-        let places = Places { folder: "/f".into(), port, password };
+        let places = StartFiles { folder: "/f".into(), port, password };
         let launch = Postgres.launch(&installation("9.6.24"), &options, &places).unwrap();
         let rules = fs::read_to_string(data.path().join("pg_hba.conf")).unwrap();
         (line(launch.arguments.unwrap()).replace(data.path().to_str().unwrap(), "/d"), rules)

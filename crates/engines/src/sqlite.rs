@@ -17,12 +17,13 @@ use driver::{Admin, Dialect, Endpoint, Login};
 use engine::Cost;
 use engine::Observe;
 use engine::advice::{Draft, Subject};
-use engine::counters::{Counters, Deferral};
+use engine::counters::{Counters, DeferredWork};
 use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_switch};
 use engine::tunable::{MIB, Tunable, Tuning};
 use engine::{
-    Engine, Explained, Found, Installation, Launch, Places, Purpose, Release, Reserved, Site, StartOptions, Whereabouts,
+    Engine, Explained, Found, Installation, Launch, Purpose, Release, Reserved, Site, StartFiles, StartOptions,
+    Whereabouts,
 };
 
 pub struct Sqlite;
@@ -187,7 +188,7 @@ impl Engine for Sqlite {
         &RESERVED
     }
 
-    fn launch(&self, _installation: &Installation, options: &StartOptions, _places: &Places) -> Result<Launch> {
+    fn launch(&self, _installation: &Installation, options: &StartOptions, _places: &StartFiles) -> Result<Launch> {
         let plain = |(name, value): (&String, &String)| (name.to_ascii_lowercase(), value.clone());
         let mut settings: BTreeMap<String, String> = options.settings.iter().map(plain).collect();
         for (name, value) in &settings {
@@ -308,11 +309,11 @@ impl Observe for Sqlite {
         Ok(Explained { shape: lines.clone(), lines })
     }
 
-    fn deferral(&self) -> &'static Deferral {
+    fn deferred_work(&self) -> &'static DeferredWork {
         &counters::DEFERRAL
     }
 
-    fn owed(&self, admin: &mut Admin) -> Result<BTreeMap<&'static str, f64>> {
+    fn outstanding(&self, admin: &mut Admin) -> Result<BTreeMap<&'static str, f64>> {
         counters::pay(admin)
     }
 

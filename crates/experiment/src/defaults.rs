@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use load::Gaps;
+use load::Interarrival;
 use toml::de::DeTable;
 
 use engine::request::{PAGE_CACHE_WORDS, TRANSPORT_WORDS, WORK_COPY_WORDS, word_of};
@@ -159,7 +159,7 @@ pub struct Defaults {
 #[derive(Debug, Clone, Copy)]
 pub struct WorkloadDefaults {
     pub clients: u32,
-    pub arrivals: Gaps,
+    pub arrivals: Interarrival,
     pub data_seed: u64,
 }
 

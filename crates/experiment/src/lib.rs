@@ -7,6 +7,7 @@
 //! What must stay true: no key of a file is ever ignored. A key is honoured, or it is a mistake that
 //! names its file and line; the defaults come from `default-experiment.toml` and from nowhere else.
 
+mod aa;
 mod arrangements;
 mod contenders;
 mod defaults;
@@ -19,7 +20,6 @@ pub mod plan;
 mod section;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-mod twins;
 mod vocabulary;
 mod workloads;
 
@@ -43,7 +43,7 @@ use std::time::Duration;
 use anyhow::Context;
 use driver::Isolation;
 use engine::Engine;
-use load::{Gaps, Rate, WorkloadKind};
+use load::{Interarrival, Rate, WorkloadKind};
 
 use record::format::ladder::LadderRecord;
 use record::format::{Point, RuleName};
@@ -129,7 +129,7 @@ pub struct WorkloadChoice {
     /// Arrivals a second where the sweep does not vary them; without, each client starts anew when it has its answer.
     pub rate: Option<u64>,
     /// How the gaps between arrivals are drawn.
-    pub arrivals: Gaps,
+    pub arrivals: Interarrival,
     /// What the rows of its tables are drawn from. Another order of trials needs no other data, so it is not the
     /// seed of the experiment.
     pub data_seed: u64,

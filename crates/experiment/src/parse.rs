@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use toml::de::DeTable;
 
+use super::aa;
 use super::arrangements;
 use super::contenders::read_contenders;
 use super::defaults::{Defaults, MethodKeys, Warmup, defaults};
@@ -18,7 +19,6 @@ use super::ladder::read_ladders;
 use super::mistakes::{Mistake, Mistakes, suggestion};
 use super::plan::files_of;
 use super::section::{Files, NAME_CHARS_MAX, Reader, Section, is_short};
-use super::twins;
 use super::vocabulary::Known;
 use super::workloads::{read_sweep, read_workloads};
 use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop};
@@ -79,7 +79,7 @@ impl Overrides {
             contrast: method.contrast,
             diagnose: method.diagnose,
             twins: plan.twins,
-            fallback_name: Some(twins::name_of_the_file(plan).to_owned()),
+            fallback_name: Some(aa::name_of_the_file(plan).to_owned()),
             files: Some(files_of(plan)),
         }
     }
@@ -158,7 +158,7 @@ fn read_experiment<'a>(
         text: String::new(),
         contenders,
     };
-    let experiment = if overrides.twins { twins::of(experiment) } else { experiment };
+    let experiment = if overrides.twins { aa::of(experiment) } else { experiment };
     arrangements::refuse(reader, top, &experiment);
     experiment
 }
@@ -238,7 +238,7 @@ fn read_method<'a>(reader: &mut Reader<'a>, top: &Section<'a>, defaults: &Defaul
 fn override_keys(overrides: &Overrides) -> MethodKeys {
     MethodKeys {
         budget: overrides.budget,
-        blocks: overrides.blocks.or(overrides.twins.then_some(twins::BLOCKS)),
+        blocks: overrides.blocks.or(overrides.twins.then_some(aa::BLOCKS)),
         stop: overrides.twins.then_some(Stop::Never),
         seed: overrides.seed,
         noisy_host: overrides.accept_noisy.then_some(NoisyHost::Stamp),

@@ -5,18 +5,18 @@
 //! [`ResolvedFacts`]. What must stay true: the same file, seed and facts make the same plan, to the
 //! byte, on any machine.
 
-mod beside;
-pub mod contrast;
-pub mod doubling;
+pub mod cause_test;
 mod estimate;
+mod groups;
+pub mod headroom;
 mod order;
+mod paired_probes;
 mod text;
-mod together;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use load::{Gaps, Metric, OptionError, OptionValue, TransactionKind, Workload, WorkloadSpec};
+use load::{Interarrival, Metric, OptionError, OptionValue, TransactionKind, Workload, WorkloadSpec};
 use sha2::{Digest, Sha256};
 
 use crate::{Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key};
@@ -26,12 +26,12 @@ use record::format::{
 };
 
 pub use estimate::{AskedLog, Estimate, asked_logs, data_directory_bytes, log_bytes};
+pub use groups::together;
 pub use order::{Entry, SOLO_BLOCKS, heaviest_point, pilots, profiles, repeat, repeat_number};
 pub use record::rule::{
     OPERATIONS, OPERATIONS_WITH_JOINT_ERROR_MAX, POINTS, blocks_for, first_for_operations, first_for_points,
     point_rule, too_few,
 };
-pub use together::together;
 
 /// Confidence of every word, after all looks: at most 5 % of them are false.
 pub const CONFIDENCE: f64 = 0.95;
@@ -170,10 +170,10 @@ pub fn kind_record(kind: TransactionKind) -> KindRecord {
     KindRecord { name: kind.name.into_owned(), title: kind.title.into_owned(), p90_limit_s: kind.p90_limit_s }
 }
 
-fn arrivals_word(arrivals: Gaps) -> &'static str {
+fn arrivals_word(arrivals: Interarrival) -> &'static str {
     match arrivals {
-        Gaps::Poisson => "poisson",
-        Gaps::Constant => "constant",
+        Interarrival::Poisson => "poisson",
+        Interarrival::Constant => "constant",
     }
 }
 

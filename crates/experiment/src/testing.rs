@@ -9,8 +9,8 @@ use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use engine::Engines;
 use engines::ENGINES;
 use load::{
-    ClientFuture, Gaps, OptionError, OptionSpec, OptionValue, ScaledWorkload, Seat, SinglePass, Table, Tally, Workload,
-    WorkloadKind, WorkloadSpec, Workloads,
+    ClientFuture, Interarrival, OptionError, OptionSpec, OptionValue, ScaledWorkload, SinglePass, Slot, Table, Tally,
+    Workload, WorkloadKind, WorkloadSpec, Workloads,
 };
 use record::format::RuleName;
 
@@ -76,7 +76,7 @@ impl Workload for Unmoved {
     fn data_bytes(&self, _: Dialect) -> u64 {
         self.rows * 260
     }
-    fn client(&self, _: Seat, _: AnyConnection) -> Result<ClientFuture, Error> {
+    fn client(&self, _: Slot, _: AnyConnection) -> Result<ClientFuture, Error> {
         Ok(Box::pin(std::future::ready(Ok(()))))
     }
     fn check(&self, _: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {
@@ -122,7 +122,7 @@ fn workload(label: &str) -> WorkloadChoice {
         one_pass: false,
         isolation: None,
         rate: None,
-        arrivals: Gaps::default(),
+        arrivals: Interarrival::default(),
         data_seed: 1,
         keeps_its_size: true,
         clients: 16,

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use driver::Isolation;
-use load::{Gaps, ITEMS, OptionError, OptionSpec, OptionValue, WorkloadKind};
+use load::{ITEMS, Interarrival, OptionError, OptionSpec, OptionValue, WorkloadKind};
 use toml::de::DeValue;
 
 use super::defaults::WorkloadDefaults;
@@ -159,8 +159,12 @@ fn read_workload<'a>(
 }
 
 /// The key `arrivals`; what it spaces is `rate`, here or in the sweep.
-pub fn read_arrivals<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Gaps> {
-    reader.choice(section, ARRIVALS, &[("poisson", Some(Gaps::Poisson)), ("constant", Some(Gaps::Constant))])
+pub fn read_arrivals<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Interarrival> {
+    reader.choice(
+        section,
+        ARRIVALS,
+        &[("poisson", Some(Interarrival::Poisson)), ("constant", Some(Interarrival::Constant))],
+    )
 }
 
 pub fn read_data_seed<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<u64> {

@@ -10,15 +10,15 @@ mod backlog;
 mod board;
 mod checksum;
 mod clock;
-mod journal;
+mod deferred_log;
 mod load;
 mod loader;
 mod pacer;
 mod paging;
-mod pass;
 mod policy;
 mod recorder;
 mod rng;
+mod single_pass;
 mod stall;
 mod timeline;
 mod windows;
@@ -30,15 +30,15 @@ pub use backlog::{Backlog, Deferred, Giver};
 pub use board::{Board, Reading};
 pub use checksum::Checksum;
 pub use clock::{Clock, MonotonicClock, monotonic_ns, thread_cpu_ns};
-pub use journal::{Journal, Line};
+pub use deferred_log::{DeferredLog, Line};
 pub use latency::{Histogram, LatencyWindow, OutOfRange, Windows, read_windows};
 pub use load::{Failure, Live, Load, LoadOptions, Measured, SILENCE_MAX};
 pub use loader::{LOADER_VERSION, Loader};
-pub use pacer::{Arrival, Arrivals, Gaps, Pacer, Rate};
-pub use pass::{Gauge, OperationTally, ProgramTally, SHORT_NS};
+pub use pacer::{Arrival, Arrivals, Interarrival, Pacer, Rate};
 pub use policy::{ErrorPolicy, Ignored};
 pub use recorder::{ErrorCounts, KindTally, Recorder, Second, Tally, Timing};
 pub use rng::Rng;
+pub use single_pass::{Gauge, OperationTally, ProgramTally, SHORT_NS};
 pub use stall::Commits;
 pub use timeline::{Timeline, Window};
 pub use windows::{Collector, Exchange};
@@ -47,6 +47,6 @@ pub use workload::options::{COMPAT, ITEMS, NO_COMPAT, TABLE};
 pub use workload::{
     ARRIVALS, Attempt, Background, Client, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, Fatal, HasPlans,
     Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome, ReusesTables,
-    ScaledWorkload, Scratch, Seat, SinglePass, Table, TransactionKind, Turn, Workload, WorkloadKind, WorkloadSpec,
+    ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, Turn, Workload, WorkloadKind, WorkloadSpec,
     Workloads, queries,
 };

@@ -19,16 +19,16 @@ use crate::board::Board;
 use crate::clock::{
     Alarm, MonotonicClock, cpu_clock_ns, monotonic_ns, run_queue_wait_ns, thread_cpu_ns, thread_number,
 };
-use crate::journal;
+use crate::deferred_log;
 use crate::pacer::{Arrivals, Pacer, Rate};
 use crate::paging::Paging;
-use crate::pass::Gauge;
 use crate::policy::ErrorPolicy;
 use crate::recorder::{Recorder, Tally};
+use crate::single_pass::Gauge;
 use crate::timeline::{Timeline, Window};
 use crate::windows::{Collector, Exchange};
 use crate::worker::{EventLoop, Gate, Task, run_blocking};
-use crate::workload::{Background, DefersWork, Fatal, Seat, Workload};
+use crate::workload::{Background, DefersWork, Fatal, Slot, Workload};
 
 #[derive(Debug, Clone)]
 pub struct LoadOptions {
@@ -264,7 +264,7 @@ impl<'a> Load<'a> {
         let timeline = Arc::new(Timeline::default());
         timeline.allow_retries(options.drain_max.min(RETRIES_BEHIND_THE_END));
         let background = workload.defers_work().map(|work| work.background(options.clients));
-        let crews = crews(target.dialect, &options, background.map_or(0, |background| background.seats));
+        let crews = crews(target.dialect, &options, background.map_or(0, |background| background.slots));
         let gate = Arc::new(Gate::default());
         let board = options.board.then(|| Arc::new(Board::new(options.clients as usize, crews.len())));
         // Its clock starts when the gate opens; until then nobody takes an arrival.
@@ -650,9 +650,9 @@ fn cpu_ns_of(thread: libc::pthread_t) -> Option<u64> {
 /// Client numbers of each worker, and behind them those of the seats in the background. They are dealt out in
 /// turn, so that all workers get as many.
 fn crews(dialect: Dialect, options: &LoadOptions, background: u32) -> Vec<Vec<u32>> {
-    let seats = options.clients + background;
-    let workers = if dialect.is_embedded() { seats } else { options.workers.clamp(1, options.clients) };
-    (0..workers).map(|worker| (worker..seats).step_by(workers as usize).collect()).collect()
+    let slots = options.clients + background;
+    let workers = if dialect.is_embedded() { slots } else { options.workers.clamp(1, options.clients) };
+    (0..workers).map(|worker| (worker..slots).step_by(workers as usize).collect()).collect()
 }
 
 /// One load-generating thread before it starts.
@@ -672,7 +672,7 @@ struct Worker {
 }
 
 /// A worker's clients at their places.
-struct Seated {
+struct ClientInSlot {
     tasks: Vec<Task>,
     closers: Vec<Closer>,
     /// Watches their connections, unless there is only one.
@@ -685,7 +685,7 @@ impl Worker {
         self.own.number.store(thread_number(), Ordering::Release);
         let recorder = Rc::new(RefCell::new(self.recorder()));
         let earliest_ns = Rc::new(Cell::new(u64::MAX));
-        let Seated { tasks, closers, reactor } = match self.seat_all(&recorder, &earliest_ns) {
+        let ClientInSlot { tasks, closers, reactor } = match self.seat_all(&recorder, &earliest_ns) {
             Ok(seated) => seated,
             Err(fatal) => {
                 let _ = ready.send(Err(fatal.to_string()));
@@ -722,15 +722,15 @@ impl Worker {
 
     /// What its seats in the background may write, of the room that there is for all of them.
     fn journal_lines(&self, work: &dyn DefersWork) -> usize {
-        let all = work.background(self.options.clients).seats as usize;
+        let all = work.background(self.options.clients).slots as usize;
         let own = self.crew.iter().filter(|client| **client >= self.options.clients).count();
-        if own == 0 { 0 } else { journal::LINES_MAX / all * own }
+        if own == 0 { 0 } else { deferred_log::LINES_MAX / all * own }
     }
 
-    fn seat_all(&self, recorder: &Rc<RefCell<Recorder>>, earliest_ns: &Rc<Cell<u64>>) -> Result<Seated, Fatal> {
+    fn seat_all(&self, recorder: &Rc<RefCell<Recorder>>, earliest_ns: &Rc<Cell<u64>>) -> Result<ClientInSlot, Fatal> {
         let policy = Arc::new(self.options.policy.clone());
         let reactor = Reactor::new().map_err(|e| Fatal::new(format!("no epoll: {e}")))?;
-        let seat = |(place, client): (usize, &u32)| -> Result<(Task, Closer), driver::Error> {
+        let slot = |(place, client): (usize, &u32)| -> Result<(Task, Closer), driver::Error> {
             let Target { dialect, login, .. } = &self.target;
             let limit = if dialect.is_embedded() { SQLITE_BUSY_TIMEOUT } else { LOGIN_LIMIT };
             let mut connection = AnyConnection::connect(*dialect, self.endpoint(*client), login, limit)?;
@@ -743,13 +743,13 @@ impl Worker {
                 connection.block()?;
                 MonotonicClock::sleeping()
             };
-            let future = self.workload.client(self.seat(*client, recorder, clock, &policy), connection)?;
+            let future = self.workload.client(self.slot(*client, recorder, clock, &policy), connection)?;
             Ok((Task { future, alarm }, closer))
         };
-        let named = |crew: (usize, &u32)| seat(crew).map_err(|error| self.could_not_start(*crew.1, &error));
+        let named = |crew: (usize, &u32)| slot(crew).map_err(|error| self.could_not_start(*crew.1, &error));
         let seated = self.crew.iter().enumerate().map(named).collect::<Result<Vec<_>, _>>()?;
         let (tasks, closers) = seated.into_iter().unzip();
-        Ok(Seated { tasks, closers, reactor })
+        Ok(ClientInSlot { tasks, closers, reactor })
     }
 
     /// Where this client connects to.
@@ -771,20 +771,20 @@ impl Worker {
         self.crew.len() > 1
     }
 
-    fn seat(
+    fn slot(
         &self,
         client: u32,
         recorder: &Rc<RefCell<Recorder>>,
         clock: MonotonicClock,
         policy: &Arc<ErrorPolicy>,
-    ) -> Seat {
+    ) -> Slot {
         let is_client = client < self.options.clients;
         let pacer = match (&self.backlog, &self.arrivals) {
             (Some(backlog), _) if !is_client => Pacer::Deferred(Arc::clone(backlog)),
             (_, Some(arrivals)) => Pacer::Open(Arc::clone(arrivals)),
             (_, None) => Pacer::Closed,
         };
-        Seat {
+        Slot {
             client,
             clients: self.options.clients,
             input_seed: self.options.input_seed,

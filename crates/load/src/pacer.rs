@@ -24,7 +24,7 @@ pub enum Pacer {
 
 /// How the gaps between arrivals are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Gaps {
+pub enum Interarrival {
     /// Exponential: a Poisson process, as from many users who know nothing of each other.
     #[default]
     Poisson,
@@ -35,7 +35,7 @@ pub enum Gaps {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
     pub per_sec: f64,
-    pub gaps: Gaps,
+    pub gaps: Interarrival,
     /// Most arrivals that may wait; the oldest beyond it are missed, and counted.
     pub queue_max: u64,
 }
@@ -156,8 +156,8 @@ impl Arrivals {
 impl Source {
     fn draw(&mut self) -> u64 {
         let gaps = match self.rate.gaps {
-            Gaps::Poisson => -(1.0 - self.rng.unit()).ln(),
-            Gaps::Constant => 1.0,
+            Interarrival::Poisson => -(1.0 - self.rng.unit()).ln(),
+            Interarrival::Constant => 1.0,
         };
         self.next_ns += gaps * 1e9 / self.rate.per_sec;
         self.next_ns as u64
@@ -170,7 +170,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn arrivals(per_sec: f64, gaps: Gaps, queue_max: u64) -> Arrivals {
+    fn arrivals(per_sec: f64, gaps: Interarrival, queue_max: u64) -> Arrivals {
         started(Rate { per_sec, gaps, queue_max }, 1)
     }
 
@@ -182,14 +182,14 @@ mod tests {
 
     #[test]
     fn constant_arrivals_keep_their_distance() {
-        let arrivals = arrivals(1000.0, Gaps::Constant, 10);
+        let arrivals = arrivals(1000.0, Interarrival::Constant, 10);
         let due: Vec<u64> = (0..3).map(|_| arrivals.take(0).unwrap().due_ns).collect();
         assert_eq!(due, [1_000_000, 2_000_000, 3_000_000]);
     }
 
     #[test]
     fn the_oldest_arrivals_are_missed_when_more_wait_than_the_queue_holds() {
-        let arrivals = arrivals(1000.0, Gaps::Constant, 10);
+        let arrivals = arrivals(1000.0, Interarrival::Constant, 10);
         // At 20.5 ms twenty are due: the first ten have ten or more behind them.
         let taken: Vec<Arrival> = (0..20).map(|_| arrivals.take(20_500_000).unwrap()).collect();
         let missed: Vec<u64> = taken.iter().filter(|arrival| arrival.missed).map(|arrival| arrival.number).collect();
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn those_that_wait_are_the_due_ones_nobody_took() {
-        let arrivals = arrivals(1000.0, Gaps::Constant, 10);
+        let arrivals = arrivals(1000.0, Interarrival::Constant, 10);
         assert_eq!(arrivals.waiting(5_500_000), 5);
         arrivals.take(5_500_000);
         assert_eq!(arrivals.waiting(5_500_000), 4);
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_ring_goes_round_and_nothing_is_lost_or_taken_twice() {
-        let arrivals = arrivals(1_000_000.0, Gaps::Poisson, 100);
+        let arrivals = arrivals(1_000_000.0, Interarrival::Poisson, 100);
         let mut taken: Vec<u64> = std::thread::scope(|scope| {
             let takers: Vec<_> = (0..3)
                 .map(|_| {
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn what_is_left_over_is_everything_due_that_nobody_took() {
-        let arrivals = arrivals(1000.0, Gaps::Constant, 10);
+        let arrivals = arrivals(1000.0, Interarrival::Constant, 10);
         assert!((0..100).all(|_| arrivals.take(0).is_some()));
         // 20 s hold 20,000 arrivals from 1 ms on; one more is due at the very end, outside.
         assert_eq!(arrivals.left_over(0, 20 * SECOND).count(), 19_999 - 100);
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn one_seed_gives_one_schedule() {
-        let due = |seed| started(Rate { per_sec: 10.0, gaps: Gaps::Poisson, queue_max: 5 }, seed).take(0);
+        let due = |seed| started(Rate { per_sec: 10.0, gaps: Interarrival::Poisson, queue_max: 5 }, seed).take(0);
         assert_eq!(due(1), due(1));
         assert_ne!(due(1), due(2));
     }

@@ -6,8 +6,8 @@ use driver::{Code, Traffic, thread_traffic};
 
 use crate::answers::Answers;
 use crate::board::Board;
-use crate::journal::Journal;
-use crate::pass::ProgramTally;
+use crate::deferred_log::DeferredLog;
+use crate::single_pass::ProgramTally;
 use crate::stall::Commits;
 use crate::timeline::Window;
 use crate::windows::{Exchange, Shift};
@@ -159,7 +159,7 @@ pub struct Tally {
     /// What a pass over operations left, program by program; empty for everything else.
     pub programs: Vec<ProgramTally>,
     /// Each deferred transaction that committed, warm-up and drain included.
-    pub journal: Journal,
+    pub journal: DeferredLog,
     /// Every transaction that ended since the clients started, warm-up and drain included: what a
     /// server's own counters of the whole load are divided by.
     pub ended: u64,
@@ -248,7 +248,7 @@ impl Recorder {
 
     /// Has room for so many lines, of so many numbers each, about deferred transactions.
     pub fn with_journal(mut self, width: usize, lines: usize) -> Recorder {
-        self.tally.journal = Journal::with_room(width, lines);
+        self.tally.journal = DeferredLog::with_room(width, lines);
         self
     }
 

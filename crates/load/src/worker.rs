@@ -18,68 +18,68 @@ use crate::pacer::{Arrival, Pacer};
 use crate::policy::{Verdict, code_of};
 use crate::recorder::Timing;
 use crate::timeline::Timeline;
-use crate::workload::{Attempt, Client, Fatal, Outcome, Seat, Turn};
+use crate::workload::{Attempt, Client, Fatal, Outcome, Slot, Turn};
 
 /// Runs one client until the measured interval is over, or nothing is left to do.
 ///
 /// This loop is what we time. It allocates nothing, takes no lock and writes to nothing but its
 /// worker's own recorder and cells.
-pub async fn drive<K: Clock>(client: &mut impl Client, seat: &mut Seat<K>) -> Result<(), Fatal> {
+pub async fn drive<K: Clock>(client: &mut impl Client, slot: &mut Slot<K>) -> Result<(), Fatal> {
     // In a closed loop a transaction is due when the last one has ended, or after the user's rest behind it:
     // one reading of the clock says both.
     let mut ended_ns = None;
     for number in 0.. {
         let mut attempt = Attempt::default();
-        if seat.policy.reconnect_every.is_some_and(|every| number > 0 && number % every == 0) {
+        if slot.policy.reconnect_every.is_some_and(|every| number > 0 && number % every == 0) {
             ended_ns = None;
-            if !seat.is_over(seat.clock.now_ns()) && !reconnect(client, seat, &mut attempt).await {
+            if !slot.is_over(slot.clock.now_ns()) && !reconnect(client, slot, &mut attempt).await {
                 return Ok(());
             }
         }
-        let now_ns = ended_ns.take().unwrap_or_else(|| seat.clock.now_ns());
-        let Some(arrival) = next_arrival(client, seat, number, now_ns).await else { break };
-        let start_ns = seat.clock.wait_until(arrival.due_ns).await;
+        let now_ns = ended_ns.take().unwrap_or_else(|| slot.clock.now_ns());
+        let Some(arrival) = next_arrival(client, slot, number, now_ns).await else { break };
+        let start_ns = slot.clock.wait_until(arrival.due_ns).await;
         let mut timing = Timing { due_ns: arrival.due_ns, start_ns, end_ns: start_ns };
         if arrival.missed {
-            seat.recorder.borrow_mut().record(Outcome::Skipped, &attempt, timing, seat.timeline.window());
+            slot.recorder.borrow_mut().record(Outcome::Skipped, &attempt, timing, slot.timeline.window());
             continue;
         }
-        let in_background = seat.is_in_background();
+        let in_background = slot.is_in_background();
         if !in_background {
-            seat.recorder.borrow().started(seat.client, start_ns);
+            slot.recorder.borrow().started(slot.client, start_ns);
         }
-        if matches!(seat.pacer, Pacer::Open(_)) && arrival.due_ns > now_ns {
+        if matches!(slot.pacer, Pacer::Open(_)) && arrival.due_ns > now_ns {
             // The client was free, so what it is late by is the generator's fault and no queue.
-            seat.recorder.borrow_mut().sent(arrival.due_ns, start_ns, seat.timeline.window());
+            slot.recorder.borrow_mut().sent(arrival.due_ns, start_ns, slot.timeline.window());
         }
-        let (outcome, goes_on) = transact(client, seat, arrival, &mut attempt).await;
-        timing.end_ns = seat.clock.now_ns();
+        let (outcome, goes_on) = transact(client, slot, arrival, &mut attempt).await;
+        timing.end_ns = slot.clock.now_ns();
         ended_ns = Some(timing.end_ns);
-        let mut recorder = seat.recorder.borrow_mut();
+        let mut recorder = slot.recorder.borrow_mut();
         if in_background {
-            recorder.record_deferred(outcome, &attempt, timing, seat.timeline.window());
+            recorder.record_deferred(outcome, &attempt, timing, slot.timeline.window());
             if outcome == Outcome::Committed && !client.journal().is_empty() {
                 recorder.tally.journal.write(timing, client.journal());
             }
         } else {
-            recorder.record(outcome, &attempt, timing, seat.timeline.window());
-            recorder.ended(seat.client, timing);
-            seat.timeline.ended.fetch_add(1, Ordering::Relaxed);
+            recorder.record(outcome, &attempt, timing, slot.timeline.window());
+            recorder.ended(slot.client, timing);
+            slot.timeline.ended.fetch_add(1, Ordering::Relaxed);
         }
         if outcome == Outcome::Committed && !client.counts().is_empty() {
-            recorder.counts(client.counts(), timing.due_ns, seat.timeline.window());
+            recorder.counts(client.counts(), timing.due_ns, slot.timeline.window());
         }
         if !matches!(goes_on, Ok(true)) {
             recorder.tally.add_answers(client.answers());
             return goes_on.map(|_| ());
         }
-        if outcome == Outcome::Failed && attempt.reconnects > 0 && seat.is_over(timing.end_ns) {
-            seat.timeline.unanswered.fetch_add(1, Ordering::Relaxed);
+        if outcome == Outcome::Failed && attempt.reconnects > 0 && slot.is_over(timing.end_ns) {
+            slot.timeline.unanswered.fetch_add(1, Ordering::Relaxed);
         }
     }
     let mut last = Attempt::default();
     let finished = client.finish(&mut last).await;
-    let mut recorder = seat.recorder.borrow_mut();
+    let mut recorder = slot.recorder.borrow_mut();
     recorder.statements(&last);
     recorder.tally.add_answers(client.answers());
     drop(recorder);
@@ -95,37 +95,37 @@ const SCHEDULE_POLL_NS: u64 = 1_000_000;
 /// may be due in the past or the very near future.
 async fn next_arrival<K: Clock>(
     client: &mut impl Client,
-    seat: &Seat<K>,
+    slot: &Slot<K>,
     number: u64,
     mut now_ns: u64,
 ) -> Option<Arrival> {
-    let arrival = match &seat.pacer {
+    let arrival = match &slot.pacer {
         Pacer::Closed => {
-            let pause_ns = client.pause_ns(Turn { series: u64::from(seat.client), number, retry: 0 });
-            Arrival { series: u64::from(seat.client), number, due_ns: now_ns + pause_ns, missed: false }
+            let pause_ns = client.pause_ns(Turn { series: u64::from(slot.client), number, retry: 0 });
+            Arrival { series: u64::from(slot.client), number, due_ns: now_ns + pause_ns, missed: false }
         }
-        Pacer::Deferred(backlog) => return next_deferred(seat, backlog, now_ns).await,
+        Pacer::Deferred(backlog) => return next_deferred(slot, backlog, now_ns).await,
         Pacer::Open(arrivals) => loop {
-            if seat.timeline.is_over(now_ns) {
+            if slot.timeline.is_over(now_ns) {
                 return None;
             }
             match arrivals.take(now_ns) {
                 Some(arrival) => break arrival,
-                None => now_ns = seat.clock.wait_until(now_ns + SCHEDULE_POLL_NS).await,
+                None => now_ns = slot.clock.wait_until(now_ns + SCHEDULE_POLL_NS).await,
             }
         },
     };
     while arrival.due_ns > now_ns {
         // What is due after the end is nobody's any more; a stop does not wait for the due time.
-        if seat.timeline.is_over(arrival.due_ns) {
+        if slot.timeline.is_over(arrival.due_ns) {
             return None;
         }
-        now_ns = seat.clock.wait_until(arrival.due_ns.min(now_ns + STOP_POLL_NS)).await;
+        now_ns = slot.clock.wait_until(arrival.due_ns.min(now_ns + STOP_POLL_NS)).await;
     }
-    if seat.timeline.is_over(now_ns) && matches!(seat.pacer, Pacer::Closed) {
+    if slot.timeline.is_over(now_ns) && matches!(slot.pacer, Pacer::Closed) {
         return None;
     }
-    (arrival.missed || seat.timeline.take_one()).then_some(arrival)
+    (arrival.missed || slot.timeline.take_one()).then_some(arrival)
 }
 
 /// How soon a seat in the background looks again into an empty queue. All look at the same moments, so that
@@ -133,8 +133,8 @@ async fn next_arrival<K: Clock>(
 const BACKLOG_POLL_NS: u64 = 10_000_000;
 
 /// The oldest transaction that a client deferred; none when all clients have left and nothing is left of theirs.
-async fn next_deferred<K: Clock>(seat: &Seat<K>, backlog: &Backlog, mut now_ns: u64) -> Option<Arrival> {
-    while !seat.is_over(now_ns) {
+async fn next_deferred<K: Clock>(slot: &Slot<K>, backlog: &Backlog, mut now_ns: u64) -> Option<Arrival> {
+    while !slot.is_over(now_ns) {
         // Asked before the queue: whoever had left by then has put nothing in since.
         let all_have_left = backlog.all_have_left();
         match backlog.take() {
@@ -142,7 +142,7 @@ async fn next_deferred<K: Clock>(seat: &Seat<K>, backlog: &Backlog, mut now_ns: 
                 return Some(Arrival { series, number, due_ns: queued_ns, missed: false });
             }
             None if all_have_left => return None,
-            None => now_ns = seat.clock.wait_until((now_ns / BACKLOG_POLL_NS + 1) * BACKLOG_POLL_NS).await,
+            None => now_ns = slot.clock.wait_until((now_ns / BACKLOG_POLL_NS + 1) * BACKLOG_POLL_NS).await,
         }
     }
     None
@@ -152,7 +152,7 @@ async fn next_deferred<K: Clock>(seat: &Seat<K>, backlog: &Backlog, mut now_ns: 
 /// a connection to go on with.
 async fn transact<K: Clock>(
     client: &mut impl Client,
-    seat: &Seat<K>,
+    slot: &Slot<K>,
     arrival: Arrival,
     attempt: &mut Attempt,
 ) -> (Outcome, Result<bool, Fatal>) {
@@ -161,17 +161,17 @@ async fn transact<K: Clock>(
     loop {
         let error = match client.attempt(turn, attempt).await {
             Ok(outcome) => {
-                attempt.retry_ns = failed_ns.map_or(0, |failed_ns| seat.clock.now_ns() - failed_ns);
+                attempt.retry_ns = failed_ns.map_or(0, |failed_ns| slot.clock.now_ns() - failed_ns);
                 return (outcome, Ok(true));
             }
             Err(error) => error,
         };
-        let failed_ns = *failed_ns.get_or_insert_with(|| seat.clock.now_ns());
-        seat.recorder.borrow_mut().error(code_of(&error), arrival.due_ns, seat.timeline.window());
-        let mended = mend(client, seat, error, attempt).await;
+        let failed_ns = *failed_ns.get_or_insert_with(|| slot.clock.now_ns());
+        slot.recorder.borrow_mut().error(code_of(&error), arrival.due_ns, slot.timeline.window());
+        let mended = mend(client, slot, error, attempt).await;
         turn.retry += 1;
-        let goes_on = mended == Ok(true) && !attempt.committing && is_there_another_try(client, seat, turn).await;
-        attempt.retry_ns = seat.clock.now_ns() - failed_ns;
+        let goes_on = mended == Ok(true) && !attempt.committing && is_there_another_try(client, slot, turn).await;
+        attempt.retry_ns = slot.clock.now_ns() - failed_ns;
         if !goes_on {
             return (Outcome::Failed, mended);
         }
@@ -179,14 +179,14 @@ async fn transact<K: Clock>(
 }
 
 /// Whether the client wants this try and there is time for it, once the client's wait before it is over.
-async fn is_there_another_try<K: Clock>(client: &mut impl Client, seat: &Seat<K>, turn: Turn) -> bool {
-    let now_ns = seat.clock.now_ns();
-    if seat.is_over_for_retries(now_ns) {
+async fn is_there_another_try<K: Clock>(client: &mut impl Client, slot: &Slot<K>, turn: Turn) -> bool {
+    let now_ns = slot.clock.now_ns();
+    if slot.is_over_for_retries(now_ns) {
         return false;
     }
     match client.retry_pause_ns(turn) {
         Some(0) => true,
-        Some(pause_ns) => !seat.is_over_for_retries(seat.clock.wait_until(now_ns + pause_ns).await),
+        Some(pause_ns) => !slot.is_over_for_retries(slot.clock.wait_until(now_ns + pause_ns).await),
         None => false,
     }
 }
@@ -194,22 +194,22 @@ async fn is_there_another_try<K: Clock>(client: &mut impl Client, seat: &Seat<K>
 /// Makes the connection fit for another try; `false` when there was none to be had in time.
 async fn mend<K: Clock>(
     client: &mut impl Client,
-    seat: &Seat<K>,
+    slot: &Slot<K>,
     error: Error,
     attempt: &mut Attempt,
 ) -> Result<bool, Fatal> {
     let mut error = error;
     // A server that said no has made nothing permanent; only a lost answer leaves that open.
     attempt.committing &= matches!(error, Error::Lost { .. } | Error::Protocol(_));
-    if seat.policy.verdict(&error) == Verdict::TryAgain {
+    if slot.policy.verdict(&error) == Verdict::TryAgain {
         attempt.retries += 1;
         match client.roll_back(attempt).await {
             Ok(()) => return Ok(true),
             Err(worse) => error = worse,
         }
     }
-    if seat.policy.verdict(&error) == Verdict::Reconnect {
-        return Ok(reconnect(client, seat, attempt).await);
+    if slot.policy.verdict(&error) == Verdict::Reconnect {
+        return Ok(reconnect(client, slot, attempt).await);
     }
     Err(error.into())
 }
@@ -223,20 +223,20 @@ const RECONNECT_PAUSE_NS: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_00
 
 /// Opens a new connection, for as long as there is time; `false` when it was over first. It blocks the worker
 /// for a moment, which a server that lost its connections makes up for.
-async fn reconnect<K: Clock>(client: &mut impl Client, seat: &Seat<K>, attempt: &mut Attempt) -> bool {
+async fn reconnect<K: Clock>(client: &mut impl Client, slot: &Slot<K>, attempt: &mut Attempt) -> bool {
     let mut pause_ns = *RECONNECT_PAUSE_NS.start();
-    let mut now_ns = seat.clock.now_ns();
-    while !seat.is_over(now_ns) {
+    let mut now_ns = slot.clock.now_ns();
+    while !slot.is_over(now_ns) {
         // A try that begins shortly before the end shows whether the server is there, and is of no use longer.
-        let left = Duration::from_nanos(seat.timeline.window().end_ns.saturating_sub(now_ns));
+        let left = Duration::from_nanos(slot.timeline.window().end_ns.saturating_sub(now_ns));
         if client.connection().reconnect(left.clamp(RECONNECT_LAST, RECONNECT_TIMEOUT)).is_ok() {
             attempt.reconnects += 1;
             return true;
         }
-        now_ns = seat.clock.wait_until(seat.clock.now_ns() + pause_ns).await;
+        now_ns = slot.clock.wait_until(slot.clock.now_ns() + pause_ns).await;
         pause_ns = (pause_ns * 2).min(*RECONNECT_PAUSE_NS.end());
     }
-    seat.timeline.cut_off.fetch_add(1, Ordering::Relaxed);
+    slot.timeline.cut_off.fetch_add(1, Ordering::Relaxed);
     false
 }
 

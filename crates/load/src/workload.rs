@@ -19,9 +19,9 @@ use crate::answers::{Answers, Expected, Setting};
 use crate::backlog::Giver;
 use crate::clock::MonotonicClock;
 use crate::pacer::Pacer;
-use crate::pass::Gauge;
 use crate::policy::{ErrorPolicy, Ignored};
 use crate::recorder::{Recorder, Tally};
+use crate::single_pass::Gauge;
 use crate::timeline::Timeline;
 
 pub use options::{OptionError, OptionSpec, OptionValue, Options};
@@ -214,7 +214,7 @@ pub trait Workload: Send + Sync {
     /// Gives the rows of unit `unit` (from 0) of table `table` to the sink; the same for one seed, everywhere.
     fn rows(&self, data_seed: u64, table: usize, unit: u64, sink: &mut RowSink<'_>) -> Result<(), Error>;
     /// Makes one client: prepares its statements and returns its whole life as a future.
-    fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error>;
+    fn client(&self, slot: Slot, connection: AnyConnection) -> Result<ClientFuture, Error>;
     /// Looks for wrong data, before a run or after one; each line is a violation, with the query that
     /// shows it. `ran` is what the clients counted since the tables were loaded, where that is known.
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error>;
@@ -299,7 +299,7 @@ pub trait DefersWork {
 /// statements, its errors and what the workload counts beside are those of the whole load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Background {
-    pub seats: u32,
+    pub slots: u32,
     /// The kind that deferred transactions are counted as.
     pub kind: usize,
 }
@@ -350,7 +350,7 @@ const ROW_BYTES: u64 = 260;
 pub type ClientFuture = Pin<Box<dyn Future<Output = Result<(), Fatal>>>>;
 
 /// Where one client sits: its number, its seeds, and the worker it runs on.
-pub struct Seat<K = MonotonicClock> {
+pub struct Slot<K = MonotonicClock> {
     /// From 0, over all workers; seats in the background have the numbers behind the clients'.
     pub client: u32,
     pub clients: u32,
@@ -368,7 +368,7 @@ pub struct Seat<K = MonotonicClock> {
     pub giver: Option<Giver>,
 }
 
-impl<K> Seat<K> {
+impl<K> Slot<K> {
     pub fn is_in_background(&self) -> bool {
         matches!(self.pacer, Pacer::Deferred(_))
     }
@@ -391,7 +391,7 @@ impl<K> Seat<K> {
     }
 }
 
-impl Seat {
+impl Slot {
     /// The life of a client that sits here.
     pub fn drive<C: Client + 'static>(mut self, mut client: C) -> ClientFuture {
         Box::pin(async move { crate::drive(&mut client, &mut self).await })

@@ -1,16 +1,16 @@
 //! The file format of a stored run. What is written here is a promise: an older run can always be
 //! reported again. Names of fields are names in the files.
 
+pub mod cause_test;
 pub mod check;
-pub mod contrast;
 pub mod decision;
 mod declared;
 pub mod diagnostic;
 pub mod figures;
 pub mod ladder;
-pub mod pass;
+pub mod operations;
 pub mod purpose;
-pub mod search;
+pub mod tuning;
 
 pub use decision::{DecisionKind, DecisionRecord};
 pub use declared::{KindRecord, MetricRecord};
@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use cause_test::{ContrastKind, ContrastRecord};
 pub use check::CheckRecord;
-pub use contrast::{ContrastKind, ContrastRecord};
 pub use diagnostic::{DiagnosticRecord, ProfileRecord, WaitsRecord, WaitsUnit};
 use ladder::LadderRecord;
 pub use purpose::{Purpose, measured};
@@ -383,14 +383,14 @@ pub struct RunRecord {
     pub decisions: Vec<DecisionRecord>,
     /// What contenders and their twins have shown on this host before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub twins: Vec<TwinsRecord>,
+    pub twins: Vec<AaRecord>,
     /// What the run has taken so far of the time that its user gave: loads, pilots, gaps and trials, those beside
     /// the plan included.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spent_s: f64,
     /// The search over settings that this run is part of (`dbduel tune`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<search::SearchRecord>,
+    pub search: Option<tuning::SearchRecord>,
 }
 
 /// What a long trial before the first block showed.
@@ -435,7 +435,7 @@ impl PilotRecord {
 
 /// A contender against its twin, under the full protocol: what this host can see.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TwinsRecord {
+pub struct AaRecord {
     /// RFC 3339.
     pub at: String,
     /// Of the run that it comes from.

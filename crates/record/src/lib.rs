@@ -3,6 +3,7 @@
 //! This crate is the language that the others share. It reads and writes run folders, and knows nothing of how
 //! a trial is run or what its figures mean.
 
+mod aa_history;
 pub mod blocks;
 pub mod format;
 pub mod metric;
@@ -15,7 +16,6 @@ mod run_folder;
 pub mod secrets;
 pub mod setting_value;
 pub mod shell;
-mod twins;
 
-pub use self::twins::Twins;
+pub use self::aa_history::AaHistory;
 pub use run_folder::{RunDir, StoredTrials, expect_format};

@@ -3,7 +3,7 @@
 //! Topics build it, renderers write it: a topic knows no renderer, and a renderer knows no topic. Texts are raw here;
 //! each renderer escapes them once.
 
-use analysis::Word;
+use analysis::Verdict;
 
 /// A whole report: the first screen, then the sections in order.
 pub struct Document {
@@ -34,7 +34,7 @@ impl Section {
 pub enum Block {
     Heading(Text),
     /// What the run says of one candidate.
-    Verdict {
+    Judgement {
         tone: Tone,
         sentences: Vec<Text>,
     },
@@ -111,7 +111,7 @@ pub enum Span {
     Plain(String),
     /// A contender, a setting, or something to type.
     Name(String),
-    Verdict(Tone, String),
+    Judgement(Tone, String),
     Quiet(String),
 }
 
@@ -121,8 +121,8 @@ impl Text {
         Text(vec![Span::Plain(text.into())])
     }
 
-    pub fn verdict(word: Word, text: impl Into<String>) -> Text {
-        Text(vec![Span::Verdict(word.into(), text.into())])
+    pub fn verdict(word: Verdict, text: impl Into<String>) -> Text {
+        Text(vec![Span::Judgement(word.into(), text.into())])
     }
 
     /// With a remark behind it that matters less.
@@ -143,7 +143,7 @@ impl Text {
 impl Span {
     pub fn raw(&self) -> &str {
         match self {
-            Span::Plain(text) | Span::Name(text) | Span::Verdict(_, text) | Span::Quiet(text) => text,
+            Span::Plain(text) | Span::Name(text) | Span::Judgement(_, text) | Span::Quiet(text) => text,
         }
     }
 }
@@ -187,14 +187,14 @@ impl Tone {
     }
 }
 
-impl From<Word> for Tone {
-    fn from(word: Word) -> Tone {
+impl From<Verdict> for Tone {
+    fn from(word: Verdict) -> Tone {
         match word {
-            Word::Faster => Tone::Faster,
-            Word::Slower => Tone::Slower,
-            Word::Mixed => Tone::Mixed,
-            Word::Inconclusive => Tone::Open,
-            Word::NoDifferenceShown => Tone::Same,
+            Verdict::Faster => Tone::Faster,
+            Verdict::Slower => Tone::Slower,
+            Verdict::Mixed => Tone::Mixed,
+            Verdict::Inconclusive => Tone::Open,
+            Verdict::NoDifferenceShown => Tone::Same,
         }
     }
 }

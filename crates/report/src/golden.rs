@@ -13,8 +13,8 @@ use fixtures::{
 };
 use record::format::figures::has_negative_zero;
 use record::format::{
-    ContrastKind, ContrastRecord, DecisionKind, DecisionRecord, PilotRecord, Point, Purpose, StatementPlan, Status,
-    TrialRecord, TwinsRecord,
+    AaRecord, ContrastKind, ContrastRecord, DecisionKind, DecisionRecord, PilotRecord, Point, Purpose, StatementPlan,
+    Status, TrialRecord,
 };
 
 fn evidence(story: &Story) -> Evidence {
@@ -527,7 +527,7 @@ fn tell_circumstances(stored: &mut StoredRun) {
     stored.run.decisions.push(DecisionRecord::warm_up(&workload, 1, 150.0, DecisionRecord::PILOT));
     tell_headroom(stored, [[1480.0, 1475.0, 1490.0, 1470.0], [1482.0, 1471.0, 1493.0, 1468.0]]);
     contrasts(&workload).iter().for_each(|test| tell_cause_test(stored, test));
-    stored.run.twins = vec![TwinsRecord {
+    stored.run.twins = vec![AaRecord {
         at: "2031-04-30T08:00:00Z".into(),
         plan_hash: "ab".repeat(32),
         host: "this one".into(),
@@ -744,7 +744,7 @@ fn a_search_is_told_beside_its_duel_and_has_no_verdict_of_its_own() {
     let alone = evidence_of(alone);
     let text = text::Text.write(&alone, &plain).unwrap();
     assert!(text.contains("The search over settings") && !text.contains("slower than 5.5"), "{text}");
-    let screened = |duel: &analysis::Duel| duel.overall.caveats.contains(&analysis::Caveat::Screening);
+    let screened = |duel: &analysis::HeadToHead| duel.overall.caveats.contains(&analysis::Caveat::Screening);
     assert!(alone.conclusions.workloads.iter().flat_map(|workload| &workload.duels).all(screened));
     assert!(!duel.conclusions.workloads.iter().flat_map(|workload| &workload.duels).any(screened));
 }
@@ -799,7 +799,7 @@ fn every_candidate_gets_a_verdict_of_its_own() {
 fn what_was_looked_into_is_drawn_and_comes_out_of_its_page_again() {
     let evidence = {
         let mut evidence = evidence_of(tell(&Story::default()));
-        evidence.profiles = sections::diagnostics::tests::profiled();
+        evidence.profiles = sections::profile::tests::profiled();
         evidence
     };
     let page = page::Html.write(&evidence, &Options::default()).unwrap();

@@ -11,18 +11,20 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use stats::{Interval, UslFit};
 
-use analysis::drift::{Drift, drifts};
+use analysis::differences::{Difference, drifts};
 use analysis::json;
-use analysis::windows::{Told, windows};
-use analysis::{Cause, Comparison, Duel, Estimate, Finding, Ladder, Law, Scaling, Stage, Step, WorkloadConclusions};
-use record::format::search::SearchRecord;
+use analysis::latency_windows::{Told, windows};
+use analysis::{
+    Cause, Comparison, Estimate, Finding, HeadToHead, Ladder, Law, Scaling, Stage, Step, WorkloadConclusions,
+};
+use record::format::tuning::SearchRecord;
 use record::format::{
-    BuildRecord, CheckRecord, ContenderRecord, DecisionRecord, DiagnosticRecord, FORMAT_VERSION, Failure, HostRecord,
-    MethodRecord, Point, Purpose, RunRecord, SideRecord, Status, TrialRecord, TwinsRecord, WorkloadRecord,
+    AaRecord, BuildRecord, CheckRecord, ContenderRecord, DecisionRecord, DiagnosticRecord, FORMAT_VERSION, Failure,
+    HostRecord, MethodRecord, Point, Purpose, RunRecord, SideRecord, Status, TrialRecord, WorkloadRecord,
 };
 
 use super::sentences::{self, Said};
-use super::{Evidence, Options, Report, circumstances, drift, scaling};
+use super::{Evidence, Options, Report, conditions, scaling, settings_and_plans};
 
 pub struct Json;
 
@@ -95,14 +97,14 @@ struct Document<'a> {
     profiles: &'a [DiagnosticRecord],
     /// What A/A tests had shown on this host before.
     #[schemars(with = "Vec<json::Recorded>")]
-    aa_history: &'a [TwinsRecord],
+    aa_history: &'a [AaRecord],
     /// What each candidate does differently without being asked.
     differences: Vec<SettingsAndPlans<'a>>,
     findings: Vec<FindingInWords<'a>>,
     /// What this A/A test has shown; absent in any other run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<json::Recorded>")]
-    aa: Vec<TwinsRecord>,
+    aa: Vec<AaRecord>,
     /// The search over settings that this run is part of; absent in any other run.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<json::Recorded>")]
@@ -196,13 +198,13 @@ struct HeadToHead<'a> {
     /// against servers that are not started here.
     secondary_metric: Option<&'static str>,
     #[serde(flatten)]
-    duel: &'a Duel,
+    duel: &'a HeadToHead,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct SettingsAndPlans<'a> {
     #[serde(flatten)]
-    drift: Drift<'a>,
+    drift: Difference<'a>,
     /// A contender for the experiment file: the candidate with the baseline's settings.
     same_settings: Option<String>,
 }
@@ -264,7 +266,7 @@ impl<'a> Document<'a> {
     fn of(evidence: &'a Evidence) -> Document<'a> {
         let Evidence { plan, run, trials, conclusions, note, .. } = evidence;
         let duels = || conclusions.workloads.iter().flat_map(|workload| &workload.duels);
-        let repeated_as = circumstances::repeated_as(trials.measured());
+        let repeated_as = conditions::repeated_as(trials.measured());
         Document {
             format_version: FORMAT_VERSION,
             name: &plan.name,
@@ -370,7 +372,7 @@ fn trial<'a>(evidence: &Evidence, trial: &'a TrialRecord, repeated_as: Option<u3
 }
 
 /// The whole sweep first, then its points; the primary metric before the others, and parts of a pass last.
-fn comparisons(duel: &Duel) -> impl Iterator<Item = &Comparison> {
+fn comparisons(duel: &HeadToHead) -> impl Iterator<Item = &Comparison> {
     let others = duel.others.iter().flat_map(|other| std::iter::once(&other.overall).chain(&other.points));
     let others = others.filter(|comparison| !comparison.is_withheld);
     let parts = duel.parts.iter().flat_map(|parts| parts.programs.iter().chain(&parts.operations));
@@ -378,7 +380,7 @@ fn comparisons(duel: &Duel) -> impl Iterator<Item = &Comparison> {
 }
 
 impl<'a> HeadToHead<'a> {
-    fn of(workload: &'a WorkloadConclusions, duel: &'a Duel) -> HeadToHead<'a> {
+    fn of(workload: &'a WorkloadConclusions, duel: &'a HeadToHead) -> HeadToHead<'a> {
         HeadToHead { workload: &workload.workload, secondary_metric: workload.secondary, duel }
     }
 }
@@ -391,8 +393,8 @@ fn findings(evidence: &Evidence) -> Vec<FindingInWords<'_>> {
     evidence.conclusions.causes().map(of_cause).chain(findings).collect()
 }
 
-fn difference(drift: Drift<'_>) -> SettingsAndPlans<'_> {
-    let same_settings = drift.same_settings.as_ref().map(|same| drift::contender(drift.baseline, same));
+fn difference(drift: Difference<'_>) -> SettingsAndPlans<'_> {
+    let same_settings = drift.same_settings.as_ref().map(|same| settings_and_plans::contender(drift.baseline, same));
     SettingsAndPlans { drift, same_settings }
 }
 

@@ -5,8 +5,8 @@
 //! Text, page and Markdown come from one document (`document.rs`): topics in `sections/` build it, renderers in
 //! `render/` write it.
 
-mod circumstances;
 pub mod compare;
+mod conditions;
 mod csv;
 pub mod dbt2;
 mod document;
@@ -29,13 +29,13 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 pub use record::metric::unit;
-pub use sections::diagnostics::flame_graphs;
-use sections::{drift, scaling};
+pub use sections::profile::flame_graphs;
+use sections::{scaling, settings_and_plans};
 pub use terminal::visible;
 
-use analysis::twins::records;
+use analysis::aa::records;
 use analysis::{Conclusions, conclude_with_seconds};
-use record::format::{DiagnosticRecord, EmbeddedRecords, PlanRecord, Purpose, RunRecord, Series, Status, TwinsRecord};
+use record::format::{AaRecord, DiagnosticRecord, EmbeddedRecords, PlanRecord, Purpose, RunRecord, Series, Status};
 use record::{RunDir, StoredTrials};
 
 /// One format of a report. Lives beside the list that holds all of them.
@@ -104,7 +104,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// What a run of twins has shown, by workload and point; nothing for any other run.
-    pub fn twins(&self) -> Vec<TwinsRecord> {
+    pub fn twins(&self) -> Vec<AaRecord> {
         records(&self.plan, &self.run, self.trials.measured(), &self.series, &self.conclusions)
     }
 

@@ -72,7 +72,7 @@ mod tests {
         let text = || Text(vec![Span::Name(HOSTILE.into()), Span::Quiet(HOSTILE.into()), Span::Plain("text".into())]);
         let body = vec![
             Block::Heading(text()),
-            Block::Verdict { tone: Tone::Faster, sentences: vec![text(), text()] },
+            Block::Judgement { tone: Tone::Faster, sentences: vec![text(), text()] },
             Block::Para(text()),
             Block::Note(text()),
             Block::List(vec![text()]),

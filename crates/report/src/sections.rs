@@ -1,10 +1,9 @@
 //! The topics of a report, one a file, in the order in which they are read.
 
+mod aa;
 mod causes;
 mod costs;
-pub mod diagnostics;
 mod differences;
-pub mod drift;
 mod first;
 mod host;
 mod ladder;
@@ -14,12 +13,13 @@ mod method;
 mod operations;
 mod precision;
 mod probes;
+pub mod profile;
 pub mod scaling;
-mod search;
 pub mod seconds;
+pub mod settings_and_plans;
 mod transactions;
 mod trials;
-mod twins;
+mod tuning;
 mod waterfall;
 
 use analysis::WorkloadConclusions;
@@ -49,12 +49,12 @@ pub const TOPICS: &[&dyn Topic] = &[
     &seconds::Seconds,
     &operations::Operations,
     &scaling::Cores,
-    &search::Search,
-    &diagnostics::Profile,
+    &tuning::Search,
+    &profile::Profile,
     &differences::Differences,
     &host::Host,
     &method::Method,
-    &twins::AaTest,
+    &aa::AaTest,
     &probes::Probes,
     &trials::Trials,
 ];
@@ -68,7 +68,7 @@ pub fn document(evidence: &Evidence) -> Document {
         name: evidence.plan.name.clone(),
         question: evidence.plan.question.clone(),
         note: evidence.note.clone(),
-        first: if is_race { search::first(evidence) } else { first::section(evidence) },
+        first: if is_race { tuning::first(evidence) } else { first::section(evidence) },
         sections: topics.filter_map(|topic| topic.section(evidence)).collect(),
         folder: evidence.folder.clone(),
     }

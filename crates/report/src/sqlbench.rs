@@ -12,7 +12,7 @@ use table::{COLUMNS_MAX, Operation, Program};
 pub use table::{Column, Layout, common_operations, mixes_suites, render, total_of, total_s};
 
 use analysis::Cell;
-use record::format::pass::{
+use record::format::operations::{
     ESTIMATED, ESTIMATED_PROGRAM, GAP, SECONDS, WRONG, flagged, operation_metric, operation_of, program_of,
 };
 use record::format::{ContenderRecord, Status, WorkloadRecord};

@@ -2,7 +2,7 @@
 //!
 //! The candidate is the subject; a factor or a percentage, never both; the interval follows.
 
-use analysis::{Caveat, Comparison, Duel, MetricComparison, Word, WorkloadConclusions, less_is_better};
+use analysis::{Caveat, Comparison, HeadToHead, MetricComparison, Verdict, WorkloadConclusions, less_is_better};
 use record::format::figures::fixed;
 use record::format::{PlanRecord, Point, point_text};
 use record::rule;
@@ -17,7 +17,7 @@ const QUANTILES: [(&str, &str); 3] =
     [("latency_ms_p95", "95 %"), ("latency_ms_p99", "99 %"), ("latency_ms_p50", "half")];
 
 /// The verdict, and what must be read with it.
-pub fn sentences(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel) -> Vec<String> {
+pub fn sentences(evidence: &Evidence, workload: &WorkloadConclusions, duel: &HeadToHead) -> Vec<String> {
     let plan = &evidence.plan;
     let latency = latency_led(plan, workload, duel);
     let is_led = latency.is_some();
@@ -30,18 +30,18 @@ pub fn sentences(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Due
 }
 
 /// Of the metric that verdicts come from.
-pub fn throughput(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> String {
+pub fn throughput(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &HeadToHead) -> String {
     let overall = &duel.overall;
     let pair = Pair::of(overall);
     if let Some(missing) = too_few(plan, overall) {
         return missing;
     }
     match overall.word {
-        Word::Faster | Word::Slower => {
+        Verdict::Faster | Verdict::Slower => {
             let place = place(workload, overall);
             format!("{}{}.", pair.difference(overall, &place), but_slower(duel))
         }
-        Word::NoDifferenceShown => {
+        Verdict::NoDifferenceShown => {
             format!(
                 "{} and {} differ by less than {} {}{}.",
                 pair.candidate,
@@ -51,8 +51,8 @@ pub fn throughput(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel
                 but_slower(duel)
             )
         }
-        Word::Mixed => mixed(&pair, duel),
-        Word::Inconclusive => not_decided(&pair, plan, duel),
+        Verdict::Mixed => mixed(&pair, duel),
+        Verdict::Inconclusive => not_decided(&pair, plan, duel),
     }
 }
 
@@ -132,7 +132,7 @@ fn shares(comparison: &Comparison) -> String {
 /// `No verdict: 3 of the 8 blocks that a verdict needs.`
 fn too_few(plan: &PlanRecord, overall: &Comparison) -> Option<String> {
     let needed = rule::blocks_for(plan, |plan| rule::first_for_points(plan, 1))?;
-    let is_short = overall.word == Word::Inconclusive && overall.blocks < needed as usize;
+    let is_short = overall.word == Verdict::Inconclusive && overall.blocks < needed as usize;
     is_short.then(|| format!("No verdict: {} of the {needed} blocks that a verdict needs.", overall.blocks))
 }
 
@@ -146,9 +146,9 @@ fn place(workload: &WorkloadConclusions, overall: &Comparison) -> String {
 }
 
 /// `, but 3 % slower at 64 clients (95 % CI 1–5 %)`: what a verdict about all points together would hide.
-fn but_slower(duel: &Duel) -> String {
-    let slower: Vec<&Comparison> = duel.points.iter().filter(|point| point.word == Word::Slower).collect();
-    if slower.is_empty() || duel.points.len() < 2 || duel.overall.word == Word::Slower {
+fn but_slower(duel: &HeadToHead) -> String {
+    let slower: Vec<&Comparison> = duel.points.iter().filter(|point| point.word == Verdict::Slower).collect();
+    if slower.is_empty() || duel.points.len() < 2 || duel.overall.word == Verdict::Slower {
         return String::new();
     }
     let but = if duel.overall.ratio.is_some_and(|ratio| ratio < 1.0) { "and" } else { "but" };
@@ -182,19 +182,19 @@ fn places<'a>(points: impl Iterator<Item = &'a Point>) -> String {
 }
 
 /// `` `B` is up to 10 % faster at 1 and 4 clients (…), but up to 15 % slower at 16 clients (…)``
-fn mixed(pair: &Pair, duel: &Duel) -> String {
-    let with = |word: Word| duel.points.iter().filter(|point| point.word == word).collect::<Vec<_>>();
+fn mixed(pair: &Pair, duel: &HeadToHead) -> String {
+    let with = |word: Verdict| duel.points.iter().filter(|point| point.word == word).collect::<Vec<_>>();
     format!(
         "{} against {} is {}, but {}.",
         pair.candidate,
         pair.baseline,
-        extreme(&with(Word::Faster)),
-        extreme(&with(Word::Slower))
+        extreme(&with(Verdict::Faster)),
+        extreme(&with(Verdict::Slower))
     )
 }
 
 /// What is known, why it is no verdict, and what would make it one.
-fn not_decided(pair: &Pair, plan: &PlanRecord, duel: &Duel) -> String {
+fn not_decided(pair: &Pair, plan: &PlanRecord, duel: &HeadToHead) -> String {
     let between = pair.between(&duel.overall);
     let between = between.unwrap_or_else(|| format!("{} against {}", pair.candidate, pair.baseline));
     match withheld(plan, duel) {
@@ -204,7 +204,7 @@ fn not_decided(pair: &Pair, plan: &PlanRecord, duel: &Duel) -> String {
 }
 
 /// Why there is no verdict, where the interval is not the reason.
-fn withheld(plan: &PlanRecord, duel: &Duel) -> Option<String> {
+fn withheld(plan: &PlanRecord, duel: &HeadToHead) -> Option<String> {
     let overall = &duel.overall;
     let has = |caveat: Caveat| overall.caveats.contains(&caveat);
     let is_clear = overall.low.is_some_and(|low| low > 1.0) || overall.high.is_some_and(|high| high < 1.0);
@@ -233,7 +233,7 @@ fn withheld(plan: &PlanRecord, duel: &Duel) -> Option<String> {
 }
 
 /// ` 14 blocks (30 min) instead of 8 would detect a difference of 3 %.`
-fn more_blocks(duel: &Duel) -> String {
+fn more_blocks(duel: &HeadToHead) -> String {
     let Some(needed) = duel.spread.blocks_needed else { return String::new() };
     let minutes = duel.spread.minutes_needed;
     // 5, 3 and 1 %: the first that this run was too short for.
@@ -245,7 +245,7 @@ fn more_blocks(duel: &Duel) -> String {
 }
 
 /// In an open loop the throughput is what arrives, and the difference lies in how long an answer takes.
-fn latency_led(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -> Option<String> {
+fn latency_led(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &HeadToHead) -> Option<String> {
     if !workload.is_open_loop {
         return None;
     }
@@ -258,7 +258,7 @@ fn latency_led(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Duel) -
     let bounds =
         bounds.map_or(String::new(), |(low, high)| format!(", {} CI {low:.2}–{high:.2}", percent(overall.confidence)));
     let decided = match overall.word {
-        Word::Inconclusive => " This is not decided.",
+        Verdict::Inconclusive => " This is not decided.",
         _ => "",
     };
     Some(format!(
@@ -285,7 +285,7 @@ fn rate(plan: &PlanRecord, workload: &WorkloadConclusions) -> String {
 }
 
 /// What a commit survives, where the two promise different things.
-pub fn durability(duel: &Duel) -> Option<String> {
+pub fn durability(duel: &HeadToHead) -> Option<String> {
     let (baseline, candidate) = duel.durability.as_ref()?;
     // The letter orders them: D0 promises nothing.
     let (weaker, class, other) = match candidate < baseline {
@@ -301,7 +301,7 @@ pub fn durability(duel: &Duel) -> Option<String> {
 }
 
 /// Where one leads only while work is put off.
-pub fn deferring(duel: &Duel) -> Option<String> {
+pub fn deferring(duel: &HeadToHead) -> Option<String> {
     let first = duel.deferring.first()?;
     let (leader, other) = match first.ratio > 1.0 {
         true => (&duel.candidate, &duel.baseline),
@@ -327,15 +327,15 @@ fn cost_of(plan: &PlanRecord, comparison: &Comparison) -> String {
     let level = percent(comparison.confidence);
     let range = |from: f64, to: f64| format!("{}–{}", percent(from).trim_end_matches(" %"), percent(to));
     let verdict = match comparison.word {
-        Word::Slower if needed >= FACTOR_MIN => {
+        Verdict::Slower if needed >= FACTOR_MIN => {
             format!(
                 "{} needs {needed:.1}x as much as {} ({level} CI {low:.1}–{high:.1})",
                 pair.candidate, pair.baseline
             )
         }
-        Word::Slower | Word::Faster => {
+        Verdict::Slower | Verdict::Faster => {
             let (more, from, to) = match comparison.word {
-                Word::Slower => ("more", low - 1.0, high - 1.0),
+                Verdict::Slower => ("more", low - 1.0, high - 1.0),
                 _ => ("less", 1.0 - high, 1.0 - low),
             };
             let share = percent((needed - 1.0).abs());
@@ -381,12 +381,12 @@ mod tests {
         sentences.into_iter().map(|line| line.replace("5.6 <b>&tuned", "B").replace("`5.5`", "`A`")).collect()
     }
 
-    fn set(comparison: &mut Comparison, word: Word, ratio: f64, low: f64, high: f64) {
+    fn set(comparison: &mut Comparison, word: Verdict, ratio: f64, low: f64, high: f64) {
         (comparison.word, comparison.ratio, comparison.low, comparison.high) =
             (word, Some(ratio), Some(low), Some(high));
     }
 
-    fn check(word: Word, bounds: [f64; 3], expected: &str) {
+    fn check(word: Verdict, bounds: [f64; 3], expected: &str) {
         let sentences = told(|_, workload| {
             let duel = &mut workload.duels[0];
             set(&mut duel.overall, word, bounds[0], bounds[1], bounds[2]);
@@ -398,11 +398,11 @@ mod tests {
 
     #[test]
     fn a_decided_verdict_is_one_sentence_with_its_interval() {
-        check(Word::Faster, [3.3, 3.0, 3.6], "`B` has 3.3x the throughput of `A` (95 % CI 3.0–3.6).");
-        check(Word::Slower, [0.936, 0.905, 0.959], "`B` is 6.4 % slower than `A` (95 % CI 4.1–9.5 %).");
-        check(Word::Faster, [1.05, 1.031, 1.082], "`B` is 5 % faster than `A` (95 % CI 3.1–8.2 %).");
+        check(Verdict::Faster, [3.3, 3.0, 3.6], "`B` has 3.3x the throughput of `A` (95 % CI 3.0–3.6).");
+        check(Verdict::Slower, [0.936, 0.905, 0.959], "`B` is 6.4 % slower than `A` (95 % CI 4.1–9.5 %).");
+        check(Verdict::Faster, [1.05, 1.031, 1.082], "`B` is 5 % faster than `A` (95 % CI 3.1–8.2 %).");
         check(
-            Word::NoDifferenceShown,
+            Verdict::NoDifferenceShown,
             [1.001, 0.994, 1.008],
             "`B` and `A` differ by less than 1 % (95 % CI -0.6 to +0.8 %).",
         );
@@ -412,12 +412,12 @@ mod tests {
     fn what_is_not_decided_has_its_range_and_what_would_decide_it() {
         let sentences = told(|_, workload| {
             let duel = &mut workload.duels[0];
-            set(&mut duel.overall, Word::Inconclusive, 0.97, 0.92, 1.02);
+            set(&mut duel.overall, Verdict::Inconclusive, 0.97, 0.92, 1.02);
             duel.spread.blocks_needed = Some([100, 14, 6]);
             duel.spread.minutes_needed = Some([220.0, 30.0, 13.0]);
             duel.points.clear();
             let cost = duel.others.iter_mut().find(|other| other.metric == "cpu_us_per_tx").unwrap();
-            set(&mut cost.overall, Word::Slower, 1.0 / 1.0901, 1.0 / 1.1404, 1.0 / 1.0601);
+            set(&mut cost.overall, Verdict::Slower, 1.0 / 1.0901, 1.0 / 1.1404, 1.0 / 1.0601);
         });
         assert_eq!(
             sentences,
@@ -431,10 +431,10 @@ mod tests {
 
     #[test]
     fn the_cost_of_a_transaction_is_more_less_the_same_or_a_multiple() {
-        let check = |word: Word, needs: [f64; 3], expected: &str| {
+        let check = |word: Verdict, needs: [f64; 3], expected: &str| {
             let sentences = told(|_, workload| {
                 let duel = &mut workload.duels[0];
-                duel.overall.word = Word::Inconclusive;
+                duel.overall.word = Verdict::Inconclusive;
                 let cost = duel.others.iter_mut().find(|other| other.metric == "cpu_us_per_tx").unwrap();
                 let [needed, low, high] = needs.map(|needs| 1.0 / needs);
                 set(&mut cost.overall, word, needed, high, low);
@@ -442,17 +442,17 @@ mod tests {
             assert_eq!(sentences.get(1).map(String::as_str), Some(expected));
         };
         let less = "CPU per transaction is decided: `B` needs 21 % less than `A` (95 % CI 17–26 %).";
-        check(Word::Faster, [0.79, 0.74, 0.83], less);
+        check(Verdict::Faster, [0.79, 0.74, 0.83], less);
         let same = "CPU per transaction is decided: `B` and `A` differ by less than 1 % (95 % CI -0.5 to +0.4 %).";
-        check(Word::NoDifferenceShown, [1.0, 0.995, 1.004], same);
+        check(Verdict::NoDifferenceShown, [1.0, 0.995, 1.004], same);
         let multiple = "CPU per transaction is decided: `B` needs 2.5x as much as `A` (95 % CI 2.0–3.3).";
-        check(Word::Slower, [2.5, 2.0, 3.3], multiple);
+        check(Verdict::Slower, [2.5, 2.0, 3.3], multiple);
     }
 
     #[test]
     fn too_few_blocks_are_counted() {
         let sentences = told(|_, workload| {
-            (workload.duels[0].overall.word, workload.duels[0].overall.blocks) = (Word::Inconclusive, 3);
+            (workload.duels[0].overall.word, workload.duels[0].overall.blocks) = (Verdict::Inconclusive, 3);
         });
         assert_eq!(sentences[0], "No verdict: 3 of the 8 blocks that a verdict needs.");
     }
@@ -461,19 +461,19 @@ mod tests {
     fn a_level_that_loses_stands_in_the_sentence() {
         let sentences = told(|_, workload| {
             let duel = &mut workload.duels[0];
-            set(&mut duel.overall, Word::Faster, 1.05, 1.03, 1.07);
-            duel.points.iter_mut().for_each(|point| set(point, Word::Faster, 1.1, 1.05, 1.15));
-            set(&mut duel.points[3], Word::Slower, 0.97, 0.95, 0.99);
+            set(&mut duel.overall, Verdict::Faster, 1.05, 1.03, 1.07);
+            duel.points.iter_mut().for_each(|point| set(point, Verdict::Faster, 1.1, 1.05, 1.15));
+            set(&mut duel.points[3], Verdict::Slower, 0.97, 0.95, 0.99);
         });
         let expected = "`B` is 5 % faster than `A` (95 % CI 3–7 %), but 3 % slower at 64 clients (95 % CI 1–5 %).";
         assert_eq!(sentences[0], expected);
         let mixed = told(|_, workload| {
             let duel = &mut workload.duels[0];
-            duel.overall.word = Word::Mixed;
-            set(&mut duel.points[0], Word::Faster, 1.1, 1.05, 1.15);
-            duel.points[1].word = Word::Inconclusive;
-            set(&mut duel.points[2], Word::Slower, 0.97, 0.95, 0.99);
-            set(&mut duel.points[3], Word::Slower, 0.9, 0.88, 0.92);
+            duel.overall.word = Verdict::Mixed;
+            set(&mut duel.points[0], Verdict::Faster, 1.1, 1.05, 1.15);
+            duel.points[1].word = Verdict::Inconclusive;
+            set(&mut duel.points[2], Verdict::Slower, 0.97, 0.95, 0.99);
+            set(&mut duel.points[3], Verdict::Slower, 0.9, 0.88, 0.92);
         });
         let expected = "`B` against `A` is 10 % faster at 1 client (95 % CI 5–15 %), but up to 10 % slower at 16 and 64 clients \
                         (95 % CI 8–12 %).";
@@ -487,7 +487,7 @@ mod tests {
             workload.is_open_loop = true;
             let others = &mut workload.duels[0].others;
             let p95 = &mut others.iter_mut().find(|other| other.metric == "latency_ms_p95").unwrap().overall;
-            set(p95, Word::Faster, 21.0 / 8.1, 1.0 / 0.45, 1.0 / 0.35);
+            set(p95, Verdict::Faster, 21.0 / 8.1, 1.0 / 0.45, 1.0 / 0.35);
             (p95.baseline_value, p95.candidate_value) = (Some(21.0), Some(8.1));
         });
         let expected =

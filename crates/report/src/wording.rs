@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use stats::Basis;
 
-use analysis::{Cell, Comparison, Conclusions, Duel, FlagCount, Word, WorkloadConclusions, less_is_better};
+use analysis::{Cell, Comparison, Conclusions, FlagCount, HeadToHead, Verdict, WorkloadConclusions, less_is_better};
 use record::format::figures::fixed;
 use record::format::{CheckRecord, ContenderFacts, ContenderRecord, PlanRecord, Point, WorkloadRecord, point_text};
 
@@ -45,7 +45,7 @@ fn some_points(all: usize, overall: &Comparison) -> Option<String> {
 }
 
 /// The absolute differences over the points: `Mean difference -188 tps over 4 points; highest …`.
-pub fn difference(workload: &WorkloadConclusions, duel: &Duel) -> Option<String> {
+pub fn difference(workload: &WorkloadConclusions, duel: &HeadToHead) -> Option<String> {
     let difference = duel.difference.as_ref()?;
     let unit = &workload.primary.unit;
     if duel.points.len() == 1 {
@@ -63,7 +63,7 @@ pub fn difference(workload: &WorkloadConclusions, duel: &Duel) -> Option<String>
 }
 
 /// Where the candidate loses, and where curves cross. Of several levels never empty: silence could mean anything.
-pub fn losses(duel: &Duel) -> Option<String> {
+pub fn losses(duel: &HeadToHead) -> Option<String> {
     if duel.points.len() < 2 {
         return None;
     }
@@ -235,8 +235,8 @@ pub fn bound(value: f64, digits: usize) -> String {
 pub fn word(comparison: &Comparison) -> &'static str {
     let is_better = less_is_better(&comparison.metric) && !comparison.metric.ends_with("seconds");
     match comparison.word {
-        Word::Faster if is_better => "better",
-        Word::Slower if is_better => "worse",
+        Verdict::Faster if is_better => "better",
+        Verdict::Slower if is_better => "worse",
         word => word.as_str(),
     }
 }

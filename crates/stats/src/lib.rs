@@ -24,9 +24,9 @@ pub use describe::{Interval, MedianInterval, hodges_lehmann, mean, median_interv
 pub use missing::{INCOMPLETE_SHARE_MAX, Pair, completed, outages_forbid, with_deferred_work};
 pub use power::{blocks_needed, minimum_detectable_effect, sign_flip_p, sign_test_p};
 pub use race::{Out, Race, RaceRules, Runner};
-pub use rule::{Basis, FIRST_LOOK, Judge, Rule, RuleKind, Verdict, Word};
+pub use rule::{Basis, FIRST_LOOK, Judge, Judgement, Rule, RuleKind, Verdict};
 pub use seconds::{autocorrelation, best_duration_s, sd_between_trials, sd_of_a_second};
 pub use several::{PeakComparison, max_t, peak_against_peak, screening, screening_blocks};
-pub use steady::{Drift, half_log_ratio, warm_up_needed};
+pub use steady::{Trend, half_log_ratio, warm_up_needed};
 pub use unpaired::difference_interval;
 pub use usl::{Usl, UslFit, UslRefusal, fit_usl};

@@ -4,7 +4,7 @@
 //! would flatter the side that it belongs to. It counts as the worst.
 
 use crate::describe::Interval;
-use crate::rule::Word;
+use crate::rule::Verdict;
 
 /// More incomplete pairs than this and there is no estimate at all.
 pub const INCOMPLETE_SHARE_MAX: f64 = 0.1;
@@ -57,24 +57,24 @@ pub fn completed(pairs: &[Pair]) -> Option<Vec<f64>> {
 /// Ranks alone see that such a trial is the worst, not how bad it is: two in twenty leave a rank test free to
 /// praise the other eighteen. A side that was out in a tenth of the pairs, and more often than the other, may
 /// lose, but neither win nor be called equal.
-pub fn outages_forbid(word: Word, baseline: usize, candidate: usize, pairs: usize) -> bool {
+pub fn outages_forbid(word: Verdict, baseline: usize, candidate: usize, pairs: usize) -> bool {
     let is_out = |own: usize, other: usize| own > other && own as f64 >= OUTAGE_SHARE * pairs as f64;
     match word {
-        Word::Faster => is_out(candidate, baseline),
-        Word::Slower => is_out(baseline, candidate),
-        Word::NoDifference => is_out(candidate, baseline) || is_out(baseline, candidate),
-        Word::Inconclusive => false,
+        Verdict::Faster => is_out(candidate, baseline),
+        Verdict::Slower => is_out(baseline, candidate),
+        Verdict::NoDifference => is_out(candidate, baseline) || is_out(baseline, candidate),
+        Verdict::Inconclusive => false,
     }
 }
 
 /// What remains of a word once the time is counted that deferred work takes (`adjusted`): it stands where the
 /// adjusted ratio has it too. Work that is put off is not saved, so a lead that the adjusted ratio does not show
 /// could be reversed by it.
-pub fn with_deferred_work(word: Word, adjusted: Word) -> Word {
+pub fn with_deferred_work(word: Verdict, adjusted: Verdict) -> Verdict {
     match (word, adjusted) {
-        (Word::NoDifference, Word::Inconclusive) => word,
+        (Verdict::NoDifference, Verdict::Inconclusive) => word,
         _ if word == adjusted => word,
-        _ => Word::Inconclusive,
+        _ => Verdict::Inconclusive,
     }
 }
 
@@ -124,10 +124,10 @@ mod tests {
         let mut ratios: Vec<f64> = (0..18).map(|block| 0.1 + 0.001 * f64::from(block * 7 % 18)).collect();
         ratios.extend([(0.5f64 / 60.0 / 1000.0).ln(); 2]);
         let (word, _) = judge(20).word(&ratios, true).unwrap();
-        assert_eq!(word, Word::Faster, "this is why the rule exists");
+        assert_eq!(word, Verdict::Faster, "this is why the rule exists");
         assert!(outages_forbid(word, 0, 2, 20) && !outages_forbid(word, 2, 2, 20) && !outages_forbid(word, 2, 0, 20));
         assert!(!outages_forbid(word, 0, 1, 20), "one in twenty is left to its rank");
-        assert!(outages_forbid(Word::Slower, 2, 0, 20) && !outages_forbid(Word::Slower, 0, 2, 20));
-        assert!(outages_forbid(Word::NoDifference, 0, 1, 8) && !outages_forbid(Word::Inconclusive, 0, 8, 8));
+        assert!(outages_forbid(Verdict::Slower, 2, 0, 20) && !outages_forbid(Verdict::Slower, 0, 2, 20));
+        assert!(outages_forbid(Verdict::NoDifference, 0, 1, 8) && !outages_forbid(Verdict::Inconclusive, 0, 8, 8));
     }
 }

@@ -58,7 +58,7 @@ pub struct Rule {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub enum Verdict {
     Faster,
     Slower,
     NoDifference,
@@ -76,7 +76,7 @@ pub enum Basis {
 
 /// What the rule says about one series of log ratios.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {
+pub struct Judgement {
     pub blocks: usize,
     /// Hodges-Lehmann estimate of the log ratio.
     pub estimate: f64,
@@ -86,7 +86,7 @@ pub struct Verdict {
     /// Paired t interval at 95 %, corrected for nothing: the thin line in a drawing.
     pub unadjusted: Option<Interval>,
     /// Absent while there are too few blocks for any word.
-    pub word: Option<Word>,
+    pub word: Option<Verdict>,
     pub mean: f64,
     pub sd: Option<f64>,
     /// Smallest difference the run would have noticed, as a fraction.
@@ -123,12 +123,12 @@ impl Rule {
         looks
     }
 
-    fn word(&self, interval: Interval) -> Word {
+    fn word(&self, interval: Interval) -> Verdict {
         match interval {
-            Interval { low, high } if -self.margin < low && high < self.margin => Word::NoDifference,
-            Interval { low, .. } if low > 0.0 => Word::Faster,
-            Interval { high, .. } if high < 0.0 => Word::Slower,
-            _ => Word::Inconclusive,
+            Interval { low, high } if -self.margin < low && high < self.margin => Verdict::NoDifference,
+            Interval { low, .. } if low > 0.0 => Verdict::Faster,
+            Interval { high, .. } if high < 0.0 => Verdict::Slower,
+            _ => Verdict::Inconclusive,
         }
     }
 }
@@ -168,7 +168,7 @@ impl Judge {
     ///
     /// `ended` says that no block will follow, for a reason that is not in the data (the plan is
     /// done, the budget is used up). It grants one extra look at the last block.
-    pub fn judge(&self, log_ratios: &[f64], ended: bool) -> Option<Verdict> {
+    pub fn judge(&self, log_ratios: &[f64], ended: bool) -> Option<Judgement> {
         let rule = &self.rule;
         assert!(log_ratios.len() <= rule.blocks_max, "the rule was planned for {} blocks", rule.blocks_max);
         let blocks = log_ratios.len();
@@ -176,7 +176,7 @@ impl Judge {
         let spread = sd(log_ratios);
         let unadjusted = t_interval(log_ratios, 0.95);
         let repeated = self.interval(log_ratios, ended);
-        Some(Verdict {
+        Some(Judgement {
             blocks,
             estimate,
             interval: repeated.or(unadjusted),
@@ -191,7 +191,7 @@ impl Judge {
     }
 
     /// The word alone, without the figures that only a reader wants.
-    pub fn word(&self, log_ratios: &[f64], ended: bool) -> Option<(Word, Interval)> {
+    pub fn word(&self, log_ratios: &[f64], ended: bool) -> Option<(Verdict, Interval)> {
         let interval = self.interval(log_ratios, ended)?;
         Some((self.rule.word(interval), interval))
     }

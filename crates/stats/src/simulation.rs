@@ -20,7 +20,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::describe::sd;
 use crate::random::Normals;
-use crate::rule::{Judge, Rule, RuleKind, Word};
+use crate::rule::{Judge, Rule, RuleKind, Verdict};
 
 pub use broken::{BROKEN_DESIGNS, BrokenDesign, broken_alarms};
 pub use noise::{NOISES, Noise};
@@ -161,14 +161,14 @@ fn one_run(judge: &Judge, log_ratios: &[f64], truth: f64) -> Cell {
     for blocks in judge.rule().looks() {
         let ended = blocks == log_ratios.len();
         let Some((word, interval)) = judge.word(&log_ratios[..blocks], ended) else { continue };
-        if word == Word::Inconclusive && !ended {
+        if word == Verdict::Inconclusive && !ended {
             continue;
         }
         match word {
-            Word::Faster => cell.faster = 1,
-            Word::Slower => cell.slower = 1,
-            Word::NoDifference => cell.no_difference = 1,
-            Word::Inconclusive => cell.inconclusive = 1,
+            Verdict::Faster => cell.faster = 1,
+            Verdict::Slower => cell.slower = 1,
+            Verdict::NoDifference => cell.no_difference = 1,
+            Verdict::Inconclusive => cell.inconclusive = 1,
         }
         cell.covered = usize::from(interval.low <= truth && truth <= interval.high);
         cell.blocks = blocks;

@@ -88,16 +88,16 @@ pub fn half_log_ratio(per_second: &[f64]) -> Option<f64> {
 
 /// What trials of one contender rise or fall by from one half to the other.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Drift {
+pub struct Trend {
     /// Mean of the log ratios.
     pub mean: f64,
     /// That a server which holds its level shows as much, by t over blocks.
     pub p: f64,
 }
 
-impl Drift {
+impl Trend {
     /// `log_ratios` holds one value per block; `None` below two.
-    pub fn of(log_ratios: &[f64]) -> Option<Drift> {
+    pub fn of(log_ratios: &[f64]) -> Option<Trend> {
         let (centre, spread) = (mean(log_ratios)?, sd(log_ratios)?);
         let blocks = log_ratios.len();
         let error = spread / (blocks as f64).sqrt();
@@ -105,7 +105,7 @@ impl Drift {
             (true, _) => 2.0 * upper_tail(blocks - 1, (centre / error).abs()),
             (false, is_level) => f64::from(u8::from(is_level)),
         };
-        Some(Drift { mean: centre, p })
+        Some(Trend { mean: centre, p })
     }
 
     /// Large enough to matter, and too large for chance where so many `tests` share the error.
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_drift_is_told_by_size_and_by_chance() {
         let check = |log_ratios: &[f64], expected| {
-            let drift = Drift::of(log_ratios).unwrap();
+            let drift = Trend::of(log_ratios).unwrap();
             assert_eq!(drift.is_unsteady(1), expected, "{log_ratios:?}: {drift:?}");
         };
         check(&[0.05, 0.06, 0.04, 0.05], true);
@@ -217,11 +217,11 @@ mod tests {
         check(&[0.20, -0.10, 0.15, -0.05], false);
         check(&[0.0, 0.0, 0.0, 0.0], false);
         check(&[0.05, 0.05, 0.05, 0.05], true);
-        assert_eq!(Drift::of(&[0.1]), None);
+        assert_eq!(Trend::of(&[0.1]), None);
         // t = 3 over four blocks: p of the printed table is 0.0577.
         let error = 0.1 / 3.0;
         let sd_one = [-1.0f64, -1.0, 1.0, 1.0].map(|unit| unit * (3.0f64 / 4.0).sqrt());
-        let drift = Drift::of(&sd_one.map(|unit| 0.1 + 2.0 * error * unit)).unwrap();
+        let drift = Trend::of(&sd_one.map(|unit| 0.1 + 2.0 * error * unit)).unwrap();
         assert!((drift.p - 0.0577).abs() < 0.0005, "{drift:?}");
     }
 
@@ -230,7 +230,7 @@ mod tests {
         let called = |level: fn(f64) -> f64| {
             let one = |run: u64| {
                 let trial = |block: u64| half_log_ratio(&series(1000 * run + block, 60, 0.03, level)).unwrap();
-                Drift::of(&(0..10).map(trial).collect::<Vec<_>>()).unwrap().is_unsteady(1)
+                Trend::of(&(0..10).map(trial).collect::<Vec<_>>()).unwrap().is_unsteady(1)
             };
             (0..200).filter(|run| one(*run)).count()
         };

@@ -8,10 +8,10 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, Error, Result};
 use load::{Failure, Tally};
 
-use super::{Running, Trial};
+use super::{RunningServer, Trial};
 
 /// When clients lose their server, why it went is the better half of the message.
-pub(super) fn explain(trial: &Trial, mut server: Running, failure: Failure, ran: &Tally) -> Error {
+pub(super) fn explain(trial: &Trial, mut server: RunningServer, failure: Failure, ran: &Tally) -> Error {
     let Err(gone) = server.check_alive() else { return failure.into() };
     // What is left of it must be gone before another one takes its files.
     drop(server);
@@ -29,7 +29,7 @@ fn verdict(trial: &Trial, ran: &Tally) -> Result<Option<String>> {
     if trial.interrupted.load(Ordering::Relaxed) {
         return Ok(None);
     }
-    let server = trial.ground.start(trial)?;
+    let server = trial.environment.start(trial)?;
     let verdict = witness.after_crash(&mut server.session()?, ran).context("cannot look at the tables")?;
     server.stop()?;
     Ok(Some(verdict))

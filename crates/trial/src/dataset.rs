@@ -90,8 +90,11 @@ impl Dataset<'_> {
         let server = Server::start(self.installation, &options, work)?;
         server.create_database()?;
         let rows = self.workload.tables(server.dialect()).iter().map(|table| table.rows).sum();
-        let loader =
-            Loader { target: &super::ground::target(&server), sessions: LOAD_SESSIONS, interrupted: self.interrupted };
+        let loader = Loader {
+            target: &super::environment::target(&server),
+            sessions: LOAD_SESSIONS,
+            interrupted: self.interrupted,
+        };
         loader.load(self.workload.as_ref(), self.seed, &mut |so_far| loaded(so_far, rows))?;
         server.settle()?;
         server.stop()

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use procfs::Current;
 
 use crate::observe;
-use crate::{ClientSeat, Interrupted};
+use crate::{ClientCpus, Interrupted};
 use engine::storage_of;
 use record::format::HostRecord;
 
@@ -67,10 +67,10 @@ pub fn cpus() -> Vec<usize> {
 }
 
 /// Where the generator sits when nobody says otherwise.
-pub fn seat() -> ClientSeat {
+pub fn seat() -> ClientCpus {
     let cpus = cpus();
     let (server, client) = shared_out(&cpus);
-    ClientSeat::new(client, server, cpus.len())
+    ClientCpus::new(client, server, cpus.len())
 }
 
 /// The server's CPUs and the client's: the last quarter is the client's, the rest the server's. Too few are

@@ -3,26 +3,26 @@
 //! A trial starts from fresh data and ends with a stopped server, whatever happens in between. A
 //! step that fails makes the trial a record of failure, never a number. Nothing is written to the
 //! run's folder but the server's log; keeping the record is the caller's business. What a server of
-//! dbduel's own and a target do differently is in `trial/ground.rs`.
+//! dbduel's own and a target do differently is in `trial/environment.rs`.
 
+mod core_use;
 mod crash;
 pub mod dataset;
-mod debt;
-mod duet;
-mod efficiency;
-pub mod generator;
-mod ground;
+mod deferred_log;
+mod deferred_work;
+mod environment;
+pub mod generator_limit;
 pub mod host;
-pub mod hosted_tables;
 mod interval;
-mod journal;
 pub mod latency;
 mod metrics;
-pub mod nothing;
+pub mod network_path;
+pub mod null_server;
 pub mod observe;
-mod pass;
-pub mod path;
+mod operations;
+mod paired;
 pub mod recovery;
+pub mod target_tables;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -40,16 +40,16 @@ use crate::observe::{Observers, Readings, Subject, server_gauge};
 use engine::request::{PageCache, Transport, WorkCopy};
 use record::format::{CheckRecord, Failure, PlannedTrial, Series, Status, TrialRecord};
 
-pub use duet::{Meeting, run_duet};
-pub use ground::{DataFolder, Ground, Running};
+pub use environment::{DataFolder, Environment, RunningServer};
 pub use interval::Interval;
 pub use metrics::metrics;
-pub use pass::remarks;
+pub use operations::remarks;
+pub use paired::{Meeting, run_duet};
 
 /// Everything one trial needs, decided beforehand.
 pub struct Trial<'a> {
     pub planned: &'a PlannedTrial,
-    pub ground: Ground<'a>,
+    pub environment: Environment<'a>,
     pub workload: &'a Arc<dyn Workload>,
     pub clients: u32,
     /// The most statements a second that the generator reached against a server that does nothing.
@@ -66,7 +66,7 @@ pub struct Trial<'a> {
     /// How transactions arrive; none is a closed loop.
     pub rate: Option<Rate>,
     pub data_seed: u64,
-    pub seat: ClientSeat,
+    pub seat: ClientCpus,
     /// Where it meets the other side of its duet; none for a trial that runs alone.
     pub meeting: Option<&'a Meeting>,
     /// The trial's folder in the run.
@@ -86,7 +86,7 @@ pub struct Conditions {
 
 /// Where the load generator sits on this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientSeat {
+pub struct ClientCpus {
     pub workers: u32,
     /// Empty where client and server share all CPUs.
     pub cpus: Vec<usize>,
@@ -96,10 +96,10 @@ pub struct ClientSeat {
     pub engine_cores: usize,
 }
 
-impl ClientSeat {
+impl ClientCpus {
     /// A worker for each CPU of its own, and one where it shares all `cpus` of this process.
-    pub fn new(client: &[usize], server: &[usize], cpus: usize) -> ClientSeat {
-        ClientSeat {
+    pub fn new(client: &[usize], server: &[usize], cpus: usize) -> ClientCpus {
+        ClientCpus {
             workers: client.len().max(1) as u32,
             cpus: client.to_vec(),
             server_cpus: server.to_vec(),
@@ -115,10 +115,10 @@ impl ClientSeat {
     /// Twice the threads, and twice the cores where the seat has cores of its own. The cores that are added
     /// are the server's: one that waits for its generator leaves them idle, and one that does not can only
     /// lose by sharing them, so that a rise still means that the generator was the limit.
-    pub fn doubled(&self) -> ClientSeat {
+    pub fn doubled(&self) -> ClientCpus {
         let lent = self.server_cpus.iter().rev().take(self.cpus.len());
         let cpus = self.cpus.iter().chain(lent).copied().collect();
-        ClientSeat { workers: self.workers * 2, cpus, ..self.clone() }
+        ClientCpus { workers: self.workers * 2, cpus, ..self.clone() }
     }
 }
 
@@ -190,19 +190,19 @@ pub fn run_in_one_start<'a>(
 #[derive(Default)]
 struct Start<'a> {
     /// None before its first trial, and where a trial has failed on it.
-    server: Option<Running<'a>>,
+    server: Option<RunningServer<'a>>,
     begun_by: Option<u32>,
 }
 
 impl<'a> Start<'a> {
     /// The server that runs already, or a fresh one; of fresh data the share that is in the page cache comes too.
-    fn server(&mut self, trial: &Trial<'a>, steps: &mut Steps) -> Result<(Running<'a>, Option<f64>)> {
+    fn server(&mut self, trial: &Trial<'a>, steps: &mut Steps) -> Result<(RunningServer<'a>, Option<f64>)> {
         if let Some(server) = self.server.take() {
             return Ok((server, None));
         }
         self.begun_by = Some(trial.planned.trial);
-        let resident = steps.take("restore", || trial.ground.restore(trial))?;
-        Ok((steps.take("start", || trial.ground.start(trial))?, resident))
+        let resident = steps.take("restore", || trial.environment.restore(trial))?;
+        Ok((steps.take("start", || trial.environment.start(trial))?, resident))
     }
 }
 
@@ -265,7 +265,7 @@ fn measure<'a>(
         Ok(load.measure(trial.interval.measured, live, &mut || readings = observers.end(&subject)))
     })?;
     if let Some(work) = trial.workload.defers_work() {
-        left.deferred = journal::series(&tally.journal, work.log_columns());
+        left.deferred = deferred_log::series(&tally.journal, work.log_columns());
     }
     if let Some(failure) = failure {
         return Err(crash::explain(trial, server, failure, &tally));
@@ -292,7 +292,7 @@ fn meet(trial: &Trial, steps: &mut Steps) -> Result<()> {
 }
 
 /// Runs what the workload wants run before its clients come.
-fn make_ready(trial: &Trial, server: &Running) -> Result<()> {
+fn make_ready(trial: &Trial, server: &RunningServer) -> Result<()> {
     recognise(trial, server)?;
     let Some(tables) = trial.workload.reuses_tables() else { return Ok(()) };
     let mut session = server.session()?;
@@ -303,7 +303,7 @@ fn make_ready(trial: &Trial, server: &Running) -> Result<()> {
 }
 
 /// Where the clients connect, and what each of their sessions says first.
-fn clients_target(trial: &Trial, server: &Running) -> Result<Target> {
+fn clients_target(trial: &Trial, server: &RunningServer) -> Result<Target> {
     let mut target = server.target();
     if let Some(level) = trial.isolation {
         target.login.on_connect.extend(target.dialect.isolation_sql(level).map_err(|why| anyhow!(why))?);
@@ -321,12 +321,12 @@ fn isolation(trial: &Trial, target: &Target) -> Result<Isolation> {
 }
 
 /// Tables of another seed, scale or version are not measured.
-fn recognise(trial: &Trial, server: &Running) -> Result<()> {
+fn recognise(trial: &Trial, server: &RunningServer) -> Result<()> {
     let Some(tables) = trial.workload.reuses_tables() else { return Ok(()) };
     tables.recognise(&mut server.session()?, trial.data_seed)?.map_err(|why| anyhow!(why))
 }
 
-fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
+fn load_options(trial: &Trial, server: &RunningServer) -> LoadOptions {
     LoadOptions {
         policy: ErrorPolicy { ignored: trial.workload.ignored_errors(server.dialect()), ..ErrorPolicy::default() },
         clients: trial.clients,
@@ -346,7 +346,7 @@ fn load_options(trial: &Trial, server: &Running) -> LoadOptions {
 /// The load has stopped; a server that only put work off is not done. Ends the session that watched it.
 fn drain_debt(
     trial: &Trial,
-    server: &Running,
+    server: &RunningServer,
     steps: &mut Steps,
     subject: Subject,
     tally: &Tally,
@@ -355,8 +355,9 @@ fn drain_debt(
     let owes = trial.conditions.drain && trial.workload.spec().writes && !trial.workload.is_one_pass();
     let Some(monitor) = subject.monitor.filter(|_| owes) else { return Ok(()) };
     let interval = Duration::from_nanos(tally.interval_ns);
-    let drained =
-        steps.take("drain_debt", || debt::drain(&monitor, || server.payer(), readings, interval, trial.interrupted))?;
+    let drained = steps.take("drain_debt", || {
+        deferred_work::drain(&monitor, || server.payer(), readings, interval, trial.interrupted)
+    })?;
     readings.values.extend(drained.values);
     readings.flags.extend(drained.flags);
     Ok(())
@@ -369,7 +370,7 @@ fn expect_answers(workload: &dyn Workload, tally: &Tally, setting: &Setting) -> 
     Ok(())
 }
 
-fn check(trial: &Trial, server: &Running, ran: &Tally) -> Result<()> {
+fn check(trial: &Trial, server: &RunningServer, ran: &Tally) -> Result<()> {
     let violations = trial.workload.check(&mut server.session()?, Some(ran))?;
     ensure!(violations.is_empty(), "the data are wrong after the run:\n{}", violations.join("\n"));
     Ok(())
@@ -445,24 +446,24 @@ fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
 }
 
 fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
-    let in_process = trial.ground.is_embedded();
+    let in_process = trial.environment.is_embedded();
     let mut flags = readings.flags.clone();
     let throttled_periods = readings.values.get("host_throttled_periods").copied().unwrap_or(0.0);
-    let held_up = generator::held_up(tally, throttled_periods);
-    if held_up.is_none() && !in_process && generator::is_the_limit(tally, &readings, trial) {
-        flags.push(generator::BOUND.to_owned());
+    let held_up = generator_limit::held_up(tally, throttled_periods);
+    if held_up.is_none() && !in_process && generator_limit::is_the_limit(tally, &readings, trial) {
+        flags.push(generator_limit::BOUND.to_owned());
     }
-    let mut remarks = pass::remarks(&tally.programs);
+    let mut remarks = operations::remarks(&tally.programs);
     let spec = trial.workload.spec();
     if spec.writes && !trial.workload.is_one_pass() {
-        remarks.extend(debt::short(&readings, tally.interval_ns as f64 / 1e9));
+        remarks.extend(deferred_work::short(&readings, tally.interval_ns as f64 / 1e9));
     }
     remarks.extend(latency::out_of_range(tally));
     if trial.rate.is_none() && !spec.rests && !trial.workload.is_one_pass() {
         remarks.extend(latency::starved(tally));
     }
-    remarks.extend(journal::torn(&tally.journal));
-    remarks.extend(held_up.map(|why| (generator::BOUND.to_owned(), why)));
+    remarks.extend(deferred_log::torn(&tally.journal));
+    remarks.extend(held_up.map(|why| (generator_limit::BOUND.to_owned(), why)));
     flags.extend(remarks.keys().cloned());
     if trial.rate.is_some() && tally.skipped > 0 {
         flags.push("saturated".to_owned());
@@ -472,14 +473,14 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         metrics.extend(latency::corrected(tally));
     }
     if !in_process {
-        metrics.extend(generator::metrics(tally));
-        metrics.extend(path::metrics(tally, trial.path));
-        if let Some(limit) = path::limit(tally, trial.path) {
-            remarks.entry(generator::BOUND.to_owned()).or_insert(limit);
+        metrics.extend(generator_limit::metrics(tally));
+        metrics.extend(network_path::metrics(tally, trial.path));
+        if let Some(limit) = network_path::limit(tally, trial.path) {
+            remarks.entry(generator_limit::BOUND.to_owned()).or_insert(limit);
         }
     }
-    if matches!(trial.ground, Ground::Managed { .. }) {
-        let efficiency = efficiency::metrics(&metrics, tally.interval_ns as f64 / 1e9, trial.seat.engine_cores);
+    if matches!(trial.environment, Environment::Managed { .. }) {
+        let efficiency = core_use::metrics(&metrics, tally.interval_ns as f64 / 1e9, trial.seat.engine_cores);
         metrics.extend(efficiency);
     }
     let record = TrialRecord { flags, remarks, metrics, ..record(trial.planned, Status::Ok) };
@@ -509,9 +510,9 @@ fn series(tally: &Tally) -> Series {
 
 /// Starts a contender once, without load, before the first block: what fails here would fail in
 /// every block, and what is learned here stands in the report.
-pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<(Running<'a>, Isolation)> {
-    trial.ground.lay_out(trial)?;
-    let server = trial.ground.start(trial)?;
+pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<(RunningServer<'a>, Isolation)> {
+    trial.environment.lay_out(trial)?;
+    let server = trial.environment.start(trial)?;
     recognise(trial, &server)?;
     let checked = trial.workload.check(&mut server.session()?, None);
     if trial.interrupted.load(Ordering::Relaxed) {
@@ -547,10 +548,10 @@ mod tests {
 
     #[test]
     fn a_doubled_seat_takes_its_cores_from_the_server() {
-        let own = ClientSeat::new(&[3], &[0, 1, 2], 4);
+        let own = ClientCpus::new(&[3], &[0, 1, 2], 4);
         assert_eq!((own.workers, own.engine_cores), (1, 3));
-        assert_eq!(own.doubled(), ClientSeat { workers: 2, cpus: vec![3, 2], ..own });
-        let shared = ClientSeat::new(&[], &[], 2);
-        assert_eq!(shared.doubled(), ClientSeat { workers: 2, ..shared });
+        assert_eq!(own.doubled(), ClientCpus { workers: 2, cpus: vec![3, 2], ..own });
+        let shared = ClientCpus::new(&[], &[], 2);
+        assert_eq!(shared.doubled(), ClientCpus { workers: 2, ..shared });
     }
 }

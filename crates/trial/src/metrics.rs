@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use load::{Histogram, KindTally, Tally, Workload};
 
-use super::{debt, latency, pass};
+use super::{deferred_work, latency, operations};
 use crate::observe::Readings;
 
 /// With fewer, one second more or less would be a tenth of the interval.
@@ -35,7 +35,7 @@ const INFLATED: f64 = 2.0;
 /// Named as in the JSON report.
 pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &dyn Workload) -> BTreeMap<String, f64> {
     if workload.is_one_pass() {
-        return readings.values.clone().into_iter().chain(pass::metrics(&tally.programs, in_process)).collect();
+        return readings.values.clone().into_iter().chain(operations::metrics(&tally.programs, in_process)).collect();
     }
     let seconds = tally.interval_ns as f64 / 1e9;
     let mut metrics: BTreeMap<String, f64> = readings.values.clone();
@@ -88,7 +88,7 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
     metrics.extend(of_workload(tally, workload));
     metrics.extend(stalls(tally));
     let primary = rates(tally, workload).first().copied().unwrap_or(("tps", tally.tps()));
-    metrics.extend(debt::adjusted(primary.0, primary.1, seconds, readings));
+    metrics.extend(deferred_work::adjusted(primary.0, primary.1, seconds, readings));
     metrics
 }
 

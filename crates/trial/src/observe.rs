@@ -5,31 +5,31 @@
 //! trial that carries one may be repeated without bias. What cannot be seen here leaves no reading,
 //! never a zero.
 
-mod diagnosing;
-mod hardware;
+mod hardware_counters;
 mod host;
-mod look;
 mod machine;
-mod others;
+mod other_processes;
+mod profiler;
+mod sample;
+mod sampler;
 mod server_counters;
 mod server_cpu;
+mod server_processes;
 mod server_samples;
-mod server_tree;
-mod watch;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use load::Gauge;
 
-use self::look::Source;
-use self::others::Scan;
-use self::watch::Watch;
+use self::other_processes::Scan;
+use self::sample::Source;
+use self::sampler::Sampler;
 use engine::Monitor;
 use record::format::{Series, TrialRecord};
 
-pub use diagnosing::{Diagnosed, Diagnosing, HZ, Profile, Waited};
-pub use others::{Taken, foreign_cpu};
+pub use other_processes::{Taken, foreign_cpu};
+pub use profiler::{Diagnosed, Diagnosing, HZ, Profile, Waited};
 pub use server_counters::{CHECKPOINT_CYCLE, at_begin};
 
 /// Every observer there is, in the order `dbduel list observers` shows them. The first are read nearest to
@@ -51,7 +51,7 @@ pub static OBSERVERS: &[ObserverKind] = &[
         name: "server_processes",
         description: "the server's processes: context switches (without those of threads that ended meanwhile), page faults, bytes and system calls, memory, threads by state",
         example: "metric ctx_voluntary_per_tx; column server_threads_running of observed.csv",
-        build: || Box::<server_tree::ServerTree>::default(),
+        build: || Box::<server_processes::ServerTree>::default(),
     },
     ObserverKind {
         name: "server_counters",
@@ -111,8 +111,8 @@ const IDLE_MIN: Duration = Duration::from_millis(500);
 /// What would be watched and cannot be seen here, by name.
 pub fn not_visible() -> Vec<String> {
     let sources = machine::SOURCES.iter().filter(|kind| (kind.open)().is_none()).map(|kind| kind.name);
-    let hardware = (!hardware::counters_are_visible()).then_some("hardware counters");
-    let others = (!others::disk_bytes_are_visible()).then_some("disk traffic of some other processes");
+    let hardware = (!hardware_counters::counters_are_visible()).then_some("hardware counters");
+    let others = (!other_processes::disk_bytes_are_visible()).then_some("disk traffic of some other processes");
     sources.chain(hardware).chain(others).map(str::to_owned).collect()
 }
 
@@ -168,7 +168,7 @@ pub struct Readings {
 /// All observers, at work for one trial of a run after the other.
 pub struct Observers {
     all: Vec<Box<dyn Observer>>,
-    watch: Option<Watch>,
+    watch: Option<Sampler>,
     /// What the host did in the idle time before the trial.
     idle: BTreeMap<String, f64>,
 }
@@ -207,12 +207,12 @@ impl Observers {
 
     /// Starts only the thread, without a look at the edge.
     pub fn watch(&mut self, sources: Vec<Box<dyn Source>>) {
-        self.watch = Watch::begin(sources);
+        self.watch = Sampler::begin(sources);
     }
 
     /// The interval ends when this is called.
     pub fn end(&mut self, subject: &Subject) -> Readings {
-        self.watch.iter().for_each(Watch::stop);
+        self.watch.iter().for_each(Sampler::stop);
         let mut all = Readings::default();
         for seen in self.all.iter_mut().map(|observer| observer.end(subject)) {
             all.values.extend(seen.values);
@@ -231,7 +231,7 @@ impl Observers {
     }
 
     fn add_seconds(&mut self, readings: &mut Readings) {
-        let Some(watched) = self.watch.take().map(Watch::end) else { return };
+        let Some(watched) = self.watch.take().map(Sampler::end) else { return };
         readings.values.extend(watched.levels);
         readings.values.insert("observer_cpu_us_per_s".to_owned(), watched.cpu_us_per_s);
         readings.seconds = watched.seconds;

@@ -12,9 +12,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use load::{Load, LoadOptions};
 
-use super::{Finished, Interrupted, Running, Steps, Trial, clients_target, failed, load_options, make_ready, record};
+use super::{
+    Finished, Interrupted, RunningServer, Steps, Trial, clients_target, failed, load_options, make_ready, record,
+};
 use engine::Server;
-use record::format::search::RecoveryRecord;
+use record::format::tuning::RecoveryRecord;
 use record::format::{Status, TrialRecord};
 
 /// How soon an interruption ends a load that waits for its kill.
@@ -42,17 +44,17 @@ pub fn recover(trial: &Trial, load_for: Duration) -> Result<Finished, Interrupte
 
 /// What the kill has shown, in seconds.
 fn killed(trial: &Trial, load_for: Duration, steps: &mut Steps) -> Result<BTreeMap<String, f64>> {
-    steps.take("restore", || trial.ground.lay_out(trial))?;
-    let Running::Managed(server) = steps.take("start", || trial.ground.start(trial))? else {
+    steps.take("restore", || trial.environment.lay_out(trial))?;
+    let RunningServer::Managed(server) = steps.take("start", || trial.environment.start(trial))? else {
         bail!("a server that dbduel does not manage is not killed");
     };
     steps.take("load", || kill_under_load(trial, server, load_for))?;
     let begun = Instant::now();
     let server =
-        steps.take("restart", || trial.ground.start(trial).context("the server did not come back from a kill"))?;
+        steps.take("restart", || trial.environment.start(trial).context("the server did not come back from a kill"))?;
     steps.take("first_commit", || first_commit(trial, &server))?;
     let t_rw_s = begun.elapsed().as_secs_f64();
-    let Running::Managed(server) = server else { unreachable!("it was one of ours a moment ago") };
+    let RunningServer::Managed(server) = server else { unreachable!("it was one of ours a moment ago") };
     let t_conn_s = server.ready_after().as_secs_f64();
     steps.take("stop", || server.stop())?;
     let metrics = [
@@ -64,12 +66,12 @@ fn killed(trial: &Trial, load_for: Duration, steps: &mut Steps) -> Result<BTreeM
 }
 
 fn kill_under_load(trial: &Trial, server: Box<Server>, load_for: Duration) -> Result<()> {
-    let server = Running::Managed(server);
+    let server = RunningServer::Managed(server);
     make_ready(trial, &server)?;
     let target = clients_target(trial, &server)?;
     let options = load_options(trial, &server);
     let mut load = Load::prepare(trial.workload, &target, options, trial.interrupted)?;
-    let Running::Managed(server) = server else { unreachable!("it was one of ours a moment ago") };
+    let RunningServer::Managed(server) = server else { unreachable!("it was one of ours a moment ago") };
     let survived = std::thread::scope(|scope| {
         scope.spawn(move || kill_after(server, load_for, trial.interrupted));
         load.warm_up(load_for + NOTICED_WITHIN, &mut |_| ()).is_ok()
@@ -90,7 +92,7 @@ fn kill_after(server: Box<Server>, load_for: Duration, interrupted: &AtomicBool)
 }
 
 /// One client until a transaction of the workload is committed.
-fn first_commit(trial: &Trial, server: &Running) -> Result<()> {
+fn first_commit(trial: &Trial, server: &RunningServer) -> Result<()> {
     let target = clients_target(trial, server)?;
     for attempt in 0..ROLLED_BACK_MAX {
         let options = load_options(trial, server);

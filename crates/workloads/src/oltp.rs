@@ -26,7 +26,7 @@ use std::sync::Arc;
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink, Value};
 
 use self::brackets::Brackets;
-use self::client::{OltpClient, Place};
+use self::client::{OltpClient, Parameter};
 use self::distribution::Distribution;
 use self::rest::{NoRest, Rest};
 use self::rules::Rules;
@@ -37,7 +37,7 @@ use load::Ignored;
 use load::Tally;
 use load::{Answers, Expected, Setting};
 use load::{
-    Client, ClientFuture, HasPlans, NamedStatement, OptionValue, Options, OtherMix, ReusesTables, Seat, Table,
+    Client, ClientFuture, HasPlans, NamedStatement, OptionValue, Options, OtherMix, ReusesTables, Slot, Table,
     Workload, WorkloadSpec, queries,
 };
 
@@ -156,7 +156,7 @@ pub fn client_on<C: Connection>(
     let built = Options::new(kind.options, given).map(|options| scripts::by_name(name, &options));
     let oltp = built.and_then(|oltp| oltp.expect("the caller names a script of one client's own"));
     let oltp = oltp.expect("the caller's options are valid");
-    OltpClient::new(Arc::new(oltp), Place { client: 0, clients: 1, input_seed: 1 }, connection, NoRest)
+    OltpClient::new(Arc::new(oltp), Parameter { client: 0, clients: 1, input_seed: 1 }, connection, NoRest)
 }
 
 /// One client of the default `oltp_read_write`: what `cargo xtask bench-load` measures.
@@ -276,16 +276,16 @@ impl Workload for Oltp {
         }
     }
 
-    fn client(&self, seat: Seat, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
-        let place = Place { client: seat.client, clients: seat.clients, input_seed: seat.input_seed };
+    fn client(&self, slot: Slot, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
+        let place = Parameter { client: slot.client, clients: slot.clients, input_seed: slot.input_seed };
         let mut workload = self.clone();
         workload.classic.brackets = self.brackets(connection.dialect(), |sql| connection.ask(sql))?;
         let workload = Arc::new(workload);
         match self.classic.delay_us {
-            None => Ok(seat.drive(OltpClient::new(workload, place, connection, NoRest)?)),
+            None => Ok(slot.drive(OltpClient::new(workload, place, connection, NoRest)?)),
             Some(delay_us) => {
-                let rest = Rest::new(delay_us, seat.clock.clone(), place);
-                Ok(seat.drive(OltpClient::new(workload, place, connection, rest)?))
+                let rest = Rest::new(delay_us, slot.clock.clone(), place);
+                Ok(slot.drive(OltpClient::new(workload, place, connection, rest)?))
             }
         }
     }

@@ -28,7 +28,7 @@ use self::session::Session;
 use load::Tally;
 use load::monotonic_ns;
 use load::{
-    ClientFuture, Fatal, Metric, OptionError, Options, Outcome, Scratch, Seat, SinglePass, Table, Workload,
+    ClientFuture, Fatal, Metric, OptionError, Options, Outcome, Scratch, SinglePass, Slot, Table, Workload,
     WorkloadKind, WorkloadSpec,
 };
 use load::{Gauge, OperationTally, ProgramTally};
@@ -66,9 +66,9 @@ impl Workload for SqlBench {
         Ok(())
     }
 
-    fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
+    fn client(&self, slot: Slot, connection: AnyConnection) -> Result<ClientFuture, Error> {
         let options = self.clone();
-        Ok(Box::pin(async move { run(&options, &seat, connection) }))
+        Ok(Box::pin(async move { run(&options, &slot, connection) }))
     }
 
     fn check(&self, _: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {
@@ -103,22 +103,22 @@ pub fn sqlbench_operations(program: &str) -> &'static [&'static str] {
 }
 
 /// The whole pass. It never waits but for the server, so its future completes at the first poll.
-fn run(options: &SqlBench, seat: &Seat, connection: AnyConnection) -> Result<(), Fatal> {
+fn run(options: &SqlBench, slot: &Slot, connection: AnyConnection) -> Result<(), Fatal> {
     let mut session = Session::new(connection);
     let begun_ns = monotonic_ns();
     let (mut programs, mut broken_off) = (Vec::new(), None);
     for (part, program) in options.programs.iter().enumerate() {
-        seat.timeline.part.store(part, Ordering::Relaxed);
-        let (tally, fatal) = run_program(options, program, &mut session, seat.gauge.as_ref());
+        slot.timeline.part.store(part, Ordering::Relaxed);
+        let (tally, fatal) = run_program(options, program, &mut session, slot.gauge.as_ref());
         programs.push(tally);
         broken_off = fatal;
         if broken_off.is_some() {
             break;
         }
     }
-    seat.timeline.ended.fetch_add(1, Ordering::Relaxed);
+    slot.timeline.ended.fetch_add(1, Ordering::Relaxed);
     let outcome = if broken_off.is_none() { Outcome::Committed } else { Outcome::Failed };
-    seat.recorder.borrow_mut().pass(outcome, programs, session.seen().statements, monotonic_ns() - begun_ns);
+    slot.recorder.borrow_mut().pass(outcome, programs, session.seen().statements, monotonic_ns() - begun_ns);
     broken_off.map_or(Ok(()), Err)
 }
 

@@ -40,7 +40,7 @@ use load::Ignored;
 use load::Tally;
 use load::{
     Background, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, HasPlans, Metric, NamedStatement, OptionError,
-    OptionValue, Options, OtherMix, ReusesTables, Seat, Table, TransactionKind, Workload, WorkloadKind, WorkloadSpec,
+    OptionValue, Options, OtherMix, ReusesTables, Slot, Table, TransactionKind, Workload, WorkloadKind, WorkloadSpec,
     queries,
 };
 
@@ -155,14 +155,14 @@ impl Workload for Tpcc {
         Ignored::Conflicts
     }
 
-    fn client(&self, mut seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
-        let place = client::Place::of(&seat);
-        let duty = client::Duty::of(&mut seat);
+    fn client(&self, mut slot: Slot, connection: AnyConnection) -> Result<ClientFuture, Error> {
+        let place = client::Parameter::of(&slot);
+        let duty = client::Duty::of(&mut slot);
         let tpcc = Arc::new(self.clone());
         if self.as_text {
-            return Ok(seat.drive(TpccClient::new(tpcc, place, AsText::new(connection))?.with(duty)));
+            return Ok(slot.drive(TpccClient::new(tpcc, place, AsText::new(connection))?.with(duty)));
         }
-        Ok(seat.drive(TpccClient::new(tpcc, place, connection)?.with(duty)))
+        Ok(slot.drive(TpccClient::new(tpcc, place, connection)?.with(duty)))
     }
 
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {

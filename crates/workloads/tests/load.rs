@@ -11,7 +11,7 @@ use std::time::Duration;
 use driver::Target;
 use driver::{Admin, AnyConnection, Dialect, Endpoint, Error, Login, NullServer, RowSink};
 use load::{
-    Attempt, Client, Failure, Load, LoadOptions, Loader, OptionValue, Options, Outcome, Seat, Table, Tally, Turn,
+    Attempt, Client, Failure, Load, LoadOptions, Loader, OptionValue, Options, Outcome, Slot, Table, Tally, Turn,
     Workload,
 };
 
@@ -66,8 +66,8 @@ impl Workload for Resting {
         Ok(())
     }
 
-    fn client(&self, seat: Seat, connection: AnyConnection) -> Result<load::ClientFuture, Error> {
-        Ok(seat.drive(RestingClient { connection, rest: self.0 }))
+    fn client(&self, slot: Slot, connection: AnyConnection) -> Result<load::ClientFuture, Error> {
+        Ok(slot.drive(RestingClient { connection, rest: self.0 }))
     }
 
     fn check(&self, _: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {

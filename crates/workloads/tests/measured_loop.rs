@@ -13,8 +13,8 @@ use std::time::Duration;
 use counting::allocations;
 use driver::{Answer, Code, Connection, Dialect, Error, Rows, Statement, Value};
 use load::{
-    Arrivals, Attempt, Backlog, Client, Clock, Collector, ErrorPolicy, Exchange, Gaps, Ignored, MonotonicClock,
-    Outcome, Pacer, Rate, Recorder, Seat, Tally, Timeline, Turn, Window, drive, read_windows,
+    Arrivals, Attempt, Backlog, Client, Clock, Collector, ErrorPolicy, Exchange, Ignored, Interarrival, MonotonicClock,
+    Outcome, Pacer, Rate, Recorder, Slot, Tally, Timeline, Turn, Window, drive, read_windows,
 };
 
 fn complete<T>(future: impl Future<Output = T>) -> T {
@@ -121,10 +121,10 @@ fn stalling(now_ns: u64, _: Turn, _: &mut Attempt) -> (u64, Result<Outcome, Erro
     (if stalled { SECOND } else { MILLISECOND }, Ok(Outcome::Committed))
 }
 
-fn seat<K>(clock: K, pacer: Pacer, policy: ErrorPolicy, end_ns: u64) -> Seat<K> {
+fn slot<K>(clock: K, pacer: Pacer, policy: ErrorPolicy, end_ns: u64) -> Slot<K> {
     let timeline = Timeline::default();
     timeline.open_window(Window { start_ns: 0, end_ns });
-    Seat {
+    Slot {
         client: 0,
         clients: 1,
         input_seed: 1,
@@ -147,10 +147,10 @@ where
     F: FnMut(u64, Turn, &mut Attempt) -> (u64, Result<Outcome, Error>),
 {
     let clock = VirtualClock::default();
-    let mut seat = seat(clock.clone(), pacer, policy, 10 * SECOND);
+    let mut slot = slot(clock.clone(), pacer, policy, 10 * SECOND);
     let mut server = Server { clock, answer, line: Line::default(), seen: Vec::new(), rolled_back: 0 };
-    let ended = complete(drive(&mut server, &mut seat));
-    (seat.recorder.take().finish(), server, ended)
+    let ended = complete(drive(&mut server, &mut slot));
+    (slot.recorder.take().finish(), server, ended)
 }
 
 fn run(pacer: Pacer) -> Tally {
@@ -164,7 +164,7 @@ fn open(per_sec: f64, seed: u64, queue_max: u64) -> Pacer {
 }
 
 fn open_from(start_ns: u64, per_sec: f64, seed: u64, queue_max: u64) -> Pacer {
-    let arrivals = Arrivals::new(Rate { per_sec, gaps: Gaps::Poisson, queue_max }, seed);
+    let arrivals = Arrivals::new(Rate { per_sec, gaps: Interarrival::Poisson, queue_max }, seed);
     arrivals.start(start_ns);
     Pacer::Open(arrivals.into())
 }
@@ -191,15 +191,15 @@ fn a_stall_shows_in_its_own_window_and_the_windows_are_the_whole() {
     let exchange = std::sync::Arc::new(Exchange::new(std::time::Duration::from_secs(2), 1));
     let mut collector = Collector::new(&exchange);
     let clock = VirtualClock::default();
-    let mut seat = seat(clock.clone(), Pacer::Closed, ErrorPolicy::default(), 10 * SECOND);
-    seat.recorder = Rc::new(RefCell::new(seat.recorder.take().in_windows(exchange)));
+    let mut slot = slot(clock.clone(), Pacer::Closed, ErrorPolicy::default(), 10 * SECOND);
+    slot.recorder = Rc::new(RefCell::new(slot.recorder.take().in_windows(exchange)));
     let collecting = |now_ns: u64, turn: Turn, attempt: &mut Attempt| {
         collector.collect();
         stalling(now_ns, turn, attempt)
     };
     let mut server = Server { clock, answer: collecting, line: Line::default(), seen: Vec::new(), rolled_back: 0 };
-    complete(drive(&mut server, &mut seat)).unwrap();
-    let tally = seat.recorder.take().finish();
+    complete(drive(&mut server, &mut slot)).unwrap();
+    let tally = slot.recorder.take().finish();
     assert_eq!(tally.response.count(), 0, "everything was handed over");
     drop(server);
     let (total, windows) = collector.finish(10 * SECOND);
@@ -277,11 +277,11 @@ fn a_transaction_that_the_end_finds_between_two_tries_is_tried_again_and_commits
     };
     for (behind_the_end, expected) in [(Duration::from_secs(1), (1, 0)), (Duration::ZERO, (0, 1))] {
         let clock = VirtualClock::default();
-        let mut seat = seat(clock.clone(), Pacer::Closed, ErrorPolicy::default(), 10 * SECOND);
-        seat.timeline.allow_retries(behind_the_end);
+        let mut slot = slot(clock.clone(), Pacer::Closed, ErrorPolicy::default(), 10 * SECOND);
+        slot.timeline.allow_retries(behind_the_end);
         let mut server = Server { clock, answer: late, line: Line::default(), seen: Vec::new(), rolled_back: 0 };
-        complete(drive(&mut server, &mut seat)).unwrap();
-        let tally = seat.recorder.take().finish();
+        complete(drive(&mut server, &mut slot)).unwrap();
+        let tally = slot.recorder.take().finish();
         assert_eq!((tally.committed, tally.failed), expected, "{behind_the_end:?} for retries");
     }
 }
@@ -297,18 +297,18 @@ fn deferred(stopped: bool) -> (Tally, Vec<Turn>, std::sync::Arc<Backlog>) {
     let clock = VirtualClock(Rc::new(Cell::new(load::MonotonicClock::sleeping().now_ns())));
     let end_ns = clock.now_ns();
     let pacer = Pacer::Deferred(std::sync::Arc::clone(&backlog));
-    let mut seat = seat(clock.clone(), pacer, ErrorPolicy::default(), end_ns);
-    seat.recorder = Rc::new(RefCell::new(Recorder::new(0, false).with_kinds(1, 0).with_journal(2, 2)));
+    let mut slot = slot(clock.clone(), pacer, ErrorPolicy::default(), end_ns);
+    slot.recorder = Rc::new(RefCell::new(Recorder::new(0, false).with_kinds(1, 0).with_journal(2, 2)));
     if stopped {
-        seat.timeline.stop();
+        slot.timeline.stop();
     }
     let first_refused = |_, turn: Turn, _: &mut Attempt| {
         let refused = turn.number == 6 && turn.retry == 0;
         (SECOND, if refused { Err(DEADLOCK()) } else { Ok(Outcome::Committed) })
     };
     let mut server = Server { clock, answer: first_refused, line: Line::default(), seen: Vec::new(), rolled_back: 0 };
-    complete(drive(&mut server, &mut seat)).unwrap();
-    (seat.recorder.take().finish(), server.seen, backlog)
+    complete(drive(&mut server, &mut slot)).unwrap();
+    (slot.recorder.take().finish(), server.seen, backlog)
 }
 
 #[test]
@@ -351,17 +351,17 @@ fn a_lost_connection_is_opened_again_and_the_transaction_runs_there() {
 fn a_client_that_finds_no_connection_any_more_ends_with_its_time_and_is_counted() {
     let policy = ErrorPolicy { reconnect: true, ..ErrorPolicy::default() };
     let clock = VirtualClock::default();
-    let mut seat = seat(clock.clone(), Pacer::Closed, policy, 10 * SECOND);
+    let mut slot = slot(clock.clone(), Pacer::Closed, policy, 10 * SECOND);
     let dies = |_: u64, turn: Turn, _: &mut Attempt| match turn.number {
         0..7 => (MILLISECOND, Ok(Outcome::Committed)),
         _ => (MILLISECOND, Err(Error::lost("killed"))),
     };
     let line = Line { refuses: true, ..Line::default() };
     let mut server = Server { clock, answer: dies, line, seen: Vec::new(), rolled_back: 0 };
-    complete(drive(&mut server, &mut seat)).unwrap();
-    let tally = seat.recorder.take().finish();
+    complete(drive(&mut server, &mut slot)).unwrap();
+    let tally = slot.recorder.take().finish();
     assert_eq!((tally.committed, tally.failed, tally.reconnects), (7, 1, 0));
-    assert_eq!(seat.timeline.cut_off.load(std::sync::atomic::Ordering::Relaxed), 1);
+    assert_eq!(slot.timeline.cut_off.load(std::sync::atomic::Ordering::Relaxed), 1);
 }
 
 #[test]
@@ -430,19 +430,19 @@ impl Client for Idle {
 }
 
 fn allocations_of(pacer: Pacer) -> u64 {
-    let mut seat = seat(MonotonicClock::sleeping(), pacer, ErrorPolicy::default(), u64::MAX);
+    let mut slot = slot(MonotonicClock::sleeping(), pacer, ErrorPolicy::default(), u64::MAX);
     let board = std::sync::Arc::new(load::Board::new(1, 1));
     // So short that windows end all the time, and more of them than there are empty histograms.
     let exchange = std::sync::Arc::new(Exchange::new(std::time::Duration::from_millis(1), 50));
-    let recorder = seat.recorder.take().on_board(board, 0).in_windows(exchange.clone());
-    seat.recorder = Rc::new(RefCell::new(recorder));
-    let mut client = Idle { timeline: seat.timeline.clone(), left: 100_000, line: Line::default() };
+    let recorder = slot.recorder.take().on_board(board, 0).in_windows(exchange.clone());
+    slot.recorder = Rc::new(RefCell::new(recorder));
+    let mut client = Idle { timeline: slot.timeline.clone(), left: 100_000, line: Line::default() };
     let before = allocations();
-    complete(drive(&mut client, &mut seat)).unwrap();
+    complete(drive(&mut client, &mut slot)).unwrap();
     let allocated = allocations() - before;
-    assert!(seat.recorder.borrow().tally.committed > 80_000);
-    assert!(seat.recorder.borrow().tally.retries > 5_000);
-    drop(seat.recorder.take().finish());
+    assert!(slot.recorder.borrow().tally.committed > 80_000);
+    assert!(slot.recorder.borrow().tally.retries > 5_000);
+    drop(slot.recorder.take().finish());
     let total = Collector::new(&exchange).finish(SECOND).0;
     assert!(total.count() > 80_000, "handed over by windows");
     allocated
@@ -579,12 +579,12 @@ fn a_client_decides_how_long_it_waits_for_another_try_and_when_it_gives_up() {
     }
 
     let clock = VirtualClock::default();
-    let mut seat = seat(clock.clone(), Pacer::Closed, ErrorPolicy::default(), 8 * SECOND);
+    let mut slot = slot(clock.clone(), Pacer::Closed, ErrorPolicy::default(), 8 * SECOND);
     let never = |_: u64, _: Turn, _: &mut Attempt| (500 * MILLISECOND, Err(DEADLOCK()));
     let server = Server { clock, answer: never, line: Line::default(), seen: Vec::new(), rolled_back: 0 };
     let mut client = Patient(server);
-    complete(drive(&mut client, &mut seat)).unwrap();
-    let tally = seat.recorder.take().finish();
+    complete(drive(&mut client, &mut slot)).unwrap();
+    let tally = slot.recorder.take().finish();
     // Three tries of half a second and two waits of a second each; the third transaction runs out of time.
     let tries: Vec<_> = client.0.seen.iter().map(|turn| (turn.number, turn.retry)).collect();
     assert_eq!(tries[..6], [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use campaign::planning::plan_experiment;
-use campaign::{Request, Screen, Sitting, carry_out};
+use campaign::{ActiveRun, Request, Screen, carry_out};
 use engine::Engines;
 use experiment::{Experiment, Known, Overrides};
 use load::{ScaledWorkload, Workloads};
@@ -71,10 +71,10 @@ fn duel(folder: &std::path::Path) {
         resume: None,
         overrides: Overrides::default(),
     };
-    let sitting = Sitting::begin(&request).unwrap_or_else(|error| panic!("{error:?}"));
-    let ended = carry_out(&sitting, Box::new(Nowhere), &AtomicBool::new(false)).unwrap();
+    let active_run = ActiveRun::begin(&request).unwrap_or_else(|error| panic!("{error:?}"));
+    let ended = carry_out(&active_run, Box::new(Nowhere), &AtomicBool::new(false)).unwrap();
     assert!(!ended.incomplete, "{ended:?}");
-    let write = |format: &str| report::write(sitting.run_dir(), format, &Options::default()).unwrap();
+    let write = |format: &str| report::write(active_run.run_dir(), format, &Options::default()).unwrap();
     for format in ["text", "html", "json"] {
         let said = write(format);
         // What a reader sees, without the records that the page carries.

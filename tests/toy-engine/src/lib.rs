@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use driver::{Admin, Dialect, Endpoint, Login};
 use engine::{
-    Agreement, Cost, Effective, Engine, Found, Installation, Launch, Places, Release, Reserved, Site, StartOptions,
+    Agreement, Cost, Effective, Engine, Found, Installation, Launch, Release, Reserved, Site, StartFiles, StartOptions,
     Whereabouts,
 };
 
@@ -77,7 +77,7 @@ impl Engine for Toy {
     fn reserved(&self) -> &'static Reserved {
         &RESERVED
     }
-    fn launch(&self, _: &Installation, options: &StartOptions, _: &Places) -> Result<Launch> {
+    fn launch(&self, _: &Installation, options: &StartOptions, _: &StartFiles) -> Result<Launch> {
         let access = (Endpoint::File(options.data.join(FILE)), login(options.settings));
         Ok(Launch { arguments: None, admin: access.clone(), load: access, asked: options.settings.clone() })
     }

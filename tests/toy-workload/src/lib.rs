@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink, Statement, Value};
 use load::{
-    Attempt, Client, ClientFuture, DerivedMetrics, Metric, OptionSpec, Outcome, Seat, Table, Tally, TransactionKind,
+    Attempt, Client, ClientFuture, DerivedMetrics, Metric, OptionSpec, Outcome, Slot, Table, Tally, TransactionKind,
     Turn, Workload, WorkloadKind, WorkloadSpec,
 };
 
@@ -56,7 +56,7 @@ impl Workload for Points {
         sink(&[Value::Int(unit as i64), Value::Int((unit ^ data_seed) as i64)])
     }
 
-    fn client(&self, seat: Seat, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
+    fn client(&self, seat: Slot, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
         let id = connection.dialect().placeholder(1);
         let look = format!("SELECT place FROM points WHERE id = {id}");
         let moved = format!("UPDATE points SET place = place + 1 WHERE id = {id}");

@@ -15,7 +15,7 @@ use driver::{Dialect, Login, NullServer};
 use load::{Load, LoadOptions, Options, Workload};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use stats::{Judge, Rule, RuleKind, Word};
+use stats::{Judge, Rule, RuleKind, Verdict};
 use workloads::workload_kind;
 
 use super::{FALSE_SHARE, allowed};
@@ -62,8 +62,8 @@ pub fn run(series: &Series) -> Result<()> {
     for index in series.skipped..series.skipped + series.verdicts {
         let (word, log_ratios) = verdict(series, u64::from(index) + 1, &workload, folder.path())?;
         seen.blocks += log_ratios.len();
-        seen.alike += u32::from(word == Word::NoDifference);
-        if matches!(word, Word::Faster | Word::Slower) {
+        seen.alike += u32::from(word == Verdict::NoDifference);
+        if matches!(word, Verdict::Faster | Verdict::Slower) {
             seen.claims += 1;
             let ratio = stats::mean(&log_ratios).unwrap_or(0.0).exp();
             println!("seed {}: {word:?} after {} blocks, ratio {ratio:.4}", index + 1, log_ratios.len());
@@ -98,7 +98,7 @@ fn told(series: &Series, seen: &Seen, most: u32, took: Duration) -> String {
 }
 
 /// Blocks until the rule has a word or they are used up.
-fn verdict(series: &Series, seed: u64, workload: &Arc<dyn Workload>, folder: &Path) -> Result<(Word, Vec<f64>)> {
+fn verdict(series: &Series, seed: u64, workload: &Arc<dyn Workload>, folder: &Path) -> Result<(Verdict, Vec<f64>)> {
     let rule = Rule {
         kind: RuleKind::Exact,
         blocks_max: series.blocks as usize,
@@ -115,11 +115,11 @@ fn verdict(series: &Series, seed: u64, workload: &Arc<dyn Workload>, folder: &Pa
             continue;
         }
         let word = judge.word(&log_ratios, false).map(|(word, _)| word);
-        if let Some(word) = word.filter(|word| *word != Word::Inconclusive) {
+        if let Some(word) = word.filter(|word| *word != Verdict::Inconclusive) {
             return Ok((word, log_ratios));
         }
     }
-    Ok((Word::Inconclusive, log_ratios))
+    Ok((Verdict::Inconclusive, log_ratios))
 }
 
 /// Both twins in the order of a coin, with the same inputs; the second over the first.

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use driver::Admin;
-use load::{Journal, Tally, Timing, Workload};
+use load::{DeferredLog, Tally, Timing, Workload};
 
 use super::Sheet;
 use super::after_run::Counts;
@@ -62,8 +62,8 @@ pub fn corrupt(workload: &dyn Workload, admin: &mut Admin, ran: &Tally, sheet: &
     Ok(())
 }
 
-fn journal(lines: &[Vec<u32>]) -> Journal {
-    let mut journal = Journal::with_room(lines.first().map_or(0, Vec::len), lines.len());
+fn journal(lines: &[Vec<u32>]) -> DeferredLog {
+    let mut journal = DeferredLog::with_room(lines.first().map_or(0, Vec::len), lines.len());
     lines.iter().for_each(|numbers| journal.write(Timing { due_ns: 0, start_ns: 0, end_ns: 0 }, numbers));
     journal
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use record::format::{Status, TrialRecord};
 
 use super::super::comparison::{is_bound, is_noisy};
-use super::super::{Circumstances, doubling};
+use super::super::{Conditions, headroom};
 
 /// A cost of one transaction.
 pub struct Kind {
@@ -103,14 +103,14 @@ pub fn all() -> impl Iterator<Item = &'static str> {
 /// the costs of today.
 pub fn priced<'a>(
     trials: Cow<'a, [TrialRecord]>,
-    circumstances: &Circumstances,
+    circumstances: &Conditions,
     duration_s: f64,
     cores: u32,
 ) -> Cow<'a, [TrialRecord]> {
     let mut trials = trials.into_owned();
     for trial in trials.iter_mut().filter(|trial| trial.status == Status::Ok) {
         let doubled =
-            doubling::is_bound(&circumstances.doublings, &trial.workload, &trial.contender, Some(&trial.point));
+            headroom::is_bound(&circumstances.doublings, &trial.workload, &trial.contender, Some(&trial.point));
         let flags = [(BOUND, is_bound(trial) || doubled), (DISTURBED, is_noisy(trial))]
             .map(|(name, flag)| (name, f64::from(flag)));
         let derived = [

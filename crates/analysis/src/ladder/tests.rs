@@ -30,7 +30,7 @@ fn the_gains_of_all_steps_multiply_to_the_whole() {
     let ladder = ladder_of(&told(INDEPENDENT));
     for (rung, truth) in ladder.rungs.iter().zip([1.4, 1.4, 2.0]) {
         holds(rung.gain, truth);
-        assert!(rung.is_shown() && rung.step.as_ref().unwrap().word == Word::Faster, "{rung:?}");
+        assert!(rung.is_shown() && rung.step.as_ref().unwrap().word == Verdict::Faster, "{rung:?}");
     }
     let whole = ladder.rungs[2].cumulative.unwrap();
     holds(Some(whole), 1.96 * 2.0);

@@ -64,7 +64,7 @@ fn a_sweep_of_clients_scales_and_one_of_warehouses_does_not() {
     assert_eq!(told(&fixtures::tell_tpcc(&Story::default())), None);
 }
 
-fn conclude_duel(stored: &StoredRun) -> Duel {
+fn conclude_duel(stored: &StoredRun) -> HeadToHead {
     conclude(&stored.plan, &stored.run, &stored.trials).workloads.remove(0).duels.remove(0)
 }
 

@@ -9,14 +9,14 @@ use nix::sys::statvfs::statvfs;
 use procfs::Current;
 
 use super::{Bench, Probe};
-use crate::stage::conditions;
+use crate::setup::conditions;
 use analysis::{EndReason, conclude};
 use engine::{Cache, WorkFolder};
-use experiment::plan::contrast::blocks;
+use experiment::plan::cause_test::blocks;
 use experiment::quantity::bytes_text;
 use experiment::{Method, PageCache, Storage};
 use record::format::{ContrastKind, PlannedTrial, Purpose, RunRecord};
-use trial::{Ground, Trial};
+use trial::{Environment, Trial};
 
 /// What trials write makes their data grow.
 const GROWTH: u64 = 2;
@@ -61,9 +61,9 @@ impl Probe for CauseTests<'_> {
     }
 
     fn refusal(&self, bench: &Bench, set: &[PlannedTrial]) -> Result<Option<String>> {
-        let stage = bench.stage;
+        let setup = bench.setup;
         if !is_on_tmpfs(&set[0]) {
-            let is_alone = stage.trial(&set[0], Path::new(""), Duration::ZERO).clients == 1;
+            let is_alone = setup.trial(&set[0], Path::new(""), Duration::ZERO).clients == 1;
             return Ok(is_alone.then(|| "there is one client at this point anyway".to_owned()));
         }
         match self.tmpfs() {
@@ -79,9 +79,9 @@ impl Probe for CauseTests<'_> {
         }
         trial.conditions = conditions(&self.method);
         let tmpfs = self.tmpfs.get().expect("a test without tmpfs was refused");
-        match &mut trial.ground {
-            Ground::Managed { work, .. } => *work = tmpfs,
-            Ground::Hosted(_) => unreachable!("a target was refused"),
+        match &mut trial.environment {
+            Environment::Managed { work, .. } => *work = tmpfs,
+            Environment::UserServer(_) => unreachable!("a target was refused"),
         }
     }
 }
@@ -94,9 +94,9 @@ fn is_on_tmpfs(planned: &PlannedTrial) -> bool {
 fn without_memory(bench: &Bench, both: &[PlannedTrial], tmpfs: &WorkFolder) -> Result<Option<String>> {
     let mut bytes = 0;
     for planned in both {
-        match bench.stage.trial(planned, Path::new(""), Duration::ZERO).ground {
-            Ground::Managed { snapshot, .. } => bytes = bytes.max(snapshot.bytes),
-            Ground::Hosted(_) => {
+        match bench.setup.trial(planned, Path::new(""), Duration::ZERO).environment {
+            Environment::Managed { snapshot, .. } => bytes = bytes.max(snapshot.bytes),
+            Environment::UserServer(_) => {
                 let name = &planned.contender;
                 return Ok(Some(format!("dbduel does not manage `{name}`, so its data stay where they are")));
             }
@@ -109,7 +109,7 @@ fn without_memory(bench: &Bench, both: &[PlannedTrial], tmpfs: &WorkFolder) -> R
     if both.iter().all(lies_there) {
         return Ok(Some("the data of both lie on tmpfs anyway".to_owned()));
     }
-    let servers_bytes = bench.sitting.plan.estimate.memory_bytes;
+    let servers_bytes = bench.active_run.plan.estimate.memory_bytes;
     Ok(too_little_memory(bytes.saturating_mul(GROWTH), servers_bytes, free_bytes(tmpfs.path())?, available_bytes()))
 }
 

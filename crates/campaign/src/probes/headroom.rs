@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Bench, Probe};
-use analysis::doubling::{due, peak};
-use experiment::plan::doubling::blocks;
+use analysis::headroom::{due, peak};
+use experiment::plan::headroom::blocks;
 use record::format::{PlannedTrial, Point, Purpose, WorkloadRecord, measured};
 use trial::Trial;
 
@@ -27,18 +27,18 @@ impl Probe for Headroom {
 
 /// The trials of one workload; none where nobody can be checked.
 fn check(bench: &Bench, workload: &WorkloadRecord) -> Option<Vec<PlannedTrial>> {
-    let (plan, stage) = (bench.plan(), bench.stage);
+    let (plan, setup) = (bench.plan(), bench.setup);
     let (contender, point) = place(bench, workload)?;
     let mut planned = plan.trials.iter().filter(|one| one.workload == workload.label && one.contender == contender);
     let usual = PlannedTrial { order: 1, ..planned.find(|one| one.point == point)?.clone() };
-    let threads = stage.trial(&usual, Path::new(""), Duration::ZERO).seat.workers;
+    let threads = setup.trial(&usual, Path::new(""), Duration::ZERO).seat.workers;
     Some(blocks(plan, &workload.label, &contender, &point, threads).into_iter().flatten().collect())
 }
 
 /// Where the check began, or the peak of those that can be checked.
 fn place(bench: &Bench, workload: &WorkloadRecord) -> Option<(String, Point)> {
-    let stage = bench.stage;
-    let eligible = |name: &str| stage.has(name) && stage.is_behind_a_connection(name);
+    let setup = bench.setup;
+    let eligible = |name: &str| setup.has(name) && setup.is_behind_a_connection(name);
     let begun = bench
         .trials
         .iter()

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::{Bench, Probe};
-use crate::warmups::{by_pilots, of_workload};
+use crate::warm_up::{by_pilots, of_workload};
 use experiment::{Experiment, plan};
 use record::format::{PilotRecord, PlannedTrial, Series, Status};
 use trial::observe::Observers;
@@ -25,7 +25,7 @@ impl Probe for Pilots<'_> {
     /// None of a workload whose warm-up is set.
     fn due(&self, bench: &Bench) -> Vec<Vec<PlannedTrial>> {
         let is_due = |pilot: &PlannedTrial| {
-            bench.stage.has(&pilot.contender) && of_workload(&bench.run.decisions, &pilot.workload).next().is_none()
+            bench.setup.has(&pilot.contender) && of_workload(&bench.run.decisions, &pilot.workload).next().is_none()
         };
         plan::pilots(self.experiment).into_iter().filter(is_due).map(|pilot| vec![pilot]).collect()
     }
@@ -65,7 +65,7 @@ pub fn set_warmups(experiment: &Experiment, bench: &mut Bench) -> Result<()> {
         let warmup = by_pilots(bench.plan(), &pilots, workload);
         bench.progress.say(&format!("trials of {workload} warm up {} s ({})", warmup.seconds(), warmup.because));
         bench.run.decisions.push(warmup);
-        bench.sitting.run_dir.write_run(bench.run)?;
+        bench.active_run.run_dir.write_run(bench.run)?;
     }
     Ok(())
 }

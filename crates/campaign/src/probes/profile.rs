@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use anyhow::Result;
 
 use super::{Bench, Probe};
-use analysis::flame::folded;
+use analysis::flame_graph::folded;
 use experiment::{Experiment, plan};
 use record::RunDir;
 use record::format::diagnostic::mark_not_visible;

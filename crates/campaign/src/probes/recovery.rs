@@ -11,7 +11,7 @@ use anyhow::Result;
 
 use super::{Bench, Probe};
 use experiment::Method;
-use record::format::search::SearchRecord;
+use record::format::tuning::SearchRecord;
 use record::format::{ContenderRecord, PlanRecord, PlannedTrial, Purpose};
 use trial::observe::Observers;
 use trial::recovery::recover;
@@ -42,11 +42,11 @@ impl Probe for Recoveries {
     }
 
     fn refusal(&self, bench: &Bench, set: &[PlannedTrial]) -> Result<Option<String>> {
-        if set.iter().any(|planned| !bench.stage.is_behind_a_connection(&planned.contender)) {
+        if set.iter().any(|planned| !bench.setup.is_behind_a_connection(&planned.contender)) {
             let why = "an embedded engine runs inside dbduel: there is no server that could be killed";
             return Ok(Some(why.to_owned()));
         }
-        let workload = bench.stage.trial(&set[0], Path::new(""), Duration::ZERO).workload;
+        let workload = bench.setup.trial(&set[0], Path::new(""), Duration::ZERO).workload;
         Ok((!workload.spec().writes).then(|| "the workload writes nothing: there is nothing to recover".to_owned()))
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use analysis::gate::Answer;
 use analysis::{EndReason, conclude};
 use anyhow::{Context, Result};
-use campaign::{Ended, Sitting, aa, carry_out, with_what_is_kept};
+use campaign::{ActiveRun, Ended, aa, carry_out, with_what_is_kept};
 use record::RunDir;
 use record::shell::shell_path;
 use report::Evidence;
@@ -16,12 +16,12 @@ use crate::progress_bar::Stderr;
 
 pub fn run(args: &RunArgs) -> Result<u8, Failure> {
     let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
-    sit(args, &Sitting::begin(&args.request()).map_err(failed)?, &interrupted)
+    sit(args, &ActiveRun::begin(&args.request()).map_err(failed)?, &interrupted)
 }
 
 /// Goes through a sitting and prints what came out.
-pub fn sit(args: &RunArgs, sitting: &Sitting, interrupted: &AtomicBool) -> Result<u8, Failure> {
-    finish(args, sitting.run_dir(), carry_out(sitting, Stderr::boxed(), interrupted))
+pub fn sit(args: &RunArgs, active_run: &ActiveRun, interrupted: &AtomicBool) -> Result<u8, Failure> {
+    finish(args, active_run.run_dir(), carry_out(active_run, Stderr::boxed(), interrupted))
 }
 
 pub fn failed(error: campaign::Error) -> Failure {

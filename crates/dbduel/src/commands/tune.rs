@@ -21,8 +21,8 @@ use crate::progress_bar::Stderr;
 use advisor::draft::{Draft, SearchRequest, WINNER};
 use advisor::try_values;
 use campaign::planning::plan_experiment;
-use campaign::search::{Raced, begin_record, race};
-use campaign::{Sitting, say_never_ok, with_what_is_kept};
+use campaign::race::{Raced, begin_record, race};
+use campaign::{ActiveRun, say_never_ok, with_what_is_kept};
 
 use advisor::tuning::{Rival, duel_text};
 use analysis::conclude;
@@ -30,7 +30,7 @@ use experiment::plan::Plan;
 use experiment::quantity::duration_text;
 use experiment::{Experiment, Overrides, shell_path};
 use record::RunDir;
-use record::format::search::SearchRecord;
+use record::format::tuning::SearchRecord;
 use report::sentences::one_line;
 use trial::Interrupted;
 
@@ -57,36 +57,36 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         Ok(refused) if refused.is_empty() => draft,
         refused => Draft::of(&asked, file, refused?, &KNOWN).map_err(failed)?,
     };
-    let sitting = begin(args, &draft)?;
-    search_and_duel(args, &draft, &sitting, &interrupted, begun.elapsed())
+    let active_run = begin(args, &draft)?;
+    search_and_duel(args, &draft, &active_run, &interrupted, begun.elapsed())
 }
 
 /// Keeps everything that a search can go on from.
-fn begin(args: &TuneArgs, draft: &Draft) -> Result<Sitting, Failure> {
+fn begin(args: &TuneArgs, draft: &Draft) -> Result<ActiveRun, Failure> {
     let (search, plan) = search_of(draft)?;
     for one in &draft.record.refused {
         let why = one_line(&one.why);
         note(&format!("{} = {} is not tried, because the server refuses it: {why}", one.setting, one.value));
     }
     draft.record.notes.iter().for_each(|line| note(line));
-    let sitting =
-        Sitting::of(&KNOWN, search, plan, &args.runs, &draft.file, Some(draft.record.clone())).map_err(failed)?;
-    sitting.run_dir().write_given(&draft.experiment.text)?;
-    begin_record(&sitting)?;
-    note(&format!("the search is kept in {}", sitting.run_dir().path().display()));
-    Ok(sitting)
+    let active_run =
+        ActiveRun::of(&KNOWN, search, plan, &args.runs, &draft.file, Some(draft.record.clone())).map_err(failed)?;
+    active_run.run_dir().write_given(&draft.experiment.text)?;
+    begin_record(&active_run)?;
+    note(&format!("the search is kept in {}", active_run.run_dir().path().display()));
+    Ok(active_run)
 }
 
 /// Runs a search from where it stands, and what follows from it.
 fn search_and_duel(
     args: &TuneArgs,
     draft: &Draft,
-    sitting: &Sitting,
+    active_run: &ActiveRun,
     interrupted: &AtomicBool,
     spent_before: Duration,
 ) -> Result<u8, Failure> {
-    let run_dir = sitting.run_dir();
-    match race(sitting, &draft.experiment, interrupted, share_of_the_search(draft)?, spent_before, Stderr::boxed()) {
+    let run_dir = active_run.run_dir();
+    match race(active_run, &draft.experiment, interrupted, share_of_the_search(draft)?, spent_before, Stderr::boxed()) {
         Err(error) if error.is::<Interrupted>() => {
             let run = shell_path(run_dir.path());
             note(&format!("interrupted, trials are kept\n  next: go on with `dbduel tune --resume {run}`"));
@@ -150,18 +150,18 @@ fn duel(
     let plan = plan_experiment(&experiment)?;
     let mut search = SearchRecord { held_out, ..raced.search };
     let file = search_dir.path().join("experiment.toml");
-    let sitting = Sitting::of(&KNOWN, experiment, plan, &args.runs, &file, Some(of_the_duel(&search, search_dir)))
+    let active_run = ActiveRun::of(&KNOWN, experiment, plan, &args.runs, &file, Some(of_the_duel(&search, search_dir)))
         .map_err(failed)?;
-    begin_record(&sitting)?;
+    begin_record(&active_run)?;
     if let Some(outcome) = &mut search.outcome {
-        outcome.duel = Some(sitting.run_dir().name());
+        outcome.duel = Some(active_run.run_dir().name());
     }
     let known = search_dir.run_record()?;
     search_dir.write_run(&record::format::RunRecord { search: Some(search), ..known })?;
     tell_search(search_dir, false, false)?;
     note(&format!("{winner} meets `{}` again, in new blocks, as `{WINNER}`", draft.record.incumbent));
-    let status = run::sit(&run_args(args), &sitting, interrupted)?;
-    write_duel(args, draft, sitting.run_dir(), &text, status)?;
+    let status = run::sit(&run_args(args), &active_run, interrupted)?;
+    write_duel(args, draft, active_run.run_dir(), &text, status)?;
     Ok(status)
 }
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use driver::{Admin, Endpoint, Login};
 
 use engine::request::Transport;
-use engine::{Cache, FreshStart, Installation, Resolved, Server, provision};
+use engine::{Cache, Installation, Resolved, ScratchServer, Server, provision};
 
 /// What became of one release.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ fn start_and_stop(
 ) -> Result<()> {
     let work = cache.work()?;
     let (settings, data, log) = (&BTreeMap::new(), &work.path().join("data"), &work.path().join("server.log"));
-    let fresh = FreshStart { settings, max_clients: 4, transport, data, log };
+    let fresh = ScratchServer { settings, max_clients: 4, transport, data, log };
     let server = fresh.start(installation, cache, &work, progress)?;
     server.create_database()?;
     let mut load = Admin::connect(server.dialect(), server.endpoint(), server.login(), Duration::from_secs(10))

@@ -83,9 +83,9 @@ impl Place {
         (out, err)
     }
 
-    pub fn start(&self, arguments: &[&str]) -> Running {
+    pub fn start(&self, arguments: &[&str]) -> RunningServer {
         let mut command = self.command(arguments);
-        Running { child: command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap() }
+        RunningServer { child: command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap() }
     }
 
     /// The system's server of a kind, as an engine of the experiment file; says so when there is none.
@@ -179,11 +179,11 @@ impl Place {
 }
 
 /// A dbduel that goes on while the test looks.
-pub struct Running {
+pub struct RunningServer {
     child: Child,
 }
 
-impl Running {
+impl RunningServer {
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use driver::{Admin, Error};
 
 use engine::counters::{
-    CHECKPOINT_AGE, CHECKPOINT_AGE_SHARE, Counters, Debt, Deferral, Kind, Paid, REDO_CAPACITY, THREADS_RUNNING,
+    CHECKPOINT_AGE, CHECKPOINT_AGE_SHARE, Counters, DeferredState, DeferredWork, Kind, Paid, REDO_CAPACITY,
+    THREADS_RUNNING,
 };
 
 /// Our name, the server's names (the first that a version has counts), and whether it only grows.
@@ -56,13 +57,13 @@ const CHECKPOINT_LSN: &[&str] = &["Innodb_lsn_last_checkpoint", "Innodb_redo_log
 /// From 8.0.30 on the capacity is one figure and can change while the server runs; before, it is that of the files.
 const CAPACITY: &str = "Innodb_redo_log_capacity_resized";
 
-pub const DEFERRAL: Deferral = Deferral {
+pub const DEFERRAL: DeferredWork = DeferredWork {
     redo_bytes: Some("innodb.redo_bytes"),
     debts: &[
-        Debt { state: "dirty_bytes", paid: Paid::AsAtBegin { or: MEBIBYTE } },
-        Debt { state: CHECKPOINT_AGE, paid: Paid::AsAtBegin { or: MEBIBYTE } },
+        DeferredState { state: "dirty_bytes", paid: Paid::AsAtBegin { or: MEBIBYTE } },
+        DeferredState { state: CHECKPOINT_AGE, paid: Paid::AsAtBegin { or: MEBIBYTE } },
         // Purge cuts it off only every 128th turn: an idle 8.0.31 was seen to keep 136.
-        Debt { state: "history_list_length", paid: Paid::AsAtBegin { or: 1000.0 } },
+        DeferredState { state: "history_list_length", paid: Paid::AsAtBegin { or: 1000.0 } },
     ],
 };
 const MEBIBYTE: f64 = 1048576.0;

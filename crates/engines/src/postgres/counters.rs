@@ -8,8 +8,8 @@ use driver::{Admin, Error};
 
 use Kind::{Counter, State};
 use engine::counters::{
-    CHECKPOINT_AGE, CHECKPOINT_AGE_SHARE, CHECKPOINT_INTERVAL, CHECKPOINTS_RUNNING, Counters, DATABASE_BYTES, Debt,
-    Deferral, Kind, Paid, REDO_CAPACITY, THREADS_RUNNING,
+    CHECKPOINT_AGE, CHECKPOINT_AGE_SHARE, CHECKPOINT_INTERVAL, CHECKPOINTS_RUNNING, Counters, DATABASE_BYTES,
+    DeferredState, DeferredWork, Kind, Paid, REDO_CAPACITY, THREADS_RUNNING,
 };
 use engine::version_numbers;
 
@@ -202,13 +202,13 @@ const SOURCES: &[Source] = &[
 const VACUUMS: &str = "vacuums_running";
 
 /// How many buffers are dirty is not visible; the log since the last checkpoint tells whether any are.
-pub const DEFERRAL: Deferral = Deferral {
+pub const DEFERRAL: DeferredWork = DeferredWork {
     redo_bytes: Some("postgres.wal_bytes"),
     debts: &[
         // An idle server writes a little log of its own.
-        Debt { state: CHECKPOINT_AGE, paid: Paid::AsAtBegin { or: MEBIBYTE } },
-        Debt { state: CHECKPOINTS_RUNNING, paid: Paid::AtNothing },
-        Debt { state: VACUUMS, paid: Paid::AtNothing },
+        DeferredState { state: CHECKPOINT_AGE, paid: Paid::AsAtBegin { or: MEBIBYTE } },
+        DeferredState { state: CHECKPOINTS_RUNNING, paid: Paid::AtNothing },
+        DeferredState { state: VACUUMS, paid: Paid::AtNothing },
     ],
 };
 

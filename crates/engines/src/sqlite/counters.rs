@@ -9,11 +9,12 @@ use std::fs;
 use anyhow::{Context, Result};
 use driver::Admin;
 
-use engine::counters::{Counters, DATABASE_BYTES, Debt, Deferral, Kind, Paid};
+use engine::counters::{Counters, DATABASE_BYTES, DeferredState, DeferredWork, Kind, Paid};
 
 const PENDING: &str = "wal_pending_frames";
 
-pub const DEFERRAL: Deferral = Deferral { redo_bytes: None, debts: &[Debt { state: PENDING, paid: Paid::AtNothing }] };
+pub const DEFERRAL: DeferredWork =
+    DeferredWork { redo_bytes: None, debts: &[DeferredState { state: PENDING, paid: Paid::AtNothing }] };
 
 pub fn read(admin: &mut Admin) -> Result<Counters> {
     let files = admin.rows("PRAGMA database_list").context("cannot ask for the database's file")?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engine::Hosted;
+use engine::UserServer;
 use engine::request::TargetChoice;
 use engine::target_url::TargetUrl;
 
@@ -18,7 +18,9 @@ fn a_database_file_in_memory_promises_nothing_in_an_os_crash() {
         let folder = tempfile::tempdir_in(folder).unwrap();
         let file = folder.path().join("t.db");
         std::fs::write(&file, "").unwrap();
-        Hosted::reach(engine("sqlite"), &choice(&format!("sqlite://{}", file.display()))).unwrap().durability_class()
+        UserServer::reach(engine("sqlite"), &choice(&format!("sqlite://{}", file.display())))
+            .unwrap()
+            .durability_class()
     };
     let on_disk = class_in(Path::new(env!("CARGO_MANIFEST_DIR")));
     assert_eq!((on_disk, class_in(Path::new("/dev/shm"))), ("D3", "D0"));
@@ -29,10 +31,12 @@ fn a_target_that_is_not_there_is_named_and_nothing_is_made() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("sock");
     let url = format!("mysql://app:hunter2@localhost/x?socket={}", socket.display());
-    let error = format!("{:#}", Hosted::reach(engine("sqlite"), &choice(&url)).err().unwrap());
+    let error = format!("{:#}", UserServer::reach(engine("sqlite"), &choice(&url)).err().unwrap());
     assert!(error.contains("cannot log in to mysql://app:***@localhost") && !error.contains("hunter2"), "{error}");
     let file = folder.path().join("none.db");
-    let error =
-        Hosted::reach(engine("sqlite"), &choice(&format!("sqlite://{}", file.display()))).err().unwrap().to_string();
+    let error = UserServer::reach(engine("sqlite"), &choice(&format!("sqlite://{}", file.display())))
+        .err()
+        .unwrap()
+        .to_string();
     assert!(error.contains("no database file") && !file.exists(), "{error}");
 }

@@ -19,7 +19,7 @@ use record::format::{PlanRecord, PlannedTrial, Point, Purpose, TrialRecord};
 #[derive(Clone, Copy)]
 enum Stream {
     Order = 0,
-    Gaps = 1,
+    Interarrival = 1,
     Inputs = 2,
     Pilots = 3,
     Profiles = 4,
@@ -47,7 +47,7 @@ fn input_seed(inputs: &mut ChaCha8Rng) -> u64 {
 pub fn trials(experiment: &Experiment) -> Vec<PlannedTrial> {
     let seed = experiment.method.seed;
     let mut order = stream(seed, Stream::Order);
-    let mut gaps = stream(seed, Stream::Gaps);
+    let mut gaps = stream(seed, Stream::Interarrival);
     let mut inputs = stream(seed, Stream::Inputs);
     let mut trials = Vec::new();
     let solo = if experiment.method.duet { SOLO_BLOCKS } else { 0 };

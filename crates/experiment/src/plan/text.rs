@@ -157,10 +157,10 @@ fn expected_text(plan: &Plan) -> String {
     let (estimate, record) = (&plan.estimate, &plan.record);
     let mut text = format!("  time: {} for all {} trials", duration_text(estimate.run), record.trials.len());
     let _ = writeln!(text, ", and {} to load the data once", duration_text(estimate.first_load));
-    if let Some(time) = super::doubling::expected(plan) {
+    if let Some(time) = super::headroom::expected(plan) {
         let _ = writeln!(text, "  behind the last block: {} with the generator's threads doubled", duration_text(time));
     }
-    if let Some(time) = super::contrast::expected(plan) {
+    if let Some(time) = super::cause_test::expected(plan) {
         let _ = writeln!(text, "  behind the verdict: {} for each cause that is put to the test", duration_text(time));
     }
     if !estimate.pilots.is_zero() {

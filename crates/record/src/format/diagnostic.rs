@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::pass::{flag, flagged};
+use super::operations::{flag, flagged};
 use super::{Point, TrialRecord};
 
 /// What the profile of one contender showed at the heaviest point of a workload.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::search::RecoveryRecord;
+use super::tuning::RecoveryRecord;
 use super::{ContrastKind, PilotRecord, TrialRecord};
 
 /// Verdicts come from trials that compare, from their repeats, and in a duet from those that run alone. The others

@@ -95,7 +95,7 @@ fn body(blocks: &[Block]) -> String {
 fn block(block: &Block) -> String {
     match block {
         Block::Heading(text) => format!("<h3>{}</h3>\n", spans(text)),
-        Block::Verdict { tone, sentences } => {
+        Block::Judgement { tone, sentences } => {
             let sentence = |(place, text): (usize, &Text)| {
                 let class = if place == 0 { "claim" } else { "aside" };
                 format!("<p class=\"{class}\">{}</p>\n", spans(text))
@@ -213,7 +213,7 @@ fn spans(text: &Text) -> String {
     let span = |span: &Span| match span {
         Span::Plain(text) => escape(text).into_owned(),
         Span::Name(name) => format!("<span class=\"name\">{}</span>", escape(name)),
-        Span::Verdict(tone, text) => format!("<span class=\"{} word\">{}</span>", tone.class(), escape(text)),
+        Span::Judgement(tone, text) => format!("<span class=\"{} word\">{}</span>", tone.class(), escape(text)),
         Span::Quiet(text) => format!("<span class=\"quiet\">{}</span>", escape(text)),
     };
     text.0.iter().map(span).collect()

@@ -40,7 +40,7 @@ fn body(blocks: &[Block]) -> String {
 fn block(block: &Block) -> String {
     match block {
         Block::Heading(text) => format!("**{}**\n\n", spans(text)),
-        Block::Verdict { sentences, .. } => {
+        Block::Judgement { sentences, .. } => {
             let sentences: Vec<String> = sentences.iter().map(spans).collect();
             format!("**{}**\n\n", sentences.join(" "))
         }

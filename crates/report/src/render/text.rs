@@ -116,7 +116,7 @@ fn block(block: &Block, layout: Layout) -> Vec<String> {
     let apart = |lines: Vec<String>| std::iter::once(String::new()).chain(lines).collect::<Vec<_>>();
     match block {
         Block::Heading(text) => apart(indented(INDENT, wrapped(&plain(text), width - INDENT))),
-        Block::Verdict { tone, sentences } => {
+        Block::Judgement { tone, sentences } => {
             let lines = sentences.iter().enumerate().flat_map(|(place, text)| {
                 let lines = indented(INDENT, wrapped(&plain(text), width - INDENT));
                 if place == 0 && layout.color { painted(*tone, lines) } else { lines }

@@ -1,7 +1,7 @@
 //! What weakens the verdicts, why they came out so, and what became of gaps whose supposed cause was taken away.
 
-use analysis::contrast::tests;
-use analysis::{Cause, Duel, Finding, Grade};
+use analysis::cause_test::tests;
+use analysis::{Cause, Finding, Grade, HeadToHead};
 use record::format::{ContrastRecord, PlanRecord, point_text};
 
 use super::Topic;
@@ -18,7 +18,7 @@ pub struct Causes;
 impl Topic for Causes {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
         let workloads = &evidence.conclusions.workloads;
-        let of_rung = |duel: &Duel| workloads.iter().any(|workload| workload.is_rung(&duel.candidate));
+        let of_rung = |duel: &HeadToHead| workloads.iter().any(|workload| workload.is_rung(&duel.candidate));
         let duels = || workloads.iter().flat_map(|workload| &workload.duels);
         let causes = |is_rung: bool| {
             duels().filter(move |duel| of_rung(duel) == is_rung).flat_map(|duel| causes_of(evidence, duel))
@@ -37,7 +37,7 @@ impl Topic for Causes {
     }
 }
 
-fn causes_of(evidence: &Evidence, duel: &Duel) -> impl Iterator<Item = Block> {
+fn causes_of(evidence: &Evidence, duel: &HeadToHead) -> impl Iterator<Item = Block> {
     let of = match evidence.plan.contenders.len() > 2 {
         true => format!(", `{}` against `{}`", duel.candidate, duel.baseline),
         false => String::new(),

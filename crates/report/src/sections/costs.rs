@@ -1,6 +1,6 @@
 //! The cost of a transaction on either side: what differs first, the rest folded.
 
-use analysis::{Cost, Duel, WorkloadConclusions};
+use analysis::{Cost, HeadToHead, WorkloadConclusions};
 use record::format::point_text;
 
 use super::first::interval_title;
@@ -22,10 +22,10 @@ impl Topic for Costs {
 }
 
 fn of_workload(workload: &WorkloadConclusions) -> Vec<Block> {
-    let is_rung = |duel: &&Duel| workload.is_rung(&duel.candidate);
-    let (rungs, others): (Vec<&Duel>, Vec<&Duel>) = workload.duels.iter().partition(is_rung);
+    let is_rung = |duel: &&HeadToHead| workload.is_rung(&duel.candidate);
+    let (rungs, others): (Vec<&HeadToHead>, Vec<&HeadToHead>) = workload.duels.iter().partition(is_rung);
     let several = workload.duels.len() > 1;
-    let body = |duel: &Duel| {
+    let body = |duel: &HeadToHead| {
         let body = of_duel(duel);
         let title = format!("`{}` against `{}`", duel.candidate, duel.baseline);
         let title = (several && !body.is_empty()).then(|| Block::heading(title));
@@ -35,7 +35,7 @@ fn of_workload(workload: &WorkloadConclusions) -> Vec<Block> {
     others.into_iter().flat_map(body).chain(on_page).collect()
 }
 
-fn of_duel(duel: &Duel) -> Vec<Block> {
+fn of_duel(duel: &HeadToHead) -> Vec<Block> {
     let main = main_costs(duel);
     if main.is_empty() {
         return Vec::new();
@@ -66,7 +66,7 @@ fn differs(cost: &Cost) -> bool {
     bounds.is_some_and(|(low, high)| !(low..=high).contains(&same))
 }
 
-fn table(duel: &Duel, costs: &[&Cost], with_level: bool) -> Table {
+fn table(duel: &HeadToHead, costs: &[&Cost], with_level: bool) -> Table {
     let columns = [
         Column::name("level", 0),
         Column::name("per transaction", 0),
@@ -109,7 +109,7 @@ fn cost_row(cost: &Cost) -> [String; 7] {
 }
 
 /// What fits beside the rest: the whole sweep, or the only point; costs that neither side has are left out.
-fn main_costs(duel: &Duel) -> Vec<&Cost> {
+fn main_costs(duel: &HeadToHead) -> Vec<&Cost> {
     let costs = &duel.diagnosis.costs;
     let first = costs.first().map(|cost| &cost.point);
     let is_any = |cost: &&Cost| cost.baseline != 0.0 || cost.candidate != 0.0;
@@ -117,7 +117,7 @@ fn main_costs(duel: &Duel) -> Vec<&Cost> {
 }
 
 /// What was asked for and found at neither side.
-fn none_at_all(duel: &Duel) -> Option<String> {
+fn none_at_all(duel: &HeadToHead) -> Option<String> {
     let costs = &duel.diagnosis.costs;
     let is_none = |cost: &&Cost| cost.baseline == 0.0 && cost.candidate == 0.0;
     let first = costs.first().map(|cost| &cost.point);
@@ -125,7 +125,7 @@ fn none_at_all(duel: &Duel) -> Option<String> {
     listed("None on either side", titles.collect())
 }
 
-fn not_visible(duel: &Duel) -> Option<String> {
+fn not_visible(duel: &HeadToHead) -> Option<String> {
     listed("Not visible here on both sides", duel.diagnosis.not_visible.iter().map(|metric| title(metric)).collect())
 }
 

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::drift::{Drift, PlanPair, Plans, drifts};
+use analysis::differences::{Difference, PlanPair, Plans, drifts};
 use record::format::{ContenderFacts, ContenderRecord, StatementPlan};
 
-use super::{Topic, drift};
+use super::{Topic, settings_and_plans};
 use crate::document::{Block, Column, RowKind, Section, Table};
 use crate::{Evidence, wording};
 
@@ -84,21 +84,21 @@ fn durability(facts: Option<&ContenderFacts>) -> String {
 }
 
 /// What differs without being asked for. Of the rungs of a ladder, for the page.
-fn drift_blocks(evidence: &Evidence, drift: &Drift) -> Vec<Block> {
+fn drift_blocks(evidence: &Evidence, drift: &Difference) -> Vec<Block> {
     let mut body = Vec::new();
     if !drift.settings.is_empty() {
         body.push(Block::heading(format!("`{}` against `{}`", drift.candidate, drift.baseline)));
-        body.push(Block::para(drift::settings_counted(drift) + "."));
-        let (notable, others) = drift::tables(drift);
+        body.push(Block::para(settings_and_plans::settings_counted(drift) + "."));
+        let (notable, others) = settings_and_plans::tables(drift);
         let left = others.rows.len();
         body.extend(Block::table(notable));
         let title = format!("The other {left} settings that differ");
         body.extend(Block::table(others).map(|table| Block::OnPage(vec![Block::fold(title, vec![table])])));
     }
-    let counted = drift::plans_counted(drift).filter(|_| !drift.plans.is_empty());
+    let counted = settings_and_plans::plans_counted(drift).filter(|_| !drift.plans.is_empty());
     if let Some(counted) = counted {
         let title = format!("How each statement would be run: {counted}");
-        let lines = Block::list(drift::plan_lines(drift));
+        let lines = Block::list(settings_and_plans::plan_lines(drift));
         let all = Block::OnPage(vec![Block::fold(
             title.as_str(),
             drift.plans.iter().flat_map(|plans| plan_blocks(drift, plans)).collect(),
@@ -111,14 +111,14 @@ fn drift_blocks(evidence: &Evidence, drift: &Drift) -> Vec<Block> {
             "`{}` with {} settings of `{}`, as a contender for the experiment file",
             drift.candidate, same.changed, drift.baseline
         );
-        body.push(Block::fold(title, vec![Block::Code(drift::contender(drift.baseline, same))]));
+        body.push(Block::fold(title, vec![Block::Code(settings_and_plans::contender(drift.baseline, same))]));
     }
     let is_rung = evidence.conclusions.workloads.iter().any(|workload| workload.is_rung(drift.candidate));
     if is_rung { Block::on_page(body).into_iter().collect() } else { body }
 }
 
 /// A row for each statement, and how either server says that it runs it.
-fn plan_blocks(drift: &Drift, plans: &Plans) -> Vec<Block> {
+fn plan_blocks(drift: &Difference, plans: &Plans) -> Vec<Block> {
     let side = |plan: Option<&StatementPlan>| match plan {
         None => "no such statement".to_owned(),
         Some(StatementPlan { refused: Some(why), .. }) => format!("not explained: {why}"),
@@ -154,7 +154,7 @@ fn settings_table(
 
 /// What the servers themselves report, where they report different things and no list above has it. A contender
 /// whose server never answered leaves its column empty.
-fn effective_settings(evidence: &Evidence, drifts: &[Drift]) -> Table {
+fn effective_settings(evidence: &Evidence, drifts: &[Difference]) -> Table {
     let compared = drifts.iter().filter(|drift| drift.same_family).count();
     if compared + 1 == evidence.plan.contenders.len() {
         return Table::new([]);

@@ -1,7 +1,7 @@
 //! The first screen: verdict, main chart, what to keep in mind, likely cause, and one line how it was measured.
 
-use analysis::drift::{Why, drifts};
-use analysis::{Cause, Caveat, Comparison, Duel, Grade, Word, WorkloadConclusions, less_is_better};
+use analysis::differences::{Why, drifts};
+use analysis::{Cause, Caveat, Comparison, Grade, HeadToHead, Verdict, WorkloadConclusions, less_is_better};
 use record::format::point_text;
 
 use super::{ladder, levels, waterfall};
@@ -18,7 +18,7 @@ const SETTINGS: usize = 3;
 pub fn section(evidence: &Evidence) -> Section {
     let mut body: Vec<Block> = evidence.conclusions.workloads.iter().flat_map(|one| verdicts(evidence, one)).collect();
     body.extend(main_chart(evidence));
-    body.extend(super::twins::verdicts(evidence).into_iter().map(Block::para));
+    body.extend(super::aa::verdicts(evidence).into_iter().map(Block::para));
     body.extend(causes(evidence).into_iter().map(Block::para));
     let mut caveats = caveats(evidence);
     let left = caveats.len().saturating_sub(CAVEATS);
@@ -35,14 +35,16 @@ pub fn section(evidence: &Evidence) -> Section {
 
 /// One of each candidate; where there are several, what they come to.
 fn verdicts(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block> {
-    let verdict = |duel: &Duel| {
+    let verdict = |duel: &HeadToHead| {
         let sentences = verdict::sentences(evidence, workload, duel);
-        Block::Verdict { tone: duel.overall.word.into(), sentences: sentences.into_iter().map(Text::from).collect() }
+        Block::Judgement { tone: duel.overall.word.into(), sentences: sentences.into_iter().map(Text::from).collect() }
     };
     if let Some(ladder) = workload.ladders.first() {
         let duel = workload.duels.iter().find(|duel| !workload.is_rung(&duel.candidate));
-        let steps =
-            Block::Verdict { tone: Tone::Same, sentences: ladder::whole(ladder).into_iter().map(Text::from).collect() };
+        let steps = Block::Judgement {
+            tone: Tone::Same,
+            sentences: ladder::whole(ladder).into_iter().map(Text::from).collect(),
+        };
         return std::iter::once(steps).chain(duel.map(verdict)).collect();
     }
     match workload.duels.as_slice() {
@@ -53,15 +55,15 @@ fn verdicts(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block> {
 }
 
 /// `2 of 3 candidates are faster than `A`, 1 is slower. The fastest: …`
-fn summary(evidence: &Evidence, workload: &WorkloadConclusions, duels: &[Duel]) -> Block {
+fn summary(evidence: &Evidence, workload: &WorkloadConclusions, duels: &[HeadToHead]) -> Block {
     let prefix =
         if evidence.conclusions.workloads.len() > 1 { format!("{}: ", workload.workload) } else { String::new() };
     let words = [
-        (Word::Faster, "faster than it"),
-        (Word::Slower, "slower"),
-        (Word::NoDifferenceShown, "the same within the margin"),
-        (Word::Mixed, "faster at some points and slower at others"),
-        (Word::Inconclusive, "not decided"),
+        (Verdict::Faster, "faster than it"),
+        (Verdict::Slower, "slower"),
+        (Verdict::NoDifferenceShown, "the same within the margin"),
+        (Verdict::Mixed, "faster at some points and slower at others"),
+        (Verdict::Inconclusive, "not decided"),
     ];
     let counted = words.iter().filter_map(|(word, text)| {
         let all = duels.iter().filter(|duel| duel.overall.word == *word).count();
@@ -69,14 +71,14 @@ fn summary(evidence: &Evidence, workload: &WorkloadConclusions, duels: &[Duel]) 
     });
     let counted = joined(counted.collect());
     let first = format!("{prefix}Of {} beside `{}`, {counted}.", count(duels.len(), "candidate"), duels[0].baseline);
-    let best = duels.iter().filter(|duel| duel.overall.word == Word::Faster);
-    let ratio = |duel: &&Duel| duel.overall.ratio.unwrap_or(0.0);
+    let best = duels.iter().filter(|duel| duel.overall.word == Verdict::Faster);
+    let ratio = |duel: &&HeadToHead| duel.overall.ratio.unwrap_or(0.0);
     let best = best.max_by(|one, other| ratio(one).total_cmp(&ratio(other)));
     let told = best.map(|duel| verdict::throughput(&evidence.plan, workload, duel));
     let durability = duels.iter().filter_map(verdict::durability);
     let tone = best.map_or(Tone::Open, |_| Tone::Faster);
     let sentences = std::iter::once(first).chain(told).chain(durability).map(Text::from);
-    Block::Verdict { tone, sentences: sentences.collect() }
+    Block::Judgement { tone, sentences: sentences.collect() }
 }
 
 /// Throughput over what varies, or what the kind of run is about.
@@ -138,7 +140,7 @@ fn candidates(workload: &WorkloadConclusions, several: bool) -> Vec<Row> {
     let kind = if several { RowKind::First } else { RowKind::Plain };
     let baseline =
         row(kind, &first.baseline, value(first.overall.baseline_value), ["1".into(), "".into(), "baseline".into()]);
-    let candidate = |duel: &Duel| {
+    let candidate = |duel: &HeadToHead| {
         let overall = &duel.overall;
         let interval = wording::marked_interval(overall);
         let points = workload.points.len();
@@ -261,8 +263,9 @@ fn settings(evidence: &Evidence) -> Option<String> {
     let all = drifts(&evidence.plan, &evidence.run);
     let [drift] = all.as_slice() else { return None };
     let by_itself = drift.settings.iter().filter(|setting| setting.why == Why::Default).count();
-    let notable =
-        super::drift::in_order(drift).into_iter().filter(|setting| setting.why == Why::Default && setting.stands_out());
+    let notable = super::settings_and_plans::in_order(drift)
+        .into_iter()
+        .filter(|setting| setting.why == Why::Default && setting.stands_out());
     let names: Vec<String> = notable.take(SETTINGS).map(|setting| format!("`{}`", setting.name)).collect();
     let verb = if by_itself == 1 { "default differs" } else { "defaults differ" };
     match (by_itself, names.len()) {

@@ -4,15 +4,15 @@ use analysis::{Watched, watched};
 
 use super::{Topic, stopped};
 use crate::document::{Block, Column, Section, Table};
-use crate::{Evidence, circumstances, wording};
+use crate::{Evidence, conditions, wording};
 
 pub struct Host;
 
 impl Topic for Host {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
         let host = &evidence.run.host;
-        let facts = circumstances::facts(host);
-        let not_visible = circumstances::not_visible(host).map(|names| format!("Not visible here: {names}"));
+        let facts = conditions::facts(host);
+        let not_visible = conditions::not_visible(host).map(|names| format!("Not visible here: {names}"));
         let flags =
             wording::flags(&evidence.conclusions).map(|flags| format!("Trials with flags of the host: {flags}"));
         let mut body = vec![Block::para(format!(
@@ -28,7 +28,7 @@ impl Topic for Host {
         body.extend(Block::list(stopped(facts.into_iter().chain(flags).chain(not_visible).collect())));
         body.extend(Block::table(seen(evidence, false)).map(|table| Block::OnPage(vec![table])));
         body.extend(Block::table(seen(evidence, true)).map(|table| Block::OffPage(vec![table])));
-        let twins = Block::list(stopped(circumstances::twins(&evidence.run)));
+        let twins = Block::list(stopped(conditions::twins(&evidence.run)));
         body.extend(twins.into_iter().flat_map(|list| [Block::heading("Earlier A/A tests on this host"), list]));
         Section::of("host", "The host", body)
     }

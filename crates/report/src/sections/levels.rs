@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use analysis::{COLLECTED_SECONDS, Cell, Comparison, Duel, Scaling, Step, Summary, WorkloadConclusions};
+use analysis::{COLLECTED_SECONDS, Cell, Comparison, HeadToHead, Scaling, Step, Summary, WorkloadConclusions};
 use record::format::{ContenderRecord, Point, point_text};
 
 use super::first::{interval_title, ratio_title};
@@ -55,7 +55,7 @@ fn of_workload(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block
     body
 }
 
-fn of_duel(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Duel, is_only: bool) -> Vec<Block> {
+fn of_duel(evidence: &Evidence, workload: &WorkloadConclusions, duel: &HeadToHead, is_only: bool) -> Vec<Block> {
     let title = format!("`{}` against `{}`: {}", duel.candidate, duel.baseline, wording::primary_title(workload));
     let mut body = vec![Block::heading(title)];
     let charts = [
@@ -335,7 +335,7 @@ fn law(scaling: &Scaling, contender: &str, (low, high): (u64, u64), is_log: bool
 }
 
 /// Every level's ratio with its intervals, and all of them together below.
-fn forest(evidence: &Evidence, duel: &Duel) -> Option<Chart> {
+fn forest(evidence: &Evidence, duel: &HeadToHead) -> Option<Chart> {
     let together = (duel.points.len() > 1).then_some(&duel.overall);
     let rows = duel.points.iter().chain(together).filter(|row| row.ratio.is_some());
     let bar = |row: &Comparison| Bar {
@@ -370,7 +370,7 @@ fn forest(evidence: &Evidence, duel: &Duel) -> Option<Chart> {
 }
 
 /// The ratio in each block: levels as small dots, all of them together as large ones.
-pub fn pairs(evidence: &Evidence, duel: &Duel) -> Option<Chart> {
+pub fn pairs(evidence: &Evidence, duel: &HeadToHead) -> Option<Chart> {
     let dot = |(block, ratio): &(u32, f64)| Dot {
         x: f64::from(*block),
         y: *ratio,

@@ -2,7 +2,7 @@
 
 use super::{Topic, stopped};
 use crate::document::{Block, Section};
-use crate::{Evidence, circumstances, wording};
+use crate::{Evidence, conditions, wording};
 
 pub struct Method;
 
@@ -19,10 +19,10 @@ impl Topic for Method {
             format!("Method: {}", wording::method(&evidence.plan)),
         ];
         lines.extend(wording::first_verdicts(evidence).into_iter().map(|line| format!("Verdicts: {line}")));
-        lines.push(format!("Load generator: {}", circumstances::generator(run, &conclusions.tally)));
-        let checks = circumstances::doublings(evidence).into_iter();
+        lines.push(format!("Load generator: {}", conditions::generator(run, &conclusions.tally)));
+        let checks = conditions::doublings(evidence).into_iter();
         lines.extend(checks.map(|line| format!("Generator headroom check: {line}")));
-        lines.extend(circumstances::warm_up(evidence).into_iter().map(|line| format!("Warm-up: {line}")));
+        lines.extend(conditions::warm_up(evidence).into_iter().map(|line| format!("Warm-up: {line}")));
         let finished = run.finished_at.as_deref().unwrap_or("not finished");
         lines.push(format!("From {} to {finished}, dbduel {}", run.started_at, run.dbduel_version));
         lines.push(format!("Plan hash: {}", evidence.plan.plan_hash));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use analysis::{COLLECTED_SECONDS, Caveat, Duel, Part, Parts, Word, WorkloadConclusions};
-use record::format::pass::{PARTIAL, SECONDS, operation_metric};
+use analysis::{COLLECTED_SECONDS, Caveat, HeadToHead, Part, Parts, Verdict, WorkloadConclusions};
+use record::format::operations::{PARTIAL, SECONDS, operation_metric};
 
 use super::{Topic, by_workload, stopped};
 use crate::Evidence;
@@ -17,7 +17,7 @@ pub struct Operations;
 
 impl Topic for Operations {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
-        let of_duel = |workload: &WorkloadConclusions, duel: &Duel| match &duel.parts {
+        let of_duel = |workload: &WorkloadConclusions, duel: &HeadToHead| match &duel.parts {
             Some(parts) => blocks(workload, duel, parts),
             None => Vec::new(),
         };
@@ -27,7 +27,7 @@ impl Topic for Operations {
     }
 }
 
-fn blocks(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) -> Vec<Block> {
+fn blocks(workload: &WorkloadConclusions, duel: &HeadToHead, parts: &Parts) -> Vec<Block> {
     let title = format!("`{}` against `{}`", duel.candidate, duel.baseline);
     let mut body = vec![Block::heading(title), Block::para(totals(workload, duel, parts) + ".")];
     let known = shared_caveats(duel, &parts.operations);
@@ -55,7 +55,13 @@ fn blocks(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) -> Vec<Blo
 }
 
 /// All rows of one kind.
-fn list(duel: &Duel, name: &str, parts: &[Part], gaps: Vec<(String, [String; 6])>, about: String) -> Option<Block> {
+fn list(
+    duel: &HeadToHead,
+    name: &str,
+    parts: &[Part],
+    gaps: Vec<(String, [String; 6])>,
+    about: String,
+) -> Option<Block> {
     let known = shared_caveats(duel, parts);
     let mut table = empty(duel, name);
     parts.iter().for_each(|part| push(&mut table, part, &known));
@@ -64,7 +70,7 @@ fn list(duel: &Duel, name: &str, parts: &[Part], gaps: Vec<(String, [String; 6])
     (!table.rows.is_empty()).then(|| Block::fold(title, vec![Block::note(about + "."), Block::Table(table)]))
 }
 
-fn empty(duel: &Duel, name: &str) -> Table {
+fn empty(duel: &HeadToHead, name: &str) -> Table {
     let columns = [
         Column::name(name, 0),
         Column::number(format!("{} s", duel.baseline), 2),
@@ -100,7 +106,7 @@ fn push(table: &mut Table, part: &Part, known: &[Caveat]) {
 }
 
 fn has_verdict(part: &Part) -> bool {
-    !matches!(part.comparison.word, Word::Inconclusive)
+    !matches!(part.comparison.word, Verdict::Inconclusive)
 }
 
 fn by_share(parts: &[Part]) -> Vec<&Part> {
@@ -143,14 +149,14 @@ fn bars(parts: &[Part]) -> Option<Chart> {
 }
 
 /// Caveats that all rows have, with those of the first screen: told once, above the table.
-fn shared_caveats(duel: &Duel, parts: &[Part]) -> Vec<Caveat> {
+fn shared_caveats(duel: &HeadToHead, parts: &[Part]) -> Vec<Caveat> {
     let of_all = |caveat: &Caveat| parts.iter().all(|part| part.comparison.caveats.contains(caveat));
     let screening = [Caveat::Screening].into_iter().filter(of_all);
     duel.overall.caveats.iter().copied().chain(screening).collect()
 }
 
 /// What the total is of, and what each of the two did altogether.
-fn totals(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) -> String {
+fn totals(workload: &WorkloadConclusions, duel: &HeadToHead, parts: &Parts) -> String {
     let all = |contender: &str| {
         let cell = workload.cells.iter().find(|cell| cell.contender == contender);
         let mean = cell.and_then(|cell| Some(cell.metrics.get(COLLECTED_SECONDS)?.mean));
@@ -184,7 +190,7 @@ fn about_operations(parts: &Parts) -> String {
 }
 
 /// Operations that are compared with nothing, as rows: a time or the gap's name in each cell.
-fn rows_of_gaps(workload: &WorkloadConclusions, duel: &Duel, parts: &Parts) -> Vec<(String, [String; 6])> {
+fn rows_of_gaps(workload: &WorkloadConclusions, duel: &HeadToHead, parts: &Parts) -> Vec<(String, [String; 6])> {
     let is_compared = |name: &str| parts.operations.iter().any(|part| part.name == name);
     let left_out = parts.left_out.iter().filter(|one| one.kind != PARTIAL && !is_compared(&one.name));
     let names: BTreeSet<&str> = left_out.map(|one| &*one.name).collect();

@@ -1,13 +1,13 @@
 //! How precise a comparison is, what an auditor asks for, and what a more precise run would need.
 
-use analysis::{Best, Comparison, Duel, OrderEffect, Peak, Spread, Unflagged, Word};
+use analysis::{Best, Comparison, HeadToHead, OrderEffect, Peak, Unflagged, Variation, Verdict};
 use record::format::figures::percent_of_log;
 use record::format::{MethodRecord, point_text};
 
 use crate::wording::{blocks, count, detectable, duration, number, percent, ratio_only, unit};
 
 /// Each a sentence of its own, without its full stop.
-pub fn sentences(method: &MethodRecord, metric: &str, duel: &Duel) -> Vec<String> {
+pub fn sentences(method: &MethodRecord, metric: &str, duel: &HeadToHead) -> Vec<String> {
     let spread = &duel.spread;
     let all = [
         unflagged(&duel.overall),
@@ -37,11 +37,11 @@ fn unflagged(with: &Comparison) -> Option<String> {
 }
 
 fn unflagged_word(without: &Unflagged) -> &'static str {
-    without.word.map_or("too few for a verdict", Word::as_str)
+    without.word.map_or("too few for a verdict", Verdict::as_str)
 }
 
 /// Each side at its best, and what became of the winner's curse.
-fn peak(metric: &str, duel: &Duel, peak: &Peak) -> String {
+fn peak(metric: &str, duel: &HeadToHead, peak: &Peak) -> String {
     let side = |name: &str, best: &Best| {
         let places: Vec<String> = best.points.iter().map(point_text).collect();
         format!("`{name}` {} {} at {}", number(best.value), unit(metric), places.join(" or "))
@@ -58,7 +58,7 @@ fn peak(metric: &str, duel: &Duel, peak: &Peak) -> String {
 }
 
 /// What was seen, what could have been, and what less would take.
-fn needed(duel: &Duel) -> Option<String> {
+fn needed(duel: &HeadToHead) -> Option<String> {
     let overall = &duel.overall;
     let mut text =
         format!("Spread between blocks: {} (sd of the log ratio, {})", percent(overall.sd?), blocks(overall));
@@ -73,7 +73,7 @@ fn needed(duel: &Duel) -> Option<String> {
     Some(text)
 }
 
-fn audit(duel: &Duel) -> Option<String> {
+fn audit(duel: &HeadToHead) -> Option<String> {
     let overall = &duel.overall;
     Some(format!(
         "Cross-check: rank estimate {:.3}, mean of log ratios {:.3}; sign-flip p {:.4} at this number of blocks",
@@ -82,7 +82,7 @@ fn audit(duel: &Duel) -> Option<String> {
 }
 
 /// The candidates share one baseline, and its luck with it.
-fn together(duel: &Duel) -> Option<String> {
+fn together(duel: &HeadToHead) -> Option<String> {
     Some(format!(
         "All candidates together: p {:.4} (max-t over sign flips of whole blocks); verdicts come from the rule, whose \
          error the candidates share",
@@ -97,7 +97,7 @@ fn order(effect: OrderEffect, is_duet: bool) -> String {
 }
 
 /// How long to measure (method, section 1), once four blocks tell.
-fn advice(method: &MethodRecord, spread: &Spread) -> Option<String> {
+fn advice(method: &MethodRecord, spread: &Variation) -> Option<String> {
     let (second, between) = (spread.sd_of_a_second?, spread.sd_between_trials?);
     let scatter = format!("one second varies by {}", percent(second));
     let Some(best_s) = spread.best_duration_s else {

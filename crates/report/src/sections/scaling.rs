@@ -4,7 +4,7 @@
 
 use stats::{UslFit, UslRefusal};
 
-use analysis::{Contrast, Estimate, Law, Scaling, Step, Summary, WorkloadConclusions};
+use analysis::{Estimate, Law, LawRatio, Scaling, Step, Summary, WorkloadConclusions};
 use record::format::figures::fixed;
 use record::point::CORES;
 
@@ -138,7 +138,7 @@ fn laws(scaling: &Scaling, unit: &str, baseline: &str) -> Vec<String> {
         Ok(fit) => format!("{about}, `{}`: {}", law.contender, fitted(fit, scaling, unit)),
         Err(refusal) => format!("{about}, `{}`: none, because {}", law.contender, why(refusal, scaling)),
     };
-    let contrast = |one: &Contrast| {
+    let contrast = |one: &LawRatio| {
         let part = |name: &str, estimate: &Option<Estimate>| match estimate {
             Some(estimate) => format!("{name} {}", with_bounds(estimate, number)),
             None => format!("{name} not comparable, because one of them may be nothing"),

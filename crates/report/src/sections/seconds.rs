@@ -3,8 +3,8 @@
 //! Raw, so that a stall shows as a stall. Each quantity has a chart of its own on the same seconds; what was not
 //! seen of a contender has no line in it.
 
+use analysis::latency_windows::{FIGURES, Told, windows};
 use analysis::timeline::{QUANTITIES, Quantity, checkpoints};
-use analysis::windows::{FIGURES, Told, windows};
 use analysis::{SERIES_COLUMN, WorkloadConclusions};
 use record::format::{ContenderRecord, Point, Series as Recorded, TrialRecord, point_text};
 

@@ -7,7 +7,7 @@ use record::format::{Status, TrialRecord, point_text};
 
 use super::{Topic, levels};
 use crate::document::{Axis, Block, Chart, Column, Key, Mark, Plot, RowKind, Scale, Section, Strip, Table, Text};
-use crate::{Evidence, circumstances, wording};
+use crate::{Evidence, conditions, wording};
 
 pub struct Trials;
 
@@ -32,13 +32,13 @@ impl Topic for Trials {
 }
 
 fn flagged(evidence: &Evidence) -> Table {
-    let repeated_as = circumstances::repeated_as(evidence.trials.measured());
+    let repeated_as = conditions::repeated_as(evidence.trials.measured());
     let is_odd = |trial: &&TrialRecord| {
         !trial.flags.is_empty() || trial.purpose.repeats().is_some() || repeated_as.contains_key(&trial.trial)
     };
     let row = |trial: &TrialRecord| {
         let remarks = trial.flags.iter().filter_map(|flag| trial.remarks.get(flag)).cloned();
-        let remarks = remarks.chain(circumstances::repetition(trial, &repeated_as)).collect::<Vec<_>>().join("; ");
+        let remarks = remarks.chain(conditions::repetition(trial, &repeated_as)).collect::<Vec<_>>().join("; ");
         let front =
             [trial.trial.to_string(), trial.block.to_string(), trial.contender.clone(), point_text(&trial.point)];
         front.into_iter().chain([trial.flags.join(", "), remarks])
@@ -66,7 +66,7 @@ fn all(evidence: &Evidence) -> Table {
         Column::prose("flags", 2),
         Column::name("started", 4),
     ];
-    let repeated_as = circumstances::repeated_as(evidence.trials.measured());
+    let repeated_as = conditions::repeated_as(evidence.trials.measured());
     let mut table = Table::new(columns);
     let mut block = None;
     for trial in evidence.trials.measured() {
@@ -76,7 +76,7 @@ fn all(evidence: &Evidence) -> Table {
             _ => RowKind::Plain,
         };
         block = Some(trial.block);
-        let notes = trial.flags.iter().cloned().chain(circumstances::repetition(trial, &repeated_as));
+        let notes = trial.flags.iter().cloned().chain(conditions::repetition(trial, &repeated_as));
         let numbers = [trial.trial, trial.block, trial.order].map(|number| number.to_string());
         let names =
             [trial.workload.clone(), point_text(&trial.point), trial.contender.clone(), result(evidence, trial)];
@@ -108,7 +108,7 @@ fn chart(evidence: &Evidence) -> Option<Chart> {
         .map(|(trial, from)| (trial, from, from + trial.seconds() / 60.0))
         .collect();
     let contenders = &evidence.plan.contenders;
-    let repeated_as = circumstances::repeated_as(evidence.trials.measured());
+    let repeated_as = conditions::repeated_as(evidence.trials.measured());
     let mark = |(trial, from, to): &(&TrialRecord, f64, f64)| {
         let lane = contenders.iter().position(|contender| contender.name == trial.contender)?;
         let (class, title) = (kind(trial, &repeated_as), title(trial, &repeated_as));
@@ -161,7 +161,7 @@ fn title(trial: &TrialRecord, repeated_as: &BTreeMap<u32, u32>) -> String {
         trial.workload,
         point_text(&trial.point)
     );
-    let notes: Vec<String> = trial.flags.iter().cloned().chain(circumstances::repetition(trial, repeated_as)).collect();
+    let notes: Vec<String> = trial.flags.iter().cloned().chain(conditions::repetition(trial, repeated_as)).collect();
     let failed = if trial.status == Status::Failed { ", failed" } else { "" };
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
     format!("{place}{failed}{notes}")
@@ -170,7 +170,7 @@ fn title(trial: &TrialRecord, repeated_as: &BTreeMap<u32, u32>) -> String {
 /// `3 flagged, 1 failed`: what the marks in the strip are, for those who do not see it.
 fn summary(evidence: &Evidence) -> String {
     let count = |wanted: &dyn Fn(&&TrialRecord) -> bool| evidence.trials.measured().iter().filter(wanted).count();
-    let repeated_as = circumstances::repeated_as(evidence.trials.measured());
+    let repeated_as = conditions::repeated_as(evidence.trials.measured());
     format!(
         "{}: {} failed, {} flagged, {} repeated",
         wording::count(evidence.trials.measured().len(), "trial"),

@@ -1,10 +1,10 @@
 //! What A/A tests of this host have shown, and why they do not let a run begin.
 
-use analysis::twins::{TOLD_APART_MAX, Uncovered, UncoveredBecause};
-use record::format::{TwinsRecord, point_text};
+use analysis::aa::{TOLD_APART_MAX, Uncovered, UncoveredBecause};
+use record::format::{AaRecord, point_text};
 
 /// An A/A test that found a difference.
-pub fn found(one: &TwinsRecord) -> String {
+pub fn found(one: &AaRecord) -> String {
     format!(
         "{}: {} {}, {}, {}: {} {:.4} ({:.4} to {:.4}, {} blocks)",
         one.at,
@@ -21,7 +21,7 @@ pub fn found(one: &TwinsRecord) -> String {
 }
 
 /// Why a host is refused whose A/A tests found too many differences; `file` is for the shell.
-pub fn unfit_host(found: &[TwinsRecord], verdicts: usize, file: &str) -> String {
+pub fn unfit_host(found: &[AaRecord], verdicts: usize, file: &str) -> String {
     let lines: Vec<String> = found.iter().map(self::found).collect();
     format!(
         "this host is not fit to judge: {} of the last {verdicts} verdicts of `dbduel aa` found a difference, and chance allows {TOLD_APART_MAX}\n    {}\n  next: look for what differs between one half hour and the next (neighbours, clock speed, background work), run `dbduel aa {file}` again until it finds none, or measure all the same with --accept-noisy",

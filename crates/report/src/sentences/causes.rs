@@ -1,6 +1,6 @@
 //! Why one contender is faster: a sentence for each cause, and the figures behind it.
 
-use analysis::contrast::BLOCKS;
+use analysis::cause_test::BLOCKS;
 use analysis::{Cause, CauseKind, CauseTest, Change, GapChange, Measure, Observed, Side, TestOutcome};
 use record::format::figures::short_percent;
 use record::format::{ContrastKind, Point, point_text};

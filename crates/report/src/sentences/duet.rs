@@ -1,6 +1,6 @@
 //! What a duet's ratio rests on.
 
-use analysis::{Duel, Shared, Unfounded, less_is_better};
+use analysis::{HeadToHead, Shared, Unfounded, less_is_better};
 use record::blocks::SOLO_BLOCKS;
 
 /// Goes on from "because" and "does not hold".
@@ -36,7 +36,7 @@ fn shared(what: Shared) -> &'static str {
 }
 
 /// What contenders that ran alone showed; none for what is no duet.
-pub fn solo(duel: &Duel) -> Option<String> {
+pub fn solo(duel: &HeadToHead) -> Option<String> {
     let solo = duel.solo?;
     let shown = solo.ratio.map_or("no ratio yet".to_owned(), |[ratio, low, high]| {
         format!("ratio {ratio:.3} (95 % t interval {low:.3} to {high:.3})")

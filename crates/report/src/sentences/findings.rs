@@ -1,10 +1,10 @@
 //! What weakens a run: a sentence for each finding, and lines of what shows it.
 
 use analysis::{
-    Deferring, Drift, Duel, Facts, Finding, FindingKind, Gain, Growth, HOST_FLAGS, Interaction, Missing, WorkLeft,
+    Deferring, Facts, Finding, FindingKind, Gain, Growth, HOST_FLAGS, HeadToHead, Interaction, Missing, Trend, WorkLeft,
 };
 use record::format::figures::{percent_of_log, signed_percent};
-use record::format::pass::PARTIAL;
+use record::format::operations::PARTIAL;
 use record::format::{ContenderRecord, DecisionKind, Point, SideRecord, TrialRecord, point_text};
 use record::point::CORES;
 
@@ -263,7 +263,7 @@ fn place(trial: &TrialRecord) -> String {
 }
 
 /// Each line once: duels share their baseline.
-fn lines_of(evidence: &Evidence, of_duel: impl Fn(&Duel) -> Vec<String>) -> Vec<String> {
+fn lines_of(evidence: &Evidence, of_duel: impl Fn(&HeadToHead) -> Vec<String>) -> Vec<String> {
     let workloads = &evidence.conclusions.workloads;
     let mut lines: Vec<String> = Vec::new();
     for workload in workloads {
@@ -277,7 +277,7 @@ fn lines_of(evidence: &Evidence, of_duel: impl Fn(&Duel) -> Vec<String>) -> Vec<
     lines
 }
 
-fn missing(duel: &Duel, missing: &Missing) -> String {
+fn missing(duel: &HeadToHead, missing: &Missing) -> String {
     let points: Vec<String> = missing.points.iter().map(point_text).collect();
     format!(
         "{} at {}, `{}` against `{}`: {} of {} trials lack it; trials of {:.0} s would have it",
@@ -291,7 +291,7 @@ fn missing(duel: &Duel, missing: &Missing) -> String {
     )
 }
 
-fn flag_imbalance(duel: &Duel) -> Option<String> {
+fn flag_imbalance(duel: &HeadToHead) -> Option<String> {
     let found = duel.flag_imbalance?;
     Some(format!(
         "blocks flagged for `{}` only: {}, for `{}` only: {}; sign test p {:.4}",
@@ -303,7 +303,7 @@ fn point_or_sweep(point: Option<&Point>) -> String {
     point.map_or("whole sweep".to_owned(), point_text)
 }
 
-fn drift((point, drift): &(Option<Point>, Drift)) -> String {
+fn drift((point, drift): &(Option<Point>, Trend)) -> String {
     let percent = |log_ratio: f64| percent_of_log(log_ratio, 1);
     format!(
         "{}, {}: second half {} against the first ({:.1} % t interval {} to {}, {} blocks)",
@@ -317,7 +317,7 @@ fn drift((point, drift): &(Option<Point>, Drift)) -> String {
     )
 }
 
-fn deferring(duel: &Duel, one: &Deferring) -> String {
+fn deferring(duel: &HeadToHead, one: &Deferring) -> String {
     let place = point_or_sweep(one.point.as_ref());
     let lead = if one.is_shown { "" } else { ", not shown beyond chance" };
     format!("{}, {place}: ratio {:.3}, with its debt {:.3}{lead}", duel.candidate, one.ratio, one.adjusted)
@@ -357,8 +357,9 @@ fn of_duet(evidence: &Evidence) -> Vec<String> {
         format!("side {}: cores {}, {} physical", number + 1, side.cores, side.physical_cores)
     };
     let sides = evidence.run.client.sides.iter().enumerate().map(side);
-    let lacks =
-        |duel: &Duel| duel.unfounded.iter().map(|why| format!("does not hold: {}", duet::unfounded(why))).collect();
+    let lacks = |duel: &HeadToHead| {
+        duel.unfounded.iter().map(|why| format!("does not hold: {}", duet::unfounded(why))).collect()
+    };
     let solo = lines_of(evidence, |duel| duet::solo(duel).into_iter().collect());
     solo.into_iter().chain(sides).chain(lines_of(evidence, lacks)).collect()
 }
@@ -421,7 +422,7 @@ mod tests {
 
     #[test]
     fn what_changes_inside_trials_is_told_with_its_figures() {
-        let steady = Drift {
+        let steady = Trend {
             contender: Some("b".into()),
             mean: 0.951_f64.ln(),
             low: 0.94_f64.ln(),

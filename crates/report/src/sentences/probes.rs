@@ -1,7 +1,7 @@
 //! Checks of the load generator and cause tests: what they showed, and what they lack.
 
-use analysis::contrast::BLOCKS as CAUSE_TEST_BLOCKS;
-use analysis::doubling::{BLOCKS as HEADROOM_BLOCKS, Doubled, HeadroomCheck};
+use analysis::cause_test::BLOCKS as CAUSE_TEST_BLOCKS;
+use analysis::headroom::{BLOCKS as HEADROOM_BLOCKS, Doubled, HeadroomCheck};
 use record::format::figures::signed_percent;
 use record::format::{ContrastRecord, Failure, point_text};
 

@@ -116,7 +116,7 @@ impl Evidence for Exact {
     /// Ranks and signs change only where the supposed log ratio passes a Walsh average, so we
     /// search the gaps between these: bounds are exact, and a handful of tests does.
     fn interval(&self, log_ratios: &[f64], looks: &[usize]) -> Option<Interval> {
-        let gaps = Gaps::new(log_ratios);
+        let gaps = Interarrival::new(log_ratios);
         if gaps.breaks.len() == 1 {
             return Some(Interval { low: gaps.breaks[0], high: gaps.breaks[0] });
         }
@@ -170,16 +170,16 @@ fn edge(mut accepted_gap: usize, mut rejected_gap: usize, guess: usize, accepted
 }
 
 /// The stretches between Walsh averages; gap `i` ends at break `i`, the last one has no end.
-struct Gaps {
+struct Interarrival {
     breaks: Vec<f64>,
 }
 
-impl Gaps {
-    fn new(log_ratios: &[f64]) -> Gaps {
+impl Interarrival {
+    fn new(log_ratios: &[f64]) -> Interarrival {
         let mut breaks = walsh_averages(log_ratios);
         // Averages that differ by rounding alone are one place.
         breaks.dedup_by(|next, kept| (*next - *kept).abs() <= 1e-13 * (1.0 + kept.abs()));
-        Gaps { breaks }
+        Interarrival { breaks }
     }
 
     /// The gap that begins at the last break up to this place.

@@ -137,7 +137,7 @@ fn path_minimum(normals: &mut Normals<ChaCha8Rng>, looks: &[Look], blocks_max: f
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Judge, RuleKind, Word};
+    use super::super::{Judge, RuleKind, Verdict};
     use super::*;
 
     fn rule(blocks_max: usize, alpha: f64) -> Rule {
@@ -180,6 +180,6 @@ mod tests {
     fn looks_that_contradict_each_other_leave_no_word() {
         let wild = [0.1, 0.1001, 0.1002, 0.1001, -0.1, -0.1001, -0.1002, -0.1];
         let series: Vec<f64> = wild.into_iter().chain([-0.1; 12]).collect();
-        assert_eq!(Judge::new(rule(20, 0.05)).judge(&series, false).unwrap().word, Some(Word::Inconclusive));
+        assert_eq!(Judge::new(rule(20, 0.05)).judge(&series, false).unwrap().word, Some(Verdict::Inconclusive));
     }
 }

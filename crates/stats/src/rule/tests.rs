@@ -18,7 +18,7 @@ fn exact(blocks_max: usize) -> Rule {
     rule(RuleKind::Exact, blocks_max)
 }
 
-fn judge(rule: Rule, log_ratios: &[f64], ended: bool) -> Verdict {
+fn judge(rule: Rule, log_ratios: &[f64], ended: bool) -> Judgement {
     Judge::new(rule).judge(log_ratios, ended).unwrap()
 }
 
@@ -78,11 +78,11 @@ fn one_block_has_an_estimate_and_nothing_else() {
 fn words_follow_the_interval_and_the_margin() {
     let shifted = |shift: f64, scale: f64| EIGHT.map(|ratio| ratio * scale + shift);
     let word = |values: [f64; 8]| judge(exact(8), &values, false).word;
-    assert_eq!(word(shifted(0.1, 1.0)), Some(Word::Faster));
-    assert_eq!(word(shifted(-0.2, 1.0)), Some(Word::Slower));
-    assert_eq!(word(shifted(-0.02, 1.0)), Some(Word::Inconclusive));
-    assert_eq!(word(shifted(0.004, 0.02)), Some(Word::NoDifference), "a sure but tiny gain is below the margin");
-    assert_eq!(word([0.0; 8]), Some(Word::NoDifference));
+    assert_eq!(word(shifted(0.1, 1.0)), Some(Verdict::Faster));
+    assert_eq!(word(shifted(-0.2, 1.0)), Some(Verdict::Slower));
+    assert_eq!(word(shifted(-0.02, 1.0)), Some(Verdict::Inconclusive));
+    assert_eq!(word(shifted(0.004, 0.02)), Some(Verdict::NoDifference), "a sure but tiny gain is below the margin");
+    assert_eq!(word([0.0; 8]), Some(Verdict::NoDifference));
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn the_end_of_the_budget_grants_one_extra_look() {
     assert_eq!(judge(nine, &steady, true).word, None, "2 in 512 is more than is spent at nine");
     let twelve: Vec<f64> = (0..13).map(|block| if block == 0 { -0.001 } else { 0.03 + 0.001 * block as f64 }).collect();
     let thirteen = Rule { alpha: 0.004, ..exact(20) };
-    assert_eq!(judge(thirteen, &twelve, false).word, Some(Word::Inconclusive));
-    assert_eq!(judge(thirteen, &twelve, true).word, Some(Word::Faster));
+    assert_eq!(judge(thirteen, &twelve, false).word, Some(Verdict::Inconclusive));
+    assert_eq!(judge(thirteen, &twelve, true).word, Some(Verdict::Faster));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn rule_t_looks_from_the_fourth_block() {
 fn four_blocks_far_apart_get_a_word_from_rule_t_and_not_from_exact() {
     let four = [0.21, 0.24, 0.19, 0.22];
     let word = |kind| judge(rule(kind, 20), &four, true).word;
-    assert_eq!((word(RuleKind::T), word(RuleKind::Exact)), (Some(Word::Faster), None));
+    assert_eq!((word(RuleKind::T), word(RuleKind::Exact)), (Some(Verdict::Faster), None));
     let verdict = judge(rule(RuleKind::T, 20), &four, false);
     assert_eq!(verdict.basis, Basis::Rule(RuleKind::T));
 }
@@ -168,7 +168,7 @@ const STOPPINGS: [Stopping; 4] = [
 ];
 
 fn named(judge: &Judge, blocks: &[f64], ended: bool) -> bool {
-    matches!(judge.word(blocks, ended), Some((Word::Faster | Word::Slower, _)))
+    matches!(judge.word(blocks, ended), Some((Verdict::Faster | Verdict::Slower, _)))
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn a_real_difference_of_three_percent_is_found_early() {
     let mut normals = Normals::new(ChaCha8Rng::seed_from_u64(3));
     let found = (0..12).filter(|_| {
         let blocks: Vec<f64> = (0..8).map(|_| 0.03 + 0.01 * normals.draw()).collect();
-        judge(exact(20), &blocks, false).word == Some(Word::Faster)
+        judge(exact(20), &blocks, false).word == Some(Verdict::Faster)
     });
     assert!(found.count() >= 11, "the method's table says 100 % at a spread of 1 %");
 }

@@ -4,7 +4,7 @@ use super::noise::{Host, NOISES, Noise};
 use super::{ALPHA, BLOCKS_MAX, MARGIN, OVERHEAD_S, Order, host, in_parallel, log_ratios, troubles};
 use crate::describe::{mean, sd, t_interval, t_quantile};
 use crate::missing::Pair;
-use crate::rule::{Judge, Rule, RuleKind, Word};
+use crate::rule::{Judge, Rule, RuleKind, Verdict};
 
 /// Runs of a design that are simulated by one thread at a time.
 const RUNS_PER_BATCH: usize = 50;
@@ -83,7 +83,7 @@ fn dropped_by_result(host: &mut Host) -> bool {
 
 fn deferred_work_ignored(host: &mut Host) -> bool {
     let word = exact().word(&only_ratios(troubles::unpaid(host)), true);
-    word.is_some_and(|(word, _)| word == Word::Faster)
+    word.is_some_and(|(word, _)| word == Verdict::Faster)
 }
 
 fn only_ratios(story: troubles::Story) -> Vec<f64> {

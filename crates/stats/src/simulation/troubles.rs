@@ -4,7 +4,7 @@
 use super::noise::{Host, Noise};
 use super::{ALPHA, BLOCKS_MAX, MARGIN, MEASURED_S, Order, RUNS_PER_JUDGE, host, in_parallel, log_throughputs};
 use crate::missing::{OUTAGE_SHARE, Pair, completed, outages_forbid, with_deferred_work};
-use crate::rule::{Judge, Rule, RuleKind, Word};
+use crate::rule::{Judge, Rule, RuleKind, Verdict};
 
 /// Transactions a second of an undisturbed server: what half a transaction is held against.
 const RATE: f64 = 1000.0;
@@ -114,16 +114,16 @@ pub fn simulate_trouble(
 fn one_run(trouble: &Trouble, judge: &Judge, story: &Story) -> Troubled {
     let mut seen = Troubled { runs: 1, ..Troubled::default() };
     let looks = judge.rule().looks().into_iter().map(|blocks| (blocks, story.word(judge, blocks)));
-    let decided = looks.into_iter().find(|(_, word)| *word != Word::Inconclusive);
-    let (blocks, word) = decided.unwrap_or((BLOCKS_MAX, Word::Inconclusive));
+    let decided = looks.into_iter().find(|(_, word)| *word != Verdict::Inconclusive);
+    let (blocks, word) = decided.unwrap_or((BLOCKS_MAX, Verdict::Inconclusive));
     let count = match word {
-        Word::Faster => &mut seen.faster,
-        Word::Slower => &mut seen.slower,
-        Word::NoDifference => &mut seen.no_difference,
-        Word::Inconclusive => &mut seen.inconclusive,
+        Verdict::Faster => &mut seen.faster,
+        Verdict::Slower => &mut seen.slower,
+        Verdict::NoDifference => &mut seen.no_difference,
+        Verdict::Inconclusive => &mut seen.inconclusive,
     };
     *count = 1;
-    seen.wrong = usize::from(word == Word::Faster && (trouble.is_wrong)(story, blocks));
+    seen.wrong = usize::from(word == Verdict::Faster && (trouble.is_wrong)(story, blocks));
     seen
 }
 
@@ -141,12 +141,12 @@ impl Story {
     }
 
     /// As a comparison comes to its word.
-    fn word(&self, judge: &Judge, blocks: usize) -> Word {
+    fn word(&self, judge: &Judge, blocks: usize) -> Verdict {
         let ended = blocks == BLOCKS_MAX;
-        let of = |ratios: &[f64]| judge.word(ratios, ended).map_or(Word::Inconclusive, |(word, _)| word);
-        let word = completed(&self.pairs[..blocks]).map_or(Word::Inconclusive, |ratios| of(&ratios));
+        let of = |ratios: &[f64]| judge.word(ratios, ended).map_or(Verdict::Inconclusive, |(word, _)| word);
+        let word = completed(&self.pairs[..blocks]).map_or(Verdict::Inconclusive, |ratios| of(&ratios));
         if outages_forbid(word, 0, self.outages(blocks), blocks) {
-            return Word::Inconclusive;
+            return Verdict::Inconclusive;
         }
         if self.adjusted.is_empty() { word } else { with_deferred_work(word, of(&self.adjusted[..blocks])) }
     }

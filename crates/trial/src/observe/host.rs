@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use nix::time::{ClockId, clock_gettime};
 
-use super::look::{Look, Source};
-use super::others::Scan;
+use super::other_processes::Scan;
+use super::sample::{Sample, Source};
 use super::{Observer, Readings, Subject, exceeds, machine};
 
 /// Which metric raises which flag.
@@ -34,7 +34,7 @@ pub struct Host {
 }
 
 struct Edge {
-    look: Look,
+    look: Sample,
     scan: Option<Scan>,
     /// Wall clock over monotonic clock: it changes only when somebody sets the time.
     clock_offset_s: Option<f64>,
@@ -45,7 +45,7 @@ impl Observer for Host {
         let sources = self.sources.get_or_insert_with(machine::open_all);
         // The scan takes longest; what is exact is read nearest to the interval, here and at its end.
         let scan = Scan::take();
-        self.before = Some(Edge { clock_offset_s: clock_offset_s(), look: Look::at(sources), scan });
+        self.before = Some(Edge { clock_offset_s: clock_offset_s(), look: Sample::at(sources), scan });
     }
 
     fn sources(&self, _: &Subject) -> Vec<Box<dyn Source>> {
@@ -54,7 +54,7 @@ impl Observer for Host {
 
     fn end(&mut self, subject: &Subject) -> Readings {
         let (Some(before), Some(sources)) = (self.before.take(), &mut self.sources) else { return Readings::default() };
-        let after = Edge { look: Look::at(sources), clock_offset_s: clock_offset_s(), scan: Scan::take() };
+        let after = Edge { look: Sample::at(sources), clock_offset_s: clock_offset_s(), scan: Scan::take() };
         let mut values = after.look.since(&before.look);
         if let (Some(after), Some(before)) = (after.clock_offset_s, before.clock_offset_s) {
             values.insert("host_clock_step_s".to_owned(), (after - before).abs());

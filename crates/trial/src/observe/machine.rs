@@ -13,7 +13,7 @@ use procfs::prelude::{FromBufRead, FromBufReadSI};
 use procfs::process::{MountInfo, Process};
 use procfs::{CpuPressure, DiskStats, IoPressure, KernelStats, MemoryPressure, PressureRecord, VmStat};
 
-use super::look::{Kept, Look, Source};
+use super::sample::{Kept, Sample, Source};
 
 /// What can be seen of a machine, at best.
 pub const SOURCES: &[SourceKind] = &[
@@ -48,7 +48,7 @@ pub fn cpu_ticks(stat: &KernelStats) -> u64 {
 struct CpuStates(Kept);
 
 impl Source for CpuStates {
-    fn look(&mut self, look: &mut Look) {
+    fn look(&mut self, look: &mut Sample) {
         if let Some(stat) = self.0.read().and_then(parse_stat) {
             tell_cpus(&stat, look);
         }
@@ -59,7 +59,7 @@ fn parse_stat(text: &[u8]) -> Option<KernelStats> {
     KernelStats::from_buf_read(text, procfs::current_system_info()).ok()
 }
 
-fn tell_cpus(stat: &KernelStats, look: &mut Look) {
+fn tell_cpus(stat: &KernelStats, look: &mut Sample) {
     let (cpu, all) = (&stat.total, cpu_ticks(stat));
     let states = [
         ("host_user_share", Some(cpu.user + cpu.nice)),
@@ -93,7 +93,7 @@ impl Pressure {
 }
 
 impl Source for Pressure {
-    fn look(&mut self, look: &mut Look) {
+    fn look(&mut self, look: &mut Sample) {
         let mut tell = |name: &str, record: PressureRecord| look.per_second(name, record.total as f64 / 1e6);
         // Of the whole machine the kernel knows no time in which everybody waited for a CPU.
         if let Some(seen) = read_as(&mut self.cpu, |text| CpuPressure::from_buf_read(text).ok()) {
@@ -137,7 +137,7 @@ impl Disks {
 }
 
 impl Source for Disks {
-    fn look(&mut self, look: &mut Look) {
+    fn look(&mut self, look: &mut Sample) {
         if let Some(Ok(stats)) = self.file.read().map(DiskStats::from_buf_read) {
             tell_disks(&stats, &self.names, look);
         }
@@ -145,7 +145,7 @@ impl Source for Disks {
 }
 
 /// A disk that has done nothing since boot is left out: there may be many of those.
-fn tell_disks(stats: &DiskStats, names: &BTreeSet<String>, look: &mut Look) {
+fn tell_disks(stats: &DiskStats, names: &BTreeSet<String>, look: &mut Sample) {
     let used = |disk: &&procfs::DiskStat| names.contains(&disk.name) && disk.reads + disk.writes > 0;
     for disk in stats.0.iter().filter(used) {
         let mut tell = |what: &str, count: f64| look.per_second(format!("host_disk.{}.{what}", disk.name), count);
@@ -163,7 +163,7 @@ fn tell_disks(stats: &DiskStats, names: &BTreeSet<String>, look: &mut Look) {
 struct Memory(Kept);
 
 impl Source for Memory {
-    fn look(&mut self, look: &mut Look) {
+    fn look(&mut self, look: &mut Sample) {
         if let Some(Ok(events)) = self.0.read().map(VmStat::from_buf_read) {
             tell_memory(&events, look);
         }
@@ -171,7 +171,7 @@ impl Source for Memory {
 }
 
 /// Old kernels count the scanned pages by zone and the killed processes not at all.
-fn tell_memory(events: &VmStat, look: &mut Look) {
+fn tell_memory(events: &VmStat, look: &mut Sample) {
     let sum = |wanted: &dyn Fn(&str) -> bool| {
         let found: Vec<i64> = events.0.iter().filter(|(name, _)| wanted(name)).map(|(_, count)| *count).collect();
         (!found.is_empty()).then(|| found.iter().sum::<i64>() as f64)
@@ -191,7 +191,7 @@ fn tell_memory(events: &VmStat, look: &mut Look) {
 struct Network(Kept);
 
 impl Source for Network {
-    fn look(&mut self, look: &mut Look) {
+    fn look(&mut self, look: &mut Sample) {
         if let Some(Ok(devices)) = self.0.read().map(InterfaceDeviceStatus::from_buf_read) {
             tell_network(&devices, look);
         }
@@ -199,7 +199,7 @@ impl Source for Network {
 }
 
 /// What goes through loopback is sent and received once each; the rest is of all other interfaces.
-fn tell_network(devices: &InterfaceDeviceStatus, look: &mut Look) {
+fn tell_network(devices: &InterfaceDeviceStatus, look: &mut Sample) {
     let (loopback, others): (Vec<_>, Vec<_>) = devices.0.values().partition(|device| device.name == "lo");
     if let Some(loopback) = loopback.first() {
         look.per_second("host_loopback_bytes_per_s", loopback.sent_bytes as f64);
@@ -259,7 +259,7 @@ fn stat_paths(mount: &MountInfo, group: &str) -> Vec<PathBuf> {
 }
 
 impl Source for Quota {
-    fn look(&mut self, look: &mut Look) {
+    fn look(&mut self, look: &mut Sample) {
         if let Some((periods, seconds)) = self.throttled() {
             look.count("host_throttled_periods", periods);
             look.count("host_throttled_s", seconds);
@@ -296,7 +296,7 @@ impl Frequency {
 }
 
 impl Source for Frequency {
-    fn look(&mut self, look: &mut Look) {
+    fn look(&mut self, look: &mut Sample) {
         let khz: Vec<f64> = self.0.iter_mut().filter_map(Kept::number).collect();
         if !khz.is_empty() {
             look.level(super::MHZ, khz.iter().sum::<f64>() / khz.len() as f64 / 1e3);
@@ -314,7 +314,7 @@ impl Thermal {
 }
 
 impl Source for Thermal {
-    fn look(&mut self, look: &mut Look) {
+    fn look(&mut self, look: &mut Sample) {
         look.count("host_thermal_throttles", self.0.iter_mut().filter_map(Kept::number).sum());
     }
 }
@@ -326,9 +326,9 @@ mod tests {
     use super::*;
 
     /// What lies between two written samples of a source.
-    fn between(tell: impl Fn(&str, &mut Look), before: &str, after: &str) -> BTreeMap<String, f64> {
+    fn between(tell: impl Fn(&str, &mut Sample), before: &str, after: &str) -> BTreeMap<String, f64> {
         let look = |text| {
-            let mut look = Look::default();
+            let mut look = Sample::default();
             tell(text, &mut look);
             look
         };
@@ -345,7 +345,7 @@ mod tests {
     fn cpu_states_are_shares_of_all_ticks() {
         let stat =
             |cpu: &str, ctxt: u64| format!("{cpu}\ncpu0 1 2 3 4 5 6 7 8 9 10\nctxt {ctxt}\nbtime 1\nprocesses 1\n");
-        let tell = |text: &str, look: &mut Look| tell_cpus(&parse_stat(text.as_bytes()).unwrap(), look);
+        let tell = |text: &str, look: &mut Sample| tell_cpus(&parse_stat(text.as_bytes()).unwrap(), look);
         // user nice system idle iowait irq softirq steal guest guest_nice
         let (before, after) = ("cpu 100 0 50 800 40 0 5 5 0 0", "cpu 190 10 100 830 50 0 10 10 0 0");
         let mut seen = between(tell, &stat(before, 0), &stat(after, 0));
@@ -367,7 +367,7 @@ mod tests {
     fn disks_are_told_by_name_and_those_that_are_not_ours_to_count_are_not() {
         let text = "   7       0 loop0 9 0 8 0 0 0 0 0 0 0 0\n 254       0 vda 100 1 800 10 200 2 1600 20 0 500 30\n \
                     254       1 vda1 50 1 400 10 100 2 800 20 0 500 30\n   8       0 sda 0 0 0 0 0 0 0 0 0 0 0\n";
-        let mut look = Look::default();
+        let mut look = Sample::default();
         let names = BTreeSet::from(["vda".to_owned(), "sda".to_owned()]);
         tell_disks(&DiskStats::from_buf_read(text.as_bytes()).unwrap(), &names, &mut look);
         let told: Vec<&str> = look.names().map(String::as_str).collect();
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn memory_events_are_counted_under_the_names_of_old_and_new_kernels() {
-        let tell = |text: &str, look: &mut Look| tell_memory(&VmStat::from_buf_read(text.as_bytes()).unwrap(), look);
+        let tell = |text: &str, look: &mut Sample| tell_memory(&VmStat::from_buf_read(text.as_bytes()).unwrap(), look);
         let seen = between(
             tell,
             "pgscan_kswapd 10\npgscan_direct 1\npgscan_direct_throttle 5\npswpin 1\npswpout 2\noom_kill 0\n",
@@ -442,7 +442,7 @@ mod tests {
     fn every_source_that_opens_here_shows_something() {
         for kind in SOURCES {
             let Some(mut source) = (kind.open)() else { continue };
-            let mut look = Look::default();
+            let mut look = Sample::default();
             source.look(&mut look);
             assert!(look.names().next().is_some(), "{}", kind.name);
         }

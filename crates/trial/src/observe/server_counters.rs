@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::look::Source;
+use super::sample::Source;
 use super::server_samples::ServerSamples;
 use super::{Observer, Readings, Subject};
-use engine::counters::{CHECKPOINT_INTERVAL, Counters, Deferral, REDO_CAPACITY};
+use engine::counters::{CHECKPOINT_INTERVAL, Counters, DeferredWork, REDO_CAPACITY};
 
 /// The time from one checkpoint to the next, at the rate of the interval.
 pub const CHECKPOINT_CYCLE: &str = record::format::PilotRecord::CHECKPOINT_CYCLE;
@@ -36,7 +36,7 @@ impl Observer for ServerCounters {
         else {
             return Readings::default();
         };
-        let values = values(&before, &after, elapsed.as_secs_f64(), monitor.deferral());
+        let values = values(&before, &after, elapsed.as_secs_f64(), monitor.deferred_work());
         Readings { values, ..Readings::default() }
     }
 }
@@ -51,7 +51,7 @@ pub fn at_begin(state: &str) -> String {
     format!("state.{state}_begin")
 }
 
-fn values(before: &Counters, after: &Counters, secs: f64, deferral: &Deferral) -> BTreeMap<String, f64> {
+fn values(before: &Counters, after: &Counters, secs: f64, deferred_work: &DeferredWork) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
     for (name, count) in &after.counted {
         // A counter that went back was reset meanwhile, and says nothing.
@@ -60,7 +60,7 @@ fn values(before: &Counters, after: &Counters, secs: f64, deferral: &Deferral) -
     }
     values.extend(before.state.iter().map(|(name, value)| (at_begin(name), *value)));
     values.extend(after.state.iter().map(|(name, value)| (format!("state.{name}_end"), *value)));
-    let redo_bytes = deferral.redo_bytes.and_then(|name| values.get(&format!("counter.{name}")));
+    let redo_bytes = deferred_work.redo_bytes.and_then(|name| values.get(&format!("counter.{name}")));
     let cycle = checkpoint_cycle_s(after, redo_bytes.map(|bytes| bytes / secs));
     values.extend(cycle.map(|cycle| (CHECKPOINT_CYCLE.to_owned(), cycle)));
     values
@@ -82,7 +82,7 @@ mod tests {
         Counters { counted: counted.iter().copied().collect(), state: state.iter().copied().collect() }
     }
 
-    const DEFERRAL: Deferral = Deferral { redo_bytes: Some("redo"), debts: &[] };
+    const DEFERRAL: DeferredWork = DeferredWork { redo_bytes: Some("redo"), debts: &[] };
 
     #[test]
     fn a_counter_is_its_growth_and_a_state_is_told_at_both_edges() {

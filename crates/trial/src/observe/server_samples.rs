@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::look::{Look, Source};
+use super::sample::{Sample, Source};
 use engine::Monitor;
 use engine::counters::Counters;
 
@@ -41,7 +41,7 @@ impl ServerSamples {
 }
 
 impl Source for ServerSamples {
-    fn look(&mut self, look: &mut Look) {
+    fn look(&mut self, look: &mut Sample) {
         if self.is_waiting() {
             return;
         }
@@ -59,7 +59,7 @@ impl Source for ServerSamples {
     }
 }
 
-fn tell(counters: &Counters, look: &mut Look) {
+fn tell(counters: &Counters, look: &mut Sample) {
     for (name, count) in &counters.counted {
         look.per_second(format!("counter.{name}_per_s"), *count);
     }
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn counts_become_rates_and_states_stay_as_they_are() {
         let counters = Counters { counted: [("redo_bytes", 9.0)].into(), state: [("dirty_bytes", 4.0)].into() };
-        let mut look = Look::default();
+        let mut look = Sample::default();
         tell(&counters, &mut look);
         let names: Vec<(&str, bool)> = look.names().map(|name| (name.as_str(), look.is_level(name))).collect();
         assert_eq!(names, [("counter.redo_bytes_per_s", false), ("state.dirty_bytes", true)]);

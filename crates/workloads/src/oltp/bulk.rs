@@ -15,7 +15,7 @@ use load::Ignored;
 use load::Tally;
 use load::{Answers, Expected, Setting};
 use load::{
-    Attempt, Client, ClientFuture, OptionError, OptionSpec, Options, Outcome, Seat, Table, Turn, Workload,
+    Attempt, Client, ClientFuture, OptionError, OptionSpec, Options, Outcome, Slot, Table, Turn, Workload,
     WorkloadKind, WorkloadSpec,
 };
 
@@ -85,16 +85,16 @@ impl Workload for BulkInsert {
         Rules::errors_without_duplicates(dialect)
     }
 
-    fn client(&self, seat: Seat, connection: AnyConnection) -> Result<ClientFuture, Error> {
-        if u64::from(seat.client) >= self.tables {
-            let (tables, clients) = (self.tables, seat.clients);
+    fn client(&self, slot: Slot, connection: AnyConnection) -> Result<ClientFuture, Error> {
+        if u64::from(slot.client) >= self.tables {
+            let (tables, clients) = (self.tables, slot.clients);
             let message = format!(
                 "bulk_insert gives each client a table of its own, and {tables} are too few for {clients} clients; raise `tables`"
             );
             return Err(Error::Refused { code: Code::new(b"local"), message });
         }
-        let client = BulkClient::new(u64::from(seat.client), self.rules, connection);
-        Ok(seat.drive(client))
+        let client = BulkClient::new(u64::from(slot.client), self.rules, connection);
+        Ok(slot.drive(client))
     }
 
     fn expected_answers(&self, seen: &[Answers], _: &Setting) -> Vec<Expected> {

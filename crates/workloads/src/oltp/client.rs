@@ -15,7 +15,7 @@ use load::{Attempt, Client, Outcome, Turn};
 
 /// Which client this is, and of how many.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct Parameter {
     pub client: u32,
     pub clients: u32,
     pub input_seed: u64,
@@ -24,14 +24,14 @@ pub struct Place {
 pub struct OltpClient<C, H> {
     session: Session<C, H>,
     workload: Arc<Oltp>,
-    place: Place,
+    place: Parameter,
     rng: Rng,
     /// The values of a list, for `select_random_*`.
     list: Vec<Value<'static>>,
 }
 
 impl<C: Connection, H: Habit> OltpClient<C, H> {
-    pub fn new(workload: Arc<Oltp>, place: Place, connection: C, habit: H) -> Result<Self, Error> {
+    pub fn new(workload: Arc<Oltp>, place: Parameter, connection: C, habit: H) -> Result<Self, Error> {
         let session = Session::new(&workload, connection, habit)?;
         let list = vec![Value::Int(0); workload.list_values()];
         Ok(OltpClient { session, workload, place, rng: Rng::stream(0, 0, 0), list })

@@ -5,7 +5,7 @@
 
 use driver::{Answer, Connection, Error, Value};
 
-use super::client::Place;
+use super::client::Parameter;
 use super::session::{Form, send};
 use load::Rng;
 use load::{Clock, MonotonicClock};
@@ -46,7 +46,7 @@ pub struct Rest {
 }
 
 impl Rest {
-    pub fn new((least_us, most_us): (u64, u64), clock: MonotonicClock, place: Place) -> Rest {
+    pub fn new((least_us, most_us): (u64, u64), clock: MonotonicClock, place: Parameter) -> Rest {
         let rng = Rng::stream(place.input_seed, u64::from(place.client), u64::MAX);
         Rest { least_us, span_us: most_us - least_us + 1, clock, rng }
     }

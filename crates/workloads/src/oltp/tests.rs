@@ -91,7 +91,7 @@ fn sysbench(name: &str) -> Oltp {
     oltp(name, &[(MODERN.0, text(MODERN.1))])
 }
 
-const FIRST: Place = Place { client: 0, clients: 1, input_seed: 1 };
+const FIRST: Parameter = Parameter { client: 0, clients: 1, input_seed: 1 };
 
 /// Runs transaction `number` of `client` to its end and returns what the connection heard.
 fn hear(workload: &Oltp, client: u64, number: u64, deadlocks: u32) -> (Vec<String>, Attempt) {
@@ -102,7 +102,7 @@ fn hear(workload: &Oltp, client: u64, number: u64, deadlocks: u32) -> (Vec<Strin
 fn hear_through(
     listener: Listener,
     workload: &Oltp,
-    place: Place,
+    place: Parameter,
     (series, number): (u64, u64),
 ) -> (Vec<String>, Attempt) {
     let mut attempt = Attempt::default();
@@ -288,7 +288,7 @@ fn an_insert_is_text_and_leaves_the_id_to_the_server_as_it_likes_it() {
 }
 
 /// The values of the only statement of a transaction.
-fn values(workload: &Oltp, place: Place, turn: (u64, u64)) -> Vec<i64> {
+fn values(workload: &Oltp, place: Parameter, turn: (u64, u64)) -> Vec<i64> {
     let (heard, _) = hear_through(Listener::default(), workload, place, turn);
     let (_, values) = heard[0].split_once(" <- ").unwrap();
     values.split(", ").map(|value| value.parse().unwrap()).collect()
@@ -296,7 +296,7 @@ fn values(workload: &Oltp, place: Place, turn: (u64, u64)) -> Vec<i64> {
 
 #[test]
 fn every_client_of_sysbench_draws_keys_from_its_own_slice_and_ours_from_all() {
-    let third = Place { client: 2, clients: 4, input_seed: 1 };
+    let third = Parameter { client: 2, clients: 4, input_seed: 1 };
     let drawn = |workload: &Oltp, place, series| -> Vec<i64> {
         (0..200).flat_map(|number| values(workload, place, (series, number))).collect()
     };
@@ -305,7 +305,7 @@ fn every_client_of_sysbench_draws_keys_from_its_own_slice_and_ours_from_all() {
     assert!(theirs.iter().all(|key| (50_000..=75_000).contains(key)));
     let ours = oltp("select_random_points", &[]);
     assert!(drawn(&ours, third, 2).iter().any(|key| *key < 25_000));
-    assert_eq!(drawn(&ours, third, 2), drawn(&ours, Place { clients: 64, ..third }, 2));
+    assert_eq!(drawn(&ours, third, 2), drawn(&ours, Parameter { clients: 64, ..third }, 2));
     assert_eq!(drawn(&ours, third, ARRIVALS), drawn(&ours, FIRST, ARRIVALS));
 }
 
@@ -321,7 +321,7 @@ fn random_ranges_have_their_ends_so_far_apart_as_asked_for() {
 fn a_nontrx_delete_visits_every_id_once_over_all_clients() {
     let options = [("mode", text("nontrx")), ("nontrx_mode", text("delete")), ("rows", OptionValue::Number(30))];
     let workload = oltp("oltp", &options);
-    let place = |client| Place { client, clients: 3, input_seed: 1 };
+    let place = |client| Parameter { client, clients: 3, input_seed: 1 };
     let mut ids: Vec<i64> = (0..3)
         .flat_map(|client| (0..10).map(move |number| (client, number)))
         .flat_map(|(client, number)| values(&workload, place(client), (u64::from(client), number)))
@@ -378,7 +378,7 @@ fn what_only_0_4_has_travels_as_it_says() {
         let (heard, _) = hear_through(Listener::default(), &oltp("oltp", options), place, (0, 0));
         heard[0].clone()
     };
-    let third = Place { client: 2, clients: 8, input_seed: 1 };
+    let third = Parameter { client: 2, clients: 8, input_seed: 1 };
     let call = [("mode", text("sp")), ("sp_name", text("mine"))];
     assert_eq!(hear_first(&call, third), "CALL mine(?,?) <- 2, 8");
     let whole = [("mode", text("simple")), ("point_select_all_cols", OptionValue::Flag(true))];

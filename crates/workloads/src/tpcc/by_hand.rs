@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use driver::{Connection, Error};
 
-use super::client::{Place, TpccClient};
+use super::client::{Parameter, TpccClient};
 use super::options;
 use load::{Attempt, Client, OptionValue, Options, Outcome};
 
@@ -22,7 +22,7 @@ impl<C: Connection> ByHand<C> {
     pub fn new(given: &BTreeMap<String, OptionValue>, connection: C) -> Result<ByHand<C>, Error> {
         let options = Options::new(options::OPTIONS, given).expect("the caller's options are valid");
         let tpcc = options::read(&options).expect("the caller's options are valid");
-        TpccClient::new(Arc::new(tpcc), Place { input_seed: 1, data_seed: 1 }, connection).map(ByHand)
+        TpccClient::new(Arc::new(tpcc), Parameter { input_seed: 1, data_seed: 1 }, connection).map(ByHand)
     }
 
     /// Tries once; where the server refuses, its transaction is rolled back before the refusal is told.

@@ -17,7 +17,7 @@ use super::rows::RowsForm;
 use super::stamp::Stamp;
 use super::{DEFERRED_DELIVERY, Tpcc};
 use load::Giver;
-use load::{Attempt, Client, Outcome, Seat, Turn};
+use load::{Attempt, Client, Outcome, Slot, Turn};
 
 /// What clients count beside statements, of committed transactions.
 pub const COUNT_NAMES: &[&str] = &[
@@ -149,14 +149,14 @@ pub struct Display {
 
 /// What a client's inputs come from.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct Parameter {
     pub input_seed: u64,
     pub data_seed: u64,
 }
 
-impl Place {
-    pub fn of<K>(seat: &Seat<K>) -> Place {
-        Place { input_seed: seat.input_seed, data_seed: seat.data_seed }
+impl Parameter {
+    pub fn of<K>(slot: &Slot<K>) -> Parameter {
+        Parameter { input_seed: slot.input_seed, data_seed: slot.data_seed }
     }
 }
 
@@ -173,10 +173,10 @@ pub enum Duty {
 }
 
 impl Duty {
-    pub fn of<K>(seat: &mut Seat<K>) -> Duty {
-        match seat.giver.take() {
+    pub fn of<K>(slot: &mut Slot<K>) -> Duty {
+        match slot.giver.take() {
             Some(giver) => Duty::Queues(giver),
-            None if seat.is_in_background() => Duty::Deferred,
+            None if slot.is_in_background() => Duty::Deferred,
             None => Duty::All,
         }
     }
@@ -232,7 +232,7 @@ pub struct TpccClient<C> {
 }
 
 impl<C: Connection> TpccClient<C> {
-    pub fn new(tpcc: Arc<Tpcc>, place: Place, mut connection: C) -> Result<TpccClient<C>, Error> {
+    pub fn new(tpcc: Arc<Tpcc>, place: Parameter, mut connection: C) -> Result<TpccClient<C>, Error> {
         let forms = match tpcc.form {
             Form::Rows => Forms::Rows(RowsForm::prepare(&tpcc, &mut connection)?),
             Form::Batch => Forms::Batch(BatchForm::prepare(&tpcc, &mut connection)?),
@@ -351,5 +351,5 @@ pub fn client_on<C: Connection>(
 ) -> Result<impl Client<Connection = C> + use<C>, Error> {
     let options = load::Options::new(super::options::OPTIONS, given).expect("the caller's options are valid");
     let tpcc = super::options::read(&options).expect("the caller's options are valid");
-    TpccClient::new(Arc::new(tpcc), Place { input_seed: 1, data_seed: 1 }, connection)
+    TpccClient::new(Arc::new(tpcc), Parameter { input_seed: 1, data_seed: 1 }, connection)
 }

@@ -43,7 +43,7 @@ const SEATS_MAX: u32 = 10;
 
 /// Who runs what clients queue.
 pub fn background(clients: u32) -> Background {
-    Background { seats: (clients / CLIENTS_PER_SEAT).clamp(1, SEATS_MAX), kind: DEFERRED_DELIVERY }
+    Background { slots: (clients / CLIENTS_PER_SEAT).clamp(1, SEATS_MAX), kind: DEFERRED_DELIVERY }
 }
 
 /// Rates a minute, over the real length of the interval.
@@ -92,7 +92,7 @@ mod tests {
     fn queued_deliveries_want_a_seat_for_each_ten_clients_within_limits() {
         let queued = tpcc(&[("delivery", OptionValue::Text("queued".into()))]);
         let work = queued.defers_work().unwrap();
-        assert_eq!([1, 19, 20, 95, 5_000].map(|clients| work.background(clients).seats), [1, 1, 2, 9, 10]);
+        assert_eq!([1, 19, 20, 95, 5_000].map(|clients| work.background(clients).slots), [1, 1, 2, 9, 10]);
         assert!(tpcc(&[]).defers_work().is_none());
     }
 

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Value};
 
-use super::client::{Count, Duty, Place, TpccClient};
+use super::client::{Count, Duty, Parameter, TpccClient};
 use super::inputs::{Customer, Drawer, Inputs};
 use super::null::NullEngine;
 use super::options::{self, Delivery, Form, Mix};
@@ -107,7 +107,7 @@ impl Bench {
             spoils: Rc::new(Cell::new(times)),
         };
         let drawer = Drawer::new(&tpcc, 1, 1);
-        let place = Place { input_seed: 1, data_seed: 1 };
+        let place = Parameter { input_seed: 1, data_seed: 1 };
         Bench { client: TpccClient::new(Arc::new(tpcc), place, connection).unwrap(), drawer, sent }
     }
 
@@ -347,9 +347,9 @@ fn a_queued_delivery_sends_nothing_and_is_run_in_the_background_as_it_was_drawn(
     {
         let queued = || Tpcc { delivery: Delivery::Queued, ..tpcc(3, form) };
         let backlog = Arc::new(Backlog::with_room(1));
-        let (mut client, mut seat) = (Bench::new(queued(), dialect), Bench::new(queued(), dialect));
+        let (mut client, mut slot) = (Bench::new(queued(), dialect), Bench::new(queued(), dialect));
         client.client = client.client.with(Duty::Queues(backlog.giver()));
-        seat.client = seat.client.with(Duty::Deferred);
+        slot.client = slot.client.with(Duty::Deferred);
         let mut turns = client.turns(|inputs| matches!(inputs, Inputs::Delivery(_)));
         let (turn, _) = turns.next().unwrap();
         let (outcome, attempt, sent) = client.run(turn);
@@ -360,12 +360,12 @@ fn a_queued_delivery_sends_nothing_and_is_run_in_the_background_as_it_was_drawn(
         assert_eq!(client.count(Count::DeliveredOrders), 0);
         assert_eq!(client.run(turns.next().unwrap().0).0.unwrap(), Outcome::Failed, "the queue is full");
         let deferred = backlog.take().unwrap();
-        let (outcome, attempt, sent) = seat.run(Turn { series: deferred.series, number: deferred.number, retry: 0 });
+        let (outcome, attempt, sent) = slot.run(Turn { series: deferred.series, number: deferred.number, retry: 0 });
         assert_eq!((outcome.unwrap(), attempt.kind), (Outcome::Committed, DEFERRED_DELIVERY));
-        assert_eq!(seat.count(Count::DeliveredOrders), 10);
-        let Inputs::Delivery(drawn) = seat.drawer.draw(turn) else { panic!("a Delivery") };
-        assert_eq!(seat.client.journal()[..2], [drawn.w as u32, drawn.carrier as u32]);
-        assert_eq!((&seat.client.journal()[2..], client.client.journal()), (&[3001; 10][..], &[][..]));
+        assert_eq!(slot.count(Count::DeliveredOrders), 10);
+        let Inputs::Delivery(drawn) = slot.drawer.draw(turn) else { panic!("a Delivery") };
+        assert_eq!(slot.client.journal()[..2], [drawn.w as u32, drawn.carrier as u32]);
+        assert_eq!((&slot.client.journal()[2..], client.client.journal()), (&[3001; 10][..], &[][..]));
         let mut itself = Bench::new(tpcc(3, form), dialect);
         assert_eq!(numbers(&itself.run(turn).2), numbers(&sent), "{form:?} on {dialect:?}");
     }

@@ -15,14 +15,14 @@ use crate::cli::{TuneArgs, exit};
 use crate::commands::run::{self, failed};
 use crate::commands::{Failure, say};
 use advisor::draft::{CANDIDATES, Draft};
-use campaign::Sitting;
+use campaign::ActiveRun;
 use campaign::budget::spent_earlier;
 use campaign::planning::{cannot_plan, plan_experiment};
-use campaign::search::Raced;
+use campaign::race::Raced;
 
 use experiment::{Experiment, Overrides, shell_path};
 use record::RunDir;
-use record::format::search::{GivenRecord, SearchRecord};
+use record::format::tuning::{GivenRecord, SearchRecord};
 
 /// A search that lies on the disk.
 struct Stored {
@@ -38,9 +38,9 @@ pub fn go_on(args: &TuneArgs, run: &str, interrupted: &AtomicBool) -> Result<u8,
     let trials = run_dir.trials()?.all();
     let Some(outcome) = &search.outcome else {
         let (plan, known) = (run_dir.plan()?, search.candidates);
-        let mut sitting = Sitting::of_stored(&KNOWN, run_dir, &plan, None).map_err(failed)?;
-        sitting.leave_out(|name| known.iter().any(|one| one.name == name && one.out.is_some()));
-        return search_and_duel(args, &draft, &sitting, interrupted, Duration::ZERO);
+        let mut active_run = ActiveRun::of_stored(&KNOWN, run_dir, &plan, None).map_err(failed)?;
+        active_run.leave_out(|name| known.iter().any(|one| one.name == name && one.out.is_some()));
+        return search_and_duel(args, &draft, &active_run, interrupted, Duration::ZERO);
     };
     let winner = outcome.winner.clone();
     match (outcome.duel.clone(), winner) {
@@ -73,9 +73,9 @@ fn go_on_with_the_duel(
         exit::DONE
     } else {
         let plan = run_dir.plan()?;
-        let sitting = Sitting::of_stored(&KNOWN, run_dir.clone(), &plan, Some(of_the_duel(search, search_dir)))
+        let active_run = ActiveRun::of_stored(&KNOWN, run_dir.clone(), &plan, Some(of_the_duel(search, search_dir)))
             .map_err(failed)?;
-        run::sit(&run_args(args), &sitting, interrupted)?
+        run::sit(&run_args(args), &active_run, interrupted)?
     };
     write_duel(args, draft, &run_dir, &text, status)?;
     Ok(status)

@@ -4,7 +4,7 @@ use load::Histogram;
 
 use super::Findings;
 use super::records::{QUANTILES, quantiles};
-use analysis::windows::whole;
+use analysis::latency_windows::whole;
 use record::format::{Status, TrialRecord};
 use report::Evidence;
 use trial::latency::{OUT_OF_RANGE, expected_interval_ns};

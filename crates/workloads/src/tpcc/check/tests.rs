@@ -10,7 +10,7 @@ use driver::{Dialect, Endpoint, Login};
 
 use super::*;
 use crate::tpcc::{KINDS, options};
-use load::Journal;
+use load::DeferredLog;
 use load::Options;
 use load::{KindTally, Timing};
 
@@ -290,7 +290,7 @@ fn queued_deliveries_are_known_by_those_who_ran_them() {
     assert_eq!(database.check(Some(&tally)), Vec::<String>::new());
     tally.counts_ever[Count::DeliveredOrders as usize] = 0;
     tally.kinds[DEFERRED_DELIVERY].committed_ever = 0;
-    tally.journal = Journal::default();
+    tally.journal = DeferredLog::default();
     tally.kinds[DELIVERY].unknown_ever = 1;
     assert_eq!(database.broken_by("SELECT 1", Some(&tally)), names("E6"), "to queue one delivers nothing");
     tally.kinds[DEFERRED_DELIVERY].unknown_ever = 1;
@@ -298,8 +298,8 @@ fn queued_deliveries_are_known_by_those_who_ran_them() {
 }
 
 /// By the Delivery of [`TRANSACTIONS`]: its line, with this carrier and this order of each district.
-fn journal(lines: &[(u32, u32)]) -> Journal {
-    let mut journal = Journal::with_room(12, 2);
+fn journal(lines: &[(u32, u32)]) -> DeferredLog {
+    let mut journal = DeferredLog::with_room(12, 2);
     for (carrier, order) in lines {
         let numbers: Vec<u32> = [1, *carrier].into_iter().chain([*order; 10]).collect();
         journal.write(Timing { due_ns: 1, start_ns: 2, end_ns: 3 }, &numbers);

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use driver::{Answer, Code, Part, Rows};
 
 use super::*;
-use crate::tpcc::client::{COUNT_NAMES, Duty, Place, TpccClient};
+use crate::tpcc::client::{COUNT_NAMES, Duty, Parameter, TpccClient};
 use crate::tpcc::inputs::{Drawer, Inputs};
 use crate::tpcc::random::ITEMS;
 use load::{Client, OptionValue, Options, Turn};
@@ -95,7 +95,7 @@ fn tpcc(warehouses: i64, delivery: &str) -> Tpcc {
     options::read(&Options::new(options::OPTIONS, &given).unwrap()).unwrap()
 }
 
-const PLACE: Place = Place { input_seed: 7, data_seed: 1 };
+const PLACE: Parameter = Parameter { input_seed: 7, data_seed: 1 };
 
 /// Turns whose inputs are as wanted.
 fn turns<F: Fn(&Inputs) -> bool>(tpcc: &Tpcc, wanted: F) -> impl Iterator<Item = (Turn, Inputs)> + use<F> {

@@ -108,8 +108,8 @@ fn one_compound_class(i: u64) -> Row {
 
 pub fn classes_of_service() -> Vec<Row> {
     let row = |i: u64| {
-        let seats = ["wide seats in front", "seats with more room", "ordinary seats"][(i % 3) as usize];
-        let description = format!("class {}: {seats}", class_code(i));
+        let slots = ["wide seats in front", "seats with more room", "ordinary seats"][(i % 3) as usize];
+        let description = format!("class {}: {slots}", class_code(i));
         row![class_code(i), i + 1, description]
     };
     (0..27).map(row).collect()

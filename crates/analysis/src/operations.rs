@@ -1,0 +1,297 @@
+//! What a pass over operations means: the same work is compared, and what is not is named.
+//!
+//! A contender that lacks an operation, or answers it wrongly, has done less work: the total that words come
+//! from is that of the operations which every contender does rightly. A trial that lacks one of them, though
+//! others of its contender have it, has no total: it ranks as the worst, and is never left out. Where more than
+//! a tenth of a contender's trials lack an operation, the contender lacks it. Programs share the
+//! error of 5 % as the points of a sweep do, and so do operations, up to twenty of them. More are screened: a
+//! row has a word where its own interval says so and the false discovery rate of all rows stays below 5 %.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::comparison::{Scope, value};
+use super::index::Index;
+use super::{Caveat, Comparison, Verdict};
+use record::format::operations::{
+    ESTIMATED, ESTIMATED_PROGRAM, FEWER, GAP, PARTIAL, SECONDS, SHORT, WRONG, flagged, operation_metric, operation_of,
+    program_count_metric, program_metric, program_of,
+};
+use record::format::{PlanRecord, Point, Status, TrialRecord};
+use record::rule::OPERATIONS_WITH_JOINT_ERROR_MAX;
+
+/// All operations that a contender did, also those that others did not.
+pub const COLLECTED_SECONDS: &str = "collected_seconds";
+/// The geometric mean of the operations that words come from: each weighs the same, however long it takes.
+pub const GEOMEAN_SECONDS: &str = "geomean_seconds";
+
+/// The kind of what is left out because it counts something else on either side.
+pub const OTHER_COUNT: &str = "other count";
+
+/// A candidate against the baseline, part by part.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Parts {
+    pub programs: Vec<Part>,
+    pub operations: Vec<Part>,
+    pub left_out: Vec<LeftOut>,
+    /// Operations in the total that words come from.
+    pub in_total: usize,
+    /// Whether operations are too many for an error that they share.
+    pub screened: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Part {
+    pub name: String,
+    #[serde(skip)]
+    pub comparison: Comparison,
+    /// Of the sum of all rows, of baseline and candidate.
+    pub shares: [Option<f64>; 2],
+    /// `estimated`, `short`.
+    pub marks: Vec<&'static str>,
+}
+
+/// A program or an operation that one of the two did not do, or not rightly.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftOut {
+    pub name: String,
+    pub contender: String,
+    /// `gap`, `wrong`, `fewer`, `partial`, `other count`.
+    pub kind: &'static str,
+    pub because: LeftOutBecause,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftOutBecause {
+    /// As the trial has it.
+    Remark(String),
+    OtherCount {
+        count: u64,
+        baseline: u64,
+    },
+}
+
+/// The trials with the total of what all contenders have done as their `seconds`.
+pub fn aligned<'a>(plan: &PlanRecord, trials: &'a [TrialRecord]) -> Cow<'a, [TrialRecord]> {
+    let passes = plan.workloads.iter().filter(|workload| workload.one_pass);
+    let common: BTreeMap<&str, BTreeSet<Work>> = passes
+        .map(|workload| {
+            let all = trials.iter().filter(|trial| trial.workload == workload.label);
+            (workload.label.as_str(), common(all, operations))
+        })
+        .collect();
+    if common.is_empty() {
+        return Cow::Borrowed(trials);
+    }
+    let with_total = |trial: &TrialRecord| match common.get(trial.workload.as_str()) {
+        Some(common) => total(trial, common),
+        None => trial.clone(),
+    };
+    Cow::Owned(trials.iter().map(with_total).collect())
+}
+
+fn total(trial: &TrialRecord, common: &BTreeSet<Work>) -> TrialRecord {
+    let mut trial = trial.clone();
+    if let Some(all) = trial.metrics.remove(SECONDS) {
+        trial.metrics.insert(COLLECTED_SECONDS.to_owned(), all);
+    }
+    let times = common.iter().map(|(name, _)| value(&trial, &operation_metric(name, SECONDS)));
+    let Some(times) = times.collect::<Option<Vec<f64>>>().filter(|times| !times.is_empty()) else { return trial };
+    let metrics = &mut trial.metrics;
+    metrics.insert(SECONDS.to_owned(), times.iter().sum());
+    let logarithms: Vec<f64> = times.iter().filter(|time| **time > 0.0).map(|time| time.ln()).collect();
+    if let Some(mean) = stats::mean(&logarithms) {
+        metrics.insert(GEOMEAN_SECONDS.to_owned(), mean.exp());
+    }
+    trial
+}
+
+/// A name and what is counted under it: with another count it is other work.
+type Work<'a> = (&'a str, u64);
+
+/// What all contenders have, each in all of its trials that are ok but a tenth.
+fn common<'a>(
+    trials: impl Iterator<Item = &'a TrialRecord>,
+    of_trial: impl Fn(&'a TrialRecord) -> BTreeSet<Work<'a>>,
+) -> BTreeSet<Work<'a>> {
+    let mut by_contender: BTreeMap<&str, Vec<BTreeSet<Work>>> = BTreeMap::new();
+    for trial in trials.filter(|trial| trial.status == Status::Ok) {
+        by_contender.entry(&trial.contender).or_default().push(of_trial(trial));
+    }
+    let of_contender = |done: Vec<BTreeSet<Work<'a>>>| -> BTreeSet<Work<'a>> {
+        let lacking = |work: &Work| done.iter().filter(|one| !one.contains(work)).count() as f64;
+        let has = |work: &&Work| lacking(work) <= stats::INCOMPLETE_SHARE_MAX * done.len() as f64;
+        done.iter().flatten().filter(has).copied().collect()
+    };
+    let each = by_contender.into_values().map(of_contender);
+    each.reduce(|some, others| some.intersection(&others).copied().collect()).unwrap_or_default()
+}
+
+/// Whether a trial that is ok can lack this metric, and then because of what it did.
+pub fn is_by_result(metric: &str) -> bool {
+    let totals = [SECONDS, GEOMEAN_SECONDS];
+    operation_of(metric).is_some() || program_of(metric).is_some() || totals.contains(&metric)
+}
+
+/// Whether this metric of a trial is a time of work that was not done, not rightly, or not all of it.
+pub fn is_of_less_work(trial: &TrialRecord, metric: &str) -> bool {
+    let is_less = |name: &str| [GAP, WRONG, FEWER].iter().any(|kind| has(trial, kind, name));
+    operation_of(metric).is_some_and(is_less) || program_of(metric).is_some_and(|name| has(trial, PARTIAL, name))
+}
+
+/// The operations that a trial did rightly, and all of.
+fn operations(trial: &TrialRecord) -> BTreeSet<Work<'_>> {
+    let right = trial.metrics.keys().filter(|metric| !is_of_less_work(trial, metric));
+    right
+        .filter_map(|metric| operation_of(metric))
+        .map(|name| (name, counted(trial, &operation_metric(name, "count"))))
+        .collect()
+}
+
+/// The programs that a trial did rightly, and all of.
+fn programs(trial: &TrialRecord) -> BTreeSet<Work<'_>> {
+    let right = trial.metrics.keys().filter(|metric| !is_of_less_work(trial, metric));
+    right
+        .filter_map(|metric| program_of(metric))
+        .map(|name| (name, counted(trial, &program_count_metric(name))))
+        .collect()
+}
+
+fn counted(trial: &TrialRecord, metric: &str) -> u64 {
+    trial.metrics.get(metric).map_or(0, |count| *count as u64)
+}
+
+fn has(trial: &TrialRecord, kind: &str, name: &str) -> bool {
+    trial.flags.iter().any(|flag| flagged(flag, kind) == Some(name))
+}
+
+/// How many operations of a workload are compared; none where it is no pass.
+pub fn operations_of(records: &Index, workload: &str) -> usize {
+    common(records.trials().iter().filter(|trial| trial.workload == workload), operations).len()
+}
+
+/// Compares programs and operations; none where the workload is no pass.
+pub fn parts(scope: &Scope, points: &[Point]) -> Option<Parts> {
+    let (true, [point]) = (scope.is_pass(), points) else { return None };
+    let everyone = scope.records.trials().iter().filter(|trial| trial.workload == scope.workload);
+    let is_ours = |name: &str| name == scope.plan.baseline || name == scope.candidate;
+    let trials = everyone.clone().filter(|trial| is_ours(&trial.contender)).collect();
+    let pair = Pair { scope, point, trials };
+    let mut programs = pair.programs();
+    let mut operations = pair.operations();
+    share_out(&mut programs);
+    share_out(&mut operations);
+    let screened = operations.len() > OPERATIONS_WITH_JOINT_ERROR_MAX;
+    if screened {
+        screen(&mut operations, (1.0 - scope.plan.method.confidence) / scope.plan.candidates().count().max(1) as f64);
+    }
+    let (in_total, left_out) = (common(everyone, self::operations).len(), pair.left_out());
+    Some(Parts { programs, operations, left_out, in_total, screened })
+}
+
+/// Baseline and candidate with their trials, the failed ones included.
+struct Pair<'a> {
+    scope: &'a Scope<'a>,
+    point: &'a Point,
+    trials: Vec<&'a TrialRecord>,
+}
+
+impl Pair<'_> {
+    fn programs(&self) -> Vec<Part> {
+        let common = common(self.trials.iter().copied(), programs);
+        let marks = [(ESTIMATED_PROGRAM, "estimated")];
+        common.iter().map(|(name, _)| self.part(name, &program_metric(name), common.len(), &marks)).collect()
+    }
+
+    fn operations(&self) -> Vec<Part> {
+        let common = common(self.trials.iter().copied(), operations);
+        let share = if common.len() > OPERATIONS_WITH_JOINT_ERROR_MAX { 1 } else { common.len() };
+        let marks = [(ESTIMATED, "estimated"), (SHORT, "short")];
+        common.iter().map(|(name, _)| self.part(name, &operation_metric(name, SECONDS), share, &marks)).collect()
+    }
+
+    /// What was flagged as missing, wrong or less, and what counts something else on either side.
+    fn left_out(&self) -> Vec<LeftOut> {
+        let mut left_out = flagged_in(&self.trials);
+        let both: [fn(&TrialRecord) -> BTreeSet<Work<'_>>; 2] = [operations, programs];
+        for of_trial in both {
+            let done = |contender: &str| -> BTreeMap<&str, u64> {
+                let ours = self.trials.iter().filter(|trial| trial.contender == contender);
+                ours.filter(|trial| trial.status == Status::Ok).flat_map(|trial| of_trial(trial)).collect()
+            };
+            let theirs = done(&self.scope.plan.baseline);
+            for (name, count) in done(self.scope.candidate) {
+                let Some(other) = theirs.get(name).filter(|other| **other != count) else { continue };
+                left_out.push(LeftOut {
+                    name: name.to_owned(),
+                    contender: self.scope.candidate.to_owned(),
+                    kind: OTHER_COUNT,
+                    because: LeftOutBecause::OtherCount { count, baseline: *other },
+                });
+            }
+        }
+        left_out
+    }
+
+    /// One row; `share` of them share the error, and `marks` are flags with the words for them.
+    fn part(&self, name: &str, metric: &str, share: usize, marks: &[(&str, &'static str)]) -> Part {
+        let compared = self.scope.compare(metric, std::slice::from_ref(self.point), Some(self.point), share);
+        let marked = |(kind, _): &&(&str, &'static str)| self.trials.iter().any(|trial| has(trial, kind, name));
+        Part {
+            name: name.to_owned(),
+            comparison: Comparison { point: None, ..compared },
+            shares: [None; 2],
+            marks: marks.iter().filter(marked).map(|(_, mark)| *mark).collect(),
+        }
+    }
+}
+
+/// What each row is of the sum of all.
+fn share_out(parts: &mut [Part]) {
+    let values = |part: &Part| [part.comparison.baseline_value, part.comparison.candidate_value];
+    let sum = |side: usize| parts.iter().filter_map(|part| values(part)[side]).sum::<f64>();
+    let sums = [sum(0), sum(1)];
+    for part in parts {
+        let of = values(part);
+        part.shares = [0, 1].map(|side| of[side].filter(|_| sums[side] > 0.0).map(|value| value / sums[side]));
+    }
+}
+
+/// Takes the words back that may be chance among so many rows.
+fn screen(operations: &mut [Part], rate: f64) {
+    // A row without a p is no discovery, and counts among those that were looked at.
+    let p_values: Vec<f64> = operations.iter().map(|part| part.comparison.sign_flip_p.unwrap_or(1.0)).collect();
+    for (part, is_discovery) in operations.iter_mut().zip(stats::screening(&p_values, rate)) {
+        let comparison = &mut part.comparison;
+        if matches!(comparison.word, Verdict::Faster | Verdict::Slower) && !is_discovery {
+            comparison.word = Verdict::Inconclusive;
+        }
+        comparison.caveats.push(Caveat::Screening);
+        comparison.caveats.sort();
+    }
+}
+
+/// What was flagged in any of the trials, once per contender.
+fn flagged_in(trials: &[&TrialRecord]) -> Vec<LeftOut> {
+    let mut seen: BTreeMap<(&str, &'static str, &str), &str> = BTreeMap::new();
+    for trial in trials {
+        for flag in &trial.flags {
+            for kind in [GAP, WRONG, FEWER, PARTIAL] {
+                let Some(name) = flagged(flag, kind) else { continue };
+                let why = trial.remarks.get(flag).map_or("", String::as_str);
+                seen.entry((&trial.contender, kind, name)).or_insert(why);
+            }
+        }
+    }
+    let told = seen.into_iter().map(|((contender, kind, name), why)| LeftOut {
+        name: name.to_owned(),
+        contender: contender.to_owned(),
+        kind,
+        because: LeftOutBecause::Remark(why.to_owned()),
+    });
+    told.collect()
+}

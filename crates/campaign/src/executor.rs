@@ -1,0 +1,98 @@
+//! How trials of the plan are run: one alone, several in one start of their server, two at the same time.
+//!
+//! Everything that a trial leaves is written here but its record, which is handed on: whoever keeps it
+//! decides what comes next.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use load::Live;
+
+use super::schedule::Keep;
+use crate::ActiveRun;
+use crate::progress::Progress;
+use crate::setup::Setup;
+use record::format::PlannedTrial;
+use trial::observe::Observers;
+use trial::{Finished, Meeting, Trial, absent, run_duet, run_in_one_start};
+
+pub struct Executor<'a> {
+    active_run: &'a ActiveRun,
+    setup: &'a Setup<'a>,
+    observers: Observers,
+    /// Of the second side of a duet.
+    observers_beside: Observers,
+}
+
+impl<'a> Executor<'a> {
+    pub fn new(active_run: &'a ActiveRun, setup: &'a Setup<'a>, observers: Observers) -> Executor<'a> {
+        Executor { active_run, setup, observers, observers_beside: Observers::default() }
+    }
+
+    /// Runs trials that share a start or a time, and hands on the record of each when it is over.
+    pub fn run(
+        &mut self,
+        planned: &[&PlannedTrial],
+        warmup: Duration,
+        progress: &Progress,
+        keep: &mut Keep,
+    ) -> Result<()> {
+        if planned.iter().any(|one| !self.setup.has(&one.contender)) {
+            return planned.iter().try_for_each(|one| keep(absent(one)));
+        }
+        let folder = |one: &&PlannedTrial| self.active_run.run_dir.trial_folder(one.trial);
+        let folders: Vec<PathBuf> = planned.iter().map(folder).collect::<Result<_>>()?;
+        let setup = self.setup;
+        let trials = planned.iter().zip(&folders).map(|(one, folder)| setup.trial(one, folder, warmup));
+        let trials: Vec<Trial> = trials.collect();
+        progress.status(&progress.trial(planned[0]));
+        if self.active_run.plan.record.runs_at_once(planned) {
+            return self.at_once(trials, progress, keep);
+        }
+        let active_run = self.active_run;
+        let mut live = |trial: &Trial, now: Live| show(progress, trial, now);
+        let mut done = |trial: &Trial, finished: Finished| write(active_run, trial, finished, keep);
+        run_in_one_start(&trials, &mut self.observers, &mut live, &mut done)
+    }
+
+    fn at_once(&mut self, trials: Vec<Trial>, progress: &Progress, keep: &mut Keep) -> Result<()> {
+        let meeting = Meeting::default();
+        let mut sides = trials.into_iter().map(|trial| Trial { meeting: Some(&meeting), ..trial });
+        let (Some(first), Some(second)) = (sides.next(), sides.next()) else {
+            return Err(anyhow!("a duet has two sides"));
+        };
+        // Both begin behind one gap.
+        self.observers.idle(Duration::from_millis(first.planned.gap_ms));
+        let mut live = |now: Live| show(progress, &first, now);
+        let observers = [&mut self.observers, &mut self.observers_beside];
+        let [one, other] = run_duet([&first, &second], observers, &meeting, &mut live)?;
+        write(self.active_run, &first, one, keep)?;
+        write(self.active_run, &second, other, keep)
+    }
+}
+
+/// What is under way, for a terminal.
+fn show(progress: &Progress, trial: &Trial, now: Live) {
+    let (title, phase, seconds) = (progress.trial(trial.planned), now.phase, now.elapsed.as_secs_f64());
+    let parts = trial.workload.single_pass().map(|pass| pass.parts()).unwrap_or_default();
+    progress.status(&match parts.get(now.part) {
+        _ if !now.has_load() => format!("{title}: {phase}"),
+        Some(part) => format!("{title}: {phase}, {part}, {seconds:.0} s"),
+        None => format!("{title}: {phase}, {seconds:.0} s, {:.0} tps", now.tps),
+    });
+}
+
+pub fn write(active_run: &ActiveRun, trial: &Trial, finished: Finished, keep: &mut Keep) -> Result<()> {
+    let (run_dir, number) = (&active_run.run_dir, trial.planned.trial);
+    // The side of a duet that an earlier sitting finished: its record stays, and so do the files that belong to it.
+    if active_run.done.iter().any(|record| record.trial == number) {
+        return Ok(());
+    }
+    run_dir.write_settings(number, &finished.settings)?;
+    run_dir.write_series(number, &finished.series)?;
+    run_dir.write_observed(number, &finished.observed)?;
+    run_dir.write_windows(number, &finished.windows)?;
+    run_dir.write_deferred(number, &finished.deferred)?;
+    keep(finished.record)
+}

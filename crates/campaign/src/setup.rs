@@ -1,0 +1,590 @@
+//! The stage of a run: every contender provisioned, its data loaded, and its start rehearsed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Error, Result, anyhow};
+use driver::Dialect;
+use load::{Checksum, NamedStatement, Workload};
+
+use super::disk_space::{DiskSpace, Shortage, free_bytes};
+use super::placement::Placement;
+use super::progress::Progress;
+use super::refusals;
+use engine::{Cache, Explained, Installation, Snapshot, UserServer, WorkFolder, provision, weaker_class};
+use experiment::Method;
+use experiment::plan::{self, Plan};
+use experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
+use experiment::{NullLoad, resolve};
+use record::format::{CheckRecord, ContenderFacts, PlannedTrial, Point, StatementPlan, point_text};
+use trial::Conditions;
+use trial::dataset::Dataset;
+use trial::network_path::Way;
+use trial::{
+    DataFolder, Environment, Interrupted, Interval, RunningServer, Trial, null_server, rehearse, target_tables,
+};
+
+pub struct Setup<'a> {
+    experiment: &'a Experiment,
+    contenders: Vec<PreparedContender<'a>>,
+    datasets: Vec<Filling<'a>>,
+    works: Vec<(Storage, WorkFolder)>,
+    placement: &'a Placement,
+    interrupted: &'a AtomicBool,
+    /// What generator and network can carry.
+    checks: Vec<CheckRecord>,
+}
+
+/// Tables that contenders are filled with: those of a workload, at each point that has its own.
+struct Filling<'a> {
+    choice: &'a WorkloadChoice,
+    point: Point,
+    workload: Arc<dyn Workload>,
+}
+
+impl Filling<'_> {
+    /// `tpcc, 5 warehouses`; just the label where no point has tables of its own.
+    fn title(&self) -> String {
+        let label = &self.choice.label;
+        if self.point.is_empty() { label.clone() } else { format!("{label}, {}", point_text(&self.point)) }
+    }
+}
+
+fn fillings(experiment: &Experiment) -> Result<Vec<Filling<'_>>> {
+    let mut fillings: Vec<Filling> = Vec::new();
+    for choice in &experiment.workloads {
+        for point in experiment.points() {
+            let point = choice.data_point(&point);
+            if !fillings.iter().any(|known| (&known.choice.label, &known.point) == (&choice.label, &point)) {
+                fillings.push(Filling { choice, workload: plan::workload(choice, &point)?, point });
+            }
+        }
+    }
+    Ok(fillings)
+}
+
+/// One contender, ready to be measured.
+struct PreparedContender<'a> {
+    contender: &'a Contender,
+    server: Prepared,
+}
+
+/// A server that can be started or reached.
+enum Provided {
+    Managed(Installation),
+    UserServer(UserServer),
+}
+
+enum Prepared {
+    /// `snapshots` in the order of the datasets.
+    Managed {
+        installation: Installation,
+        snapshots: Vec<Snapshot>,
+    },
+    UserServer(UserServer),
+}
+
+impl Prepared {
+    fn dialect(&self) -> Dialect {
+        match self {
+            Prepared::Managed { installation, .. } => installation.engine().dialect(),
+            Prepared::UserServer(hosted) => hosted.target().dialect,
+        }
+    }
+}
+
+impl<'a> Setup<'a> {
+    /// Fetches servers and loads data, where the cache lacks them. Contenders that stay without are
+    /// named with the reason; the others can be measured all the same.
+    pub fn set(
+        experiment: &'a Experiment,
+        cache: &Cache,
+        placement: &'a Placement,
+        interrupted: &'a AtomicBool,
+        logs: &Path,
+        progress: &Progress,
+    ) -> Result<(Setup<'a>, Vec<(String, Error)>)> {
+        let datasets = fillings(experiment)?;
+        let mut setup = Setup {
+            experiment,
+            contenders: Vec::new(),
+            datasets,
+            works: Vec::new(),
+            placement,
+            interrupted,
+            checks: Vec::new(),
+        };
+        let mut absent = Vec::new();
+        let mut here = Vec::new();
+        for contender in &experiment.contenders {
+            let stands = setup.stands(contender, &absent);
+            let provided = stands.and_then(|()| setup.provide(contender, cache, progress));
+            match provided.with_context(|| cannot_prepare(contender)) {
+                Ok(provided) => here.push((contender, provided)),
+                Err(error) => absent.push((contender.name.clone(), error)),
+            }
+            setup.refuse_interruption()?;
+        }
+        for (contender, provided) in setup.with_room(here, cache, &mut absent)? {
+            let stands = setup.stands(contender, &absent);
+            let server = stands.and_then(|()| setup.fill(contender, provided, cache, logs, progress));
+            setup.refuse_interruption()?;
+            match server.with_context(|| cannot_prepare(contender)) {
+                Ok(server) => setup.contenders.push(PreparedContender { contender, server }),
+                Err(error) => absent.push((contender.name.clone(), error)),
+            }
+        }
+        Ok((setup, absent))
+    }
+
+    /// Fails for a rung of a ladder that builds on one of those that are absent.
+    fn stands(&self, contender: &Contender, absent: &[(String, Error)]) -> Result<()> {
+        let is_absent = |name: &str| absent.iter().any(|(one, _)| one == name);
+        refusals::expect_what_it_rests_on(self.experiment, &contender.name, is_absent)
+    }
+
+    fn refuse_interruption(&self) -> Result<()> {
+        if self.interrupted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { Ok(()) }
+    }
+
+    /// A contender's server, not filled yet.
+    fn provide(&mut self, contender: &'a Contender, cache: &Cache, progress: &Progress) -> Result<Provided> {
+        if let Origin::Target(target) = &contender.origin {
+            progress.status(&format!("connect: {}", contender.name));
+            return Ok(Provided::UserServer(UserServer::reach(contender.kind, target)?));
+        }
+        if !self.works.iter().any(|(storage, _)| *storage == contender.storage) {
+            self.works.push((contender.storage.clone(), cache.work_on(&contender.storage)?));
+        }
+        progress.status(&format!("fetch: {}", contender.name));
+        let installation = provision(&resolve(contender)?, cache, &|line| progress.say(line))?;
+        let clients = self.experiment.clients_max();
+        refusals::expect_memory(contender, &installation.version, clients)?;
+        if self.experiment.is_twin(&contender.name) {
+            let work = self.work_of(&contender.storage).path();
+            return Ok(Provided::Managed(installation.by_another_path(work)?));
+        }
+        Ok(Provided::Managed(installation))
+    }
+
+    /// Refuses a plan whose data the disks cannot hold, before any of them is made. Of a ladder only the rung
+    /// is refused whose data are too much, and what builds on it.
+    fn with_room(
+        &self,
+        here: Vec<(&'a Contender, Provided)>,
+        cache: &Cache,
+        absent: &mut Vec<(String, Error)>,
+    ) -> Result<Vec<(&'a Contender, Provided)>> {
+        let (mut room, mut counted, mut fitting) = (DiskSpace::default(), BTreeSet::new(), Vec::new());
+        for (contender, provided) in here {
+            if let Err(error) = self.stands(contender, absent) {
+                absent.push((contender.name.clone(), error.context(cannot_prepare(contender))));
+                continue;
+            }
+            let before = (room.clone(), counted.clone());
+            self.add_needs(contender, &provided, cache, &mut room, &mut counted)?;
+            let Some(shortage) = room.shortage()? else {
+                fitting.push((contender, provided));
+                continue;
+            };
+            let error = self.too_little_room(contender, &shortage, cache).context(cannot_prepare(contender));
+            if !self.experiment.ladders.iter().any(|ladder| ladder.rests_on(&contender.name).is_some()) {
+                return Err(error);
+            }
+            (room, counted) = before;
+            absent.push((contender.name.clone(), error));
+        }
+        Ok(fitting)
+    }
+
+    fn too_little_room(&self, contender: &Contender, shortage: &Shortage, cache: &Cache) -> Error {
+        let is_its_own =
+            contender.storage != Storage::Disk && shortage.folder == self.work_of(&contender.storage).path();
+        let usual = is_its_own.then(|| free_bytes(cache.work_root())).transpose();
+        match usual {
+            Ok(usual_bytes) => refusals::too_little_room(contender, shortage, usual_bytes),
+            Err(error) => error,
+        }
+    }
+
+    /// What a contender puts on the disks beside what others have there.
+    fn add_needs(
+        &self,
+        contender: &Contender,
+        provided: &Provided,
+        cache: &Cache,
+        room: &mut DiskSpace,
+        counted: &mut BTreeSet<String>,
+    ) -> Result<()> {
+        let Provided::Managed(installation) = provided else { return Ok(()) };
+        for filling in &self.datasets {
+            let bytes = plan::data_directory_bytes(contender, filling.choice, &filling.point);
+            let dataset = self.dataset(filling, contender, installation);
+            let kept = dataset.find(cache)?;
+            let bytes = kept.as_ref().map_or(bytes, |snapshot| snapshot.bytes);
+            // Contenders whose settings do not shape files share a snapshot.
+            if kept.is_none() && counted.insert(dataset.key()) {
+                room.keep(cache.root(), bytes);
+                room.use_for_a_while(cache.work_root(), bytes);
+            }
+            let grown = bytes.saturating_add(plan::log_bytes(contender));
+            // In a duet there are two of them at a time.
+            let copies = if self.experiment.method.duet { 2 } else { 1 };
+            room.use_for_a_while(self.work_of(&contender.storage).path(), copies * grown);
+        }
+        Ok(())
+    }
+
+    fn dataset<'b>(
+        &'b self,
+        filling: &'b Filling,
+        contender: &'b Contender,
+        installation: &'b Installation,
+    ) -> Dataset<'b> {
+        let (settings, workload, seed) = (&contender.settings, &filling.workload, filling.choice.data_seed);
+        Dataset { installation, settings, workload, seed, interrupted: self.interrupted }
+    }
+
+    /// Loads what the cache lacks; of a target's tables each set once, so that what cannot be loaded
+    /// fails here.
+    fn fill(
+        &self,
+        contender: &Contender,
+        provided: Provided,
+        cache: &Cache,
+        logs: &Path,
+        progress: &Progress,
+    ) -> Result<Prepared> {
+        let installation = match provided {
+            Provided::Managed(installation) => installation,
+            Provided::UserServer(hosted) => {
+                for filling in &self.datasets {
+                    let mut loaded = loading(filling.title(), &contender.name, progress);
+                    let (workload, seed) = (filling.workload.as_ref(), filling.choice.data_seed);
+                    target_tables::freshen(&hosted, workload, seed, self.interrupted, &mut loaded)?;
+                }
+                return Ok(Prepared::UserServer(hosted));
+            }
+        };
+        // Data are loaded on the cache's own disk, whatever storage they will be measured on.
+        let work = cache.work()?;
+        let log = logs.join(format!("load-{}.log", slug(&contender.name)));
+        let mut snapshots = Vec::new();
+        for filling in &self.datasets {
+            let dataset = self.dataset(filling, contender, &installation);
+            let mut loaded = loading(filling.title(), &contender.name, progress);
+            let filled = dataset.provide(cache, &work, &log, &|line| progress.say(line), &mut loaded);
+            let filled = filled.map_err(|error| match self.refuse_interruption() {
+                Ok(()) => refusals::explained(error, contender, &installation, cache, &work, &log),
+                Err(interrupted) => interrupted,
+            });
+            snapshots.push(filled?);
+        }
+        Ok(Prepared::Managed { installation, snapshots })
+    }
+
+    /// Whether this contender has a server and its data.
+    pub fn has(&self, contender: &str) -> bool {
+        self.contenders.iter().any(|prepared| prepared.contender.name == contender)
+    }
+
+    /// What the last trial of this contender left in its work folder; none of a target.
+    pub fn data_directory_bytes(&self, contender: &str) -> Option<u64> {
+        let prepared = self.contenders.iter().find(|prepared| prepared.contender.name == contender)?;
+        let Prepared::Managed { .. } = &prepared.server else { return None };
+        self.work_of(&prepared.contender.storage).bytes().ok()
+    }
+
+    /// Whether the load reaches this contender by connections, and not on the generator's own threads.
+    pub fn is_behind_a_connection(&self, contender: &str) -> bool {
+        let prepared = self.contenders.iter().find(|prepared| prepared.contender.name == contender);
+        prepared.is_some_and(|prepared| match &prepared.server {
+            Prepared::Managed { installation, .. } => !installation.is_embedded(),
+            Prepared::UserServer(hosted) => !hosted.is_embedded(),
+        })
+    }
+
+    /// Everything `run_trial` wants to know about one planned trial of a contender that is here.
+    pub fn trial<'b>(&'b self, planned: &'b PlannedTrial, folder: &'b Path, warmup: Duration) -> Trial<'b> {
+        let prepared = self.contenders.iter().find(|prepared| prepared.contender.name == planned.contender);
+        let prepared = prepared.expect("nobody asks for the trial of a contender that is absent");
+        let at = self.datasets.iter().position(|filling| {
+            filling.choice.label == planned.workload && filling.point == filling.choice.data_point(&planned.point)
+        });
+        let at = at.expect("a plan has trials of its experiment's workloads and points only");
+        let Filling { choice, workload, .. } = &self.datasets[at];
+        let environment = match &prepared.server {
+            Prepared::Managed { installation, snapshots } => Environment::Managed {
+                installation,
+                settings: &prepared.contender.settings,
+                snapshot: &snapshots[at],
+                work: self.work_of(&prepared.contender.storage),
+                data_folder: self.data_folder(&prepared.contender.name),
+                memory_bytes: prepared.contender.memory_bytes,
+            },
+            Prepared::UserServer(hosted) => Environment::UserServer(hosted),
+        };
+        let seat = self.placement.of(planned, environment.is_embedded());
+        let ceiling = null_server::ceiling(&self.checks, workload.as_ref(), environment.dialect());
+        let way = self.way_to(&prepared.server);
+        let path = way.and_then(|way| {
+            CheckRecord::named(&self.checks, CheckRecord::NETWORK_PATH).find(|path| path.subject == way.name())
+        });
+        let conditions = conditions(&self.experiment.method);
+        Trial {
+            planned,
+            ceiling,
+            path,
+            environment,
+            workload,
+            clients: choice.clients_at(&planned.point),
+            clients_max: self.experiment.clients_max(),
+            conditions,
+            interval: Interval::of(workload.as_ref(), &conditions, warmup),
+            transport: self.experiment.transport,
+            isolation: choice.isolation,
+            rate: choice.rate_at(&planned.point),
+            data_seed: choice.data_seed,
+            seat,
+            meeting: None,
+            folder,
+            interrupted: self.interrupted,
+        }
+    }
+
+    fn data_folder(&self, contender: &str) -> DataFolder {
+        if self.experiment.is_twin(contender) {
+            DataFolder::OfTheTwin
+        } else if self.experiment.method.duet && contender != self.experiment.baseline {
+            DataFolder::Beside
+        } else {
+            DataFolder::Usual
+        }
+    }
+
+    /// The generator against a server that does nothing, for every protocol of the plan. An embedded engine has
+    /// no protocol, and runs on the clients' own threads.
+    pub fn measure_nothing(&self, null_load: NullLoad, cache: &Cache, progress: &Progress) -> Result<Vec<CheckRecord>> {
+        let work = cache.work()?;
+        let mut seen = Vec::new();
+        for one_pass in [false, true] {
+            let choices: Vec<&Filling> =
+                self.datasets.iter().filter(|filling| filling.workload.is_one_pass() == one_pass).collect();
+            let points = self.experiment.points();
+            let clients: Vec<u32> =
+                choices.iter().flat_map(|one| points.iter().map(|point| one.choice.clients_at(point))).collect();
+            let clients = match (choices.is_empty(), one_pass) {
+                (true, _) => Vec::new(),
+                (false, true) => vec![1],
+                (false, false) => null_server::clients_worth_measuring(&clients),
+            };
+            let sent = null_load(one_pass)?;
+            for dialect in Dialect::ALL.into_iter().filter(|dialect| !dialect.is_embedded()) {
+                if !self.contenders.iter().any(|prepared| prepared.server.dialect() == dialect) {
+                    continue;
+                }
+                for clients in &clients {
+                    progress.status(&format!("the generator against a server that does nothing, {clients} clients"));
+                    let folder = work.for_sockets();
+                    seen.push(null_server::measure(
+                        &sent,
+                        dialect,
+                        *clients,
+                        &self.placement.client(),
+                        folder,
+                        self.interrupted,
+                    )?);
+                    self.refuse_interruption()?;
+                }
+            }
+        }
+        Ok(seen)
+    }
+
+    /// What the ways to the servers can carry, each once.
+    pub fn measure_paths(&self, progress: &Progress) -> Result<Vec<CheckRecord>> {
+        let mut seen: Vec<CheckRecord> = Vec::new();
+        for way in self.contenders.iter().filter_map(|prepared| self.way_to(&prepared.server)) {
+            if !seen.iter().any(|path| path.subject == way.name()) {
+                progress.status(&format!("what the way to the servers carries ({})", way.name()));
+                seen.push(way.measure()?);
+            }
+        }
+        Ok(seen)
+    }
+
+    fn way_to(&self, server: &Prepared) -> Option<Way> {
+        match server {
+            Prepared::Managed { installation, .. } if installation.is_embedded() => None,
+            Prepared::Managed { .. } => Some(Way::of_transport(self.experiment.transport)),
+            Prepared::UserServer(hosted) => Way::to(&hosted.target().endpoint, hosted.is_on_this_host()),
+        }
+    }
+
+    /// From now on trials know them.
+    pub fn know_limits(&mut self, checks: &[CheckRecord]) {
+        self.checks = checks.to_vec();
+    }
+
+    fn work_of(&self, storage: &Storage) -> &WorkFolder {
+        let (_, work) =
+            self.works.iter().find(|(known, _)| known == storage).expect("every contender has a work folder");
+        work
+    }
+
+    /// Starts each contender once with each workload's data and learns what the report needs; a
+    /// contender that fails is named with its reason, and is not there any more.
+    pub fn rehearse(
+        &mut self,
+        plan: &Plan,
+        cache: &Cache,
+        logs: &Path,
+        progress: &Progress,
+    ) -> Vec<(String, Result<ContenderFacts>)> {
+        let mut all: Vec<(String, Result<ContenderFacts>)> = Vec::new();
+        for prepared in &self.contenders {
+            let name = prepared.contender.name.clone();
+            progress.status(&format!("starting {name} once"));
+            let has_failed = |name: &str| all.iter().any(|(one, facts)| one == name && facts.is_err());
+            let stands = refusals::expect_what_it_rests_on(self.experiment, &name, has_failed);
+            let facts = stands.and_then(|()| self.rehearse_one(prepared, plan, cache, logs));
+            let facts = facts.with_context(|| format!("cannot start contender {}", with_target(prepared.contender)));
+            let facts = if self.interrupted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { facts };
+            all.push((name, facts));
+        }
+        let answered = |name: &str| all.iter().any(|(one, facts)| one == name && facts.is_ok());
+        self.contenders.retain(|prepared| answered(&prepared.contender.name));
+        all
+    }
+
+    fn rehearse_one(
+        &self,
+        prepared: &PreparedContender,
+        plan: &Plan,
+        cache: &Cache,
+        logs: &Path,
+    ) -> Result<ContenderFacts> {
+        let logs = logs.join(format!("rehearsal-{}", slug(&prepared.contender.name)));
+        std::fs::create_dir_all(&logs)?;
+        let facts = self.facts(prepared, plan, &logs);
+        let Prepared::Managed { installation, .. } = &prepared.server else { return facts };
+        let work = self.work_of(&prepared.contender.storage);
+        let log = logs.join("known-settings.log");
+        facts.map_err(|error| match self.interrupted.load(Ordering::Relaxed) {
+            true => error,
+            false => refusals::explained(error, prepared.contender, installation, cache, work, &log),
+        })
+    }
+
+    fn facts(&self, prepared: &PreparedContender, plan: &Plan, logs: &Path) -> Result<ContenderFacts> {
+        let mut learned: Option<ContenderFacts> = None;
+        for filling in &self.datasets {
+            let ours = |trial: &&PlannedTrial| {
+                trial.contender == prepared.contender.name
+                    && trial.workload == filling.choice.label
+                    && filling.choice.data_point(&trial.point) == filling.point
+            };
+            let planned = plan.record.trials.iter().find(ours);
+            let planned = planned.ok_or_else(|| anyhow!("the plan has no trial of `{}`", filling.title()))?;
+            let trial = self.trial(planned, logs, Duration::ZERO);
+            let (server, isolation) = rehearse(&trial)?;
+            let ddl = ddl(&server, &filling.workload)?;
+            let plans = plans(&server, filling.workload.as_ref())?;
+            let checksums = checksums(&server, filling.workload.as_ref())?;
+            let class = server.durability_class(&ddl);
+            let build = server.build()?;
+            let facts = learned.get_or_insert_with(|| ContenderFacts {
+                version: server.version().to_owned(),
+                title: server.engine().title().to_owned(),
+                family: server.engine().dialect().name().to_owned(),
+                notable_settings: server.engine().notable_settings().iter().map(|name| (*name).to_owned()).collect(),
+                effective_settings: server.effective_settings().clone(),
+                durability_class: class.to_owned(),
+                file_system: server.file_system(),
+                isolation: BTreeMap::new(),
+                ddl: BTreeMap::new(),
+                plans: BTreeMap::new(),
+                checksums: BTreeMap::new(),
+                data_bytes: BTreeMap::new(),
+                build,
+            });
+            // One promise for all that a contender does: its weakest.
+            facts.durability_class = weaker_class(class, &facts.durability_class).to_owned();
+            facts.isolation.insert(filling.choice.label.clone(), isolation.as_str().to_owned());
+            facts.ddl.insert(filling.choice.label.clone(), ddl);
+            facts.plans.insert(filling.title(), plans);
+            facts.checksums.insert(filling.title(), checksums);
+            if let Environment::Managed { snapshot, .. } = &trial.environment {
+                facts.data_bytes.insert(filling.title(), snapshot.bytes);
+            }
+            server.stop()?;
+        }
+        learned.ok_or_else(|| anyhow!("the experiment has no workload"))
+    }
+}
+
+/// Tells of a load: once which it is, then how far.
+fn loading<'b>(title: String, contender: &'b str, progress: &'b Progress) -> impl FnMut(u64, u64) + 'b {
+    let mut told = false;
+    move |so_far, rows| {
+        if !std::mem::replace(&mut told, true) {
+            progress.say(&format!("loading {rows} rows of {title} into {contender}"));
+        }
+        progress.status(&format!("load: {so_far} of {rows} rows of {title} into {contender}"));
+    }
+}
+
+fn ddl(server: &RunningServer, workload: &Arc<dyn Workload>) -> Result<Vec<String>> {
+    let mut admin = server.session()?;
+    let tables = workload.tables(server.dialect());
+    tables.iter().map(|table| Ok(admin.show_table(&table.name)?)).collect()
+}
+
+/// How the server would run each statement; one that it does not explain says why.
+fn plans(server: &RunningServer, workload: &dyn Workload) -> Result<Vec<StatementPlan>> {
+    let Some(observe) = server.engine().observe() else { return Ok(Vec::new()) };
+    let mut admin = server.session()?;
+    let plan = |one: NamedStatement| {
+        let asked = observe.explain(&mut admin, &one.sql);
+        let refused = asked.as_ref().err().map(|error| format!("{error:#}"));
+        let Explained { lines, shape } = asked.unwrap_or_default();
+        StatementPlan { statement: one.name, sql: one.sql, lines, shape, refused }
+    };
+    let statements = workload.has_plans().map(|plans| plans.explained_statements(server.dialect()));
+    Ok(statements.unwrap_or_default().into_iter().map(plan).collect())
+}
+
+/// What the server returns to the queries that all contenders have to answer alike.
+fn checksums(server: &RunningServer, workload: &dyn Workload) -> Result<BTreeMap<String, String>> {
+    let mut admin = server.session()?;
+    let of = |one: NamedStatement| {
+        let sum = Checksum::of_query(&mut admin, &one.sql).with_context(|| format!("`{}` failed", one.sql))?;
+        Ok((one.name, sum.to_string()))
+    };
+    let queries = workload.has_plans().map(|plans| plans.compared_queries(server.dialect()));
+    queries.unwrap_or_default().into_iter().map(of).collect()
+}
+
+fn cannot_prepare(contender: &Contender) -> String {
+    format!("cannot prepare contender {}", with_target(contender))
+}
+
+/// A contender's name, with its URL if it is a target.
+fn with_target(contender: &Contender) -> String {
+    match &contender.origin {
+        Origin::Target(target) => format!("`{}` ({})", contender.name, target.url),
+        _ => format!("`{}`", contender.name),
+    }
+}
+
+fn slug(name: &str) -> String {
+    name.chars().map(|letter| if letter.is_ascii_alphanumeric() || letter == '.' { letter } else { '-' }).collect()
+}
+/// What the method asks of each trial.
+pub fn conditions(method: &Method) -> Conditions {
+    let Method { page_cache, work_copy, drain, duration, .. } = *method;
+    Conditions { page_cache, work_copy, drain, duration }
+}

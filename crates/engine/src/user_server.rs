@@ -1,0 +1,177 @@
+//! A server that dbduel does not manage: reached by its URL, never started, stopped or configured.
+//!
+//! It knows how to reach the server and what the server says about itself; its tables are the
+//! business of `trial/target_tables.rs`. What must stay true: nothing here changes the server.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use driver::{Admin, Endpoint, Error, Secret};
+
+use super::storage::{Storage, class_in, storage_of};
+use super::{Engine, NOT_KNOWN};
+use record::{plain_file, secrets::MASK};
+
+use crate::request::TargetChoice;
+use crate::target_url::TargetUrl;
+
+/// Where a password may stand that belongs into no file and no command line.
+pub const PASSWORD_VARIABLE: &str = "DBDUEL_PASSWORD";
+const LOGIN_LIMIT: Duration = Duration::from_secs(10);
+/// Longest answer to a question that any server answers at once.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+/// No statement of a load or a check may take longer.
+const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
+
+/// A target that has answered.
+pub struct UserServer {
+    engine: &'static dyn Engine,
+    /// With its password, which nothing prints.
+    url: TargetUrl,
+    /// Tables that dbduel did not make may be dropped.
+    pub overwrite: bool,
+    version: String,
+    settings: BTreeMap<String, String>,
+}
+
+impl UserServer {
+    /// Logs in to a target of this engine and asks the server what it is.
+    pub fn reach(engine: &'static dyn Engine, choice: &TargetChoice) -> Result<UserServer> {
+        let mut url = choice.url.clone();
+        url.password = password(&url, choice.password_file.as_deref())?;
+        if let Endpoint::File(file) = url.endpoint() {
+            // A login would make an empty one.
+            ensure!(file.is_file(), "there is no database file {}; make it first", file.display());
+        }
+        let mut hosted =
+            UserServer { engine, url, overwrite: choice.overwrite, version: String::new(), settings: BTreeMap::new() };
+        let mut admin = hosted.session()?;
+        hosted.version = admin.server_version().to_owned();
+        // An account may lack the right to read them; then nothing is claimed about them.
+        match engine.read_settings(&mut admin) {
+            Ok(effective) => hosted.settings = effective.values,
+            Err(error) if is_refusal(&error) => {}
+            Err(error) => return Err(error).with_context(|| format!("{} does not show its settings", hosted.url)),
+        }
+        Ok(hosted)
+    }
+
+    pub fn engine(&self) -> &'static dyn Engine {
+        self.engine
+    }
+
+    /// Where the load connects.
+    pub fn target(&self) -> driver::Target {
+        self.url.target()
+    }
+
+    /// A blocking session in the target's database, for short questions.
+    pub fn session(&self) -> Result<Admin> {
+        let (endpoint, login) = (self.url.endpoint(), self.url.login());
+        let admin = Admin::connect(self.url.kind.dialect(), &endpoint, &login, LOGIN_LIMIT);
+        let mut admin = admin.with_context(|| format!("cannot log in to {}", self.url))?;
+        admin.set_timeout(Some(ANSWER_LIMIT))?;
+        Ok(admin)
+    }
+
+    /// The same for statements that take as long as the tables are large.
+    pub fn long_session(&self) -> Result<Admin> {
+        let mut admin = self.session()?;
+        admin.set_timeout(Some(STATEMENT_LIMIT))?;
+        Ok(admin)
+    }
+
+    /// As the server says at login.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The settings as the server shows them; empty where the account may not see them.
+    pub fn settings(&self) -> &BTreeMap<String, String> {
+        &self.settings
+    }
+
+    /// What a commit promises by the settings that can be seen, and by where the data lie if that can be seen.
+    pub fn durability_class(&self) -> &'static str {
+        if self.settings.is_empty() {
+            return NOT_KNOWN;
+        }
+        let by_settings = self.engine.durability_class(&self.settings);
+        self.folder().map_or(by_settings, |folder| class_in(&folder, by_settings))
+    }
+
+    /// Where the data lie, of a database that is a file here.
+    pub fn storage(&self) -> Option<Storage> {
+        storage_of(&self.folder()?)
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        let Endpoint::File(file) = self.url.endpoint() else { return None };
+        Some(file.canonicalize().ok()?.parent()?.to_owned())
+    }
+
+    /// The engine lives inside dbduel; its work is the client's.
+    pub fn is_embedded(&self) -> bool {
+        matches!(self.url.endpoint(), Endpoint::File(_))
+    }
+
+    /// Its processes are on this host, among others that are none of dbduel's business.
+    pub fn is_on_this_host(&self) -> bool {
+        match self.url.endpoint() {
+            Endpoint::Unix(_) => true,
+            Endpoint::File(_) => false,
+            Endpoint::Tcp { host, .. } => {
+                let address = host.parse::<std::net::IpAddr>();
+                host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+            }
+        }
+    }
+}
+
+/// The server understood and said no; anything else is a server that should not be measured.
+fn is_refusal(error: &anyhow::Error) -> bool {
+    let breaks = |error: &Error| matches!(error, Error::Lost { .. } | Error::Protocol(_));
+    !error.chain().any(|cause| cause.downcast_ref::<Error>().is_some_and(breaks))
+}
+
+/// The password of a target: of its file, of its URL, or of the environment, in this order.
+pub fn password(url: &TargetUrl, file: Option<&Path>) -> Result<Option<Secret>> {
+    if let Some(file) = file {
+        let text = plain_file::read_text(file, plain_file::TEXT_BYTES_MAX);
+        let text = text.with_context(|| format!("cannot read password_file {}", file.display()))?;
+        return Ok(Some(Secret::new(text.trim_end_matches(['\r', '\n']))));
+    }
+    let given = url.password.clone().filter(|password| password.expose() != MASK);
+    let fallback = || std::env::var(PASSWORD_VARIABLE).ok().map(Secret::new);
+    let found = given.or_else(fallback);
+    ensure!(
+        found.is_some() || url.password.is_none(),
+        "the password of {url} was taken out when this was stored; give it in {PASSWORD_VARIABLE} or in a password_file"
+    );
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_file_goes_first_and_its_line_break_is_no_part_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pw");
+        std::fs::write(&file, "from file\n").unwrap();
+        let url = TargetUrl::parse("mysql://app:inline@db/x").unwrap();
+        assert_eq!(password(&url, Some(&file)).unwrap().unwrap().expose(), "from file");
+        assert_eq!(password(&url, None).unwrap().unwrap().expose(), "inline");
+        let error = password(&url, Some(&folder.path().join("none"))).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read password_file"), "{error}");
+    }
+
+    #[test]
+    fn a_password_that_was_masked_is_asked_for_again() {
+        let error = password(&TargetUrl::parse("mysql://app:***@db/x").unwrap(), None).unwrap_err().to_string();
+        assert!(error.contains(PASSWORD_VARIABLE) && error.contains("password_file"), "{error}");
+    }
+}

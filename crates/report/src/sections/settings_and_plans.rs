@@ -1,0 +1,168 @@
+//! Words and rows for what contenders do differently without being asked.
+
+use analysis::differences::{Difference, PlanPair, SameSettings, Setting, Why};
+use record::format::StatementPlan;
+
+use crate::document::{Column, RowKind, Table};
+use crate::wording::count;
+
+/// Settings that are not folded.
+const SETTINGS_MAX: usize = 12;
+const PLANS_IN_TEXT: usize = 6;
+
+/// What the file asks for first, then the most notable ones, then by name.
+pub fn in_order<'a, 'b>(drift: &'b Difference<'a>) -> Vec<&'b Setting<'a>> {
+    let mut settings: Vec<&Setting> = drift.settings.iter().collect();
+    settings.sort_by_key(|setting| (!setting.wanted, setting.notable.unwrap_or(usize::MAX), setting.name));
+    settings
+}
+
+/// `41 settings in force differ: 2 asked for, 30 default of the version …`.
+pub fn settings_counted(drift: &Difference) -> String {
+    let of = |why: Why| drift.settings.iter().filter(|setting| setting.why == why).count();
+    let counted = [Why::Asked, Why::Default, Why::OnlyBaseline, Why::OnlyCandidate].map(|why| (of(why), why));
+    let parts: Vec<String> = counted
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, why)| format!("{count} {}", why.as_str()))
+        .collect();
+    let verb = if drift.settings.len() == 1 { "differs" } else { "differ" };
+    format!("{} in force {verb}: {}", count(drift.settings.len(), "setting"), parts.join(", "))
+}
+
+/// What the file asks for and what is most likely to matter, and everything else.
+pub fn tables(drift: &Difference) -> (Table, Table) {
+    let columns = [
+        Column::name("setting", 0),
+        Column::name(drift.baseline, 0),
+        Column::name(drift.candidate, 0),
+        Column::name("why", 1),
+    ];
+    let (mut notable, mut others) = (Table::new(columns.clone()), Table::new(columns));
+    for setting in in_order(drift) {
+        // What the file asks for always stands in the first.
+        let is_first = setting.stands_out() && (setting.wanted || notable.rows.len() < SETTINGS_MAX);
+        let kind = if setting.notable.is_some() && !is_first { RowKind::Different } else { RowKind::Plain };
+        let why = setting.why.as_str().to_owned();
+        let table = if is_first { &mut notable } else { &mut others };
+        table.push(kind, [setting.name.to_owned(), value(setting.baseline), value(setting.candidate), why]);
+    }
+    (notable, others)
+}
+
+fn value(value: Option<&str>) -> String {
+    match value {
+        None => "(no such setting)".to_owned(),
+        Some("") => "(empty)".to_owned(),
+        Some(value) => value.to_owned(),
+    }
+}
+
+/// One line for each statement that is run differently.
+pub fn plan_lines(drift: &Difference) -> Vec<String> {
+    let all = drift.plans.iter().flat_map(|plans| plans.statements.iter().map(move |pair| (plans.title, pair)));
+    let line = |(title, pair): (&str, &PlanPair)| {
+        let told = |plan: Option<&StatementPlan>| plan.map_or("nothing".to_owned(), how);
+        format!("{title}, {}: {} → {}", pair.statement, told(pair.baseline), told(pair.candidate))
+    };
+    let differing: Vec<String> = all.filter(|(_, pair)| pair.differs).map(line).collect();
+    let left = differing.len().saturating_sub(PLANS_IN_TEXT);
+    let more = (left > 0).then(|| format!("and {left} more, in report.html"));
+    differing.into_iter().take(PLANS_IN_TEXT).chain(more).collect()
+}
+
+/// `2 of 8 statements are run differently`; of different families nothing can be counted.
+pub fn plans_counted(drift: &Difference) -> Option<String> {
+    let pairs = || drift.plans.iter().flat_map(|plans| &plans.statements);
+    let unanswered = pairs().filter(|pair| [pair.baseline, pair.candidate].iter().flatten().any(is_refused)).count();
+    let all = pairs().count();
+    if all == 0 {
+        return None;
+    }
+    let refused =
+        if unanswered > 0 { format!("; {unanswered} of them not both servers explain") } else { String::new() };
+    if !drift.same_family {
+        return Some(format!("plans of {}, side by side{refused}", count(all, "statement")));
+    }
+    let differing = pairs().filter(|pair| pair.differs).count();
+    let verb = if differing == 1 { "is" } else { "are" };
+    Some(format!("{differing} of {} {verb} run differently{refused}", count(all, "statement")))
+}
+
+fn is_refused(plan: &&StatementPlan) -> bool {
+    plan.refused.is_some()
+}
+
+/// A plan in one line.
+fn how(plan: &StatementPlan) -> String {
+    let steps: Vec<&str> = plan.shape.iter().map(|step| step.trim()).collect();
+    if steps.is_empty() { "nothing to choose".to_owned() } else { steps.join("; ") }
+}
+
+/// A table for the experiment file.
+pub fn contender(baseline: &str, same: &SameSettings) -> String {
+    let of = same.of;
+    let name = format!("{}, settings of {baseline}", of.name);
+    let mut lines = vec!["[[contender]]".to_owned(), pair("name", &name), pair("engine", &of.engine)];
+    let plain = of.storage != "disk";
+    lines.extend(plain.then(|| pair("storage", &of.storage)));
+    lines.extend(of.cores.as_ref().map(|cores| pair("cores", cores)));
+    lines.extend(of.memory_bytes.map(|bytes| pair("memory", &format!("{}KiB", bytes / 1024))));
+    let settings: Vec<String> = same.settings.iter().map(|(name, value)| pair(&key(name), value)).collect();
+    lines.push(format!("settings = {{ {} }}", settings.join(", ")));
+    lines.join("\n")
+}
+
+fn pair(key: &str, value: &str) -> String {
+    format!("{key} = {}", toml::Value::String(value.to_owned()))
+}
+
+/// Names with dots are quoted, or they would be tables.
+fn key(name: &str) -> String {
+    let is_bare = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-');
+    if is_bare { name.to_owned() } else { toml::Value::String(name.to_owned()).to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::differences::drifts;
+    use fixtures::{Story, tell};
+
+    #[test]
+    fn every_setting_of_the_file_has_its_line() {
+        let mut stored = tell(&Story::default());
+        let names: Vec<String> = (10..30).map(|number| format!("asked_{number}")).collect();
+        for (index, contender) in stored.plan.contenders.iter_mut().enumerate() {
+            let facts = stored.run.contenders.get_mut(&contender.name).unwrap();
+            for name in &names {
+                contender.settings.insert(name.clone(), index.to_string());
+                facts.effective_settings.insert(name.clone(), (10 + index).to_string());
+            }
+        }
+        let (notable, _) = tables(&drifts(&stored.plan, &stored.run)[0]);
+        for name in names {
+            assert!(notable.rows.iter().any(|row| row.cells[0].text.raw() == name), "{name} is missing");
+        }
+    }
+
+    #[test]
+    fn the_offered_contender_can_stand_in_an_experiment_file() {
+        let mut stored = tell(&Story::default());
+        stored.plan.contenders[1].settings.insert("a.b".into(), "x\"y".into());
+        stored.plan.contenders[1].engine = "mysql@5.6.24".into();
+        stored.plan.contenders[1].memory_bytes = Some(8 << 30);
+        let drift = &drifts(&stored.plan, &stored.run)[0];
+        let text = contender(drift.baseline, drift.same_settings.as_ref().unwrap());
+        let table: toml::Value = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let offered = &table["contender"][0];
+        let expected =
+            [("name", "5.6 <b>&tuned, settings of 5.5"), ("engine", "mysql@5.6.24"), ("memory", "8388608KiB")];
+        for (key, value) in expected {
+            assert_eq!(offered[key].as_str(), Some(value), "{text}");
+        }
+        let settings = &offered["settings"];
+        assert_eq!(settings["a.b"].as_str(), Some("x\"y"), "{text}");
+        assert_eq!(settings["innodb_buffer_pool_size"].as_str(), Some("1073741824"), "{text}");
+    }
+}

@@ -1,0 +1,274 @@
+//! What a trial runs on: a server started for it on a copy of the data, or one that runs anyway.
+//!
+//! The steps of a trial are the same on both; what each step means differs, and stands here.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use driver::Target;
+use driver::{Admin, Dialect};
+
+use super::{Trial, dataset, target_tables};
+use crate::observe::Subject;
+use engine::{
+    self, Effective, Engine, Installation, Monitor, Observe, Purpose, Server, Snapshot, StartOptions, UserServer,
+    WorkFolder, apply_page_cache, resident_fraction, weaker_class,
+};
+use record::format::BuildRecord;
+
+/// Where a trial takes place.
+pub enum Environment<'a> {
+    /// A server of dbduel's own, with the data it starts from.
+    Managed {
+        installation: &'a Installation,
+        settings: &'a BTreeMap<String, String>,
+        snapshot: &'a Snapshot,
+        work: &'a WorkFolder,
+        data_folder: DataFolder,
+        /// What the server may have of this host's memory.
+        memory_bytes: Option<u64>,
+    },
+    UserServer(&'a UserServer),
+}
+
+/// Where in the work folder a data directory lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DataFolder {
+    Usual,
+    /// A twin's: as deep, with a longer name. The length of a path moves what lies behind it in memory, and
+    /// that alone can make a program faster or slower (method, section 1).
+    OfTheTwin,
+    /// Of the candidate in a duet, whose server runs beside another one; its name is as long as the usual one.
+    Beside,
+}
+
+impl DataFolder {
+    const ALL: [DataFolder; 3] = [DataFolder::Usual, DataFolder::OfTheTwin, DataFolder::Beside];
+
+    fn name(self) -> &'static str {
+        match self {
+            DataFolder::Usual => "data",
+            DataFolder::OfTheTwin => "data-of-the-twin",
+            DataFolder::Beside => "pair",
+        }
+    }
+
+    fn path(self, work: &WorkFolder) -> PathBuf {
+        work.path().join(self.name())
+    }
+}
+
+/// A server that answers.
+pub enum RunningServer<'a> {
+    Managed(Box<Server>),
+    UserServer(&'a UserServer),
+}
+
+impl<'a> Environment<'a> {
+    /// The engine lives inside dbduel: its work is the client's.
+    pub fn is_embedded(&self) -> bool {
+        match self {
+            Environment::Managed { installation, .. } => installation.is_embedded(),
+            Environment::UserServer(hosted) => hosted.is_embedded(),
+        }
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        match self {
+            Environment::Managed { installation, .. } => installation.engine().dialect(),
+            Environment::UserServer(hosted) => hosted.target().dialect,
+        }
+    }
+
+    /// Fresh data. Of a data directory, as much is in the page cache as the policy wants, and the
+    /// share that is comes back.
+    pub(super) fn restore(&self, trial: &Trial) -> Result<Option<f64>> {
+        match self {
+            Environment::Managed { snapshot, work, data_folder, .. } => {
+                let data = fresh_data(trial, snapshot, work, *data_folder)?;
+                apply_page_cache(trial.conditions.page_cache, &data)?;
+                resident_fraction(&data).map(Some)
+            }
+            Environment::UserServer(hosted) => {
+                freshen(hosted, trial)?;
+                if trial.workload.spec().writes {
+                    target_tables::spend(hosted, trial.workload.as_ref(), trial.data_seed)?;
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// As [`Environment::restore`], for a look that measures nothing.
+    pub(super) fn lay_out(&self, trial: &Trial) -> Result<()> {
+        match self {
+            Environment::Managed { snapshot, work, data_folder, .. } => {
+                fresh_data(trial, snapshot, work, *data_folder).map(drop)
+            }
+            Environment::UserServer(hosted) => freshen(hosted, trial),
+        }
+    }
+
+    pub(super) fn start(&self, trial: &Trial) -> Result<RunningServer<'a>> {
+        let (installation, settings, work, data, memory_bytes) = match self {
+            Environment::Managed { installation, settings, work, data_folder, memory_bytes, .. } => {
+                (installation, settings, work, data_folder.path(work), memory_bytes)
+            }
+            Environment::UserServer(hosted) => return Ok(RunningServer::UserServer(hosted)),
+        };
+        let options = StartOptions {
+            settings,
+            max_clients: trial.clients_max,
+            data: &data,
+            log: &trial.folder.join("server.log"),
+            transport: trial.transport,
+            nuisance_seed: trial.planned.input_seed ^ u64::from(trial.planned.trial),
+            purpose: Purpose::Measure,
+            cores: &trial.seat.server_cpus,
+            memory_bytes: *memory_bytes,
+        };
+        Ok(RunningServer::Managed(Box::new(Server::start(installation, &options, work)?)))
+    }
+}
+
+/// Where the load connects to a server of dbduel's own.
+pub(super) fn target(server: &Server) -> Target {
+    Target { dialect: server.dialect(), endpoint: server.endpoint().clone(), login: server.login().clone() }
+}
+
+/// A copy of the snapshot, and no other data directory beside it but the one of a duet's other side.
+fn fresh_data(trial: &Trial, snapshot: &Snapshot, work: &WorkFolder, folder: DataFolder) -> Result<PathBuf> {
+    for other in DataFolder::ALL.into_iter().filter(|other| *other == folder || trial.meeting.is_none()) {
+        dataset::remove(&other.path(work))?;
+    }
+    let data = folder.path(work);
+    snapshot.restore_by(trial.conditions.work_copy, &data)?;
+    Ok(data)
+}
+
+fn freshen(hosted: &UserServer, trial: &Trial) -> Result<()> {
+    target_tables::freshen(hosted, trial.workload.as_ref(), trial.data_seed, trial.interrupted, &mut |_, _| ())
+}
+
+impl RunningServer<'_> {
+    pub fn dialect(&self) -> Dialect {
+        self.target().dialect
+    }
+
+    /// Where the load connects.
+    pub fn target(&self) -> Target {
+        match self {
+            RunningServer::Managed(server) => {
+                Target { dialect: server.dialect(), endpoint: server.endpoint().clone(), login: server.login().clone() }
+            }
+            RunningServer::UserServer(hosted) => hosted.target(),
+        }
+    }
+
+    /// What observers look at.
+    pub fn subject(&self) -> Subject {
+        match self {
+            RunningServer::Managed(server) => Subject { server_pid: server.pid(), among_others: false, monitor: None },
+            RunningServer::UserServer(hosted) => {
+                Subject { server_pid: None, among_others: hosted.is_on_this_host(), monitor: None }
+            }
+        }
+    }
+
+    pub fn engine(&self) -> &'static dyn Engine {
+        match self {
+            RunningServer::Managed(server) => server.engine(),
+            RunningServer::UserServer(hosted) => hosted.engine(),
+        }
+    }
+
+    /// A session in which the server can be asked about itself while others load it; none where it would
+    /// hinder them.
+    pub(super) fn monitor(&self) -> Result<Option<Monitor>> {
+        let engine = self.engine();
+        let Target { endpoint, login, .. } = self.target();
+        let can = |observe: &dyn Observe| observe.can_be_watched(self.effective_settings());
+        engine.observe().is_some_and(can).then(|| Monitor::open(engine, &endpoint, &login)).transpose()
+    }
+
+    /// A blocking session in the workload's database.
+    pub fn session(&self) -> Result<Admin> {
+        match self {
+            RunningServer::Managed(server) => dataset::session(server),
+            RunningServer::UserServer(hosted) => hosted.long_session(),
+        }
+    }
+
+    /// A session that may change how the server works off what it puts off; never of a target, whose settings and
+    /// other databases are not ours.
+    pub fn payer(&self) -> Result<Option<Monitor>> {
+        match self {
+            RunningServer::Managed(_) => self.monitor(),
+            RunningServer::UserServer(_) => Ok(None),
+        }
+    }
+
+    /// As the server itself says.
+    pub fn version(&self) -> &str {
+        match self {
+            RunningServer::Managed(server) => server.version(),
+            RunningServer::UserServer(hosted) => hosted.version(),
+        }
+    }
+
+    /// What the server's program was compiled for; of a target only what it tells itself.
+    pub fn build(&self) -> Result<BuildRecord> {
+        let program = match self {
+            RunningServer::Managed(server) => {
+                Some(server.pid().map_or("/proc/self/exe".into(), |pid| format!("/proc/{pid}/exe")))
+            }
+            RunningServer::UserServer(hosted) => hosted.is_embedded().then(|| "/proc/self/exe".to_owned()),
+        };
+        let settings = Effective { values: self.effective_settings().clone(), ..Effective::default() };
+        Ok(engine::build(self.engine(), &mut self.session()?, &settings, program.as_deref().map(Path::new)))
+    }
+
+    /// All settings that can be seen.
+    pub fn effective_settings(&self) -> &BTreeMap<String, String> {
+        match self {
+            RunningServer::Managed(server) => server.effective_settings(),
+            RunningServer::UserServer(hosted) => hosted.settings(),
+        }
+    }
+
+    /// What a commit promises with these settings, on tables that these statements would make: `D3` … `D0`.
+    pub fn durability_class(&self, ddl: &[String]) -> &'static str {
+        let (engine, by_settings) = match self {
+            RunningServer::Managed(server) => (server.engine(), server.durability_class()),
+            RunningServer::UserServer(hosted) => (hosted.engine(), hosted.durability_class()),
+        };
+        ddl.iter().filter_map(|create| engine.table_class(create)).fold(by_settings, weaker_class)
+    }
+
+    /// File system and device of the data: `ext4 on /dev/vda`; of a server elsewhere nothing can be seen.
+    pub fn file_system(&self) -> Option<String> {
+        let storage = match self {
+            RunningServer::Managed(server) => server.storage(),
+            RunningServer::UserServer(hosted) => hosted.storage(),
+        };
+        storage.map(|storage| storage.file_system)
+    }
+
+    /// Whether the server is still there; says how it ended if not. Of a target only a login would
+    /// tell, and the lost connection has told as much.
+    pub(super) fn check_alive(&mut self) -> Result<()> {
+        match self {
+            RunningServer::Managed(server) => server.check_alive(),
+            RunningServer::UserServer(_) => Ok(()),
+        }
+    }
+
+    /// Ends the trial's own server; a target goes on.
+    pub fn stop(self) -> Result<()> {
+        match self {
+            RunningServer::Managed(server) => server.stop(),
+            RunningServer::UserServer(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! One look at what the kernel counts, and what lies between two of them.
+//!
+//! The edges of an interval and its seconds are the same thing at different distances, so both are
+//! read by the same sources and divided here, and a column of the seconds has the name of its metric.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::Path;
+use std::time::Instant;
+
+/// Something that can be read again and again at little cost. It adds what it sees now; what it cannot
+/// see it leaves out.
+pub trait Source: Send {
+    fn look(&mut self, look: &mut Sample);
+}
+
+/// Everything that some sources showed at one time, by name with unit.
+#[derive(Debug, Clone, Default)]
+pub struct Sample {
+    seen: BTreeMap<String, Seen>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    at: Instant,
+    value: f64,
+    of: Of,
+}
+
+/// What a value is divided by when two looks are held against each other.
+#[derive(Debug, Clone, Copy)]
+enum Of {
+    /// A count since boot, told for each second.
+    Second,
+    /// Ticks of the CPUs, told as a share of all `ticks` there were in the meantime.
+    Cpus { ticks: f64 },
+    /// A count since boot, told as the count in between.
+    Nothing,
+    /// What is, now: nothing lies in between.
+    Level,
+}
+
+impl Sample {
+    /// One look by all of these.
+    pub fn at(sources: &mut [Box<dyn Source>]) -> Sample {
+        let mut look = Sample::default();
+        sources.iter_mut().for_each(|source| source.look(&mut look));
+        look
+    }
+
+    pub fn per_second(&mut self, name: impl Into<String>, count: f64) {
+        self.add(name, count, Of::Second);
+    }
+
+    pub fn share_of_cpus(&mut self, name: impl Into<String>, ticks: u64, all_ticks: u64) {
+        self.add(name, ticks as f64, Of::Cpus { ticks: all_ticks as f64 });
+    }
+
+    pub fn count(&mut self, name: impl Into<String>, count: f64) {
+        self.add(name, count, Of::Nothing);
+    }
+
+    pub fn level(&mut self, name: impl Into<String>, value: f64) {
+        self.add(name, value, Of::Level);
+    }
+
+    fn add(&mut self, name: impl Into<String>, value: f64, of: Of) {
+        self.seen.insert(name.into(), Seen { at: Instant::now(), value, of });
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &String> {
+        self.seen.keys()
+    }
+
+    pub fn is_level(&self, name: &str) -> bool {
+        self.seen.get(name).is_some_and(|seen| matches!(seen.of, Of::Level))
+    }
+
+    /// What happened between an earlier look and this one, levels left out.
+    pub fn since(&self, before: &Sample) -> BTreeMap<String, f64> {
+        let counts = self.seen.iter().filter(|(_, seen)| !matches!(seen.of, Of::Level));
+        counts.filter_map(|(name, _)| Some((name.clone(), self.value_since(before, name)?))).collect()
+    }
+
+    /// One column of a row: a level as it is, a count since the earlier look.
+    pub fn value_since(&self, before: &Sample, name: &str) -> Option<f64> {
+        let now = self.seen.get(name)?;
+        if let Of::Level = now.of {
+            return Some(now.value);
+        }
+        let then = before.seen.get(name)?;
+        // A count may go back, as iowait does on some kernels: that is none, and not less than none.
+        let grown = (now.value - then.value).max(0.0);
+        let divisor = match (now.of, then.of) {
+            (Of::Cpus { ticks: now }, Of::Cpus { ticks: then }) => now - then,
+            (Of::Second, _) => now.at.duration_since(then.at).as_secs_f64(),
+            _ => 1.0,
+        };
+        (divisor > 0.0).then_some(grown / divisor)
+    }
+
+    /// Keeps the older value of what a newer look left out.
+    pub fn advance(&mut self, newer: Sample) {
+        self.seen.extend(newer.seen);
+    }
+}
+
+/// A file of the kernel that stays open: opening it costs more than reading it again.
+pub struct Kept {
+    file: File,
+    text: Vec<u8>,
+}
+
+impl Kept {
+    pub fn open(path: impl AsRef<Path>) -> Option<Kept> {
+        let mut kept = Kept { file: File::open(path).ok()?, text: Vec::new() };
+        kept.read().is_some().then_some(kept)
+    }
+
+    pub fn read(&mut self) -> Option<&[u8]> {
+        self.text.clear();
+        self.file.rewind().ok()?;
+        self.file.read_to_end(&mut self.text).ok()?;
+        Some(&self.text)
+    }
+
+    /// The whole file as one number.
+    pub fn number(&mut self) -> Option<f64> {
+        std::str::from_utf8(self.read()?).ok()?.trim().parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn two_looks_give_rates_shares_counts_and_levels() {
+        let begun = Instant::now();
+        let look = |seconds, values: [f64; 4], ticks| {
+            let at = begun + Duration::from_secs(seconds);
+            let ofs = [Of::Second, Of::Cpus { ticks }, Of::Nothing, Of::Level];
+            let names = ["rate", "share", "count", "level"];
+            let seen = names.into_iter().zip(values).zip(ofs);
+            Sample { seen: seen.map(|((name, value), of)| (name.to_owned(), Seen { at, value, of })).collect() }
+        };
+        let before = look(0, [10.0, 100.0, 5.0, 7.0], 1000.0);
+        let after = look(4, [50.0, 150.0, 8.0, 3.0], 1800.0);
+        let expected =
+            [("rate", 10.0), ("share", 0.0625), ("count", 3.0)].map(|(name, value)| (name.to_owned(), value));
+        assert_eq!(after.since(&before), BTreeMap::from(expected));
+        assert_eq!((after.value_since(&before, "level"), after.is_level("level")), (Some(3.0), true));
+        assert_eq!(after.value_since(&Sample::default(), "rate"), None, "nothing is known of what came before");
+        let went_back = look(5, [40.0, 150.0, 8.0, 3.0], 1800.0);
+        assert_eq!((went_back.value_since(&after, "rate"), went_back.value_since(&after, "share")), (Some(0.0), None));
+    }
+}

@@ -1,0 +1,270 @@
+//! The server's processes and threads: what they wait for, what they read and write, and how often the
+//! kernel switches between them.
+//!
+//! A server inside dbduel shares its threads with the load generator, which cannot be told apart: there
+//! is nothing to see then.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use procfs::prelude::{FromBufRead, FromRead};
+use procfs::process::{Io, Stat};
+
+use super::sample::{Sample, Source};
+use super::server_cpu::{descendants, stats};
+use super::{Observer, Readings, Subject};
+
+#[derive(Default)]
+pub struct ServerTree {
+    before: Option<Edge>,
+}
+
+/// What all processes of the server had done until one moment.
+struct Edge {
+    look: Sample,
+    switches: BTreeMap<(i32, i32), Switches>,
+}
+
+/// Context switches of one thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Switches {
+    /// It had to wait for something.
+    voluntary: u64,
+    /// Its time was up, or somebody else's turn came.
+    involuntary: u64,
+}
+
+impl Observer for ServerTree {
+    fn begin(&mut self, subject: &Subject) {
+        self.before = subject.server_pid.map(Edge::of);
+    }
+
+    fn sources(&self, subject: &Subject) -> Vec<Box<dyn Source>> {
+        let seconds = |pid| Box::new(TreeSeconds { pids: tree(pid), every: 1, turn: 0 }) as Box<dyn Source>;
+        subject.server_pid.map(seconds).into_iter().collect()
+    }
+
+    fn end(&mut self, subject: &Subject) -> Readings {
+        let (Some(before), Some(pid)) = (self.before.take(), subject.server_pid) else { return Readings::default() };
+        let after = Edge::of(pid);
+        let mut values = after.look.since(&before.look);
+        if let Some(switches) = after.switches_since(&before) {
+            values.insert("server_ctx_voluntary".to_owned(), switches.voluntary as f64);
+            values.insert("server_ctx_involuntary".to_owned(), switches.involuntary as f64);
+        }
+        Readings { values, ..Readings::default() }
+    }
+}
+
+impl Edge {
+    fn of(root: u32) -> Edge {
+        let pids = tree(root);
+        let mut look = Sample::default();
+        tell_totals(&pids, &mut look);
+        let threads = pids.iter().flat_map(|pid| threads_of(*pid).into_iter().map(|thread| (*pid, thread)));
+        let switches = threads.filter_map(|(pid, thread)| {
+            let status = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok()?;
+            Some(((pid, thread), switches(&status)?))
+        });
+        Edge { switches: switches.collect(), look }
+    }
+
+    /// Of the threads that are there at the end; what others had done until they ended is lost. None where
+    /// no thread can be seen.
+    fn switches_since(&self, before: &Edge) -> Option<Switches> {
+        let grown = self.switches.iter().map(|(thread, now)| {
+            let then = before.switches.get(thread).copied().unwrap_or_default();
+            Switches {
+                voluntary: now.voluntary.saturating_sub(then.voluntary),
+                involuntary: now.involuntary.saturating_sub(then.involuntary),
+            }
+        });
+        grown.reduce(|sum, one| Switches {
+            voluntary: sum.voluntary + one.voluntary,
+            involuntary: sum.involuntary + one.involuntary,
+        })
+    }
+}
+
+fn tree(root: u32) -> Vec<i32> {
+    descendants(root as i32, &stats()).into_iter().collect()
+}
+
+fn threads_of(pid: i32) -> Vec<i32> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn stat_of(path: String) -> Option<Stat> {
+    Stat::from_read(&fs::read(path).ok()?[..]).ok()
+}
+
+/// What a process has moved; none where the kernel does not tell us.
+fn io_of(pid: i32) -> Option<Io> {
+    Io::from_buf_read(&fs::read(format!("/proc/{pid}/io")).ok()?[..]).ok()
+}
+
+/// `voluntary_ctxt_switches: 12` and `nonvoluntary_ctxt_switches: 3`, the last lines of a status.
+fn switches(status: &str) -> Option<Switches> {
+    let value = |wanted: &str| {
+        let mut lines = status.lines().rev();
+        lines.find_map(|line| line.strip_prefix(wanted)?.trim().parse().ok())
+    };
+    Some(Switches { voluntary: value("voluntary_ctxt_switches:")?, involuntary: value("nonvoluntary_ctxt_switches:")? })
+}
+
+/// Page faults, and bytes and system calls of all processes. The kernel adds what ended children had to the
+/// process that waited for them.
+fn tell_totals(pids: &[i32], look: &mut Sample) {
+    let stats: Vec<Stat> = pids.iter().filter_map(|pid| stat_of(format!("/proc/{pid}/stat"))).collect();
+    if !stats.is_empty() {
+        let sum = |of: fn(&Stat) -> u64| stats.iter().map(of).sum::<u64>() as f64;
+        look.count("server_faults_minor", sum(|stat| stat.minflt + stat.cminflt));
+        look.count("server_faults_major", sum(|stat| stat.majflt + stat.cmajflt));
+    }
+    let moved: Vec<Io> = pids.iter().filter_map(|pid| io_of(*pid)).collect();
+    if !moved.is_empty() {
+        let sum = |of: fn(&Io) -> u64| moved.iter().map(of).sum::<u64>() as f64;
+        look.count("server_read_bytes", sum(|io| io.read_bytes));
+        look.count("server_write_bytes", sum(|io| io.write_bytes));
+        look.count("server_read_calls", sum(|io| io.syscr));
+        look.count("server_write_calls", sum(|io| io.syscw));
+        look.count("server_write_call_bytes", sum(|io| io.wchar));
+    }
+}
+
+/// The processes that were there when the interval began, second by second.
+struct TreeSeconds {
+    pids: Vec<i32>,
+    /// Looks only at every so many seconds, because many threads take long to ask.
+    every: usize,
+    turn: usize,
+}
+
+/// So many threads are asked in a second, on average: it takes the kernel about 10 us for each.
+const THREADS_A_SECOND: usize = 100;
+
+impl Source for TreeSeconds {
+    fn look(&mut self, look: &mut Sample) {
+        if self.turn.is_multiple_of(self.every) {
+            let threads = tell_seconds(&self.pids, look);
+            self.every = threads.div_ceil(THREADS_A_SECOND).max(1);
+            self.turn = 0;
+        }
+        self.turn += 1;
+    }
+}
+
+/// Returns how many threads there are.
+fn tell_seconds(pids: &[i32], look: &mut Sample) -> usize {
+    let stats: Vec<Stat> = pids.iter().filter_map(|pid| stat_of(format!("/proc/{pid}/stat"))).collect();
+    if stats.is_empty() {
+        return 0;
+    }
+    let seconds = |ticks: u64| ticks as f64 / procfs::ticks_per_second() as f64;
+    look.per_second("server_user_cores", seconds(stats.iter().map(|stat| stat.utime).sum()));
+    look.per_second("server_system_cores", seconds(stats.iter().map(|stat| stat.stime).sum()));
+    let resident: u64 = stats.iter().map(|stat| stat.rss * procfs::page_size()).sum();
+    look.level("server_resident_bytes", resident as f64);
+    let moved: Vec<Io> = pids.iter().filter_map(|pid| io_of(*pid)).collect();
+    if !moved.is_empty() {
+        look.per_second("server_read_bytes_per_s", moved.iter().map(|io| io.read_bytes).sum::<u64>() as f64);
+        look.per_second("server_write_bytes_per_s", moved.iter().map(|io| io.write_bytes).sum::<u64>() as f64);
+    }
+    let states = stats.iter().flat_map(states_of);
+    let (mut threads, mut running, mut blocked) = (0, 0, 0);
+    for state in states {
+        threads += 1;
+        running += usize::from(state == 'R');
+        blocked += usize::from(state == 'D');
+    }
+    look.level("server_threads", threads as f64);
+    look.level("server_threads_running", running as f64);
+    look.level("server_threads_blocked", blocked as f64);
+    look.level("server_threads_sleeping", (threads - running - blocked) as f64);
+    threads
+}
+
+/// Of each thread: `R` on a CPU or waiting for one, `D` waiting for a disk, everything else asleep.
+fn states_of(process: &Stat) -> Vec<char> {
+    if process.num_threads == 1 {
+        return vec![process.state];
+    }
+    let pid = process.pid;
+    let state = |thread: i32| state(&fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).ok()?);
+    threads_of(pid).into_iter().filter_map(state).collect()
+}
+
+/// The letter behind the name, which stands in parentheses and may hold some itself.
+fn state(stat: &str) -> Option<char> {
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_s_status_and_state_are_found_whatever_its_name_is() {
+        let status = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
+        assert_eq!(switches(status), Some(Switches { voluntary: 12, involuntary: 3 }));
+        assert_eq!(switches("Name:\tvoluntary_ctxt_switches: 5\n"), None);
+        for (stat, expected) in [("7 (ib_io) D 1 2", Some('D')), ("7 (odd) R) name) S 1", Some('S')), ("7 (cut", None)]
+        {
+            assert_eq!(state(stat), expected, "{stat}");
+        }
+    }
+
+    #[test]
+    fn switches_are_those_of_the_threads_that_are_left() {
+        let edge = |threads: &[(i32, u64, u64)]| Edge {
+            look: Sample::default(),
+            switches: threads
+                .iter()
+                .map(|(thread, voluntary, involuntary)| {
+                    ((1, *thread), Switches { voluntary: *voluntary, involuntary: *involuntary })
+                })
+                .collect(),
+        };
+        let before = edge(&[(1, 100, 10), (2, 900, 90)]);
+        let after = edge(&[(1, 130, 12), (3, 7, 1)]);
+        assert_eq!(after.switches_since(&before), Some(Switches { voluntary: 37, involuntary: 3 }));
+        assert_eq!(edge(&[]).switches_since(&before), None);
+    }
+
+    #[test]
+    fn our_own_tree_shows_threads_memory_and_system_calls() {
+        let subject = Subject { server_pid: Some(std::process::id()), among_others: false, monitor: None };
+        let mut observer = ServerTree::default();
+        observer.begin(&subject);
+        let mut look = Sample::default();
+        observer.sources(&subject).iter_mut().for_each(|source| source.look(&mut look));
+        let level = |name: &str| look.value_since(&Sample::default(), name).unwrap();
+        assert!(level("server_threads") >= 2.0 && level("server_resident_bytes") > 1e6);
+        assert!(level("server_threads_running") >= 1.0, "the one that asks");
+        // Each reading of /proc is a system call that the next one sees.
+        let seen = observer.end(&subject).values;
+        assert!(seen["server_read_calls"] > 0.0 && seen.contains_key("server_ctx_voluntary"), "{seen:?}");
+        let nobody = Subject { server_pid: None, among_others: false, monitor: None };
+        observer.begin(&nobody);
+        assert!(observer.sources(&nobody).is_empty() && observer.end(&nobody).values.is_empty());
+        let gone = Subject { server_pid: Some(u32::MAX >> 1), among_others: false, monitor: None };
+        observer.begin(&gone);
+        assert!(observer.end(&gone).values.is_empty(), "a process that is not there has no reading");
+    }
+
+    #[test]
+    fn a_server_of_many_threads_is_asked_less_often() {
+        let me = std::process::id() as i32;
+        let mut seconds = TreeSeconds { pids: vec![me], every: 3, turn: 1 };
+        let shows: Vec<bool> = (0..3)
+            .map(|_| {
+                let mut look = Sample::default();
+                seconds.look(&mut look);
+                look.names().next().is_some()
+            })
+            .collect();
+        assert_eq!(shows, [false, false, true]);
+        assert_eq!(seconds.every, 1, "we are few");
+    }
+}
