@@ -249,7 +249,7 @@ pub struct HeadToHead {
     pub deferring: Vec<Deferring>,
     /// What rose or fell inside trials, by point; absent for the whole sweep.
     #[serde(serialize_with = "json::at_points")]
-    #[schemars(with = "Vec<json::At<Option<Point>, Drift>>")]
+    #[schemars(with = "Vec<json::At<Option<Point>, Trend>>")]
     pub drifts: Vec<(Option<Point>, Trend)>,
     /// Work that was put off, at each point.
     #[serde(serialize_with = "json::at_points")]

@@ -34,7 +34,7 @@ pub fn remember(plan: &PlanRecord, shown: Vec<AaRecord>, say: &dyn Fn(&str)) -> 
     if !plan.twins {
         return Ok(());
     }
-    let (kept, too_short): (Vec<AaRecord>, Vec<AaRecord>) = shown.into_iter().partition(twins::is_worth_keeping);
+    let (kept, too_short): (Vec<AaRecord>, Vec<AaRecord>) = shown.into_iter().partition(aa::is_worth_keeping);
     let cache = Cache::open()?;
     if AaHistory::at(&cache.twins()).keep(&kept)? > 0 {
         say("kept for later runs on this host, which quote it; `dbduel cache` shows where");
@@ -51,26 +51,26 @@ pub fn known(plan: &PlanRecord, run: &RunRecord, cache: &Cache, file: &Path) -> 
     if plan.twins || plan.method.preset == "quick" {
         return Ok(Vec::new());
     }
-    let host = twins::host_text(&run.host);
+    let host = aa::host_text(&run.host);
     let here: Vec<AaRecord> = AaHistory::at(&cache.twins()).all()?.into_iter().filter(|one| one.host == host).collect();
-    let quotes = twins::quotes(plan, &here, &host);
+    let quotes = aa::quotes(plan, &here, &host);
     if plan.method.preset == "strict" {
         refuse_without_twins(plan, &quotes, file)?;
     }
-    let apart = twins::too_many_told_apart(&here);
+    let apart = aa::too_many_told_apart(&here);
     if apart.is_empty() {
         return Ok(quotes);
     }
     if plan.method.noisy_host == "refuse" {
-        let verdicts = twins::last_verdicts(&here).len();
+        let verdicts = aa::last_verdicts(&here).len();
         return Err(Unfit { file: file.to_owned(), because: UnfitBecause::FalseDifferences { apart, verdicts } }.into());
     }
     // The evidence of the caveat, which the stored run has to hold.
-    Ok(twins::last_verdicts(&here).into_iter().flatten().cloned().collect())
+    Ok(aa::last_verdicts(&here).into_iter().flatten().cloned().collect())
 }
 
 fn refuse_without_twins(plan: &PlanRecord, quotes: &[AaRecord], file: &Path) -> Result<()> {
-    let missing = twins::missing(plan, quotes);
+    let missing = aa::missing(plan, quotes);
     if missing.is_empty() {
         return Ok(());
     }

@@ -77,7 +77,7 @@ struct Document<'a> {
     /// Trials beside the plan, of which no verdict takes anything.
     probes: Vec<Trial<'a>>,
     comparisons: Vec<&'a Comparison>,
-    head_to_head: Vec<HeadToHead<'a>>,
+    head_to_head: Vec<HeadToHeadOfWorkload<'a>>,
     scaling: Vec<ScalingStep<'a>>,
     scaling_laws: Vec<ScalingLaw<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -192,7 +192,7 @@ struct Trial<'a> {
 
 /// What is known of a candidate beside its comparisons.
 #[derive(Serialize, JsonSchema)]
-struct HeadToHead<'a> {
+struct HeadToHeadOfWorkload<'a> {
     workload: &'a str,
     /// The metric of the secondary verdict: `comparisons` has it under this name. Null in open loops, passes and
     /// against servers that are not started here.
@@ -292,7 +292,7 @@ impl<'a> Document<'a> {
             head_to_head: conclusions
                 .workloads
                 .iter()
-                .flat_map(|workload| workload.duels.iter().map(move |one| HeadToHead::of(workload, one)))
+                .flat_map(|workload| workload.duels.iter().map(move |one| HeadToHeadOfWorkload::of(workload, one)))
                 .collect(),
             scaling: conclusions.workloads.iter().flat_map(steps).collect(),
             scaling_laws: conclusions.workloads.iter().flat_map(laws).collect(),
@@ -379,9 +379,9 @@ fn comparisons(duel: &HeadToHead) -> impl Iterator<Item = &Comparison> {
     std::iter::once(&duel.overall).chain(&duel.points).chain(others).chain(parts.map(|part| &part.comparison))
 }
 
-impl<'a> HeadToHead<'a> {
-    fn of(workload: &'a WorkloadConclusions, duel: &'a HeadToHead) -> HeadToHead<'a> {
-        HeadToHead { workload: &workload.workload, secondary_metric: workload.secondary, duel }
+impl<'a> HeadToHeadOfWorkload<'a> {
+    fn of(workload: &'a WorkloadConclusions, duel: &'a HeadToHead) -> HeadToHeadOfWorkload<'a> {
+        HeadToHeadOfWorkload { workload: &workload.workload, secondary_metric: workload.secondary, duel }
     }
 }
 
