@@ -130,7 +130,7 @@ fn check(root: &Path) -> Result<()> {
     run(root, "cargo", &["fmt", "--all", "--check"], &[])?;
     tidy::tidy(root)?;
     run(root, "cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
-    run(root, "cargo", &["test", "--workspace"], &[TEST_THREADS])
+    run(root, "cargo", &["test", "--workspace", "--no-fail-fast"], &[TEST_THREADS])
 }
 
 /// Tests of whole runs wait for intervals to end more than they compute: more of them at once than there are cores.

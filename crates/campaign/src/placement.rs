@@ -196,7 +196,7 @@ fn probe(cpus: &[usize]) -> Result<()> {
     let seen = seen.with_context(|| format!("this host does not let cores = \"{}\" be set", listed(cpus)))?;
     ensure!(
         seen == cpus,
-        "cores = \"{}\" were asked for, and this host gave \"{}\"\n  next: ask whoever set the limits of this session, or take `cores` out",
+        "cores = \"{}\" were asked for, and this host gave \"{}\"\n  next: raise the CPU limit of this session, or remove `cores`",
         listed(cpus),
         listed(&seen)
     );

@@ -226,7 +226,7 @@ impl<'a> Racing<'a> {
             .find_map(|trial| trial.failure.as_ref().filter(|_| trial.contender == self.search.incumbent));
         let why = why.map_or(String::new(), |failure| format!(" at `{}`: {}", failure.step, failure.message));
         anyhow!(
-            "`{}` failed {INCUMBENT_FAILURES_MAX} times in a row{why}\n  next: nobody can be compared with it; repair that first, a `dbduel run` of it shows more",
+            "`{}` failed {INCUMBENT_FAILURES_MAX} times in a row{why}\n  next: repair this contender first (`dbduel run` shows more); nothing can be compared with it",
             self.search.incumbent
         )
     }
@@ -251,9 +251,9 @@ fn put_out(search: &mut SearchRecord, run: &RunRecord, failed: Vec<(String, Erro
             (Some((_, error)), _) => format!("{error:#}"),
             (None, class) if class != promised => format!(
                 "it promises {}, and `{}` {}: a search never changes what a commit promises",
-                class.unwrap_or_else(|| "what nobody could read".to_owned()),
+                class.unwrap_or_else(|| "a class that could not be read".to_owned()),
                 search.incumbent,
-                promised.as_deref().unwrap_or("what nobody could read")
+                promised.as_deref().unwrap_or("a class that could not be read")
             ),
             _ => continue,
         };

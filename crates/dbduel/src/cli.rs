@@ -42,16 +42,16 @@ pub enum Command {
     /// Plan, provision, load, measure and report: run an experiment
     Run(RunArgs),
     /// Print every trial in order, the expected time, disk and memory, and what a run would refuse;
-    /// touch nothing
+    /// change nothing
     Plan(PlanArgs),
-    /// A/A test: the first contender against itself; shows whether this host is fit for measuring, and
+    /// A/A test: the first contender against itself; shows whether this host can compare servers, and
     /// which difference it can detect
     Aa(AaArgs),
     /// Search for faster settings of the first contender by measuring, and measure the winner again
     Tune(TuneArgs),
     /// Print the report of a stored run
     Report(ReportArgs),
-    /// Set stored runs, or RUN files of the classic sql-bench, side by side: ratios, never a word
+    /// Show stored runs, or RUN files of the classic sql-bench, side by side: ratios only, no verdicts
     Compare(CompareArgs),
     /// Make and fill a workload's tables on a running server
     Prepare(WordsArgs),
@@ -61,21 +61,21 @@ pub enum Command {
     Check(WordsArgs),
     /// Drop a workload's tables on a running server
     Cleanup(WordsArgs),
-    /// List what there is: engines, workloads, observers or reports
+    /// List engines, workloads, observers or report formats
     List(ListArgs),
     /// Provision servers ahead of time
     Fetch(FetchArgs),
-    /// Show what lies in the cache, with sizes, or free it
+    /// Show what is in the cache, with sizes, or clear it
     Cache(CacheArgs),
     /// Give a tuning ladder for a server on a machine, with the reason for each rung
     Advise(AdviseArgs),
     /// Recompute every number of a stored run or of an HTML report from the raw data
     Verify(VerifyArgs),
-    /// Check the statistics by simulation, or the observers against what they may cost
+    /// Check the statistics by simulation, or what the observers cost
     Selftest(SelftestArgs),
 }
 
-/// Words that the crate `bench` reads, since sysbench's options are more than clap would take.
+/// Arguments that the crate `bench` parses, since sysbench's options are more than clap would take.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub struct WordsArgs {
@@ -83,7 +83,7 @@ pub struct WordsArgs {
     pub words: Vec<String>,
 }
 
-/// Reads the command line, or says what is wrong with it and ends the program.
+/// Reads the command line, or prints what is wrong with it and ends the program.
 pub fn parse(arguments: Vec<OsString>) -> Cli {
     let matches = command().try_get_matches_from(arguments).unwrap_or_else(|error| with_new_flag(error).exit());
     Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
@@ -103,7 +103,7 @@ fn with_new_flag(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The whole command line, with the help of the commands that read their own words.
+/// The whole command line, with the help of the commands that parse their own arguments.
 fn command() -> clap::Command {
     let command =
         Cli::command().mut_subcommand("aa", |sub| sub.mut_arg("blocks", |blocks| blocks.help(AA_BLOCKS_HELP)));
@@ -125,7 +125,7 @@ pub struct RunArgs {
     /// Keep the run under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
-    /// Go on with an interrupted run: a folder, a name under --runs, or `last`
+    /// Continue an interrupted run: a folder, a name under --runs, or `last`
     #[arg(long, value_name = "RUN")]
     pub resume: Option<String>,
     #[command(flatten)]
@@ -139,7 +139,7 @@ pub struct RunArgs {
     /// Print the JSON report on stdout instead of the text
     #[arg(long)]
     pub json: bool,
-    /// The file's first contender meets its twin; no flag, but what `dbduel aa` means
+    /// The first contender is measured against itself; no flag, but what `dbduel aa` does
     #[arg(skip)]
     pub twins: bool,
 }
@@ -164,7 +164,7 @@ impl RunArgs {
 /// `aa` always runs all its blocks: it asks how far blocks differ, not which contender is faster.
 const AA_BLOCKS_HELP: &str = "Run this many blocks [default: 20]; fewer than 8 say nothing that is kept";
 
-/// A run of twins: its flags are those of `run` that mean something there.
+/// An A/A test: its flags are those of `run` that apply to it.
 #[derive(Debug, Args)]
 pub struct AaArgs {
     /// Take the first contender, the workloads, the sweep and the method from this TOML file
@@ -173,7 +173,7 @@ pub struct AaArgs {
     /// Keep the run under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
-    /// Go on with an interrupted A/A test: a folder, a name under --runs, or `last`
+    /// Continue an interrupted A/A test: a folder, a name under --runs, or `last`
     #[arg(long, value_name = "RUN")]
     pub resume: Option<String>,
     #[command(flatten)]
@@ -183,35 +183,35 @@ pub struct AaArgs {
     pub json: bool,
 }
 
-/// Of a search everything ends with its duel, whose blocks come first.
+/// A search ends with a comparison, whose blocks are planned first.
 const TUNE_BUDGET_HELP: &str = "End search and duel within this time, such as 20m or 2h [default: the file's, else \
      none]: eight blocks of the duel are kept free, the search gets the rest; loading, and the kills at the end, come on \
      top";
 const TUNE_BLOCKS_HELP: &str =
-    "Run at most this many blocks of the duel [default: the preset's]; fewer than 8 allow no word";
+    "Run at most this many blocks of the comparison [default: the preset's]; fewer than 8 allow no verdict";
 const TUNE_SEED_HELP: &str = "Draw candidates, order and clients' inputs from this number [default: the file's, else 1]; \
      give another to search elsewhere";
 
-/// A search: the duel of its winner takes the flags of `run` that mean something there.
+/// A search: the comparison of its winner takes the flags of `run` that apply to it.
 #[derive(Debug, Args)]
 pub struct TuneArgs {
     /// Take the first contender, the workloads, the sweep and the method from this TOML file; the search
-    /// uses the first workload, the others are kept for the duel
+    /// uses the first workload, the others are kept for the comparison
     #[arg(value_name = "FILE", required_unless_present = "resume")]
     pub file: Option<PathBuf>,
-    /// Keep search and duel under this folder
+    /// Keep search and comparison under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
-    /// Go on with an interrupted search, or with the duel behind it: a folder, a name under --runs, or
+    /// Continue an interrupted search, or the comparison after it: a folder, a name under --runs, or
     /// `last`
     #[arg(long, value_name = "RUN")]
     pub resume: Option<String>,
-    /// Let so many candidates race [default: 16]; more see more of what could be set, and take longer
+    /// Start with this many candidates [default: 16]; more cover more of the settings and take longer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     pub candidates: Option<u32>,
     #[command(flatten)]
     pub method: MethodArgs,
-    /// Write the duel of the incumbent and the winner to this experiment file, which must not exist yet
+    /// Write the comparison of incumbent and winner to this experiment file, which must not exist yet
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     /// Print the JSON report on stdout instead of the text
@@ -234,33 +234,33 @@ pub struct PlanArgs {
     pub defaults: bool,
 }
 
-/// What the command line may say about the method; it wins over the file and is written down.
+/// What the command line may set of the method; it overrides the file and is recorded.
 #[derive(Debug, Clone, Args)]
 pub struct MethodArgs {
-    /// Take what the file leaves open from this preset [default: the file's, else standard]; quick
-    /// for a first look, strict for publication
+    /// Take what the file does not set from this preset [default: the file's, else standard]; quick
+    /// for a quick check, strict for publication
     #[arg(long, value_name = "PRESET", value_parser = PossibleValuesParser::new(preset_names()))]
     pub preset: Option<String>,
     /// End the run after the last whole block that fits this time, such as 90s, 20m or 2h
     /// [default: the file's, else none]
     #[arg(long, value_name = "TIME", value_parser = budget)]
     pub budget: Option<Duration>,
-    /// Run at most this many blocks [default: the preset's]; fewer than 8 allow no word (rule t: 4)
+    /// Run at most this many blocks [default: the preset's]; fewer than 8 allow no verdict (rule t: 4)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub blocks: Option<u32>,
-    /// Shuffle and draw the clients' inputs from this number [default: the file's, else 1]; give
-    /// another to see whether an answer depends on the order
+    /// Use this seed for the order of trials and the clients' inputs [default: the file's, else 1];
+    /// use another to test whether the result depends on the order
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
-    /// Go on although other processes use the host's CPU; words then carry the caveat `noisy host`
+    /// Run although other processes use the host's CPU; verdicts then carry the caveat `noisy host`
     #[arg(long)]
     pub accept_noisy: bool,
-    /// Put causes to the test behind the verdict: four more blocks with the data on tmpfs where a
-    /// finding says I/O, with one client where it says locks; only this makes a cause `confirmed`
+    /// Test causes after the verdict: four more blocks, with the data on tmpfs where the cause is I/O,
+    /// with one client where it is locks; only this makes a cause `confirmed`
     #[arg(long)]
     pub test_causes: bool,
-    /// Profile one more trial of each contender behind the verdict: flame graphs by `perf`, and what
-    /// clients wait for; diagnostic only: never part of a verdict
+    /// Profile one more trial of each contender after the verdict: flame graphs by `perf`, and wait
+    /// events; diagnostic only: never part of a verdict
     #[arg(long)]
     pub profile: bool,
 }
@@ -296,7 +296,7 @@ pub struct ReportArgs {
     /// Find runs by name under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
-    /// Say it in this form; `dbduel list reports` names them all
+    /// Print it in this format; `dbduel list reports` lists all
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: String,
     /// Print the whole text report instead of its first screen; a file always has all of it
@@ -305,7 +305,7 @@ pub struct ReportArgs {
     /// Write to this file instead of stdout
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
-    /// Print the JSON Schema of --format json and read no run, to check or to read such reports by
+    /// Print the JSON Schema of --format json; no run is read
     #[arg(long, conflicts_with_all = ["run", "out", "beside"])]
     pub schema: bool,
     /// With --format sqlbench: add columns from these RUN files of the classic suite
@@ -328,7 +328,7 @@ pub struct CompareArgs {
     pub table: TableArgs,
 }
 
-/// How the comparison table of sql-bench should look.
+/// Options of the comparison table of sql-bench.
 #[derive(Debug, Args)]
 pub struct TableArgs {
     /// In sql-bench's table: seconds in the first column only, multiples of it in the others
@@ -372,15 +372,15 @@ pub struct FetchArgs {
 
 #[derive(Debug, Args)]
 pub struct CacheArgs {
-    /// Do this; without it, show what lies there
+    /// Do this; without it, show what is there
     #[command(subcommand)]
     pub action: Option<CacheAction>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
 pub enum CacheAction {
-    /// Remove all cached servers, templates and snapshots; they come back when a run needs them. What
-    /// twins have shown (`dbduel aa`) stays: it is small, and took hours
+    /// Remove all cached servers, templates and snapshots; they are fetched and loaded again when a run needs
+    /// them. Results of A/A tests stay: they are small, and took hours
     Clear,
 }
 
@@ -398,11 +398,11 @@ pub struct AdviseArgs {
     /// Let it hold this much data, indexes included, such as 4GiB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub data: u64,
-    /// Let so many clients work at a time [default: 16]; each takes memory of its own
+    /// Plan for this many clients [default: 16]; each needs memory
     #[arg(long, value_name = "N", default_value_t = advisor::ADVISED_CLIENTS, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub clients: u32,
-    /// Make it an experiment, in a file that is not there yet: TPC-C-derived, with data of this size
+    /// Write it as an experiment, to a new file: TPC-C-derived, with data of this size
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     /// Print the advice as JSON instead of text
@@ -424,7 +424,7 @@ fn size(text: &str) -> Result<u64, String> {
 
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// Verify this: a run's folder, its name under --runs, `last`, or an HTML report that somebody sent
+    /// Verify this: a run's folder, its name under --runs, `last`, or an HTML report
     #[arg(value_name = "RUN|REPORT.html")]
     pub subject: String,
     /// Find runs by name under this folder
@@ -435,26 +435,26 @@ pub struct VerifyArgs {
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("what").required(true)))]
 pub struct SelftestArgs {
-    /// Judge made-up servers on made-up hosts, whose difference is known, by the code that judges
-    /// runs; see that broken designs are caught
+    /// Simulate servers and hosts with a known difference, judge them by the code that judges runs,
+    /// and check that broken designs are caught
     #[arg(long, group = "what")]
     pub sim: bool,
-    /// Measure what watching costs: work that keeps every CPU busy, with the observers'
-    /// thread and without it in turn, by coin; they may not cost more than 0.5 % of throughput
+    /// Measure what the observers cost: work that keeps every CPU busy, with and without the observers'
+    /// thread in random order; they may not cost more than 0.5 % of throughput
     #[arg(long, group = "what")]
     pub observers: bool,
-    /// With --observers: measure so many blocks of 2 s with and 2 s without [default: 60]; more see
-    /// smaller costs
+    /// With --observers: measure this many blocks of 2 s with and 2 s without [default: 60]; more
+    /// detect smaller costs
     #[arg(long, value_name = "N", default_value_t = 60, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(8..=10_000))]
     pub blocks: u32,
     /// With --sim: simulate this many runs for each kind of noise and each difference [default: 4000]; fewer
-    /// are quicker, and what luck may do is allowed for
+    /// are quicker; targets allow for chance
     #[arg(long, value_name = "N", default_value_t = 4000, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(20..=1_000_000))]
     pub runs: u32,
-    /// Draw hosts, coins and noise from this number [default: 1]; give another to see whether the
-    /// answer was luck
+    /// Use this seed for hosts, order and noise [default: 1]; use another to test whether the result
+    /// was chance
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
     pub seed: u64,
     /// Print the figures as JSON instead of text

@@ -339,7 +339,7 @@ fn a_pass_is_told_operation_by_operation_and_drops_nobodys_tables() {
     assert!(told["metrics"].get("tps").is_none() && told["metrics"].get("latency_ms_p50").is_none(), "{out}");
     for option in ["--clients 2", "--duration 5", "--rate 10", "--warmup 1", "--format sysbench-1.0"] {
         let (_, err) = expect(&place, 2, &format!("{bench} {option}"));
-        assert!(err.contains("runs once through"), "{err}");
+        assert!(err.contains("runs once, with one client"), "{err}");
     }
     let (out, _) = expect(&place, 0, "check sql-bench --target URL");
     assert!(out.starts_with("nothing to check"), "{out}");

@@ -27,7 +27,7 @@ pub fn confirm(root: u32, cores: &[usize]) -> Result<()> {
             seen += 1;
         }
     }
-    ensure!(seen > 0, "no thread of the server can be seen, so that nobody knows on which CPUs it runs");
+    ensure!(seen > 0, "no thread of the server is visible, so its CPUs are not known");
     Ok(())
 }
 

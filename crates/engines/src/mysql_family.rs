@@ -599,10 +599,13 @@ fn refuse_too_large(version: &[u32], user: &BTreeMap<String, String>) -> Result<
 /// Runs one program of an initialisation to its end.
 pub fn run_step(site: &Site, program: &Path, arguments: Vec<OsString>, stdin: Option<PathBuf>) -> Result<()> {
     let log = site.scratch.join("initialise.log");
+    let mut environment = server_environment();
+    // A server that starts removes the temporary tables of any other in its temporary folder.
+    environment.push(("TMPDIR".into(), site.scratch.into()));
     let program = Program {
         args: arguments,
         stdin,
-        environment: Some(server_environment()),
+        environment: Some(environment),
         libraries: site.installation.libraries.clone(),
         account: site.installation.engine().account()?,
         directory: Some(site.data.to_owned()),

@@ -36,11 +36,7 @@ pub fn read_contenders<'a>(
 ) -> Vec<Contender> {
     let sections = reader.tables(top, "contender");
     if top.value("contender").is_none() || top.value("contender").is_some_and(is_empty_array) {
-        reader.reject(
-            &(0..0),
-            "no contender: nobody competes",
-            "add a table for each: [[contender]] with engine = \"mysql@8.0.31\"",
-        );
+        reader.reject(&(0..0), "no contender", "add a table for each: [[contender]] with engine = \"mysql@8.0.31\"");
     }
     let mut seen: BTreeMap<String, Range<usize>> = BTreeMap::new();
     let mut contenders = Vec::new();

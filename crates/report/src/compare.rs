@@ -15,7 +15,7 @@ use record::format::{Point, point_text};
 /// Columns of a terminal.
 const WIDTH: usize = 100;
 const UNPAIRED: &str = "These results were measured at different times, perhaps on different hosts: nothing separates a difference \
-                        of the servers\nfrom one of the circumstances. So there are ratios, and no word.";
+                        of the servers\nfrom one of the circumstances. So there are ratios, and no verdicts.";
 
 /// Two stored runs, each under the name it was asked for by. The first one is the baseline.
 pub fn runs(names: [&str; 2], evidence: [&Evidence; 2]) -> String {

@@ -75,7 +75,7 @@ pub fn warm_up(evidence: &Evidence) -> Vec<String> {
     let pilot = |one: &PilotRecord| {
         let settled = match one.warmup_s {
             Some(seconds) => format!("steady after {seconds:.0} s"),
-            None => "never steady".to_owned(),
+            None => "not steady".to_owned(),
         };
         let place = point_text(&one.point);
         let cycle = match one.checkpoint_cycle_s {
@@ -84,7 +84,7 @@ pub fn warm_up(evidence: &Evidence) -> Vec<String> {
             Some(cycle_s) => format!(", no checkpoint cycle passed (one takes {cycle_s:.0} s)"),
         };
         format!(
-            "pilot run of `{}`, {} at {place}: {settled} of {:.0} s{cycle}",
+            "pilot run of `{}`, {} at {place}: {settled} within {:.0} s{cycle}",
             one.contender, one.workload, one.seconds
         )
     };

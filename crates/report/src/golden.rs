@@ -579,7 +579,7 @@ fn a_run_of_the_full_method_is_told_as_stored() {
         "Trials of ",
         "leads only until its deferred work",
         "Not visible here: frequency",
-        "never steady of 300 s",
+        "not steady within 300 s",
         "mysql 5.5.9 against itself (oltp_read_write, 1 client; 2031-04-30)",
         "with twice the generator's",
         "accumulating: what a server puts off stood higher",

@@ -209,7 +209,7 @@ impl Draft {
         ];
         match given.into_iter().find(|(_, given)| *given) {
             Some((name, _)) => Err(format!(
-                "--{name}: {} runs once through, by one client, and is told operation by operation; leave it out",
+                "--{name}: {} runs once, with one client, and is reported by operation; leave it out",
                 workload.name
             )),
             None => Ok(()),

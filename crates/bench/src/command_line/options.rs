@@ -123,7 +123,7 @@ pub static FLAGS: &[Flag] = &[
         "tls",
         &[],
         "MODE",
-        "Encrypt connections: off, require (whoever the server is), verify (its certificate too) [default: off]",
+        "Encrypt connections: off, require (any certificate), verify (its certificate too) [default: off]",
         |draft, text| {
             draft.target.tls =
                 Some([TlsMode::Off, TlsMode::Require, TlsMode::Verify][choice(text, &["off", "require", "verify"])?]);

@@ -127,7 +127,7 @@ fn report(name: &str, format: &str, stored: &str, evidence: &Evidence, findings:
     let (numbers, missing) = missing_numbers(stored, &again);
     if missing.is_empty() {
         findings.checked(format!(
-            "{name}: {numbers} numbers; dbduel {theirs} wrote it, this is {ours}, so words may differ"
+            "{name}: {numbers} numbers; dbduel {theirs} wrote it, this is {ours}, so verdicts may differ"
         ));
     } else {
         findings.differs(format!(

@@ -54,7 +54,7 @@ impl Purpose {
         match self {
             Purpose::Pilot => Some(match value(PilotRecord::STEADY_AFTER) {
                 Some(seconds) => format!("steady after {seconds:.0} s"),
-                None => "never steady".to_owned(),
+                None => "not steady".to_owned(),
             }),
             Purpose::Recovery { .. } => Some(format!(
                 "killed after {:.0} s under load, first commit {:.2} s after the restart",

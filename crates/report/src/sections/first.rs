@@ -199,13 +199,14 @@ pub fn caveats(evidence: &Evidence) -> Vec<String> {
 }
 
 const IMPORTANCE: [Caveat; 12] = [
+    // What the figures mean at all.
+    Caveat::Duet,
     Caveat::GeneratorBound,
     Caveat::Outages,
     Caveat::FlagDependent,
     Caveat::NoisyHost,
     Caveat::FailedTrials,
     Caveat::BudgetEnded,
-    Caveat::Duet,
     Caveat::Short,
     Caveat::Accumulating,
     Caveat::Quick,
@@ -230,7 +231,7 @@ fn caveat_sentence(evidence: &Evidence, caveat: Caveat) -> Option<String> {
         }
         Caveat::FailedTrials => format!("{} of {} trials failed, and their pairs are missing.", tally.trials_failed, all),
         Caveat::BudgetEnded => "The run stopped at its budget: more time narrows the interval.".to_owned(),
-        Caveat::Duet => "Both servers ran at the same time: the ratio holds for servers that share a host.".to_owned(),
+        Caveat::Duet => "Both servers ran at the same time: ratios are relative, under co-run, and hold for servers that share a host.".to_owned(),
         Caveat::Short => format!(
             "Trials of {seconds} s were shorter than two checkpoint cycles: steady-state differences may be missed. Use `duration = \"120s\"`."
         ),

@@ -113,7 +113,7 @@ fn ended_by(word: &str) -> &'static str {
     match word {
         "budget" => "time was over",
         "blocks" => "blocks were used up",
-        "nobody left" => "nobody else",
+        "nobody left" => "no candidate left",
         _ => "decided",
     }
 }
@@ -193,7 +193,7 @@ fn round_rows(search: &SearchRecord) -> Vec<Vec<String>> {
             round.round.to_string(),
             format!("{} to {}", round.first_block, round.last_block),
             round.began.len().to_string(),
-            if round.stayed.is_empty() { "nobody".to_owned() } else { round.stayed.join(", ") },
+            if round.stayed.is_empty() { "none".to_owned() } else { round.stayed.join(", ") },
         ]
     };
     search.rounds.iter().map(row).collect()

@@ -24,7 +24,7 @@ pub fn found(one: &AaRecord) -> String {
 pub fn unfit_host(found: &[AaRecord], verdicts: usize, file: &str) -> String {
     let lines: Vec<String> = found.iter().map(self::found).collect();
     format!(
-        "this host is not fit to judge: {} of the last {verdicts} verdicts of `dbduel aa` found a difference, and chance allows {TOLD_APART_MAX}\n    {}\n  next: look for what differs between one half hour and the next (neighbours, clock speed, background work), run `dbduel aa {file}` again until it finds none, or measure all the same with --accept-noisy",
+        "this host is too noisy to compare servers: {} of the last {verdicts} A/A tests found a difference, and chance allows {TOLD_APART_MAX}\n    {}\n  next: look for what differs between one half hour and the next (neighbours, clock speed, background work), run `dbduel aa {file}` until it finds no difference, or measure all the same with --accept-noisy",
         lines.len(),
         lines.join("\n    "),
     )
@@ -41,7 +41,7 @@ pub fn uncovered(missing: &[Uncovered], file: &str) -> String {
         format!("{} at {}: {why}", one.workload, point_text(&one.point))
     };
     format!(
-        "preset strict judges only where an A/A test found no difference before, on this host and under this workload:\n    {}\n  next: `dbduel aa {file}`, or choose preset standard",
+        "preset strict needs an A/A test that found no difference, on this host and under this workload:\n    {}\n  next: `dbduel aa {file}`, or choose preset standard",
         missing.iter().map(line).collect::<Vec<_>>().join("\n    "),
     )
 }

@@ -28,7 +28,7 @@ fn text(evidence: &Evidence, finding: &Finding) -> String {
     let of_trials = format!("{} of {} trials", finding.trials.len(), evidence.trials.measured().len());
     match &finding.facts {
         Facts::GivenUp(all) => {
-            return format!("{} given up, so there is no word about the whole sweep", counted(all.len(), "point"));
+            return format!("{} given up, so there is no verdict for the whole sweep", counted(all.len(), "point"));
         }
         Facts::OrderMatters { interaction, .. } => return order_matters(interaction),
         Facts::Headroom(_) => {
@@ -320,7 +320,7 @@ fn drift((point, drift): &(Option<Point>, Trend)) -> String {
 fn deferring(duel: &HeadToHead, one: &Deferring) -> String {
     let place = point_or_sweep(one.point.as_ref());
     let lead = if one.is_shown { "" } else { ", not shown beyond chance" };
-    format!("{}, {place}: ratio {:.3}, with its debt {:.3}{lead}", duel.candidate, one.ratio, one.adjusted)
+    format!("{}, {place}: ratio {:.3}, with deferred work {:.3}{lead}", duel.candidate, one.ratio, one.adjusted)
 }
 
 fn growth((point, growth): &(Point, Growth)) -> String {
