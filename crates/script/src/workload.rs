@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink, complete};
 use load::{
-    Answers, ClientFuture, Expected, Rng, Seat, Setting, Table, Tally, TransactionKind, Workload, WorkloadSpec,
+    Answers, ClientFuture, Expected, Rng, Setting, Slot, Table, Tally, TransactionKind, Workload, WorkloadSpec,
 };
 use sha2::{Digest, Sha256};
 
@@ -218,13 +218,13 @@ impl Workload for Script {
         self.tables[table].row(data_seed, table as u64, unit, sink)
     }
 
-    fn client(&self, seat: Seat, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
+    fn client(&self, slot: Slot, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
         statements(&self.connect, connection_dialect(&connection))
             .try_for_each(|sql| complete(driver::Connection::query(&mut connection, sql)).map(drop))?;
-        let place = Place { client: seat.client, input_seed: seat.input_seed };
-        let (clock, timeline) = (seat.clock.clone(), Arc::clone(&seat.timeline));
+        let place = Place { client: slot.client, input_seed: slot.input_seed };
+        let (clock, timeline) = (slot.clock.clone(), Arc::clone(&slot.timeline));
         let client = ScriptClient::new(Arc::new(self.clone()), connection, clock, timeline, place)?;
-        Ok(seat.drive(client))
+        Ok(slot.drive(client))
     }
 
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
