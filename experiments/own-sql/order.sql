@@ -3,6 +3,7 @@
 \set customer random(1, :customers)
 \set number random(1000000000, 9000000000000000000)
 \set quantity random(1, 5)
+-- label: begin
 BEGIN;
 
 -- expect: 1 row
@@ -20,4 +21,6 @@ INSERT INTO orders (id, customer_id, state, placed) VALUES (:number, :customer, 
 -- expect: changed 1
 -- label: new line
 INSERT INTO order_line (order_id, product_id, quantity, price) VALUES (:number, :product, :quantity, :price);
+
+-- label: commit
 COMMIT;

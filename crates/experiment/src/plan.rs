@@ -30,7 +30,7 @@ pub use groups::together;
 pub use order::{Entry, SOLO_BLOCKS, heaviest_point, pilots, profiles, repeat, repeat_number};
 pub use record::rule::{
     OPERATIONS, OPERATIONS_WITH_JOINT_ERROR_MAX, POINTS, blocks_for, first_for_operations, first_for_points,
-    point_rule, too_few,
+    operations_are, point_rule, too_few,
 };
 
 /// Confidence of every word, after all looks: at most 5 % of them are false.

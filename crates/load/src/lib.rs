@@ -36,7 +36,7 @@ pub use load::{Failure, Live, Load, LoadOptions, Measured, SILENCE_MAX};
 pub use loader::{LOADER_VERSION, Loader};
 pub use pacer::{Arrival, Arrivals, Interarrival, Pacer, Rate};
 pub use policy::{ErrorPolicy, Ignored};
-pub use recorder::{ErrorCounts, KindTally, Recorder, Second, Tally, Timing};
+pub use recorder::{ErrorCounts, KindTally, Recorder, Second, StatementTally, Tally, Timing};
 pub use rng::Rng;
 pub use single_pass::{Gauge, OperationTally, ProgramTally, SHORT_NS};
 pub use stall::Commits;

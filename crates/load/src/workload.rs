@@ -205,9 +205,10 @@ pub struct TransactionKind {
 
 /// Schema, data, transactions and checks, with all options decided.
 ///
-/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Five
+/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Six
 /// optional things stay methods with a default: `data_bytes` and `ignored_errors` have a value for every workload,
-/// `remains` and `expected_answers` return a list, which may be empty, and `other_mix` returns data.
+/// `remains`, `expected_answers` and `timed_statements` return a list, which may be empty, and `other_mix` returns
+/// data.
 pub trait Workload: Send + Sync {
     fn spec(&self) -> WorkloadSpec;
     fn tables(&self, dialect: Dialect) -> Vec<Table>;
@@ -241,6 +242,11 @@ pub trait Workload: Send + Sync {
     /// in the order of [`Client::answers`]; empty where clients look at each answer themselves.
     fn expected_answers(&self, seen: &[Answers], setting: &Setting) -> Vec<Expected> {
         let _ = (seen, setting);
+        Vec::new()
+    }
+    /// The names of the statements that clients time one by one, in the order of [`Recorder::statement`].
+    fn timed_statements(&self, dialect: Dialect) -> Vec<String> {
+        let _ = dialect;
         Vec::new()
     }
     fn other_mix(&self) -> Option<OtherMix> {
@@ -415,6 +421,12 @@ pub trait Client {
     /// After the client's last transaction: sends what it still holds back, and counts it. No
     /// transaction of its own, so it has no latency and is not tried again.
     fn finish(&mut self, attempt: &mut Attempt) -> impl Future<Output = Result<(), Error>> {
+        let _ = attempt;
+        std::future::ready(Ok(()))
+    }
+
+    /// Called on each new connection behind the first: what a session needs before its transactions.
+    fn reconnected(&mut self, attempt: &mut Attempt) -> impl Future<Output = Result<(), Error>> {
         let _ = attempt;
         std::future::ready(Ok(()))
     }

@@ -2,13 +2,15 @@
 //!
 //! What stands between the barriers of a trial allocates nothing: variables, rows and parameters keep their places.
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use driver::{Answer, Cell, Connection, Dialect, Error, Rows, Statement, Value};
-use load::{Answers, Attempt, Client, Clock, Outcome, Rng, Timeline, Turn};
+use driver::{Answer, Cell, Connection, Dialect, Error, Rows, Statement, Value, complete};
+use load::{Answers, Attempt, Client, Clock, Outcome, Recorder, Rng, StatementTally, Timeline, Turn};
 
-use crate::eval::{Scalar, Slot, int, is_true};
+use crate::eval::{Expr, Scalar, Slot, int, is_true};
 use crate::program::{CLIENT_ID, DEFAULT_SEED, Op, PARAMETERS_MAX, RANDOM_SEED};
 use crate::statement::{Expectation, Role, SqlStatement};
 use crate::workload::Script;
@@ -37,6 +39,11 @@ pub struct ScriptClient<C, K> {
     rows: Rows,
     /// By command, for one transaction after the other, each with one more for its end.
     answers: Vec<Answers>,
+    /// By transaction: where its commands begin in `answers`, and its statements among the timed ones.
+    firsts: Vec<First>,
+    recorder: Rc<RefCell<Recorder>>,
+    /// The timed statement that has met an error, until it is decided whether the transaction is tried again.
+    refused: Option<usize>,
     clock: K,
     timeline: Arc<Timeline>,
     client: u32,
@@ -53,21 +60,27 @@ enum Step {
     Fail,
 }
 
-/// Where a client sits, as far as its inputs depend on it.
-pub struct Place {
-    pub client: u32,
-    pub input_seed: u64,
+/// Where a transaction begins among the commands, and among the statements, of all of them.
+#[derive(Debug, Clone, Copy)]
+struct First {
+    site: usize,
+    statement: usize,
+}
+
+/// The command under way.
+#[derive(Debug, Clone, Copy)]
+struct At {
+    kind: usize,
+    site: usize,
 }
 
 impl<C: Connection, K: Clock> ScriptClient<C, K> {
-    pub fn new(
-        script: Arc<Script>,
-        mut connection: C,
-        clock: K,
-        timeline: Arc<Timeline>,
-        place: Place,
-    ) -> Result<Self, Error> {
+    pub fn new(script: Arc<Script>, mut connection: C, place: &load::Slot<K>) -> Result<Self, Error>
+    where
+        K: Clone,
+    {
         let dialect = connection.dialect();
+        script.on_connect(dialect).try_for_each(|sql| complete(connection.query(sql)).map(drop))?;
         let mut forms = Vec::new();
         for transaction in &script.transactions {
             let program = transaction.program(dialect);
@@ -78,6 +91,14 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
         let slots = script.transactions.iter().map(|one| one.program(dialect).initial.len()).max().unwrap_or(0);
         let slot = || Slot { value: Scalar::Undefined, text: String::with_capacity(TEXT_BYTES) };
         let answers = vec![Answers::default(); script.sites(dialect).count()];
+        let firsts = script.transactions.iter().scan(First { site: 0, statement: 0 }, |next, transaction| {
+            let (first, program) = (*next, transaction.program(dialect));
+            *next = First {
+                site: first.site + program.ops.len() + 1,
+                statement: first.statement + program.statements.len(),
+            };
+            Some(first)
+        });
         Ok(ScriptClient {
             connection,
             dialect,
@@ -86,8 +107,11 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
             rng: Rng::stream(0, 0, 0),
             rows: Rows::default(),
             answers,
-            clock,
-            timeline,
+            firsts: firsts.collect(),
+            recorder: Rc::clone(&place.recorder),
+            refused: None,
+            clock: place.clock.clone(),
+            timeline: Arc::clone(&place.timeline),
             client: place.client,
             input_seed: place.input_seed,
             open: false,
@@ -97,6 +121,7 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
 
     /// Draws the transaction, and gives its variables their first values.
     fn begin(&mut self, script: &Script, turn: Turn) -> usize {
+        self.decide_refused(turn);
         self.rng = Rng::stream(self.input_seed, turn.series, turn.number);
         self.open = false;
         let kind = script.draw(&mut self.rng);
@@ -111,7 +136,8 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
         kind
     }
 
-    async fn step(&mut self, op: &Op, kind: usize, site: usize, attempt: &mut Attempt) -> Result<Step, Error> {
+    async fn step(&mut self, op: &Op, at: At, attempt: &mut Attempt) -> Result<Step, Error> {
+        let site = at.site;
         match op {
             Op::Jump(to) => Ok(Step::Jump(*to)),
             Op::Set { slot, to } => Ok(match self.evaluated(site, to) {
@@ -133,12 +159,12 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
                 self.sleep(u64::try_from(count).unwrap_or(0).saturating_mul(unit_us * 1_000)).await;
                 Ok(Step::Next)
             }
-            Op::Run(statement) => self.run(kind, *statement, site, attempt).await,
+            Op::Run(statement) => self.run(at, *statement, attempt).await,
         }
     }
 
     /// The value of an expression; one that has none makes its command wrong.
-    fn evaluated(&mut self, site: usize, expr: &crate::eval::Expr) -> Option<Scalar> {
+    fn evaluated(&mut self, site: usize, expr: &Expr) -> Option<Scalar> {
         self.answers[site].count += 1;
         let value = expr.evaluate(&self.slots, &mut self.rng).ok();
         self.answers[site].wrong += u64::from(value.is_none());
@@ -151,26 +177,33 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
         self.clock.wait_until(due_ns.min(self.timeline.window().end_ns)).await;
     }
 
-    async fn run(&mut self, kind: usize, at: usize, site: usize, attempt: &mut Attempt) -> Result<Step, Error> {
+    async fn run(&mut self, at: At, number: usize, attempt: &mut Attempt) -> Result<Step, Error> {
         let script = Arc::clone(&self.script);
-        let statement = &script.transactions[kind].program(self.dialect).statements[at];
+        let (kind, site) = (at.kind, at.site);
+        let timed = self.firsts[kind].statement + number;
+        let statement = &script.transactions[kind].program(self.dialect).statements[number];
         attempt.committing = statement.role == Role::End || (statement.role == Role::Write && !self.open);
         match statement.role {
             Role::Read => attempt.reads += 1,
             Role::Write => attempt.writes += 1,
             Role::Begin | Role::End | Role::Other => attempt.other += 1,
         }
-        let few = !matches!(&self.forms[kind][at], Form::Prepared(_, parameters) if parameters.len() > PARAMETERS_FEW);
-        let reads = statement.reads_values();
-        let answer = if few {
-            self.send::<PARAMETERS_FEW>(kind, at, reads).await?
-        } else {
-            self.send::<PARAMETERS_MAX>(kind, at, reads).await?
+        let start_ns = self.clock.now_ns();
+        let sent = self.send(kind, number, statement.reads_values()).await;
+        let end_ns = self.clock.now_ns();
+        let answer = match sent {
+            Ok(answer) => answer,
+            Err(error) => {
+                let counted = self.count(timed, end_ns, |tally| tally.failed += 1);
+                self.refused = counted.then_some(timed);
+                return Err(error);
+            }
         };
         attempt.committing = false;
         let Some(answer) = answer else {
             self.answers[site].count += 1;
             self.answers[site].wrong += 1;
+            self.count(timed, end_ns, |tally| tally.failed += 1);
             return Ok(Step::Fail);
         };
         match statement.role {
@@ -181,11 +214,45 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
         self.answers[site].take(answer);
         let is_right = self.is_as_expected(statement, answer) && self.gset(statement);
         self.answers[site].wrong += u64::from(!is_right);
+        self.count(timed, end_ns, |tally| {
+            tally.count += 1;
+            tally.failed += u64::from(!is_right);
+            tally.rows += if answer.returns_rows { answer.rows } else { answer.matched() };
+            tally.latency.record(end_ns - start_ns);
+        });
         Ok(if is_right { Step::Next } else { Step::Fail })
     }
 
+    /// Counts a call of a timed statement that ended inside the interval; false for any other.
+    fn count(&self, timed: usize, end_ns: u64, count: impl FnOnce(&mut StatementTally)) -> bool {
+        self.recorder.borrow_mut().statement(timed, end_ns, self.timeline.window()).map(count).is_some()
+    }
+
+    /// Counts the call that met an error as one that was tried again, if this turn is that.
+    fn decide_refused(&mut self, turn: Turn) {
+        let Some(timed) = self.refused.take().filter(|_| turn.retry > 0) else { return };
+        if let Some(tally) = self.recorder.borrow_mut().tally.statements.get_mut(timed) {
+            tally.failed -= 1;
+            tally.retries += 1;
+        }
+    }
+
     /// Sends a statement with the values of its variables; None where one of them has none.
-    async fn send<const N: usize>(&mut self, kind: usize, at: usize, reads: bool) -> Result<Option<Answer>, Error> {
+    async fn send(&mut self, kind: usize, at: usize, reads: bool) -> Result<Option<Answer>, Error> {
+        let few = !matches!(&self.forms[kind][at], Form::Prepared(_, parameters) if parameters.len() > PARAMETERS_FEW);
+        if few {
+            self.send_up_to::<PARAMETERS_FEW>(kind, at, reads).await
+        } else {
+            self.send_up_to::<PARAMETERS_MAX>(kind, at, reads).await
+        }
+    }
+
+    async fn send_up_to<const N: usize>(
+        &mut self,
+        kind: usize,
+        at: usize,
+        reads: bool,
+    ) -> Result<Option<Answer>, Error> {
         let ScriptClient { connection, forms, slots, rows, dialect, .. } = self;
         if reads {
             rows.clear();
@@ -318,11 +385,10 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
         let script = Arc::clone(&self.script);
         let kind = self.begin(&script, turn);
         attempt.kind = kind;
-        let (program, first) = (script.transactions[kind].program(self.dialect), script.first_site(kind, self.dialect));
+        let (program, first) = (script.transactions[kind].program(self.dialect), self.firsts[kind].site);
         let mut next = 0;
         while let Some(op) = program.ops.get(next) {
-            let site = first + next;
-            next = match self.step(op, kind, site, attempt).await? {
+            next = match self.step(op, At { kind, site: first + next }, attempt).await? {
                 Step::Next => next + 1,
                 Step::Jump(to) => to,
                 Step::Fail => {
@@ -354,6 +420,20 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// The session of the new connection begins like that of the first.
+    async fn reconnected(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
+        let script = Arc::clone(&self.script);
+        for sql in script.on_connect(self.dialect) {
+            self.connection.query(sql).await?;
+            attempt.other += 1;
+        }
+        Ok(())
+    }
+
+    fn retry_pause_ns(&mut self, turn: Turn) -> Option<u64> {
+        (self.script.max_tries == 0 || turn.retry < self.script.max_tries).then_some(0)
     }
 
     fn answers(&self) -> &[Answers] {

@@ -39,6 +39,8 @@ pub const OPTIONS: &[OptionSpec] = &[
         .paths(&["teardown", "path", "mysql", "postgres", "sqlite"]),
     OptionSpec::new("checks", ITEMS, "queries with what they have to bring: { sql, expect, when = load or after }"),
     OptionSpec::new("table", ITEMS, "tables whose rows are generated: { name, rows, columns }"),
+    OptionSpec::new("max_tries", "0", "how often a transaction is tried at most; 0: until the trial's end"),
+    OptionSpec::new("expect_failures", "0.0", "share of transactions that may fail by a wrong answer, such as 0.001"),
     OptionSpec::new("writes", "false", "statements that read call functions that write"),
 ];
 
@@ -89,6 +91,8 @@ pub fn read(options: &Options) -> Result<Script, OptionError> {
         teardown: sql("teardown")?,
         checks: checks(options.value("checks")).map_err(at("checks"))?,
         writes: options.flag("writes")?,
+        max_tries: options.number("max_tries", 0, u32::MAX.into())?,
+        expect_failures: options.real("expect_failures", 0.0, 1.0)?,
         tables,
     })
 }

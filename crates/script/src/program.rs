@@ -45,6 +45,23 @@ pub struct Program {
     pub lines: Vec<usize>,
 }
 
+impl Program {
+    /// What each statement is called: its label or its line, and behind the first on a line its place there.
+    pub fn statement_names(&self) -> Vec<String> {
+        let name = |(at, one): (usize, &SqlStatement)| {
+            let line = one.line;
+            let before =
+                self.statements[..at].iter().filter(|other| other.label.is_none() && other.line == line).count();
+            match (&one.label, before) {
+                (Some(label), _) => label.clone(),
+                (None, 0) => line.to_string(),
+                (None, before) => format!("{line}.{}", before + 1),
+            }
+        };
+        self.statements.iter().enumerate().map(name).collect()
+    }
+}
+
 /// The variables of a workload, numbered: the automatic ones, those of the experiment, and those that scripts set.
 #[derive(Debug, Clone)]
 pub struct Variables {
@@ -381,7 +398,7 @@ impl Compiler<'_> {
                 let expectation = self.expectation(at, asked)?;
                 self.expectations.push(expectation);
             }
-            "label" => self.label = Some(asked.to_owned()),
+            "label" => self.label = Some(self.new_label(at, asked)?),
             other => {
                 let near = NOTES.iter().find(|note| strsim::damerau_levenshtein(note, other) == 1);
                 if let Some(near) = near {
@@ -391,6 +408,22 @@ impl Compiler<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A name for the next statement, which no other has.
+    fn new_label(&self, at: usize, label: &str) -> Result<String, Fault> {
+        if !label.starts_with(char::is_alphabetic) || label.chars().any(char::is_control) {
+            let what = format!("`{label}` is no label");
+            return Err(Fault::new(at, what, "expected a name that begins with a letter"));
+        }
+        let twin = self.program.statements.iter().find(|one| one.label.as_deref() == Some(label));
+        match twin {
+            Some(twin) => {
+                let what = format!("the statement in line {} has the label `{label}`, too", twin.line);
+                Err(Fault::new(at, what, "expected another label"))
+            }
+            None => Ok(label.to_owned()),
+        }
     }
 
     fn expectation(&self, at: usize, asked: &str) -> Result<Expectation, Fault> {

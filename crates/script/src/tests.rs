@@ -1,13 +1,18 @@
 //! Scripts run on SQLite, without a load around them.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Dialect, Endpoint, Login, complete};
-use load::{Attempt, Client, MonotonicClock, OptionValue, Options, Outcome, Timeline, Turn, Workload};
+use load::{
+    Attempt, Client, ErrorPolicy, MonotonicClock, OptionValue, Options, Outcome, Pacer, Recorder, Slot, StatementTally,
+    Timeline, Turn, Window, Workload,
+};
 
-use crate::client::{Place, ScriptClient};
+use crate::client::ScriptClient;
 use crate::options::{self, OPTIONS};
 use crate::workload::Script;
 
@@ -43,8 +48,37 @@ fn read(script: &str, more: &[(&str, OptionValue)]) -> Result<Script, load::Opti
     options::read(&Options::new(OPTIONS, &given)?)
 }
 
+/// The place of the one client, with a measured interval without an end.
+fn slot(script: &Script) -> Slot {
+    let timeline = Timeline::default();
+    timeline.open_window(Window { start_ns: 0, end_ns: u64::MAX });
+    let recorder = Recorder::new(0, false).with_statements(script.timed_statements(Dialect::Sqlite));
+    Slot {
+        client: 0,
+        clients: 1,
+        input_seed: 42,
+        data_seed: 7,
+        timeline: timeline.into(),
+        recorder: Rc::new(RefCell::new(recorder)),
+        clock: MonotonicClock::sleeping(),
+        pacer: Pacer::Closed,
+        policy: Arc::new(ErrorPolicy::default()),
+        gauge: None,
+        giver: None,
+    }
+}
+
+/// What some transactions have left.
+struct Ran {
+    outcomes: Vec<Outcome>,
+    attempt: Attempt,
+    wrong: Vec<String>,
+    admin: Admin,
+    statements: Vec<StatementTally>,
+}
+
 /// Loads the tables into a new file and runs so many transactions of one client.
-fn run(script: Script, transactions: u64) -> (Vec<Outcome>, Attempt, Vec<String>, Admin) {
+fn run(script: Script, transactions: u64) -> Ran {
     let folder = tempfile::tempdir().unwrap();
     let (endpoint, login) = (Endpoint::File(folder.path().join("db")), Login::default());
     let limit = Duration::from_secs(5);
@@ -61,9 +95,8 @@ fn run(script: Script, transactions: u64) -> (Vec<Outcome>, Attempt, Vec<String>
         }
     }
     let connection = AnyConnection::connect(Dialect::Sqlite, &endpoint, &login, limit).unwrap();
-    let place = Place { client: 0, input_seed: 42 };
-    let (clock, timeline) = (MonotonicClock::sleeping(), Arc::new(Timeline::default()));
-    let mut client = ScriptClient::new(Arc::new(script.clone()), connection, clock, timeline, place).unwrap();
+    let slot = slot(&script);
+    let mut client = ScriptClient::new(Arc::new(script.clone()), connection, &slot).unwrap();
     let mut attempt = Attempt::default();
     let outcomes = (0..transactions)
         .map(|number| complete(client.attempt(Turn { series: 0, number, retry: 0 }, &mut attempt)).unwrap())
@@ -73,7 +106,8 @@ fn run(script: Script, transactions: u64) -> (Vec<Outcome>, Attempt, Vec<String>
         sites.filter(|(_, seen)| seen.wrong > 0).map(|(site, seen)| format!("{site}: {}", seen.wrong)).collect();
     drop(client);
     std::mem::forget(folder);
-    (outcomes, attempt, wrong, admin)
+    let statements = std::mem::take(&mut slot.recorder.borrow_mut().tally.statements);
+    Ran { outcomes, attempt, wrong, admin, statements }
 }
 
 #[test]
@@ -81,9 +115,20 @@ fn transactions_run_with_drawn_values_branches_and_answers() {
     let script = "\\set id random(1, 100)\nBEGIN;\n-- expect: 1 row\nSELECT stock, name AS title FROM item WHERE id = :id \\gset\n\
         \\if :stock > 0\n-- expect: changed 1\nUPDATE item SET stock = stock - 1 WHERE id = :id;\n\
         -- expect: changed 1\nINSERT INTO log (item) VALUES (:id);\n\\else\nSELECT :title;\n\\endif\nCOMMIT;\n";
-    let (outcomes, attempt, wrong, mut admin) = run(read(script, &[]).unwrap(), 50);
+    let Ran { outcomes, attempt, wrong, mut admin, statements } = run(read(script, &[]).unwrap(), 50);
     assert_eq!((outcomes, wrong), (vec![Outcome::Committed; 50], vec![]));
     assert_eq!((attempt.reads, attempt.writes, attempt.other), (50, 100, 100));
+    let calls: Vec<_> = statements.iter().map(|one| (&*one.name, one.count, one.rows, one.latency.count())).collect();
+    let expected = [
+        ("order.2", 50, 0, 50),
+        ("order.4", 50, 50, 50),
+        ("order.7", 50, 50, 50),
+        ("order.9", 50, 50, 50),
+        ("order.11", 0, 0, 0),
+        ("order.13", 50, 0, 50),
+    ];
+    assert_eq!(calls, expected);
+    assert!(statements.iter().all(|one| (one.failed, one.retries) == (0, 0)));
     assert_eq!(admin.value("SELECT count(*) FROM log").unwrap().as_deref(), Some("50"));
     assert_eq!(admin.value("SELECT sum(30 - stock) FROM item").unwrap().as_deref(), Some("50"));
 }
@@ -91,7 +136,7 @@ fn transactions_run_with_drawn_values_branches_and_answers() {
 #[test]
 fn a_violated_note_and_a_missing_value_fail_the_transaction() {
     let check = |script: &str, expected: &str| {
-        let (outcomes, _, wrong, mut admin) = run(read(script, &[]).unwrap(), 2);
+        let Ran { outcomes, wrong, mut admin, .. } = run(read(script, &[]).unwrap(), 2);
         assert_eq!((outcomes, wrong), (vec![Outcome::Failed; 2], vec![expected.to_owned()]), "{script}");
         assert_eq!(admin.value("SELECT count(*) FROM log").unwrap().as_deref(), Some("0"), "{script}");
     };
@@ -119,7 +164,7 @@ fn equal_seeds_give_equal_inputs_and_files_are_drawn_by_weight() {
     let read = || read("", &[("files", OptionValue::Items(vec![two("a.sql", 3), two("b-c.sql", 7)]))]).unwrap();
     let names: Vec<_> = read().spec().kinds.into_iter().map(|kind| kind.name.into_owned()).collect();
     assert_eq!(names, ["a", "b_c"]);
-    let rows = |(_, _, _, mut admin): (_, _, _, Admin)| admin.rows("SELECT item FROM log ORDER BY rowid").unwrap();
+    let rows = |mut ran: Ran| ran.admin.rows("SELECT item FROM log ORDER BY rowid").unwrap();
     let one = rows(run(read(), 200));
     assert_eq!(one, rows(run(read(), 200)));
     let light = one.iter().filter(|row| row[0].as_ref().is_some_and(|item| item.starts_with('3'))).count();
@@ -165,7 +210,7 @@ fn checks_look_at_the_tables_when_they_are_asked_to() {
         check("SELECT count(*) FROM log", "1", "after"),
     ]);
     let script = read("SELECT 1;", &[("checks", checks)]).unwrap();
-    let (.., mut admin) = run(script.clone(), 1);
+    let mut admin = run(script.clone(), 1).admin;
     let load = script.check(&mut admin, None).unwrap();
     assert_eq!(load, ["SELECT count(*) FROM item: 99 was expected, 100 found"]);
     let after = script.check(&mut admin, Some(&load::Tally::default())).unwrap();

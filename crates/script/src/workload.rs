@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use driver::{Admin, AnyConnection, Dialect, Error, RowSink, complete};
+use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use load::{
     Answers, ClientFuture, Expected, Rng, Setting, Slot, Table, Tally, TransactionKind, Workload, WorkloadSpec,
 };
 use sha2::{Digest, Sha256};
 
-use crate::client::{Place, ScriptClient};
+use crate::client::ScriptClient;
 use crate::eval::Scalar;
 use crate::program::{Op, Program};
 use crate::rows::GeneratedTable;
@@ -50,6 +50,10 @@ pub struct Script {
     pub teardown: Vec<PlainSql>,
     pub checks: Vec<Check>,
     pub writes: bool,
+    /// How often a transaction is tried at most; 0 for as often as there is time.
+    pub max_tries: u64,
+    /// The share of transactions that may fail by a wrong answer or a missing value.
+    pub expect_failures: f64,
     pub tables: Vec<GeneratedTable>,
 }
 
@@ -121,9 +125,20 @@ impl Script {
         })
     }
 
-    /// Where the sites of a transaction begin.
-    pub fn first_site(&self, transaction: usize, dialect: Dialect) -> usize {
-        self.transactions[..transaction].iter().map(|one| one.program(dialect).ops.len() + 1).sum()
+    /// What each client's session begins with.
+    pub fn on_connect(&self, dialect: Dialect) -> impl Iterator<Item = &String> {
+        statements(&self.connect, dialect)
+    }
+
+    /// Whether so few answers are wrong that the user has allowed for them.
+    fn allows(&self, seen: &[Answers], dialect: Dialect) -> bool {
+        let ends = self.transactions.iter().scan(0, |next, one| {
+            *next += one.program(dialect).ops.len() + 1;
+            Some(*next - 1)
+        });
+        let ended: u64 = ends.filter_map(|end| Some(seen.get(end)?.count)).sum();
+        let wrong: u64 = seen.iter().map(|one| one.wrong).sum();
+        wrong as f64 <= self.expect_failures * (ended + wrong) as f64
     }
 
     fn programs(&self) -> impl Iterator<Item = &Program> {
@@ -218,13 +233,17 @@ impl Workload for Script {
         self.tables[table].row(data_seed, table as u64, unit, sink)
     }
 
-    fn client(&self, slot: Slot, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
-        statements(&self.connect, connection_dialect(&connection))
-            .try_for_each(|sql| complete(driver::Connection::query(&mut connection, sql)).map(drop))?;
-        let place = Place { client: slot.client, input_seed: slot.input_seed };
-        let (clock, timeline) = (slot.clock.clone(), Arc::clone(&slot.timeline));
-        let client = ScriptClient::new(Arc::new(self.clone()), connection, clock, timeline, place)?;
+    fn client(&self, slot: Slot, connection: AnyConnection) -> Result<ClientFuture, Error> {
+        let client = ScriptClient::new(Arc::new(self.clone()), connection, &slot)?;
         Ok(slot.drive(client))
+    }
+
+    fn timed_statements(&self, dialect: Dialect) -> Vec<String> {
+        let named = |one: &Transaction| {
+            let names = one.program(dialect).statement_names();
+            names.into_iter().map(|name| format!("{}.{name}", one.name)).collect::<Vec<_>>()
+        };
+        self.transactions.iter().flat_map(named).collect()
     }
 
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
@@ -245,16 +264,13 @@ impl Workload for Script {
     }
 
     fn expected_answers(&self, seen: &[Answers], setting: &Setting) -> Vec<Expected> {
+        let is_allowed = self.allows(seen, setting.dialect);
         let expected = |(statement, seen): (String, &Answers)| Expected {
             statement: statement.into(),
-            seen: *seen,
+            seen: Answers { wrong: if is_allowed { 0 } else { seen.wrong }, ..*seen },
             rows: None,
             matched: None,
         };
         self.sites(setting.dialect).zip(seen).map(expected).collect()
     }
-}
-
-fn connection_dialect(connection: &AnyConnection) -> Dialect {
-    driver::Connection::dialect(connection)
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use super::{OPERATIONS, POINTS, Plan};
+use super::{POINTS, Plan, operations_are};
 use crate::quantity::{bytes_text, duration_text};
 use record::format::ladder::ChangeRecord;
 use record::format::{ContenderRecord, PlanRecord, PlannedTrial, Point, WorkloadRecord};
@@ -191,8 +191,10 @@ fn word_text(plan: &Plan) -> String {
         return format!("  verdict: none in so few blocks; rule {rule} looks at {least} for the first time\n");
     };
     let points = record.trials.iter().map(|trial| &trial.point).collect::<BTreeSet<_>>().len();
-    let firsts =
-        [(points, POINTS, estimate.point_word_block), (estimate.operations, OPERATIONS, estimate.operation_word_block)];
+    let firsts = [
+        (points, POINTS, estimate.point_word_block),
+        (estimate.operations, operations_are(record), estimate.operation_word_block),
+    ];
     let asked = |count: usize, what: &str| if what == POINTS { count > 1 } else { count > 0 };
     let mut text = format!("  verdict: at the earliest after block {block}");
     for (_, what, first) in firsts.iter().filter(|(count, what, _)| asked(*count, what)) {

@@ -1,7 +1,8 @@
 //! What weakens a run: a sentence for each finding, and lines of what shows it.
 
 use analysis::{
-    Deferring, Facts, Finding, FindingKind, Gain, Growth, HOST_FLAGS, HeadToHead, Interaction, Missing, Trend, WorkLeft,
+    Deferring, Facts, Finding, FindingKind, Gain, Growth, HOST_FLAGS, HeadToHead, Interaction, Missing, ResultsDiffer,
+    Trend, WorkLeft,
 };
 use record::format::figures::{percent_of_log, signed_percent};
 use record::format::operations::PARTIAL;
@@ -9,7 +10,7 @@ use record::format::{ContenderRecord, DecisionKind, Point, SideRecord, TrialReco
 use record::point::CORES;
 
 use super::{Said, aa, duet, one_line, parts, probes};
-use crate::Evidence;
+use crate::{Evidence, wording};
 
 /// Evidence lines that a reader can take in; the rest is counted.
 const EVIDENCE_LINES_MAX: usize = 8;
@@ -109,6 +110,10 @@ fn standing(kind: FindingKind) -> &'static str {
             "dbduel does not manage these servers: they run their own settings and are not restarted between trials; \
              tables are loaded again before each trial that writes, and once where the workload only reads; the \
              servers' CPU time and counters cannot be known and are absent"
+        }
+        FindingKind::ResultsDiffer => {
+            "a statement brings other numbers of rows on either side: the servers do not answer from the same data, or \
+             not by the same rules. Say in an `-- expect:` note what is right"
         }
         FindingKind::DurabilityDiffers => {
             "the contenders do not promise the same durability, so part of a difference may be its price"
@@ -215,6 +220,7 @@ fn in_records(evidence: &Evidence, finding: &Finding) -> Vec<String> {
             plan.contenders.iter().filter_map(line).collect()
         }
         FindingKind::UnequalWork => unequal_work(evidence),
+        FindingKind::ResultsDiffer => lines_of(evidence, results_differ),
         FindingKind::Duet => of_duet(evidence),
         FindingKind::Refused => {
             let refused = run.decided(DecisionKind::Refused);
@@ -350,6 +356,14 @@ fn unequal_work(evidence: &Evidence) -> Vec<String> {
         .map(|one| format!("{}: {} ({}): {}", one.contender, one.name, one.kind, parts::why(one)))
         .collect();
     lines.into_iter().collect()
+}
+
+fn results_differ(duel: &HeadToHead) -> Vec<String> {
+    let line = |one: &ResultsDiffer| {
+        let [baseline, candidate] = one.rows.map(wording::number);
+        format!("{}: {baseline} rows a call on `{}`, {candidate} on `{}`", one.name, duel.baseline, duel.candidate)
+    };
+    duel.parts.iter().flat_map(|parts| &parts.results_differ).map(line).collect()
 }
 
 fn of_duet(evidence: &Evidence) -> Vec<String> {
