@@ -7,12 +7,13 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use driver::{Answer, Cell, Connection, Dialect, Error, Rows, Statement, Value, complete};
+use driver::{Answer, Cell, Code, Connection, Dialect, Error, Rows, Statement, Value, complete};
 use load::{Answers, Attempt, Client, Clock, Outcome, Recorder, Rng, StatementTally, Timeline, Turn};
 
 use crate::eval::{Expr, Scalar, Slot, int, is_true};
-use crate::program::{CLIENT_ID, DEFAULT_SEED, Op, PARAMETERS_MAX, RANDOM_SEED};
-use crate::statement::{Expectation, Role, SqlStatement};
+use crate::pgbench::AsPgbench;
+use crate::program::{CLIENT_ID, DEFAULT_SEED, Op, PARAMETERS_MAX, Protocol, RANDOM_SEED};
+use crate::statement::{Expectation, Piece, Role, SqlStatement};
 use crate::workload::Script;
 
 /// Room for the text of a variable; one that outgrows it keeps the larger room.
@@ -26,6 +27,8 @@ const CANNOT_BE_PREPARED: &str = "1295";
 enum Form {
     Prepared(Statement, Vec<usize>),
     Text(String),
+    /// With the values written into it each time.
+    Filled(Vec<Piece>),
 }
 
 pub struct ScriptClient<C, K> {
@@ -50,6 +53,10 @@ pub struct ScriptClient<C, K> {
     input_seed: u64,
     /// BEGIN has been answered, and nothing yet that ends it.
     open: bool,
+    /// The statement that is filled in; keeps its memory.
+    text: String,
+    /// Why the last expression had no value.
+    why: &'static str,
 }
 
 /// What comes behind a command.
@@ -84,8 +91,10 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
         let mut forms = Vec::new();
         for transaction in &script.transactions {
             let program = transaction.program(dialect);
-            let prepared =
-                program.statements.iter().map(|one| prepare(&mut connection, one, transaction.path(dialect)));
+            let prepared = program
+                .statements
+                .iter()
+                .map(|one| form(&mut connection, script.protocol, one, transaction.path(dialect)));
             forms.push(prepared.collect::<Result<_, _>>()?);
         }
         let slots = script.transactions.iter().map(|one| one.program(dialect).initial.len()).max().unwrap_or(0);
@@ -115,6 +124,8 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
             client: place.client,
             input_seed: place.input_seed,
             open: false,
+            text: String::with_capacity(TEXT_BYTES),
+            why: "",
             script,
         })
     }
@@ -166,7 +177,9 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
     /// The value of an expression; one that has none makes its command wrong.
     fn evaluated(&mut self, site: usize, expr: &Expr) -> Option<Scalar> {
         self.answers[site].count += 1;
-        let value = expr.evaluate(&self.slots, &mut self.rng).ok();
+        let value = expr.evaluate(&self.slots, &mut self.rng);
+        self.why = value.err().map_or("", |why| why.0);
+        let value = value.ok();
         self.answers[site].wrong += u64::from(value.is_none());
         value
     }
@@ -253,13 +266,19 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
         at: usize,
         reads: bool,
     ) -> Result<Option<Answer>, Error> {
-        let ScriptClient { connection, forms, slots, rows, dialect, .. } = self;
+        let ScriptClient { connection, forms, slots, rows, dialect, text: filled, .. } = self;
         if reads {
             rows.clear();
         }
         let answer = match &forms[kind][at] {
             Form::Text(text) if reads => connection.query_into(text, rows).await,
             Form::Text(text) => connection.query(text).await,
+            Form::Filled(pieces) => {
+                if !fill(filled, pieces, slots) {
+                    return Ok(None);
+                }
+                if reads { connection.query_into(filled, rows).await } else { connection.query(filled).await }
+            }
             Form::Prepared(statement, parameters) => {
                 let mut values = [Value::Null; N];
                 for (value, slot) in values.iter_mut().zip(parameters) {
@@ -285,6 +304,13 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
         })
     }
 
+    /// What ends a client that follows pgbench's rules, in its words.
+    fn aborted(&self, kind: usize, command: usize) -> Error {
+        let why = if self.why.is_empty() { "expected one row" } else { self.why };
+        let message = format!("client {} aborted in command {command} of script {kind}: {why}", self.client);
+        Error::Refused { code: Code::new(b"ABORT"), message }
+    }
+
     /// Takes the one row of a `\gset` into its variables.
     fn gset(&mut self, statement: &SqlStatement) -> bool {
         let Some(slots) = &statement.gset else { return true };
@@ -294,6 +320,35 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
                 .enumerate()
                 .all(|(column, slot)| self.rows.cell(0, column).is_some_and(|cell| self.slots[*slot].take(cell)))
     }
+}
+
+/// How a statement travels.
+fn form<C: Connection>(
+    connection: &mut C,
+    protocol: Protocol,
+    statement: &SqlStatement,
+    path: &str,
+) -> Result<Form, Error> {
+    match protocol {
+        Protocol::Simple => Ok(Form::Filled(statement.pieces.clone())),
+        Protocol::Extended => {
+            let (text, parameters) = statement.prepared(connection.dialect());
+            Ok(Form::Prepared(connection.prepare_each_time(&text)?, parameters))
+        }
+        Protocol::Prepared => prepare(connection, statement, path),
+    }
+}
+
+/// Writes a statement with its values as pgbench does; false where one of them has none.
+fn fill(text: &mut String, pieces: &[Piece], slots: &[Slot]) -> bool {
+    text.clear();
+    pieces.iter().all(|piece| match piece {
+        Piece::Text(part) => {
+            text.push_str(part);
+            true
+        }
+        Piece::Variable(slot) => slots[*slot].write(text),
+    })
 }
 
 /// Prepares a statement, or keeps its text where the server cannot prepare this kind.
@@ -318,6 +373,19 @@ impl Slot {
             self.text.clear();
             let _ = write!(self.text, "{number}");
         }
+    }
+
+    /// Writes the value bare, as pgbench does; false where there is none.
+    fn write(&self, text: &mut String) -> bool {
+        let written = match self.value {
+            Scalar::Null => text.write_str("NULL"),
+            Scalar::Int(number) => write!(text, "{number}"),
+            Scalar::Double(number) => write!(text, "{}", AsPgbench(number)),
+            Scalar::Bool(flag) => write!(text, "{flag}"),
+            Scalar::Text => text.write_str(&self.text),
+            Scalar::Undefined => return false,
+        };
+        written.is_ok()
     }
 
     fn parameter(&self, dialect: Dialect) -> Option<Value<'_>> {
@@ -391,6 +459,7 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
             next = match self.step(op, At { kind, site: first + next }, attempt).await? {
                 Step::Next => next + 1,
                 Step::Jump(to) => to,
+                Step::Fail if script.aborts => return Err(self.aborted(kind, next)),
                 Step::Fail => {
                     self.roll_back(attempt).await?;
                     return Ok(Outcome::Failed);
@@ -400,7 +469,8 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
         let end = &mut self.answers[first + program.ops.len()];
         end.count += 1;
         end.wrong += u64::from(self.open);
-        if self.open {
+        // A file of pgbench may leave its transaction open for the next.
+        if self.open && !script.aborts {
             self.roll_back(attempt).await?;
             return Ok(Outcome::Failed);
         }

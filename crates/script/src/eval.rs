@@ -79,12 +79,12 @@ pub const FUNCTIONS: &[(&str, Function, std::ops::RangeInclusive<usize>)] = &[
     ("abs", Function::Abs, 1..=1),
     ("double", Function::Double, 1..=1),
     ("exp", Function::Exp, 1..=1),
-    ("greatest", Function::Greatest, 1..=usize::MAX),
+    ("greatest", Function::Greatest, 1..=ARGUMENTS_MOST),
     ("hash", Function::HashMurmur2, 1..=2),
     ("hash_fnv1a", Function::HashFnv1a, 1..=2),
     ("hash_murmur2", Function::HashMurmur2, 1..=2),
     ("int", Function::Int, 1..=1),
-    ("least", Function::Least, 1..=usize::MAX),
+    ("least", Function::Least, 1..=ARGUMENTS_MOST),
     ("ln", Function::Ln, 1..=1),
     ("mod", Function::Mod, 2..=2),
     ("permute", Function::Permute, 2..=3),
@@ -119,7 +119,8 @@ pub enum Expr {
     Call(Function, Vec<Expr>),
 }
 
-/// `greatest` and `least` take any number of arguments, all others three at most.
+/// What `greatest` and `least` take; all others take [`ARGUMENTS_MAX`].
+pub const ARGUMENTS_MOST: usize = 16;
 const ARGUMENTS_MAX: usize = 3;
 
 impl Expr {
@@ -274,8 +275,8 @@ fn call(function: Function, arguments: &[Expr], slots: &[Slot], rng: &mut Rng) -
     let real = |result: f64| Ok(Scalar::Double(result));
     match function {
         Function::Abs => Ok(match first {
-            Scalar::Double(number) => Scalar::Double(number.abs()),
-            other => Scalar::Int(int(other)?.wrapping_abs()),
+            Scalar::Int(number) => Scalar::Int(number.wrapping_abs()),
+            other => Scalar::Double(double(other)?.abs()),
         }),
         Function::Double => real(double(first)?),
         Function::Exp => real(double(first)?.exp()),
@@ -336,30 +337,23 @@ pub fn shape(function: Function, parameter: Scalar) -> Evaluated<f64> {
     }
 }
 
-/// A double as soon as one argument is one.
+/// A double as soon as one argument is one. A later NaN wins, an earlier one loses, as with pgbench's comparisons.
 fn extreme(function: Function, arguments: &[Expr], slots: &[Slot], rng: &mut Rng) -> Evaluated {
-    let (mut whole, mut real, mut has_double, mut has_null) = (None::<i64>, None::<f64>, false, false);
-    for argument in arguments {
-        let value = argument.evaluate(slots, rng)?;
-        has_null |= value == Scalar::Null;
-        if has_null {
-            continue;
-        }
-        has_double |= matches!(value, Scalar::Double(_));
-        let number = double(value)?;
-        let is_less = real.is_none_or(|before| number < before);
-        let is_more = real.is_none_or(|before| number > before);
-        if if function == Function::Least { is_less } else { is_more } {
-            real = Some(number);
-        }
-        if let Scalar::Int(number) = value {
-            let pick = if function == Function::Least { i64::min } else { i64::max };
-            whole = Some(whole.map_or(number, |before| pick(before, number)));
-        }
+    let mut values = [Scalar::Undefined; ARGUMENTS_MOST];
+    for (value, argument) in values.iter_mut().zip(arguments) {
+        *value = argument.evaluate(slots, rng)?;
     }
-    Ok(match (has_null, has_double) {
-        (true, _) => Scalar::Null,
-        (false, true) => Scalar::Double(real.unwrap_or(f64::NAN)),
-        (false, false) => Scalar::Int(whole.unwrap_or(0)),
-    })
+    let values = &values[..arguments.len()];
+    if values.contains(&Scalar::Null) {
+        return Ok(Scalar::Null);
+    }
+    let is_least = function == Function::Least;
+    if !values.iter().any(|value| matches!(value, Scalar::Double(_))) {
+        let pick = if is_least { i64::min } else { i64::max };
+        let first = int(values[0])?;
+        return values[1..].iter().try_fold(first, |best, value| Ok(pick(best, int(*value)?))).map(Scalar::Int);
+    }
+    let pick = |best: f64, next: f64| if if is_least { best < next } else { best > next } { best } else { next };
+    let first = double(values[0])?;
+    values[1..].iter().try_fold(first, |best, value| Ok(pick(best, double(*value)?))).map(Scalar::Double)
 }

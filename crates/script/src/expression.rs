@@ -41,6 +41,8 @@ pub struct Parser<'a> {
     /// Variables are written without a colon.
     bare: bool,
     default_seed: usize,
+    /// Inside so many parts that are evaluated only if a condition is met: what has no value there is no mistake.
+    conditional: u32,
 }
 
 pub struct Names<'a> {
@@ -70,8 +72,18 @@ const BEHIND_THE_LARGEST: u64 = 1 << 63;
 impl<'a> Parser<'a> {
     pub fn new(text: &'a str, base: usize, names: &Names<'a>) -> Result<Parser<'a>, Fault> {
         let &Names { resolve, known, bare, default_seed } = names;
-        let mut parser =
-            Parser { text, base, next: 0, token: Token::End, at: base, resolve, known, bare, default_seed };
+        let mut parser = Parser {
+            text,
+            base,
+            next: 0,
+            token: Token::End,
+            at: base,
+            resolve,
+            known,
+            bare,
+            default_seed,
+            conditional: 0,
+        };
         parser.advance()?;
         Ok(parser)
     }
@@ -87,7 +99,7 @@ impl<'a> Parser<'a> {
 
     pub fn advance(&mut self) -> Result<(), Fault> {
         let bytes = self.text.as_bytes();
-        while bytes.get(self.next).is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b'\\') {
+        while bytes.get(self.next).is_some_and(u8::is_ascii_whitespace) || continues(&bytes[self.next..]) {
             self.next += 1;
         }
         self.at = self.base + self.next;
@@ -146,14 +158,15 @@ impl<'a> Parser<'a> {
                 length += 1 + sign + exponent;
             }
         }
-        if rest[length..].starts_with(is_of_name) {
-            return Err(Fault::new(self.at + length, "a letter behind a number", "expected an operator"));
-        }
         let text = &rest[..length];
-        let too_large = || Fault::new(self.at, format!("{text} is too large"), "expected a 64-bit integer or a double");
+        let too_large = || {
+            Fault::new(self.at, format!("{text} is too large or too small"), "expected a 64-bit integer or a double")
+        };
         self.token = if is_double {
             let number: f64 = text.parse().map_err(|_| too_large())?;
-            if number.is_infinite() {
+            let digits = text.split(['e', 'E']).next().unwrap_or(text);
+            let is_too_small = number < f64::MIN_POSITIVE && digits.contains(|c| matches!(c, '1'..='9'));
+            if number.is_infinite() || is_too_small {
                 return Err(too_large());
             }
             Token::Double(number)
@@ -209,7 +222,6 @@ impl<'a> Parser<'a> {
     /// An expression whose operators bind at least as tightly as `least`.
     pub fn expression(&mut self, least: u8) -> Result<Expr, Fault> {
         let mut left = self.prefixed()?;
-        let mut compared = false;
         loop {
             let at = self.at;
             if self.is_word("or") || self.is_word("and") {
@@ -219,18 +231,13 @@ impl<'a> Parser<'a> {
                     return Ok(left);
                 }
                 self.advance()?;
-                let sides = Box::new([left, self.expression(own + 1)?]);
-                left = folded(if is_or { Expr::Or(sides) } else { Expr::And(sides) }, at)?;
-                compared = false;
+                let sides = Box::new([left, self.conditionally(|parser| parser.expression(own + 1))?]);
+                left = self.folded(if is_or { Expr::Or(sides) } else { Expr::And(sides) }, at)?;
             } else if self.is_word("is") || self.is_word("isnull") || self.is_word("notnull") {
                 if level::IS < least {
                     return Ok(left);
                 }
-                if compared {
-                    return Err(self.unexpected("AND, OR or the end: IS does not chain"));
-                }
                 left = self.is(left)?;
-                compared = true;
             } else if let Some((own, operator, turned)) = self.operator() {
                 if own < least {
                     return Ok(left);
@@ -238,7 +245,7 @@ impl<'a> Parser<'a> {
                 self.advance()?;
                 let right = self.expression(own + 1)?;
                 let sides = if turned { [right, left] } else { [left, right] };
-                left = folded(Expr::Binary(operator, Box::new(sides)), at)?;
+                left = self.folded(Expr::Binary(operator, Box::new(sides)), at)?;
                 if own == level::COMPARE && matches!(self.operator(), Some((level::COMPARE, ..))) {
                     return Err(self.unexpected("AND or OR: comparisons do not chain"));
                 }
@@ -290,13 +297,14 @@ impl<'a> Parser<'a> {
             (wanted, negated)
         };
         let is = Expr::Is(Box::new(left), wanted);
-        folded(if negated { Expr::Not(Box::new(is)) } else { is }, at)
+        self.folded(if negated { Expr::Not(Box::new(is)) } else { is }, at)
     }
 
     fn prefixed(&mut self) -> Result<Expr, Fault> {
         let at = self.at;
         if self.take_word("not")? {
-            return folded(Expr::Not(Box::new(self.expression(level::NOT)?)), at);
+            let of = self.expression(level::NOT)?;
+            return self.folded(Expr::Not(Box::new(of)), at);
         }
         if self.is_sign("+") {
             self.advance()?;
@@ -305,7 +313,7 @@ impl<'a> Parser<'a> {
         if self.is_sign("~") {
             self.advance()?;
             let of = self.expression(level::BITS + 1)?;
-            return folded(Expr::Binary(Operator::BitXor, Box::new([of, Expr::Constant(Scalar::Int(-1))])), at);
+            return self.folded(Expr::Binary(Operator::BitXor, Box::new([of, Expr::Constant(Scalar::Int(-1))])), at);
         }
         if self.is_sign("-") {
             self.advance()?;
@@ -314,7 +322,7 @@ impl<'a> Parser<'a> {
                 return Ok(Expr::Constant(Scalar::Int(i64::MIN)));
             }
             let of = self.expression(level::SIGN)?;
-            return folded(Expr::Binary(Operator::Subtract, Box::new([Expr::Constant(Scalar::Int(0)), of])), at);
+            return self.folded(Expr::Binary(Operator::Subtract, Box::new([Expr::Constant(Scalar::Int(0)), of])), at);
         }
         self.primary()
     }
@@ -375,6 +383,12 @@ impl<'a> Parser<'a> {
     }
 
     fn case(&mut self, at: usize) -> Result<Expr, Fault> {
+        let (branches, otherwise) = self.conditionally(Self::branches)?;
+        self.expect_word("end")?;
+        self.folded(Expr::Case(branches, Box::new(otherwise)), at)
+    }
+
+    fn branches(&mut self) -> Result<(Vec<(Expr, Expr)>, Expr), Fault> {
         let mut branches = Vec::new();
         while self.take_word("when")? {
             let condition = self.expression(0)?;
@@ -385,8 +399,15 @@ impl<'a> Parser<'a> {
             return Err(self.unexpected("WHEN"));
         }
         let otherwise = if self.take_word("else")? { self.expression(0)? } else { Expr::Constant(Scalar::Null) };
-        self.expect_word("end")?;
-        folded(Expr::Case(branches, Box::new(otherwise)), at)
+        Ok((branches, otherwise))
+    }
+
+    /// Reads a part that is evaluated only if a condition is met.
+    fn conditionally<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
+        self.conditional += 1;
+        let part = read(self);
+        self.conditional -= 1;
+        part
     }
 
     fn call(&mut self, name: &str, at: usize) -> Result<Expr, Fault> {
@@ -416,8 +437,22 @@ impl<'a> Parser<'a> {
         if takes_seed && arguments.len() < *takes.end() {
             arguments.push(Expr::Variable(self.default_seed));
         }
-        check_constants(*function, &arguments, at)?;
-        folded(Expr::Call(*function, arguments), at)
+        if self.conditional == 0 {
+            check_constants(*function, &arguments, at)?;
+        }
+        self.folded(Expr::Call(*function, arguments), at)
+    }
+
+    /// Its value in place of an expression that is constant.
+    fn folded(&self, expr: Expr, at: usize) -> Result<Expr, Fault> {
+        if matches!(expr, Expr::Constant(_)) || !is_constant(&expr) {
+            return Ok(expr);
+        }
+        match expr.evaluate(&[], &mut Rng::stream(0, 0, 0)) {
+            Ok(value) => Ok(Expr::Constant(value)),
+            Err(_) if self.conditional > 0 => Ok(expr),
+            Err(why) => Err(Fault::new(at, why.0, "expected an expression that has a value")),
+        }
     }
 }
 
@@ -430,7 +465,7 @@ fn number_of_arguments(takes: &std::ops::RangeInclusive<usize>) -> String {
     match (*takes.start(), *takes.end()) {
         (1, 1) => "1 argument".to_owned(),
         (least, most) if least == most => format!("{least} arguments"),
-        (least, usize::MAX) => format!("at least {least} argument"),
+        (least, eval::ARGUMENTS_MOST) => format!("{least} to {} arguments", eval::ARGUMENTS_MOST),
         (least, most) => format!("{least} or {most} arguments"),
     }
 }
@@ -450,37 +485,36 @@ fn check_constants(function: Function, arguments: &[Expr], at: usize) -> Result<
         return Ok(());
     }
     let fault = |why: eval::EvalError, got: String| Fault::new(at, format!("{}{got}", why.0), "expected other values");
-    if let [Expr::Constant(low), Expr::Constant(high), ..] = arguments
-        && ![low, high].contains(&&Scalar::Null)
-    {
+    if arguments.contains(&Expr::Constant(Scalar::Null)) {
+        return Ok(());
+    }
+    if let [Expr::Constant(low), Expr::Constant(high), ..] = arguments {
         eval::range(*low, *high).map_err(|why| fault(why, String::new()))?;
     }
-    if let Some(Expr::Constant(parameter)) = arguments.get(2)
-        && *parameter != Scalar::Null
-    {
+    if let Some(Expr::Constant(parameter)) = arguments.get(2) {
         let got = eval::double(*parameter).map_or(String::new(), |number| format!(", got {number:?}"));
         eval::shape(function, *parameter).map_err(|why| fault(why, got))?;
     }
     Ok(())
 }
 
-/// Its value in place of an expression that has no variables and draws nothing.
-fn folded(expr: Expr, at: usize) -> Result<Expr, Fault> {
-    let is_constant = |expr: &Expr| matches!(expr, Expr::Constant(_));
-    let foldable = match &expr {
-        Expr::Constant(_) | Expr::Variable(_) => false,
+/// Has no variables and draws nothing.
+fn is_constant(expr: &Expr) -> bool {
+    match expr {
+        Expr::Constant(_) => true,
+        Expr::Variable(_) => false,
         Expr::Binary(_, sides) | Expr::And(sides) | Expr::Or(sides) => sides.iter().all(is_constant),
         Expr::Not(of) | Expr::Is(of, _) => is_constant(of),
         Expr::Case(branches, otherwise) => {
             is_constant(otherwise) && branches.iter().all(|(when, then)| is_constant(when) && is_constant(then))
         }
         Expr::Call(function, arguments) => !function.draws() && arguments.iter().all(is_constant),
-    };
-    if !foldable {
-        return Ok(expr);
     }
-    let value = expr.evaluate(&[], &mut Rng::stream(0, 0, 0));
-    value.map(Expr::Constant).map_err(|why| Fault::new(at, why.0, "expected an expression that has a value"))
+}
+
+/// A backslash before the end of a line.
+fn continues(rest: &[u8]) -> bool {
+    rest.starts_with(b"\\\n") || rest.starts_with(b"\\\r\n")
 }
 
 #[cfg(test)]
@@ -585,7 +619,7 @@ mod tests {
             ("1 || 2", "`|` was not expected"),
             ("1 between 0 and 2", "`between` was not expected"),
             ("'text'", "`'` has no place in an expression"),
-            ("0x10", "a letter behind a number"),
+            ("0x10", "`x10` was not expected"),
             ("ceil(1.5)", "unknown function `ceil`"),
             ("random_zipf(1, 10, 1.1)", "unknown function `random_zipf`"),
             ("random(1, 2, 3)", "random takes 2 arguments, got 3"),
@@ -599,7 +633,7 @@ mod tests {
             ("n", "`n` is a variable"),
             ("1 +", "the expression ends here"),
             ("(1", "the expression ends here"),
-            ("greatest()", "greatest takes at least 1 argument, got 0"),
+            ("greatest()", "greatest takes 1 to 16 arguments, got 0"),
             ("debug(1)", "`debug` is not built yet"),
             ("case 1 when 1 then 2 end", "`1` was not expected"),
         ] {

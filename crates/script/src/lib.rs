@@ -9,6 +9,7 @@ mod eval;
 mod expression;
 mod fault;
 mod options;
+pub mod pgbench;
 mod program;
 mod random;
 mod rows;

@@ -7,7 +7,7 @@ use load::{ITEMS, OptionError, OptionSpec, OptionValue, Options, TABLE};
 
 use crate::eval::Scalar;
 use crate::fault::{Source, nearest};
-use crate::program::{Variables, compile};
+use crate::program::{Protocol, Variables, compile};
 use crate::rows::{GeneratedTable, column};
 use crate::statement::plain;
 use crate::workload::{Check, PlainSql, Script, Transaction, When};
@@ -80,6 +80,8 @@ pub fn read(options: &Options) -> Result<Script, OptionError> {
         return Err(OptionError::new("table", expected));
     }
     Ok(Script {
+        protocol: Protocol::Prepared,
+        aborts: false,
         transactions: transactions(options.value("files"), &given).map_err(at("files"))?,
         default_seed: match given.get("default_seed") {
             Some(Scalar::Int(seed)) => Some(*seed),

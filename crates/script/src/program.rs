@@ -6,13 +6,40 @@ use std::ops::RangeInclusive;
 use crate::eval::{Expr, Scalar};
 use crate::expression::{Names, Parser, unknown_variable};
 use crate::fault::{Fault, Faults, Source, nearest};
-use crate::statement::{Ending, Expectation, Role, SqlStatement, column_names, role, scan};
+use crate::statement::{Ending, Expectation, Role, SqlStatement, column_names, role, scan, with_names_in_quotes};
 
 /// Variables that every script has, by their numbers.
 pub const AUTOMATIC: [&str; 4] = ["client_id", "scale", "random_seed", "default_seed"];
 pub const CLIENT_ID: usize = 0;
 pub const RANDOM_SEED: usize = 2;
 pub const DEFAULT_SEED: usize = 3;
+
+/// The variable that stands for names without a variable; no script can write it.
+const NO_VALUE: &str = "";
+
+/// How statements reach the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// As text, with the values in it.
+    Simple,
+    /// Parsed anew each time, with the values beside it.
+    Extended,
+    /// Parsed once by each client.
+    #[default]
+    Prepared,
+}
+
+impl Protocol {
+    pub const ALL: [Protocol; 3] = [Protocol::Simple, Protocol::Extended, Protocol::Prepared];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Simple => "simple",
+            Protocol::Extended => "extended",
+            Protocol::Prepared => "prepared",
+        }
+    }
+}
 
 /// Parameters of one statement: they are handed over from the stack.
 pub const PARAMETERS_MAX: usize = 64;
@@ -68,17 +95,26 @@ pub struct Variables {
     names: Vec<String>,
     /// What they are before a transaction; scripts' own are undefined.
     pub initial: Vec<Scalar>,
+    /// Set where scripts follow pgbench's rules for names in SQL, with its way to send them.
+    pub pgbench: Option<Protocol>,
 }
 
 impl Variables {
     pub fn new(given: &BTreeMap<String, Scalar>) -> Variables {
-        let mut variables = Variables { names: Vec::new(), initial: Vec::new() };
+        let mut variables = Variables { names: Vec::new(), initial: Vec::new(), pgbench: None };
         for name in AUTOMATIC {
             variables.add(name, given.get(name).copied().unwrap_or(Scalar::Int(1)));
         }
         for (name, value) in given.iter().filter(|(name, _)| !AUTOMATIC.contains(&name.as_str())) {
             variables.add(name, *value);
         }
+        variables
+    }
+
+    /// For scripts that follow pgbench's rules.
+    pub fn of_pgbench(given: &BTreeMap<String, Scalar>, protocol: Protocol) -> Variables {
+        let mut variables = Variables { pgbench: Some(protocol), ..Variables::new(given) };
+        variables.add(NO_VALUE, Scalar::Null);
         variables
     }
 
@@ -193,14 +229,20 @@ impl Compiler<'_> {
         let source = self.source;
         let mut unknown = None;
         let (variables, visible) = (&*self.variables, &self.visible);
-        let mut find = |name: &str, place: usize| {
-            let slot = variables.find(name).filter(|slot| visible[*slot]);
-            if slot.is_none() {
+        let known = |name: &str| variables.find(name).filter(|slot| visible[*slot]);
+        let mut find = |name: &str, place: usize| match (known(name), variables.pgbench) {
+            (Some(slot), _) => Some(slot),
+            // pgbench leaves such a name in the text, or sends NULL for it.
+            (None, Some(protocol)) => variables.find(NO_VALUE).filter(|_| protocol != Protocol::Simple),
+            (None, None) => {
                 unknown.get_or_insert_with(|| unknown_variable(name, place, &seen(variables, visible)));
+                None
             }
-            slot
         };
-        let (pieces, end, ending) = scan(&source.text, at, &mut find)?;
+        let (mut pieces, end, ending) = scan(&source.text, at, &mut find)?;
+        if variables.pgbench == Some(Protocol::Simple) {
+            pieces = pieces.into_iter().flat_map(|piece| with_names_in_quotes(piece, &known)).collect();
+        }
         let next = if ending == Ending::Semicolon { end + 1 } else { end };
         if let Some(fault) = unknown {
             self.faults.push(fault);
@@ -247,7 +289,7 @@ impl Compiler<'_> {
             let what = format!("`{name}` is no name of a variable");
             return Err(Fault::new(at, what, "expected letters, digits and _, without a digit in front"));
         }
-        if self.variables.is_fixed(name) {
+        if self.variables.is_fixed(name) && self.variables.pgbench.is_none() {
             let what = format!("`{name}` has its value from outside");
             return Err(Fault::new(at, what, "expected another name: every transaction begins with that value"));
         }
@@ -491,6 +533,19 @@ mod tests {
         let source = Source { path: "order.sql".to_owned(), text: text.to_owned() };
         let given = BTreeMap::from([("hot".to_owned(), Scalar::Double(1.2)), ("scale".to_owned(), Scalar::Int(10))]);
         compile(&source, &mut Variables::new(&given)).map_err(|faults| faults.to_string())
+    }
+
+    #[test]
+    fn names_in_sql_follow_pgbench_where_that_is_asked_for() {
+        let pieces = |text: &str, protocol| {
+            let source = Source { path: "a.sql".to_owned(), text: format!("\\set x 1\n\\set scale 2\n{text}") };
+            let given = BTreeMap::from([("scale".to_owned(), Scalar::Int(10))]);
+            let program = compile(&source, &mut Variables::of_pgbench(&given, protocol)).unwrap();
+            program.statements[0].prepared(driver::Dialect::MySql).0
+        };
+        let text = "SELECT ':x', :x, :y, x::int, '12:30', ':y';";
+        assert_eq!(pieces(text, Protocol::Simple), "SELECT '?', ?, :y, x::int, '12:30', ':y'");
+        assert_eq!(pieces(text, Protocol::Prepared), "SELECT ':x', ?, ?, x::int, '12:30', ':y'");
     }
 
     #[test]

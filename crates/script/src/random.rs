@@ -156,33 +156,6 @@ mod tests {
         assert!(seen.into_iter().eq(0..1000));
     }
 
-    /// Chi-square of 100,000 draws of 1 to 10 against the shares that pgbench's manual gives.
-    #[test]
-    fn draws_follow_the_formulas() {
-        let check = |name: &str, draw: &dyn Fn(&mut Rng) -> i64, share: &dyn Fn(f64) -> f64| {
-            let (mut rng, mut counts) = (Rng::stream(7, 1, 2), [0u32; 10]);
-            (0..100_000).for_each(|_| counts[draw(&mut rng) as usize - 1] += 1);
-            let total: f64 = (1..=10).map(|k| share(f64::from(k))).sum();
-            let term = |(at, count): (usize, &u32)| {
-                let expected = 1e5 * share(at as f64 + 1.0) / total;
-                (f64::from(*count) - expected).powi(2) / expected
-            };
-            let chi_square: f64 = counts.iter().enumerate().map(term).sum();
-            assert!(chi_square < 27.9, "{name}: {chi_square}, {counts:?}");
-        };
-        check("uniform", &|rng| uniform(rng, 1, 10), &|_| 1.0);
-        check("zipfian 1.5", &|rng| zipfian(rng, 1, 10, 1.5), &|k| k.powf(-1.5));
-        check("zipfian 1.01", &|rng| zipfian(rng, 1, 10, 1.01), &|k| k.powf(-1.01));
-        check("exponential 3", &|rng| exponential(rng, 1, 10, 3.0), &|k| {
-            (-3.0 * (k - 1.0) / 10.0).exp() - (-3.0 * k / 10.0).exp()
-        });
-        // Shares of the normal distribution, cut at 2.5 standard deviations.
-        let shares = [1.67, 4.37, 9.23, 15.2, 19.5, 19.5, 15.2, 9.23, 4.37, 1.67];
-        let (mut rng, mut counts) = (Rng::stream(7, 1, 3), [0f64; 10]);
-        (0..100_000).for_each(|_| counts[gaussian(&mut rng, 1, 10, 2.5) as usize - 1] += 1e-3);
-        counts.iter().zip(shares).for_each(|(seen, share)| assert!((seen - share).abs() < 0.5, "{counts:?}"));
-    }
-
     #[test]
     fn ranges_may_reach_over_all_numbers() {
         let mut rng = Rng::stream(1, 2, 3);

@@ -174,6 +174,25 @@ pub fn scan(
     Ok((pieces, at, ending))
 }
 
+/// A text cut at the names in it that are known, wherever they stand: pgbench puts values into quotes, too.
+pub fn with_names_in_quotes(piece: Piece, known: &dyn Fn(&str) -> Option<usize>) -> Vec<Piece> {
+    let Piece::Text(text) = piece else { return vec![piece] };
+    let (mut pieces, mut from, mut at) = (Vec::new(), 0, 0);
+    while let Some(colon) = text[at..].find(':').map(|place| at + place) {
+        let name = &text[colon + 1..];
+        let name = &name[..name.find(|c: char| !is_of_word(c)).unwrap_or(name.len())];
+        let slot = known(name).filter(|_| name.starts_with(|c: char| is_of_word(c) && !c.is_ascii_digit()));
+        if let Some(slot) = slot.filter(|_| !text[..colon].ends_with(':')) {
+            pieces.extend([Piece::Text(text[from..colon].to_owned()), Piece::Variable(slot)]);
+            from = colon + 1 + name.len();
+        }
+        at = colon + 1 + name.len();
+    }
+    pieces.push(Piece::Text(text[from..].to_owned()));
+    pieces.retain(|piece| *piece != Piece::Text(String::new()));
+    pieces
+}
+
 /// The statements of plain SQL: for files without variables and commands.
 pub fn plain(text: &str) -> Result<Vec<String>, Fault> {
     let (mut statements, mut at) = (Vec::new(), 0);

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::client::ScriptClient;
 use crate::eval::Scalar;
-use crate::program::{Op, Program};
+use crate::program::{Op, Program, Protocol};
 use crate::rows::GeneratedTable;
 
 /// A transaction, in the text of each dialect.
@@ -40,8 +40,11 @@ pub struct Check {
     pub when: When,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Script {
+    pub protocol: Protocol,
+    /// A value or an answer that is not what it has to be ends the client, as in pgbench.
+    pub aborts: bool,
     pub transactions: Vec<Transaction>,
     pub default_seed: Option<i64>,
     pub setup: Vec<PlainSql>,
