@@ -18,7 +18,11 @@ mod statement;
 mod tests;
 mod workload;
 
-use load::WorkloadKind;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use driver::Connection;
+use load::{Client, Clock, OptionValue, Options, Recorder, Slot, Workload, WorkloadKind};
 
 pub const SCRIPT: WorkloadKind = WorkloadKind {
     name: "script",
@@ -27,3 +31,17 @@ pub const SCRIPT: WorkloadKind = WorkloadKind {
     options: options::OPTIONS,
     build: |options| Ok(Box::new(options::read(options)?)),
 };
+
+/// One client on any connection, as real as those of a trial: it is how our own code is measured and tested without a
+/// server. The options must be valid; the slot's recorder gets the statements.
+pub fn client_on<C: Connection, K: Clock + Clone>(
+    given: &BTreeMap<String, OptionValue>,
+    connection: C,
+    slot: &Slot<K>,
+) -> Result<impl Client<Connection = C> + use<C, K>, driver::Error> {
+    let options = Options::new(options::OPTIONS, given).expect("the caller's options are known");
+    let script = options::read(&options).expect("the caller's options are valid");
+    let names = script.timed_statements(connection.dialect());
+    slot.recorder.replace_with(|recorder: &mut Recorder| std::mem::take(recorder).with_statements(names));
+    client::ScriptClient::new(Arc::new(script), connection, slot)
+}
