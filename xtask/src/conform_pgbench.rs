@@ -66,6 +66,9 @@ pub fn run(options: &ConformPgbench, root: &Path) -> Result<()> {
     wrong += draws::compare(&pgbench, options.seed, drawn)?;
     wrong += counts::compare(&pgbench, &server, &dbduel, &logs.path().join("log"))?;
     server.stop()?;
+    let mariadb = Held::start_or_fail(&dbduel, "mariadb@system", &[])?;
+    wrong += counts::on_mariadb(&mariadb, &dbduel)?;
+    mariadb.stop()?;
     ensure!(wrong == 0, "{wrong} of the comparisons are not as they should be");
     Ok(())
 }

@@ -80,6 +80,10 @@ fn builtin_scripts_are_listed_and_shown() {
         err,
         "Available builtin scripts:\n      tpcb-like: <builtin: TPC-B (sort of)>\n  simple-update: <builtin: simple update>\n    select-only: <builtin: select only>\n"
     );
+    let link = place.path().join("pgbench");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_dbduel"), &link).unwrap();
+    let output = std::process::Command::new(&link).args(["-b", "list"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), err, "by a link");
     let (_, err) = place.expect(0, &["pgbench", "--show-script=sel"]);
     assert!(err.starts_with("-- select-only: <builtin: select only>\n\\set aid random(1, 100000 * :scale)\n"), "{err}");
 }

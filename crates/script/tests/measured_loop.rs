@@ -19,6 +19,7 @@ use load::{
     Attempt, Client, ErrorPolicy, MonotonicClock, OptionValue, Outcome, Pacer, Recorder, Slot, Timeline, Turn, Window,
     drive,
 };
+use script::pgbench::{File, Pgbench, PgbenchTables, Protocol, Rules};
 
 fn file(path: &str, text: &str) -> OptionValue {
     OptionValue::File { path: path.to_owned(), text: text.to_owned() }
@@ -81,7 +82,11 @@ COMMIT;
 
 fn allocated<C: Connection>(shown: &str, script: &str, connection: C) {
     let slot = slot(Timeline::default(), ErrorPolicy::default());
-    let mut client = script::client_on(&options(script, "SELECT 1"), connection, &slot).unwrap();
+    let client = script::client_on(&options(script, "SELECT 1"), connection, &slot).unwrap();
+    allocated_by(shown, client, &slot);
+}
+
+fn allocated_by(shown: &str, mut client: impl Client, slot: &Slot) {
     let mut run = |numbers: std::ops::Range<u64>| {
         for number in numbers {
             // Retries are counted in another way.
@@ -110,6 +115,33 @@ fn no_command_allocates_on_the_drivers_of_servers() {
             AnyConnection::connect(dialect, &server.endpoint(), &login, Duration::from_secs(5)).unwrap();
         connection.block().unwrap();
         allocated(&format!("a null server of {dialect:?}"), &format!("{VALUES}{STATEMENTS}"), connection);
+    }
+}
+
+#[test]
+fn no_protocol_of_pgbench_allocates() {
+    let folder = tempfile::tempdir().unwrap();
+    for (dialect, protocol) in [
+        (Dialect::MySql, Protocol::Simple),
+        (Dialect::Postgres, Protocol::Simple),
+        (Dialect::Postgres, Protocol::Extended),
+        (Dialect::Postgres, Protocol::Prepared),
+    ] {
+        let name = if dialect == Dialect::Postgres { ".s.PGSQL.5432" } else { "mysql.sock" };
+        let path = folder.path().join(protocol.name()).join(dialect.name());
+        std::fs::create_dir_all(&path).unwrap();
+        let server = NullServer::start(dialect, &path.join(name)).unwrap();
+        let login = Login { user: "app".to_owned(), ..Login::default() };
+        let mut connection =
+            AnyConnection::connect(dialect, &server.endpoint(), &login, Duration::from_secs(5)).unwrap();
+        connection.block().unwrap();
+        let text = format!("{VALUES}{STATEMENTS}SELECT ':a', :unknown;\n");
+        let file = File { title: "a.sql".to_owned(), text, weight: 1, is_builtin: false };
+        let rules = Rules { protocol, by_pgbench: true, ..Rules::default() };
+        let scripts = Pgbench::new(&[file], PgbenchTables::new(1), &rules).unwrap();
+        let slot = slot(Timeline::default(), ErrorPolicy::default());
+        let client = scripts.client_on(connection, &slot).unwrap();
+        allocated_by(&format!("{} on {dialect:?}", protocol.name()), client, &slot);
     }
 }
 

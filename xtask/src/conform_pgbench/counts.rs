@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use driver::Admin;
 
 use super::program::Pgbench;
 use crate::held::Held;
@@ -85,6 +86,50 @@ fn counted(log: &Path, marker: &mut dyn FnMut() -> Result<String>, run: impl FnO
         }
     }
     Ok(counts)
+}
+
+/// MariaDB's counters, and what they have to count for 100 transactions of each script by two clients: in text, or
+/// prepared once by each. One SELECT more counts the branches.
+const COUNTERS: [&str; 7] =
+    ["Com_begin", "Com_commit", "Com_select", "Com_update", "Com_insert", "Com_stmt_prepare", "Com_stmt_execute"];
+const ON_MARIADB: [(&str, &str, [u64; 7]); 6] = [
+    ("tpcb-like", "simple", [100, 100, 101, 300, 100, 0, 0]),
+    ("tpcb-like", "prepared", [100, 100, 101, 300, 100, 14, 700]),
+    ("simple-update", "simple", [100, 100, 101, 100, 100, 0, 0]),
+    ("simple-update", "prepared", [100, 100, 101, 100, 100, 10, 500]),
+    ("select-only", "simple", [0, 0, 101, 0, 0, 0, 0]),
+    ("select-only", "prepared", [0, 0, 101, 0, 0, 2, 100]),
+];
+
+/// The same scripts on MariaDB, which the real pgbench does not reach.
+pub fn on_mariadb(server: &Held, dbduel: &Path) -> Result<usize> {
+    let (user, database) = (server.text("user")?, server.text("database")?);
+    let target = format!("mysql://{user}@localhost/{database}?socket={}", server.text("socket")?);
+    run_ours(dbduel, &target, &["-i", "-q"])?;
+    let mut admin = server.admin(database)?;
+    let mut wrong = 0;
+    for (script, mode, expected) in ON_MARIADB {
+        let options = options(script, mode);
+        let words: Vec<&str> = options.iter().map(String::as_str).collect();
+        let before = counters(&mut admin)?;
+        run_ours(dbduel, &target, &words)?;
+        let after = counters(&mut admin)?;
+        let seen: Vec<u64> = after.iter().zip(&before).map(|(after, before)| after - before).collect();
+        let verdict = if seen == expected { "ok".to_owned() } else { format!("{seen:?} WRONG, {expected:?} expected") };
+        wrong += usize::from(seen != expected);
+        println!("{:<40} {verdict}", format!("MariaDB {script} {mode}"));
+    }
+    Ok(wrong)
+}
+
+fn counters(admin: &mut Admin) -> Result<Vec<u64>> {
+    let rows = admin.rows("SHOW GLOBAL STATUS LIKE 'Com%'")?;
+    let value = |name: &str| {
+        let row = rows.iter().find(|row| row[0].as_deref().is_some_and(|found| found.eq_ignore_ascii_case(name)));
+        let value = row.and_then(|row| row[1].as_deref()?.parse().ok());
+        value.with_context(|| format!("there is no counter {name}"))
+    };
+    COUNTERS.iter().map(|name| value(name)).collect()
 }
 
 /// The words that tell statements of the scripts apart; None for any other.

@@ -1,14 +1,17 @@
 //! Scripts that run by pgbench's rules, over its tables.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
+use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
 use load::{
-    Answers, ClientFuture, Expected, ReusesTables, Setting, Slot, Table, Tally, TransactionKind, Workload, WorkloadSpec,
+    Answers, Client, ClientFuture, Clock, Expected, ReusesTables, Setting, Slot, Table, Tally, TransactionKind,
+    Workload, WorkloadSpec,
 };
 
 use super::expressions::value_of;
 use super::tables::{PgbenchTables, TABLES};
+use crate::client::ScriptClient;
 use crate::eval::Scalar;
 use crate::fault::Source;
 use crate::program::{Op, Program, Protocol, Variables, compile};
@@ -91,6 +94,17 @@ impl Pgbench {
     /// Holds data and answers to what builtin scripts make of the tables.
     pub fn with_checks(self) -> Pgbench {
         Pgbench { is_checked: true, ..self }
+    }
+
+    /// One client on any connection, as real as those of a run; the slot's recorder gets the statements.
+    pub fn client_on<C: Connection, K: Clock + Clone>(
+        &self,
+        connection: C,
+        slot: &Slot<K>,
+    ) -> Result<impl Client<Connection = C> + use<C, K>, Error> {
+        let names = self.script.timed_statements(connection.dialect());
+        slot.recorder.replace_with(|recorder| std::mem::take(recorder).with_statements(names));
+        ScriptClient::new(Arc::new(self.script.clone()), connection, slot)
     }
 
     /// The commands of each script, in the order of their statements among the timed ones.
@@ -233,6 +247,13 @@ impl Workload for Pgbench {
 }
 
 impl ReusesTables for Pgbench {
+    fn recognise(&self, admin: &mut Admin, _: u64) -> Result<Result<(), String>, Error> {
+        let found = admin.value("SELECT count(*) FROM pgbench_branches")?.unwrap_or_default();
+        let scale = self.tables.scale;
+        let differs = || format!("pgbench_branches has {found} rows, and scale {scale} was asked for");
+        Ok(if found == scale.to_string() { Ok(()) } else { Err(differs()) })
+    }
+
     /// As pgbench does before each run: small tables without dead rows, and an empty history.
     fn prepare_run(&self, dialect: Dialect) -> Vec<String> {
         let statements: &[&str] = match dialect {
