@@ -24,6 +24,7 @@ mod one_trial;
 mod place;
 mod planted;
 mod slowdowns;
+mod test_runs;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -130,11 +131,8 @@ fn check(root: &Path) -> Result<()> {
     run(root, "cargo", &["fmt", "--all", "--check"], &[])?;
     tidy::tidy(root)?;
     run(root, "cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
-    run(root, "cargo", &["test", "--workspace", "--no-fail-fast"], &[TEST_THREADS])
+    test_runs::run(root)
 }
-
-/// Tests of whole runs wait for intervals to end more than they compute: more of them at once than there are cores.
-const TEST_THREADS: (&str, &str) = ("RUST_TEST_THREADS", "4");
 
 fn bless(root: &Path) -> Result<()> {
     run(root, "cargo", &["test", "--workspace"], &[("DBDUEL_BLESS", "1")])?;

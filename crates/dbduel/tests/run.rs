@@ -506,8 +506,10 @@ fn a_dbduel_killed_inside_a_probe(killed: &Killed) -> Option<Place> {
     let kept = place.records();
     let number = || place.probes().iter().filter(|probe| is_of(probe, killed.purpose)).count();
     assert!(number() < killed.due, "it was killed too late");
-    place.expect(0, &["run", "--resume", "last"]);
-    assert_eq!((&place.records()[..kept.len()], number()), (&kept[..], killed.due));
+    let (_, messages) = place.expect(0, &["run", "--resume", "last"]);
+    assert_eq!(&place.records()[..kept.len()], &kept[..]);
+    let failed: Vec<Value> = place.probes().into_iter().filter(|probe| probe["status"] != "ok").collect();
+    assert_eq!(number(), killed.due, "{failed:#?}\n{messages}");
     place.assert_every_trial_ran_once();
     place.assert_nothing_is_left();
     let records = place.records();
