@@ -120,8 +120,18 @@ fn plain(name: &str) -> String {
 
 /// The flags of the command line, kept for a resumed search.
 fn given(request: &SearchRequest, experiment: &Experiment) -> GivenRecord {
-    let Overrides { preset, budget, blocks, seed, accept_noisy, contrast, diagnose, twins: _, fallback_name: _ } =
-        request.overrides.clone();
+    let Overrides {
+        preset,
+        budget,
+        blocks,
+        seed,
+        accept_noisy,
+        contrast,
+        diagnose,
+        twins: _,
+        fallback_name: _,
+        files: _,
+    } = request.overrides.clone();
     GivenRecord {
         name: experiment.name.clone(),
         candidates: request.candidates.unwrap_or(CANDIDATES),

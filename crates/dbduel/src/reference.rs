@@ -126,15 +126,19 @@ fn workloads() -> String {
 
 fn workload(kind: &'static WorkloadKind) -> String {
     let mut text = format!("## {}\n\n{}.\n\n", kind.name, kind.description);
-    let built = kind.with(&[].into()).expect("a workload can be built of its defaults");
-    let spec = built.spec();
-    let primary = format!("`{}`: {}", spec.primary.name, spec.primary.title);
-    let _ = write!(text, "Verdicts come from {primary}. {}\n\n", engines_of(built.as_ref()));
+    // One that is made of the user's files has no transactions of its own.
+    let built = kind.with(&[].into()).ok();
+    if let Some(built) = &built {
+        let primary = built.spec().primary;
+        let _ = write!(text, "Verdicts come from `{}`: {}. ", primary.name, primary.title);
+        let _ = write!(text, "{}\n\n", engines_of(built.as_ref()));
+    }
     text += &block("toml", kind.example);
     text += &table(&["option", "default", "meaning"], kind.options.iter().map(option_row));
+    let Some(spec) = built.map(|built| built.spec()) else { return text };
     if !spec.kinds.is_empty() {
         let limit = |limit: Option<f64>| limit.map_or_else(String::new, |seconds| format!("{seconds} s"));
-        let rows = spec.kinds.iter().map(|one| vec![code(one.name), one.title.to_owned(), limit(one.p90_limit_s)]);
+        let rows = spec.kinds.iter().map(|one| vec![code(&one.name), one.title.to_string(), limit(one.p90_limit_s)]);
         text += &table(&["type of transaction", "title", "90 % within"], rows);
     }
     text

@@ -14,6 +14,7 @@ pub mod gate;
 pub mod json;
 pub mod kinds;
 mod page;
+pub mod pgbench;
 mod probes;
 mod render;
 mod sections;

@@ -130,6 +130,7 @@ fn overrides(given: &GivenRecord) -> Overrides {
         diagnose: given.diagnose,
         twins: false,
         fallback_name: Some(given.name.clone()),
+        files: None,
     }
 }
 
