@@ -134,7 +134,10 @@ fn read_workload<'a>(
     let given = read_clients(reader, section, specs);
     let options = with_clients(read_options(reader, section, specs), given, specs);
     let needs = known.needs(kind, &options).unwrap_or_else(|fault| {
-        reject_option(reader, section, specs, &fault);
+        // An option that could not be read has been reported, and is missing because of that.
+        if section.value(&fault.option).is_none() || options.contains_key(&fault.option) {
+            reject_option(reader, section, specs, &fault);
+        }
         Needs::default()
     });
     refuse_engines(reader, &section.span, &name, &needs, contenders);
@@ -374,6 +377,12 @@ fn value_text(value: &Value) -> String {
         DeValue::Integer(number) => number.to_string(),
         DeValue::Float(number) => number.to_string(),
         DeValue::Array(items) => format!("[{}]", items.iter().map(value_text).collect::<Vec<_>>().join(", ")),
+        DeValue::Table(entries) => {
+            let entry = |(key, value): (&toml::Spanned<Cow<'_, str>>, &Value)| {
+                format!("{} = {}", key.get_ref(), value_text(value))
+            };
+            format!("{{ {} }}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
         other => format!("a value of type {}", other.type_str()),
     }
 }

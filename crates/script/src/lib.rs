@@ -8,6 +8,10 @@ mod client;
 mod eval;
 mod expression;
 mod fault;
+#[doc(hidden)]
+pub mod fuzzing;
+#[cfg(test)]
+mod mistakes;
 mod options;
 pub mod pgbench;
 mod program;

@@ -40,9 +40,17 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new("checks", ITEMS, "queries with what they have to bring: { sql, expect, when = load or after }"),
     OptionSpec::new("table", ITEMS, "tables whose rows are generated: { name, rows, columns }"),
     OptionSpec::new("max_tries", "0", "how often a transaction is tried at most; 0: until the trial's end"),
-    OptionSpec::new("expect_failures", "0.0", "share of transactions that may fail by a wrong answer, such as 0.001"),
+    OptionSpec::new("expect_failures", "0%", "transactions that may fail by a wrong answer, such as 0.1%"),
     OptionSpec::new("writes", "false", "statements that read call functions that write"),
 ];
+
+/// `0.1%`
+fn share(options: &Options) -> Result<f64, OptionError> {
+    let text = options.text("expect_failures")?;
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    let share = percent.map(|percent| percent / 100.0).filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| OptionError::new("expect_failures", "\"0.1%\" was expected: 0% to 100%"))
+}
 
 type Entries = BTreeMap<String, OptionValue>;
 
@@ -94,7 +102,7 @@ pub fn read(options: &Options) -> Result<Script, OptionError> {
         checks: checks(options.value("checks")).map_err(at("checks"))?,
         writes: options.flag("writes")?,
         max_tries: options.number("max_tries", 0, u32::MAX.into())?,
-        expect_failures: options.real("expect_failures", 0.0, 1.0)?,
+        expect_failures: share(options)?,
         tables,
     })
 }

@@ -63,6 +63,9 @@ pub enum Op {
     Run(usize),
 }
 
+/// Mistakes of one file that are printed; the rest is counted.
+pub const FAULTS_MAX: usize = 20;
+
 /// One transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Program {
@@ -181,7 +184,12 @@ pub fn compile(source: &Source, variables: &mut Variables) -> Result<Program, Fa
     };
     compiler.read();
     let Compiler { program, faults, .. } = compiler;
-    if faults.is_empty() { Ok(program) } else { Err(Faults(faults.iter().map(|fault| source.told(fault)).collect())) }
+    if faults.is_empty() {
+        return Ok(program);
+    }
+    let more = faults.len().saturating_sub(FAULTS_MAX);
+    let more = (more > 0).then(|| format!("{}: {more} more mistakes", source.path));
+    Err(Faults(faults.iter().take(FAULTS_MAX).map(|fault| source.told(fault)).chain(more).collect()))
 }
 
 impl Compiler<'_> {
@@ -404,7 +412,7 @@ impl Compiler<'_> {
         // `\sleep 5ms` is one word in pgbench, too.
         let digits = count.find(|c: char| !c.is_ascii_digit()).filter(|_| !count.starts_with(':'));
         let (count, unit) = match (digits, unit) {
-            (Some(at), None) if at > 0 => (&count[..at], Some(&count[at..])),
+            (Some(at), None) if at > 0 && !count[at..].starts_with('.') => (&count[..at], Some(&count[at..])),
             _ => (count, unit),
         };
         let unit_us = match unit {
@@ -600,7 +608,7 @@ mod tests {
         check("SELECT 1 \\; SELECT 2;", "order.sql:1:10: `\\;` is not built yet");
         check("SELECT 'a;", "order.sql:1:8: a text without its end");
         check("-- nothing\n", "order.sql:1:1: the script has no statement");
-        check("\\sleep 0.01\nSELECT 1;", "order.sql:1:8: unknown unit of time `.01`");
+        check("\\sleep 0.01\nSELECT 1;", "order.sql:1:8: no time to sleep");
         check("-- expect: one row\nSELECT 1;", "order.sql:1:1: `one row` cannot be expected");
         check("-- expct: 1 row\nSELECT 1;", "order.sql:1:1: unknown note `expct`");
         check("SELECT count(*) FROM t \\gset", "order.sql:1:1: column 1 has no name");

@@ -298,8 +298,7 @@ fn column_name(item: &str, number: usize) -> Result<String, String> {
         inner.rfind(quote).map(|start| inner[start + 1..].to_owned())
     };
     let bare = || {
-        let start = item.rfind(|c: char| !is_of_word(c)).map_or(0, |at| at + 1);
-        let word = &item[start..];
+        let word = item.rsplit(|c: char| !is_of_word(c)).next().unwrap_or_default();
         let is_name = word.starts_with(|c: char| c.is_alphabetic() || c == '_');
         is_name.then(|| word.to_ascii_lowercase())
     };

@@ -218,3 +218,17 @@ fn checks_look_at_the_tables_when_they_are_asked_to() {
     assert!(script.spec().notes.is_empty() && !script.spec().writes);
     assert_eq!(script.tables(Dialect::MySql).iter().map(|table| table.rows).collect::<Vec<_>>(), [100, 0]);
 }
+
+#[test]
+fn a_share_of_wrong_answers_is_allowed_where_the_user_says_so() {
+    let violations = |allowed: &str| {
+        let script = read("-- expect: 0 rows\nSELECT 1;", &[("expect_failures", text(allowed))]).unwrap();
+        let seen = |wrong: u64| load::Answers { count: 1_000, wrong, ..load::Answers::default() };
+        let setting = load::Setting { dialect: Dialect::Sqlite, isolation: driver::Isolation::Serializable };
+        let ended = load::Answers { count: 990, ..load::Answers::default() };
+        script.expected_answers(&[seen(10), ended], &setting).iter().flat_map(|one| one.violations()).count()
+    };
+    assert_eq!((violations("0%"), violations("0.9 %"), violations("1%")), (1, 1, 0));
+    let error = read("SELECT 1;", &[("expect_failures", text("1"))]).unwrap_err();
+    assert!(error.expected.contains("0% to 100%"), "{error:?}");
+}
