@@ -94,9 +94,9 @@ impl Estimate {
             "disk_bytes": self.disk_bytes,
             "memory_bytes": self.memory_bytes,
             "earliest_verdict_block": self.overall_verdict_block,
-            "earliest_point_word_block": self.point_verdict_block,
+            "earliest_point_verdict_block": self.point_verdict_block,
             "operations": self.operations,
-            "earliest_operation_word_block": self.operation_verdict_block,
+            "earliest_operation_verdict_block": self.operation_verdict_block,
             "budget_blocks": self.budget_blocks,
         })
     }
