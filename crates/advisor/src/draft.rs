@@ -121,8 +121,18 @@ fn plain(name: &str) -> String {
 
 /// What the command line says, for whoever goes on with the search.
 fn given(request: &SearchRequest, experiment: &Experiment) -> GivenRecord {
-    let Overrides { preset, budget, blocks, seed, accept_noisy, contrast, diagnose, twins: _, fallback_name: _ } =
-        request.overrides.clone();
+    let Overrides {
+        preset,
+        budget,
+        blocks,
+        seed,
+        accept_noisy,
+        contrast,
+        diagnose,
+        labels: _,
+        twins: _,
+        fallback_name: _,
+    } = request.overrides.clone();
     GivenRecord {
         name: experiment.name.clone(),
         candidates: request.candidates.unwrap_or(CANDIDATES),

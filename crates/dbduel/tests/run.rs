@@ -396,7 +396,41 @@ fn the_gate_tells_slower_from_faster_and_from_unknown() {
     }
     let place = Place::new();
     place.write("try.toml", &experiment(unsafe_, safe, "oltp_write_only", "[1]", 1));
-    place.expect(3, &["run", "try.toml", "--gate"]);
+    let (_, said) = place.expect(3, &["run", "try.toml", "--gate"]);
+    assert!(said.contains("gate: not decided"), "{said}");
+    let place = Place::new();
+    let file = experiment(safe, unsafe_, "oltp_write_only", "[1]", 8) + "[gate]\nmax_slowdown = \"3 %\"\n";
+    place.write("try.toml", &file);
+    let (plan, _) = place.expect(0, &["plan", "try.toml"]);
+    assert!(plan.contains("\n  gate: throughput at most 3 % lower\n"), "{plan}");
+    let (said, _) = place.expect(0, &["run", "try.toml", "--gate"]);
+    assert!(said.contains("Gate: passed (tps at most 3 % lower)."), "{said}");
+}
+
+#[test]
+fn labels_stay_with_a_run_and_are_in_all_that_is_made_of_it() {
+    let place = Place::new();
+    place.write("try.toml", &(sqlite(1) + "[labels]\ncommit = \"old\"\nbranch = \"main\"\n"));
+    place.expect(2, &["run", "try.toml", "--label", "commit=\u{1b}[2J"]);
+    let run = ["run", "try.toml", "--label", "commit=new"];
+    place.expect(0, &run);
+    assert_eq!(place.json("run.json")["labels"], json!({ "branch": "main", "commit": "new" }));
+    assert!(place.whole_report("last").contains("Labels: branch = main, commit = new."));
+    let listed: Value = serde_json::from_str(&place.expect(0, &["list", "runs", "--json"]).0).unwrap();
+    assert_eq!(listed[0]["labels"]["commit"], "new");
+    assert!(place.expect(0, &["list", "runs"]).0.contains("branch=main, commit=new"));
+    let report: Value = serde_json::from_str(&place.expect(0, &["report", "--format", "json"]).0).unwrap();
+    assert_eq!(report["labels"]["branch"], "main");
+    assert!(place.expect(0, &["report", "--format", "junit"]).0.contains("name=\"label.commit\" value=\"new\""));
+    for table in ["trials", "seconds"] {
+        place.expect(0, &["report", "--format", "parquet", "--table", table, "--out", "table.parquet"]);
+        let bytes = fs::read(place.path().join("table.parquet")).unwrap();
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+        assert_eq!(place.dbduel(&["report", "--format", "parquet", "--table", table]).stdout, bytes);
+    }
+    let (_, said) = place.expect(2, &["run", "try.toml", "--label", "commit=other", "--resume", "last"]);
+    assert!(said.contains("`commit = other` is not among them"), "{said}");
+    place.expect(0, &[&run[..], &["--resume", "last"]].concat());
 }
 
 /// The settings promise what InnoDB does, and these tables are not InnoDB's.
@@ -870,7 +904,10 @@ fn without_a_run_the_report_says_how_to_make_one() {
     let place = Place::new();
     for runs in ["runs", "tmp"] {
         let (_, said) = place.expect(4, &["report", "last", "--runs", runs]);
-        assert!(said.contains(runs) && said.contains("\n  next: make one with `dbduel run FILE`"), "{said}");
+        assert!(
+            said.contains(runs) && said.contains("\n  next: `dbduel run experiments/quickstart.toml` makes one"),
+            "{said}"
+        );
     }
 }
 

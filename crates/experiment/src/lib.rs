@@ -12,7 +12,9 @@ mod arrangements;
 mod contenders;
 mod defaults;
 mod error;
+mod gate;
 mod keys;
+mod labels;
 mod ladder;
 mod mistakes;
 mod parse;
@@ -28,6 +30,8 @@ pub use engine::CpuList;
 pub use engine::request::{Origin, PageCache, Storage, TargetChoice, Transport, VersionRequest, WorkCopy};
 pub use engine::target_url::{TargetKind, TargetUrl, TlsMode};
 pub use error::Error;
+pub use keys::meant_by;
+pub use labels::{Labels, label};
 pub use mistakes::Mistakes;
 pub use parse::Overrides;
 pub use record::plain_file;
@@ -45,6 +49,7 @@ use driver::Isolation;
 use engine::Engine;
 use load::{Interarrival, Rate, WorkloadKind};
 
+use record::format::gate::GateRecord;
 use record::format::ladder::LadderRecord;
 use record::format::{Point, RuleName};
 
@@ -65,6 +70,10 @@ pub struct Experiment {
     pub transport: Transport,
     /// CPUs that the load generator was given; none where dbduel shares them out itself.
     pub client_cores: Option<CpuList>,
+    /// How much slower a candidate may be.
+    pub gate: Option<GateRecord>,
+    /// What the user files the run under.
+    pub labels: Labels,
     /// The first contender of the file against itself (`dbduel aa`).
     pub twins: bool,
     /// The file as it was given, passwords masked.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{home_of, in_place_of};
+use super::keys::{home_of, in_our_words, in_place_of};
 use super::mistakes::{Mistake, Mistakes, nearest, suggestion};
 use super::quantity;
 use engine::CpuList;
@@ -117,7 +117,8 @@ impl<'a> Reader<'a> {
                 if section.title.is_empty() { "at the top of the file" } else { &format!("in {}", section.title) };
             let is_near = nearest(name, known.iter().copied()).is_some();
             let home = home_of(name).filter(|_| !is_near).map(|home| format!("`{name}` belongs {home}"));
-            let note = in_place_of(name).map(str::to_owned).or(home);
+            let meant = in_our_words(name, known, section.title.is_empty());
+            let note = in_place_of(name).map(str::to_owned).or(meant).or(home);
             let note = note.unwrap_or_else(|| suggestion(name, known.iter().copied()));
             self.reject(&span, format!("unknown key `{name}` {place}"), note);
         }

@@ -7,6 +7,7 @@ pub mod decision;
 mod declared;
 pub mod diagnostic;
 pub mod figures;
+pub mod gate;
 pub mod ladder;
 pub mod operations;
 pub mod purpose;
@@ -17,11 +18,13 @@ pub use declared::{KindRecord, MetricRecord};
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use cause_test::{ContrastKind, ContrastRecord};
 pub use check::CheckRecord;
 pub use diagnostic::{DiagnosticRecord, ProfileRecord, WaitsRecord, WaitsUnit};
+use gate::GateRecord;
 use ladder::LadderRecord;
 pub use purpose::{Purpose, measured};
 
@@ -63,6 +66,9 @@ pub struct PlanRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ladders: Vec<LadderRecord>,
     pub workloads: Vec<WorkloadRecord>,
+    /// How much slower a candidate may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateRecord>,
     pub method: MethodRecord,
     pub trials: Vec<PlannedTrial>,
 }
@@ -89,7 +95,7 @@ pub struct ContenderRecord {
     pub target: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadRecord {
     pub label: String,
     pub name: String,
@@ -178,7 +184,7 @@ impl PlanRecord {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MethodRecord {
     pub preset: String,
     pub rule: RuleName,
@@ -254,7 +260,7 @@ pub mod step {
 }
 
 /// The rule that words come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleName {
     Exact,
@@ -292,7 +298,7 @@ pub struct PlannedTrial {
     pub purpose: Purpose,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     Ok,
@@ -338,7 +344,7 @@ impl TrialRecord {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
     /// The step that failed: `start`, `connect`, `measure`, `check` …
     pub step: String,
@@ -373,6 +379,9 @@ pub struct RunRecord {
     /// the plan included.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spent_s: f64,
+    /// What the user files the run under: commit, branch, class of host.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     /// The search over settings that this run is part of (`dbduel tune`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<tuning::SearchRecord>,
@@ -419,7 +428,7 @@ impl PilotRecord {
 }
 
 /// A contender against its twin, under the full protocol: what this host can see.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AaRecord {
     /// RFC 3339.
     pub at: String,
@@ -486,7 +495,7 @@ fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostRecord {
     pub cpu_model: String,
     pub cores: u32,
@@ -520,7 +529,7 @@ pub struct ClientRecord {
 }
 
 /// One side of a duet: a server and its generator.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SideRecord {
     pub cores: String,
     /// Hyperthreads of one core counted once.
@@ -564,7 +573,7 @@ pub struct ContenderFacts {
 }
 
 /// What a server's program was compiled for, and how.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BuildRecord {
     /// 32 or 64; null where nothing tells it.
     pub word_bits: Option<u32>,
@@ -576,7 +585,7 @@ pub struct BuildRecord {
 }
 
 /// What a server said when it was asked how it would run a statement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatementPlan {
     /// The same for all engines.
     pub statement: String,

@@ -47,6 +47,11 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
+/// Whether stdout is a terminal.
+pub fn is_interactive() -> bool {
+    std::io::stdout().is_terminal()
+}
+
 /// Colours go to a terminal whose user has not said no.
 pub fn wants_color() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
@@ -66,8 +71,13 @@ pub fn say(text: &str) -> Result<()> {
 /// Writes a report, whose only control characters are its colours. A reader that has gone away (`| head`) has seen
 /// enough.
 pub fn say_report(text: &str) -> Result<()> {
+    say_bytes(text.as_bytes())
+}
+
+/// Writes a result that is no text.
+pub fn say_bytes(bytes: &[u8]) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(cause) if cause.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written.context("cannot write to stdout"),
     }

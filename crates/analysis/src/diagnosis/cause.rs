@@ -7,7 +7,6 @@ use record::format::{ContrastKind, Failure, Point};
 
 use super::Side;
 use crate::Grade;
-use crate::json;
 use crate::named::named;
 
 named! {
@@ -121,14 +120,8 @@ impl CauseTest {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestOutcome {
-    NotRun {
-        because: String,
-    },
-    Failed {
-        contender: String,
-        #[schemars(with = "json::Recorded")]
-        failure: Failure,
-    },
+    NotRun { because: String },
+    Failed { contender: String, failure: Failure },
     Ended(GapChange),
 }
 
