@@ -1,9 +1,9 @@
-//! `cargo xtask aa`: a contender and its twin must not be told apart.
+//! `cargo xtask aa`: a contender against itself must come out as no difference.
 //!
 //! Level 7 of our tests, on the whole program and through `dbduel aa`: verdicts over engines and
 //! workloads, each of which may be false once in twenty. So many false ones as chance brings in three of
 //! a hundred of such series are a bug, or a host that is not fit to measure on (method, section 8). It
-//! says nothing about how small a difference would be seen.
+//! does not show how small a difference would be detected.
 
 mod null;
 
@@ -43,10 +43,10 @@ pub struct AaHistory {
 const ENGINES: [&str; 3] = ["sqlite", "mariadb@system", "postgres@system"];
 const WORKLOADS: [&str; 3] = ["oltp_read_only", "oltp_write_only", "oltp_read_write"];
 
-/// Words that claim a difference.
+/// Verdicts that claim a difference.
 const CLAIMS: [&str; 2] = ["faster", "slower"];
 
-/// False words that the rule allows, and how rarely chance may bring as many as fail the series.
+/// False verdicts that the rule allows, and how rarely chance may bring as many as fail the series.
 const FALSE_SHARE: f64 = 0.05;
 const CHANCE_MAX: f64 = 0.03;
 
@@ -86,11 +86,14 @@ pub fn run(options: &AaHistory, root: &Path) -> Result<()> {
         let seen = verdict(&place, &series, pairing, index)?;
         claims +=
             u32::from(CLAIMS.contains(&seen["verdict"].as_str().context("a record of an A/A test has a verdict")?));
-        println!("{}", told(pairing, index + 1, &seen));
+        println!("{}", line(pairing, index + 1, &seen));
     }
     let (verdicts, allowed) = (series.verdicts, allowed(series.verdicts, CHANCE_MAX));
-    println!("{claims} of {verdicts} verdicts told twins apart; at most {allowed} may");
-    ensure!(claims <= allowed, "{claims} of {verdicts} verdicts told twins apart, which chance does not explain");
+    println!("{claims} of {verdicts} verdicts found a false difference; at most {allowed} may");
+    ensure!(
+        claims <= allowed,
+        "{claims} of {verdicts} verdicts found a false difference, which chance does not explain"
+    );
     Ok(())
 }
 
@@ -109,7 +112,7 @@ fn null_series(options: &AaHistory) -> Result<null::Series> {
     })
 }
 
-/// Engines that are not here are said and left out.
+/// Engines that are not here are printed and left out.
 fn series(options: &AaHistory, place: &Place) -> Result<Series> {
     if options.short {
         let pairings = vec![Pairing { engine: "sqlite", workload: "oltp_read_only" }];
@@ -137,7 +140,7 @@ fn series(options: &AaHistory, place: &Place) -> Result<Series> {
 fn experiment(pairing: Pairing, seconds: f64) -> String {
     let Pairing { engine, workload } = pairing;
     format!(
-        "name = \"twins\"\nquestion = \"Is a contender told from its twin?\"\n\
+        "name = \"aa\"\nquestion = \"Does an A/A test find a difference?\"\n\
          contender = [{{ name = \"one\", engine = \"{engine}\" }}]\n\
          workload = {{ name = \"{workload}\", rows = 10_000, clients = 2 }}\n\
          method = {{ preset = \"quick\", duration = \"{seconds}s\", warmup = \"200ms\" }}\n"
@@ -152,17 +155,17 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn write(&self, experiment: &str) -> Result<()> {
-        Ok(std::fs::write(self.folder.join("twins.toml"), experiment)?)
+        Ok(std::fs::write(self.folder.join("aa.toml"), experiment)?)
     }
 
     fn run(&self, words: &[&str]) -> Result<Output> {
         let mut command = Command::new(self.dbduel);
-        command.args(words).arg("twins.toml").current_dir(self.folder).stdin(Stdio::null());
+        command.args(words).arg("aa.toml").current_dir(self.folder).stdin(Stdio::null());
         command.env("DBDUEL_CACHE", self.folder.join("cache")).env_remove("DBDUEL_WORK");
         command.output().context("cannot start dbduel")
     }
 
-    /// What the last run of twins left behind.
+    /// What the last A/A run left behind.
     fn last_record(&self) -> Result<Value> {
         let records = std::fs::read_to_string(self.folder.join("cache/twins.ndjson"))?;
         let last = records.lines().last().context("dbduel aa remembered nothing")?;
@@ -186,7 +189,7 @@ fn verdict(place: &Place, series: &Series, pairing: Pairing, index: u32) -> Resu
     Ok(record)
 }
 
-fn told(pairing: Pairing, seed: u32, seen: &Value) -> String {
+fn line(pairing: Pairing, seed: u32, seen: &Value) -> String {
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let percent = |value: &Value| format!("{:.2} %", number(value) * 100.0);
     let effect = |log_ratio: f64| format!("{:+.2} %", log_ratio.exp_m1() * 100.0);
@@ -214,7 +217,7 @@ fn row(cells: [&str; 9]) -> String {
     cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
 }
 
-/// The most false words that chance explains: it brings more in at most this share of all series.
+/// The most false verdicts that chance explains: it brings more in at most this share of all series.
 fn allowed(verdicts: u32, chance_max: f64) -> u32 {
     let mut probability = (1.0 - FALSE_SHARE).powi(verdicts as i32);
     let mut more = 1.0 - probability;
@@ -232,7 +235,7 @@ mod tests {
     use super::{CHANCE_MAX, allowed};
 
     #[test]
-    fn as_many_false_words_are_allowed_as_chance_brings_in_97_of_100_series() {
+    fn as_many_false_verdicts_are_allowed_as_chance_brings_in_97_of_100_series() {
         assert_eq!([5, 20, 21, 60].map(|verdicts| allowed(verdicts, CHANCE_MAX)), [1, 3, 3, 6]);
         assert_eq!(allowed(1, CHANCE_MAX), 1);
         assert_eq!([100, 200].map(|verdicts| allowed(verdicts, 0.01)), [11, 18]);

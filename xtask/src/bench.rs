@@ -1,4 +1,4 @@
-//! What the benchmarks of our own client share: an optimised build, a look at the host, a server.
+//! What the benchmarks of our own client share: an optimised build, a check of the host, a server.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! First against a connection that answers at once, which leaves workload, pacer, clocks and
 //! recorder. Then the real driver by turns with the *raw-socket floor*: a loop that does nothing but
 //! send one fixed request and read its answer. What lies between the two is the price of our driver
-//! and load generator together; nobody gets below the floor with one statement per round trip.
+//! and load generator together; no client gets below the floor with one statement per round trip.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -16,8 +16,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use driver::Target;
-use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Value};
+use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Target, Value};
 use load::{
     Client, Clock, Exchange, Load, LoadOptions, MonotonicClock, OptionValue, Pacer, Recorder, Slot, Tally, Timeline,
     Window,
@@ -80,7 +79,7 @@ impl Connection for NullConnection {
     }
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
-        // Without it the compiler would see that nobody looks at the parameters, and not draw them.
+        // Without it the compiler would find the parameters unused, and not draw them.
         black_box((statement, parameters));
         Ok(Answer { rows: 1, returns_rows: true, ..Answer::default() })
     }
@@ -119,7 +118,7 @@ fn against_nothing(client: &mut impl Client, interval: Duration) -> Result<(Tall
     // As in a trial; the windows are shorter, so that some end in an interval of two seconds.
     let exchange = Arc::new(Exchange::new(Duration::from_millis(500), interval.as_secs() as usize * 2));
     let recorder = Recorder::new(interval.as_secs() as usize, false).in_windows(exchange);
-    let mut seat = Slot {
+    let mut slot = Slot {
         client: 0,
         clients: 1,
         input_seed: 1,
@@ -132,15 +131,15 @@ fn against_nothing(client: &mut impl Client, interval: Duration) -> Result<(Tall
         gauge: None,
         giver: None,
     };
-    let start_ns = seat.clock.now_ns();
+    let start_ns = slot.clock.now_ns();
     timeline.open_window(Window { start_ns, end_ns: start_ns + interval.as_nanos() as u64 });
     let before_ns = floor::thread_cpu_ns();
-    match pin!(load::drive(client, &mut seat)).poll(&mut TaskContext::from_waker(Waker::noop())) {
+    match pin!(load::drive(client, &mut slot)).poll(&mut TaskContext::from_waker(Waker::noop())) {
         Poll::Ready(ended) => ended?,
         Poll::Pending => bail!("a connection that answers at once made the client wait"),
     }
     let cpu_ns = floor::thread_cpu_ns() - before_ns;
-    let mut tally = seat.recorder.take().tally;
+    let mut tally = slot.recorder.take().tally;
     tally.ended = timeline.ended.load(std::sync::atomic::Ordering::Relaxed);
     ensure!(tally.ended > 0, "no transaction ended in {interval:?}");
     Ok((tally, cpu_ns))

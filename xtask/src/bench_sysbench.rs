@@ -22,7 +22,7 @@ use crate::held::{Held, dbduel};
 
 /// The bar of loading: so many times sysbench's rows per second.
 const LOAD_RATIO_MIN: f64 = 3.0;
-/// How far the throughput may lie from what the CPU per transaction says.
+/// How far the throughput may lie from what the CPU per transaction predicts.
 const UNEXPLAINED_MAX: f64 = 0.05;
 
 #[derive(clap::Args)]

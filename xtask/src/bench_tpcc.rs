@@ -5,9 +5,9 @@
 //! (user + system) per transaction, and per statement as the server counts them. go-tpc reads the items and the
 //! stock of an order at once and inserts its lines at once, which is our form `batch`; the form `rows` sends
 //! twice as many statements. Bars hold per transaction all the same. Each connects as it does by default: dbduel
-//! by the socket file, go-tpc by TCP on loopback, since it knows no socket files; what dbduel costs by TCP
+//! by the socket file, go-tpc by TCP on loopback, since it has no socket files; what dbduel costs by TCP
 //! stands beside, without a bar.
-//! go-tpc is built by whoever runs this, from its public source, and found on the PATH or named by
+//! go-tpc is built by the user of this command, from its public source, and found on the PATH or named by
 //! `--go-tpc`; it logs in without a password, with an account made for it, so none stands in its arguments.
 
 use std::path::{Path, PathBuf};
@@ -17,8 +17,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use driver::Target;
-use driver::{Dialect, Endpoint, Login};
+use driver::{Dialect, Endpoint, Login, Target};
 use load::{Load, LoadOptions, Loader, OptionValue, Options, Workload};
 
 use crate::bench::{Spread, done_in_release, warn_if_busy};
@@ -128,7 +127,7 @@ fn compare_transactions(options: &BenchTpcc, dbduel: &Path) -> Result<()> {
     server.stop()?;
     let mut missed = Vec::new();
     let go_tpc = &costs[OURS.len()];
-    println!("go-tpc, tcp: {}", told(go_tpc));
+    println!("go-tpc, tcp: {}", line(go_tpc));
     for ((form, transport, bar), ours) in OURS.iter().zip(&costs) {
         let ratio = |figure: fn(&Cost) -> f64| {
             Spread::of(ours.iter().zip(go_tpc).map(|(ours, theirs)| figure(ours) / figure(theirs)).collect())
@@ -140,7 +139,7 @@ fn compare_transactions(options: &BenchTpcc, dbduel: &Path) -> Result<()> {
             None => String::new(),
         };
         let transport = if *transport == Transport::Tcp { "tcp" } else { "socket" };
-        println!("dbduel, {form}, {transport}: {}", told(ours));
+        println!("dbduel, {form}, {transport}: {}", line(ours));
         println!("    of go-tpc's: per statement {by_statement:.3}, per transaction {by_transaction:.3}{verdict}");
         missed.extend((!held).then_some(*form));
     }
@@ -148,7 +147,7 @@ fn compare_transactions(options: &BenchTpcc, dbduel: &Path) -> Result<()> {
     Ok(())
 }
 
-fn told(costs: &[Cost]) -> String {
+fn line(costs: &[Cost]) -> String {
     let spread = |figure: fn(&Cost) -> f64| Spread::of(costs.iter().map(figure).collect());
     let statements = spread(|cost| cost.statements).median;
     let (transaction, statement) = (spread(|cost| cost.us), spread(Cost::us_per_statement));

@@ -1,9 +1,9 @@
-//! `cargo xtask by-hand`: are dbduel's figures of a server those that anybody can read?
+//! `cargo xtask by-hand`: are dbduel's figures of a server those that its own programs show?
 //!
-//! While dbduel runs a trial, this looks at the same server in the ways that a person would: the files of its
+//! While dbduel runs a trial, this reads the same server in the ways that a person would: the files of its
 //! processes in /proc, and its counters by its own client program. None of dbduel's code has a part in it. The
 //! readings grow evenly under an even load, so that what lies between two of them gives the edges of the
-//! interval, which the trial's record tells.
+//! interval, which are in the trial's record.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +26,7 @@ pub struct ByHand {
     tolerance: f64,
 }
 
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 /// A client program takes CPU too.
 const ASK_EVERY: Duration = Duration::from_millis(500);
 /// What happens so rarely in an interval is not compared: a single one decides.
@@ -81,7 +81,7 @@ pub fn run(options: &ByHand, root: &Path) -> Result<()> {
     let mut apart = Vec::new();
     for subject in &SUBJECTS {
         println!("{}, {} s of oltp_write_only with 4 clients", subject.engine, options.seconds);
-        let Some((record, readings)) = watch(subject, options, &dbduel)? else {
+        let Some((record, readings)) = observe(subject, options, &dbduel)? else {
             println!("  skipped: not on this machine");
             continue;
         };
@@ -92,7 +92,7 @@ pub fn run(options: &ByHand, root: &Path) -> Result<()> {
 }
 
 /// The record of one trial and what was read meanwhile; none where there is no such server.
-fn watch(subject: &Subject, options: &ByHand, dbduel: &Path) -> Result<Option<(Value, Vec<Reading>)>> {
+fn observe(subject: &Subject, options: &ByHand, dbduel: &Path) -> Result<Option<(Value, Vec<Reading>)>> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("by-hand.toml");
     fs::write(&file, experiment(subject, options))?;
@@ -137,7 +137,7 @@ fn read_until_it_ends(subject: &Subject, child: &mut Child) -> Result<Vec<Readin
                 readings.extend(ask(subject, servers[0]));
             }
         }
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(SAMPLE_EVERY);
     }
 }
 
@@ -176,7 +176,7 @@ fn stat(path: &str) -> Option<(String, Vec<String>)> {
 }
 
 /// Context switches of each thread, by process and thread. Sessions of PostgreSQL are processes that end with
-/// their clients, just behind the interval; unlike CPU and I/O, nobody inherits their switches.
+/// their clients, just behind the interval; unlike CPU and I/O, no other process inherits their switches.
 type Switches = BTreeMap<(u32, String), [f64; 2]>;
 
 /// Sums over all processes of the server; of context switches, over all threads that were ever seen.
@@ -211,7 +211,7 @@ fn look(servers: &[u32], switches: &mut Switches) -> BTreeMap<String, f64> {
     sums
 }
 
-/// What the server's own client program says; none while the server does not answer.
+/// The output of the server's own client program; none while the server does not answer.
 fn ask(subject: &Subject, server: u32) -> Option<Reading> {
     let arguments: Vec<String> =
         fs::read_to_string(format!("/proc/{server}/cmdline")).ok()?.split('\0').map(str::to_owned).collect();
@@ -267,7 +267,7 @@ fn compare(subject: &Subject, options: &ByHand, record: &Value, readings: &[Read
         let (Some(ours), Some(theirs)) = (ours, theirs) else {
             bail!("{}: {metric} is {ours:?} by dbduel and {theirs:?} by hand", subject.engine);
         };
-        // CPU is told in seconds, of which few are a hundred looks of the kernel's clock.
+        // CPU is in seconds, of which few are a hundred ticks of the kernel's clock.
         let is_rare = theirs < if name.ends_with("_s") { 1.0 } else { LEAST };
         let percent = (ours / theirs - 1.0) * 100.0;
         let note = if is_rare { "  too few to compare" } else { "" };
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_read_as_the_manual_says_even_with_brackets_in_its_name() {
+    fn a_process_is_read_as_documented_even_with_brackets_in_its_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("stat");
         fs::write(&path, "12 (a (b) c) S 7 12\n").unwrap();

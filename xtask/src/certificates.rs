@@ -45,7 +45,7 @@ impl Certificates {
         self.folder.path().join("server.key")
     }
 
-    /// PostgreSQL reads a key only if it is its own and nobody else's; started by root, dbduel runs it as `nobody`.
+    /// PostgreSQL reads a key only if no other user owns it; started by root, dbduel runs it as `nobody`.
     fn give_to_servers(&self) -> Result<()> {
         fs::set_permissions(self.key(), fs::Permissions::from_mode(0o600))?;
         // SAFETY: no pointers are involved.
@@ -60,7 +60,7 @@ impl Certificates {
 }
 
 fn nobody() -> Result<(u32, u32)> {
-    // SAFETY: the name is terminated, and the answer is read before anybody asks again.
+    // SAFETY: the name is terminated, and the answer is read before the next call.
     let entry = unsafe { libc::getpwnam(c"nobody".as_ptr()).as_ref() };
     entry.map(|entry| (entry.pw_uid, entry.pw_gid)).context("there is no user `nobody` for servers to run as")
 }

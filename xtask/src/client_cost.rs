@@ -87,7 +87,7 @@ const FLOOR_BAR: f64 = 1.25;
 /// Memory of the client per connection, where there are many.
 const MEMORY_KB_BAR: f64 = 100.0;
 const MANY_CONNECTIONS: u32 = 1000;
-/// Room for the connections of the largest series, and for ours to look around.
+/// Enough for the connections of the largest series, and for our own.
 const MAX_CONNECTIONS: &str = "max_connections=1100";
 
 /// Starts servers of its own, so that nothing but its load differs from run to run.

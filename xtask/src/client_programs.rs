@@ -9,8 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use driver::Target;
-use driver::{Dialect, Endpoint, Login};
+use driver::{Dialect, Endpoint, Login, Target};
 use load::{Load, LoadOptions};
 
 use crate::bench::{ROWS, workload};
@@ -34,9 +33,9 @@ pub enum Program {
 pub struct Cost {
     /// CPU of the whole process per query.
     process_us: f64,
-    /// CPU of the load threads in the measured interval, per query; only our own program tells.
+    /// CPU of the load threads in the measured interval, per query; only our own program prints it.
     interval_us: f64,
-    /// Memory that a connection took; only our own program tells.
+    /// Memory that a connection took; only our own program prints it.
     pub connection_kb: f64,
 }
 
@@ -133,7 +132,7 @@ pub fn run_worker(worker: &ClientWorker) -> Result<()> {
 /// Memory of this process that is really there.
 fn resident_kb() -> Result<f64> {
     let status = std::fs::read_to_string("/proc/self/status").context("cannot read /proc/self/status")?;
-    number_behind(&status, "VmRSS:").context("/proc/self/status says no VmRSS")
+    number_behind(&status, "VmRSS:").context("/proc/self/status has no VmRSS")
 }
 
 pub fn worker(server: &Held, script: &str, connections: u32, seconds: u32) -> Result<Command> {
@@ -190,7 +189,7 @@ fn pgbench_at(server: &Held) -> Result<Command> {
     Ok(command)
 }
 
-/// Folder and port as PostgreSQL's own programs want them, from the path of the socket.
+/// Folder and port as PostgreSQL's own programs take them, from the path of the socket.
 fn postgres_host(server: &Held) -> Result<(String, String)> {
     let socket = Path::new(server.text("socket")?);
     let (folder, file) = (socket.parent(), socket.file_name().and_then(|name| name.to_str()));

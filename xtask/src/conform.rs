@@ -21,8 +21,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use driver::Admin;
-use driver::Target;
+use driver::{Admin, Target};
 use load::{Load, LoadOptions, Loader, OptionValue, Options, Tally, Workload};
 
 use crate::held::{Held, dbduel};
@@ -53,7 +52,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// With the rows of the published measurement, where its options do not say how many.
+    /// With the rows of the published measurement, where its options do not set how many.
     pub fn build(&self) -> Result<Arc<dyn Workload>> {
         let kind =
             workloads::workload_kind(self.workload).with_context(|| format!("no workload `{}`", self.workload))?;
@@ -91,7 +90,7 @@ pub const OWN_COUNTS: [&str; 3] = ["client's reads", "client's writes", "client'
 
 pub fn run(options: &Conform, root: &Path) -> Result<()> {
     let dbduel = dbduel(root)?;
-    // Without its own cleaning up, which commits transactions that are not ours; and it looks for a
+    // Without its own cleaning up, which commits transactions that are not ours; and it searches for a
     // deadlock only after a second, which is long when hundreds are made on purpose.
     let settings = ["autovacuum=off", "deadlock_timeout=10ms"];
     let postgres = Held::start_or_fail(&dbduel, "postgres@system", &settings)?;

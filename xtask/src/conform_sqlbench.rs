@@ -13,8 +13,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use driver::Target;
-use driver::{Admin, Dialect};
+use driver::{Admin, Dialect, Target};
 use load::{Gauge, Load, LoadOptions, OperationTally, OptionValue, Options, ProgramTally, Workload};
 
 use crate::held::dbduel;
@@ -78,7 +77,7 @@ fn conform(options: &ConformSqlbench, engine: &str, place: &Place, sheet: &mut S
     let load = Load::prepare(&workload, &target, load_options, &interrupted)?;
     let tally = load.measure(None, &mut |_| (), &mut || ()).whole()?;
     for program in &tally.programs {
-        tell(options, target.dialect, program, sheet);
+        report(options, target.dialect, program, sheet);
     }
     Ok(())
 }
@@ -90,22 +89,22 @@ fn statement_counter(target: &Target) -> Option<Gauge> {
     if target.dialect != Dialect::MySql {
         return None;
     }
-    let (target, (ask, asked), (tell, told)) = (target.clone(), mpsc::channel(), mpsc::channel());
+    let (target, (ask, asked), (count, totals)) = (target.clone(), mpsc::channel(), mpsc::channel());
     std::thread::spawn(move || {
         let Ok(mut admin) = Admin::connect(target.dialect, &target.endpoint, &target.login, STATEMENT_LIMIT) else {
             return;
         };
         for (number, ()) in (1..).zip(asked) {
-            if tell.send(questions(&mut admin).and_then(|count| count.checked_sub(number))).is_err() {
+            if count.send(questions(&mut admin).and_then(|count| count.checked_sub(number))).is_err() {
                 return;
             }
         }
     });
-    let line = Mutex::new((ask, told));
+    let line = Mutex::new((ask, totals));
     Some(Gauge::new(move || {
-        let (ask, told) = &*line.lock().ok()?;
+        let (ask, totals) = &*line.lock().ok()?;
         ask.send(()).ok()?;
-        told.recv().ok()?
+        totals.recv().ok()?
     }))
 }
 
@@ -114,7 +113,7 @@ fn questions(admin: &mut Admin) -> Option<u64> {
     rows.first()?.get(1)?.as_deref()?.parse().ok()
 }
 
-fn tell(options: &ConformSqlbench, dialect: Dialect, program: &ProgramTally, sheet: &mut Sheet) {
+fn report(options: &ConformSqlbench, dialect: Dialect, program: &ProgramTally, sheet: &mut Sheet) {
     println!(" {}: {:.1} s", program.name, program.wall_ns as f64 / 1e9);
     // An operation of several programs is in the table once, with the sum; each part is compared then.
     for operation in &program.operations {
@@ -156,7 +155,7 @@ fn verdict(
         return Judgement { text: "WRONG: not in the suite's table".to_owned(), wrong: true };
     };
     let (reported, executed) = adapted(dialect, program.name, operation.name, suite);
-    // Each connection that is left says so, which the server counts as a question.
+    // Each connection that is left sends a message, which the server counts as a question.
     let by_server = operation.gauged.is_none_or(|count| count == operation.executed + operation.connections);
     let right = operation.count == reported && operation.executed == executed && by_server;
     let text = format!("{reported} {executed} {}", if right { "ok" } else { "WRONG" });

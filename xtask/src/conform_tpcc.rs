@@ -1,4 +1,4 @@
-//! `cargo xtask conform-tpcc`: are the TPC-C-derived tables and transactions what the specification says?
+//! `cargo xtask conform-tpcc`: do the TPC-C-derived tables and transactions follow the specification?
 //!
 //! Per server: the population by its counts and distributions, then transactions by many clients in each
 //! form, with Deliveries queued and not, with what they counted, all conditions, and the statements that the
@@ -86,7 +86,7 @@ impl Sheet {
         self.line(what, format!("{found:.4}"), &format!("{low:.4} to {high:.4}"), holds);
     }
 
-    /// What a check says: nothing, or a line for each violation.
+    /// The result of a check: nothing, or a line for each violation.
     pub fn violations(&mut self, when: &str, violations: &[String]) {
         self.line(when, violations.len(), "0 violations", violations.is_empty());
         violations.iter().for_each(|violation| println!("    {violation}"));
@@ -161,7 +161,7 @@ fn run_forms(options: &ConformTpcc, place: &Place, admin: &mut Admin, sheet: &mu
             deferred::corrupt(&*build(options, FORMS[0], QUEUED)?, admin, ran, sheet)?;
         }
     }
-    after_run::look_at_tables(options, admin, done, ran.as_ref(), sheet)?;
+    after_run::check_tables(options, admin, done, ran.as_ref(), sheet)?;
     if !options.no_corruptions {
         corruptions::inject(&*build(options, FORMS[0], WHOLE)?, admin, ran.as_ref(), sheet)?;
     }

@@ -22,7 +22,7 @@ pub struct Engines {
     fetch: bool,
 }
 
-/// A server that the driver's tests run on, with the words that start it.
+/// A server that the driver's tests run on, with the arguments that start it.
 struct Subject {
     name: &'static str,
     /// The module of `crates/driver/tests/servers.rs`.
@@ -31,7 +31,7 @@ struct Subject {
     encrypted: Encrypted,
 }
 
-/// The tests that want a server: of the driver, and of the single-shot commands, which share it and
+/// The tests that need a server: of the driver, and of the single-shot commands, which share it and
 /// so run one after the other.
 const SUITES: [(&str, &str); 2] = [("dbduel-driver", "servers"), ("dbduel", "bench_servers")];
 
@@ -103,7 +103,7 @@ fn test_driver(subject: &Subject, fetch: bool, dbduel: &Path, root: &Path) -> Re
     tested
 }
 
-/// How a server is told to encrypt.
+/// The settings that make a server encrypt.
 enum Encrypted {
     No,
     AsMySql,

@@ -1,4 +1,4 @@
-//! What a report of dbduel says of why.
+//! The causes in a report of dbduel.
 
 use serde_json::Value;
 

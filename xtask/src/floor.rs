@@ -10,10 +10,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use driver::Target;
 use driver::mysql::packet::{self, begin_packet, end_packet, whole_packet};
 use driver::postgres::message::{self, begin_message, end_message};
-use driver::{AnyConnection, Connection, Dialect};
+use driver::{AnyConnection, Connection, Dialect, Target};
 
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
@@ -47,7 +46,7 @@ struct RawConnection {
 
 pub fn run(target: &Target, connections: u32, interval: Duration) -> Result<Floor> {
     let mut raw = (0..connections).map(|_| RawConnection::open(target)).collect::<Result<Vec<_>>>()?;
-    // The first execution says the types of the parameters, and shows how long an answer is.
+    // The first execution sends the types of the parameters, and shows how long an answer is.
     let lengths = raw.iter_mut().map(RawConnection::first_answer_bytes).collect::<Result<Vec<_>>>()?;
     let length = lengths[0];
     ensure!(lengths.iter().all(|other| *other == length), "answers to one request differ in length");
@@ -56,7 +55,7 @@ pub fn run(target: &Target, connections: u32, interval: Duration) -> Result<Floo
         [alone] => exchange_alone(alone, length, interval)?,
         many => {
             be_woken_less_often();
-            exchange(&watch(many)?, many, length, interval)?
+            exchange(&epoll_of(many)?, many, length, interval)?
         }
     };
     ensure!(queries > 0, "no query was answered in {interval:?}");
@@ -218,7 +217,7 @@ fn exchange(epoll: &OwnedFd, raw: &mut [RawConnection], answer_bytes: usize, int
     Ok(queries)
 }
 
-fn watch(raw: &[RawConnection]) -> Result<OwnedFd> {
+fn epoll_of(raw: &[RawConnection]) -> Result<OwnedFd> {
     // SAFETY: no pointers are involved; a valid descriptor is owned from here on.
     let epoll = match unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) } {
         -1 => return Err(io::Error::last_os_error().into()),

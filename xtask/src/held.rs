@@ -9,8 +9,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use driver::Target;
-use driver::{Admin, Dialect, Endpoint, Login, Secret};
+use driver::{Admin, Dialect, Endpoint, Login, Secret, Target};
 use serde_json::Value;
 
 /// Longest wait for one statement of a command; loading takes seconds.
@@ -49,7 +48,7 @@ pub fn dbduel(root: &Path) -> Result<PathBuf> {
 }
 
 impl Held {
-    /// Starts `name` (`mariadb@system`) with these words of `hold` around it.
+    /// Starts `name` (`mariadb@system`) with these arguments of `hold` around it.
     pub fn start(dbduel: &Path, name: &str, words: &[&str]) -> Result<Held, Missing> {
         let broken = |error: std::io::Error| Missing::Broken(error.into());
         let (flags, settings): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with("--"));
@@ -129,7 +128,7 @@ impl Held {
         ])
     }
 
-    /// Stops the server and says so when it did not end cleanly.
+    /// Stops the server and reports it when it did not end cleanly.
     pub fn stop(mut self) -> Result<()> {
         drop(self.pipe.take());
         let status = self.child.wait()?;
@@ -138,14 +137,14 @@ impl Held {
     }
 }
 
-/// What a `hold` that gave no server said.
+/// The output of a `hold` that gave no server.
 fn why_missing(name: &str, child: Child) -> Result<Missing> {
     let output = child.wait_with_output()?;
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    if said.contains("is not here") || said.contains("is installed here") || said.contains("nor installed here") {
-        return Ok(Missing::Absent(said));
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    if stderr.contains("is not here") || stderr.contains("is installed here") || stderr.contains("nor installed here") {
+        return Ok(Missing::Absent(stderr));
     }
-    bail!("{name} did not start\n{said}")
+    bail!("{name} did not start\n{stderr}")
 }
 
 impl Drop for Held {

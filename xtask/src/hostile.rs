@@ -52,12 +52,12 @@ fn try_all(cases: &[Case], program: &Path) -> Result<Vec<String>> {
             if let Err(error) = try_one(case, program) {
                 let text = format!("{}: {error:#}", case.name());
                 println!("failed   {text}");
-                failed.lock().expect("nobody panics while holding the failures").push(text);
+                failed.lock().expect("no thread panics while holding the failures").push(text);
             }
         }
     };
     std::thread::scope(|scope| (0..AT_A_TIME).for_each(|_| drop(scope.spawn(work))));
-    Ok(failed.into_inner().expect("nobody panics while holding the failures"))
+    Ok(failed.into_inner().expect("no thread panics while holding the failures"))
 }
 
 fn try_one(case: &Case, program: &Path) -> Result<()> {

@@ -1,10 +1,11 @@
 //! The developer commands: `cargo xtask NAME`.
 //!
-//! Each command is a thin wrapper that says what it runs, so that it can be typed by hand as well.
+//! Each command is a thin wrapper that prints what it runs, so that it can be typed by hand as well.
 
 mod aa;
 mod bench;
 mod bench_load;
+mod bench_report;
 mod bench_sysbench;
 mod bench_tpcc;
 mod by_hand;
@@ -49,6 +50,8 @@ enum Task {
     Tidy,
     /// Rewrite the golden files and show what changed, to be reviewed like code
     Bless,
+    /// Write docs/reference from the program's own lists
+    Reference,
     /// Compare what our OLTP workloads ask of a server with what sysbench asks of it
     Conform(conform::Conform),
     /// Hold the TPC-C-derived tables and transactions to their specification, and break them on purpose
@@ -59,18 +62,20 @@ enum Task {
     Engines(engines::Engines),
     /// Play servers that do wrong against every command that connects to one
     Hostile(hostile::Hostile),
-    /// Run a contender against its twin, which must come out as no difference
+    /// Run a contender against itself, which must come out as no difference
     Aa(aa::AaHistory),
     /// Slow one side of a server's duel with itself, and hold dbduel to what it finds
     Slowdowns(slowdowns::Slowdowns),
     /// Plant causes in one side of a server's duel with itself, and hold dbduel to what it names
     Planted(planted::Planted),
-    /// Compare what dbduel says of a server under load with what its processes and its client program show
+    /// Compare dbduel's figures of a server under load with what its processes and its client program show
     ByHand(by_hand::ByHand),
     /// Compare the client CPU per query with sysbench's, pgbench's and the raw-socket floor's, by turns
     BenchClient(client_cost::ClientCost),
     /// Measure our own client code: against a null connection, and against the raw-socket floor
     BenchLoad(bench_load::BenchLoad),
+    /// Print the size of a long run's page and the time that its reports take
+    BenchReport,
     /// Compare how fast a table is loaded, and the throughput that is measured, with sysbench's, by turns
     BenchSysbench(bench_sysbench::BenchSysbench),
     /// Compare TPC-C-derived transactions and loads with go-tpc's, by turns on one MariaDB
@@ -101,6 +106,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Check => check(root),
         Task::Tidy => tidy::tidy(root),
         Task::Bless => bless(root),
+        Task::Reference => reference(root),
         Task::Conform(options) => conform::run(&options, root),
         Task::ConformTpcc(options) => conform_tpcc::run(&options, root),
         Task::ConformSqlbench(options) => conform_sqlbench::run(&options, root),
@@ -112,6 +118,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ByHand(options) => by_hand::run(&options, root),
         Task::BenchClient(options) => client_cost::run(&options, root),
         Task::BenchLoad(options) => bench_load::run(&options, root),
+        Task::BenchReport => bench_report::run(root),
         Task::BenchSysbench(options) => bench_sysbench::run(&options, root),
         Task::BenchTpcc(options) => bench_tpcc::run(&options, root),
         Task::ClientWorker(worker) => client_programs::run_worker(&worker),
@@ -139,6 +146,13 @@ fn bless(root: &Path) -> Result<()> {
     // `status` too: a golden file that was never there does not show in a diff.
     run(root, "git", &["diff", "--stat"], &[])?;
     run(root, "git", &["status", "--short"], &[])
+}
+
+/// The generator is a test of dbduel, which has the lists; with this variable it writes what it else compares.
+fn reference(root: &Path) -> Result<()> {
+    let test = ["test", "--quiet", "-p", "dbduel", "--bin", "dbduel", "reference"];
+    run(root, "cargo", &test, &[("DBDUEL_BLESS", "1")])?;
+    run(root, "git", &["status", "--short", "docs/reference"], &[])
 }
 
 fn fuzz(root: &Path, name: &str) -> Result<()> {

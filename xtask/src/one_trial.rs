@@ -1,7 +1,7 @@
 //! One trial of `oltp_read_write` on every server that is here: from the catalogue to a clean stop,
 //! through `dbduel run` itself.
 //!
-//! It measures nothing anybody should read: the point is that each server is provisioned, started,
+//! It is no measurement: the point is that each server is provisioned, started,
 //! loaded, put under load, asked for its counters, checked and stopped. A server that fails is named with its reason.
 
 use std::path::Path;
@@ -34,15 +34,15 @@ pub fn one_trial_each(wanted: &str, dbduel: &Path) -> Result<()> {
         .stderr(Stdio::piped())
         .output()
         .context("cannot start dbduel")?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     let report: Value = serde_json::from_slice(&output.stdout)
-        .with_context(|| format!("dbduel run ({}) printed no JSON\n{said}", output.status))?;
-    let failed = report["trials"].as_array().into_iter().flatten().filter(|trial| !tell(trial)).count();
-    ensure!(failed == 0, "{failed} of {} servers had no trial\n{said}", servers.len());
+        .with_context(|| format!("dbduel run ({}) printed no JSON\n{stderr}", output.status))?;
+    let failed = report["trials"].as_array().into_iter().flatten().filter(|trial| !print_trial(trial)).count();
+    ensure!(failed == 0, "{failed} of {} servers had no trial\n{stderr}", servers.len());
     Ok(())
 }
 
-/// What `dbduel list engines` says is here, SQLite apart.
+/// The engines here by `dbduel list engines`, SQLite apart.
 fn servers(wanted: &str, dbduel: &Path) -> Result<Vec<String>> {
     let output = Command::new(dbduel).args(["list", "engines", "--json"]).output().context("cannot start dbduel")?;
     let listed: Value = serde_json::from_slice(&output.stdout).context("dbduel list engines printed no JSON")?;
@@ -65,7 +65,7 @@ fn is_wanted(row: &Value, wanted: &str) -> bool {
 }
 
 /// Prints one trial, and whether it was one.
-fn tell(trial: &Value) -> bool {
+fn print_trial(trial: &Value) -> bool {
     let contender = trial["contender"].as_str().unwrap_or("?");
     if trial["status"] != "ok" {
         println!("FAILED   trial on {contender}");
@@ -77,11 +77,11 @@ fn tell(trial: &Value) -> bool {
         println!("FAILED   trial on {contender}: without {}", lacking.join(", "));
         return false;
     }
-    let told = metrics.as_object().into_iter().flatten();
+    let all = metrics.as_object().into_iter().flatten();
     println!(
         "ok       trial on {contender}: {} transactions, {} counters, stopped clean",
         metrics["transactions.committed"],
-        told.filter(|(name, _)| name.starts_with("counter.")).count()
+        all.filter(|(name, _)| name.starts_with("counter.")).count()
     );
     true
 }

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use driver::Target;
-use driver::{Admin, Dialect, Endpoint, Login};
+use driver::{Admin, Dialect, Endpoint, Login, Target};
 
 use crate::held::Held;
 

@@ -1,7 +1,7 @@
 //! `cargo xtask planted`: does dbduel name a cause that we planted?
 //!
 //! A server duels with itself, and one side has a fault whose nature is known: `planted`, the candidate,
-//! beside `sound`. dbduel is told what was set, as any experiment file tells it, and not what that does. The
+//! beside `sound`. dbduel gets the settings, as from any experiment file, and not what they do. The
 //! first cause that it names must be the planted one, of the planted side; where the host or the generator
 //! is at fault, it must name nothing else. One plant is no fault but a ladder, whose steps are worth something
 //! else in another order.
@@ -51,11 +51,11 @@ enum Cause {
     SmallPool,
     /// A loop that burns CPU in each statement (MariaDB)
     BusyLoop,
-    /// Processes beside twins that never rest (MariaDB)
+    /// Processes beside the two servers that never rest (MariaDB)
     Neighbour,
     /// A load generator without CPU enough (MariaDB)
     Generator,
-    /// Two settings of a ladder that help alone and not together, which its ablation must tell (MariaDB)
+    /// Two settings of a ladder that help alone and not together, which its ablation must show (MariaDB)
     Interaction,
 }
 
@@ -102,8 +102,8 @@ struct Plot {
     planted: String,
 }
 
-/// What dbduel told of a plant, and what of it is wrong.
-struct Told {
+/// What dbduel found of a plant, and what of it is wrong.
+struct Judged {
     lines: Vec<String>,
     wrong: Vec<String>,
 }
@@ -113,15 +113,15 @@ pub fn run(options: &Planted, root: &Path) -> Result<()> {
     let causes: &[Cause] = if options.name.is_empty() { &ALL } else { &options.name };
     let mut wrong = Vec::new();
     for cause in causes {
-        let Some(told) = told(*cause, options, &dbduel)? else {
+        let Some(judged) = judged(*cause, options, &dbduel)? else {
             println!("{cause:?}: skipped, {} is not here", cause.engine());
             continue;
         };
-        let lines = if told.lines.is_empty() { "nothing".to_owned() } else { told.lines.join("\n    ") };
-        println!("{cause:?}: {}\n    {lines}", if told.wrong.is_empty() { "right" } else { "WRONG" });
-        wrong.extend(told.wrong.into_iter().map(|what| format!("{cause:?}: {what}")));
+        let lines = if judged.lines.is_empty() { "nothing".to_owned() } else { judged.lines.join("\n    ") };
+        println!("{cause:?}: {}\n    {lines}", if judged.wrong.is_empty() { "right" } else { "WRONG" });
+        wrong.extend(judged.wrong.into_iter().map(|what| format!("{cause:?}: {what}")));
     }
-    ensure!(wrong.is_empty(), "not told rightly: {}", wrong.join("; "));
+    ensure!(wrong.is_empty(), "not reported rightly: {}", wrong.join("; "));
     Ok(())
 }
 
@@ -136,7 +136,7 @@ impl Cause {
             Cause::BusyLoop => &["longer code path"],
             Cause::Neighbour => &["host limits"],
             Cause::Generator => &["generator limits"],
-            // No cause of a difference: what is told of it stands in `interaction`.
+            // No cause of a difference: its report is checked in `interaction`.
             Cause::Interaction => &[],
         }
     }
@@ -151,7 +151,7 @@ impl Cause {
         };
         match self {
             Cause::Neighbour | Cause::Generator => named.len() == 1,
-            // Who is named first in the sentence is the one of whom it speaks.
+            // The contender that is named first in the sentence is the one that it is about.
             _ => first.text.split('`').nth(1) == Some("planted"),
         }
     }
@@ -163,11 +163,11 @@ impl Cause {
         !can_be || named.first().is_some_and(|first| first.grade == "confirmed")
     }
 
-    fn judged(self, named: &[Finding], options: &Planted) -> Told {
+    fn judged(self, named: &[Finding], options: &Planted) -> Judged {
         let is_right = self.is_named(named) && (!options.contrast || self.is_confirmed(named));
         let wrong = (!is_right).then(|| format!("it is `{}`", self.expected().join("` or `")));
         let line = |one: &Finding| format!("{} ({}): {}", one.kind, one.grade, one.text);
-        Told { lines: named.iter().map(line).collect(), wrong: wrong.into_iter().collect() }
+        Judged { lines: named.iter().map(line).collect(), wrong: wrong.into_iter().collect() }
     }
 
     /// With nothing set where nothing is planted in a server.
@@ -232,8 +232,8 @@ impl Cause {
 /// Rounds of nothing in each statement: about as long as the statement itself takes.
 const BUSY_ROUNDS: u64 = 5_000;
 
-/// What dbduel tells of a plant; none where the engine is not on this machine.
-fn told(cause: Cause, options: &Planted, dbduel: &Path) -> Result<Option<Told>> {
+/// What dbduel finds of a plant; none where the engine is not on this machine.
+fn judged(cause: Cause, options: &Planted, dbduel: &Path) -> Result<Option<Judged>> {
     let folder = tempfile::tempdir()?;
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o711))?;
     let file = folder.path().join("planted.toml");
@@ -249,7 +249,7 @@ fn told(cause: Cause, options: &Planted, dbduel: &Path) -> Result<Option<Told>> 
         return Ok(None);
     }
     let named = match cause {
-        Cause::Interaction => return interaction::told(dbduel, folder.path(), &file).map(Some),
+        Cause::Interaction => return interaction::judged(dbduel, folder.path(), &file).map(Some),
         Cause::Generator => starved(dbduel, options)?,
         Cause::Neighbour => causes(findings(&beside_neighbours(|| report(dbduel, folder.path(), &file))?)),
         _ => causes(findings(&report(dbduel, folder.path(), &file)?)),

@@ -1,7 +1,7 @@
 //! `cargo xtask slowdowns`: does dbduel find a slowdown that we made, and does its interval hold the truth?
 //!
 //! A server duels with itself, and one side is slowed by a known amount (method, section 8, V4 and V5).
-//! dbduel is told neither that nor which: names and places are drawn for each run. One client
+//! dbduel is given neither that nor which: names and places are drawn for each run. One client
 //! works in a closed loop, so that all time is the client's, the server's or the brake's, and what the
 //! brake does to throughput is arithmetic. How much it was is measured apart from the duel, with an error
 //! of its own: by calibrations before and after the run, and in the run by the proxy itself.
@@ -84,7 +84,7 @@ pub fn run(options: &Slowdowns, root: &Path) -> Result<()> {
         rig.stop()?;
         duelled?;
     }
-    tell(&judged, started.elapsed())
+    print_results(&judged, started.elapsed())
 }
 
 /// The findings of a duel whose generator is starved.
@@ -136,14 +136,14 @@ fn duels(
         for run in 1..=options.runs {
             let title = format!("{} {effect} % run {run}", rig.way.name());
             let before = rig.calibrate(calibration, rng)?.truth;
-            let said = rig.on_empty(|| duel(rig, form, dbduel, rng, &start))?;
+            let result = rig.on_empty(|| duel(rig, form, dbduel, rng, &start))?;
             // The proxy saw the very trials; the other ways are known by calibrations alone.
             let seen = rig.passed_truth();
             let after = rig.calibrate(calibration, rng)?.truth;
             let calibrated = Truth::around(before, after);
             let truth = seen.map_or(calibrated, |seen| seen.confirmed_by(calibrated));
             eprintln!("{title}: calibrated {} before, {} after", rig::percent(before), rig::percent(after));
-            let one = Judged { title, truth, said };
+            let one = Judged { title, truth, result };
             println!("{}", one.line());
             judged.push(one);
         }
@@ -155,7 +155,7 @@ fn start(command: &mut Command) -> Result<Child> {
     command.spawn().context("cannot start dbduel")
 }
 
-fn tell(judged: &[Judged], took: Duration) -> Result<()> {
+fn print_results(judged: &[Judged], took: Duration) -> Result<()> {
     let (lines, faults) = summary(judged);
     lines.iter().for_each(|line| println!("{line}"));
     println!("{} duels in {:.1} min", judged.len(), took.as_secs_f64() / 60.0);

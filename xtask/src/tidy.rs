@@ -1,6 +1,6 @@
 //! Checks that the compiler does not make: which crate uses which, and which names must not stand in the tree.
 //!
-//! The table of crates in ARCHITECTURE.md says it, and nothing else may be so; cargo itself refuses circles.
+//! The table of crates in ARCHITECTURE.md defines it, and nothing else may be so; cargo itself refuses circles.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,7 +54,7 @@ const READ_BY_USERS: &[&str] = &[
     "crates/report/tests/golden/",
 ];
 
-/// Makes all checks and says every violation at once.
+/// Makes all checks and prints every violation at once.
 pub fn tidy(root: &Path) -> Result<()> {
     eprintln!("$ cargo xtask tidy");
     let mut violations = arrows_between_crates(root)?;
@@ -66,11 +66,11 @@ pub fn tidy(root: &Path) -> Result<()> {
     bail!("the tree is not tidy:\n  {}", violations.join("\n  "));
 }
 
-/// Compares what the crates use with what the table says, both ways.
+/// Compares what the crates use with the table, both ways.
 fn arrows_between_crates(root: &Path) -> Result<Vec<String>> {
     let table = root.join(TABLE_OF_CRATES);
     let text = fs::read_to_string(&table).with_context(|| format!("cannot read {}", table.display()))?;
-    let (said, found) = (arrows_said(&text), arrows_found(root)?);
+    let (said, found) = (arrows_listed(&text), arrows_found(root)?);
     let lines = |of: &Arrows, other: &Arrows, what: &str| -> Vec<String> {
         let differs = of.iter().filter(|(name, used)| other.get(*name) != Some(used));
         differs.map(|(name, used)| format!("{what}: crate `{name}` uses {used:?}")).collect()
@@ -84,7 +84,7 @@ fn arrows_between_crates(root: &Path) -> Result<Vec<String>> {
 type Arrows = BTreeMap<String, Vec<String>>;
 
 /// Rows like ``| `load` | clock, pacer | `driver` `latency` |`` of the one table with three columns.
-fn arrows_said(text: &str) -> Arrows {
+fn arrows_listed(text: &str) -> Arrows {
     let row = |line: &str| {
         let cells: Vec<&str> = line.strip_prefix("| `")?.strip_suffix('|')?.split('|').map(str::trim).collect();
         let [name, _, used] = cells[..] else { return None };
@@ -212,7 +212,7 @@ mod tests {
 | `b` | `y`, z | `d` `a` |
 | `c` | other |
 ";
-        let said = arrows_said(text);
+        let said = arrows_listed(text);
         assert_eq!(said.keys().collect::<Vec<_>>(), ["a", "b"]);
         assert!(said["a"].is_empty() && said["b"] == ["a", "d"]);
     }

@@ -1,7 +1,7 @@
 //! What to try first: a tuning ladder for one engine and version on one machine, with the reason of each rung.
 //!
-//! Rules of thumb from manuals and release notes, each with its source; whether a rung brings anything is for
-//! a measurement to say. It asks no server and no machine: what it is told is all it knows. What must stay true:
+//! Rules of thumb from manuals and release notes, each with its source; only a measurement shows whether a rung
+//! brings anything. It reads no server and no machine: its arguments are its only input. What must stay true:
 //! every setting exists in the version and lies within its limits (engine's `tunable.rs`), the whole ladder fits into the
 //! memory (engine's `memory_need.rs`), and a rung that weakens what a commit promises comes last and is called a trade.
 
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trade_lowers_the_class_that_the_engine_itself_sees_and_no_other_rung_does() {
+    fn a_trade_lowers_the_durability_class_and_no_other_rung_does() {
         let defaults: &[(&str, &[(&str, &str)])] = &[
             ("mysql", &[("innodb_flush_log_at_trx_commit", "1"), ("innodb_doublewrite", "ON"), ("log_bin", "OFF")]),
             ("mariadb", &[("innodb_flush_log_at_trx_commit", "1"), ("innodb_doublewrite", "ON"), ("log_bin", "OFF")]),
@@ -160,7 +160,7 @@ mod tests {
                     defaults.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
                 for rung in given(kind, version, MACHINES[2]).rungs {
                     effective.extend(rung.settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
-                    // SQLite shows the word as its number.
+                    // SQLite shows the verdict as its number.
                     if effective.get("synchronous").is_some_and(|word| word == "NORMAL") {
                         effective.insert("synchronous".to_owned(), "1".to_owned());
                     }

@@ -11,8 +11,7 @@ use crate::values;
 use engine::memory_need;
 use engine::tunable::{Machine, Tunable, tunables};
 use experiment::plan::{data_directory_bytes, heaviest_point};
-use experiment::resolve;
-use experiment::{Contender, Error, Experiment, Known, Origin, Overrides, RATE, WorkloadChoice, plain_file};
+use experiment::{Contender, Error, Experiment, Known, Origin, Overrides, RATE, WorkloadChoice, plain_file, resolve};
 use record::format::Point;
 use record::format::tuning::{CandidateRecord, GivenRecord, RaceRecord, RefusedRecord, SearchRecord};
 use trial::host;
@@ -26,14 +25,14 @@ const BLOCKS_PER_ROUND: u32 = 2;
 /// Enough for the race to show one of two hundred candidates to be faster, and a few for who is not so clear.
 const BLOCKS_MAX: u32 = 24;
 
-/// Three times as long as the incumbent's, and half a minute, is no candidate that somebody waits for.
+/// Three times as long as the incumbent's, and half a minute, is too long to wait for a candidate.
 const TRIAL_TIMES_MAX: f64 = 3.0;
 const TRIAL_SLACK_S: f64 = 30.0;
 /// Logs may be a few GiB larger than the incumbent's, and are worth a try.
 const DISK_TIMES_MAX: f64 = 2.0;
 const DISK_SLACK_BYTES: u64 = 8 << 30;
 
-/// Candidates where nobody says a number.
+/// Candidates by default.
 pub const CANDIDATES: u32 = 16;
 
 /// What a search is asked for, beside its file.
@@ -79,7 +78,7 @@ impl Draft {
         let rival = |one: &CandidateRecord| Rival { name: one.name.clone(), settings: one.settings.clone() };
         let rivals: Vec<Rival> = racing.map(rival).collect();
         if rivals.is_empty() {
-            return Err(Error::mistake(nobody(&record, file)));
+            return Err(Error::mistake(no_candidate(&record, file)));
         }
         let shape = SearchShape { point: &point, blocks: BLOCKS_MAX, seed: record.seed };
         let search_text = search_text(&source, &experiment, &rivals, shape);
@@ -119,7 +118,7 @@ fn plain(name: &str) -> String {
     name.replace('-', "_").to_ascii_lowercase()
 }
 
-/// What the command line says, for whoever goes on with the search.
+/// The flags of the command line, kept for a resumed search.
 fn given(request: &SearchRequest, experiment: &Experiment) -> GivenRecord {
     let Overrides {
         preset,
@@ -170,7 +169,7 @@ fn refuse_rate(workload: &WorkloadChoice, experiment: &Experiment, file: &Path) 
     )))
 }
 
-fn nobody(record: &SearchRecord, file: &Path) -> anyhow::Error {
+fn no_candidate(record: &SearchRecord, file: &Path) -> anyhow::Error {
     let why = record
         .candidates
         .iter()

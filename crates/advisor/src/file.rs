@@ -67,7 +67,7 @@ fn quoted(value: &str) -> String {
     toml::Value::String(value.to_owned()).to_string()
 }
 
-/// As many as make the data that were asked for, one at least. The workload knows how large they are.
+/// As many as make the data that were asked for, one at least. The workload computes how large they are.
 fn scale(advice: &Advice, known: &Known) -> Result<u64> {
     let dialect = advice.engine.dialect();
     let bytes = |scale: i64| -> Result<u64> {

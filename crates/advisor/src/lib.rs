@@ -1,7 +1,7 @@
 //! What may be worth setting: ladders of advice for one server on one machine, and the search over settings.
 //!
 //! It uses the public faces of the other crates and nothing else. It measures nothing: advice becomes an experiment,
-//! and a search is run by whoever runs experiments.
+//! and `campaign` runs a search.
 
 pub mod advice;
 pub mod draft;
@@ -12,10 +12,10 @@ pub mod try_values;
 pub mod tuning;
 mod values;
 
-/// Clients that advice is for where nobody says a number.
+/// Clients that advice is for by default.
 pub const ADVISED_CLIENTS: u32 = 16;
 
-/// A text in lines of at most so many characters; a word that is longer has a line of its own.
+/// A text in lines of at most so many characters; a verdict that is longer has a line of its own.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -1,11 +1,11 @@
 //! Which settings a search tries, drawn from a seed before anything is measured.
 //!
-//! First what advice would say: all settings at the value that one would try first, together, because what
-//! pays often pays only in company (a larger log under a larger buffer pool). Then one change each, in the
+//! First the advice itself: all settings at the value that one would try first, together, because what
+//! helps often helps only together (a larger log under a larger buffer pool). Then one change each, in the
 //! order of the table, which has what matters most in front: such candidates show what a gain is due to, and
-//! survive where company hurts. The other half are random: each setting is moved or left by a coin, to its
-//! first value or to any by another; nobody can list all combinations, and a random sample of them finds one
-//! of the best twentieth among thirty draws in four of five searches. Drawn without looking at a result, so
+//! survive where settings harm each other. The other half are random: each setting is moved or left by a coin, to its
+//! first value or to any by another; all combinations are too many, and a random sample of them finds one
+//! of the best twentieth among thirty draws in four of five searches. Drawn without results, so
 //! that the number of candidates, over which the error is shared, stands before the first block.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,11 +29,11 @@ pub struct Range {
     pub values: Vec<String>,
 }
 
-/// Whether a server can have these settings; the error says why not.
+/// Whether a server can have these settings; the error gives the reason not.
 pub type Fits<'a> = dyn Fn(&BTreeMap<String, String>) -> Result<(), String> + 'a;
 
 /// So many candidates, or fewer where the space has no more. What does not fit is out before it races, with
-/// the reason, and takes nobody's place.
+/// the reason, and takes no place.
 pub fn candidates(space: &[Range], wanted: usize, seed: u64, fits: &Fits) -> Vec<CandidateRecord> {
     let mut drawn = Drawn { seen: BTreeSet::new(), list: Vec::new(), fits };
     let first = |range: &Range| range.values.first().map(|value| (range.setting.clone(), value.clone()));
@@ -143,7 +143,7 @@ mod tests {
         assert!(list[1..6].iter().all(|one| one.how == "one change" && one.settings.len() == 1));
         assert!(list[6..].iter().all(|one| one.how == "random"));
         let all: BTreeSet<_> = list.iter().map(|one| &one.settings).collect();
-        assert_eq!(all.len(), 12, "nobody stands there twice");
+        assert_eq!(all.len(), 12, "no candidate stands there twice");
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told_and_takes_no_place() {
+    fn candidates_that_do_not_fit_are_listed_and_take_no_place() {
         let fits = |settings: &BTreeMap<String, String>| match settings.get("pool").is_some_and(|pool| pool == "8G") {
             true => Err("8G are more than there is".to_owned()),
             false => Ok(()),

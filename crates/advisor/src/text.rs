@@ -1,8 +1,7 @@
 //! Advice as a person reads it.
 
-use crate::ADVISED_CLIENTS as CLIENTS;
 use crate::advice::{Advice, Rung};
-use crate::wrapped;
+use crate::{ADVISED_CLIENTS as CLIENTS, wrapped};
 use engine::tunable::Machine;
 use experiment::quantity::bytes_text;
 
@@ -75,7 +74,7 @@ fn rung_lines(number: usize, rung: &Rung) -> Vec<String> {
     lines
 }
 
-/// A text behind its first words, and further lines below it.
+/// A text behind its heading, and further lines below it.
 fn hanging(first: &str, text: &str, further: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let whole = wrapped(&format!("{} {text}", first.trim()), WIDTH - further.len());

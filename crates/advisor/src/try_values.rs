@@ -16,35 +16,34 @@ use engine::interruption::ending_servers;
 use engine::{Cache, Installation, ScratchServer, WorkFolder, provision};
 use experiment::resolve;
 use record::format::tuning::RefusedRecord;
-use trial::host;
-use trial::{Interrupted, dataset};
+use trial::{Interrupted, dataset, host};
 
 /// The values of a draft's space that its incumbent's server does not start with.
-pub fn refused(draft: &Draft, interrupted: &AtomicBool, say: &dyn Fn(&str)) -> Result<Vec<RefusedRecord>> {
-    let found = ending_servers(interrupted, || ask(draft, interrupted, say));
-    // What failed because its server was taken away is not what the user wants to hear of.
+pub fn refused(draft: &Draft, interrupted: &AtomicBool, print: &dyn Fn(&str)) -> Result<Vec<RefusedRecord>> {
+    let found = ending_servers(interrupted, || ask(draft, interrupted, print));
+    // A failure because an interrupt ended the server is not reported.
     if interrupted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { found }
 }
 
-fn ask(draft: &Draft, interrupted: &AtomicBool, say: &dyn Fn(&str)) -> Result<Vec<RefusedRecord>> {
-    let _lock = host::lock(&draft.experiment.name, interrupted, say)?;
+fn ask(draft: &Draft, interrupted: &AtomicBool, print: &dyn Fn(&str)) -> Result<Vec<RefusedRecord>> {
+    let _lock = host::lock(&draft.experiment.name, interrupted, print)?;
     let (incumbent, cache) = (draft.incumbent(), Cache::open()?);
-    let installation = provision(&resolve(incumbent)?, &cache, say)?;
+    let installation = provision(&resolve(incumbent)?, &cache, print)?;
     let work = cache.work_on(&incumbent.storage)?;
-    say(&format!("starting `{}` with the values that may be tried", incumbent.name));
-    let server = Server { draft, say, installation, cache, data: work.path().join("values"), work };
-    let knows_itself = Cell::new(false);
+    print(&format!("starting `{}` with the values that may be tried", incumbent.name));
+    let server = Server { draft, print, installation, cache, data: work.path().join("values"), work };
+    let has_checked_itself = Cell::new(false);
     let mut starts = |moved: &BTreeMap<String, String>| -> Result<Result<(), String>> {
         if interrupted.load(Ordering::Relaxed) {
             return Err(Interrupted.into());
         }
         if let Err(why) = draft.fits(moved) {
-            // Alone it is told of the candidates that have it; the others may be in smaller company.
+            // Alone its message names the candidates that have it; the others may be in smaller company.
             return Ok(if moved.len() == 1 { Ok(()) } else { Err(why) });
         }
         let Err(error) = server.start(moved) else { return Ok(Ok(())) };
         // Where it does not start at all, no value is at fault.
-        if !knows_itself.replace(true) {
+        if !has_checked_itself.replace(true) {
             server.start(&BTreeMap::new()).with_context(|| format!("cannot start contender `{}`", incumbent.name))?;
         }
         Ok(Err(why(&error)))
@@ -52,16 +51,16 @@ fn ask(draft: &Draft, interrupted: &AtomicBool, say: &dyn Fn(&str)) -> Result<Ve
     values::refused(&draft.space(), &mut starts)
 }
 
-/// What the server said. Its log goes with the work folder, so nobody is sent there.
+/// The output of the server. Its log goes with the work folder, so the message does not point there.
 fn why(error: &Error) -> String {
-    let said = format!("{error:#}");
-    let lines: Vec<&str> = said.lines().filter(|line| !line.trim_start().starts_with("see: ")).collect();
+    let message = format!("{error:#}");
+    let lines: Vec<&str> = message.lines().filter(|line| !line.trim_start().starts_with("see: ")).collect();
     lines.join("\n")
 }
 
 struct Server<'a> {
     draft: &'a Draft,
-    say: &'a dyn Fn(&str),
+    print: &'a dyn Fn(&str),
     installation: Installation,
     cache: Cache,
     data: PathBuf,
@@ -75,7 +74,7 @@ impl Server<'_> {
         let experiment = &self.draft.experiment;
         dataset::remove(&self.data)?;
         let (max_clients, transport) = (experiment.clients_max(), experiment.transport);
-        let fresh = ScratchServer { settings, max_clients, transport, data: &self.data, log };
-        fresh.start(&self.installation, &self.cache, &self.work, self.say)?.stop()
+        let scratch = ScratchServer { settings, max_clients, transport, data: &self.data, log };
+        scratch.start(&self.installation, &self.cache, &self.work, self.print)?.stop()
     }
 }

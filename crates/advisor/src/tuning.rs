@@ -3,7 +3,7 @@
 //! One is the search: the file's first contender against candidates that differ in settings, at one point of
 //! the first workload. The other is the duel of the winner: the file's own method, at two points or more, and
 //! beside the workload of the search one that had no part in it. Both are texts like any other, so that they
-//! are checked as one, stored as one, and can be run again by anybody.
+//! are checked as one, stored as one, and can be run again like any file.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub struct SearchShape<'a> {
     pub seed: u64,
 }
 
-/// Keys of `[method]` that the search sets itself, or has no use for: it is a first look at many.
+/// Keys of `[method]` that the search sets itself, or has no use for: it compares many settings roughly.
 const METHOD_OF_THE_DUEL: &[&str] = &[
     "preset",
     "rule",

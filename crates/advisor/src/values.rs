@@ -11,7 +11,7 @@ use anyhow::Result;
 use super::search_space::Range;
 use record::format::tuning::RefusedRecord;
 
-/// Whether the server starts with these settings moved, or why not; an error where nobody can say.
+/// Whether the server starts with these settings moved, or why not; an error where that cannot be found out.
 pub type Starts<'a> = dyn FnMut(&BTreeMap<String, String>) -> Result<Result<(), String>> + 'a;
 
 /// A setting and one value of it.
@@ -68,7 +68,8 @@ mod tests {
             .to_vec()
     }
 
-    /// Asks about the space; the server takes what `takes` says. Gives what is refused and how many starts it took.
+    /// Tries the space with a server that accepts what `takes` returns. Returns what is refused and the number of
+    /// starts.
     fn asked(takes: impl Fn(&BTreeMap<String, String>) -> bool) -> (Vec<(String, String)>, usize) {
         let mut starts = 0;
         let mut server = |moved: &BTreeMap<String, String>| {
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_can_say_nothing_is_refused() {
+    fn without_a_check_nothing_is_refused() {
         let mut broken = |_: &BTreeMap<String, String>| -> Result<Result<(), String>> { anyhow::bail!("no disk") };
         assert!(refused(&space(), &mut broken).is_err());
     }

@@ -1,7 +1,7 @@
-//! What a contender and its twin show: is this host fit to judge, and what can it see?
+//! A/A tests: is this host fit to measure on, and which difference can it detect?
 //!
-//! Twins differ in nothing but name and paths, so a word that tells them apart is false, or the host
-//! is unfit. One such word in twenty is what the rule allows; more of them are a finding of their own.
+//! The two contenders differ in name and paths only, so a verdict that finds a difference is false, or the host
+//! is unfit. One such verdict in twenty is what the rule allows; more of them are a finding of their own.
 
 use std::collections::BTreeMap;
 
@@ -10,33 +10,33 @@ use record::format::{AaRecord, HostRecord, PlanRecord, Point, RunRecord, Series,
 pub use super::variation::EFFECTS;
 use super::{Comparison, Conclusions, OrderEffect, Variation, Verdict, spread};
 
-/// Verdicts that are looked back on, and how many of them, having told twins apart, are too many: by
+/// The number of last verdicts that count, and the number of false differences among them that is too many: by
 /// chance that happens to 1.6 % of sound hosts (method, section 2).
 pub const VERDICTS: usize = 20;
 pub const TOLD_APART_MAX: usize = 3;
 
-/// What a record of twins allows to see.
+/// What an A/A record shows about a workload at a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sight {
-    /// Blocks for 1, 3 and 5 % at 90 % power, at a number fixed beforehand, but never fewer than a word needs;
+    /// Blocks for 1, 3 and 5 % at 90 % power, at a number fixed beforehand, but never fewer than a verdict needs;
     /// and the time they take.
     pub blocks_needed: [usize; 3],
     pub minutes_needed: [f64; 3],
 }
 
-/// `level` is the share of false words that a word about this point may have.
+/// `level` is the share of false verdicts that a verdict about this point may have.
 pub fn sight(record: &AaRecord, level: f64) -> Sight {
     let needed = |effect| stats::blocks_needed(record.sd, effect, level).max(stats::FIRST_LOOK);
     let blocks_needed = EFFECTS.map(needed);
     Sight { blocks_needed, minutes_needed: blocks_needed.map(|blocks| blocks as f64 * record.block_s / 60.0) }
 }
 
-/// Whether the verdict told twins apart.
+/// Whether the verdict found a false difference.
 pub fn told_apart(record: &AaRecord) -> bool {
     [Verdict::Faster, Verdict::Slower].iter().any(|word| record.word == word.as_str())
 }
 
-/// One record for each workload and point of a run of twins; of any other run none.
+/// One record for each workload and point of a A/A run; of any other run none.
 pub fn records(
     plan: &PlanRecord,
     run: &RunRecord,
@@ -94,7 +94,7 @@ fn record(
     })
 }
 
-/// Fewer blocks allow no word, so there is no verdict to remember.
+/// Fewer blocks allow no verdict, so there is no verdict to remember.
 pub fn is_worth_keeping(record: &AaRecord) -> bool {
     record.blocks as usize >= stats::FIRST_LOOK
 }
@@ -185,9 +185,9 @@ pub fn missing(plan: &PlanRecord, quotes: &[AaRecord]) -> Vec<Uncovered> {
     missing
 }
 
-/// The verdicts that told twins apart among the last ones, the newest last, where they are too many for
+/// The verdicts that found a false difference among the last ones, the newest last, where they are too many for
 /// chance; else nothing. A run gives one verdict for each workload, however many points share its error.
-pub fn too_many_told_apart(known: &[AaRecord]) -> Vec<AaRecord> {
+pub fn too_many_false_differences(known: &[AaRecord]) -> Vec<AaRecord> {
     let verdicts = last_verdicts(known);
     let apart = verdicts.iter().filter_map(|verdict| verdict.iter().find(|one| told_apart(one)));
     let apart: Vec<AaRecord> = apart.map(|one| (*one).clone()).collect();
@@ -216,7 +216,7 @@ mod tests {
     use crate::{Facts, conclude};
     use fixtures::{StoredRun, Story, tell};
 
-    /// The story's two contenders, taken for twins.
+    /// The fixture's two contenders as an A/A test.
     fn twins() -> StoredRun {
         let mut stored = tell(&Story { ratios: [1.0; 4], ..Story::default() });
         stored.plan.twins = true;
@@ -229,7 +229,7 @@ mod tests {
         records(&stored.plan, &stored.run, &stored.trials, &BTreeMap::new(), &conclusions)
     }
 
-    /// So many verdicts, of which the first tell twins apart.
+    /// So many verdicts, of which the first find a false difference.
     fn verdicts(all: usize, apart: usize) -> Vec<AaRecord> {
         let record = shown(&twins()).swap_remove(0);
         let verdict = |index: usize| AaRecord {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_twins_shows_one_record_for_each_point_and_any_other_run_none() {
+    fn an_aa_run_has_one_record_for_each_point_and_any_other_run_none() {
         let mut stored = twins();
         let records = shown(&stored);
         assert_eq!(records.len(), 4);
@@ -256,16 +256,16 @@ mod tests {
 
     #[test]
     fn four_false_verdicts_of_the_last_twenty_are_too_many() {
-        assert_eq!(too_many_told_apart(&verdicts(20, 3)).len(), 0);
-        assert_eq!(too_many_told_apart(&verdicts(20, 4)).len(), 4);
-        assert_eq!(too_many_told_apart(&verdicts(23, 4)).len(), 0, "the first one is forgotten");
+        assert_eq!(too_many_false_differences(&verdicts(20, 3)).len(), 0);
+        assert_eq!(too_many_false_differences(&verdicts(20, 4)).len(), 4);
+        assert_eq!(too_many_false_differences(&verdicts(23, 4)).len(), 0, "the first one is forgotten");
     }
 
     #[test]
     fn the_points_of_a_run_make_one_verdict() {
         let mut records = shown(&twins());
         records.iter_mut().for_each(|record| record.word = "faster".to_owned());
-        assert_eq!((last_verdicts(&records).len(), too_many_told_apart(&records).len()), (1, 0));
+        assert_eq!((last_verdicts(&records).len(), too_many_false_differences(&records).len()), (1, 0));
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strict_run_misses_what_was_not_measured_or_told_twins_apart_or_ran_shorter() {
+    fn a_strict_run_lacks_aa_tests_that_were_not_run_or_found_a_difference_or_ran_shorter() {
         let stored = twins();
         let all = shown(&stored);
         use UncoveredBecause::*;
@@ -307,12 +307,13 @@ mod tests {
     }
 
     #[test]
-    fn the_caveat_of_an_unfit_host_stands_behind_every_word() {
+    fn the_caveat_of_an_unfit_host_stands_behind_every_verdict() {
         let mut stored = tell(&Story::default());
         let caveats = |stored: &StoredRun| {
             let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
-            let told = conclusions.findings.iter().any(|finding| matches!(finding.facts, Facts::FalseDifferences(_)));
-            (conclusions.workloads[0].duels[0].overall.caveats.contains(&crate::Caveat::NoisyHost), told)
+            let is_finding =
+                conclusions.findings.iter().any(|finding| matches!(finding.facts, Facts::FalseDifferences(_)));
+            (conclusions.workloads[0].duels[0].overall.caveats.contains(&crate::Caveat::NoisyHost), is_finding)
         };
         assert_eq!(caveats(&stored), (false, false));
         stored.run.twins = verdicts(20, 4);

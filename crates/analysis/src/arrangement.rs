@@ -1,4 +1,4 @@
-//! What a reader must know of trials that share a start or a time.
+//! Caveats about trials that share a start or a time.
 
 use record::format::{PlanRecord, RunRecord, TrialRecord};
 

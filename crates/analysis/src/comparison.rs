@@ -1,4 +1,4 @@
-//! One candidate against the baseline: pairs, the word, and what takes the word away.
+//! One candidate against the baseline: pairs, the verdict, and what takes the verdict away.
 //!
 //! A point and a whole sweep go through the same code: the log ratio of a block is the mean over
 //! the points asked for, and a block counts only when every one of them has its pair.
@@ -22,19 +22,19 @@ pub const SHORT: &str = "short";
 /// The load generator was the limit.
 pub const GENERATOR_BOUND: &str = "generator-bound";
 
-/// More failed pairs than this and there is no word.
+/// More failed pairs than this and there is no verdict.
 const FAILED_SHARE_MAX: f64 = 0.1;
 
-/// More flagged pairs than this and there is no word (generator), or none on a host that must be quiet.
+/// More flagged pairs than this and there is no verdict (generator), or none on a host that must be quiet.
 const FLAGGED_SHARE_MAX: f64 = 0.25;
 
-/// Shorter trials see the first moments after a start.
+/// Shorter trials contain the first moments after a start.
 const QUICK_BELOW_S: f64 = 30.0;
 
 /// Blocks without a flag that a second opinion needs.
 const UNFLAGGED_BLOCKS_MIN: usize = stats::FIRST_LOOK;
 
-/// Rates of committed work, debt-adjusted ones too, and the seconds that they count by.
+/// Rates of committed work, those adjusted for deferred work too, and the seconds that they count by.
 const RATES: [(&str, f64); 3] = [("tps", 1.0), ("nopm", 60.0), ("tpm", 60.0)];
 
 /// Below it flags of the host do not fall on both sides alike.
@@ -81,7 +81,7 @@ impl Scope<'_> {
         let active = self.active(points);
         let mut overall = self.compare(metric, &active, None, 1);
         if active.len() < points.len() {
-            take_word(&mut overall.word, &mut overall.caveats, Caveat::FailedTrials);
+            withhold(&mut overall.word, &mut overall.caveats, Caveat::FailedTrials);
         }
         let capped = [
             Caveat::FailedTrials,
@@ -101,7 +101,7 @@ impl Scope<'_> {
         overall
     }
 
-    /// The points that nobody has given up.
+    /// The points that have not been given up.
     pub fn active(&self, points: &[Point]) -> Vec<Point> {
         points.iter().filter(|point| !self.is_given_up(Some(point))).cloned().collect()
     }
@@ -115,7 +115,7 @@ impl Scope<'_> {
             .any(|one| one.workload == self.workload && ours(&one.contender) && Some(&one.point) == point)
     }
 
-    /// Those at which both sides have values: a mean over other points than the other side's says nothing beside it.
+    /// Points at which both sides have values: means over different points cannot be compared.
     fn common_points(&self, metric: &str, points: &[Point]) -> Vec<Point> {
         let has = |contender: &str, point: &Point| {
             self.records.mean(self.workload, std::slice::from_ref(point), contender, metric).is_some()
@@ -147,12 +147,12 @@ impl Scope<'_> {
         let unflagged = unflagged(&blocks, &judge);
         let (mut word, mut caveats) = self.word(&blocks, point, verdict.as_ref(), unflagged.as_ref());
         self.behaviour(points, share, &mut word, &mut caveats);
-        if self.is_owed_back(metric, points, word, &judge) {
-            take_word(&mut word, &mut caveats, Caveat::DeferredWork);
+        if self.vanishes_when_adjusted(metric, points, word, &judge) {
+            withhold(&mut word, &mut caveats, Caveat::DeferredWork);
         }
         let interval = verdict.as_ref().and_then(|verdict| verdict.interval);
         if !duet::unfounded(self, metric, points, interval).is_empty() {
-            take_word(&mut word, &mut caveats, Caveat::Duet);
+            withhold(&mut word, &mut caveats, Caveat::Duet);
         }
         caveats.sort();
         let common = self.common_points(metric, points);
@@ -194,7 +194,7 @@ impl Scope<'_> {
     }
 
     /// Whether a lead is no longer shown once the time is counted that deferred work takes.
-    fn is_owed_back(&self, metric: &str, points: &[Point], word: Verdict, judge: &Judge) -> bool {
+    fn vanishes_when_adjusted(&self, metric: &str, points: &[Point], word: Verdict, judge: &Judge) -> bool {
         let shown = match word {
             Verdict::Faster => stats::Verdict::Faster,
             Verdict::Slower => stats::Verdict::Slower,
@@ -261,7 +261,7 @@ impl Scope<'_> {
         block
     }
 
-    /// The word of the numbers, then everything that may take it away.
+    /// The verdict of the numbers, then everything that may take it away.
     fn word(
         &self,
         blocks: &[Block],
@@ -284,14 +284,14 @@ impl Scope<'_> {
         let (baseline_out, candidate_out) = (sum(&|block| block.outages.0), sum(&|block| block.outages.1));
         if baseline_out + candidate_out > 0 {
             caveats.push(Caveat::Outages);
-            let word_of_numbers = verdict.and_then(|verdict| verdict.word);
-            if word_of_numbers.is_some_and(|word| stats::outages_forbid(word, baseline_out, candidate_out, pairs)) {
+            let verdict_of_numbers = verdict.and_then(|verdict| verdict.word);
+            if verdict_of_numbers.is_some_and(|word| stats::outages_forbid(word, baseline_out, candidate_out, pairs)) {
                 word = Verdict::Inconclusive;
             }
         }
         let failed: usize = blocks.iter().map(|block| block.pairs_failed).sum();
         if share(failed) > FAILED_SHARE_MAX || self.is_given_up(point) {
-            take_word(&mut word, &mut caveats, Caveat::FailedTrials);
+            withhold(&mut word, &mut caveats, Caveat::FailedTrials);
         } else if failed > 0 {
             caveats.push(Caveat::FailedTrials);
         }
@@ -304,7 +304,7 @@ impl Scope<'_> {
             let agrees = unflagged.is_some_and(|second| second.word == Some(of_the_numbers));
             let is_imbalanced = flag_imbalance(blocks).is_some() && !agrees;
             if is_imbalanced || unflagged.is_some_and(|second| second.contradicts(of_the_numbers)) {
-                take_word(&mut word, &mut caveats, Caveat::FlagDependent);
+                withhold(&mut word, &mut caveats, Caveat::FlagDependent);
             }
         }
         self.generator(blocks, share, point, &mut word, &mut caveats);
@@ -316,7 +316,7 @@ impl Scope<'_> {
     /// What the servers did inside the trials: whether what was measured lasts.
     fn behaviour(&self, points: &[Point], share: usize, word: &mut Verdict, caveats: &mut Vec<Caveat>) {
         if !drifts(self, points, share).is_empty() {
-            take_word(word, caveats, Caveat::Unsteady);
+            withhold(word, caveats, Caveat::Unsteady);
         }
         if points.iter().any(|point| !growths(self, point).is_empty()) {
             caveats.push(Caveat::Accumulating);
@@ -338,7 +338,7 @@ impl Scope<'_> {
             (self.is_quick(), Caveat::Quick),
             (self.plan.method.rule == RuleName::T, Caveat::T),
             (self.plan.method.duet, Caveat::Duet),
-            (!self.circumstances.twins_told_apart.is_empty(), Caveat::NoisyHost),
+            (!self.circumstances.false_differences.is_empty(), Caveat::NoisyHost),
             (self.circumstances.shared_cores, Caveat::SharedCores),
             (self.durability().is_some(), Caveat::DurabilityDiffers),
             (self.circumstances.budget_ended, Caveat::BudgetEnded),
@@ -347,7 +347,7 @@ impl Scope<'_> {
         standing.into_iter().filter(|(holds, _)| *holds).map(|(_, caveat)| caveat).collect()
     }
 
-    /// Is this run too short or too bare for more than a first look?
+    /// Is this run too short or too bare for more than a first impression?
     fn is_quick(&self) -> bool {
         let method = &self.plan.method;
         let short_pilot = method.pilot_s.is_some() && method.warmup_s < QUICK_BELOW_S;
@@ -425,7 +425,7 @@ impl From<stats::Verdict> for Verdict {
     }
 }
 
-fn take_word(word: &mut Verdict, caveats: &mut Vec<Caveat>, because: Caveat) {
+fn withhold(word: &mut Verdict, caveats: &mut Vec<Caveat>, because: Caveat) {
     *word = Verdict::Inconclusive;
     if !caveats.contains(&because) {
         caveats.push(because);
@@ -513,7 +513,7 @@ pub fn log_ratio(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) 
 
 /// The metric of a trial that is ok, as comparisons take it: always above zero.
 ///
-/// A trial without a commit has the rate of half a transaction in its interval, the least that can be told from
+/// A trial without a commit has the rate of half a transaction in its interval, the least that can be distinguished from
 /// nothing. Leaving it out because of its result would flatter its side.
 pub fn value(trial: &TrialRecord, metric: &str) -> Option<f64> {
     if trial.status != Status::Ok || operations::is_of_less_work(trial, metric) {
@@ -561,7 +561,7 @@ pub fn is_bound(trial: &TrialRecord) -> bool {
     trial.flags.iter().any(|flag| flag == GENERATOR_BOUND)
 }
 
-/// Points with the word `slower`, the worst first.
+/// Points with the verdict `slower`, the worst first.
 pub fn losing(of_points: &[Comparison]) -> Vec<Point> {
     let mut slower: Vec<&Comparison> =
         of_points.iter().filter(|comparison| comparison.word == Verdict::Slower).collect();
@@ -569,7 +569,7 @@ pub fn losing(of_points: &[Comparison]) -> Vec<Point> {
     slower.into_iter().filter_map(|comparison| comparison.point.clone()).collect()
 }
 
-/// Where the sign of a shown difference changes between neighbours that have a word.
+/// Where the sign of a shown difference changes between neighbours that have a verdict.
 pub fn crossings(of_points: &[Comparison]) -> Vec<(Point, Point)> {
     let worded = of_points.iter().filter(|comparison| matches!(comparison.word, Verdict::Faster | Verdict::Slower));
     let worded: Vec<&Comparison> = worded.collect();

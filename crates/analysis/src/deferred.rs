@@ -1,7 +1,7 @@
-//! What work costs that a server put off and did not do while anybody waited for it (method, A3).
+//! What work costs that a server deferred and did not do while a trial waited for it (method, A3).
 //!
 //! A trial whose server did all of it has its time. What others left is charged at the rate of the contender that
-//! was slowest at doing such work; where nobody was seen doing it, no rate that would include it is claimed.
+//! was slowest at doing such work; where no trial did any of it, no rate that would include it is claimed.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use record::format::debt::{AMOUNT_LEFT, INTERVAL, PAID, PAID_S};
+use record::format::deferred_work::{AMOUNT_LEFT, INTERVAL, PAID, PAID_S};
 use record::format::{PlanRecord, Status, TrialRecord};
 
 use super::findings::when;
 use super::{ADJUSTED, Facts, Finding, FindingKind};
 
-/// So much of a debt has to be done before its speed is one.
+/// So much deferred work has to be done before its speed counts as a rate.
 const DONE_SHARE_MIN: f64 = 0.1;
 
 /// Seconds that a trial is charged with for work that was left.
@@ -78,7 +78,7 @@ fn charge(trial: &TrialRecord, metric: &str, rates: &Rates) -> Option<(f64, f64)
     Some((seconds, rate * interval_s / (interval_s + seconds)))
 }
 
-/// A trickle is no rate at which work is done: nobody knows what it waited for.
+/// A trickle is no rate at which work is done: what it waited for is unknown.
 fn was_done(paid: f64, left: f64) -> bool {
     paid >= DONE_SHARE_MIN * (paid + left)
 }

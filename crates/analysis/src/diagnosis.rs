@@ -1,4 +1,4 @@
-//! Why one is faster: what each side spends on a transaction, and the causes that the figures speak for.
+//! Why one is faster: what each side spends on a transaction, and the causes that the figures support.
 //!
 //! Costs are compared like throughput, block by block. Causes are rows of a table (`rules.rs`; method,
 //! section 5) that either hold or do not; here stands only how a row is read. A row that asks for something
@@ -138,12 +138,12 @@ struct At<'a> {
     seen: Seen,
 }
 
-/// A rule that holds, and of whom it speaks.
+/// A rule that holds, and the contender that it is about.
 struct Held {
     rule: &'static Rule,
     side: Side,
     is_weak: bool,
-    /// How large the gap in throughput is: what is said first is said of the largest.
+    /// How large the gap in throughput is: the largest one comes first.
     gap: f64,
     observed: Observed,
 }
@@ -162,10 +162,10 @@ impl<'a> At<'a> {
         for rule in RULES {
             let sides: &[Side] =
                 if rule.who == Who::Candidate { &[Side::Candidate] } else { &[Side::Candidate, Side::Baseline] };
-            let is_said = held.iter().any(|one| one.rule.who == Who::Run || rule.unless.contains(&one.rule.kind));
-            if !is_said {
+            let is_covered = held.iter().any(|one| one.rule.who == Who::Run || rule.unless.contains(&one.rule.kind));
+            if !is_covered {
                 let found = sides.iter().filter_map(|side| self.holds(rule, *side, places));
-                // What is true of the run is said once.
+                // What is true of the whole run is listed once.
                 held.extend(found.take(if rule.who == Who::Run { 1 } else { sides.len() }));
             }
         }
@@ -260,7 +260,7 @@ impl<'a> At<'a> {
         };
         let fewest = places.iter().filter(others_alike).filter(|place| place.point.contains_key(CLIENTS));
         let Some(fewest) = fewest.min_by_key(|place| place.point[CLIENTS]) else { return Some(Known::No) };
-        // What the only point would do with fewer clients nobody has seen, unless there are no fewer.
+        // Throughput of the only point with fewer clients is unknown, unless there are no fewer.
         let is_known = fewest.point[CLIENTS] == 1 || fewest.point != self.point;
         match fewest.cpu_moved(CPU, side).filter(|_| is_known) {
             None => Some(Known::No),
@@ -333,7 +333,7 @@ fn causes(scope: &Scope, metric: &str, mut held: Vec<Held>) -> Vec<(Cause, Optio
     found
 }
 
-/// The largest gap speaks for all.
+/// The largest gap stands for all.
 fn cause(scope: &Scope, metric: &str, rule: &Rule, side: Side, held: &[&Held]) -> Option<(Cause, Option<Due>)> {
     let first = held.first()?;
     let test = cause_test::outcome(scope, metric, rule, side, &first.observed.point);

@@ -1,7 +1,7 @@
 //! What two contenders do differently without being asked: settings in force, and plans of statements.
 //!
-//! Only contenders that speak the same dialect are held against each other; names and plans of others have
-//! nothing in common. A difference is told, never weighed: what it is worth is for a trial to say.
+//! Only contenders of the same dialect are compared with each other; names and plans of others have
+//! nothing in common. A difference is reported, never weighed: its effect can only be measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use record::setting_value::{parse_quantity, parse_switch};
 pub struct Difference<'a> {
     pub baseline: &'a str,
     pub candidate: &'a str,
-    /// They speak the same dialect; otherwise plans stand side by side, and settings are not compared.
+    /// They have the same dialect; otherwise plans stand side by side, and settings are not compared.
     pub same_family: bool,
     /// By name.
     pub settings: Vec<Setting<'a>>,
@@ -36,8 +36,8 @@ pub struct Setting<'a> {
     pub baseline: Option<&'a str>,
     pub candidate: Option<&'a str>,
     pub why: Why,
-    /// Its place among those that decide how fast the server is or what a commit promises, the first being
-    /// what most people look at first.
+    /// Its rank among those that decide how fast the server is or what a commit promises, the first being
+    /// what most readers want to see first.
     #[serde(serialize_with = "json::is_some")]
     #[schemars(with = "bool")]
     pub notable: Option<usize>,
@@ -77,7 +77,7 @@ pub struct PlanPair<'a> {
     pub statement: &'a str,
     pub baseline: Option<&'a StatementPlan>,
     pub candidate: Option<&'a StatementPlan>,
-    /// Both said how they run it, and it is not the same; never true of different families.
+    /// Both showed how they run it, and it is not the same; never true of different families.
     pub differs: bool,
 }
 
@@ -91,7 +91,7 @@ pub struct SameSettings<'a> {
     pub changed: usize,
 }
 
-/// Every candidate beside the baseline, where both have said what they are.
+/// Every candidate beside the baseline, where both have recorded settings and plans.
 pub fn drifts<'a>(plan: &'a PlanRecord, run: &'a RunRecord) -> Vec<Difference<'a>> {
     let facts = |contender: &ContenderRecord| run.contenders.get(&contender.name);
     let baseline = plan.contenders.iter().find(|contender| contender.name == plan.baseline);
@@ -117,7 +117,7 @@ fn drift<'a>(baseline: Side<'a>, candidate: Side<'a>) -> Difference<'a> {
 
 fn settings<'a>(baseline: Side<'a>, candidate: Side<'a>) -> Vec<Setting<'a>> {
     let (before, after) = (&baseline.1.effective_settings, &candidate.1.effective_settings);
-    // A target whose account may not see them has none: nothing can be said of the other's either.
+    // A target whose account may not see them has none: then nothing is known of the other's either.
     if before.is_empty() || after.is_empty() {
         return Vec::new();
     }
@@ -201,8 +201,8 @@ fn is_a_place(value: &str) -> bool {
     value.starts_with('/') || value.starts_with("./") || ENDINGS.iter().any(|ending| value.ends_with(ending))
 }
 
-/// What decides speed or durability, and what the file asks for: of other settings nobody knows whether a start
-/// takes them.
+/// What decides speed or durability, and what the file asks for: whether a start accepts other settings is
+/// not known.
 fn same_settings<'a>((contender, _): Side<'a>, drifted: &[Setting<'a>]) -> Option<SameSettings<'a>> {
     if contender.target.is_some() {
         return None;
@@ -302,7 +302,7 @@ mod tests {
             &[("innodb_buffer_pool_size", "2"), ("new", "1"), ("same", "on"), ("sync_binlog", "1"), ("version", "8")],
         );
         let drifts = drifts(&stored.plan, &stored.run);
-        let told: Vec<(&str, Why, bool)> =
+        let listed: Vec<(&str, Why, bool)> =
             drifts[0].settings.iter().map(|one| (one.name, one.why, one.notable.is_some())).collect();
         let expected = [
             ("innodb_buffer_pool_size", Why::Asked, true),
@@ -311,7 +311,7 @@ mod tests {
             ("query_cache_type", Why::OnlyBaseline, true),
             ("sync_binlog", Why::Default, true),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(listed, expected);
     }
 
     #[test]
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_settings_are_those_that_the_candidate_knows_and_that_matter() {
+    fn the_same_settings_are_those_that_the_candidate_has_and_that_matter() {
         let mut stored = story(
             &[("sync_binlog", "0"), ("query_cache_type", "ON"), ("sql_mode", ""), ("innodb_flush_method", "")],
             &[("sync_binlog", "1"), ("sql_mode", "STRICT"), ("innodb_flush_method", "fsync")],
@@ -365,11 +365,11 @@ mod tests {
         };
         let before = [plan("a", "t: ref by k"), plan("b", "t: const by PRIMARY"), plan("c", "")];
         let after = [plan("a", "t: ALL no key"), plan("b", "t: const by PRIMARY"), plan("c", "x"), plan("d", "x")];
-        let told = |same_family| {
+        let listed = |same_family| {
             pairs(&before, &after, same_family).iter().map(|pair| (pair.statement, pair.differs)).collect::<Vec<_>>()
         };
-        assert_eq!(told(true), [("a", true), ("b", false), ("c", false), ("d", false)]);
-        assert!(told(false).iter().all(|(_, differs)| !differs));
+        assert_eq!(listed(true), [("a", true), ("b", false), ("c", false), ("d", false)]);
+        assert!(listed(false).iter().all(|(_, differs)| !differs));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Two servers at once share whatever is not divided between them. The ratio means something only where
 //! nothing of that ran short, and where contenders that ran alone came out alike (method, section 1, "Duet
-//! mode"). Each condition that does not hold takes the word away, and says so.
+//! mode"). Each condition that does not hold takes the verdict away, and reports it.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ const PHYSICAL_CORES_MIN: u32 = 2;
 const CONFIDENCE: f64 = 0.95;
 
 const IOWAIT: &str = "host_iowait_share";
-/// Shares of the machine's CPU time in which a core did something for anybody.
+/// Shares of the machine's CPU time in which a core was busy.
 const BUSY: [&str; 5] =
     ["host_user_share", "host_system_share", "host_irq_share", "host_softirq_share", "host_steal_share"];
 const RESIDENT: &str = "data_resident_share";
@@ -198,7 +198,7 @@ fn busy(trial: &TrialRecord) -> Option<f64> {
     Some(BUSY.iter().filter_map(|name| trial.metrics.get(*name)).sum())
 }
 
-/// A disk that has done nothing since boot is not told of.
+/// A disk that has done nothing since boot is left out.
 fn busiest_disk(trials: &[&TrialRecord]) -> f64 {
     let busiest = |trial: &TrialRecord| {
         let disks =
@@ -222,7 +222,7 @@ mod tests {
 
     const BLOCKS: u32 = 8;
 
-    /// A duet on a quiet host with room for two, and four solo blocks behind it.
+    /// A duet on an undisturbed host with CPUs for two, and four solo blocks behind it.
     fn duet(ratio: f64, alone: f64) -> StoredRun {
         let mut stored = tell(&Story { blocks: BLOCKS + super::SOLO_BLOCKS, ratios: [ratio; 4], ..Story::default() });
         stored.plan.method.blocks = BLOCKS;
@@ -244,7 +244,7 @@ mod tests {
         stored.trials.iter_mut().for_each(|trial| _ = trial.metrics.insert(name.into(), value));
     }
 
-    /// The word of the sweep is taken, and this is why.
+    /// The verdict of the sweep is taken, and this is why.
     fn check_refused(stored: &StoredRun, is_why: impl Fn(&Unfounded) -> bool) {
         let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
         let duel = &conclusions.workloads[0].duels[0];
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duet_that_nothing_speaks_against_has_its_word_with_the_caveat() {
+    fn a_sound_duet_has_its_verdict_with_the_caveat() {
         let stored = duet(0.9, 0.9);
         let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
         let duel = &conclusions.workloads[0].duels[0];
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn each_condition_that_does_not_hold_takes_the_word_and_says_so() {
+    fn each_condition_that_does_not_hold_withholds_the_verdict_and_is_listed() {
         use super::Shared::*;
         use Unfounded::*;
         let check = |change: &dyn Fn(&mut StoredRun), expected: Unfounded| {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn contenders_that_come_out_otherwise_alone_are_not_told_apart_by_a_duet() {
+    fn a_duet_gives_no_verdict_that_solo_blocks_contradict() {
         check_refused(&duet(0.9, 1.1), |why| matches!(why, Unfounded::Biased { .. }));
     }
 

@@ -6,17 +6,17 @@
 use std::collections::BTreeSet;
 
 use record::format::operations::PARTIAL;
-use record::format::{AaRecord, ContrastRecord, DecisionRecord, PlanRecord, RunRecord, Status, TORN_LOG, TrialRecord};
+use record::format::{
+    AaRecord, ContenderRecord, ContrastRecord, DecisionRecord, PlanRecord, RunRecord, Status, TORN_LOG, TrialRecord,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::arrangement;
 use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT, is_outage};
 use super::deferred::WorkLeft;
 use super::headroom::{Doubled, HeadroomCheck};
-use super::ladder;
 use super::named::named;
-use super::{Conditions, Grade, HeadToHead, Interaction, WorkloadConclusions};
+use super::{Conditions, Grade, HeadToHead, Interaction, WorkloadConclusions, arrangement, ladder};
 
 /// What arrived in an open loop found no client in time.
 const SATURATED: &str = "saturated";
@@ -39,8 +39,8 @@ named! {
         Starved = "starved",
         OutOfRange = "out-of-range",
         MissingQuantiles = "missing quantiles",
-        HeadroomUnfinished = "generator not doubled",
-        CauseTestUnfinished = "contrast unfinished",
+        HeadroomUnfinished = "headroom check unfinished",
+        CauseTestUnfinished = "cause test unfinished",
         NoisyHost = "noisy host",
         FlagImbalance = "flag imbalance",
         Unsteady = "unsteady",
@@ -53,6 +53,7 @@ named! {
         NotManaged = "not managed",
         DurabilityDiffers = "durability differs",
         WordSizeDiffers = "word size differs",
+        DefaultsChanged = "defaults changed",
         Duet = "duet",
         FastSweep = "fast sweep",
         ClonedData = "cloned data",
@@ -63,7 +64,7 @@ named! {
     }
 }
 
-/// Something a reader must know, with what shows it.
+/// A caveat or an observation of the run, with its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     pub kind: FindingKind,
@@ -152,6 +153,7 @@ pub fn findings(
         when(NotManaged, plan.contenders.iter().any(|one| one.target.is_some())),
         when(DurabilityDiffers, any(&|duel| duel.durability.is_some())),
         when(WordSizeDiffers, word_sizes(plan, run).len() > 1),
+        when(DefaultsChanged, compares_changed_defaults(plan, run)),
         arrangement::duet(plan, run, workloads),
         arrangement::fast_sweep(plan, trials),
         when(ClonedData, plan.method.work_copy.is_some()),
@@ -203,7 +205,7 @@ fn cause_tests_unfinished(circumstances: &Conditions) -> Option<Finding> {
 }
 
 fn false_differences(circumstances: &Conditions) -> Option<Finding> {
-    let found = &circumstances.twins_told_apart;
+    let found = &circumstances.false_differences;
     when(FindingKind::NoisyHost, !found.is_empty()).map(|one| one.with(Facts::FalseDifferences(found.clone())))
 }
 
@@ -211,6 +213,15 @@ fn false_differences(circumstances: &Conditions) -> Option<Finding> {
 fn word_sizes(plan: &PlanRecord, run: &RunRecord) -> BTreeSet<u32> {
     let bits = |name: &str| run.contenders.get(name)?.build.word_bits;
     plan.contenders.iter().filter_map(|one| bits(&one.name)).collect()
+}
+
+/// Versions of one engine are compared, and dbduel set something that one of them has otherwise.
+fn compares_changed_defaults(plan: &PlanRecord, run: &RunRecord) -> bool {
+    let is_changed = |name: &str| run.contenders.get(name).is_some_and(|facts| !facts.changed_defaults.is_empty());
+    plan.contenders.iter().filter(|one| is_changed(&one.name)).any(|one| {
+        let is_other_version = |other: &ContenderRecord| other.kind == one.kind && other.version != one.version;
+        plan.contenders.iter().any(is_other_version)
+    })
 }
 
 /// Some contender of a pass did not do all of the work, or not rightly. A program without an operation is no news

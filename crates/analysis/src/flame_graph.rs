@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Deeper frames are left out: nobody finds anything there.
+/// Deeper frames are left out: they are too narrow to read.
 const DEPTH_MAX: usize = 60;
 /// Narrower frames are left out of a drawing, as a share of its width.
 const WIDTH_MIN: f64 = 0.001;

@@ -9,7 +9,7 @@ use super::index::Index;
 pub use record::blocks::DOUBLING_BLOCKS as BLOCKS;
 use record::format::{PlanRecord, Point, Purpose, TrialRecord, WorkloadRecord, step};
 
-/// The rise that tells (method, section 4).
+/// The rise that counts as a limit (method, section 4).
 const RISE_MAX: f64 = 0.03;
 
 /// One-sided at 5 %: only a rise is a sign.
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_blocks_say_nothing() {
+    fn fewer_blocks_give_no_result() {
         let mut three = record([100.0; 4], [150.0, 151.0, 149.0, 150.0]);
         three.doubled.pop();
         assert_eq!(doubled(&three), None);

@@ -76,6 +76,6 @@ mod tests {
         let iowait = seen.iter().find(|one| one.metric == "host_iowait_share").unwrap();
         assert!((iowait.mean - 0.02).abs() < 1e-12, "{iowait:?}");
         assert_eq!((iowait.worst_trial, iowait.trials, iowait.worst_second), (0.03, 2, Some(0.2)));
-        assert!(!seen.iter().any(|one| one.metric == "server_threads_blocked"), "nobody saw it");
+        assert!(!seen.iter().any(|one| one.metric == "server_threads_blocked"), "it was not seen");
     }
 }

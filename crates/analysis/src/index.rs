@@ -1,6 +1,6 @@
 //! The trials of a run, found again by what they measured.
 //!
-//! No judgement here: it looks up, counts and averages.
+//! No judgement here: only lookups, counts and averages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ impl<'a> Index<'a> {
         let place =
             |trial: &'a TrialRecord| (trial.workload.as_str(), &trial.point, trial.contender.as_str(), trial.block);
         // An entry that was repeated because the host was noisy replaces the first try; never a part of
-        // it, or a contender's quiet trial would stand beside the other's disturbed one.
+        // it, or a contender's undisturbed trial would stand beside the other's disturbed one.
         let counts = |trial: &&TrialRecord| is_whole(plan, trials, trial);
         let by_place = trials.iter().filter(counts).map(|trial| (place(trial), trial)).collect();
         Index { plan, trials, by_place }
@@ -51,7 +51,7 @@ impl<'a> Index<'a> {
         planned.collect::<BTreeSet<_>>().into_iter().cloned().collect()
     }
 
-    /// What the words about this workload come from.
+    /// What the verdicts about this workload come from.
     pub fn primary_metric(&self, workload: &str) -> String {
         let record = self.plan.workloads.iter().find(|record| record.label == workload);
         record.map_or("tps", |record| record.primary_metric()).to_owned()

@@ -1,4 +1,4 @@
-//! How conclusions are written for programs, where their fields alone do not say it.
+//! How conclusions are written for programs, where their fields alone do not show it.
 
 use record::format::Point;
 use schemars::JsonSchema;

@@ -14,9 +14,8 @@ use stats::{Basis, Judge, Rule};
 use super::comparison::Scope;
 use super::findings::when;
 use super::index::Index;
-use super::json;
 use super::named::named;
-use super::{Caveat, Comparison, Conditions, Facts, Finding, FindingKind, Verdict};
+use super::{Caveat, Comparison, Conditions, Facts, Finding, FindingKind, Verdict, json};
 use record::format::ladder::{ChangeRecord, DropRecord, LadderRecord};
 use record::format::{DecisionRecord, PlanRecord, Point};
 use record::rule::point_rule;
@@ -165,7 +164,7 @@ pub fn ladders(climb: &Climb) -> Vec<Ladder> {
     climb.plan.ladders.iter().map(|record| ladder(climb, record)).collect()
 }
 
-/// Has every step the word that the run goes on for? A rung that cannot be measured is waited for by nobody.
+/// Has every step the verdict that the run goes on for? A rung that cannot be measured is not waited for.
 pub fn is_decided(climb: &Climb) -> bool {
     climb.plan.ladders.iter().all(|record| {
         let steps = record.rungs.len();
@@ -307,7 +306,7 @@ impl Climb<'_> {
     fn compare(&self, baseline: &str, candidate: &str, share: usize) -> Comparison {
         let pair = [baseline, candidate];
         let contenders = self.plan.contenders.iter().filter(|one| pair.contains(&one.name.as_str()));
-        // The comparison sees a plan of these two alone.
+        // The comparison has a plan of these two alone.
         let plan = PlanRecord {
             baseline: baseline.to_owned(),
             contenders: contenders.cloned().collect(),
@@ -355,7 +354,7 @@ impl Climb<'_> {
         self.circumstances.durability.get(contender).cloned()
     }
 
-    /// Over the points that everybody on the ladder has.
+    /// Over the points that every contender of the ladder has.
     fn value(&self, record: &LadderRecord, contender: &str) -> Option<f64> {
         let rungs = record.rungs.iter().map(|rung| rung.contender.as_str());
         let measured = rungs.chain([record.base.as_str()]).filter(|one| self.refusal(one).is_none());
@@ -363,7 +362,7 @@ impl Climb<'_> {
         self.records.mean(self.workload, &points, contender, self.metric)
     }
 
-    /// The points at which nobody of these has been given up.
+    /// The points at which none of these has been given up.
     fn points_of(&self, contenders: &[&str]) -> Vec<Point> {
         let given_up = |point: &&Point| {
             self.circumstances.given_up.iter().any(|one| {

@@ -20,14 +20,14 @@ pub struct Told {
     pub p95_ms: Option<f64>,
     #[serde(rename = "latency_ms_p99")]
     pub p99_ms: Option<f64>,
-    /// To three digits, as the buckets know it; absent where nothing ended.
+    /// To three digits, like the buckets; absent where nothing ended.
     #[serde(rename = "latency_ms_max")]
     pub max_ms: Option<f64>,
 }
 
 /// The windows of a log; `None` where it is damaged.
 pub fn windows(log: &str) -> Option<Vec<Told>> {
-    read_windows(log).map(|window| window.as_ref().map(told)).collect()
+    read_windows(log).map(|window| window.as_ref().map(figures_of)).collect()
 }
 
 /// All windows of a log in one histogram, as merged by adding, and how many there were.
@@ -40,7 +40,7 @@ pub fn whole(log: &str) -> Option<(Histogram, usize)> {
     Some((whole, count))
 }
 
-fn told(window: &LatencyWindow) -> Told {
+fn figures_of(window: &LatencyWindow) -> Told {
     let latencies = &window.latencies;
     let count = latencies.count();
     let quantile = |quantile: f64| latencies.tells(quantile).then(|| latencies.quantile_ms(quantile));
@@ -56,37 +56,24 @@ fn told(window: &LatencyWindow) -> Told {
     }
 }
 
-/// A figure of windows, drawn over the seconds of a trial.
-pub struct Figure {
-    pub title: &'static str,
-    pub value: fn(&Told) -> Option<f64>,
-}
-
-/// In the order in which they are drawn.
-pub const FIGURES: &[Figure] = &[
-    Figure { title: "Median response time", value: |told| told.p50_ms },
-    Figure { title: "p99 of the response time", value: |told| told.p99_ms },
-    Figure { title: "Longest response time", value: |told| told.max_ms },
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_window_tells_quantiles_that_enough_lie_above() {
+    fn a_window_has_quantiles_that_enough_latencies_lie_above() {
         let mut latencies = Histogram::default();
         (1..=1000).for_each(|step| latencies.record(step * 1_000_000));
         let start = std::time::Duration::from_secs(5);
-        let seen = told(&LatencyWindow { start, length: start, latencies });
+        let seen = figures_of(&LatencyWindow { start, length: start, latencies });
         assert_eq!((seen.start_s, seen.seconds, seen.count, seen.out_of_range), (5.0, 5.0, 1000, 0));
         assert!(seen.p99_ms.is_none() && (seen.p95_ms.unwrap() / 950.0 - 1.0).abs() < 0.002, "{seen:?}");
-        let empty = told(&LatencyWindow { start, length: start, latencies: Histogram::default() });
+        let empty = figures_of(&LatencyWindow { start, length: start, latencies: Histogram::default() });
         assert_eq!((empty.count, empty.p50_ms, empty.max_ms), (0, None, None));
     }
 
     #[test]
-    fn a_damaged_log_tells_nothing() {
+    fn a_damaged_log_has_no_windows() {
         assert_eq!(windows("0.0,5.0,1.0,HIST\n"), None);
         assert!(whole("0.0,5.0,1.0,HIST\n").is_none());
         assert_eq!(windows(""), Some(Vec::new()));

@@ -1,12 +1,12 @@
 //! What it means: stored records in, conclusions out.
 //!
 //! Everything here is pure: no file, no clock, and random numbers only from the plan's seed, so an
-//! old run can be judged again and gets the same words. The statistics themselves live in the
+//! old run can be judged again and gets the same verdict. The statistics themselves live in the
 //! `stats` crate; this module decides which numbers are paired, how much error each comparison may
-//! spend, and what weakens a word. It knows nothing of layout; reports know nothing of statistics.
+//! spend, and what weakens a verdict. It does not depend on layout, and reports do not depend on statistics.
 //!
 //! What must stay true: no trial is left out because of its result. A failed trial takes its pair
-//! away, and enough of those take the word away.
+//! away, and enough of those take the verdict away.
 
 pub mod aa;
 mod arrangement;
@@ -88,14 +88,14 @@ const OTHER_METRICS: [&str; 10] = [
     SECONDARY_METRIC,
 ];
 
-/// Judged by the same rule at its own error rate, and told with the verdict where that is inconclusive: on a busy
+/// Judged by the same rule at its own error rate, and printed with the verdict where that is inconclusive: on a busy
 /// host it spreads seven to ten times less than throughput.
 pub const SECONDARY_METRIC: &str = "cpu_us_per_tx";
 
 /// Behind it stands the primary metric of which it counts the server's deferred work.
 const ADJUSTED: &str = "adjusted_";
 
-/// Everything that a run's records allow us to say.
+/// All conclusions from a run's records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conclusions {
     pub workloads: Vec<WorkloadConclusions>,
@@ -105,7 +105,7 @@ pub struct Conclusions {
 }
 
 impl Conclusions {
-    /// Why the candidates' words came out so, in the order of the duels.
+    /// Why the candidates' verdicts came out so, in the order of the duels.
     pub fn causes(&self) -> impl Iterator<Item = &Cause> {
         let duels = self.workloads.iter().flat_map(|workload| &workload.duels);
         duels.flat_map(|duel| &duel.diagnosis.causes)
@@ -145,11 +145,11 @@ pub struct Tally {
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadConclusions {
     pub workload: String,
-    /// The metric that words come from.
+    /// The metric that verdicts come from.
     pub metric: String,
     /// The same with its unit and title.
     pub primary: MetricRecord,
-    /// Throughput was set from outside, so that response times tell the contenders apart.
+    /// Throughput was set from outside, so that response times decide between the contenders.
     pub is_open_loop: bool,
     /// Named beforehand: of each closed loop whose servers are all started here, which shows their CPU.
     pub secondary: Option<&'static str>,
@@ -166,7 +166,7 @@ pub struct WorkloadConclusions {
 }
 
 impl WorkloadConclusions {
-    /// The unit of a metric; that of the primary one is the workload's to say.
+    /// The unit of a metric; the workload names that of the primary one.
     pub fn unit(&self, metric: &str) -> &str {
         if metric == self.metric { &self.primary.unit } else { record::metric::unit(metric) }
     }
@@ -178,13 +178,13 @@ impl WorkloadConclusions {
         matches!(cost.word, Verdict::Faster | Verdict::Slower | Verdict::NoDifferenceShown).then_some(cost)
     }
 
-    /// Whether a candidate stands on a ladder, which tells of it step by step.
+    /// Whether a candidate stands on a ladder, which is reported step by step.
     pub fn is_rung(&self, candidate: &str) -> bool {
         self.ladders.iter().any(|ladder| ladder.rungs.iter().any(|rung| rung.contender == candidate))
     }
 }
 
-/// One contender at one point: what its trials say on their own.
+/// One contender at one point: the values of its trials, without comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     pub contender: String,
@@ -228,13 +228,13 @@ pub struct HeadToHead {
     /// Of a workload that runs once through.
     pub parts: Option<Parts>,
     pub difference: Option<Difference>,
-    /// Points with the word `slower`, the worst first.
+    /// Points with the verdict `slower`, the worst first.
     pub losing: Vec<Point>,
-    /// Neighbouring points with opposite words; the curves cross between them.
+    /// Neighbouring points with opposite verdicts; the curves cross between them.
     pub crossings: Vec<(Point, Point)>,
     /// Durability classes of baseline and candidate, where they differ.
     pub durability: Option<(String, String)>,
-    /// Of a duet: what its word would have to rest on and does not, for the whole sweep.
+    /// Of a duet: what its verdict would have to rest on and does not, for the whole sweep.
     pub unfounded: Vec<Unfounded>,
     /// Of a duet: what contenders showed that ran alone.
     pub solo: Option<Solo>,
@@ -374,7 +374,7 @@ named! {
 }
 
 named! {
-    /// What weakens a word. Printed behind it, in this order.
+    /// What weakens a verdict. Printed behind it, in this order.
     pub enum Caveat {
         Quick = "quick",
         T = "t",
@@ -398,7 +398,7 @@ named! {
         TooFewBlocks = "too few blocks",
         BudgetEnded = "budget ended",
         FlagDependent = "flag-dependent",
-        /// One of many rows, picked by a false discovery rate instead of a rate of false words.
+        /// One of many rows, picked by a false discovery rate instead of a rate of false verdicts.
         Screening = "screening",
         /// Measured apart from what it stands beside.
         Unpaired = "unpaired",
@@ -455,7 +455,7 @@ impl EndReason {
     }
 }
 
-/// What is known beside the trials and may weaken a word.
+/// What is known beside the trials and may weaken a verdict.
 #[derive(Default)]
 struct Conditions {
     /// No block will follow, for a reason that is not in the data.
@@ -466,8 +466,8 @@ struct Conditions {
     durability: BTreeMap<String, String>,
     /// Why contenders were not measured at all.
     refused: BTreeMap<String, String>,
-    /// Verdicts that told twins apart on this host, where they are too many for chance.
-    twins_told_apart: Vec<AaRecord>,
+    /// Verdicts that found a false difference on this host, where they are too many for chance.
+    false_differences: Vec<AaRecord>,
     /// What twice the generator's threads brought.
     doublings: Vec<Doubled>,
     /// Checks of the generator that lack blocks.
@@ -476,12 +476,12 @@ struct Conditions {
     duet: Option<duet::Surroundings>,
     /// What became of gaps without their supposed causes.
     contrasts: Vec<ContrastRecord>,
-    /// Those that lack blocks, and nothing says why.
+    /// Those that lack blocks, and nothing gives the reason.
     contrasts_open: Vec<ContrastRecord>,
     /// The block from which on trials of a workload have their last warm-up, where that is not the first.
-    /// Absent while the run goes on: more blocks make no trial steadier, so that nobody waits for it.
+    /// Absent while the run goes on: more blocks make no trial steadier, so the run does not wait for it.
     steady_from: Option<BTreeMap<String, u32>>,
-    /// The trials are those of a search, whose figures chose what they praise.
+    /// The trials are those of a search: its winner was chosen by the figures that are printed for it.
     searching: bool,
 }
 
@@ -490,7 +490,7 @@ pub fn conclude(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> C
     conclude_with_seconds(plan, run, trials, &BTreeMap::new())
 }
 
-/// The same, with the per-second series by number of trial: words do not depend on them, but the
+/// The same, with the per-second series by number of trial: verdicts do not depend on them, but the
 /// advice how long to measure does.
 pub fn conclude_with_seconds(
     plan: &PlanRecord,
@@ -504,9 +504,12 @@ pub fn conclude_with_seconds(
     let records = Index::new(plan, &aligned);
     let priced = diagnosis::priced(aligned.clone(), &circumstances, plan.method.duration_s, run.host.cores);
     let priced = Index::new(plan, &priced);
-    let told = Told { records: &records, priced: &priced, series };
-    let workloads: Vec<WorkloadConclusions> =
-        plan.workloads.iter().map(|workload| conclude_workload(plan, &told, &circumstances, &workload.label)).collect();
+    let inputs = TrialInputs { records: &records, priced: &priced, series };
+    let workloads: Vec<WorkloadConclusions> = plan
+        .workloads
+        .iter()
+        .map(|workload| conclude_workload(plan, &inputs, &circumstances, &workload.label))
+        .collect();
     let mut findings = findings::findings(plan, run, trials, &circumstances, &workloads);
     findings.extend(deferred::work_left(&aligned));
     let flags = plan.contenders.iter().map(|one| flag_count(&one.name, trials)).collect();
@@ -523,7 +526,7 @@ fn conditions(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> Con
         given_up: with_given_up(run.decided(DecisionKind::GivenUp).cloned().collect(), given_up(trials)),
         durability: run.contenders.iter().map(|(name, facts)| (name.clone(), facts.durability_class.clone())).collect(),
         refused: run.decided(DecisionKind::Refused).map(|one| (one.contender.clone(), one.because.clone())).collect(),
-        twins_told_apart: aa::too_many_told_apart(&run.twins),
+        false_differences: aa::too_many_false_differences(&run.twins),
         doublings: headroom.iter().filter_map(headroom::doubled).collect(),
         headroom_open: headroom::unfinished(&headroom),
         duet: duet::Surroundings::of(plan, run),
@@ -558,7 +561,7 @@ pub fn should_stop(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<EndReaso
     plan.workloads.iter().all(|workload| decided(&workload.label)).then_some(EndReason::Decided)
 }
 
-/// Have all candidates the words that `method.stop` waits for?
+/// Have all candidates the verdicts that `method.stop` waits for?
 fn workload_decided(
     plan: &PlanRecord,
     records: &Index,
@@ -567,7 +570,7 @@ fn workload_decided(
     blocks: usize,
 ) -> bool {
     let points = records.points(workload);
-    // The run goes on to the first look at which a single point, or a single operation, can have a word.
+    // The run goes on to the first look at which a single point, or a single operation, can have a verdict.
     let earliest = [
         first_for_points(plan, points.len()),
         first_for_operations(plan, operations::operations_of(records, workload)),
@@ -600,13 +603,13 @@ pub fn given_up(trials: &[TrialRecord]) -> Vec<DecisionRecord> {
         let failures = in_a_row.entry((&trial.workload, &trial.contender, &trial.point)).or_default();
         *failures = if trial.status == Status::Failed { *failures + 1 } else { 0 };
         if *failures == FAILURES_UNTIL_GIVEN_UP {
-            let last = trial.failure.as_ref().map_or("no message", |failure| &failure.message);
-            let because = format!("{FAILURES_UNTIL_GIVEN_UP} failures in a row, the last: {last}");
+            let last =
+                trial.failure.as_ref().map_or_else(|| "no message".to_owned(), |failure| failure.message.clone());
             given_up.push(DecisionRecord {
                 workload: trial.workload.clone(),
                 contender: trial.contender.clone(),
                 point: trial.point.clone(),
-                ..DecisionRecord::new(DecisionKind::GivenUp, because)
+                ..DecisionRecord::new(DecisionKind::GivenUp, last)
             });
         }
     }
@@ -639,8 +642,8 @@ fn with_given_up(mut recorded: Vec<DecisionRecord>, seen: Vec<DecisionRecord>) -
     recorded
 }
 
-/// All that trials have told.
-struct Told<'a> {
+/// All inputs that come from trials.
+struct TrialInputs<'a> {
     records: &'a Index<'a>,
     /// The same trials, with what their transactions cost.
     priced: &'a Index<'a>,
@@ -649,17 +652,17 @@ struct Told<'a> {
 
 fn conclude_workload(
     plan: &PlanRecord,
-    told: &Told,
+    inputs: &TrialInputs,
     circumstances: &Conditions,
     workload: &str,
 ) -> WorkloadConclusions {
-    let records = told.records;
+    let records = inputs.records;
     let points = records.points(workload);
     let metric = records.primary_metric(workload);
     let mut duels: Vec<HeadToHead> = plan
         .candidates()
         .map(|candidate| {
-            duel(&Scope { plan, records, circumstances, workload, candidate, limit: None }, &metric, &points, told)
+            duel(&Scope { plan, records, circumstances, workload, candidate, limit: None }, &metric, &points, inputs)
         })
         .collect();
     overall::judge_together(&mut duels, plan.seed);
@@ -694,7 +697,7 @@ fn conclude_workload(
     }
 }
 
-fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> HeadToHead {
+fn duel(scope: &Scope, metric: &str, points: &[Point], inputs: &TrialInputs) -> HeadToHead {
     let of_points = scope.of_points(metric, points);
     let overall = scope.overall(metric, points, &of_points);
     let others = OTHER_METRICS.iter().filter(|other| scope.records.has_metric(scope.workload, other));
@@ -717,7 +720,7 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> HeadToHea
         durability: scope.durability(),
         unfounded: duet::unfounded(scope, metric, &scope.active(points), overall.log_interval()),
         solo: duet::solo(scope, metric, &scope.active(points)),
-        spread: spread(plan, records.trials(), told.series, workload, candidate, &scope.active(points)),
+        spread: spread(plan, records.trials(), inputs.series, workload, candidate, &scope.active(points)),
         flag_imbalance: scope.flag_imbalance(metric, &scope.active(points)),
         peak: overall::peak(scope, metric, points),
         p_together: None,
@@ -726,7 +729,7 @@ fn duel(scope: &Scope, metric: &str, points: &[Point], told: &Told) -> HeadToHea
             .iter()
             .flat_map(|point| growths(scope, point).into_iter().map(|one| (point.clone(), one)))
             .collect(),
-        diagnosis: diagnosis::diagnose(&Scope { records: told.priced, ..*scope }, metric, points),
+        diagnosis: diagnosis::diagnose(&Scope { records: inputs.priced, ..*scope }, metric, points),
         overall,
         points: of_points,
     }

@@ -1,11 +1,11 @@
 //! What a pass over operations means: the same work is compared, and what is not is named.
 //!
-//! A contender that lacks an operation, or answers it wrongly, has done less work: the total that words come
+//! A contender that lacks an operation, or answers it wrongly, has done less work: the total that verdicts come
 //! from is that of the operations which every contender does rightly. A trial that lacks one of them, though
 //! others of its contender have it, has no total: it ranks as the worst, and is never left out. Where more than
 //! a tenth of a contender's trials lack an operation, the contender lacks it. Programs share the
 //! error of 5 % as the points of a sweep do, and so do operations, up to twenty of them. More are screened: a
-//! row has a word where its own interval says so and the false discovery rate of all rows stays below 5 %.
+//! row has a verdict where its own interval allows it and the false discovery rate of all rows stays below 5 %.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ use record::rule::OPERATIONS_WITH_JOINT_ERROR_MAX;
 
 /// All operations that a contender did, also those that others did not.
 pub const COLLECTED_SECONDS: &str = "collected_seconds";
-/// The geometric mean of the operations that words come from: each weighs the same, however long it takes.
+/// The geometric mean of the operations that verdicts come from: each weighs the same, however long it takes.
 pub const GEOMEAN_SECONDS: &str = "geomean_seconds";
 
 /// The kind of what is left out because it counts something else on either side.
@@ -37,7 +37,7 @@ pub struct Parts {
     pub programs: Vec<Part>,
     pub operations: Vec<Part>,
     pub left_out: Vec<LeftOut>,
-    /// Operations in the total that words come from.
+    /// Operations in the total that verdicts come from.
     pub in_total: usize,
     /// Whether operations are too many for an error that they share.
     pub screened: bool,
@@ -237,7 +237,7 @@ impl Pair<'_> {
         left_out
     }
 
-    /// One row; `share` of them share the error, and `marks` are flags with the words for them.
+    /// One row; `share` of them share the error, and `marks` are flags with the verdicts for them.
     fn part(&self, name: &str, metric: &str, share: usize, marks: &[(&str, &'static str)]) -> Part {
         let compared = self.scope.compare(metric, std::slice::from_ref(self.point), Some(self.point), share);
         let marked = |(kind, _): &&(&str, &'static str)| self.trials.iter().any(|trial| has(trial, kind, name));
@@ -261,9 +261,9 @@ fn share_out(parts: &mut [Part]) {
     }
 }
 
-/// Takes the words back that may be chance among so many rows.
+/// Takes the verdicts back that may be chance among so many rows.
 fn screen(operations: &mut [Part], rate: f64) {
-    // A row without a p is no discovery, and counts among those that were looked at.
+    // A row without a p value is no discovery, and counts among those that were tested.
     let p_values: Vec<f64> = operations.iter().map(|part| part.comparison.sign_flip_p.unwrap_or(1.0)).collect();
     for (part, is_discovery) in operations.iter_mut().zip(stats::screening(&p_values, rate)) {
         let comparison = &mut part.comparison;
@@ -287,11 +287,11 @@ fn flagged_in(trials: &[&TrialRecord]) -> Vec<LeftOut> {
             }
         }
     }
-    let told = seen.into_iter().map(|((contender, kind, name), why)| LeftOut {
+    let left_out = seen.into_iter().map(|((contender, kind, name), why)| LeftOut {
         name: name.to_owned(),
         contender: contender.to_owned(),
         kind,
         because: LeftOutBecause::Remark(why.to_owned()),
     });
-    told.collect()
+    left_out.collect()
 }

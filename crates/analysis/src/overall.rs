@@ -1,4 +1,4 @@
-//! What only several points, or several candidates, tell together.
+//! Conclusions that need several points or several candidates.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const PEAK_BLOCKS_MIN: usize = 8;
 /// What varies in a sweep that has a peak.
 const CLIENTS: &str = "clients";
 
-/// Each contender at the point where it is best, without the winner's curse: no block praises a
+/// Each contender at the point where it is best, without the winner's curse: no block is used to judge a
 /// point that it has chosen.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Peak {
@@ -92,11 +92,11 @@ fn best(points: &[Point], logs: &[Vec<f64>], chosen: [usize; 2]) -> Option<Best>
 
 /// Writes into each duel the p value that holds for all candidates together.
 ///
-/// Words do not come from it: they keep a share of the error each, because the coin that is tossed
+/// Verdicts do not come from it: they keep a share of the error each, because the coin that is tossed
 /// makes the sign of one difference fair, whatever the host does, but not the signs of a whole block
 /// at once. (With three contenders in slots whose disturbances are 0, 1 and 3, the two differences to
 /// the first are 1 and 3 in some order; -1 and -3 are no order's.) Flipping whole blocks, as this p
-/// does, also believes that disturbances are symmetric.
+/// does, also assumes that disturbances are symmetric.
 pub fn judge_together(duels: &mut [HeadToHead], seed: u64) {
     if duels.len() < 2 {
         return;
@@ -128,6 +128,6 @@ pub struct Deferring {
 pub fn deferring(primary: &Comparison, adjusted: &Comparison) -> Option<Deferring> {
     let (ratio, after) = (primary.ratio?, adjusted.ratio?);
     let is_shown = matches!(adjusted.word, Verdict::Faster | Verdict::Slower);
-    let is_owed_back = primary.caveats.contains(&Caveat::DeferredWork);
-    is_owed_back.then(|| Deferring { point: primary.point.clone(), ratio, adjusted: after, is_shown })
+    let vanishes_when_adjusted = primary.caveats.contains(&Caveat::DeferredWork);
+    vanishes_when_adjusted.then(|| Deferring { point: primary.point.clone(), ratio, adjusted: after, is_shown })
 }

@@ -1,6 +1,6 @@
 //! A search over settings, followed through its trials: who races on, who is out and why.
 //!
-//! It decides from records alone, so that a search that is looked at again is the same search. What it
+//! It decides from records alone, so that reading a search again gives the same search. What it
 //! gives is a choice, never a gain: the winner is measured again in blocks of its own.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use record::format::{Status, TrialRecord};
 /// Bytes of the data directory behind a trial, as the search's own trials keep it.
 pub const DATA_DIRECTORY_BYTES: &str = "data_directory_bytes";
 
-/// As many failures of the incumbent end a search: there is nobody to race against.
+/// As many failures of the incumbent end a search: there is no reference left.
 pub const INCUMBENT_FAILURES_MAX: usize = 3;
 
 /// Where a search stands.
@@ -28,15 +28,15 @@ pub struct Standing {
 }
 
 /// Follows a search through its trials up to the first block that is not whole. Who was out before the
-/// first block says so in the record; the primary metric is `metric`.
+/// first block has that in the record; the primary metric is `metric`.
 pub fn follow(search: &SearchRecord, metric: &str, trials: &[TrialRecord]) -> Standing {
     let mut standing = Standing::begin(search);
     while !standing.race.is_over() && standing.take_block(search, metric, trials) {}
     standing
 }
 
-/// A search as it stood before its first block, out of what was known of it later. Who has a trial was in that
-/// block, whatever became of it: its trials tell again.
+/// A search as it stood before its first block, restored from later records. Candidates with a trial were in that
+/// block, whatever became of it: its trials are replayed.
 pub fn at_its_beginning(known: &SearchRecord, trials: &[TrialRecord]) -> SearchRecord {
     let mut search = SearchRecord { rounds: Vec::new(), outcome: None, ..known.clone() };
     for candidate in &mut search.candidates {
@@ -119,7 +119,7 @@ impl Standing {
         (last.last_block, last.stayed) = (block, stayed);
     }
 
-    /// The candidates with what the race knows of them by now.
+    /// The candidates with their state in the race so far.
     pub fn candidates(&self, search: &SearchRecord) -> Vec<CandidateRecord> {
         let known = search.candidates.iter().zip(self.race.runners()).enumerate();
         known.map(|(index, (candidate, runner))| self.candidate(index, candidate, runner)).collect()
@@ -221,7 +221,7 @@ impl Limits {
     }
 }
 
-/// Have so many of the incumbent's trials failed, one after the other, that nobody can be compared with it?
+/// Have so many of the incumbent's trials failed, one after the other, that no candidate can be compared with it?
 pub fn incumbent_fails(search: &SearchRecord, trials: &[TrialRecord]) -> bool {
     let ours = trials.iter().rev().filter(|trial| trial.contender == search.incumbent);
     ours.take_while(|trial| trial.status == Status::Failed).count() >= INCUMBENT_FAILURES_MAX
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_is_ahead_there_is_no_winner_but_what_could_have_been_seen() {
+    fn without_a_leader_there_is_no_winner_but_a_detectable_effect() {
         let search = search(1);
         let trials: Vec<TrialRecord> =
             (1..=4).flat_map(|number| block(number, &[("c1", 950.0 + f64::from(number))])).collect();

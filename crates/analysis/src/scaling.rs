@@ -1,7 +1,7 @@
 //! How throughput grows with cores or with clients, and what each step costs (method, section 5).
 //!
-//! Where each number of cores was tried with several numbers of clients, a row is told at the best of them.
-//! The odd blocks choose it for the even ones and the other way round, so that no block praises a number
+//! Where each number of cores was tried with several numbers of clients, a row is reported at the best of them.
+//! The odd blocks choose it for the even ones and the other way round, so that no block is used to judge a number
 //! that it has chosen: the best of several noisy values looks better than it is.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -95,7 +95,7 @@ struct Row<'a> {
     contender: &'a str,
     n: u64,
     clients: Vec<u64>,
-    /// The trial that speaks for each block.
+    /// The trial that stands for each block.
     trials: BTreeMap<u32, &'a TrialRecord>,
 }
 
@@ -125,7 +125,7 @@ pub fn scaling(
         plan.contenders.iter().map(|contender| law(&rows, metric, &contender.name, plan.seed)).collect();
     let ratio = |row: &Row| match searched {
         true => judged(plan, &rows, row, metric, numbers.len()),
-        false => told(duels, row, variable),
+        false => estimated(duels, row, variable),
     };
     Some(Scaling {
         variable,
@@ -225,8 +225,8 @@ fn judged(plan: &PlanRecord, rows: &[Row], row: &Row, metric: &str, share: usize
     Some((Estimate { value: verdict.estimate.exp(), bounds }, verdict.basis))
 }
 
-/// What the comparison of this point says: there is one for each row.
-fn told(duels: &[HeadToHead], row: &Row, variable: &str) -> Option<(Estimate, Basis)> {
+/// The result of the comparison at this point: there is one for each row.
+fn estimated(duels: &[HeadToHead], row: &Row, variable: &str) -> Option<(Estimate, Basis)> {
     let duel = duels.iter().find(|duel| duel.candidate == row.contender)?;
     let is_here = |point: &Option<Point>| point.as_ref().and_then(|point| point.get(variable)) == Some(&row.n);
     let comparison = duel.points.iter().find(|comparison| is_here(&comparison.point))?;

@@ -18,7 +18,7 @@ const HALF_LOG_RATIO: &str = "half_log_ratio";
 
 /// A drift below this does not matter, however sure (method, section 1).
 const DRIFT_MIN: f64 = 0.02;
-/// Fewer blocks than this tell a drift from chance too badly.
+/// With fewer blocks than this a drift is hard to distinguish from chance.
 const DRIFT_BLOCKS_MIN: usize = 4;
 /// Of all tests of a comparison together.
 const DRIFT_LEVEL: f64 = 0.05;
@@ -32,8 +32,8 @@ const GROWTH_MIN: f64 = 0.05;
 
 const GAUGE_PREFIX: &str = "state.";
 const SHARE_SUFFIX: &str = "_share";
-/// Gauges that say nothing about work put off.
-const NO_DEBT: [&str; 2] = ["threads_running", "redo_capacity_bytes"];
+/// Gauges that are no measure of deferred work.
+const NOT_DEFERRED: [&str; 2] = ["threads_running", "redo_capacity_bytes"];
 
 /// Throughput that rose or fell inside the interval.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -127,7 +127,7 @@ pub fn growths(scope: &Scope, point: &Point) -> Vec<Growth> {
 
 fn gauge_of(metric: &str) -> Option<&str> {
     let gauge = metric.strip_prefix(GAUGE_PREFIX)?.strip_suffix("_begin")?;
-    (!NO_DEBT.contains(&gauge)).then_some(gauge)
+    (!NOT_DEFERRED.contains(&gauge)).then_some(gauge)
 }
 
 fn growth(contender: &str, gauge: &str, trials: &[&TrialRecord]) -> Option<Growth> {

@@ -1,4 +1,4 @@
-//! Made-up runs whose truth is known, and the words they must and must not get.
+//! Made-up runs whose truth is known, and the verdicts they must and must not get.
 
 use super::*;
 use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_passes};
@@ -9,12 +9,12 @@ fn duel_of(stored: &StoredRun) -> HeadToHead {
     conclusions.workloads.into_iter().next().unwrap().duels.into_iter().next().unwrap()
 }
 
-/// The trials of the first blocks only, as a run sees them while it goes on.
+/// The trials of the first blocks only, as they stand while a run goes on.
 fn first_blocks(stored: &StoredRun, blocks: u32) -> Vec<TrialRecord> {
     stored.trials.iter().filter(|trial| trial.block <= blocks).cloned().collect()
 }
 
-fn tell_of(ratios: [f64; 4], blocks: u32) -> StoredRun {
+fn stored_of(ratios: [f64; 4], blocks: u32) -> StoredRun {
     tell(&Story { ratios, blocks, ..Story::default() })
 }
 
@@ -49,7 +49,7 @@ fn more_latency_or_cpu_is_a_ratio_below_one() {
 
 #[test]
 fn winning_here_and_losing_there_is_mixed_and_names_the_crossing() {
-    let duel = duel_of(&tell_of([1.10, 1.06, 0.94, 0.85], 8));
+    let duel = duel_of(&stored_of([1.10, 1.06, 0.94, 0.85], 8));
     let clients = |clients| Point::from([("clients".to_owned(), clients)]);
     assert_eq!(duel.overall.word, Verdict::Mixed);
     assert_eq!(duel.crossings, [(clients(4), clients(16))]);
@@ -57,7 +57,7 @@ fn winning_here_and_losing_there_is_mixed_and_names_the_crossing() {
 }
 
 #[test]
-fn seven_blocks_give_no_word() {
+fn seven_blocks_give_no_verdict() {
     let mut stored = tell(&Story::default());
     stored.trials = first_blocks(&stored, 7);
     let overall = duel_of(&stored).overall;
@@ -66,8 +66,8 @@ fn seven_blocks_give_no_word() {
 }
 
 #[test]
-fn a_failed_trial_takes_its_pair_and_leaves_the_word() {
-    let mut stored = tell_of([0.9; 4], 12);
+fn a_failed_trial_removes_its_pair_and_leaves_the_verdict() {
+    let mut stored = stored_of([0.9; 4], 12);
     stored.fail(CANDIDATE, 16, 3);
     let duel = duel_of(&stored);
     assert_eq!((duel.overall.word, duel.overall.blocks), (Verdict::Slower, 11));
@@ -86,7 +86,7 @@ fn outage(stored: &mut StoredRun, contender: &str, clients: u64, block: u32) {
 
 #[test]
 fn a_trial_without_a_commit_is_ranked_worst_and_two_in_twenty_are_no_win() {
-    let mut stored = tell_of([1.2; 4], 20);
+    let mut stored = stored_of([1.2; 4], 20);
     let before = duel_of(&stored).points[2].clone();
     for block in [4, 15] {
         outage(&mut stored, CANDIDATE, 16, block);
@@ -110,16 +110,16 @@ fn a_trial_without_a_commit_is_ranked_worst_and_two_in_twenty_are_no_win() {
 
 #[test]
 fn the_peak_and_the_spread_count_a_trial_without_a_commit() {
-    let mut stored = tell_of([1.2; 4], 20);
+    let mut stored = stored_of([1.2; 4], 20);
     outage(&mut stored, CANDIDATE, 16, 4);
     let duel = duel_of(&stored);
     assert_eq!((duel.peak.unwrap().blocks, duel.spread.blocks, duel.overall.blocks), (20, 20, 20));
 }
 
 #[test]
-fn a_quantile_that_one_trial_in_ten_lacks_ranks_worst_and_one_that_more_lack_is_not_told() {
+fn a_quantile_that_one_trial_in_ten_lacks_ranks_worst_and_one_that_more_lack_is_left_out() {
     let lacking = |blocks: &[u32]| {
-        let mut stored = tell_of([1.2; 4], 20);
+        let mut stored = stored_of([1.2; 4], 20);
         for block in blocks {
             stored.trial(CANDIDATE, 16, *block).metrics.remove("latency_ms_p99");
         }
@@ -140,10 +140,12 @@ fn a_quantile_that_one_trial_in_ten_lacks_ranks_worst_and_one_that_more_lack_is_
     assert_eq!((after.blocks, after.incomplete, quantile(&some)), (20, 2, (true, true)));
     assert!(after.low < before.low && after.candidate_value >= before.candidate_value, "{after:?}");
     let many = lacking(&[3, 9, 10]);
-    let (told, duel) = (p99(&many), &many.workloads[0].duels[0]);
-    assert!(!told.points.iter().any(|point| point.point.as_ref().unwrap()["clients"] == 16), "no row, no point");
-    assert!(told.overall.is_withheld && told.overall.ratio.is_none() && told.overall.candidate_value.is_none());
-    assert_eq!((told.overall.word, quantile(&many)), (Verdict::Inconclusive, (false, false)));
+    let (p99_rows, duel) = (p99(&many), &many.workloads[0].duels[0]);
+    assert!(!p99_rows.points.iter().any(|point| point.point.as_ref().unwrap()["clients"] == 16), "no row, no point");
+    assert!(
+        p99_rows.overall.is_withheld && p99_rows.overall.ratio.is_none() && p99_rows.overall.candidate_value.is_none()
+    );
+    assert_eq!((p99_rows.overall.word, quantile(&many)), (Verdict::Inconclusive, (false, false)));
     let missing = duel.missing.iter().find(|one| one.quantile == "p99").unwrap();
     assert_eq!((missing.points.len(), missing.trials_lacking, missing.trials), (1, 3, 40));
     let requests = 1480.0 * 1.2 * 5.0;
@@ -167,13 +169,13 @@ fn cpu_per_transaction_decides_where_throughput_cannot() {
     };
     assert_eq!(decided(&stored), (Verdict::Inconclusive, Some(Verdict::Slower)));
     stored.plan.workloads[0].arrivals = Some("poisson".into());
-    assert_eq!(decided(&stored).1, None, "an open loop is told by its response times");
+    assert_eq!(decided(&stored).1, None, "an open loop is judged by its response times");
 }
 
 #[test]
 fn flags_that_fall_on_one_side_withhold_what_flagged_blocks_decide() {
     let flagged = |blocks: &[u32], balanced: bool| {
-        let mut stored = tell_of([0.9; 4], 12);
+        let mut stored = stored_of([0.9; 4], 12);
         for block in blocks {
             let side = if balanced && block % 2 == 0 { BASELINE } else { CANDIDATE };
             stored.trial(side, 16, *block).flags.push("foreign-cpu".into());
@@ -202,9 +204,9 @@ fn flags_that_fall_on_one_side_withhold_what_flagged_blocks_decide() {
 
 #[test]
 fn steady_state_tests_of_one_comparison_share_their_error() {
-    let stored = tell_of([1.0; 4], 8);
+    let stored = stored_of([1.0; 4], 8);
     let drifting = |clients: u64| {
-        let mut stored = tell_of([1.0; 4], 8);
+        let mut stored = stored_of([1.0; 4], 8);
         stored.plan.method.left_out.clear();
         for trial in stored.trials.iter_mut().filter(|trial| trial.contender == CANDIDATE) {
             // Mean 0.03, standard deviation 0.0293: t is 2.9, p about 0.023 with 7 degrees of freedom.
@@ -218,8 +220,8 @@ fn steady_state_tests_of_one_comparison_share_their_error() {
 }
 
 #[test]
-fn more_than_one_failed_pair_in_ten_takes_the_word_away() {
-    let mut stored = tell_of([0.9; 4], 20);
+fn more_than_one_failed_pair_in_ten_withholds_the_verdict() {
+    let mut stored = stored_of([0.9; 4], 20);
     for block in [2, 5, 9] {
         stored.fail(BASELINE, 16, block);
     }
@@ -230,7 +232,7 @@ fn more_than_one_failed_pair_in_ten_takes_the_word_away() {
 
 #[test]
 fn a_contender_is_never_ok_only_where_no_trial_of_its_own_succeeded() {
-    let mut stored = tell_of([0.9; 4], 2);
+    let mut stored = stored_of([0.9; 4], 2);
     assert!(never_ok(&stored.trials).is_empty());
     for trial in stored.trials.iter_mut().filter(|trial| trial.contender == BASELINE) {
         (trial.status, trial.failure) = (Status::Failed, None);
@@ -241,8 +243,8 @@ fn a_contender_is_never_ok_only_where_no_trial_of_its_own_succeeded() {
 }
 
 #[test]
-fn a_point_that_is_given_up_takes_the_word_of_the_sweep_but_not_of_other_points() {
-    let mut stored = tell_of([0.9; 4], 20);
+fn a_point_that_is_given_up_withholds_the_verdict_of_the_sweep_but_not_of_other_points() {
+    let mut stored = stored_of([0.9; 4], 20);
     for block in 1..=3 {
         stored.fail(CANDIDATE, 64, block);
     }
@@ -259,8 +261,8 @@ fn a_point_that_is_given_up_takes_the_word_of_the_sweep_but_not_of_other_points(
 }
 
 #[test]
-fn a_noisy_host_stamps_the_word_or_takes_it() {
-    let mut stored = tell_of([0.9; 4], 8);
+fn a_noisy_host_marks_the_verdict_or_withholds_it() {
+    let mut stored = stored_of([0.9; 4], 8);
     for block in 1..=3 {
         stored.trial(BASELINE, 16, block).flags.push("steal".into());
     }
@@ -277,8 +279,8 @@ fn a_noisy_host_stamps_the_word_or_takes_it() {
 }
 
 #[test]
-fn a_word_that_hangs_on_flagged_blocks_is_flag_dependent() {
-    let mut stored = tell_of([0.97; 4], 20);
+fn a_verdict_that_depends_on_flagged_blocks_is_flag_dependent() {
+    let mut stored = stored_of([0.97; 4], 20);
     for trial in stored.trials.iter_mut().filter(|trial| trial.block > 8) {
         trial.flags.push("foreign-cpu".into());
     }
@@ -297,7 +299,7 @@ fn a_word_that_hangs_on_flagged_blocks_is_flag_dependent() {
 #[test]
 fn a_bound_generator_hides_a_winner_but_not_a_loser() {
     let bind = |contender: &str| {
-        let mut stored = tell_of([0.9; 4], 8);
+        let mut stored = stored_of([0.9; 4], 8);
         stored
             .trials
             .iter_mut()
@@ -314,19 +316,19 @@ fn a_bound_generator_hides_a_winner_but_not_a_loser() {
 }
 
 #[test]
-fn response_times_out_of_range_are_a_finding_and_take_no_word() {
-    let mut stored = tell_of([0.9; 4], 8);
+fn response_times_out_of_range_are_a_finding_and_leave_the_verdict() {
+    let mut stored = stored_of([0.9; 4], 8);
     let word = duel_of(&stored).overall.word;
     stored.trials[0].flags.push("out-of-range".into());
     stored.trials[0].remarks.insert("out-of-range".into(), "2 above an hour".into());
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
-    let told = conclusions.findings.iter().find(|finding| finding.kind == FindingKind::OutOfRange).unwrap();
-    assert_eq!(told.trials, [stored.trials[0].trial]);
+    let p99_rows = conclusions.findings.iter().find(|finding| finding.kind == FindingKind::OutOfRange).unwrap();
+    assert_eq!(p99_rows.trials, [stored.trials[0].trial]);
     assert_eq!(conclusions.workloads[0].duels[0].overall.word, word);
 }
 
 #[test]
-fn different_durability_stands_behind_the_word_and_in_the_findings() {
+fn different_durability_stands_behind_the_verdict_and_in_the_findings() {
     let mut stored = tell(&Story::default());
     stored.run.contenders.get_mut(CANDIDATE).unwrap().durability_class = "D2".into();
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
@@ -353,6 +355,21 @@ fn builds_of_different_word_size_are_a_finding_and_unknown_ones_are_not() {
 }
 
 #[test]
+fn a_default_that_dbduel_changed_is_a_finding_where_versions_are_compared() {
+    let mut stored = tell(&Story::default());
+    let candidate = stored.plan.contenders[1].name.clone();
+    let found = |stored: &StoredRun| {
+        let findings = conclude(&stored.plan, &stored.run, &stored.trials).findings;
+        findings.into_iter().any(|finding| finding.kind == FindingKind::DefaultsChanged)
+    };
+    assert!(!found(&stored));
+    stored.run.contenders.get_mut(&candidate).unwrap().changed_defaults = vec!["log_bin".into()];
+    assert!(found(&stored));
+    stored.plan.contenders[1].version = stored.plan.contenders[0].version.clone();
+    assert!(!found(&stored), "both have the same default");
+}
+
+#[test]
 fn every_trouble_of_a_run_is_a_finding_with_evidence() {
     let stored = tell(&Story { trouble: true, ..Story::default() });
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
@@ -365,10 +382,10 @@ fn every_trouble_of_a_run_is_a_finding_with_evidence() {
 
 #[test]
 fn a_decided_run_stops_at_a_look_and_never_inside_a_block() {
-    let stored = tell_of([0.9; 4], 20);
+    let stored = stored_of([0.9; 4], 20);
     let at = |trials: &[TrialRecord]| should_stop(&stored.plan, trials);
     assert_eq!(at(&first_blocks(&stored, 7)), None);
-    let earliest = point_rule(&stored.plan, 4).earliest_word().unwrap() as u32;
+    let earliest = point_rule(&stored.plan, 4).earliest_verdict().unwrap() as u32;
     assert_eq!(earliest, 10, "four points share the error, so their first word comes after the sweep's");
     assert_eq!(at(&first_blocks(&stored, 8)), None, "the sweep has its word, the points not yet their chance");
     assert_eq!(at(&first_blocks(&stored, earliest)), Some(EndReason::Decided));
@@ -380,7 +397,7 @@ fn a_decided_run_stops_at_a_look_and_never_inside_a_block() {
 
 #[test]
 fn a_run_that_never_stops_early_does_not() {
-    let mut stored = tell_of([0.5; 4], 20);
+    let mut stored = stored_of([0.5; 4], 20);
     stored.plan.method.stop = "never".into();
     assert_eq!(should_stop(&stored.plan, &first_blocks(&stored, 18)), None);
 }
@@ -405,8 +422,8 @@ fn several_candidates_share_the_error() {
 }
 
 #[test]
-fn rule_t_speaks_from_block_four_and_says_so() {
-    let mut stored = tell_of([0.7; 4], 20);
+fn rule_t_gives_a_verdict_from_block_four_with_its_caveat() {
+    let mut stored = stored_of([0.7; 4], 20);
     stored.plan.method.rule = RuleName::T;
     assert_eq!(should_stop(&stored.plan, &first_blocks(&stored, 3)), None);
     assert_eq!(should_stop(&stored.plan, &first_blocks(&stored, 4)), Some(EndReason::Decided));
@@ -556,7 +573,7 @@ fn long_lists_are_screened_and_short_ones_share_the_error() {
     let parts = duel_of(&alike).parts.unwrap();
     let first = parts.operations.iter().find(|part| part.name == "insert_01").unwrap();
     assert_eq!(first.comparison.word, Verdict::Inconclusive);
-    assert!(first.comparison.high.unwrap() < 1.0, "its own interval says more");
+    assert!(first.comparison.high.unwrap() < 1.0, "its own interval is narrower");
 }
 
 #[test]
@@ -597,7 +614,7 @@ fn with_halves(candidate_half: f64) -> StoredRun {
 }
 
 #[test]
-fn throughput_that_falls_inside_trials_takes_the_word() {
+fn throughput_that_falls_inside_trials_withholds_the_verdict() {
     let steady = duel_of(&with_halves(-0.01));
     assert_eq!(steady.overall.word, Verdict::Slower, "a drift of 1 % is below what matters");
     assert!(steady.drifts.is_empty());
@@ -620,7 +637,7 @@ fn throughput_that_falls_inside_trials_takes_the_word() {
 }
 
 #[test]
-fn only_blocks_with_the_last_warm_up_tell_whether_it_was_enough() {
+fn only_blocks_with_the_last_warm_up_show_whether_it_was_enough() {
     let mut stored = with_halves(0.0);
     put(&mut stored, CANDIDATE, "half_log_ratio", |block| if block < 5 { -0.08 } else { -0.012 });
     assert!(duel_of(&stored).overall.caveats.contains(&Caveat::Unsteady));
@@ -649,7 +666,7 @@ fn work_that_piles_up_in_every_block_is_a_caveat_with_figures() {
     assert_eq!(
         gauges,
         [(CANDIDATE, "dirty_bytes"); 4],
-        "1 % of a database is no debt, and seven blocks of eight are not all"
+        "1 % of a database is nothing, and seven blocks of eight are not all"
     );
     assert!(conclusions.findings.iter().any(|finding| finding.kind == FindingKind::Accumulating));
     let growth = &duel.growths[0].1;
@@ -663,7 +680,7 @@ fn work_that_piles_up_in_every_block_is_a_caveat_with_figures() {
 }
 
 #[test]
-fn one_short_trial_is_said_where_it_belongs() {
+fn one_short_trial_is_named_where_it_belongs() {
     let mut stored = tell(&Story::default());
     let trial = stored.trial(CANDIDATE, 16, 2);
     trial.flags.push("short".into());
@@ -677,12 +694,12 @@ fn one_short_trial_is_said_where_it_belongs() {
 }
 
 #[test]
-fn a_lead_that_is_owed_back_is_named() {
-    let mut stored = tell_of([1.1; 4], 8);
+fn a_lead_that_vanishes_with_deferred_work_is_named() {
+    let mut stored = stored_of([1.1; 4], 8);
     let tps: Vec<f64> = stored.trials.iter().map(|trial| trial.metrics["tps"]).collect();
     for (trial, tps) in stored.trials.iter_mut().zip(tps) {
-        let owed = if trial.contender == CANDIDATE { 0.7 } else { 0.95 };
-        trial.metrics.insert("adjusted_tps".into(), tps * owed);
+        let deferring = if trial.contender == CANDIDATE { 0.7 } else { 0.95 };
+        trial.metrics.insert("adjusted_tps".into(), tps * deferring);
     }
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let duel = &conclusions.workloads[0].duels[0];
@@ -704,13 +721,13 @@ fn a_lead_that_is_owed_back_is_named() {
 fn leave(stored: &mut StoredRun, left_mib: f64, paid: &[(&str, f64)]) {
     let mib = 1048576.0;
     for trial in &mut stored.trials {
-        let owed = [
+        let deferring = [
             ("deferred_work_interval_s", 60.0),
             ("deferred_work_s", 0.0),
             ("deferred_work_left.dirty_bytes", left_mib * mib),
         ];
         let is_ours = trial.contender == CANDIDATE;
-        let metrics = if is_ours { &owed[..] } else { paid };
+        let metrics = if is_ours { &deferring[..] } else { paid };
         trial.metrics.extend(metrics.iter().map(|(name, value)| ((*name).to_owned(), *value)));
         let drained = trial.metrics["tps"] * 60.0 / 66.0;
         if !is_ours && !paid.is_empty() {
@@ -720,13 +737,13 @@ fn leave(stored: &mut StoredRun, left_mib: f64, paid: &[(&str, f64)]) {
 }
 
 #[test]
-fn work_that_nobody_did_is_charged_at_the_slowest_rate_and_takes_the_verdict() {
+fn work_that_was_never_done_is_charged_at_the_slowest_rate_and_withholds_the_verdict() {
     let paid = [
         ("deferred_work_s", 6.0),
         ("deferred_work_done.dirty_bytes", 60.0 * 1048576.0),
         ("deferred_work_done_s.dirty_bytes", 6.0),
     ];
-    let mut stored = tell_of([1.1; 4], 8);
+    let mut stored = stored_of([1.1; 4], 8);
     // 300 MiB at 10 MiB/s are 30 s.
     leave(&mut stored, 300.0, &paid);
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
@@ -741,14 +758,14 @@ fn work_that_nobody_did_is_charged_at_the_slowest_rate_and_takes_the_verdict() {
     assert_eq!((ours.trials_with_work_left, ours.trials, ours.amounts["dirty_bytes"]), (32, 32, 300.0 * 1048576.0));
     assert!((ours.charged_s.unwrap() - 30.0).abs() < 1e-9, "{ours:?}");
 
-    let mut little = tell_of([1.1; 4], 8);
+    let mut little = stored_of([1.1; 4], 8);
     leave(&mut little, 3.0, &paid);
     assert_eq!(duel_of(&little).overall.word, Verdict::Faster, "a little of it turns nothing round");
 }
 
 #[test]
 fn a_rate_with_deferred_work_exists_for_every_trial_or_for_none() {
-    let mut stored = tell_of([1.1; 4], 8);
+    let mut stored = stored_of([1.1; 4], 8);
     leave(&mut stored, 300.0, &[]);
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let duel = &conclusions.workloads[0].duels[0];
@@ -757,7 +774,7 @@ fn a_rate_with_deferred_work_exists_for_every_trial_or_for_none() {
     let finding = conclusions.findings.iter().find(|finding| finding.kind == FindingKind::WorkLeft).unwrap();
     assert!(matches!(&finding.facts, Facts::WorkLeft(left) if left[0].charged_s.is_none()), "{finding:?}");
 
-    let mut gaps = tell_of([1.1; 4], 8);
+    let mut gaps = stored_of([1.1; 4], 8);
     for trial in gaps.trials.iter_mut().skip(1) {
         trial.metrics.insert("adjusted_tps".into(), 1.0);
     }
@@ -766,7 +783,7 @@ fn a_rate_with_deferred_work_exists_for_every_trial_or_for_none() {
 
 #[test]
 fn the_verdict_without_flagged_blocks_stands_beside_the_one_with_them() {
-    let mut stored = tell_of([0.9; 4], 10);
+    let mut stored = stored_of([0.9; 4], 10);
     assert_eq!(duel_of(&stored).overall.unflagged, None);
     stored.trial(BASELINE, 16, 3).flags.push("steal".into());
     let duel = duel_of(&stored);
@@ -783,7 +800,7 @@ fn the_verdict_without_flagged_blocks_stands_beside_the_one_with_them() {
 
 #[test]
 fn a_repeated_pair_counts_in_place_of_the_first_try() {
-    let mut stored = tell_of([0.9; 4], 8);
+    let mut stored = stored_of([0.9; 4], 8);
     let before = duel_of(&stored).points[2].ratio.unwrap();
     stored.trial(BASELINE, 16, 3).flags.push("foreign-cpu".into());
     let again = |contender: &str, number: u32, tps: f64| {
@@ -821,7 +838,7 @@ fn each_at_its_best_is_compared_without_the_luck_of_the_choice() {
         peak.low.unwrap() < 0.87 && 0.87 < peak.high.unwrap() && (peak.baseline.value - 1480.0).abs() < 20.0,
         "{peak:?}"
     );
-    let shifted = duel_of(&tell_of([1.0, 1.6, 0.7, 0.5], 8)).peak.unwrap();
+    let shifted = duel_of(&stored_of([1.0, 1.6, 0.7, 0.5], 8)).peak.unwrap();
     assert_eq!((shifted.baseline.points, shifted.candidate.points), (vec![clients(16)], vec![clients(4)]));
     assert!((shifted.ratio - 940.0 * 1.6 / 1480.0).abs() < 0.03);
     let mut seven = tell(&Story::default());
@@ -832,7 +849,7 @@ fn each_at_its_best_is_compared_without_the_luck_of_the_choice() {
 
 #[test]
 fn several_candidates_have_a_p_value_together_and_keep_their_shares_of_the_error() {
-    let mut stored = tell_of([0.97; 4], 12);
+    let mut stored = stored_of([0.97; 4], 12);
     assert_eq!(duel_of(&stored).p_together, None);
     let mut third = stored.plan.contenders[1].clone();
     third.name = "5.7".into();
@@ -882,7 +899,7 @@ fn a_probe_changes_no_conclusion() {
         trials.insert(0, probe);
         trials.push(failed);
         let mut with_probe = conclude(&stored.plan, &stored.run, &trials);
-        // That a check was begun and lacks blocks is what findings of its own say.
+        // That a check was begun and lacks blocks has findings of its own.
         let open = [FindingKind::HeadroomUnfinished, FindingKind::CauseTestUnfinished];
         with_probe.findings.retain(|finding| !open.contains(&finding.kind));
         assert_eq!(with_probe, plain, "{purpose:?}");

@@ -3,17 +3,36 @@
 use record::format::Series;
 use record::metric::{CHECKPOINT_AGE, CHECKPOINTS_RUNNING};
 
+/// What is observed of a server or its host over the seconds of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Observed {
+    /// In cores.
+    ServerCpu,
+    /// Of all disks of the host, per second.
+    DiskOperations,
+    /// In MiB/s.
+    DiskBytes,
+    /// As the server counts them, per second.
+    ServerReadsAndWrites,
+    /// In MiB/s.
+    InnodbBytes,
+    /// In MiB/s.
+    LogWritten,
+    /// In MiB.
+    CheckpointAge,
+    /// In MiB.
+    DirtyPages,
+}
+
 /// A quantity over the seconds of a trial.
 pub struct Quantity {
-    pub title: &'static str,
-    /// Of the values as they are told.
-    pub unit: &'static str,
-    /// One of the columns' unit is so many of `unit`.
+    pub of: Observed,
+    /// One of the columns' unit is so many of the quantity's.
     scale: f64,
     /// Columns that are added up; the first of the alternatives that was observed counts. A `*` stands for any
     /// name of a device.
     columns: &'static [&'static [&'static str]],
-    /// It is of this host, and says nothing of a server elsewhere.
+    /// It is of this host, and does not cover a server elsewhere.
     pub of_host: bool,
 }
 
@@ -22,29 +41,25 @@ const MEBIBYTES: f64 = 1.0 / 1048576.0;
 /// In the order in which they are drawn.
 pub const QUANTITIES: &[Quantity] = &[
     Quantity {
-        title: "CPU of the server",
-        unit: "cores",
+        of: Observed::ServerCpu,
         scale: 1.0,
         columns: &[&["server_user_cores", "server_system_cores"]],
         of_host: true,
     },
     Quantity {
-        title: "Disk operations on this host",
-        unit: "operations/s",
+        of: Observed::DiskOperations,
         scale: 1.0,
         columns: &[&["host_disk.*.reads_per_s", "host_disk.*.writes_per_s"]],
         of_host: true,
     },
     Quantity {
-        title: "Disk bytes on this host",
-        unit: "MiB/s",
+        of: Observed::DiskBytes,
         scale: MEBIBYTES,
         columns: &[&["host_disk.*.read_bytes_per_s", "host_disk.*.write_bytes_per_s"]],
         of_host: true,
     },
     Quantity {
-        title: "Reads and writes that the server counts",
-        unit: "operations/s",
+        of: Observed::ServerReadsAndWrites,
         scale: 1.0,
         columns: &[
             &["counter.innodb.data_reads_per_s", "counter.innodb.data_writes_per_s"],
@@ -54,7 +69,7 @@ pub const QUANTITIES: &[Quantity] = &[
                 "counter.postgres.io_extends_per_s",
                 "counter.postgres.wal_writes_per_s",
             ],
-            // Before PostgreSQL 16, in buffers of whoever wrote them.
+            // Before PostgreSQL 16, in buffers of the writing process.
             &[
                 "counter.postgres.blks_read_per_s",
                 "counter.postgres.buffers_backend_per_s",
@@ -66,36 +81,27 @@ pub const QUANTITIES: &[Quantity] = &[
         of_host: false,
     },
     Quantity {
-        title: "Bytes that InnoDB reads and writes",
-        unit: "MiB/s",
+        of: Observed::InnodbBytes,
         scale: MEBIBYTES,
         columns: &[&["counter.innodb.data_read_bytes_per_s", "counter.innodb.data_written_bytes_per_s"]],
         of_host: false,
     },
     Quantity {
-        title: "Log of changes",
-        unit: "MiB/s",
+        of: Observed::LogWritten,
         scale: MEBIBYTES,
         columns: &[&["counter.innodb.redo_bytes_per_s"], &["counter.postgres.wal_bytes_per_s"]],
         of_host: false,
     },
     Quantity {
-        title: "Log that a crash would replay",
-        unit: "MiB",
+        of: Observed::CheckpointAge,
         scale: MEBIBYTES,
         columns: &[&["state.checkpoint_age_bytes"]],
         of_host: false,
     },
-    Quantity {
-        title: "Changed pages not yet written",
-        unit: "MiB",
-        scale: MEBIBYTES,
-        columns: &[&["state.dirty_bytes"]],
-        of_host: false,
-    },
+    Quantity { of: Observed::DirtyPages, scale: MEBIBYTES, columns: &[&["state.dirty_bytes"]], of_host: false },
 ];
 
-/// Columns that tell of checkpoints.
+/// Columns about checkpoints.
 const CHECKPOINT_COUNTS: [&str; 2] =
     ["counter.postgres.checkpoints_timed_per_s", "counter.postgres.checkpoints_requested_per_s"];
 /// A log that shrinks by this share of its largest size within a second was cut off by a checkpoint; less than
@@ -103,16 +109,16 @@ const CHECKPOINT_COUNTS: [&str; 2] =
 const CUT_OFF: f64 = 0.1;
 
 impl Quantity {
-    /// Seconds and values; a second in which nothing was seen is left out. Empty where nobody saw it at all.
+    /// Seconds and values; a second in which nothing was seen is left out. Empty where it was never recorded.
     pub fn seconds(&self, observed: &Series) -> Vec<(f64, f64)> {
         let columns = self.columns.iter().map(|names| places(observed, names)).find(|places| !places.is_empty());
         let columns = columns.unwrap_or_default();
-        let told = |row: &Vec<f64>| {
+        let kept = |row: &Vec<f64>| {
             let seen: Vec<f64> = columns.iter().filter_map(|column| row.get(*column).copied()).collect();
             let sum: f64 = seen.iter().sum();
             (!seen.is_empty() && !sum.is_nan()).then(|| Some((*row.first()?, sum * self.scale))).flatten()
         };
-        observed.rows.iter().filter_map(told).collect()
+        observed.rows.iter().filter_map(kept).collect()
     }
 }
 
@@ -128,10 +134,10 @@ pub fn checkpoints(observed: &Series) -> Vec<f64> {
     for row in &observed.rows {
         let now = at(row, age).filter(|age| !age.is_nan());
         let was_cut = before.zip(now).is_some_and(|(before, now): (f64, f64)| before - now > most * CUT_OFF);
-        let is_told = running.is_some() || !counts.is_empty();
+        let is_shown = running.is_some() || !counts.is_empty();
         let runs = at(row, running).is_some_and(|running| running > 0.0)
             || counts.iter().any(|column| at(row, Some(*column)).is_some_and(|count| count > 0.0));
-        if if is_told { runs } else { was_cut } {
+        if if is_shown { runs } else { was_cut } {
             seconds.extend(row.first());
         }
         before = now.or(before);
@@ -139,7 +145,7 @@ pub fn checkpoints(observed: &Series) -> Vec<f64> {
     seconds
 }
 
-/// What of an observed series is told at all: that is what a report carries with it.
+/// What of an observed series is reported at all: that is what a report carries with it.
 pub fn told(observed: &Series) -> Series {
     let states = [CHECKPOINT_AGE, CHECKPOINTS_RUNNING].map(|name| format!("state.{name}"));
     let quantities = QUANTITIES.iter().flat_map(|quantity| quantity.columns.iter().copied().flatten().copied());
@@ -180,8 +186,8 @@ mod tests {
         Series { columns, rows: rows.collect() }
     }
 
-    fn quantity(title: &str) -> &'static Quantity {
-        QUANTITIES.iter().find(|quantity| quantity.title == title).unwrap()
+    fn quantity(of: Observed) -> &'static Quantity {
+        QUANTITIES.iter().find(|quantity| quantity.of == of).unwrap()
     }
 
     #[test]
@@ -190,13 +196,13 @@ mod tests {
             &["host_disk.vda.reads_per_s", "host_disk.vdb.writes_per_s", "host_disk.vda.busy_share"],
             &[&[5.0, 10.0, 0.5], &[f64::NAN, 10.0, 0.5], &[7.0, 0.0, 0.5]],
         );
-        assert_eq!(quantity("Disk operations on this host").seconds(&seen), [(0.0, 15.0), (2.0, 7.0)]);
-        assert_eq!(quantity("CPU of the server").seconds(&seen), []);
+        assert_eq!(quantity(Observed::DiskOperations).seconds(&seen), [(0.0, 15.0), (2.0, 7.0)]);
+        assert_eq!(quantity(Observed::ServerCpu).seconds(&seen), []);
     }
 
     #[test]
     fn what_a_version_counts_better_is_not_counted_twice() {
-        let reads = quantity("Reads and writes that the server counts");
+        let reads = quantity(Observed::ServerReadsAndWrites);
         let new = series(&["counter.postgres.blks_read_per_s", "counter.postgres.io_reads_per_s"], &[&[4.0, 3.0]]);
         let old = series(&["counter.postgres.blks_read_per_s", "counter.postgres.buffers_clean_per_s"], &[&[4.0, 3.0]]);
         assert_eq!((reads.seconds(&new), reads.seconds(&old)), (vec![(0.0, 3.0)], vec![(0.0, 7.0)]));
@@ -216,13 +222,13 @@ mod tests {
             &[&[0.0, 0.0], &[0.5, 1.0], &[0.0, 1.0], &[0.0, 0.0]],
             &[1.0, 2.0],
         );
-        // The age of a log grows until the checkpoint is through; where it says itself that it runs, that counts.
+        // The age of a log grows until the checkpoint is through; where the server shows that one runs, that counts.
         check(&[age, counts], &[&[100.0, 0.0], &[20.0, 0.0]], &[]);
         check(&["server_user_cores"], &[&[1.0]], &[]);
     }
 
     #[test]
-    fn what_is_kept_for_telling_tells_the_same() {
+    fn the_series_kept_for_reports_give_the_same_figures() {
         let seen = series(&["host_disk.vda.reads_per_s", "host_user_share", "state.dirty_bytes"], &[&[1.0, 0.2, 9.0]]);
         let kept = told(&seen);
         assert_eq!(kept.columns, ["second", "host_disk.vda.reads_per_s", "state.dirty_bytes"]);

@@ -1,7 +1,7 @@
 //! What became of each kind of transaction, over the trials of one contender at one point.
 //!
 //! Which kinds there are is read from the names of the metrics (`payment.committed`), so that it
-//! needs to know no workload. Counts are sums. A mean is that of all transactions; a percentile of
+//! does not depend on a workload. Counts are sums. A mean is that of all transactions; a percentile of
 //! several trials is the mean of theirs, weighted by their transactions, because a record holds no
 //! histogram: close to the whole's where trials are alike.
 

@@ -1,6 +1,6 @@
 //! How much a host and a workload scatter, and what a run of another length would have seen.
 //!
-//! Everything that says how long to measure comes from here: the spread between blocks, what of it
+//! Everything about how long to measure comes from here: the spread between blocks, what of it
 //! lies between trials and what inside them, what a block costs, and whether being first matters.
 
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ pub struct Variation {
     pub overhead_s: Option<f64>,
     /// Seconds that a trial measures.
     pub duration_s: Option<f64>,
-    /// Seconds to measure so that the time spent tells most; absent below four blocks, and where trials do
+    /// Seconds to measure for the most information in the time spent; absent below four blocks, and where trials do
     /// not differ beyond their seconds (the longer the better).
     pub best_duration_s: Option<f64>,
     /// Seconds that a block of the whole plan takes.
@@ -131,7 +131,7 @@ impl Pairs<'_> {
         }
     }
 
-    /// The share of false words that this comparison may have.
+    /// The share of false verdicts that this comparison may have.
     fn level(&self) -> f64 {
         1.0 - self.plan.method.confidence
     }
@@ -215,7 +215,7 @@ impl Pairs<'_> {
         if sides.iter().flatten().any(|blocks| *blocks < BLOCKS_A_SIDE) {
             return None;
         }
-        // Two means were taken from the blocks; unequal sides tell less than equal ones.
+        // Two means were taken from the blocks; unequal sides carry less information than equal ones.
         let (mean, blocks) = (stats::mean(&of_blocks)?, of_blocks.len());
         let freedom = blocks.checked_sub(2).filter(|freedom| *freedom > 0)?;
         let squares: f64 = of_blocks.iter().map(|value| (value - mean).powi(2)).sum();
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_and_overhead_are_what_the_records_say() {
+    fn blocks_and_overhead_are_those_of_the_records() {
         let stored = tell(&Story::default());
         let spread = of(&stored, &BTreeMap::new());
         let gaps_s: f64 = stored.plan.trials.iter().map(|trial| trial.gap_ms as f64 / 1000.0).sum();
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn being_first_is_told_apart_from_being_faster() {
+    fn the_order_effect_is_separated_from_the_ratio() {
         let mut stored = tell(&Story { blocks: 20, spread: 0.002, ..Story::default() });
         for trial in stored.trials.iter_mut().filter(|trial| trial.order == 1) {
             trial.metrics.entry("tps".into()).and_modify(|tps| *tps *= 1.05);

@@ -1,4 +1,4 @@
-//! `prepare`, `bench`, `check` and `cleanup`: from words to a [`Request`].
+//! `prepare`, `bench`, `check` and `cleanup`: from arguments to a [`Request`].
 //!
 //! Two forms are read by one table of options: our own, `dbduel bench oltp_read_write --target URL`,
 //! and sysbench's, `dbduel bench oltp_read_write --mysql-socket=… run`, old spellings included. A line
@@ -83,7 +83,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// With the words of the command line.
+    /// With the arguments of the command line.
     pub const WORDS: [(&str, Format); 6] = [
         ("text", Format::Text),
         ("json", Format::Json),
@@ -161,14 +161,14 @@ pub struct Request {
     pub notes: Vec<String>,
 }
 
-/// What the words come to.
+/// The request of the arguments.
 pub enum Asked {
     /// Print this and be done.
     Help(String),
     Do(Box<Request>),
 }
 
-/// Reads the words behind the command. `read_file` gives the text of a `--config-file`.
+/// Reads the arguments behind the command. `read_file` gives the text of a `--config-file`.
 pub fn read(verb: Verb, words: &[String], read_file: &dyn Fn(&str) -> Result<String, String>) -> Result<Asked, String> {
     draft::Draft::read(verb, words, read_file)?.finish()
 }

@@ -1,6 +1,6 @@
 //! From what was measured to the figures that reports take.
 //!
-//! Without checkpoints the tally is told, which is exact; parts between checkpoints come from the
+//! Without checkpoints the tally is reported, which is exact; parts between checkpoints come from the
 //! board, whose latencies are within 0.4 %.
 
 use std::collections::BTreeMap;
@@ -149,7 +149,7 @@ fn layout_name(request: &Request) -> &'static str {
     }
 }
 
-/// What a 0.4 run says about itself.
+/// Figures of a 0.4 run about itself.
 fn about(request: &Request, opens_with: Option<&str>) -> Vec<String> {
     let option = |name: &str| request.workload_options.get(name).map(|value| value.to_string().replace('"', ""));
     let is = |name: &str, expected: &str| option(name).is_some_and(|value| value == expected);
@@ -172,7 +172,7 @@ fn about(request: &Request, opens_with: Option<&str>) -> Vec<String> {
     lines
 }
 
-/// Everything dbduel's own text and JSON say.
+/// Everything in dbduel's own text and JSON.
 pub fn report(
     request: &Request,
     workload: &dyn Workload,
@@ -182,7 +182,7 @@ pub fn report(
 ) -> BenchReport {
     let mut metrics = trial::metrics(tally, &Readings::default(), embedded, workload);
     if !workload.is_one_pass() {
-        // The percentiles that were asked for are told, and no others.
+        // The percentiles that were asked for are reported, and no others.
         metrics.retain(|name, _| !name.starts_with("latency_ms_") && !name.starts_with("service_ms_"));
         metrics.extend(more_metrics(tally));
     }
@@ -275,7 +275,7 @@ fn times(histogram: &Histogram, percents: &[f64]) -> Times {
     }
 }
 
-/// What weakens the figures; SQLite works in the generator's own threads, which then says nothing.
+/// What weakens the figures; SQLite works in the generator's own threads, whose use is then no sign.
 fn flags(tally: &Tally, embedded: bool) -> Vec<String> {
     let busiest_ns = tally.worker_cpu_ns.iter().copied().max().unwrap_or(0) as f64;
     let bound = !embedded && busiest_ns / (tally.interval_ns.max(1) as f64) > THREAD_CPU_MAX;

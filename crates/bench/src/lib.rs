@@ -1,6 +1,6 @@
 //! `dbduel prepare|bench|check|cleanup`: the single-shot tool against a running server.
 //!
-//! It starts and stops nothing; whatever it makes or drops, it says. What must stay true: in the
+//! It starts and stops nothing; whatever it makes or drops, it prints. What must stay true: in the
 //! measured time the server gets the workload's statements and nothing else, and a run that ends
 //! early still ends in a report.
 
@@ -21,7 +21,7 @@ use driver::sqlite::{LockWait, lock_wait};
 use driver::{Admin, Secret};
 use load::{Options, Workload};
 
-use terminal::{Failure, exit, note, say};
+use terminal::{Failure, exit, note, print};
 
 use crate::command_line::{Action, Asked, Request, Verb, read};
 use record::plain_file;
@@ -47,7 +47,7 @@ pub fn command(verb: Verb, words: &[String]) -> Result<u8, Failure> {
     };
     let request = match read(verb, words, &read_file).map_err(|why| Failure::usage(anyhow!(why)))? {
         Asked::Help(text) => {
-            say(&text)?;
+            print(&text)?;
             return Ok(exit::DONE);
         }
         Asked::Do(request) => *request,
@@ -66,7 +66,7 @@ pub fn command(verb: Verb, words: &[String]) -> Result<u8, Failure> {
         Action::Bench => measure::bench(&job),
     };
     match done {
-        // What failed because it was cut off is not what the user wants to hear of.
+        // A failure because the connection was cut off by an interrupt is not reported.
         Err(_) if job.is_interrupted() => {
             let half = format!("; what was loaded is no use\n  next: drop it with `{}`", job.cleanup_line());
             let waited = lock_wait().map(|LockWait { file, waited }| {

@@ -1,6 +1,6 @@
 //! Interval lines and checkpoints while the load runs, read from its board.
 //!
-//! It only reads: what it costs is paid by the coordinator, not by the clients.
+//! It only reads: it runs on the coordinator's thread, not on the clients'.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::figures;
 use crate::command_line::{Format, Request};
 use crate::report::BenchInterval;
 use ::report::sysbench::{IntervalFigures, Layout};
-use terminal::{note, say};
+use terminal::{note, print};
 
 /// A moment of the run, and what had been counted by then.
 #[derive(Debug, Clone, Default)]
@@ -22,15 +22,15 @@ pub struct Mark {
     pub counted: Reading,
 }
 
-pub struct Watch<'a> {
+pub struct LiveReport<'a> {
     request: &'a Request,
     layout: Option<Layout>,
     board: Option<Arc<Board>>,
     bar: Option<ProgressBar>,
     /// What the workload goes through, where it runs once.
     parts: Vec<&'static str>,
-    /// Intervals already told.
-    told: u32,
+    /// Intervals already printed.
+    printed: u32,
     /// Where the interval under way began, and the part since the last checkpoint.
     interval: Mark,
     pub checkpoint: Mark,
@@ -39,27 +39,27 @@ pub struct Watch<'a> {
     pub intervals: Vec<BenchInterval>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> LiveReport<'a> {
     /// Begins to count from here; `board` must be there when intervals or checkpoints are asked for.
     pub fn new(
         request: &'a Request,
         layout: Option<Layout>,
         board: Option<Arc<Board>>,
         parts: Vec<&'static str>,
-    ) -> Watch<'a> {
+    ) -> LiveReport<'a> {
         let begin = Mark { at: Duration::ZERO, counted: board.as_ref().map(|board| board.read()).unwrap_or_default() };
         if let Some(board) = &board {
             board.take_extremes_ns();
         }
         let mut checkpoints = request.checkpoints.clone();
         checkpoints.sort_unstable();
-        Watch {
+        LiveReport {
             request,
             layout,
             board,
             bar: bar(request),
             parts,
-            told: 0,
+            printed: 0,
             interval: begin.clone(),
             checkpoint: begin,
             checkpoints,
@@ -68,7 +68,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Looks on; called several times a second.
-    pub fn look(&mut self, live: Live<'_>) {
+    pub fn update(&mut self, live: Live<'_>) {
         if let Some(bar) = &self.bar {
             bar.set_position(live.elapsed.as_millis() as u64);
             let now =
@@ -76,7 +76,7 @@ impl<'a> Watch<'a> {
             bar.set_message(format!("{:.0} s, {now}", live.elapsed.as_secs_f64()));
         }
         let Some(board) = self.board.clone() else { return };
-        let interval_due = self.request.report_interval.is_some_and(|every| live.elapsed >= every * (self.told + 1));
+        let interval_due = self.request.report_interval.is_some_and(|every| live.elapsed >= every * (self.printed + 1));
         let checkpoint_due = self.checkpoints.first().is_some_and(|at| live.elapsed >= *at);
         if !interval_due && !checkpoint_due {
             return;
@@ -84,10 +84,10 @@ impl<'a> Watch<'a> {
         let now = Mark { at: live.elapsed, counted: board.read() };
         if checkpoint_due {
             self.checkpoints.remove(0);
-            self.tell_checkpoint(&board, &live, &now);
+            self.print_checkpoint(&board, &live, &now);
         }
         if interval_due {
-            self.tell_interval(&board, &live, now);
+            self.print_interval(&board, &live, now);
         }
     }
 
@@ -97,10 +97,10 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn tell_interval(&mut self, board: &Board, live: &Live<'_>, now: Mark) {
+    fn print_interval(&mut self, board: &Board, live: &Live<'_>, now: Mark) {
         let every = self.request.report_interval.unwrap_or(Duration::MAX).as_secs_f64();
-        // A machine that was held up for several intervals tells them as one.
-        self.told = (now.at.as_secs_f64() / every + 1e-6) as u32;
+        // A machine that was held up for several intervals prints them as one.
+        self.printed = (now.at.as_secs_f64() / every + 1e-6) as u32;
         let (interval, figures) = self.read_interval(board, live, &self.interval, &now);
         match self.layout {
             Some(layout) => out(&layout.interval(&figures)),
@@ -111,7 +111,7 @@ impl<'a> Watch<'a> {
         self.interval = now;
     }
 
-    fn tell_checkpoint(&mut self, board: &Board, live: &Live<'_>, now: &Mark) {
+    fn print_checkpoint(&mut self, board: &Board, live: &Live<'_>, now: &Mark) {
         let figures = figures::part(self.request, &self.checkpoint, now, board.take_extremes_ns());
         match self.layout {
             Some(layout) => out(&(layout.checkpoint(now.at.as_secs_f64()) + &layout.block(&figures))),
@@ -184,7 +184,7 @@ fn bar(request: &Request) -> Option<ProgressBar> {
     Some(bar.with_style(ProgressStyle::with_template(template).expect("the template is valid")))
 }
 
-/// A reader who has gone away does not end a run; the report will say so when it cannot be written.
+/// A reader who has gone away does not end a run; writing the report fails in that case.
 fn out(text: &str) {
-    let _ = say(text);
+    let _ = print(text);
 }

@@ -9,7 +9,7 @@ use load::{
     ReusesTables,
 };
 
-use super::live::{Mark, Watch};
+use super::live::{LiveReport, Mark};
 use super::tables::{self, Tables};
 use super::{Job, figures};
 use crate::command_line::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Request};
@@ -18,12 +18,9 @@ use ::report::dbt2::Arithmetic;
 use ::report::sysbench::{Buckets, Figures, Layout};
 use engine::{Cache, WorkFolder};
 use experiment::TargetUrl;
-use terminal::Failure;
-use terminal::exit;
-use terminal::{note, say};
-use trial::host;
+use terminal::{Failure, exit, note, print};
 use trial::observe::throttled_periods;
-use trial::{generator_limit, null_server};
+use trial::{generator_limit, host, null_server};
 
 /// As many arrivals as sysbench lets wait.
 const QUEUE_MAX: u64 = 131_072;
@@ -36,7 +33,8 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let scratch = request.dry_run.then(|| Cache::open()?.scratch()).transpose()?;
     let start = |folder: &WorkFolder| null_server::start(job.target.dialect, folder.for_sockets());
     let null = scratch.as_ref().map(start).transpose()?;
-    let Seen { server_version, opens_with, tables } = if request.dry_run { Seen::nothing() } else { look_around(job)? };
+    let Seen { server_version, opens_with, tables } =
+        if request.dry_run { Seen::nothing() } else { read_session(job)? };
     let files = u64::from(request.clients) * job.target.dialect.files_per_client();
     host::expect_open_files(files).map_err(Failure::usage)?;
     let _lock = host::lock(request.workload.name, &job.interrupted, &note)?;
@@ -46,7 +44,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let load = Load::prepare(&job.workload, &target, options(job, seed), &job.interrupted);
     let mut load = load.map_err(|failure| with_target(request, &failure))?;
     if let Some(layout) = layout {
-        say(&layout.heading(&figures::heading(request, opens_with.as_deref())))?;
+        print(&layout.heading(&figures::heading(request, opens_with.as_deref())))?;
         if request.rand_seed.is_none() && layout == Layout::Modern {
             note(&format!("note: --rand-seed={seed} gives the same inputs again"));
         }
@@ -57,20 +55,20 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     }
     let board = load.board();
     let parts = job.workload.single_pass().map(|pass| pass.parts()).unwrap_or_default();
-    let mut watch = Watch::new(request, layout, board.clone(), parts);
-    let begin = watch.checkpoint.counted.clone();
+    let mut live_report = LiveReport::new(request, layout, board.clone(), parts);
+    let begin = live_report.checkpoint.counted.clone();
     let periods = || throttled_periods().unwrap_or(0.0);
     let (before, mut after) = (periods(), 0.0);
-    let measured = load.measure(request.duration, &mut |live| watch.look(live), &mut || after = periods());
+    let measured = load.measure(request.duration, &mut |live| live_report.update(live), &mut || after = periods());
     let held_up = generator_limit::held_up(&measured.tally, after - before);
-    watch.end();
+    live_report.end();
     let counted = board.map(|board| (board.read(), board.take_extremes_ns()));
-    let run = Run { job, measured, watch, begin, counted, held_up, server_version, tables, seed };
-    run.tell(layout)?;
+    let run = Run { job, measured, live_report, begin, counted, held_up, server_version, tables, seed };
+    run.print_results(layout)?;
     Ok(run.exit())
 }
 
-/// What there is to tell of the server.
+/// What is known of the server.
 struct Seen {
     server_version: String,
     opens_with: Option<String>,
@@ -89,18 +87,18 @@ impl Seen {
 }
 
 /// Makes sure that the tables are there, and does what comes before the clients.
-fn look_around(job: &Job) -> anyhow::Result<Seen> {
+fn read_session(job: &Job) -> anyhow::Result<Seen> {
     let admin = &mut job.session()?;
     job.expect_tables(admin)?;
     job.recognise(admin)?;
     job.claim_scratch(admin)?;
     let opens_with = job.workload.reuses_tables().map(|tables| prepare_run(job, tables, admin)).transpose()?.flatten();
-    let tables = if job.workload.spec().scratch.is_some() { None } else { Some(tables::look_at(job, admin)?) };
+    let tables = if job.workload.spec().scratch.is_some() { None } else { Some(tables::find_tables(job, admin)?) };
     admin.leave()?;
     Ok(Seen { server_version: admin.server_version().to_owned(), opens_with, tables })
 }
 
-/// Does what the workload wants done before its clients come, and returns what opens their transactions.
+/// Does the workload's preparation before its clients come, and returns what opens their transactions.
 fn prepare_run(job: &Job, tables: &dyn ReusesTables, admin: &mut Admin) -> anyhow::Result<Option<String>> {
     let statements = tables.prepare_run(job.target.dialect);
     if !statements.is_empty() {
@@ -116,7 +114,7 @@ fn prepare_run(job: &Job, tables: &dyn ReusesTables, admin: &mut Admin) -> anyho
 struct Run<'a> {
     job: &'a Job,
     measured: Measured,
-    watch: Watch<'a>,
+    live_report: LiveReport<'a>,
     begin: Reading,
     /// At the very end, with the extremes since the last checkpoint.
     counted: Option<(Reading, Option<(u64, u64)>)>,
@@ -128,7 +126,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn tell(&self, layout: Option<Layout>) -> Result<(), Failure> {
+    fn print_results(&self, layout: Option<Layout>) -> Result<(), Failure> {
         let request = &self.job.request;
         if let Some(failure) = self.failure() {
             let error = with_target(request, failure);
@@ -145,15 +143,15 @@ impl Run<'_> {
         match layout {
             Some(layout) => {
                 if request.histogram {
-                    say(&Buckets::new(self.measured.tally.response.latencies_ms()).text())?;
+                    print(&Buckets::new(self.measured.tally.response.latencies_ms()).text())?;
                 }
-                say(&layout.block(&self.figures()))?;
+                print(&layout.block(&self.figures()))?;
             }
             None => {
                 let report = self.report();
                 let ramp_up_s = request.warmup.as_secs_f64();
                 let json = || serde_json::to_string_pretty(&report.json()).expect("plain figures are JSON") + "\n";
-                say(&match request.format {
+                print(&match request.format {
                     Format::Json => json(),
                     Format::Dbt2 => report.dbt2(Arithmetic::Once, ramp_up_s),
                     Format::Dbt2Compat => report.dbt2(Arithmetic::Classic, ramp_up_s),
@@ -182,11 +180,11 @@ impl Run<'_> {
     fn figures(&self) -> Figures {
         let (request, tally) = (&self.job.request, &self.measured.tally);
         let (end, extremes_ns) = self.counted.clone().unwrap_or_default();
-        let figures = if self.watch.checkpoint.at.is_zero() {
+        let figures = if self.live_report.checkpoint.at.is_zero() {
             figures::whole(request, tally, &end.since(&self.begin))
         } else {
             let at = Duration::from_nanos(tally.interval_ns + tally.drain_ns);
-            figures::part(request, &self.watch.checkpoint, &Mark { at, counted: end }, extremes_ns)
+            figures::part(request, &self.live_report.checkpoint, &Mark { at, counted: end }, extremes_ns)
         };
         let unfinished = match self.measured.failure {
             Some(LoadFailure::Drain { clients, .. }) => Some(u64::from(clients)),
@@ -206,7 +204,7 @@ impl Run<'_> {
             seed: self.seed,
             partial: self.partial(),
             wrong: self.wrong(),
-            intervals: self.watch.intervals.clone(),
+            intervals: self.live_report.intervals.clone(),
             ..figures::report(request, self.job.workload.as_ref(), &self.measured.tally, embedded, self.tables.as_ref())
         };
         if self.held_up.is_some() && !report.flags.iter().any(|flag| flag == generator_limit::BOUND) {
@@ -225,7 +223,7 @@ impl Run<'_> {
     }
 }
 
-/// A failure of the load, which knows the server by its address only, if at all.
+/// A failure of the load, which has the server's address only, if that.
 fn with_target(request: &Request, failure: &LoadFailure) -> anyhow::Error {
     anyhow!("{}: {failure}", figures::all_targets(request))
 }
@@ -249,12 +247,12 @@ fn drawn_seed(request: &Request) -> u64 {
 
 fn options(job: &Job, input_seed: u64) -> LoadOptions {
     let request = &job.request;
-    let seat = host::seat();
+    let client_cpus = host::client_cpus();
     LoadOptions {
         clients: request.clients,
         elsewhere: request.further.iter().map(TargetUrl::endpoint).collect(),
-        workers: request.workers.unwrap_or(seat.workers),
-        // Where a server runs that somebody else manages is not ours to say, so no CPU is set aside.
+        workers: request.workers.unwrap_or(client_cpus.workers),
+        // Where a target's server runs is not known, so no CPU is set aside.
         cpus: Vec::new(),
         input_seed,
         data_seed: job.data_seed(),

@@ -1,7 +1,7 @@
-//! What `dbduel bench` says of one run against one server: text for a terminal, or JSON.
+//! The report of `dbduel bench` about one run against one server: text for a terminal, or JSON.
 //!
-//! Plain figures in, text out. A single run has no pair and so gets no word: nothing here compares.
-//! What must stay true: a run cut short says so before any number.
+//! Plain figures in, text out. A single run has no pair and so gets no verdict: nothing here compares.
+//! What must stay true: a run cut short is marked before any number.
 
 mod operations;
 
@@ -44,7 +44,7 @@ pub struct BenchReport {
     /// Answers that are not what the workload declares: kind, expected, seen.
     pub wrong: Option<String>,
     pub flags: Vec<String>,
-    /// The reason of a flag, where it does not speak for itself.
+    /// The reason of a flag, where its name is not enough.
     pub remarks: BTreeMap<String, String>,
     /// What tables were asked for and which are there.
     pub tables: Option<String>,
@@ -64,7 +64,7 @@ pub struct BenchReport {
     pub histogram: Option<String>,
     /// Kinds of transactions that the workload counts apart.
     pub declared: Vec<KindRecord>,
-    /// What the workload says beside its numbers.
+    /// The workload's notes beside its numbers.
     pub notes: Vec<String>,
     /// Whether its clients rested as specified, so that a rate has a ceiling.
     pub paced: bool,
@@ -200,9 +200,9 @@ impl BenchReport {
         } else {
             lines.extend(operations::lines(&self.programs));
         }
-        // A short operation says so in its line, and wrong answers stand on top.
-        let told = self.flags.iter().filter(|flag| flagged(flag, SHORT).is_none() && *flag != WRONG_ANSWERS);
-        lines.extend(told.map(|flag| match self.remarks.get(flag) {
+        // A short operation is marked in its line, and wrong answers stand on top.
+        let others = self.flags.iter().filter(|flag| flagged(flag, SHORT).is_none() && *flag != WRONG_ANSWERS);
+        lines.extend(others.map(|flag| match self.remarks.get(flag) {
             Some(why) => format!("flag: {flag} ({why})"),
             None => format!("flag: {flag}"),
         }));
@@ -301,7 +301,7 @@ impl BenchReport {
         })
     }
 
-    /// The kinds apart, with what a reader must know of them.
+    /// The kinds apart, with their notes.
     fn types(&self) -> Vec<String> {
         if self.declared.is_empty() {
             return Vec::new();

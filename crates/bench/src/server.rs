@@ -1,4 +1,4 @@
-//! Reaching a server that somebody else runs, and saying what is missing there.
+//! Reaching a server that dbduel did not start, and naming what is missing there.
 //!
 //! An absent database or table is the usual mistake, so its message ends with the line to type.
 
@@ -112,7 +112,7 @@ impl Job {
         }
     }
 
-    /// Sees to it that no table is dropped under way that was somebody else's.
+    /// Makes sure that no table is dropped under way that dbduel did not make.
     pub fn claim_scratch(&self, admin: &mut Admin) -> Result<()> {
         let Some(scratch) = self.workload.spec().scratch else { return Ok(()) };
         let foreign = target_tables::foreign_tables(admin, &scratch)?;

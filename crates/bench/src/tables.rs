@@ -10,8 +10,7 @@ use load::{Loader, Setting, Table};
 
 use super::Job;
 use super::server::listed;
-use terminal::exit;
-use terminal::{Failure, note, say};
+use terminal::{Failure, exit, note, print};
 
 /// Sessions that load side by side, unless more clients are asked for.
 const SESSIONS: usize = 4;
@@ -27,7 +26,7 @@ pub fn prepare(job: &Job) -> Result<u8, Failure> {
     };
     if job.workload.spec().scratch.is_some() {
         let name = job.request.workload.name;
-        say(&format!("nothing to prepare: {name} makes its tables as it goes, and drops them\n"))?;
+        print(&format!("nothing to prepare: {name} makes its tables as it goes, and drops them\n"))?;
         return Ok(exit::DONE);
     }
     let (there, _) = job.tables(&mut admin)?;
@@ -49,7 +48,7 @@ pub fn prepare(job: &Job) -> Result<u8, Failure> {
     let took = bar.begun.elapsed().as_secs_f64();
     let many = if tables.len() == 1 { "1 table".to_owned() } else { format!("{} tables", tables.len()) };
     let rate = rows as f64 / took.max(1e-9);
-    say(&match rows {
+    print(&match rows {
         0 => format!("made {many}, empty as the workload wants them\n"),
         _ => format!("loaded {rows} rows into {many} in {took:.1} s ({rate:.0} rows/s), indexes included\n"),
     })?;
@@ -59,7 +58,7 @@ pub fn prepare(job: &Job) -> Result<u8, Failure> {
 pub fn check(job: &Job) -> Result<u8, Failure> {
     let mut admin = job.session()?;
     if job.workload.spec().scratch.is_some() {
-        say(&format!("nothing to check: {} looks at answers as it runs\n", job.request.workload.name))?;
+        print(&format!("nothing to check: {} looks at answers as it runs\n", job.request.workload.name))?;
         return Ok(exit::DONE);
     }
     job.expect_tables(&mut admin)?;
@@ -68,10 +67,10 @@ pub fn check(job: &Job) -> Result<u8, Failure> {
     let checked = job.workload.check(&mut admin, None);
     let violations = checked.context("cannot check the data")?;
     if violations.is_empty() {
-        say(&format!("the data of {} are as they should be\n", job.request.workload.name))?;
+        print(&format!("the data of {} are as they should be\n", job.request.workload.name))?;
         return Ok(exit::DONE);
     }
-    say(&format!("the data are not as they should be:\n  {}\n", violations.join("\n  ")))?;
+    print(&format!("the data are not as they should be:\n  {}\n", violations.join("\n  ")))?;
     Ok(exit::VIOLATION)
 }
 
@@ -97,7 +96,7 @@ pub fn cleanup(job: &Job) -> Result<u8, Failure> {
         (some, []) | ([], some) => listed(some),
         (tables, routines) => format!("{}, and the routines {}", listed(tables), listed(routines)),
     };
-    say(&format!("dropped {dropped}\n"))?;
+    print(&format!("dropped {dropped}\n"))?;
     Ok(exit::DONE)
 }
 
@@ -109,7 +108,7 @@ pub fn prewarm(job: &Job) -> Result<u8, Failure> {
     for table in job.workload.tables(job.target.dialect) {
         let read = read_whole(&mut admin, &table);
         read.with_context(|| format!("cannot read {}", table.name))?;
-        say(&format!("read {}\n", table.name))?;
+        print(&format!("read {}\n", table.name))?;
     }
     Ok(exit::DONE)
 }
@@ -137,7 +136,7 @@ pub struct Tables {
 }
 
 /// Asks nothing that would read a whole table: a run is not to find in memory what it would not have.
-pub fn look_at(job: &Job, admin: &mut Admin) -> anyhow::Result<Tables> {
+pub fn find_tables(job: &Job, admin: &mut Admin) -> anyhow::Result<Tables> {
     let (mut least, mut foreign_keys_asked, mut foreign_keys) = (None, 0, 0);
     for table in job.workload.tables(job.target.dialect) {
         let name = &table.name;
@@ -166,7 +165,7 @@ impl Tables {
         rows.chain([format!("foreign keys: {asked} asked for, {} there", keys(self.foreign_keys))]).collect()
     }
 
-    /// Flags with their reasons, where tables are not as the options say.
+    /// Flags with their reasons, where tables differ from the options.
     pub fn flags(&self) -> Vec<(String, String)> {
         let mut flags = Vec::new();
         if let Some((name, asked, most)) = self.least.as_ref().filter(|(_, asked, most)| most < asked) {
@@ -186,7 +185,7 @@ struct Bar {
     bar: Option<ProgressBar>,
     rows: u64,
     begun: Instant,
-    told: std::cell::Cell<Instant>,
+    printed: std::cell::Cell<Instant>,
 }
 
 /// Between two lines where there is no terminal.
@@ -199,14 +198,14 @@ impl Bar {
             .is_terminal()
             .then(|| ProgressBar::new(rows).with_style(style.expect("the template is valid")));
         let begun = Instant::now();
-        Bar { bar, rows, begun, told: std::cell::Cell::new(begun) }
+        Bar { bar, rows, begun, printed: std::cell::Cell::new(begun) }
     }
 
     fn loaded(&self, so_far: u64) {
         match &self.bar {
             Some(bar) => bar.set_position(so_far),
-            None if self.told.get().elapsed() >= LINE_EVERY => {
-                self.told.set(Instant::now());
+            None if self.printed.get().elapsed() >= LINE_EVERY => {
+                self.printed.set(Instant::now());
                 let rate = so_far as f64 / self.begun.elapsed().as_secs_f64();
                 note(&format!("loaded {so_far} of {} rows ({rate:.0} rows/s)", self.rows));
             }

@@ -1,6 +1,6 @@
-//! A/A runs: the first contender of a file against its twin, and what other runs take from it.
+//! A/A runs: the first contender of a file against itself, and what other runs take from them.
 //!
-//! A run of twins is a run like any other; only its plan differs. Here stand what is remembered of it
+//! A A/A run is a run like any other; only its plan differs. Here stand what is remembered of it
 //! beside the run itself, and what a later run on this host makes of that.
 
 use std::path::{Path, PathBuf};
@@ -29,35 +29,36 @@ pub enum UnfitBecause {
     Uncovered(Vec<Uncovered>),
 }
 
-/// Remembers what a run of twins has shown, and says so; of any other run nothing.
-pub fn remember(plan: &PlanRecord, shown: Vec<AaRecord>, say: &dyn Fn(&str)) -> Result<()> {
+/// Remembers what a A/A run has shown, and reports it; of any other run nothing.
+pub fn remember(plan: &PlanRecord, shown: Vec<AaRecord>, print: &dyn Fn(&str)) -> Result<()> {
     if !plan.twins {
         return Ok(());
     }
     let (kept, too_short): (Vec<AaRecord>, Vec<AaRecord>) = shown.into_iter().partition(aa::is_worth_keeping);
     let cache = Cache::open()?;
-    if AaHistory::at(&cache.twins()).keep(&kept)? > 0 {
-        say("kept for later runs on this host, which quote it; `dbduel cache` shows where");
+    if AaHistory::at(&cache.aa_history()).keep(&kept)? > 0 {
+        print("kept for later runs on this host, which quote it; `dbduel cache` shows where");
     }
     if kept.is_empty() || !too_short.is_empty() {
-        say("with fewer than 8 blocks there is no verdict, and nothing is kept for later runs");
+        print("with fewer than 8 blocks there is no verdict, and nothing is kept for later runs");
     }
     Ok(())
 }
 
-/// What twins have shown on this host that a run has to quote. Refuses to begin where they say that this
-/// host cannot judge, and, under preset strict, where they say nothing yet.
+/// The A/A results of this host that a run has to quote. Refuses to begin where they show that the host is unfit
+/// and, under preset strict, where there are none yet.
 pub fn known(plan: &PlanRecord, run: &RunRecord, cache: &Cache, file: &Path) -> Result<Vec<AaRecord>> {
     if plan.twins || plan.method.preset == "quick" {
         return Ok(Vec::new());
     }
     let host = aa::host_text(&run.host);
-    let here: Vec<AaRecord> = AaHistory::at(&cache.twins()).all()?.into_iter().filter(|one| one.host == host).collect();
+    let here: Vec<AaRecord> =
+        AaHistory::at(&cache.aa_history()).all()?.into_iter().filter(|one| one.host == host).collect();
     let quotes = aa::quotes(plan, &here, &host);
     if plan.method.preset == "strict" {
-        refuse_without_twins(plan, &quotes, file)?;
+        refuse_without_aa(plan, &quotes, file)?;
     }
-    let apart = aa::too_many_told_apart(&here);
+    let apart = aa::too_many_false_differences(&here);
     if apart.is_empty() {
         return Ok(quotes);
     }
@@ -69,7 +70,7 @@ pub fn known(plan: &PlanRecord, run: &RunRecord, cache: &Cache, file: &Path) -> 
     Ok(aa::last_verdicts(&here).into_iter().flatten().cloned().collect())
 }
 
-fn refuse_without_twins(plan: &PlanRecord, quotes: &[AaRecord], file: &Path) -> Result<()> {
+fn refuse_without_aa(plan: &PlanRecord, quotes: &[AaRecord], file: &Path) -> Result<()> {
     let missing = aa::missing(plan, quotes);
     if missing.is_empty() {
         return Ok(());

@@ -12,7 +12,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Begins now; `spent_before` was spent before, in earlier sittings or on what came before the run.
+    /// Begins now; `spent_before` was spent before, in earlier sessions or on what came before the run.
     pub fn new(budget: Option<Duration>, spent_before: Duration) -> Clock {
         Clock { budget, spent_before, begun: Instant::now() }
     }
@@ -27,7 +27,7 @@ impl Clock {
     }
 }
 
-/// What earlier sittings took. One that was killed has not written it down: of it the trials are known, those beside
+/// What earlier sessions took. One that was killed has not written it down: of it the trials are known, those beside
 /// the plan included.
 pub fn spent_earlier(run: &RunRecord, trials: &[TrialRecord]) -> Duration {
     Duration::from_secs_f64(run.spent_s).max(trials.iter().map(length).sum())

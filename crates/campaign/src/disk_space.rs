@@ -110,18 +110,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_of_one_file_system_share_its_room() {
+    fn folders_of_one_file_system_share_its_free_space() {
         let folder = tempfile::tempdir().unwrap();
         let (cache, work) = (folder.path().join("cache"), folder.path().join("work"));
         [&cache, &work].iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
         let free = free_bytes(folder.path()).unwrap();
         let check = |kept: u64, passing: u64, fits: bool| {
-            let mut room = DiskSpace::default();
-            room.keep(&cache, kept / 2);
-            room.keep(&cache, kept / 2);
-            room.use_for_a_while(&work, passing);
-            room.use_for_a_while(&work, passing / 2);
-            assert_eq!(room.shortage().unwrap().is_none(), fits, "{kept} + {passing} of {free}");
+            let mut space = DiskSpace::default();
+            space.keep(&cache, kept / 2);
+            space.keep(&cache, kept / 2);
+            space.use_for_a_while(&work, passing);
+            space.use_for_a_while(&work, passing / 2);
+            assert_eq!(space.shortage().unwrap().is_none(), fits, "{kept} + {passing} of {free}");
         };
         check(0, 0, true);
         check(free / 4, free / 4, true);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shortage_says_how_much_is_needed_and_free_and_where() {
+    fn a_shortage_names_what_is_needed_what_is_free_and_where() {
         let shortage = Shortage { folder: "/cache".into(), needed_bytes: 3 << 30, free_bytes: 1 << 30 };
         let text = shortage.to_string();
         assert!(text.contains("3.0 GiB are needed in /cache, and 1.0 GiB are free"), "{text}");

@@ -1,6 +1,6 @@
 //! How trials of the plan are run: one alone, several in one start of their server, two at the same time.
 //!
-//! Everything that a trial leaves is written here but its record, which is handed on: whoever keeps it
+//! Everything that a trial leaves is written here but its record, which is handed to the caller: the caller
 //! decides what comes next.
 
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ impl<'a> Executor<'a> {
         Executor { active_run, setup, observers, observers_beside: Observers::default() }
     }
 
-    /// Runs trials that share a start or a time, and hands on the record of each when it is over.
+    /// Runs trials that share a start or a time, and passes on the record of each when it is over.
     pub fn run(
         &mut self,
         planned: &[&PlannedTrial],
@@ -46,12 +46,12 @@ impl<'a> Executor<'a> {
         let setup = self.setup;
         let trials = planned.iter().zip(&folders).map(|(one, folder)| setup.trial(one, folder, warmup));
         let trials: Vec<Trial> = trials.collect();
-        progress.status(&progress.trial(planned[0]));
+        progress.status("prepare", &progress.title(planned[0]));
         if self.active_run.plan.record.runs_at_once(planned) {
             return self.at_once(trials, progress, keep);
         }
         let active_run = self.active_run;
-        let mut live = |trial: &Trial, now: Live| show(progress, trial, now);
+        let mut live = |trial: &Trial, now: Live| progress.live(&progress.title(trial.planned), trial, &now);
         let mut done = |trial: &Trial, finished: Finished| write(active_run, trial, finished, keep);
         run_in_one_start(&trials, &mut self.observers, &mut live, &mut done)
     }
@@ -64,7 +64,7 @@ impl<'a> Executor<'a> {
         };
         // Both begin behind one gap.
         self.observers.idle(Duration::from_millis(first.planned.gap_ms));
-        let mut live = |now: Live| show(progress, &first, now);
+        let mut live = |now: Live| progress.live(&progress.title(first.planned), &first, &now);
         let observers = [&mut self.observers, &mut self.observers_beside];
         let [one, other] = run_duet([&first, &second], observers, &meeting, &mut live)?;
         write(self.active_run, &first, one, keep)?;
@@ -72,20 +72,9 @@ impl<'a> Executor<'a> {
     }
 }
 
-/// What is under way, for a terminal.
-fn show(progress: &Progress, trial: &Trial, now: Live) {
-    let (title, phase, seconds) = (progress.trial(trial.planned), now.phase, now.elapsed.as_secs_f64());
-    let parts = trial.workload.single_pass().map(|pass| pass.parts()).unwrap_or_default();
-    progress.status(&match parts.get(now.part) {
-        _ if !now.has_load() => format!("{title}: {phase}"),
-        Some(part) => format!("{title}: {phase}, {part}, {seconds:.0} s"),
-        None => format!("{title}: {phase}, {seconds:.0} s, {:.0} tps", now.tps),
-    });
-}
-
 pub fn write(active_run: &ActiveRun, trial: &Trial, finished: Finished, keep: &mut Keep) -> Result<()> {
     let (run_dir, number) = (&active_run.run_dir, trial.planned.trial);
-    // The side of a duet that an earlier sitting finished: its record stays, and so do the files that belong to it.
+    // The side of a duet that an earlier session finished: its record stays, and so do the files that belong to it.
     if active_run.done.iter().any(|record| record.trial == number) {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! One run from its file to its last record: plan, provision, load, measure.
 //!
-//! It says nothing by itself: what happens goes to a [`Screen`], what came out stands in the run's folder. What must
+//! It prints nothing itself: events go to a [`Screen`], results into the run's folder. What must
 //! stay true: a record is on the disk before the next trial starts, and an interrupted run goes on where its records
 //! end.
 
@@ -34,7 +34,7 @@ use self::executor::Executor;
 use self::placement::Placement;
 use self::planning::{cannot_plan, expect_open_files, plan_experiment};
 use self::probes::{Bench, CauseTests, Headroom, Pilots, Profiles, Recoveries, pilot};
-pub use self::progress::{Progress, Screen};
+pub use self::progress::{Progress, Screen, State, times};
 use self::schedule::{Keep, Schedule};
 use self::setup::Setup;
 pub use self::warm_up::warmup_s;
@@ -46,11 +46,10 @@ use experiment::{Experiment, Known, NoisyHost, Overrides, shell_path};
 use record::RunDir;
 use record::format::tuning::SearchRecord;
 use record::format::{DecisionKind, DecisionRecord, FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
-use trial::Interrupted;
-use trial::host;
 use trial::observe::{Observers, foreign_cpu};
+use trial::{Interrupted, host};
 
-/// How long the idle host is watched before the first block, and what others may take of it.
+/// How long the idle host is observed before the first block, and what others may take of it.
 const IDLE_CHECK: Duration = Duration::from_secs(10);
 const FOREIGN_CPU_MAX: f64 = 0.10;
 
@@ -76,7 +75,7 @@ pub struct ActiveRun {
     run_dir: RunDir,
     /// What the experiment can be read from again.
     file: PathBuf,
-    /// Trials that earlier sittings finished.
+    /// Trials that earlier sessions finished.
     done: Vec<TrialRecord>,
     resumed: bool,
     /// The search over settings that it is part of.
@@ -88,11 +87,11 @@ impl ActiveRun {
     pub fn begin(request: &Request) -> Result<ActiveRun, Error> {
         match &request.resume {
             Some(run) => ActiveRun::resume(request, run),
-            None => ActiveRun::fresh(request),
+            None => ActiveRun::start(request),
         }
     }
 
-    fn fresh(request: &Request) -> Result<ActiveRun, Error> {
+    fn start(request: &Request) -> Result<ActiveRun, Error> {
         let file = request.file.as_deref().expect("FILE is asked for unless a run goes on");
         let (experiment, plan) = planned(&request.known, file, &request.overrides)?;
         ActiveRun::of(&request.known, experiment, plan, &request.runs, file, None)
@@ -169,8 +168,8 @@ impl ActiveRun {
     }
 }
 
-/// A file and flags beside `--resume` may only say again what the stored plan says; to pass over
-/// what they change would leave the user with an answer to another question.
+/// A file and flags beside `--resume` may only repeat what the stored plan has; to ignore
+/// what they change would answer another question than the user's.
 fn refuse_another_plan(request: &Request, run_dir: &RunDir, stored: &PlanRecord) -> Result<(), Error> {
     let (overrides, name) = (&request.overrides, run_dir.name());
     let again = shell_path(run_dir.path());
@@ -206,7 +205,7 @@ fn planned(known: &Known, file: &Path, overrides: &Overrides) -> Result<(Experim
     Ok((experiment, plan))
 }
 
-/// What the file says of cores, as this host can have it, and the file systems as the file wants them.
+/// The cores of the file as this host can provide them, and its file systems.
 fn placement(experiment: &Experiment, file: &Path) -> Result<Placement, Error> {
     expect_open_files(experiment, file).map_err(Error::mistake)?;
     clones::expect(experiment, file).map_err(Error::mistake)?;
@@ -214,7 +213,7 @@ fn placement(experiment: &Experiment, file: &Path) -> Result<Placement, Error> {
     placement.map_err(Error::mistake)
 }
 
-/// How a sitting ended when nothing broke.
+/// How a session ended when nothing broke.
 #[derive(Debug)]
 pub struct Ended {
     pub reason: EndReason,
@@ -222,11 +221,11 @@ pub struct Ended {
     pub incomplete: bool,
 }
 
-/// Goes through a sitting to its end, or to an interruption.
+/// Goes through a session to its end, or to an interruption.
 pub fn carry_out(active_run: &ActiveRun, screen: Box<dyn Screen>, interrupted: &AtomicBool) -> Result<Ended> {
     let progress = Progress::new(&active_run.plan, screen);
     match engine::interruption::ending_servers(interrupted, || measure(active_run, interrupted, progress)) {
-        // What failed because its server was taken away is not what the user wants to hear of.
+        // A failure because an interrupt ended the server is not reported.
         Err(_) if interrupted.load(Ordering::Relaxed) => {
             Ok(Ended { reason: EndReason::Interrupted, incomplete: false })
         }
@@ -251,7 +250,7 @@ fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progr
     failures.extend(rehearse(&mut setup, active_run, &mut run, &cache, &logs, &progress)?);
     let refused = failures.iter().map(|(name, error)| DecisionRecord::refused(name, format!("{error:#}")));
     run.decide_anew(DecisionKind::Refused, refused);
-    tell_failures(active_run, &mut failures, &progress)?;
+    warn_of_failures(active_run, &mut failures, &progress)?;
     if run.checks.is_empty() {
         run.checks = setup.measure_nothing(active_run.known.null_load, &cache, &progress)?;
         run.checks.extend(setup.measure_paths(&progress)?);
@@ -274,7 +273,7 @@ fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progr
     };
     let mut schedule = Schedule::new(active_run, interrupted, &mut progress, &mut run, budget, &mut run_trials);
     let (ended, trials) = (schedule.run_all(), schedule.trials);
-    let (given_up, is_missing) = (given_up(&trials), say_never_ok(&trials, &|line| progress.say(line)));
+    let (given_up, is_missing) = (given_up(&trials), warn_of_never_ok(&trials, &|line| progress.say(line)));
     let reason = match ended {
         Err(_) if interrupted.load(Ordering::Relaxed) => EndReason::Interrupted,
         ended => ended?,
@@ -352,7 +351,7 @@ fn rehearse(
 }
 
 /// Says which contenders failed; stops here when too few are left to compare.
-fn tell_failures(
+fn warn_of_failures(
     active_run: &ActiveRun,
     failures: &mut Vec<(String, anyhow::Error)>,
     progress: &Progress,
@@ -372,7 +371,7 @@ fn refuse_noise(experiment: &Experiment, interrupted: &AtomicBool, progress: &Pr
     if experiment.method.noisy_host != NoisyHost::Refuse {
         return Ok(());
     }
-    progress.status("watching the idle host for 10 s");
+    progress.status("host check", "CPU of other processes, 10 s");
     let Some(seen) = foreign_cpu(IDLE_CHECK, &|| interrupted.load(Ordering::Relaxed)) else { return Ok(()) };
     if seen.share <= FOREIGN_CPU_MAX {
         return Ok(());
@@ -386,16 +385,16 @@ fn refuse_noise(experiment: &Experiment, interrupted: &AtomicBool, progress: &Pr
 }
 
 /// Says which contenders were tried in vain; whether there are any.
-pub fn say_never_ok(trials: &[TrialRecord], say: &dyn Fn(&str)) -> bool {
+pub fn warn_of_never_ok(trials: &[TrialRecord], print: &dyn Fn(&str)) -> bool {
     let never = never_ok(trials);
     for (name, why) in &never {
-        say(&format!("warning: no trial of `{name}` succeeded; the last one failed: {why}"));
+        print(&format!("warning: no trial of `{name}` succeeded; the last one failed: {why}"));
     }
     !never.is_empty()
 }
 
-/// A run that breaks off (a full disk, say) loses no finished trial, and its user should know by which command it
-/// goes on.
+/// A run that breaks off (a full disk, say) loses no finished trial, and the message names the command that
+/// resumes it.
 pub fn with_what_is_kept(error: anyhow::Error, run_dir: &RunDir, command: &str) -> anyhow::Error {
     let measured = run_dir.trials().map_or(0, |trials| trials.all().len());
     if measured == 0 {

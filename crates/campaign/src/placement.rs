@@ -14,8 +14,7 @@ use nix::unistd::Pid;
 use self::sides::Sides;
 use experiment::{CORES, CpuList, Experiment};
 use record::format::{ClientRecord, PlannedTrial, Point};
-use trial::ClientCpus;
-use trial::host;
+use trial::{ClientCpus, host};
 
 pub struct Placement {
     /// All that this process may use.
@@ -98,7 +97,7 @@ impl Placement {
     }
 
     /// Of a contender's trial at a point. An embedded engine runs on the generator's own threads: where
-    /// nothing says which cores it has, these stay where they are.
+    /// its number of cores is not given, these stay where they are.
     fn at(&self, contender: &str, point: &Point, is_embedded: bool) -> ClientCpus {
         let own = self.own.get(contender);
         let all = own.unwrap_or(&self.servers);
@@ -106,8 +105,8 @@ impl Placement {
         if !is_embedded {
             return ClientCpus::new(&self.client, servers, self.cpus.len());
         }
-        let is_told = own.is_some() || point.contains_key(CORES);
-        let threads = if is_told { servers } else { &self.client };
+        let has_number = own.is_some() || point.contains_key(CORES);
+        let threads = if has_number { servers } else { &self.client };
         ClientCpus::new(threads, &[], if threads.is_empty() { self.cpus.len() } else { threads.len() })
     }
 
@@ -227,12 +226,12 @@ mod tests {
     #[test]
     fn a_sweep_of_cores_leaves_the_client_what_its_largest_set_does_not_take() {
         let placement = Placement::shared_out(&of_cores(&[1, 2, 4]), (0..8).collect()).unwrap();
-        let seat = placement.at("a", &cores(2), false);
-        assert_eq!((seat.server_cpus, seat.cpus, seat.engine_cores), (vec![0, 1], vec![4, 5, 6, 7], 2));
+        let placed = placement.at("a", &cores(2), false);
+        assert_eq!((placed.server_cpus, placed.cpus, placed.engine_cores), (vec![0, 1], vec![4, 5, 6, 7], 2));
         assert_eq!(placement.record().server_cores.as_deref(), Some("0-3"));
         let all = Placement::shared_out(&of_cores(&[1, 2]), vec![4, 6]).unwrap();
-        let seat = all.at("a", &cores(1), false);
-        assert_eq!((seat.server_cpus, seat.cpus, seat.workers), (vec![4], vec![], 1));
+        let placed = all.at("a", &cores(1), false);
+        assert_eq!((placed.server_cpus, placed.cpus, placed.workers), (vec![4], vec![], 1));
         assert!(all.record().shared_cores);
     }
 
@@ -255,8 +254,8 @@ mod tests {
     #[test]
     fn an_embedded_engine_has_its_cores_under_the_client_s_threads() {
         let placement = Placement::shared_out(&of_cores(&[1, 2]), (0..4).collect()).unwrap();
-        let seat = placement.at("a", &cores(1), true);
-        assert_eq!((seat.cpus, seat.server_cpus, seat.engine_cores), (vec![0], vec![], 1));
+        let placed = placement.at("a", &cores(1), true);
+        assert_eq!((placed.cpus, placed.server_cpus, placed.engine_cores), (vec![0], vec![], 1));
         let plain = Placement::shared_out(&experiment(&["a", "b"], &[], 8, 1), (0..8).collect()).unwrap();
         assert_eq!(plain.at("a", &Point::new(), true).cpus, [6, 7], "as without any word about cores");
     }
@@ -281,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probe_sees_what_the_kernel_does() {
+    fn a_probe_fails_for_a_cpu_that_the_kernel_does_not_have() {
         let cpus = host::cpus();
         assert!(probe(&cpus[..1]).is_ok() && probe(&cpus).is_ok());
         assert!(probe(&[1023]).is_err(), "no such CPU here");

@@ -1,4 +1,4 @@
-//! From an experiment to its plan: what its engines say goes in.
+//! From an experiment to its plan, with what its engines report.
 
 use std::path::Path;
 

@@ -1,15 +1,14 @@
-//! What `dbduel plan` can tell of a run before anything starts: what this host, its servers and the targets
+//! What `dbduel plan` can check before anything starts: what this host, its servers and the targets
 //! would refuse.
 //!
-//! It loads, fetches and writes nothing: servers that are here are asked what they know, targets are logged in to.
+//! It loads, fetches and writes nothing: servers that are here are asked for their settings, targets are logged in to.
 
 use anyhow::{Context, Error, Result, anyhow};
 
 use super::placement::Placement;
 use super::refusals::{expect_memory, expect_what_it_rests_on};
 use engine::{UserServer, already_here, expect_known_settings};
-use experiment::resolve;
-use experiment::{Contender, Experiment, Origin};
+use experiment::{Contender, Experiment, Origin, resolve};
 
 /// What was found out.
 #[derive(Default)]
@@ -18,7 +17,7 @@ pub struct Preflight {
     refused: Vec<(String, Error)>,
     /// What the run needs of this host, and cannot have.
     host: Option<Error>,
-    /// What could not be looked at, and why.
+    /// What could not be checked, and why.
     pub unchecked: Vec<String>,
 }
 
@@ -28,8 +27,8 @@ impl Preflight {
         for contender in &experiment.contenders {
             let is_refused = |name: &str| found.refused.iter().any(|(one, _)| one == name);
             let stands = expect_what_it_rests_on(experiment, &contender.name, is_refused);
-            let looked = stands.and_then(|()| look(contender, experiment.clients_max()));
-            match looked {
+            let outcome = stands.and_then(|()| refuse_here(contender, experiment.clients_max()));
+            match outcome {
                 Ok(unchecked) => found.unchecked.extend(unchecked),
                 Err(error) => found.refused.push((contender.name.clone(), error)),
             }
@@ -47,7 +46,7 @@ impl Preflight {
 }
 
 /// What of a contender is not known before it is fetched; an error where it would be refused.
-fn look(contender: &Contender, clients: u32) -> Result<Option<String>> {
+fn refuse_here(contender: &Contender, clients: u32) -> Result<Option<String>> {
     if let Origin::Target(target) = &contender.origin {
         UserServer::reach(contender.kind, target)?;
         return Ok(None);
@@ -77,7 +76,7 @@ mod tests {
     use experiment::testing::experiment;
     use experiment::{TargetChoice, TargetUrl};
 
-    fn said(experiment: &Experiment) -> String {
+    fn refusal(experiment: &Experiment) -> String {
         Preflight::of(experiment).expect_nothing_refused().map_or_else(|error| error.to_string(), |()| String::new())
     }
 
@@ -86,9 +85,9 @@ mod tests {
         let mut experiment = experiment(&["a", "b"], &[], 8, 1);
         experiment.contenders[0].memory_bytes = Some(1 << 50);
         experiment.contenders[1].memory_bytes = Some(2 * GIB);
-        let said = said(&experiment);
-        assert!(said.contains("contender `a`: `memory` = 1048576.0 GiB is more than this host has ("), "{said}");
-        assert!(!said.contains("contender `b`"), "{said}");
+        let refusal = refusal(&experiment);
+        assert!(refusal.contains("contender `a`: `memory` = 1048576.0 GiB is more than this host has ("), "{refusal}");
+        assert!(!refusal.contains("contender `b`"), "{refusal}");
     }
 
     #[test]
@@ -103,9 +102,9 @@ mod tests {
         experiment.contenders.iter_mut().for_each(|one| one.kind = sqlite);
         experiment.contenders[0].version = experiment::VersionRequest::Newest;
         experiment.contenders[0].settings = [("cache_sice".to_owned(), "100".to_owned())].into();
-        let said = said(&experiment);
-        assert!(said.contains("contender `a`") && said.contains("did you mean `cache_size`"), "{said}");
-        assert!(said.contains("contender `b`") && said.contains("there is no database file"), "{said}");
+        let refusal = refusal(&experiment);
+        assert!(refusal.contains("contender `a`") && refusal.contains("did you mean `cache_size`"), "{refusal}");
+        assert!(refusal.contains("contender `b`") && refusal.contains("there is no database file"), "{refusal}");
         assert!(!missing.exists());
     }
 }

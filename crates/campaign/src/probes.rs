@@ -1,6 +1,6 @@
 //! Probes: trials beside the plan, which show what a verdict rests on and never make one.
 //!
-//! A probe says which trials are due and what is changed for them. Folders, numbers, budget, resuming, failures,
+//! A probe decides which trials are due and what is changed for them. Folders, numbers, budget, resuming, failures,
 //! progress and records are the same for all and stand here. What must stay true: a record is on the disk before
 //! the next trial starts, and what is left follows from the stored trials alone.
 
@@ -128,7 +128,8 @@ impl Bench<'_> {
     fn run_set(&mut self, probe: &dyn Probe, left: &[PlannedTrial], of: usize) -> Result<()> {
         for (number, planned) in (of - left.len() + 1..).zip(left) {
             let title = title(planned);
-            self.progress.status(&format!("{title}: {number} of {of}"));
+            self.progress
+                .status(planned.purpose.title(), &format!("{} ({number} of {of})", self.progress.title(planned)));
             let record = self.run_one(probe, planned, &title)?;
             let outcome = self.progress.outcome(planned, &record);
             self.progress.say(&format!("[{} {number}/{of}] {outcome}", planned.purpose.title()));
@@ -150,10 +151,8 @@ impl Bench<'_> {
         let seated = PlannedTrial { order: 1, ..planned.clone() };
         let mut trial = self.setup.trial(&seated, &folder, Duration::from_secs_f64(warmup));
         probe.adapt(&planned, &mut trial);
-        let mut live = |live: load::Live| {
-            let seconds = live.elapsed.as_secs_f64();
-            self.progress.status(&format!("{title}: {}, {seconds:.0} s, {:.0} tps", live.phase, live.tps));
-        };
+        let progress = self.progress;
+        let mut live = |now: load::Live| progress.live(title, &trial, &now);
         let finished = probe.run(&trial, &mut self.observers, &mut live)?;
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(Interrupted.into());

@@ -1,37 +1,66 @@
-//! How far a run is, what it waits for and how long it takes at most; a [`Screen`] shows it.
+//! How far a run is, what it does now and how long it takes; a [`Screen`] shows it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::budget::length;
-use analysis::{cause_test, headroom};
+use analysis::{Conclusions, HeadToHead, cause_test, headroom};
 use experiment::plan::Plan;
+use load::Live;
 use record::format::operations::{SHORT, flagged};
 use record::format::{MetricRecord, PlannedTrial, Purpose, Status, TrialRecord, WorkloadRecord, point_text};
+use stats::Basis;
+use trial::Trial;
 
 /// Where a run shows what happens.
 pub trait Screen {
-    /// Whether it shows a bar and the phase under way, or lines alone.
+    /// Whether it shows what is under way, or lines alone.
     fn is_live(&self) -> bool;
     /// A line that stays.
     fn line(&self, text: &str);
-    /// So many trials are done of so many.
-    fn trials(&self, done: usize, of: usize);
-    /// The phase under way, and what is left.
-    fn phase(&self, text: &str, left: &str);
-    /// The bar is needed no more.
+    /// What is under way, in place of what was before.
+    fn show(&self, state: State);
+    /// Nothing is under way any more.
     fn finish(&self);
+}
+
+/// What is under way.
+#[derive(Debug, Clone)]
+pub struct State {
+    /// `fetch`, `load`, `warm-up`, `measure` …
+    pub phase: String,
+    /// How much of the phase is over, where that is known.
+    pub share: Option<f64>,
+    /// `5.6 at 16 clients  2,488 tps  p95 11.2 ms`
+    pub what: String,
+    /// The block under way, and the last one.
+    pub block: Option<(u32, u32)>,
+    /// Share of the planned trials that are over.
+    pub done: f64,
+    pub begun: Instant,
+    /// When it probably ends.
+    pub ends: Option<Instant>,
+    /// Flags of the trials so far, and from the first possible verdict on the interval of each candidate.
+    pub notes: Vec<String>,
 }
 
 pub struct Progress {
     screen: Box<dyn Screen>,
     has_bar: bool,
     trials: usize,
+    blocks: u32,
     /// Labels with the primary metric of each; a trial's line names one of several.
     workloads: Vec<(String, MetricRecord)>,
     expected: Expected,
     done: Cell<usize>,
-    /// Trials of earlier sittings, which took none of this one's time.
+    /// The block under way; none before the first and behind the last.
+    block: Cell<Option<u32>>,
+    /// How often trials carried each flag.
+    flags: RefCell<BTreeMap<String, u32>>,
+    /// The interval so far of each candidate.
+    intervals: RefCell<Vec<String>>,
+    /// Trials of an earlier start of this run, which took none of this one's time.
     skipped: usize,
     /// Time that the pilots have taken.
     pilots: Cell<Duration>,
@@ -39,34 +68,33 @@ pub struct Progress {
     beside: Cell<usize>,
     /// When the command began.
     begun: Instant,
-    /// When the first trial of this sitting began.
+    /// When the first trial since then began.
     measuring_since: Option<Instant>,
     /// The last line without a terminal.
-    told: Cell<Instant>,
+    printed: Cell<Instant>,
 }
 
 impl Progress {
     pub fn new(plan: &Plan, screen: Box<dyn Screen>) -> Progress {
         let (record, now) = (&plan.record, Instant::now());
-        let trials = record.trials.len();
-        let has_bar = screen.is_live();
-        if has_bar {
-            screen.trials(0, trials);
-        }
         let primary = |record: &WorkloadRecord| (record.label.clone(), record.primary());
         Progress {
+            has_bar: screen.is_live(),
             screen,
-            has_bar,
-            trials,
+            trials: record.trials.len(),
+            blocks: record.method.blocks,
             workloads: record.workloads.iter().map(primary).collect(),
             expected: Expected::of(plan),
             done: Cell::new(0),
+            block: Cell::new(None),
+            flags: RefCell::default(),
+            intervals: RefCell::default(),
             skipped: 0,
             pilots: Cell::new(Duration::ZERO),
             beside: Cell::new(0),
             begun: now,
             measuring_since: None,
-            told: Cell::new(now),
+            printed: Cell::new(now),
         }
     }
 
@@ -79,25 +107,71 @@ impl Progress {
 
     /// A line that stays.
     pub fn say(&self, line: &str) {
-        self.told.set(Instant::now());
+        self.printed.set(Instant::now());
         self.screen.line(line);
     }
 
-    /// The phase under way and how far it is. It changes all the time: without a terminal it is a line now and then.
-    pub fn status(&self, text: &str) {
+    /// A phase without its own measure of how far it is.
+    pub fn status(&self, phase: &str, what: &str) {
+        self.phase(phase, None, what);
+    }
+
+    /// The phase under way. It changes all the time: without a terminal it is a line now and then.
+    pub fn phase(&self, phase: &str, share: Option<f64>, what: &str) {
         if self.has_bar {
-            self.screen.phase(text, &self.left_text().unwrap_or_default());
-        } else if self.told.get().elapsed() >= LINE_EVERY {
-            self.say(&format!("{text}; {}", self.times()));
+            self.screen.show(self.state(phase, share, what));
+        } else if self.printed.get().elapsed() >= LINE_EVERY {
+            let block = self.block.get().map_or_else(String::new, |block| format!("block {block}/{}, ", self.blocks));
+            self.say(&format!("{phase}: {block}{what}; {}", self.times()));
         }
     }
 
-    /// Measuring begins; `skipped` trials were done in an earlier sitting.
+    /// A trial with its load under way.
+    pub fn live(&self, title: &str, trial: &Trial, now: &Live) {
+        let parts = trial.workload.single_pass().map(|pass| pass.parts()).unwrap_or_default();
+        let what = match parts.get(now.part) {
+            _ if !now.has_load() => title.to_owned(),
+            Some(part) => format!("{title}  {part}"),
+            None => format!("{title}  {} tps{}", grouped(now.tps), p95(now)),
+        };
+        let of = if now.phase == Live::WARM_UP { trial.interval.warmup } else { trial.interval.measured };
+        let share = of.filter(|_| now.has_load()).map(|of| now.elapsed.as_secs_f64() / of.as_secs_f64().max(1e-9));
+        self.phase(now.phase, share, &what);
+    }
+
+    fn state(&self, phase: &str, share: Option<f64>, what: &str) -> State {
+        let flags: Vec<String> = self.flags.borrow().iter().map(|(flag, times)| format!("{flag} {times}")).collect();
+        let flags = (!flags.is_empty()).then(|| format!("flags: {}", flags.join(", ")));
+        State {
+            phase: phase.to_owned(),
+            share,
+            what: what.to_owned(),
+            block: self.block.get().map(|block| (block, self.blocks)),
+            done: self.done.get() as f64 / self.trials.max(1) as f64,
+            begun: self.begun,
+            ends: (self.trials > 0).then(|| Instant::now() + self.left()),
+            notes: self.intervals.borrow().iter().cloned().chain(flags).collect(),
+        }
+    }
+
+    /// Measuring begins; `skipped` trials were done in an earlier start of this run.
     pub fn begin(&mut self, skipped: usize) {
         self.skipped = skipped;
         self.done.set(skipped);
         self.measuring_since = Some(Instant::now());
-        self.show_done();
+    }
+
+    pub fn block_begins(&self, block: u32) {
+        self.block.set(Some(block));
+    }
+
+    /// A block is over: one line of it stays.
+    pub fn block_ends(&self, so_far: Option<&Conclusions>) {
+        let Some(block) = self.block.take() else { return };
+        *self.intervals.borrow_mut() = so_far.map(intervals).unwrap_or_default();
+        let state = self.state("", None, "");
+        let notes: String = state.notes.iter().map(|note| format!("; {note}")).collect();
+        self.say(&format!("block {block}/{}  {}{notes}", self.blocks, self.times()));
     }
 
     /// A trial beside the plan is over.
@@ -106,6 +180,14 @@ impl Progress {
             Purpose::Pilot => self.pilots.set(self.pilots.get() + length(record)),
             _ => self.beside.set(self.beside.get() + 1),
         }
+    }
+
+    /// `5.6 at 16 clients`, for what is under way.
+    pub fn title(&self, planned: &PlannedTrial) -> String {
+        let point =
+            if planned.point.is_empty() { String::new() } else { format!(" at {}", point_text(&planned.point)) };
+        let workload = if self.workloads.len() > 1 { format!("{}: ", planned.workload) } else { String::new() };
+        format!("{workload}{}{point}", planned.contender)
     }
 
     pub fn trial(&self, planned: &PlannedTrial) -> String {
@@ -128,7 +210,9 @@ impl Progress {
     pub fn trial_done(&self, planned: &PlannedTrial, record: Option<&TrialRecord>) {
         // A repeat takes the place of a trial that is counted already.
         self.done.set(self.done.get() + usize::from(planned.purpose.repeats().is_none()));
-        self.show_done();
+        for flag in record.into_iter().flat_map(printed_flags) {
+            *self.flags.borrow_mut().entry(flag.to_owned()).or_default() += 1;
+        }
         let outcome = match record {
             None => "given up".to_owned(),
             Some(record) => outcome(record, self.metric(planned)),
@@ -143,14 +227,10 @@ impl Progress {
         }
     }
 
-    /// `5 min 10 s elapsed, 12 min 00 s left at most`.
+    /// `5:10 elapsed, about 12:00 left`; the stopping rule may end the run earlier.
     fn times(&self) -> String {
-        let elapsed = format!("{} elapsed", brief(self.begun.elapsed()));
-        self.left_text().map_or_else(|| elapsed.clone(), |left| format!("{elapsed}, {left}"))
-    }
-
-    fn left_text(&self) -> Option<String> {
-        (self.trials > 0).then(|| format!("{} left at most", brief(self.left())))
+        let left = (self.trials > 0).then(|| self.left());
+        times(self.begun.elapsed(), left)
     }
 
     /// The plan's estimate of pilots, trials and what runs beside them, corrected by how long trials took; the
@@ -168,12 +248,6 @@ impl Progress {
         // What runs beside the plan runs when all trials are over: it takes nothing of their time.
         let pace = if seen > 0.0 && self.beside.get() == 0 { took / seen } else { 1.0 };
         pilots + trials.mul_f64(pace)
-    }
-
-    fn show_done(&self) {
-        if self.has_bar {
-            self.screen.trials(self.done.get(), self.trials);
-        }
     }
 
     pub fn finish(&self) {
@@ -229,17 +303,70 @@ fn outcome(record: &TrialRecord, metric: &MetricRecord) -> String {
     let digits = if metric.unit == "s" { 2 } else { 0 };
     let rate = value(&metric.name).map_or(String::new(), |rate| format!("{rate:.digits$} {}", metric.unit));
     let p95 = value("latency_ms_p95").map_or(String::new(), |ms| format!(", p95 {ms:.2} ms"));
-    // Of a pass many operations may be short, which is no news while it runs; the report marks each.
-    let told: Vec<&str> =
-        record.flags.iter().map(String::as_str).filter(|flag| flagged(flag, SHORT).is_none()).collect();
-    let flags = if told.is_empty() { String::new() } else { format!(" [{}]", told.join(", ")) };
+    let flags: Vec<&str> = printed_flags(record).collect();
+    let flags = if flags.is_empty() { String::new() } else { format!(" [{}]", flags.join(", ")) };
     format!("{rate}{p95}{flags}")
 }
 
-fn brief(time: Duration) -> String {
-    match time.as_secs() {
-        seconds @ 0..60 => format!("{seconds} s"),
-        seconds => format!("{} min {:02} s", seconds / 60, seconds % 60),
+/// Of a pass many operations may be short, which is no news while it runs; the report marks each.
+fn printed_flags(record: &TrialRecord) -> impl Iterator<Item = &str> {
+    record.flags.iter().map(String::as_str).filter(|flag| flagged(flag, SHORT).is_none())
+}
+
+/// The interval of each candidate whose interval the rule allows by now, most important first.
+fn intervals(so_far: &Conclusions) -> Vec<String> {
+    let several = so_far.workloads.len() > 1;
+    let all = so_far.workloads.iter().flat_map(|workload| workload.duels.iter().map(move |duel| (workload, duel)));
+    let line = |duel: &HeadToHead, workload: &str| {
+        let overall = &duel.overall;
+        let bounds = overall.low.zip(overall.high).filter(|_| overall.basis != Basis::Plain);
+        let ((low, high), ratio) = (bounds?, overall.ratio?);
+        let workload = if several { format!("{workload}: ") } else { String::new() };
+        Some(format!("{workload}{} {ratio:.3} so far (95 % CI {low:.3}–{high:.3})", duel.candidate))
+    };
+    all.filter_map(|(workload, duel)| line(duel, &workload.workload)).take(INTERVALS_MAX).collect()
+}
+
+/// More candidates than this are for the report.
+const INTERVALS_MAX: usize = 3;
+
+/// Of the last window of response times that ended.
+fn p95(now: &Live) -> String {
+    let latest = now.latest.filter(|latest| latest.tells(0.95));
+    latest.map_or_else(String::new, |latest| format!("  p95 {}", milliseconds(latest.quantile_ms(0.95))))
+}
+
+/// `0.84 ms`, `11.2 ms`, `214 ms`
+fn milliseconds(ms: f64) -> String {
+    let digits = if ms >= 100.0 { 0 } else { 1 + usize::from(ms < 10.0) };
+    format!("{ms:.digits$} ms")
+}
+
+/// `2,488`
+fn grouped(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `9:41 elapsed, about 6:20 left`
+pub fn times(elapsed: Duration, left: Option<Duration>) -> String {
+    let left = left.map_or_else(String::new, |left| format!(", about {} left", clock(left)));
+    format!("{} elapsed{left}", clock(elapsed))
+}
+
+/// `0:08`, `9:41`, `1:02:30`
+fn clock(time: Duration) -> String {
+    let (seconds, minutes) = (time.as_secs() % 60, time.as_secs() / 60);
+    match minutes {
+        0..60 => format!("{minutes}:{seconds:02}"),
+        _ => format!("{}:{:02}:{seconds:02}", minutes / 60, minutes % 60),
     }
 }
 
@@ -255,8 +382,7 @@ pub mod tests {
             false
         }
         fn line(&self, _: &str) {}
-        fn trials(&self, _: usize, _: usize) {}
-        fn phase(&self, _: &str, _: &str) {}
+        fn show(&self, _: State) {}
         fn finish(&self) {}
     }
 
@@ -313,6 +439,6 @@ pub mod tests {
         progress.measuring_since = now.checked_sub(hour);
         let left = progress.left().as_secs_f64();
         assert!((3000.0..4200.0).contains(&left), "{left}");
-        assert!(progress.times().starts_with("180 min 0"), "{}", progress.times());
+        assert!(progress.times().starts_with("3:00:0"), "{}", progress.times());
     }
 }

@@ -13,9 +13,8 @@ use jiff::Timestamp;
 use super::budget::{Clock, spent_earlier};
 use super::executor::Executor;
 use super::{ActiveRun, refuse_noise, rehearse, run_record};
-use crate::Progress;
 use crate::setup::Setup;
-use crate::{Error as CampaignError, Screen};
+use crate::{Error as CampaignError, Progress, Screen};
 use analysis::race::{
     DATA_DIRECTORY_BYTES, INCUMBENT_FAILURES_MAX, Standing, at_its_beginning, follow, incumbent_fails,
 };
@@ -26,9 +25,8 @@ use record::RunDir;
 
 use record::format::tuning::{OutRecord, SearchRecord};
 use record::format::{MetricRecord, PlannedTrial, RunRecord, TrialRecord};
-use trial::Interrupted;
-use trial::host;
 use trial::observe::{Observers, frequency_flag};
+use trial::{Interrupted, host};
 
 /// A search that is over, and the time that it took.
 pub struct Raced {
@@ -55,7 +53,7 @@ pub fn race(
         let (setup, racing) = Racing::begin(active_run, interrupted, &progress)?;
         racing.run(&setup, &clock)
     });
-    // What failed because its server was taken away is not what the user wants to hear of.
+    // A failure because an interrupt ended the server is not reported.
     if interrupted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { raced }
 }
 
@@ -88,7 +86,7 @@ struct Racing<'a> {
 }
 
 impl<'a> Racing<'a> {
-    /// Prepares and starts everybody once. Who does not start, or promises something else, is out.
+    /// Prepares and starts every contender once. One that does not start, or promises something else, is out.
     fn begin(
         active_run: &'a ActiveRun,
         interrupted: &'a AtomicBool,
@@ -103,7 +101,7 @@ impl<'a> Racing<'a> {
         let (mut setup, mut failures) =
             Setup::set(experiment, &cache, &active_run.placement, interrupted, &logs, progress)?;
         failures.extend(rehearse(&mut setup, active_run, &mut run, &cache, &logs, progress)?);
-        let known = run.search.as_ref().expect("a search's sitting has its record");
+        let known = run.search.as_ref().expect("the active run of a search has its record");
         let mut search = at_its_beginning(known, &active_run.done);
         expect_incumbent(&search, &mut failures)?;
         if active_run.done.is_empty() {
@@ -151,19 +149,19 @@ impl<'a> Racing<'a> {
         Ok(Raced { search, spent: clock.spent() })
     }
 
-    /// The first block is always tried, and what an earlier sitting began is made whole.
+    /// The first block is always tried, and what an earlier session began is made whole.
     fn is_begun(&self, standing: &Standing) -> bool {
         let block = standing.next_block();
         block == 1 || self.trials.iter().any(|trial| trial.block == block)
     }
 
-    /// One block of the plan: the incumbent and everybody who still races, in the order of its coins.
+    /// One block of the plan: the incumbent and every candidate still in the race, in the order of its coins.
     fn run_block(&mut self, setup: &Setup, executor: &mut Executor, standing: &Standing) -> Result<()> {
         let (active_run, block) = (self.active_run, standing.next_block());
         let warmup = active_run.experiment.method.warmup;
         let is_done =
             |trials: &[TrialRecord], planned: &PlannedTrial| trials.iter().any(|one| one.trial == planned.trial);
-        // Of a block that an earlier sitting began.
+        // Of a block that an earlier session began.
         let mut resumed = self.trials.iter().any(|trial| trial.block == block);
         for planned in active_run.plan.record.trials.iter().filter(|planned| planned.block == block) {
             let races = planned.contender == self.search.incumbent || standing.races(&self.search, &planned.contender);
@@ -172,7 +170,7 @@ impl<'a> Racing<'a> {
             }
             let mut keep = |mut record: TrialRecord| {
                 if std::mem::take(&mut resumed) {
-                    // Its pair spans the interruption; it counts, and says so.
+                    // Its pair spans the interruption; it counts, and reports it.
                     record.flags.push("resumed".to_owned());
                 }
                 if let Some(bytes) = setup.data_directory_bytes(&planned.contender) {
@@ -185,7 +183,7 @@ impl<'a> Racing<'a> {
             };
             executor.run(&[planned], warmup, self.progress, &mut keep)?;
             if let Some(record) = self.trials.last() {
-                self.progress.say(&self.told(record, standing));
+                self.progress.say(&self.line(record, standing));
             }
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(Interrupted.into());
@@ -194,8 +192,8 @@ impl<'a> Racing<'a> {
         Ok(())
     }
 
-    /// How many trials there will be follows from their results, so none is told as the last.
-    fn told(&self, record: &TrialRecord, standing: &Standing) -> String {
+    /// How many trials there will be follows from their results, so none is reported as the last.
+    fn line(&self, record: &TrialRecord, standing: &Standing) -> String {
         let outcome = match &record.failure {
             Some(failure) => format!("failed at `{}`: {}", failure.step, failure.message),
             None => {
@@ -232,7 +230,7 @@ impl<'a> Racing<'a> {
     }
 }
 
-/// Fails where there is nobody to race against.
+/// Fails where there is no incumbent to race against.
 fn expect_incumbent(search: &SearchRecord, failures: &mut Vec<(String, Error)>) -> Result<()> {
     match failures.iter().position(|(name, _)| *name == search.incumbent) {
         Some(at) => Err(failures.swap_remove(at).1),

@@ -12,11 +12,10 @@ use experiment::plan::{AskedLog, asked_logs};
 use experiment::quantity::bytes_text;
 use experiment::{Contender, Experiment, Transport};
 use record::format::ContenderFacts;
-use trial::dataset;
-use trial::host;
+use trial::{dataset, host};
 
-/// What a server says itself when it takes a setting and ignores it; then there is nothing to add.
-const TOLD_ALREADY: &str = "none of that name";
+/// The server's own words when it takes a setting and ignores it; then nothing is added.
+const UNKNOWN_NAME: &str = "none of that name";
 
 /// Fails for a contender that means nothing without another one, which cannot be measured.
 pub fn expect_what_it_rests_on(
@@ -47,7 +46,7 @@ pub fn expect_memory(contender: &Contender, version: &str, clients: u32) -> Resu
 
 /// A contender whose data a disk cannot hold, and what would fit. `usual_bytes` are free where `storage` does not
 /// lead elsewhere; none where it does not.
-pub fn too_little_room(contender: &Contender, shortage: &Shortage, usual_bytes: Option<u64>) -> Error {
+pub fn too_little_space(contender: &Contender, shortage: &Shortage, usual_bytes: Option<u64>) -> Error {
     let lower = asked_logs(contender).iter().find_map(|log| lowered(log, shortage.missing_bytes()));
     let place = match usual_bytes {
         Some(bytes) => format!(
@@ -75,13 +74,13 @@ pub fn explained(
     work: &WorkFolder,
     log: &Path,
 ) -> Error {
-    if contender.settings.is_empty() || installation.is_embedded() || format!("{error:#}").contains(TOLD_ALREADY) {
+    if contender.settings.is_empty() || installation.is_embedded() || format!("{error:#}").contains(UNKNOWN_NAME) {
         return error;
     }
     let Ok(known) = known_settings(installation, cache, work, log) else { return error };
     let missing = nearest_known(installation.engine(), &contender.settings, &known).into_iter().map(|(name, near)| {
         let near = near.map_or(String::new(), |near| format!("; the nearest there is `{near}`"));
-        format!("\nsetting `{name}`: {} {} has {TOLD_ALREADY}{near}", installation.kind, installation.version)
+        format!("\nsetting `{name}`: {} {} has {UNKNOWN_NAME}{near}", installation.kind, installation.version)
     });
     let missing: String = missing.collect();
     if missing.is_empty() { error } else { anyhow!("{error:#}{missing}") }
@@ -96,8 +95,8 @@ fn known_settings(
 ) -> Result<BTreeMap<String, String>> {
     let (settings, data) = (&BTreeMap::new(), &work.path().join("look"));
     dataset::remove(data)?;
-    let fresh = ScratchServer { settings, max_clients: 1, transport: Transport::Socket, data, log };
-    let server = fresh.start(installation, cache, work, &|_| ())?;
+    let scratch = ScratchServer { settings, max_clients: 1, transport: Transport::Socket, data, log };
+    let server = scratch.start(installation, cache, work, &|_| ())?;
     let known = server.effective_settings().clone();
     server.stop()?;
     dataset::remove(data)?;
@@ -184,7 +183,7 @@ mod tests {
         let experiment = experiment(&["base"], &[], 8, 1);
         let contender = &experiment.contenders[0];
         let shortage = Shortage { folder: "/small".into(), needed_bytes: 2 * GIB, free_bytes: GIB };
-        let text = |usual| too_little_room(contender, &shortage, usual).to_string();
+        let text = |usual| too_little_space(contender, &shortage, usual).to_string();
         assert!(text(None).contains("2.0 GiB are needed in /small, and 1.0 GiB are free\n  next: free some ("));
         assert!(text(Some(3 * GIB)).contains("another `storage` (\"disk\" has 3.0 GiB free)"), "{}", text(Some(GIB)));
     }

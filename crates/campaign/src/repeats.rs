@@ -12,7 +12,7 @@ use experiment::plan::{Entry, repeat_number};
 use record::blocks::repeats_max;
 use record::format::{MethodRecord, PlanRecord, TrialRecord, step};
 
-/// A run that takes noise as it comes repeats nothing: its words say so.
+/// A run that accepts noise repeats nothing: its verdicts carry the caveat.
 fn repeats(method: &MethodRecord) -> bool {
     method.takes(step::REPEATS) && method.noisy_host == NoisyHost::Refuse.word()
 }

@@ -1,6 +1,6 @@
 //! The loop over blocks: what is run next, what is run again, and when a run ends.
 //!
-//! It starts no server: how a trial is run comes in as a function, so that tests can tell it a story.
+//! It starts no server: how a trial is run comes in as a function, so that tests can pass made-up records.
 //! What must stay true: a record is on the disk before the next trial starts, and what is decided here
 //! follows from the records and the clock alone, so that a run that is resumed goes on as it would have.
 
@@ -12,14 +12,15 @@ use anyhow::Result;
 use super::budget::Budget;
 use super::{ActiveRun, repeats, warm_up};
 use crate::progress::Progress;
-use analysis::{EndReason, given_up, should_stop};
+use analysis::{EndReason, conclude, given_up, should_stop};
 use experiment::plan;
 use record::format::figures::percent_of_log;
 use record::format::{PlannedTrial, Purpose, RunRecord, TrialRecord, measured, point_text};
+use record::rule::first_for_points;
 use trial::Interrupted;
 use trial::observe::frequency_flag;
 
-/// Runs trials that share a start or a time, each behind a warm-up, and hands on each record as it comes.
+/// Runs trials that share a start or a time, each behind a warm-up, and passes on each record as it comes.
 pub type RunTrials<'a> = dyn FnMut(&[&PlannedTrial], Duration, &Progress, &mut Keep) -> Result<()> + 'a;
 
 /// Keeps the record of a trial that is over: after this returns, no crash takes it away.
@@ -33,7 +34,7 @@ pub struct Schedule<'a> {
     run: &'a mut RunRecord,
     pub trials: Vec<TrialRecord>,
     budget: Budget<'a>,
-    /// The last block that this sitting has gone through.
+    /// The last block that this session has gone through.
     walked: u32,
     run_trials: &'a mut RunTrials<'a>,
 }
@@ -59,8 +60,8 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Runs what is left of the plan until the words are there or the blocks are used up, and then
-    /// measures again what the host disturbed. Where a word hung on a disturbed pair, blocks go on.
+    /// Runs what is left of the plan until the verdicts are there or the blocks are used up, and then
+    /// measures again what the host disturbed. Where a verdict hung on a disturbed pair, blocks go on.
     pub fn run_all(&mut self) -> Result<EndReason> {
         let of_the_plan = self.trials.iter().filter(|record| record.purpose.repeats().is_none()).count();
         self.progress.begin(of_the_plan);
@@ -75,8 +76,8 @@ impl<'a> Schedule<'a> {
         Ok(reason)
     }
 
-    /// Behind a duet each contender runs alone, as often as the plan says: its bias shows beside these
-    /// blocks, and without them there is no word.
+    /// Behind a duet each contender runs alone, as often as the plan has it: its bias shows beside these
+    /// blocks, and without them there is no verdict.
     fn run_solo_blocks(&mut self) -> Result<()> {
         let plan = &self.active_run.plan;
         for block in plan.blocks().filter(|block| plan.record.is_solo(block[0].block)) {
@@ -105,11 +106,15 @@ impl<'a> Schedule<'a> {
                 return Ok(EndReason::Budget);
             }
             self.budget.block_begins();
+            self.progress.block_begins(block[0].block);
             self.run_trials(&left, left.len() < block.len())?;
             self.budget.block_ends();
             self.run.spent_s = self.budget.clock.spent().as_secs_f64();
             self.active_run.run_dir.write_run(self.run)?;
             self.walked = block[0].block;
+            let has_interval = first_for_points(&plan.record, 1).is_some_and(|first| self.walked >= first);
+            let so_far = has_interval.then(|| conclude(&plan.record, self.run, &self.trials));
+            self.progress.block_ends(so_far.as_ref());
             if let Some(reason) = should_stop(&plan.record, &self.trials) {
                 return Ok(reason);
             }
@@ -118,7 +123,7 @@ impl<'a> Schedule<'a> {
         Ok(EndReason::Blocks)
     }
 
-    /// Runs trials one after the other; `rest` of what an earlier sitting began.
+    /// Runs trials one after the other; `rest` of what an earlier session began.
     fn run_trials(&mut self, trials: &[&PlannedTrial], rest: bool) -> Result<()> {
         for (index, together) in plan::together(&self.active_run.plan.record, trials).into_iter().enumerate() {
             self.run_together(&together, self.active_run.resumed && rest && index == 0)?;
@@ -149,7 +154,7 @@ impl<'a> Schedule<'a> {
         Ok(())
     }
 
-    /// Measures again what the host disturbed, as far as that may be; says whether anything was.
+    /// Measures again what the host disturbed, as far as that may be; returns whether anything was.
     fn run_repeats(&mut self) -> Result<bool> {
         let (experiment, plan) = (&self.active_run.experiment, &self.active_run.plan.record);
         let mut any = false;
@@ -163,7 +168,7 @@ impl<'a> Schedule<'a> {
         Ok(any)
     }
 
-    /// A repeat that an earlier sitting began is made whole before anything is judged.
+    /// A repeat that an earlier session began is made whole before anything is judged.
     fn finish_repeat(&mut self) -> Result<()> {
         let (experiment, plan) = (&self.active_run.experiment, &self.active_run.plan.record);
         let Some((entry, number)) = repeats::last_begun(plan, &self.trials) else { return Ok(()) };
@@ -190,7 +195,7 @@ impl<'a> Schedule<'a> {
             together.iter().partition(|planned| !self.is_given_up(planned));
         let Schedule { active_run, progress, run, trials, run_trials, .. } = self;
         let (plan, progress): (_, &Progress) = (&active_run.plan.record, progress);
-        // The other side of a duet has nobody to be measured beside.
+        // The other side of a duet is over, so nothing runs beside this trial.
         let halved = plan.runs_at_once(together) && !given_up.is_empty();
         let left_out = if halved { together } else { &given_up[..] };
         left_out.iter().for_each(|planned| progress.trial_done(planned, None));
@@ -201,7 +206,7 @@ impl<'a> Schedule<'a> {
                 return Ok(());
             }
             if std::mem::take(&mut resumed) {
-                // Its pair spans the interruption; it counts, and says so.
+                // Its pair spans the interruption; it counts, and reports it.
                 record.flags.push("resumed".to_owned());
             }
             record.flags.extend(frequency_flag(trials, &record));
@@ -241,24 +246,24 @@ mod tests {
     use record::RunDir;
     use record::format::Status;
 
-    const TWINS: &str = "contender = [{ name = \"a\", engine = \"sqlite\" }, { name = \"b\", engine = \"sqlite\" }]\n\
+    const AA_FILE: &str = "contender = [{ name = \"a\", engine = \"sqlite\" }, { name = \"b\", engine = \"sqlite\" }]\n\
         workload = { name = \"oltp_read_write\", rows = 1000 }\n\
         method = { warmup = \"30s\", blocks = 20 }\n";
 
     fn active_run(folder: &tempfile::TempDir, done: Vec<TrialRecord>) -> ActiveRun {
-        sitting_of(TWINS, folder, done)
+        active_run_of(AA_FILE, folder, done)
     }
 
-    fn sitting_of(text: &str, folder: &tempfile::TempDir, done: Vec<TrialRecord>) -> ActiveRun {
-        let experiment = Experiment::parse(text, "twins.toml", &known(), &Overrides::default()).unwrap();
+    fn active_run_of(text: &str, folder: &tempfile::TempDir, done: Vec<TrialRecord>) -> ActiveRun {
+        let experiment = Experiment::parse(text, "aa.toml", &known(), &Overrides::default()).unwrap();
         let plan = plan_experiment(&experiment).unwrap();
         let run_dir = match done.is_empty() {
-            true => RunDir::create(folder.path(), "twins", Timestamp::now()).unwrap(),
+            true => RunDir::create(folder.path(), "aa", Timestamp::now()).unwrap(),
             false => RunDir::open(folder.path(), "last").unwrap(),
         };
         run_dir.write_plan(&plan.record).unwrap();
         let resumed = !done.is_empty();
-        // How CPUs are shared out is not what these stories are about.
+        // How CPUs are shared out does not matter to these tests.
         let without = Experiment {
             method: experiment::Method { duet: false, ..experiment.method.clone() },
             ..experiment.clone()
@@ -268,7 +273,7 @@ mod tests {
         ActiveRun { known: known(), experiment, plan, placement, run_dir, done, resumed, file, search: None }
     }
 
-    /// A trial that was never run: throughput, drift and flags as the story wants them.
+    /// A trial that was never run: throughput, drift and flags as the test needs them.
     fn record(planned: &PlannedTrial, tps: f64, drift: f64, flags: &[&str]) -> TrialRecord {
         let mut record = tell(&Story::default()).trials.swap_remove(0);
         record.metrics = BTreeMap::from([("tps".to_owned(), tps), ("half_log_ratio".to_owned(), drift)]);
@@ -301,7 +306,7 @@ mod tests {
         walk_until(active_run, interrupted, &|planned| Some(story(planned)))
     }
 
-    /// Where the story has no trial, the run breaks off.
+    /// Where the test has no trial, the run breaks off.
     fn walk_until(
         active_run: &ActiveRun,
         interrupted: &AtomicBool,
@@ -314,7 +319,7 @@ mod tests {
             starts.push(together.iter().map(|planned| planned.trial).collect());
             together.iter().try_for_each(|planned| {
                 warmups.push((planned.block, warmup.as_secs()));
-                keep(story(planned).ok_or_else(|| anyhow::anyhow!("the story ends here"))?)
+                keep(story(planned).ok_or_else(|| anyhow::anyhow!("the test ends here"))?)
             })
         };
         let clock = Clock::new(None, Duration::ZERO);
@@ -349,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_run_ends_with_its_word_and_repeats_nothing() {
+    fn an_undisturbed_run_ends_with_its_verdict_and_repeats_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let active_run = active_run(&folder, Vec::new());
         let walked = walk(&active_run, &AtomicBool::new(false), &|planned| record(planned, clear(planned), 0.0, &[]));
@@ -373,10 +378,10 @@ mod tests {
     }
 
     #[test]
-    fn where_a_word_hung_on_a_disturbed_pair_blocks_go_on() {
+    fn blocks_go_on_while_the_verdict_depends_on_a_disturbed_pair() {
         let folder = tempfile::tempdir().unwrap();
         let active_run = active_run(&folder, Vec::new());
-        // Eight blocks of one sign are a word, seven and one are none.
+        // Eight blocks of one sign are a verdict, seven and one are none.
         let story = |planned: &PlannedTrial| {
             let (at_stake, first) =
                 (planned.block == 3 && planned.contender == "b", planned.purpose.repeats().is_none());
@@ -404,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_that_was_interrupted_is_made_whole_first_and_says_so() {
+    fn an_interrupted_repeat_is_completed_first() {
         let folder = tempfile::tempdir().unwrap();
         let first = active_run(&folder, Vec::new());
         let interrupted = AtomicBool::new(false);
@@ -432,38 +437,38 @@ mod tests {
     #[test]
     fn a_start_that_broke_off_half_walked_keeps_its_points_and_the_rest_starts_anew() {
         let text =
-            format!("{TWINS}sweep.clients = [1, 4, 16]\n").replace("blocks = 20", "blocks = 8, fast_sweep = true");
+            format!("{AA_FILE}sweep.clients = [1, 4, 16]\n").replace("blocks = 20", "blocks = 8, fast_sweep = true");
         let folder = tempfile::tempdir().unwrap();
-        let first = sitting_of(&text, &folder, Vec::new());
+        let first = active_run_of(&text, &folder, Vec::new());
         let interrupted = AtomicBool::new(false);
         let story = |planned: &PlannedTrial| record(planned, clear(planned), 0.0, &[]);
         let walked = walk_until(&first, &interrupted, &|planned| (planned.trial != 5).then(|| story(planned)));
         assert_eq!((walked.ended.is_err(), walked.trials.len()), (true, 4));
         assert_eq!(walked.starts, [vec![1, 2, 3], vec![4, 5, 6]]);
-        let second = walk(&sitting_of(&text, &folder, walked.trials), &interrupted, &story);
+        let second = walk(&active_run_of(&text, &folder, walked.trials), &interrupted, &story);
         assert_eq!((second.ended.unwrap(), second.trials.len()), (EndReason::Blocks, 48));
         assert_eq!(second.starts[..2], [vec![5, 6], vec![7, 8, 9]]);
-        assert!(second.trials.iter().all(|trial| trial.flags.is_empty() != (trial.trial == 5)), "only one says so");
+        assert!(second.trials.iter().all(|trial| trial.flags.is_empty() != (trial.trial == 5)), "only one has it");
     }
 
     #[test]
-    fn a_duet_runs_in_pairs_and_behind_its_word_each_contender_runs_alone() {
-        let text = TWINS.replace("blocks = 20", "blocks = 20, duet = true");
+    fn a_duet_runs_in_pairs_and_behind_its_verdict_each_contender_runs_alone() {
+        let text = AA_FILE.replace("blocks = 20", "blocks = 20, duet = true");
         let folder = tempfile::tempdir().unwrap();
-        let first = sitting_of(&text, &folder, Vec::new());
+        let first = active_run_of(&text, &folder, Vec::new());
         let quiet = AtomicBool::new(false);
         let story = |planned: &PlannedTrial| record(planned, clear(planned), 0.0, &[]);
         // One side of the third pair is on the disk, and the other one is not.
         let walked = walk_until(&first, &quiet, &|planned| (planned.trial != 6).then(|| story(planned)));
         assert_eq!((walked.ended.is_err(), walked.trials.len()), (true, 5));
-        let second = walk(&sitting_of(&text, &folder, walked.trials.clone()), &quiet, &story);
+        let second = walk(&active_run_of(&text, &folder, walked.trials.clone()), &quiet, &story);
         assert_eq!(second.starts[..2], [vec![5, 6], vec![7, 8]], "both run again");
         assert_eq!(second.trials[..5], walked.trials, "what was kept stays");
         assert_eq!(second.ended.unwrap(), EndReason::Decided);
         let blocks: Vec<u32> = second.trials.iter().step_by(2).map(|trial| trial.block).collect();
         assert_eq!(blocks, [1, 2, 3, 4, 5, 6, 7, 8, 21, 22, 23, 24]);
         assert!(second.starts.iter().rev().take(8).all(|start| start.len() == 1));
-        let third = walk(&sitting_of(&text, &folder, second.trials.clone()), &quiet, &|_| panic!("nothing is left"));
+        let third = walk(&active_run_of(&text, &folder, second.trials.clone()), &quiet, &|_| panic!("nothing is left"));
         assert_eq!(third.trials, second.trials);
     }
 }

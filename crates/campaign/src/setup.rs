@@ -14,17 +14,17 @@ use super::disk_space::{DiskSpace, Shortage, free_bytes};
 use super::placement::Placement;
 use super::progress::Progress;
 use super::refusals;
-use engine::{Cache, Explained, Installation, Snapshot, UserServer, WorkFolder, provision, weaker_class};
-use experiment::Method;
+use engine::{
+    Cache, Explained, Installation, Snapshot, UserServer, WorkFolder, provision, version_numbers, weaker_class,
+};
 use experiment::plan::{self, Plan};
-use experiment::{Contender, Experiment, Origin, Storage, WorkloadChoice};
-use experiment::{NullLoad, resolve};
+use experiment::{Contender, Experiment, Method, NullLoad, Origin, Storage, WorkloadChoice, resolve};
 use record::format::{CheckRecord, ContenderFacts, PlannedTrial, Point, StatementPlan, point_text};
-use trial::Conditions;
 use trial::dataset::Dataset;
 use trial::network_path::Way;
 use trial::{
-    DataFolder, Environment, Interrupted, Interval, RunningServer, Trial, null_server, rehearse, target_tables,
+    Conditions, DataFolder, Environment, Interrupted, Interval, RunningServer, Trial, null_server, rehearse,
+    target_tables,
 };
 
 pub struct Setup<'a> {
@@ -91,7 +91,7 @@ impl Prepared {
     fn dialect(&self) -> Dialect {
         match self {
             Prepared::Managed { installation, .. } => installation.engine().dialect(),
-            Prepared::UserServer(hosted) => hosted.target().dialect,
+            Prepared::UserServer(user_server) => user_server.target().dialect,
         }
     }
 }
@@ -128,7 +128,7 @@ impl<'a> Setup<'a> {
             }
             setup.refuse_interruption()?;
         }
-        for (contender, provided) in setup.with_room(here, cache, &mut absent)? {
+        for (contender, provided) in setup.with_space(here, cache, &mut absent)? {
             let stands = setup.stands(contender, &absent);
             let server = stands.and_then(|()| setup.fill(contender, provided, cache, logs, progress));
             setup.refuse_interruption()?;
@@ -153,17 +153,17 @@ impl<'a> Setup<'a> {
     /// A contender's server, not filled yet.
     fn provide(&mut self, contender: &'a Contender, cache: &Cache, progress: &Progress) -> Result<Provided> {
         if let Origin::Target(target) = &contender.origin {
-            progress.status(&format!("connect: {}", contender.name));
+            progress.status("connect", &contender.name);
             return Ok(Provided::UserServer(UserServer::reach(contender.kind, target)?));
         }
         if !self.works.iter().any(|(storage, _)| *storage == contender.storage) {
             self.works.push((contender.storage.clone(), cache.work_on(&contender.storage)?));
         }
-        progress.status(&format!("fetch: {}", contender.name));
+        progress.status("fetch", &contender.name);
         let installation = provision(&resolve(contender)?, cache, &|line| progress.say(line))?;
         let clients = self.experiment.clients_max();
         refusals::expect_memory(contender, &installation.version, clients)?;
-        if self.experiment.is_twin(&contender.name) {
+        if self.experiment.is_second_of_aa(&contender.name) {
             let work = self.work_of(&contender.storage).path();
             return Ok(Provided::Managed(installation.by_another_path(work)?));
         }
@@ -172,40 +172,40 @@ impl<'a> Setup<'a> {
 
     /// Refuses a plan whose data the disks cannot hold, before any of them is made. Of a ladder only the rung
     /// is refused whose data are too much, and what builds on it.
-    fn with_room(
+    fn with_space(
         &self,
         here: Vec<(&'a Contender, Provided)>,
         cache: &Cache,
         absent: &mut Vec<(String, Error)>,
     ) -> Result<Vec<(&'a Contender, Provided)>> {
-        let (mut room, mut counted, mut fitting) = (DiskSpace::default(), BTreeSet::new(), Vec::new());
+        let (mut space, mut counted, mut fitting) = (DiskSpace::default(), BTreeSet::new(), Vec::new());
         for (contender, provided) in here {
             if let Err(error) = self.stands(contender, absent) {
                 absent.push((contender.name.clone(), error.context(cannot_prepare(contender))));
                 continue;
             }
-            let before = (room.clone(), counted.clone());
-            self.add_needs(contender, &provided, cache, &mut room, &mut counted)?;
-            let Some(shortage) = room.shortage()? else {
+            let before = (space.clone(), counted.clone());
+            self.add_needs(contender, &provided, cache, &mut space, &mut counted)?;
+            let Some(shortage) = space.shortage()? else {
                 fitting.push((contender, provided));
                 continue;
             };
-            let error = self.too_little_room(contender, &shortage, cache).context(cannot_prepare(contender));
+            let error = self.too_little_space(contender, &shortage, cache).context(cannot_prepare(contender));
             if !self.experiment.ladders.iter().any(|ladder| ladder.rests_on(&contender.name).is_some()) {
                 return Err(error);
             }
-            (room, counted) = before;
+            (space, counted) = before;
             absent.push((contender.name.clone(), error));
         }
         Ok(fitting)
     }
 
-    fn too_little_room(&self, contender: &Contender, shortage: &Shortage, cache: &Cache) -> Error {
+    fn too_little_space(&self, contender: &Contender, shortage: &Shortage, cache: &Cache) -> Error {
         let is_its_own =
             contender.storage != Storage::Disk && shortage.folder == self.work_of(&contender.storage).path();
         let usual = is_its_own.then(|| free_bytes(cache.work_root())).transpose();
         match usual {
-            Ok(usual_bytes) => refusals::too_little_room(contender, shortage, usual_bytes),
+            Ok(usual_bytes) => refusals::too_little_space(contender, shortage, usual_bytes),
             Err(error) => error,
         }
     }
@@ -216,7 +216,7 @@ impl<'a> Setup<'a> {
         contender: &Contender,
         provided: &Provided,
         cache: &Cache,
-        room: &mut DiskSpace,
+        space: &mut DiskSpace,
         counted: &mut BTreeSet<String>,
     ) -> Result<()> {
         let Provided::Managed(installation) = provided else { return Ok(()) };
@@ -227,13 +227,13 @@ impl<'a> Setup<'a> {
             let bytes = kept.as_ref().map_or(bytes, |snapshot| snapshot.bytes);
             // Contenders whose settings do not shape files share a snapshot.
             if kept.is_none() && counted.insert(dataset.key()) {
-                room.keep(cache.root(), bytes);
-                room.use_for_a_while(cache.work_root(), bytes);
+                space.keep(cache.root(), bytes);
+                space.use_for_a_while(cache.work_root(), bytes);
             }
             let grown = bytes.saturating_add(plan::log_bytes(contender));
             // In a duet there are two of them at a time.
             let copies = if self.experiment.method.duet { 2 } else { 1 };
-            room.use_for_a_while(self.work_of(&contender.storage).path(), copies * grown);
+            space.use_for_a_while(self.work_of(&contender.storage).path(), copies * grown);
         }
         Ok(())
     }
@@ -260,13 +260,13 @@ impl<'a> Setup<'a> {
     ) -> Result<Prepared> {
         let installation = match provided {
             Provided::Managed(installation) => installation,
-            Provided::UserServer(hosted) => {
+            Provided::UserServer(user_server) => {
                 for filling in &self.datasets {
                     let mut loaded = loading(filling.title(), &contender.name, progress);
                     let (workload, seed) = (filling.workload.as_ref(), filling.choice.data_seed);
-                    target_tables::freshen(&hosted, workload, seed, self.interrupted, &mut loaded)?;
+                    target_tables::freshen(&user_server, workload, seed, self.interrupted, &mut loaded)?;
                 }
-                return Ok(Prepared::UserServer(hosted));
+                return Ok(Prepared::UserServer(user_server));
             }
         };
         // Data are loaded on the cache's own disk, whatever storage they will be measured on.
@@ -303,14 +303,14 @@ impl<'a> Setup<'a> {
         let prepared = self.contenders.iter().find(|prepared| prepared.contender.name == contender);
         prepared.is_some_and(|prepared| match &prepared.server {
             Prepared::Managed { installation, .. } => !installation.is_embedded(),
-            Prepared::UserServer(hosted) => !hosted.is_embedded(),
+            Prepared::UserServer(user_server) => !user_server.is_embedded(),
         })
     }
 
-    /// Everything `run_trial` wants to know about one planned trial of a contender that is here.
+    /// Everything `run_trial` needs about one planned trial of a contender that is here.
     pub fn trial<'b>(&'b self, planned: &'b PlannedTrial, folder: &'b Path, warmup: Duration) -> Trial<'b> {
         let prepared = self.contenders.iter().find(|prepared| prepared.contender.name == planned.contender);
-        let prepared = prepared.expect("nobody asks for the trial of a contender that is absent");
+        let prepared = prepared.expect("a contender that is absent has no trial");
         let at = self.datasets.iter().position(|filling| {
             filling.choice.label == planned.workload && filling.point == filling.choice.data_point(&planned.point)
         });
@@ -325,9 +325,9 @@ impl<'a> Setup<'a> {
                 data_folder: self.data_folder(&prepared.contender.name),
                 memory_bytes: prepared.contender.memory_bytes,
             },
-            Prepared::UserServer(hosted) => Environment::UserServer(hosted),
+            Prepared::UserServer(user_server) => Environment::UserServer(user_server),
         };
-        let seat = self.placement.of(planned, environment.is_embedded());
+        let client_cpus = self.placement.of(planned, environment.is_embedded());
         let ceiling = null_server::ceiling(&self.checks, workload.as_ref(), environment.dialect());
         let way = self.way_to(&prepared.server);
         let path = way.and_then(|way| {
@@ -348,7 +348,7 @@ impl<'a> Setup<'a> {
             isolation: choice.isolation,
             rate: choice.rate_at(&planned.point),
             data_seed: choice.data_seed,
-            seat,
+            client_cpus,
             meeting: None,
             folder,
             interrupted: self.interrupted,
@@ -356,8 +356,8 @@ impl<'a> Setup<'a> {
     }
 
     fn data_folder(&self, contender: &str) -> DataFolder {
-        if self.experiment.is_twin(contender) {
-            DataFolder::OfTheTwin
+        if self.experiment.is_second_of_aa(contender) {
+            DataFolder::OtherPath
         } else if self.experiment.method.duet && contender != self.experiment.baseline {
             DataFolder::Beside
         } else {
@@ -387,7 +387,7 @@ impl<'a> Setup<'a> {
                     continue;
                 }
                 for clients in &clients {
-                    progress.status(&format!("the generator against a server that does nothing, {clients} clients"));
+                    progress.status("check", &format!("load generator against the null server, {clients} clients"));
                     let folder = work.for_sockets();
                     seen.push(null_server::measure(
                         &sent,
@@ -409,7 +409,7 @@ impl<'a> Setup<'a> {
         let mut seen: Vec<CheckRecord> = Vec::new();
         for way in self.contenders.iter().filter_map(|prepared| self.way_to(&prepared.server)) {
             if !seen.iter().any(|path| path.subject == way.name()) {
-                progress.status(&format!("what the way to the servers carries ({})", way.name()));
+                progress.status("check", &format!("capacity of the connection ({})", way.name()));
                 seen.push(way.measure()?);
             }
         }
@@ -420,11 +420,11 @@ impl<'a> Setup<'a> {
         match server {
             Prepared::Managed { installation, .. } if installation.is_embedded() => None,
             Prepared::Managed { .. } => Some(Way::of_transport(self.experiment.transport)),
-            Prepared::UserServer(hosted) => Way::to(&hosted.target().endpoint, hosted.is_on_this_host()),
+            Prepared::UserServer(user_server) => Way::to(&user_server.target().endpoint, user_server.is_on_this_host()),
         }
     }
 
-    /// From now on trials know them.
+    /// Limits of the generator and the network, for the flags of later trials.
     pub fn know_limits(&mut self, checks: &[CheckRecord]) {
         self.checks = checks.to_vec();
     }
@@ -447,7 +447,7 @@ impl<'a> Setup<'a> {
         let mut all: Vec<(String, Result<ContenderFacts>)> = Vec::new();
         for prepared in &self.contenders {
             let name = prepared.contender.name.clone();
-            progress.status(&format!("starting {name} once"));
+            progress.status("first start", &name);
             let has_failed = |name: &str| all.iter().any(|(one, facts)| one == name && facts.is_err());
             let stands = refusals::expect_what_it_rests_on(self.experiment, &name, has_failed);
             let facts = stands.and_then(|()| self.rehearse_one(prepared, plan, cache, logs));
@@ -502,6 +502,7 @@ impl<'a> Setup<'a> {
                 family: server.engine().dialect().name().to_owned(),
                 notable_settings: server.engine().notable_settings().iter().map(|name| (*name).to_owned()).collect(),
                 effective_settings: server.effective_settings().clone(),
+                changed_defaults: changed_defaults(plan, &prepared.contender.name, &server),
                 durability_class: class.to_owned(),
                 file_system: server.file_system(),
                 isolation: BTreeMap::new(),
@@ -526,14 +527,22 @@ impl<'a> Setup<'a> {
     }
 }
 
+fn changed_defaults(plan: &Plan, contender: &str, server: &RunningServer) -> Vec<String> {
+    let planned = plan.record.contenders.iter().find(|one| one.name == contender);
+    let own = planned.map(|one| one.own_settings.clone()).unwrap_or_default();
+    let names = server.engine().changed_defaults(&version_numbers(server.version()), &own);
+    names.into_iter().map(str::to_owned).collect()
+}
+
 /// Tells of a load: once which it is, then how far.
 fn loading<'b>(title: String, contender: &'b str, progress: &'b Progress) -> impl FnMut(u64, u64) + 'b {
-    let mut told = false;
+    let mut printed = false;
     move |so_far, rows| {
-        if !std::mem::replace(&mut told, true) {
+        if !std::mem::replace(&mut printed, true) {
             progress.say(&format!("loading {rows} rows of {title} into {contender}"));
         }
-        progress.status(&format!("load: {so_far} of {rows} rows of {title} into {contender}"));
+        let share = so_far as f64 / rows.max(1) as f64;
+        progress.phase("load", Some(share), &format!("{contender}: {so_far} of {rows} rows of {title}"));
     }
 }
 
@@ -543,7 +552,7 @@ fn ddl(server: &RunningServer, workload: &Arc<dyn Workload>) -> Result<Vec<Strin
     tables.iter().map(|table| Ok(admin.show_table(&table.name)?)).collect()
 }
 
-/// How the server would run each statement; one that it does not explain says why.
+/// How the server would run each statement; one that it does not explain gives the reason.
 fn plans(server: &RunningServer, workload: &dyn Workload) -> Result<Vec<StatementPlan>> {
     let Some(observe) = server.engine().observe() else { return Ok(Vec::new()) };
     let mut admin = server.session()?;

@@ -83,7 +83,7 @@ fn lengthened_of(
     finished: u32,
 ) -> Option<Lengthened> {
     let seconds = warmup_s(plan, decisions, workload, finished);
-    // Who asked for no warm-up at all wants to see the start.
+    // A file with no warm-up at all is about the start.
     if seconds <= 0.0 {
         return None;
     }
@@ -114,7 +114,7 @@ fn lengthened_of(
 }
 
 /// How far a contender's trials of a block rise from half to half, as a mean over the points; none
-/// unless every point tells. Of a pair that was repeated the last try counts.
+/// unless every point has a value. Of a pair that was repeated the last try counts.
 fn drift_of_block(
     plan: &PlanRecord,
     trials: &[TrialRecord],
@@ -210,7 +210,7 @@ mod tests {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
             let mut stored = drifting(0.0, 0.0);
             stored.plan.method.blocks = 20;
-            let (planned, told) = (stored.plan.trials[0].clone(), stored.trials[0].clone());
+            let (planned, template) = (stored.plan.trials[0].clone(), stored.trials[0].clone());
             let places =
                 || (1..=20).flat_map(|block| [BASELINE, CANDIDATE].map(|contender| (block, contender.to_owned())));
             stored.plan.trials =
@@ -218,7 +218,7 @@ mod tests {
             let drift = |random: &mut ChaCha8Rng| 0.1 * ((0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0);
             let trial = |(block, contender): (u32, String)| {
                 let metrics = BTreeMap::from([("half_log_ratio".to_owned(), drift(&mut random))]);
-                TrialRecord { block, contender, metrics, ..told.clone() }
+                TrialRecord { block, contender, metrics, ..template.clone() }
             };
             stored.trials = places().map(trial).collect();
             (1..20).any(|block| !asked(&stored, &[], block).is_empty())

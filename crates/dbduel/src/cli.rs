@@ -1,7 +1,7 @@
 //! The command line: flags, help and exit codes. It decides nothing; `commands.rs` does the work.
 //!
 //! Only commands that work are listed here. Help lines are imperative, give unit and default, and
-//! say when one would want the flag.
+//! name the case in which one would want the flag.
 
 pub mod hide_password;
 
@@ -17,7 +17,7 @@ use experiment::{Overrides, meant_by, preset_names, quantity};
 
 pub use terminal::exit;
 
-const EXIT_HELP: &str = "\
+pub const EXIT_HELP: &str = "\
 Exit status:
     0  finished, whatever the verdict
     1  --gate: a candidate is slower, overall or at any point, or beyond a limit of [gate]
@@ -39,7 +39,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Plan, provision, load, measure and report: run an experiment
+    /// Plan, provision, load, measure and report an experiment
     Run(RunArgs),
     /// Print every trial in order, the expected time, disk and memory, and what a run would refuse;
     /// change nothing
@@ -51,7 +51,8 @@ pub enum Command {
     Tune(TuneArgs),
     /// Print the report of a stored run
     Report(ReportArgs),
-    /// Show stored runs, or RUN files of the classic sql-bench, side by side: ratios only, no verdicts
+    /// Show stored runs side by side (ratios only: they were not interleaved), or RUN files of the classic
+    /// sql-bench
     Compare(CompareArgs),
     /// Make and fill a workload's tables on a running server
     Prepare(WordsArgs),
@@ -67,7 +68,7 @@ pub enum Command {
     Fetch(FetchArgs),
     /// Show what is in the cache, with sizes, or clear it
     Cache(CacheArgs),
-    /// Give a tuning ladder for a server on a machine, with the reason for each rung
+    /// Print a tuning ladder for a server on a machine, with the reason for each rung
     Advise(AdviseArgs),
     /// Recompute every number of a stored run or of an HTML report from the raw data
     Verify(VerifyArgs),
@@ -112,7 +113,7 @@ fn suggest(error: &mut clap::Error, flag: &str) {
 }
 
 /// The whole command line, with the help of the commands that parse their own arguments.
-fn command() -> clap::Command {
+pub fn command() -> clap::Command {
     let command =
         Cli::command().mut_subcommand("aa", |sub| sub.mut_arg("blocks", |blocks| blocks.help(AA_BLOCKS_HELP)));
     let command = command.mut_subcommand("tune", |sub| {
@@ -176,7 +177,7 @@ impl RunArgs {
 }
 
 /// `aa` always runs all its blocks: it asks how far blocks differ, not which contender is faster.
-const AA_BLOCKS_HELP: &str = "Run this many blocks [default: 20]; fewer than 8 say nothing that is kept";
+const AA_BLOCKS_HELP: &str = "Run this many blocks [default: 20]; of fewer than 8 no result is kept";
 
 /// An A/A test: its flags are those of `run` that apply to it.
 #[derive(Debug, Args)]
@@ -198,9 +199,8 @@ pub struct AaArgs {
 }
 
 /// A search ends with a comparison, whose blocks are planned first.
-const TUNE_BUDGET_HELP: &str = "End search and duel within this time, such as 20m or 2h [default: the file's, else \
-     none]: eight blocks of the duel are kept free, the search gets the rest; loading, and the kills at the end, come on \
-     top";
+const TUNE_BUDGET_HELP: &str = "End search and comparison within this time, such as 20m or 2h [default: the file's, \
+     else none]: the comparison gets eight blocks, the search the rest; loading and crash tests come on top";
 const TUNE_BLOCKS_HELP: &str =
     "Run at most this many blocks of the comparison [default: the preset's]; fewer than 8 allow no verdict";
 const TUNE_SEED_HELP: &str = "Draw candidates, order and clients' inputs from this number [default: the file's, else 1]; \
@@ -225,7 +225,7 @@ pub struct TuneArgs {
     pub candidates: Option<u32>,
     #[command(flatten)]
     pub method: MethodArgs,
-    /// Write the comparison of incumbent and winner to this experiment file, which must not exist yet
+    /// Write the comparison of the first contender and the winner to this new experiment file
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     /// Print the JSON report on stdout instead of the text

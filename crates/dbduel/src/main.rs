@@ -8,6 +8,8 @@ mod cli;
 mod commands;
 mod hidden;
 mod progress_bar;
+#[cfg(test)]
+mod reference;
 mod shipped;
 
 use std::ffi::OsString;
@@ -51,12 +53,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// What went wrong, and because of what; the mistakes of a file speak for themselves.
+/// What went wrong, and its causes; the mistakes of a file stand alone.
 fn message(error: &anyhow::Error) -> String {
     if let Some(mistakes) = error.downcast_ref::<Mistakes>() {
         return mistakes.to_string();
     }
-    let causes: Vec<String> = error.chain().map(told).collect();
+    let causes: Vec<String> = error.chain().map(cause_text).collect();
     next_last(&indented(&format!("error: {}", causes.join("\nbecause: "))))
 }
 
@@ -66,8 +68,8 @@ fn next_last(message: &str) -> String {
     [rest, next].concat().join("\n")
 }
 
-/// What a campaign hands up as facts has its sentence in the reports.
-fn told(cause: &(dyn std::error::Error + 'static)) -> String {
+/// Facts from a campaign have their sentences in the reports.
+fn cause_text(cause: &(dyn std::error::Error + 'static)) -> String {
     let Some(Unfit { file, because }) = cause.downcast_ref() else { return cause.to_string() };
     let file = shell_path(file);
     match because {
@@ -91,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_and_what_a_server_said_stand_below_the_error() {
+    fn causes_and_the_output_of_a_server_stand_below_the_error() {
         let error =
             anyhow::anyhow!("mysqld exited\nit said: one\n         two\n  next: see the log").context("no start");
         let expected = "error: no start\n  because: mysqld exited\n  it said: one\n           two\n  next: see the log";

@@ -21,11 +21,11 @@ fn advice_for_one_machine_is_as_it_was_reviewed() {
         let output = advise(engine, &[]);
         assert_eq!(output.status.code(), Some(0), "{engine}: {}", text(&output.stderr));
         let transcript = folder.join(format!("advise-{}.stdout", engine.replace('@', "-")));
-        let said = without_sqlite_version(&text(&output.stdout));
+        let stdout = without_sqlite_version(&text(&output.stdout));
         if std::env::var_os("DBDUEL_BLESS").is_some() {
-            std::fs::write(&transcript, said).unwrap();
-        } else if std::fs::read_to_string(&transcript).unwrap_or_default() != said {
-            differences.push(format!("{}\n{said}", transcript.display()));
+            std::fs::write(&transcript, stdout).unwrap();
+        } else if std::fs::read_to_string(&transcript).unwrap_or_default() != stdout {
+            differences.push(format!("{}\n{stdout}", transcript.display()));
         }
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
@@ -62,9 +62,9 @@ fn the_file_is_a_ladder_and_is_never_written_over() {
 fn what_makes_no_sense_is_bad_usage_with_a_next_step() {
     let check = |arguments: &[&str], expected: &str| {
         let output = dbduel(&[&["advise"], arguments].concat());
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-        assert!(said.contains(expected), "{arguments:?}: {said}");
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(expected), "{arguments:?}: {stderr}");
     };
     check(
         &["oracle", "--memory", "8GiB", "--cores", "4", "--data", "4GiB"],

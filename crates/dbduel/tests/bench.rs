@@ -1,5 +1,5 @@
 //! `dbduel prepare|bench|check|cleanup` as a user meets them, against a SQLite file: every command
-//! line here is one that somebody would type, sysbench's among them.
+//! line here is one that a user would type, sysbench's among them.
 
 mod support;
 
@@ -171,7 +171,7 @@ fn an_interrupted_run_reports_what_it_measured() {
         words(&place, "bench oltp_point_select --target URL --rows 500 --duration 60 --report-interval 0.1 --json");
     let mut run = place.start(&words.iter().map(String::as_str).collect::<Vec<_>>());
     // Without a terminal and with JSON on stdout, interval lines go to stderr.
-    run.wait_until_it_says("tps");
+    run.wait_for_output("tps");
     run.signal(libc::SIGINT);
     let output = run.end();
     assert_eq!(output.status.code(), Some(130));
@@ -188,7 +188,7 @@ fn a_line_of_sysbench_1_0_prints_its_layout() {
     for line in
         ["Number of threads: 2", "SQL statistics:", "    queries performed:", "Latency (ms):", "Threads fairness:"]
     {
-        assert!(out.lines().any(|said| said == line), "{line} is not in\n{out}");
+        assert!(out.lines().any(|printed| printed == line), "{line} is not in\n{out}");
     }
     let (out, _) = expect(&place, 0, "bench oltp_read_only --target URL --table-size=500 --tables=2 cleanup");
     assert_eq!(out, "dropped sbtest1, sbtest2\n");
@@ -208,7 +208,7 @@ fn the_classic_command_line_prints_the_layout_of_0_4() {
         "    total number of events:              25",
     ];
     for line in expected {
-        assert!(out.lines().any(|said| said == line), "{line} is not in\n{out}");
+        assert!(out.lines().any(|printed| printed == line), "{line} is not in\n{out}");
     }
 }
 
@@ -301,7 +301,7 @@ fn an_interrupted_load_ends_at_once() {
 }
 
 #[test]
-fn an_interrupted_wait_for_a_lock_says_what_it_waited_for() {
+fn an_interrupted_wait_for_a_lock_names_the_lock() {
     for verb in ["check", "prepare", "cleanup"] {
         let place = prepared();
         let database = rusqlite::Connection::open(place.path().join("bench.db")).unwrap();
@@ -326,7 +326,7 @@ fn an_interrupted_wait_for_a_lock_says_what_it_waited_for() {
 }
 
 #[test]
-fn a_pass_is_told_operation_by_operation_and_drops_nobodys_tables() {
+fn a_pass_is_reported_operation_by_operation_and_drops_no_other_tables() {
     let place = Place::new();
     let bench = "bench sql-bench --target URL --programs connect --small --loop-short=off";
     let (out, _) = expect(&place, 0, "prepare sql-bench --target URL");
@@ -334,9 +334,9 @@ fn a_pass_is_told_operation_by_operation_and_drops_nobodys_tables() {
     let (out, _) = expect(&place, 0, bench);
     assert!(out.contains("select_big_str") && out.contains("for 10 operations"), "{out}");
     let (out, _) = expect(&place, 0, &format!("{bench} --json"));
-    let told: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(told["metrics"]["op.select_1_row.count"], 1000.0);
-    assert!(told["metrics"].get("tps").is_none() && told["metrics"].get("latency_ms_p50").is_none(), "{out}");
+    let record: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(record["metrics"]["op.select_1_row.count"], 1000.0);
+    assert!(record["metrics"].get("tps").is_none() && record["metrics"].get("latency_ms_p50").is_none(), "{out}");
     for option in ["--clients 2", "--duration 5", "--rate 10", "--warmup 1", "--format sysbench-1.0"] {
         let (_, err) = expect(&place, 2, &format!("{bench} {option}"));
         assert!(err.contains("runs once, with one client"), "{err}");

@@ -79,7 +79,7 @@ impl Subject {
         self.place.start(&words.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Ends every connection to the test's database and says how many there were.
+    /// Ends every connection to the test's database and returns how many there were.
     fn kill_connections(&self) -> usize {
         let mut admin = self.admin();
         if self.dialect == Dialect::Postgres {
@@ -104,7 +104,7 @@ impl Drop for Subject {
     }
 }
 
-fn a_line_of_sysbench_does_what_it_says(dialect: Dialect) {
+fn a_command_line_of_sysbench_does_the_same_here(dialect: Dialect) {
     let subject = Subject::new(dialect);
     let tables = "oltp_read_write --tables=2 --table-size=1000";
     let (_, err) = subject.expect(4, &format!("{tables} run"));
@@ -113,7 +113,7 @@ fn a_line_of_sysbench_does_what_it_says(dialect: Dialect) {
     assert!(out.contains("loaded 2000 rows into 2 tables") && err.contains("made the database"), "{out}{err}");
     let (out, _) = subject.expect(0, &format!("{tables} --threads=4 --events=200 --time=0 run"));
     for line in ["    total number of events:              200", "SQL statistics:", "Threads fairness:"] {
-        assert!(out.lines().any(|said| said == line), "{line} is not in\n{out}");
+        assert!(out.lines().any(|printed| printed == line), "{line} is not in\n{out}");
     }
     subject.expect(0, &format!("{tables} check"));
     subject.expect(0, &format!("{tables} prewarm"));
@@ -125,7 +125,7 @@ fn killed_connections_are_opened_again_and_counted(dialect: Dialect) {
     let tables = "oltp_read_write --table-size=1000";
     subject.expect(0, &format!("{tables} prepare"));
     let mut run = subject.start(&format!("{tables} --threads=4 --time=3 --report-interval=0.2 --json run"));
-    run.wait_until_it_says("tps");
+    run.wait_for_output("tps");
     assert_eq!(subject.kill_connections(), 4);
     let output = run.end();
     assert_eq!(output.status.code(), Some(0), "{}", support::text(&output.stderr));
@@ -141,7 +141,7 @@ fn a_pause_shows_in_response_times_and_hardly_in_service_times(dialect: Dialect)
     subject.expect(0, "oltp_point_select --table-size=1000 prepare");
     let line = "oltp_point_select --table-size=1000 --threads=4 --rate=500 --time=5 --report-interval=0.2";
     let mut run = subject.start(&format!("{line} --percentiles=50,95 --json run"));
-    run.wait_until_it_says("tps");
+    run.wait_for_output("tps");
     pause_family(pid, Duration::from_secs(2));
     let output = run.end();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -175,7 +175,7 @@ fn a_procedure_of_the_user_is_called_by_each_client(dialect: Dialect) {
     assert_eq!(calls.iter().map(|row| row[2].as_deref().unwrap().parse::<u32>().unwrap()).sum::<u32>(), 40);
 }
 
-/// MyISAM knows no transactions, so 0.4 locks the table around each request.
+/// MyISAM has no transactions, so 0.4 locks the table around each request.
 fn a_table_without_transactions_is_locked() {
     let subject = Subject::new(Dialect::MySql);
     subject.expect(0, "--test=oltp --oltp-table-size=100 --mysql-table-engine=myisam prepare");
@@ -278,8 +278,8 @@ macro_rules! on {
 
             #[test]
             #[ignore = "needs a server"]
-            fn a_line_of_sysbench_does_what_it_says() {
-                super::a_line_of_sysbench_does_what_it_says($dialect);
+            fn a_command_line_of_sysbench_does_the_same_here() {
+                super::a_command_line_of_sysbench_does_the_same_here($dialect);
             }
 
             #[test]

@@ -1,4 +1,4 @@
-//! The command line as a user meets it: the real program is run, and every word it says is compared
+//! The command line as a user meets it: the real program is run, and all its output is compared
 //! with a stored transcript. `DBDUEL_BLESS=1` (or `cargo xtask bless`) rewrites the transcripts.
 
 mod support;
@@ -24,13 +24,14 @@ fn toml_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Compares with the stored transcript, or rewrites it; gives what differs.
-fn compare(transcript: &Path, said: &str) -> Option<String> {
+fn compare(transcript: &Path, output_text: &str) -> Option<String> {
     if std::env::var_os("DBDUEL_BLESS").is_some() {
-        std::fs::write(transcript, said).unwrap();
+        std::fs::write(transcript, output_text).unwrap();
         return None;
     }
     let expected = std::fs::read_to_string(transcript).unwrap_or_default();
-    (expected != said).then(|| format!("{}\n--- expected\n{expected}--- said\n{said}", transcript.display()))
+    (expected != output_text)
+        .then(|| format!("{}\n--- expected\n{expected}--- output\n{output_text}", transcript.display()))
 }
 
 #[test]
@@ -41,9 +42,9 @@ fn every_faulty_experiment_is_refused_with_its_transcript_and_status_2() {
         let output = dbduel(&["plan", &name]);
         assert_eq!(output.status.code(), Some(2), "{name}");
         assert_eq!(text(&output.stdout), "", "{name}: results and errors must not mix");
-        let said = text(&output.stderr);
-        assert!(!said.contains("hunter2"), "{name}: a password was printed");
-        differences.extend(compare(&file.with_extension("stderr"), &said));
+        let stderr = text(&output.stderr);
+        assert!(!stderr.contains("hunter2"), "{name}: a password was printed");
+        differences.extend(compare(&file.with_extension("stderr"), &stderr));
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
@@ -111,9 +112,9 @@ fn names_with_control_characters_do_not_act_on_a_terminal() {
     let hostile = "\u{1b}]0;owned\u{7}\u{9b}2J.toml";
     for arguments in [&["plan", hostile][..], &["report", hostile], &["compare", hostile, hostile]] {
         let output = dbduel(arguments);
-        let said = text(&output.stdout) + &text(&output.stderr);
-        assert!(said.contains("\\u001b]0;owned\\u0007\\u009b2J.toml"), "{arguments:?}: {said}");
-        assert!(!said.chars().any(|letter| letter.is_control() && letter != '\n'), "{arguments:?}: {said}");
+        let messages = text(&output.stdout) + &text(&output.stderr);
+        assert!(messages.contains("\\u001b]0;owned\\u0007\\u009b2J.toml"), "{arguments:?}: {messages}");
+        assert!(!messages.chars().any(|letter| letter.is_control() && letter != '\n'), "{arguments:?}: {messages}");
     }
 }
 
@@ -134,15 +135,15 @@ fn the_schema_of_the_json_report_needs_no_run() {
 
 fn planned(file: &Path, options: &[&str]) -> serde_json::Value {
     let output = dbduel(&[&["plan", "--json", file.to_str().unwrap()], options].concat());
-    // Some want more cores than this host has, or a target that is nowhere: the plan is printed all the same.
-    let said = text(&output.stderr);
-    let refused = output.status.code() == Some(4) && said.contains("error: `dbduel run` would refuse this here");
-    assert!(output.status.success() || refused, "{}: {said}", file.display());
+    // Some need more cores than this host has, or a target that is nowhere: the plan is printed all the same.
+    let stderr = text(&output.stderr);
+    let refused = output.status.code() == Some(4) && stderr.contains("error: `dbduel run` would refuse this here");
+    assert!(output.status.success() || refused, "{}: {stderr}", file.display());
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
 #[test]
-fn every_shipped_experiment_can_be_planned_and_may_get_a_word() {
+fn every_shipped_experiment_can_be_planned_and_may_get_a_verdict() {
     for file in toml_files(&manifest_dir().join("../../experiments")) {
         let plan = planned(&file, &[]);
         let contenders = plan["contenders"].as_array().unwrap().len();
@@ -162,7 +163,7 @@ fn every_shipped_experiment_can_be_planned_and_may_get_a_word() {
 }
 
 #[test]
-fn what_a_plan_cannot_check_is_told_and_nothing_is_made_for_it() {
+fn what_a_plan_cannot_check_is_listed_and_nothing_is_made_for_it() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("cache");
     let file = folder.path().join("x.toml");
@@ -174,14 +175,14 @@ fn what_a_plan_cannot_check_is_told_and_nothing_is_made_for_it() {
         let output = command.args(["plan", file.to_str().unwrap()]).env("DBDUEL_CACHE", &cache).output().unwrap();
         (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
     };
-    let (status, said, noted) = plan(&file);
-    assert!(status == 0 && said.starts_with("plan: x\n"), "{noted}");
+    let (status, stdout, noted) = plan(&file);
+    assert!(status == 0 && stdout.starts_with("plan: x\n"), "{noted}");
     assert_eq!(noted, "not checked: the settings of `mysql@5.5.9`, because mysql 5.5.9 is not fetched yet\n");
     let unknown =
         "contender = [{ engine = \"sqlite\", settings.cache_sice = 100 }, { name = \"b\", engine = \"sqlite\" }]";
     std::fs::write(&file, format!("{unknown}\nworkload = \"oltp_point_select\"\n")).unwrap();
-    let (status, said, noted) = plan(&file);
-    assert!(status == 4 && said.starts_with("plan: x\n"), "{noted}");
+    let (status, stdout, noted) = plan(&file);
+    assert!(status == 4 && stdout.starts_with("plan: x\n"), "{noted}");
     assert!(noted.contains("contender `sqlite`: sqlite") && noted.contains("did you mean `cache_size`?"), "{noted}");
     assert!(!cache.exists());
 }
@@ -199,9 +200,9 @@ fn the_quickstart_fits_its_budget() {
 fn the_plan_as_text_names_every_trial_and_its_hash() {
     let file = manifest_dir().join("../../experiments/mysql-5.5-vs-5.6.toml");
     let output = dbduel(&["plan", file.to_str().unwrap()]);
-    let (said, plan) = (text(&output.stdout), planned(&file, &[]));
-    assert!(said.contains(plan["plan_hash"].as_str().unwrap()));
-    let rows = said.lines().skip_while(|line| *line != "trials").skip(2);
+    let (stdout, plan) = (text(&output.stdout), planned(&file, &[]));
+    assert!(stdout.contains(plan["plan_hash"].as_str().unwrap()));
+    let rows = stdout.lines().skip_while(|line| *line != "trials").skip(2);
     assert_eq!(rows.count(), plan["trials"].as_array().unwrap().len());
 }
 
@@ -219,23 +220,23 @@ fn files_of_the_classic_sql_bench_are_compared_and_broken_ones_named() {
         std::fs::write(&path, summary).unwrap();
         path.display().to_string()
     };
-    let said = |arguments: &[&str]| {
+    let output_of = |arguments: &[&str]| {
         let output = dbduel(arguments);
         (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
     };
     let (one, two) = (write("RUN-one", 6.0), write("RUN-two", 4.0));
-    let (status, out, _) = said(&["compare", &one, &two]);
+    let (status, out, _) = output_of(&["compare", &one, &two]);
     assert!(status == 0 && out.contains("(unpaired)") && out.contains("  two against one: 1.50x"), "{out}");
     assert!(out.contains("count (100)                         |   6.00|   4.00|"), "{out}");
-    let (_, out, _) = said(&["compare", "--relative", &one, &two]);
+    let (_, out, _) = output_of(&["compare", "--relative", &one, &two]);
     assert!(out.contains("TOTALS                              |      6.00|      0.67|"), "{out}");
 
     std::fs::write(&two, "Benchmark DBD suite: 2.15\n\nnonsense\n").unwrap();
-    let (status, _, err) = said(&["compare", &one, &two]);
+    let (status, _, err) = output_of(&["compare", &one, &two]);
     assert!(status == 4 && err.contains("RUN-two: line 4: the file ends, expected Totals per operation:"), "{err}");
-    let (status, _, err) = said(&["compare", &one, "nowhere"]);
+    let (status, _, err) = output_of(&["compare", &one, "nowhere"]);
     assert!(status == 4 && err.contains("nowhere is neither a stored run nor a RUN file"), "{err}");
-    let (status, _, err) = said(&["report", "last", "--relative"]);
+    let (status, _, err) = output_of(&["report", "last", "--relative"]);
     assert!(status == 2 && err.contains("shape the table of --format sqlbench, not `text`"), "{err}");
 }
 
@@ -298,9 +299,9 @@ fn a_device_a_pipe_or_a_folder_in_place_of_a_file_is_refused_at_once() {
             &["run", "--resume", "run"],
         ] {
             let output = confined(arguments, folder);
-            let said = text(&output.stderr);
-            if !matches!(output.status.code(), Some(2 | 4)) || !said.starts_with("error: ") {
-                wrong.push(format!("{arguments:?}: {:?}\n{said}", output.status));
+            let stderr = text(&output.stderr);
+            if !matches!(output.status.code(), Some(2 | 4)) || !stderr.starts_with("error: ") {
+                wrong.push(format!("{arguments:?}: {:?}\n{stderr}", output.status));
             }
         }
     }
@@ -334,7 +335,7 @@ fn the_limit_of_open_files_is_raised_and_clients_beyond_it_are_refused() {
         (output.status.code(), text(&output.stderr))
     };
     assert_eq!(bench("100", 1000).0, Some(0), "{}", bench("100", 1000).1);
-    let (status, said) = bench("900", 1000);
+    let (status, stderr) = bench("900", 1000);
     assert_eq!(status, Some(2));
-    assert!(said.contains("may open 1000") && said.contains("ulimit -Hn 1100"), "{said}");
+    assert!(stderr.contains("may open 1000") && stderr.contains("ulimit -Hn 1100"), "{stderr}");
 }

@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use support::{say_skipped, text};
+use support::{print_skipped, text};
 
 /// Every command that opens the cache.
 const COMMANDS: &[&[&str]] = &[
@@ -32,13 +32,13 @@ struct Home {
     uid: u32,
 }
 
-/// This user, and where it is root an ordinary one whom nobody else is.
+/// This user; for root also an ordinary one, with an id that is not in use.
 fn users() -> Vec<Home> {
     let own = nix::unistd::geteuid().as_raw();
     let mut homes = vec![Home::of(own)];
     match own {
         0 => homes.push(Home::of(1_000_000 + std::process::id())),
-        _ => say_skipped("not root: other users' files cannot be made here"),
+        _ => print_skipped("not root: other users' files cannot be made here"),
     }
     homes
 }
@@ -86,15 +86,15 @@ impl Home {
         command.output().unwrap()
     }
 
-    /// All commands fail with these words, and change nothing among the user's files.
+    /// All commands fail with this text, and change nothing among the user's files.
     fn refuses(&self, cache: &Path, work: Option<&Path>, words: &str) {
         let before = listing(&self.path("theirs"));
         for arguments in COMMANDS {
             let output = self.dbduel(arguments, cache, work);
-            let said = text(&output.stdout) + &text(&output.stderr);
-            assert!(!output.status.success() && said.contains(words), "{arguments:?} as {}: {said}", self.uid);
-            assert!(said.contains("next: "), "{arguments:?}: {said}");
-            assert_eq!(listing(&self.path("theirs")), before, "{arguments:?} as {}: {said}", self.uid);
+            let messages = text(&output.stdout) + &text(&output.stderr);
+            assert!(!output.status.success() && messages.contains(words), "{arguments:?} as {}: {messages}", self.uid);
+            assert!(messages.contains("next: "), "{arguments:?}: {messages}");
+            assert_eq!(listing(&self.path("theirs")), before, "{arguments:?} as {}: {messages}", self.uid);
         }
     }
 }
@@ -191,7 +191,7 @@ fn links_and_names_inside_dbduel_s_own_folders_lead_nowhere() {
             fs::remove_file(&folder).unwrap();
             fs::rename(home.path("aside"), &folder).unwrap();
         }
-        // A work folder as a killed dbduel leaves it, whose sockets are said to lie among the user's files.
+        // A work folder as a killed dbduel leaves it, with sockets that lie among the user's files.
         for name in ["servers/mysql-5.5.9", "work/7-0"] {
             fs::create_dir(cache.join(name)).unwrap();
         }
@@ -221,9 +221,9 @@ fn a_user_s_files_on_a_contender_s_storage_stay() {
             let before = listing(&theirs);
             for file in ["storage.toml", "storage-clones.toml"] {
                 let output = home.dbduel(&["run", file], &cache, None);
-                let said = text(&output.stderr);
-                assert!(!output.status.success() && said.contains(words), "{file} as {}: {said}", home.uid);
-                assert_eq!(listing(&theirs), before, "{file} as {}: {said}", home.uid);
+                let stderr = text(&output.stderr);
+                assert!(!output.status.success() && stderr.contains(words), "{file} as {}: {stderr}", home.uid);
+                assert_eq!(listing(&theirs), before, "{file} as {}: {stderr}", home.uid);
             }
         };
         symlink(&theirs, disk.join("dbduel-work")).unwrap();
@@ -233,8 +233,8 @@ fn a_user_s_files_on_a_contender_s_storage_stay() {
         // The same files, seen by their new path.
         symlink("disk/dbduel-work", &theirs).unwrap();
         let before = listing(&disk);
-        let said = text(&home.dbduel(&["run", "storage.toml"], &cache, None).stderr);
-        assert!(said.contains(NOT_MADE), "{said}");
+        let stderr = text(&home.dbduel(&["run", "storage.toml"], &cache, None).stderr);
+        assert!(stderr.contains(NOT_MADE), "{stderr}");
         assert_eq!(listing(&disk), before);
     }
 }
@@ -255,14 +255,14 @@ fn names_that_another_user_took_in_public_folders_are_not_used() {
     home.write("tmpfs.toml", ", storage = \"tmpfs\"", "");
     let planted = PathBuf::from(format!("/dev/shm/dbduel-{}", home.uid));
     if planted.symlink_metadata().is_ok() {
-        return say_skipped(&format!("{} is in use", planted.display()));
+        return print_skipped(&format!("{} is in use", planted.display()));
     }
     let _free_again = Planted(planted.clone());
     let refused = |words: &str, watched: &Path| {
         let before = listing(watched);
         let output = home.dbduel(&["run", "tmpfs.toml"], &cache, None);
-        let said = text(&output.stderr);
-        assert!(!output.status.success() && said.contains(words), "{said}");
+        let stderr = text(&output.stderr);
+        assert!(!output.status.success() && stderr.contains(words), "{stderr}");
         assert_eq!(listing(watched), before);
     };
     symlink(&theirs, &planted).unwrap();

@@ -56,7 +56,7 @@ impl Keeper {
     }
 }
 
-/// The living processes that have this word among their arguments.
+/// The living processes that have this text among their arguments.
 fn with_argument(word: &str) -> usize {
     let pids = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     let arguments = pids.filter_map(|path| fs::read(path.join("cmdline")).ok());
@@ -117,7 +117,7 @@ fn what_a_terminal_sends_does_not_move_the_keeper() {
         // SAFETY: the keeper is our child and has not been waited for.
         assert_eq!(unsafe { libc::kill(keeper.child.id() as i32, signal) }, 0);
     }
-    // It still passes signals on, so it is there; and it had armed itself before it said "pid".
+    // It still passes signals on, so it is there; and it had armed itself before it printed "pid".
     writeln!(keeper.socket.get_mut(), "signal {}", libc::SIGKILL).unwrap();
     assert_eq!(keeper.line(), format!("signal {}", libc::SIGKILL));
     assert!(!Path::new(&format!("/proc/{pid}")).exists());
@@ -168,7 +168,7 @@ fn is_there(memory: &str) -> bool {
     segments.lines().any(|line| line.split_ascii_whitespace().nth(1) == Some(memory))
 }
 
-/// Starts a real server as a trial would, kills dbduel or the server's keeper, and looks for what is left.
+/// Starts a real server as a trial would, kills dbduel or the server's keeper, and searches for what is left.
 fn kill_above_a_server(name: &str, processes_least: usize, kill_the_keeper: bool) {
     let cache = tempfile::tempdir().unwrap();
     // A server under another account must be able to enter.
@@ -184,9 +184,9 @@ fn kill_above_a_server(name: &str, processes_least: usize, kill_the_keeper: bool
     BufReader::new(held.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let reached: Option<serde_json::Value> = serde_json::from_str(&line).ok();
     let Some(server) = reached.and_then(|reached| reached["pid"].as_u64()) else {
-        let said = std::io::read_to_string(held.stderr.take().unwrap()).unwrap();
+        let stderr = std::io::read_to_string(held.stderr.take().unwrap()).unwrap();
         held.wait().unwrap();
-        assert!(said.contains(&format!("no {name} is installed here")), "{said}");
+        assert!(stderr.contains(&format!("no {name} is installed here")), "{stderr}");
         eprintln!("skipped: no {name} is installed on this machine");
         return;
     };

@@ -11,7 +11,7 @@ use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 use serde_json::Value;
 use support::Place;
 
-/// Trials long enough for a whole second, and for an idle time before them that says something.
+/// Trials long enough for a whole second, and for a meaningful idle time before them.
 fn experiment(engine: &str, trials_secs: u32) -> String {
     format!(
         "contender = [{{ name = \"one\", {engine} }}, {{ name = \"two\", {engine} }}]\n\
@@ -68,7 +68,7 @@ fn a_neighbour_that_computes_flags_every_trial() {
         assert!(metrics["observer_cpu_us_per_s"].as_f64().unwrap() > 0.0, "{metrics}");
         let columns = observed(&place, number, 2);
         assert!(columns.iter().any(|name| name == "host_iowait_share"), "{columns:?}");
-        // SQLite's threads are the clients' own: nothing of a server can be told apart.
+        // SQLite's threads are the clients' own: nothing of a server can be distinguished.
         assert!(!columns.iter().any(|name| name.starts_with("server_")), "{columns:?}");
         assert_eq!((&metrics["ctx_voluntary_per_tx"], &metrics["client_cores_used"]), (&Value::Null, &Value::Null));
     }

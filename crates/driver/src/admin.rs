@@ -17,7 +17,7 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// Connects within `timeout`; no single statement may take longer either, unless [`Admin::set_timeout`] says so,
+    /// Connects within `timeout`; no single statement may take longer either, unless [`Admin::set_timeout`] changes it,
     /// and an interruption of the program ends each.
     pub fn connect(dialect: Dialect, endpoint: &Endpoint, login: &Login, timeout: Duration) -> Result<Admin, Error> {
         let connection = AnyConnection::connect(dialect, endpoint, login, timeout)?;
@@ -39,7 +39,7 @@ impl Admin {
         self.connection.dialect()
     }
 
-    /// As the server says at login; for SQLite the library's version.
+    /// As the server reports at login; for SQLite the library's version.
     pub fn server_version(&self) -> &str {
         match &self.connection {
             AnyConnection::MySql(connection) => connection.server_version(),
@@ -52,7 +52,7 @@ impl Admin {
         self.connection.set_timeout(timeout)
     }
 
-    /// Behind the last statement: fails when the server has sent what nobody asked for.
+    /// Behind the last statement: fails when the server has sent something without a request.
     pub fn leave(&mut self) -> Result<(), Error> {
         self.connection.leave()
     }

@@ -106,7 +106,7 @@ impl<C: Connection> AsText<C> {
     }
 }
 
-/// Names and values of statements are UTF-8 for every server that dbduel knows.
+/// Names and values of statements are UTF-8 for every server that dbduel supports.
 fn utf8(text: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(text).map_err(|error| Error::Protocol(format!("a statement is no UTF-8: {error}")))
 }

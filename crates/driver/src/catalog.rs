@@ -60,7 +60,7 @@ impl Admin {
             Dialect::Postgres => {
                 format!("SELECT COUNT(*) FROM pg_constraint WHERE contype = 'f' AND conrelid = '{table}'::regclass")
             }
-            // A column may name its parent without the words FOREIGN KEY.
+            // A column may name its parent without FOREIGN KEY.
             Dialect::Sqlite => format!("SELECT COUNT(DISTINCT id) FROM pragma_foreign_key_list('{table}')"),
         };
         Ok(self.value(&sql)?.and_then(|count| count.parse().ok()).unwrap_or(0))

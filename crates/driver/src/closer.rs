@@ -55,7 +55,7 @@ impl Slot {
         Ok(())
     }
 
-    /// For a library: it has no socket that fails, and gives up only the statement that runs when it is told to.
+    /// For a library: it has no socket that fails, and gives up only the statement that runs when it is interrupted.
     pub(crate) fn expect_open(&self) -> Result<(), Error> {
         if self.is_closed() {
             return Err(Error::lost("this connection was closed for good"));
@@ -101,7 +101,7 @@ impl Closer {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, Option<Held>> {
-        self.held.lock().expect("nobody panics while holding a slot")
+        self.held.lock().expect("no thread panics while holding a slot")
     }
 }
 

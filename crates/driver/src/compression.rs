@@ -5,15 +5,15 @@
 //! frame_length:3 sequence:1 clear_length:3 frame
 //! ```
 //!
-//! A clear length of 0 says that the frame holds the bytes as they are. What must stay true: no frame's word
-//! about lengths is believed further than the bytes that came.
+//! A clear length of 0 means that the frame holds the bytes as they are. What must stay true: a length in a frame
+//! is trusted no further than the bytes that came.
 
 use std::io;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 const HEADER_BYTES: usize = 7;
-/// Fewer bytes are not worth a deflation, as the servers see it too.
+/// Fewer bytes are not worth a deflation; the servers do the same.
 const WORTH_BYTES: usize = 50;
 /// The most clear bytes that we put into a frame; the format has room for a byte less than 16 MiB.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -143,7 +143,7 @@ impl Compressor {
     }
 }
 
-/// What the protocol does not allow, other than what the socket says.
+/// What the protocol does not allow, other than an error of the socket.
 fn invalid(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_is_not_what_it_says_is_an_error_and_half_a_frame_is_not_one_yet() {
+    fn a_frame_with_a_wrong_header_is_an_error_and_half_a_frame_is_not_one_yet() {
         let receive = |wire: &[u8]| {
             let mut wire = Some(wire);
             Compressor::new().receive(&mut [0; 64], |into| {

@@ -1,7 +1,7 @@
 //! Opens sockets within a deadline.
 //!
 //! The standard library's connect waits on a socket file for as long as the server's queue is full, and on a
-//! name for as long as its look-up takes; neither notices an interruption.
+//! name for as long as its resolution takes; neither notices an interruption.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -45,7 +45,7 @@ pub(crate) fn tcp(host: &str, port: u16, deadline: Deadline) -> io::Result<Owned
     Err(last)
 }
 
-/// A look-up cannot be ended, so that of a name has a thread of its own, which is left alone when it takes
+/// Resolving a name cannot be ended, so it has a thread of its own, which is left alone when it takes
 /// too long.
 fn addresses(host: &str, port: u16, deadline: Deadline) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = host.parse::<IpAddr>() {

@@ -15,7 +15,7 @@ impl Isolation {
     pub const ALL: [Isolation; 4] =
         [Isolation::ReadUncommitted, Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable];
 
-    /// As the standard says it, in lower case.
+    /// As in the standard, in lower case.
     pub fn as_str(self) -> &'static str {
         match self {
             Isolation::ReadUncommitted => "read uncommitted",
@@ -25,17 +25,17 @@ impl Isolation {
         }
     }
 
-    /// Reads the standard's words, and MySQL's with hyphens.
+    /// Reads the standard's names, and MySQL's with hyphens.
     pub fn parse(text: &str) -> Option<Isolation> {
-        let said = text.to_lowercase().replace(['-', '_'], " ");
-        Isolation::ALL.into_iter().find(|level| level.as_str() == said)
+        let name = text.to_lowercase().replace(['-', '_'], " ");
+        Isolation::ALL.into_iter().find(|level| level.as_str() == name)
     }
 }
 
 impl Dialect {
     /// What a new session runs so that its transactions have this level; nothing where they have it anyway.
     ///
-    /// The error says why a server of this dialect cannot give it. PostgreSQL takes the weakest level and
+    /// The error gives the reason a server of this dialect cannot give it. PostgreSQL takes the weakest level and
     /// means the next one, so asking for it would report what is not so.
     pub fn isolation_sql(self, level: Isolation) -> Result<Option<String>, &'static str> {
         match (self, level) {
@@ -57,7 +57,7 @@ impl Dialect {
 impl Admin {
     /// The level that this session's transactions have.
     pub fn isolation(&mut self) -> Result<Isolation, Error> {
-        let said = match self.dialect() {
+        let name = match self.dialect() {
             Dialect::Sqlite => return Ok(Isolation::Serializable),
             Dialect::Postgres => self.value("SHOW transaction_isolation")?,
             // `tx_isolation` in old servers, `transaction_isolation` in new ones, both in between.
@@ -66,8 +66,8 @@ impl Admin {
                 rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten())
             }
         };
-        let level = said.as_deref().and_then(Isolation::parse);
-        level.ok_or_else(|| Error::Protocol(format!("{} is no isolation level", said.as_deref().unwrap_or("nothing"))))
+        let level = name.as_deref().and_then(Isolation::parse);
+        level.ok_or_else(|| Error::Protocol(format!("{} is no isolation level", name.as_deref().unwrap_or("nothing"))))
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_read_as_they_are_said_and_as_mysql_says_them() {
+    fn levels_are_read_in_the_standard_s_and_in_mysql_s_spelling() {
         for level in Isolation::ALL {
             assert_eq!(Isolation::parse(level.as_str()), Some(level));
         }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_asks_in_its_servers_words_or_is_told_why_not() {
+    fn a_session_sets_its_level_in_its_dialect_or_gets_the_reason() {
         let check = |dialect: Dialect, level, expected: Result<Option<&str>, ()>| {
             let sql = dialect.isolation_sql(level);
             assert_eq!(sql.as_ref().map(|sql| sql.as_deref()).map_err(|_| ()), expected);

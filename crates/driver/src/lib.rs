@@ -1,12 +1,12 @@
 //! Lean wire connections to database servers.
 //!
-//! One [`Connection`] speaks one protocol over one socket (or calls one library) and reuses its
+//! One [`Connection`] uses one protocol over one socket (or calls one library) and reuses its
 //! buffers: between [`Connection::prepare`] and the end of a trial it allocates nothing. Parsing
-//! never touches a socket: `mysql::packet` and `postgres::message` turn bytes into answers and say
+//! never touches a socket: `mysql::packet` and `postgres::message` turn bytes into answers and report
 //! when they need more; `connection.rs` beside them does the I/O. What is not on the measured path
 //! (administration, bulk loading) goes through the blocking [`Admin`].
 //!
-//! This crate knows nothing of workloads, trials or engines' versions.
+//! This crate does not depend on workloads, trials or engines' versions.
 
 mod admin;
 mod any;
@@ -96,7 +96,7 @@ impl fmt::Debug for Secret {
 pub enum Tls {
     #[default]
     Off,
-    /// Encrypted towards whoever answers, as `sslmode=require` does: nobody can listen, but nothing
+    /// Encrypted without a check of the server, as `sslmode=require` does: no one can eavesdrop, but nothing
     /// proves who the server is.
     Require,
     /// The server also proves its name by a certificate that this host's roots vouch for; a file of other
@@ -104,7 +104,7 @@ pub enum Tls {
     Verify,
 }
 
-/// Who connects, and what every new connection says first.
+/// Who connects, and how every new connection opens.
 #[derive(Debug, Clone, Default)]
 pub struct Login {
     pub user: String,
@@ -174,7 +174,7 @@ pub enum Error {
     /// A key exists already; like `Retryable`, part of normal life.
     #[error("server error {code}: duplicate key")]
     Duplicate { code: Code },
-    /// The server understood and said no.
+    /// The server understood and refused.
     #[error("server error {code}: {message}")]
     Refused { code: Code, message: String },
     /// The connection is gone, by itself or by the server's farewell, which then has a code. It takes
@@ -271,7 +271,7 @@ pub trait Connection {
         let _ = (sql, rows);
         std::future::ready(Err(Error::Protocol("this kind of connection gives no rows of a text".to_owned())))
     }
-    /// Behind the last statement: fails when the server has sent what nobody asked for, which would have been
+    /// Behind the last statement: fails when the server has sent something without a request, which would have been
     /// taken for the next answer.
     fn leave(&mut self) -> Result<(), Error> {
         Ok(())

@@ -1,8 +1,8 @@
-//! A server that does nothing: it speaks a protocol and answers every statement at once, with as many
-//! columns and rows as nothing takes.
+//! A server that does nothing: it has a protocol and answers every statement at once, with as many
+//! columns and rows as the statement asks for without data.
 //!
 //! What a load costs against it is the load's own cost, and the kernel's; how much it reaches there is the
-//! most that the generator can reach anywhere. It checks no password, keeps no data and knows no SQL but
+//! most that the generator can reach anywhere. It checks no password, keeps no data and parses no SQL but
 //! how a statement begins that returns rows, or changes none. One thread serves all connections.
 
 use std::collections::HashMap;
@@ -19,11 +19,11 @@ use crate::mysql::canned::MySqlAnswers;
 use crate::postgres::canned::PostgresAnswers;
 use crate::{Dialect, Endpoint, Error, Reactor, Ready};
 
-/// What one connection says, as bytes; it remembers what was prepared on it.
+/// One connection's answers, as bytes; it remembers what was prepared on it.
 pub(crate) trait Answers: Send {
-    /// What is said before anybody asked.
+    /// What is sent before any request.
     fn greet(&mut self, out: &mut Vec<u8>);
-    /// Answers the whole requests in `input`, and says how many bytes of it they had.
+    /// Answers the whole requests in `input`, and returns how many bytes of it they had.
     fn answer(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Error>;
 }
 
@@ -92,8 +92,8 @@ impl NullServer {
         let reactor = Reactor::new().map_err(failed)?;
         reactor.watch(listener.as_raw_fd(), LISTENER).map_err(failed)?;
         let stop = Arc::new(AtomicBool::new(false));
-        let room = Room { listener, reactor, answers, guests: HashMap::new(), stop: Arc::clone(&stop), delay };
-        let thread = std::thread::Builder::new().name("null".to_owned()).spawn(|| room.serve()).map_err(failed)?;
+        let service = Service { listener, reactor, answers, sessions: HashMap::new(), stop: Arc::clone(&stop), delay };
+        let thread = std::thread::Builder::new().name("null".to_owned()).spawn(|| service.serve()).map_err(failed)?;
         Ok(NullServer { path: path.to_owned(), stop, thread: Some(thread) })
     }
 
@@ -105,7 +105,7 @@ impl NullServer {
 impl Drop for NullServer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
-        // Wakes the thread, which then sees that it is over; should that fail, it ends with the process.
+        // Wakes the thread, which then finds that it is over; should that fail, it ends with the process.
         if UnixStream::connect(&self.path).is_ok()
             && let Some(thread) = self.thread.take()
         {
@@ -116,23 +116,23 @@ impl Drop for NullServer {
 }
 
 /// Everybody who is connected.
-struct Room {
+struct Service {
     listener: UnixListener,
     reactor: Arc<Reactor>,
     answers: fn() -> Box<dyn Answers>,
-    guests: HashMap<usize, Guest>,
+    sessions: HashMap<usize, Session>,
     stop: Arc<AtomicBool>,
     delay: Delay,
 }
 
-struct Guest {
+struct Session {
     stream: UnixStream,
     answers: Box<dyn Answers>,
     inbox: Vec<u8>,
     outbox: Vec<u8>,
 }
 
-impl Room {
+impl Service {
     fn serve(mut self) {
         let (mut ready, mut number) = (Ready::default(), LISTENER);
         while !self.stop.load(Ordering::Acquire) {
@@ -142,31 +142,31 @@ impl Room {
             for token in ready.tokens() {
                 if token == LISTENER {
                     self.let_in(&mut number);
-                } else if let Some(guest) = self.guests.get_mut(&token)
-                    && !guest.serve(&mut self.delay)
+                } else if let Some(session) = self.sessions.get_mut(&token)
+                    && !session.serve(&mut self.delay)
                 {
-                    self.guests.remove(&token);
+                    self.sessions.remove(&token);
                 }
             }
         }
     }
 
-    /// Whoever cannot be served is shown out by closing the connection.
+    /// A connection that cannot be served is closed.
     fn let_in(&mut self, number: &mut usize) {
         while let Ok((stream, _)) = self.listener.accept() {
             *number += 1;
-            let mut guest = Guest { stream, answers: (self.answers)(), inbox: Vec::new(), outbox: Vec::new() };
-            guest.answers.greet(&mut guest.outbox);
-            let watched = guest.stream.set_nonblocking(true).is_ok()
-                && self.reactor.watch(guest.stream.as_raw_fd(), *number).is_ok();
-            if watched && guest.send() {
-                self.guests.insert(*number, guest);
+            let mut session = Session { stream, answers: (self.answers)(), inbox: Vec::new(), outbox: Vec::new() };
+            session.answers.greet(&mut session.outbox);
+            let registered = session.stream.set_nonblocking(true).is_ok()
+                && self.reactor.watch(session.stream.as_raw_fd(), *number).is_ok();
+            if registered && session.send() {
+                self.sessions.insert(*number, session);
             }
         }
     }
 }
 
-impl Guest {
+impl Session {
     /// Reads and answers until nothing is left to read; `false` when the connection is over.
     fn serve(&mut self, delay: &mut Delay) -> bool {
         let mut chunk = [0; 16 << 10];
@@ -190,7 +190,7 @@ impl Guest {
         }
     }
 
-    /// Answers are shorter than a socket's buffer, so one that does not fit is a guest that does not listen.
+    /// Answers are shorter than a socket's buffer, so one that does not fit means a client that does not read.
     fn send(&mut self) -> bool {
         let sent = self.outbox.is_empty() || self.stream.write_all(&self.outbox).is_ok();
         self.outbox.clear();
@@ -209,7 +209,7 @@ pub(crate) enum Effect {
     Nothing,
 }
 
-/// As far as the statement's first word tells.
+/// As far as the statement's first word shows.
 pub(crate) fn effect(sql: &[u8]) -> Effect {
     let sql = sql.trim_ascii_start();
     let begins = |words: &[&str]| {
@@ -261,7 +261,7 @@ mod tests {
             assert_eq!(complete(connection.execute(select, &[Value::Int(7)])).unwrap().rows, 1, "{dialect:?}");
             let second = connect(dialect, &server);
             drop((second, server));
-            assert!(complete(connection.query("select 1")).is_err(), "nobody is there any more");
+            assert!(complete(connection.query("select 1")).is_err(), "the client is gone");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Waits for many sockets at once, on behalf of one thread.
 //!
-//! It knows sockets and the numbers they were registered under, and nothing of protocols, futures or
-//! clients. Between barriers it allocates nothing: whoever waits brings the [`Ready`] list.
+//! It handles sockets and the numbers they were registered under, and does not depend on protocols, futures or
+//! clients. Between barriers it allocates nothing: the caller brings the [`Ready`] list.
 //!
 //! **Why epoll, and not io_uring** (point selects on MariaDB, 2 cores for both, client CPU per query of bare
 //! loops by turns). Where the server shares the client's scheduling group, a ring of linked sends and
@@ -45,8 +45,8 @@ impl Default for Ready {
 const ENDED: u32 = (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32;
 
 impl Ready {
-    /// A socket whose end came with its last bytes is named twice. There will be no other event, so whoever read
-    /// those bytes and waits for the rest of an answer has to try once more, and finds the end.
+    /// A socket whose end came with its last bytes is named twice. There will be no other event, so a reader of
+    /// those bytes that waits for the rest of an answer has to try once more, and finds the end.
     pub fn tokens(&self) -> impl Iterator<Item = usize> + '_ {
         let times = |event: &libc::epoll_event| 1 + usize::from(event.events & ENDED != 0);
         self.events[..self.count].iter().flat_map(move |event| std::iter::repeat_n(event.u64 as usize, times(event)))

@@ -1,12 +1,12 @@
 //! The values of an answer, for workloads whose next statement depends on the last one's rows.
 //!
 //! One [`Rows`] is filled again and again and keeps its memory, so that reading values allocates
-//! nothing once it has grown. Servers say a number as a number or as its digits; the readers here
+//! nothing once it has grown. Servers send a number as a number or as its digits; the readers here
 //! take either.
 
 use crate::{Error, mysql, postgres};
 
-/// An answer that is kept whole is no longer: nobody asks for as much, so a server that goes on means no good.
+/// An answer that is kept whole is no longer: no request asks for as much, so a longer one is an attack or a fault.
 const BYTES_MAX: usize = 64 << 20;
 
 pub(crate) fn too_long() -> Error {
@@ -156,7 +156,7 @@ impl Rows {
     }
 }
 
-/// What a parser finds in an answer, for whoever looks at it.
+/// What a parser finds in an answer, for its caller.
 #[derive(Debug, Clone, Copy)]
 pub enum Part<'a> {
     /// Another result begins.

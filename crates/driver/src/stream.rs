@@ -33,7 +33,7 @@ fn stream(mut sender: impl Write + Send + 'static, mut receiver: impl Read, inte
         bytes += receiver.read(&mut piece)? as u64;
         elapsed = begun.elapsed();
     }
-    // Nobody listens any more, which ends the other side.
+    // There is no reader any more, which ends the other side.
     drop(receiver);
     let _ = sending.join();
     Ok(bytes as f64 / elapsed.as_secs_f64())

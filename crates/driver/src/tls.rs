@@ -1,6 +1,6 @@
 //! Encryption of one connection by rustls (TLS 1.2 and 1.3).
 //!
-//! What it does not do: client certificates, and the older versions that MySQL 5.5 and 5.6 speak. What must
+//! What it does not do: client certificates, and the older versions of MySQL 5.5 and 5.6. What must
 //! stay true: a connection that asked for encryption never sends its password, nor anything behind it, in clear.
 
 use std::io::{self, Read, Write};
@@ -20,7 +20,7 @@ use crate::{Endpoint, Error, Tls};
 pub(crate) struct Session(ClientConnection);
 
 impl Session {
-    /// Shakes hands.
+    /// Does the TLS handshake.
     pub(crate) fn start(
         tls: Tls,
         endpoint: &Endpoint,
@@ -43,7 +43,7 @@ impl Session {
     /// Encrypts and sends everything; a socket whose buffer is full is waited for, up to a deadline if there is one.
     pub(crate) fn send(&mut self, socket: RawFd, mut bytes: &[u8], deadline: Option<Deadline>) -> io::Result<()> {
         while !bytes.is_empty() {
-            // rustls takes only so much before it wants to be emptied.
+            // rustls takes only so much before it has to be emptied.
             let taken = self.0.writer().write(bytes)?;
             bytes = &bytes[taken..];
             self.flush(socket, deadline)?;
@@ -78,11 +78,11 @@ impl Session {
     }
 }
 
-/// The socket as rustls wants to see it.
+/// The socket in the form that rustls needs.
 struct Wire {
     socket: RawFd,
     flags: libc::c_int,
-    /// Where there is one, reads and writes wait until then; `flags` say what they do otherwise.
+    /// Where there is one, reads and writes wait until then; `flags` decide what they do otherwise.
     deadline: Option<Deadline>,
 }
 
@@ -146,9 +146,9 @@ fn trusting() -> Arc<ClientConfig> {
     Arc::new(config)
 }
 
-/// Encrypts towards whoever answers, as `sslmode=require` does: it keeps listeners out, not impostors.
+/// Encrypts without a check of the server, as `sslmode=require` does: it keeps listeners out, not impostors.
 ///
-/// Signatures are not looked at either: they would only prove that the unknown certificate's key is its
+/// Signatures are not checked either: they would only prove that the unknown certificate's key is its
 /// own, and certificates of the oldest kind (version 1), which servers still make for themselves, could
 /// not be read for it.
 #[derive(Debug)]

@@ -16,10 +16,9 @@ use std::time::Duration;
 use crate::closer::{Closer, Slot};
 use crate::compression::Compressor;
 use crate::deadline::{self, Deadline};
-use crate::dial;
 use crate::reactor::Reactor;
 use crate::tls::Session;
-use crate::{Endpoint, Error, Tls};
+use crate::{Endpoint, Error, Tls, dial};
 
 /// Large enough for a whole `SELECT c … BETWEEN` answer of 100 rows, so that one read gets it.
 pub(crate) const INBOX_BYTES: usize = 16 * 1024;
@@ -78,11 +77,11 @@ const OUTBOX_BYTES: usize = 1024;
 /// Longest wait for the answer to a prepare.
 const SET_UP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Longest that a server may take to be told that nobody waits for a statement any more.
+/// Longest that a server may take to cancel a statement that is no longer waited for.
 pub(crate) const CALL_OFF_LIMIT: Duration = Duration::from_millis(500);
 
-/// Tells the server, over a connection of its own, to end the statement that this connection waited for: a server
-/// looks at its client's socket only when it answers. Whether it heard is its own affair.
+/// Asks the server, over a connection of its own, to end the statement that this connection waited for: a server
+/// reads its client's socket only when it answers. Whether the request arrived is not checked.
 pub(crate) type CallOff = Box<dyn FnOnce(&Endpoint) -> Result<(), Error> + Send>;
 
 /// What the descriptor is while there is no socket.
@@ -90,7 +89,7 @@ const NO_SOCKET: RawFd = -1;
 
 pub(crate) struct Transport {
     endpoint: Endpoint,
-    /// Owns the socket, and lends it to whoever may have to end this connection.
+    /// Owns the socket, and lends it to what may have to end this connection.
     slot: Slot,
     /// The socket in `slot`, at hand for the measured path.
     descriptor: RawFd,
@@ -98,15 +97,15 @@ pub(crate) struct Transport {
     compressor: Option<Box<Compressor>>,
     /// Reads wait for the reactor below.
     polled: bool,
-    /// Who watches the socket, and under which number.
+    /// The reactor of the socket, and the number there.
     attached: Option<(Arc<Reactor>, usize)>,
     /// Longest wait for a whole answer; none for measured statements.
     limit: Option<Duration>,
     /// The end of the exchange under way, where there is a limit.
     deadline: Option<Deadline>,
-    /// What the protocol wants a client to say before it leaves.
+    /// What the protocol asks a client to send before it leaves.
     farewell: &'static [u8],
-    /// The login is over, so that there is somebody to take leave of.
+    /// The login is over, so that the session has to be closed.
     greeted: bool,
     /// From the login on.
     call_off: Option<CallOff>,
@@ -155,10 +154,10 @@ impl Transport {
         self.open(timeout)
     }
 
-    /// Ends what [`Transport::reopen`] began: waits and is watched as before, or, when the new connection
+    /// Ends what [`Transport::reopen`] began: waits and is registered as before, or, when the new connection
     /// did not come about, has no socket until a later attempt.
     pub(crate) fn settle(&mut self, restored: Result<(), Error>, limit: Option<Duration>) -> Result<(), Error> {
-        let settled = restored.and_then(|()| self.watch_again());
+        let settled = restored.and_then(|()| self.register_again());
         if settled.is_err() {
             self.disconnect();
         }
@@ -166,14 +165,14 @@ impl Transport {
         settled
     }
 
-    fn watch_again(&mut self) -> Result<(), Error> {
+    fn register_again(&mut self) -> Result<(), Error> {
         match self.attached.clone() {
             Some((reactor, token)) => self.attach(&reactor, token),
             None => Ok(()),
         }
     }
 
-    /// Says goodbye if that needs no wait: a server counts who leaves without a word as aborted.
+    /// Closes the session if that needs no wait: a server counts a client that leaves without it as aborted.
     fn take_leave(&mut self) {
         if !std::mem::replace(&mut self.greeted, false) {
             return;
@@ -190,7 +189,7 @@ impl Transport {
         });
     }
 
-    /// Leaves no socket, and no byte of an answer that nobody will read.
+    /// Leaves no socket, and no byte of an answer that will not be read.
     pub(crate) fn disconnect(&mut self) {
         self.descriptor = NO_SOCKET;
         self.greeted = false;
@@ -396,7 +395,7 @@ impl Transport {
             return self.wait_and_receive();
         }
         // The answer to a statement just sent is never there yet, so the first poll does not even try;
-        // unless the last read filled all the room it had. The event loop hears of new bytes only.
+        // unless the last read filled all the room it had. The event loop gets events for new bytes only.
         let mut tried = self.more_waits;
         poll_fn(|_| {
             if !std::mem::replace(&mut tried, true) {
@@ -465,7 +464,7 @@ impl Transport {
         received
     }
 
-    /// Only where we gave up the wait: a statement would run on, for nobody.
+    /// Only where we gave up the wait: otherwise the statement would run on.
     #[cold]
     fn call_off(&mut self) {
         let given_up = deadline::is_interrupted() || self.slot.is_closed();
@@ -494,12 +493,12 @@ impl Transport {
         Ok(())
     }
 
-    /// Whether the server has sent something that nobody asked for; it then lies in the inbox.
+    /// Whether the server has sent something without a request; it then lies in the inbox.
     pub(crate) fn has_more(&mut self) -> bool {
         self.end > self.start || (self.descriptor != NO_SOCKET && self.receive(libc::MSG_DONTWAIT) == Ok(true))
     }
 
-    /// Bytes may lie ready that the socket knows nothing of.
+    /// Bytes may lie ready in TLS that the socket does not show.
     fn unpacks(&self) -> bool {
         self.tls.is_some() || self.compressor.is_some()
     }
@@ -528,7 +527,7 @@ impl Drop for Transport {
 }
 
 // The system calls themselves: the C library's `send` and `recv` also switch thread cancellation on
-// and off, which costs 2 % of a point select and which nobody here uses.
+// and off, which costs 2 % of a point select and which is not used here.
 
 fn send_clear(socket: RawFd, bytes: &[u8], deadline: Option<Deadline>) -> io::Result<()> {
     let mut sent = 0;

@@ -1,5 +1,5 @@
-//! The measured path over real sockets, under an allocator that counts: a server that says the same
-//! thing for ever, and a client that must not allocate to hear it.
+//! The measured path over real sockets, under an allocator that counts: a server that sends the same
+//! bytes for ever, and a client that must not allocate to read them.
 
 mod counting;
 mod greeting;
@@ -19,7 +19,7 @@ use greeting::{message, mysql_greeting, packet};
 const STATEMENTS: u64 = 1_000;
 const ROWS: u64 = 100;
 
-/// What a canned server says: first of all, after a login, after a prepare, and to every prepared statement and
+/// The bytes of a canned server: first of all, after a login, after a prepare, and to every prepared statement and
 /// every text.
 struct Script {
     greeting: Vec<u8>,
@@ -79,9 +79,9 @@ fn serve(listener: UnixListener, script: Script) -> JoinHandle<()> {
         let (mut socket, _) = listener.accept().unwrap();
         socket.write_all(&script.greeting).unwrap();
         let mut request = [0; 4096];
-        for said in [&script.welcome, &script.prepared] {
+        for answer in [&script.welcome, &script.prepared] {
             assert!(socket.read(&mut request).unwrap() > 0, "the client goes on");
-            socket.write_all(said).unwrap();
+            socket.write_all(answer).unwrap();
         }
         while socket.read(&mut request).is_ok_and(|bytes| bytes > 0) {
             let (place, letter) = script.text;
@@ -119,7 +119,7 @@ impl Waiting {
     }
 }
 
-/// The number our only connection is watched under.
+/// The number of our only connection in the reactor.
 const TOKEN: usize = 3;
 
 /// Collects without allocating.

@@ -16,7 +16,7 @@ fn an_interruption_ends_a_statement_of_sqlite_that_would_run_for_years() {
     let mut rows = 0;
     let ended = session.each_row(numbers, &mut |_| {
         rows += 1;
-        // It is under way, and has passed some looks at the flag.
+        // It is under way, and has read the flag some times.
         interrupted.fetch_or(rows == 10_000, Ordering::Relaxed);
     });
     assert!(matches!(ended, Err(Error::Lost { .. })), "{ended:?}");

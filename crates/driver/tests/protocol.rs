@@ -29,8 +29,8 @@ fn login_of(dialect: Dialect) -> Vec<Vec<u8>> {
     }
 }
 
-/// Serves one connection: the first reply unasked, each other one to the next request. What it heard comes
-/// out; nothing at all stands for the end.
+/// Serves one connection: the first reply without a request, each other one to the next request. Returns what it
+/// read; nothing at all stands for the end.
 fn serve(path: &Path, replies: Vec<Vec<u8>>) -> Receiver<Vec<u8>> {
     let listener = UnixListener::bind(path).unwrap();
     let (heard, hears) = mpsc::channel();
@@ -107,7 +107,7 @@ fn what_follows_an_answer_is_no_answer_to_the_next_request() {
 }
 
 #[test]
-fn a_postgres_server_may_tell_of_a_parameter_between_two_answers_and_may_end_the_session() {
+fn a_postgres_server_may_send_a_parameter_between_two_answers_and_may_end_the_session() {
     let answer = messages(&[(b'C', b"BEGIN\0"), READY]);
     let notice = messages(&[(b'S', b"TimeZone\0UTC\0"), (b'N', b"SNOTICE\0\0")]);
     let (mut connection, _hears) =

@@ -1,4 +1,4 @@
-//! Reconnecting, against a server that says the same thing to every connection and hangs up when told to.
+//! Reconnecting, against a server that sends the same bytes to every connection and hangs up on request.
 
 mod greeting;
 
@@ -15,7 +15,7 @@ use greeting::{message, mysql_greeting};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Takes connections one after the other, tells each request to `heard`, and answers it by its first
+/// Takes connections one after the other, passes each request to `heard`, and answers it by its first
 /// letter: a login, a Parse, a Bind, or, for any text, a farewell with `57P01` in front of the end.
 fn serve(listener: UnixListener, heard: mpsc::Sender<Vec<u8>>) {
     std::thread::spawn(move || {
@@ -73,7 +73,7 @@ fn a_reconnect_prepares_the_same_statements_in_the_same_order() {
     let farewell = complete(connection.query("anything"));
     let Err(Error::Lost { code: Some(code), why }) = farewell else { panic!("{farewell:?}") };
     assert_eq!((code.as_str(), why.contains("go away")), ("57P01", true));
-    assert!(is_lost(complete(connection.execute(statements[0], &[]))), "nobody answers on the old socket");
+    assert!(is_lost(complete(connection.execute(statements[0], &[]))), "no server answers on the old socket");
 
     hears.try_iter().count();
     connection.reconnect(LIMIT).unwrap();
@@ -120,7 +120,7 @@ fn a_closer_ends_the_connection_that_came_after_it_and_for_good() {
     drop(hears);
 }
 
-/// A server that lets everybody in, and answers no statement.
+/// A server that accepts every login, and answers no statement.
 fn never_answers(dialect: Dialect, listener: UnixListener, heard: mpsc::Sender<Vec<u8>>) {
     let packet = |number: u8, payload: &[u8]| [&[payload.len() as u8, 0, 0, number], payload].concat();
     let (greeting, let_in) = match dialect {
@@ -176,7 +176,7 @@ fn a_statement_that_is_given_up_is_called_off_on_the_server() {
 }
 
 #[test]
-fn a_server_that_says_no_to_encryption_gets_no_login() {
+fn a_server_that_refuses_encryption_gets_no_login() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();

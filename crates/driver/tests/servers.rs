@@ -129,7 +129,7 @@ fn check_errors(dialect: Dialect, syntax_code: &str) {
     query(&mut session, "DROP TABLE errors").unwrap();
 }
 
-/// Two sessions that each hold the row the other wants: one must be told to try again.
+/// Two sessions that each hold the row the other needs: one must be rolled back to try again.
 fn check_deadlock(dialect: Dialect) {
     let mut ours = connection(dialect);
     query(&mut ours, "DROP TABLE IF EXISTS deadlock").unwrap();
@@ -232,7 +232,7 @@ fn check_reconnect(dialect: Dialect, account: &Login, list: &str, kill: &str) {
 }
 
 /// Encrypted where that was asked for, by blocking and by polled sessions, for answers and statements
-/// longer than a record of TLS; `cipher` says in its last column by what, or nothing at all.
+/// longer than a record of TLS; `cipher` shows in its last column by what, or nothing at all.
 fn check_tls(dialect: Dialect, cipher: &str) {
     let in_use = |tls| {
         let rows = by_tcp(dialect, tls).unwrap().rows(cipher).unwrap();
@@ -260,7 +260,7 @@ fn check_tls(dialect: Dialect, cipher: &str) {
     assert!(matches!(outcome, Err(Error::Lost { .. })), "{outcome:?}");
 }
 
-/// Where nobody encrypts, a session that must be is refused, and no password went out.
+/// Where the server does not encrypt, a session that must be is refused, and no password went out.
 fn check_no_tls(dialect: Dialect) {
     let login = Login { tls: Tls::Require, ..administrator(dialect) };
     match Admin::connect(dialect, &socket(), &login, LIMIT).map(|_| "let in") {
@@ -274,7 +274,7 @@ fn check_killed(dialect: Dialect, own_number: &str, kill: &str) {
     let mut victim = admin(dialect);
     let number = victim.value(own_number).unwrap().unwrap();
     admin(dialect).rows(&kill.replace("{}", &number)).unwrap();
-    // The server may take one more statement before it sees that it was told to go.
+    // The server may take one more statement before it finds that it was killed.
     let outcome = (0..1000).find_map(|_| victim.value("SELECT 1").err());
     assert!(matches!(outcome, Some(Error::Lost { .. })), "{outcome:?}");
 }
@@ -318,7 +318,7 @@ fn check_long_row(dialect: Dialect, set_up_bytes: usize) {
     assert_eq!(admin(dialect).value(&sql).unwrap().as_deref(), Some(LONG_BYTES.to_string().as_str()));
 }
 
-/// Every byte of ASCII but NUL, and the words that mean NULL or the end to a loader.
+/// Every byte of ASCII but NUL, and the texts that mean NULL or the end to a loader.
 fn check_bulk_load(session: &mut Admin) {
     let ascii: String = (1..=127u8).map(char::from).collect();
     let texts = [&ascii, "", "\\N", "\\.", "a\tb\nc\\d\r\n", "\\", "\t", "\n", "it's \"quoted\""];
@@ -344,7 +344,7 @@ mod mysql {
     /// Makes an account for one test. `how` is what follows IDENTIFIED.
     pub fn account(name: &str, how: &str) -> Login {
         let mut root = admin(DIALECT);
-        // 5.5 knows no IF EXISTS here; the account is only there when an earlier run was cut off.
+        // 5.5 has no IF EXISTS here; the account is only there when an earlier run was cut off.
         let _ = root.run(&format!("DROP USER {name}@'%'"));
         root.run(&format!("CREATE USER {name}@'%' IDENTIFIED {how}")).unwrap();
         root.run(&format!("GRANT ALL ON {}.* TO {name}@'%'", variable("DBDUEL_TEST_DATABASE"))).unwrap();
@@ -445,7 +445,7 @@ mod mysql {
         check_long_row(DIALECT, LONG_BYTES);
     }
 
-    /// Both ways, on a connection that blocks and on one that a reactor watches; a row of 17 MiB takes many frames.
+    /// Both ways, on a connection that blocks and on one of a reactor; a row of 17 MiB takes many frames.
     #[test]
     #[ignore = "needs a server: cargo xtask engines"]
     fn a_compressed_connection_carries_the_same() {
@@ -527,7 +527,7 @@ mod postgres {
     const DIALECT: Dialect = Dialect::Postgres;
 
     /// Makes an account whose password is kept and asked for by `method`, in front of the rule that
-    /// trusts everybody on the socket.
+    /// trusts every user on the socket.
     fn account(name: &str, method: &str) -> Login {
         let mut admin = admin(DIALECT);
         admin.run(&format!("SET password_encryption = '{method}'")).unwrap();

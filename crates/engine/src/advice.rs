@@ -1,7 +1,7 @@
 //! What an engine would try first: the rungs of a ladder with the reason of each, and what it leaves as it is.
 //!
-//! Rules of thumb from manuals and release notes, each with its source; whether a rung brings anything is for a
-//! measurement to say. A rung that weakens what a commit promises comes last and is called a trade.
+//! Rules of thumb from manuals and release notes, each with its source; only a measurement shows whether a rung
+//! brings anything. A rung that weakens what a commit promises comes last and is called a trade.
 
 use crate::memory_need::memory_needed;
 use crate::tunable::{self, Machine, Tunable};

@@ -55,8 +55,8 @@ mod tests {
         let (pid, here) = (std::process::id(), cpus_of(0).unwrap().unwrap());
         assert!(confirm(pid, &[]).is_ok());
         confirm(pid, &here).unwrap();
-        let said = confirm(pid, &[1023]).unwrap_err().to_string();
-        assert!(said.contains("may run on CPUs") && said.contains("[1023]"), "{said}");
+        let message = confirm(pid, &[1023]).unwrap_err().to_string();
+        assert!(message.contains("may run on CPUs") && message.contains("[1023]"), "{message}");
         assert!(confirm(u32::MAX >> 1, &here).unwrap_err().to_string().starts_with("no thread"));
     }
 }

@@ -77,7 +77,7 @@ impl Apt {
         Ok(described.into_iter().filter(|(name, _)| wanted.contains(name)).collect())
     }
 
-    /// What the index says of packages; those it does not have are absent.
+    /// Packages in the index; those it does not have are absent.
     pub fn describe(&self, packages: &[&str]) -> Result<BTreeMap<String, Described>> {
         Ok(parse_show(&self.ask(&[&["show", "--no-all-versions"], packages].concat())?))
     }
@@ -139,7 +139,7 @@ fn libraries_of(
 }
 
 /// `apt-cache depends --recurse`: a name at the margin, below it what it needs. A bar before a line
-/// says that the next one is an alternative, which is left out.
+/// means that the next one is an alternative, which is left out.
 fn parse_depends(text: &str) -> BTreeMap<String, Vec<String>> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let (mut package, mut is_alternative) = (String::new(), false);
@@ -370,8 +370,8 @@ mod tests {
     #[test]
     fn no_message_names_the_mirror() {
         let source = &parse_list("deb http://user:pw@mirror.test:8080/debian sid main")[0];
-        let said = "Err:1 http://user:pw@mirror.test:8080/debian sid: could not connect to mirror.test (1.2.3.4)";
-        assert!(!source.unnamed(said).contains("mirror.test"), "{}", source.unnamed(said));
+        let message = "Err:1 http://user:pw@mirror.test:8080/debian sid: could not connect to mirror.test (1.2.3.4)";
+        assert!(!source.unnamed(message).contains("mirror.test"), "{}", source.unnamed(message));
     }
 
     #[test]

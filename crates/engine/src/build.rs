@@ -9,13 +9,13 @@ use driver::Admin;
 use super::{Effective, Engine};
 use record::format::BuildRecord;
 
-/// By the header of the program, where it can be read, and by what the server tells.
+/// By the header of the program, where it can be read, and by what the server reports.
 pub fn build(engine: &dyn Engine, admin: &mut Admin, settings: &Effective, program: Option<&Path>) -> BuildRecord {
     // An account may lack the right to ask; then nothing is claimed.
-    let told = engine.build_told(admin, settings).unwrap_or_default();
+    let told = engine.build_lines(admin, settings).unwrap_or_default();
     let header = program.and_then(header);
     BuildRecord {
-        word_bits: header.map(|(bits, _)| bits).or_else(|| told.iter().find_map(|line| bits_told(line))),
+        word_bits: header.map(|(bits, _)| bits).or_else(|| told.iter().find_map(|line| word_bits_in(line))),
         architecture: header.and_then(|(_, machine)| machine).map(str::to_owned),
         told,
     }
@@ -50,7 +50,7 @@ fn elf(bytes: &[u8; 20]) -> Option<(u32, Option<&'static str>)> {
 }
 
 /// `64-bit` of PostgreSQL's version, `x86_64` of MySQL's variable.
-fn bits_told(line: &str) -> Option<u32> {
+fn word_bits_in(line: &str) -> Option<u32> {
     let has = |marks: &[&str]| marks.iter().any(|mark| line.to_ascii_lowercase().contains(mark));
     match () {
         () if has(&["64-bit", "x86_64", "amd64", "aarch64"]) => Some(64),
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn without_a_program_the_server_is_asked() {
-        let check = |line: &str, bits| assert_eq!(bits_told(line), bits, "{line}");
+        let check = |line: &str, bits| assert_eq!(word_bits_in(line), bits, "{line}");
         check("PostgreSQL 15.18 on x86_64-pc-linux-gnu, compiled by gcc (Debian 12.2.0) 12.2.0, 64-bit", Some(64));
         check("compiled for i686, pc-linux-gnu", Some(32));
         check("compiled for x86_64, Linux", Some(64));

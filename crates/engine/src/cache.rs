@@ -1,7 +1,7 @@
 //! Where servers, templates, snapshots and running data directories lie.
 //!
 //! The cache outlives dbduel; a work folder belongs to one process and dies with it. This module
-//! knows folders and locks, not what lies in them. What must stay true: a folder that a live
+//! handles folders and locks, not what lies in them. What must stay true: a folder that a live
 //! dbduel holds is never removed by another one, nothing that dbduel did not make is touched
 //! (`own_folder.rs`), and every folder above a data directory can be entered (not read) by the
 //! account a server runs under.
@@ -36,7 +36,7 @@ const SHORT_PREFIX: &str = "dbduel-";
 /// More than any path has.
 const PATH_BYTES_MAX: u64 = 4096;
 
-/// How often a waiting dbduel looks whether a lock is free, or it has been interrupted.
+/// How often a waiting dbduel checks whether a lock is free, or it has been interrupted.
 const LOCK_POLL: Duration = Duration::from_millis(100);
 
 /// The folders of a cache.
@@ -125,8 +125,8 @@ impl Cache {
         self.root.join("snapshots")
     }
 
-    /// The file in which twins are remembered; it is not freed with the rest.
-    pub fn twins(&self) -> PathBuf {
+    /// The file of A/A results; it is not freed with the rest.
+    pub fn aa_history(&self) -> PathBuf {
         self.root.join("twins.ndjson")
     }
 
@@ -182,16 +182,16 @@ impl Cache {
         if !read_folder(&maven)?.is_empty() {
             entries.push(CacheEntry { kind: "package client", name: "maven".into(), bytes: tree_bytes(&maven)? });
         }
-        if self.twins().is_file() {
+        if self.aa_history().is_file() {
             let name = "what `dbduel aa` has seen on this host".to_owned();
-            entries.push(CacheEntry { kind: "twins", name, bytes: tree_bytes(&self.twins())? });
+            entries.push(CacheEntry { kind: "twins", name, bytes: tree_bytes(&self.aa_history())? });
         }
         Ok(entries)
     }
 
     /// Removes servers, templates and snapshots; returns how many bytes that freed.
     ///
-    /// A dbduel that uses the cache is waited for. What twins have shown stays: it takes hours to learn, and no room.
+    /// A dbduel that uses the cache is waited for. A/A results stay: they take hours to measure, and no space.
     pub fn clear(&self, progress: &dyn Fn(&str)) -> Result<u64> {
         let removed = self.scratch()?;
         self.without_others(progress, || {
@@ -255,7 +255,7 @@ fn make_part(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A private folder of this process. Others see by its lock that it is in use; dropping removes it.
+/// A private folder of this process. Its lock shows others that it is in use; dropping removes it.
 #[derive(Debug)]
 pub struct WorkFolder {
     path: PathBuf,
@@ -268,14 +268,14 @@ impl WorkFolder {
     fn new(base: &Path) -> Result<WorkFolder> {
         // Nobody may sweep between the making of the folder and the taking of its lock.
         let _gate = gate(base)?;
-        let (path, lock) = fresh_folder(base, "")?;
+        let (path, lock) = new_folder(base, "")?;
         let mut folder = WorkFolder { path, short: None, _locks: vec![lock] };
         if folder.path.as_os_str().len() + SOCKET_NAME_BYTES > SOCKET_PATH_BYTES_MAX {
             let public = std::env::temp_dir();
             expect_safe_place(&public)?;
-            let (short, lock) = fresh_folder(&public, SHORT_PREFIX)?;
+            let (short, lock) = new_folder(&public, SHORT_PREFIX)?;
             folder._locks.push(lock);
-            // Read by whoever sweeps this folder after a kill.
+            // Read by the process that sweeps this folder after a kill.
             fs::write(folder.path.join("short"), short.as_os_str().as_encoded_bytes())?;
             folder.short = Some(short);
         }
@@ -297,7 +297,7 @@ impl WorkFolder {
     }
 }
 
-/// A folder in the system's temporary one, for a look that needs no cache; removed when dropped.
+/// A folder in the system's temporary one, for work that needs no cache; removed when dropped.
 pub struct Aside {
     path: PathBuf,
     _lock: File,
@@ -305,7 +305,7 @@ pub struct Aside {
 
 impl Aside {
     pub fn new() -> Result<Aside> {
-        fresh_folder(&std::env::temp_dir(), "dbduel-look-").map(|(path, lock)| Aside { path, _lock: lock })
+        new_folder(&std::env::temp_dir(), "dbduel-look-").map(|(path, lock)| Aside { path, _lock: lock })
     }
 
     pub fn path(&self) -> &Path {
@@ -357,7 +357,7 @@ fn on_other_storage(base: &Path, next: &str) -> Result<WorkFolder> {
 }
 
 /// A folder of this process, and its lock, taken.
-fn fresh_folder(base: &Path, prefix: &str) -> Result<(PathBuf, File)> {
+fn new_folder(base: &Path, prefix: &str) -> Result<(PathBuf, File)> {
     for attempt in 0..FOLDERS_MAX {
         let path = base.join(format!("{prefix}{}-{attempt}", std::process::id()));
         match fs::create_dir(&path) {
@@ -376,14 +376,14 @@ fn fresh_folder(base: &Path, prefix: &str) -> Result<(PathBuf, File)> {
 
 /// Takes a lock alone; `waiting` is called first if that takes a while. An interruption ends the wait.
 fn wait_for_lock(file: &File, waiting: &dyn Fn()) -> Result<()> {
-    let mut told = false;
+    let mut printed = false;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(error).context("cannot lock the cache"),
         }
-        if !std::mem::replace(&mut told, true) {
+        if !std::mem::replace(&mut printed, true) {
             waiting();
         }
         ensure!(!is_ended(), "interrupted while another dbduel worked on the cache");
@@ -397,7 +397,7 @@ fn gate(base: &Path) -> Result<File> {
     Ok(gate)
 }
 
-/// Removes the work folders below `base` whose process is gone: nobody holds their lock.
+/// Removes the work folders below `base` whose process is gone: their lock is free.
 fn sweep_leftovers(base: &Path) -> Result<()> {
     let _gate = gate(base)?;
     for entry in read_folder(base)? {
@@ -591,10 +591,10 @@ mod tests {
         let user = at();
         let server = user.servers().join("mysql-5.5.9");
         fs::create_dir(&server).unwrap();
-        let (said, heard) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
-            let clearing = scope.spawn(move || at().clear(&|line| said.send(line.to_owned()).unwrap()));
-            assert!(heard.recv().unwrap().contains("waiting for another dbduel"));
+            let clearing = scope.spawn(move || at().clear(&|line| sender.send(line.to_owned()).unwrap()));
+            assert!(receiver.recv().unwrap().contains("waiting for another dbduel"));
             assert!(server.exists());
             drop(user);
             clearing.join().unwrap().unwrap();
@@ -632,11 +632,11 @@ mod tests {
         let cache = Cache::at(base.path(), &base.path().join("work")).unwrap();
         fs::create_dir(cache.servers().join("mysql-5.5.9")).unwrap();
         fs::write(cache.servers().join("mysql-5.5.9/mysqld"), [0; 1000]).unwrap();
-        fs::write(cache.twins(), "{}\n").unwrap();
+        fs::write(cache.aa_history(), "{}\n").unwrap();
         let expected = CacheEntry { kind: "server", name: "mysql-5.5.9".into(), bytes: 1000 };
         let [server, twins] = &cache.contents().unwrap()[..] else { panic!("two things lie there") };
         assert_eq!((server, twins.kind, twins.bytes), (&expected, "twins", 3));
         assert_eq!(cache.clear(&|_| {}).unwrap(), 1000);
-        assert_eq!(cache.contents().unwrap().len(), 1, "what twins have shown is kept");
+        assert_eq!(cache.contents().unwrap().len(), 1, "A/A results are kept");
     }
 }

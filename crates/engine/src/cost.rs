@@ -1,4 +1,4 @@
-//! What servers cost, estimated, so that a plan can say how long it will take and what it needs.
+//! What servers cost, estimated, so that a plan can show how long it will take and what it needs.
 //!
 //! Orders of magnitude from one small machine; no result depends on them.
 

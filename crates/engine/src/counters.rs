@@ -1,4 +1,4 @@
-//! What a server says about itself: what it has counted since its start, and the state it is in.
+//! A server's own counters since its start, and the state it is in.
 //!
 //! Names are the same for all versions of an engine and end in their unit where they count anything but
 //! events. What a version lacks, or shows only to other accounts, is absent and never zero.
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// One reading.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Counters {
-    /// Since the start of the server: only differences say anything.
+    /// Since the start of the server: only differences mean anything.
     pub counted: BTreeMap<&'static str, f64>,
     /// As it is now.
     pub state: BTreeMap<&'static str, f64>,
@@ -26,16 +26,16 @@ pub enum Kind {
 pub struct DeferredWork {
     /// Counts the bytes of its log of changes; None where it has no such log to count.
     pub redo_bytes: Option<&'static str>,
-    pub debts: &'static [DeferredState],
+    pub amounts: &'static [DeferredState],
 }
 
-/// A state that says how much work was put off.
+/// A state that shows how much work was deferred.
 pub struct DeferredState {
     pub state: &'static str,
     pub paid: Paid,
 }
 
-/// When a debt is paid.
+/// When deferred work counts as done.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Paid {
     /// At the level of the beginning, or at this one: so little is always left.

@@ -3,9 +3,9 @@
 //! dbduel never spawns a server itself. It starts its own binary as `__keeper`, which starts the
 //! program, reports its pid and its end, passes signals on, and kills every descendant as soon as
 //! dbduel's end of their socket closes: the kernel closes it however dbduel ends, `kill -9`
-//! included. The keeper knows nothing about databases. What must stay true: it is the reaper of
+//! included. The keeper does not depend on databases. What must stay true: it is the reaper of
 //! all its descendants (a daemon that forks twice stays below it), it leaves only when none is
-//! left, and a program never starts unless a keeper watches it.
+//! left, and a program never starts without a keeper.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// The hidden subcommand; `main` hands it to [`keeper_main`] before it looks at anything else.
+/// The hidden subcommand; `main` hands it to [`keeper_main`] before anything else.
 pub const SUBCOMMAND: &str = "__keeper";
 /// Enough for every server and small enough that none sizes a table by "unlimited".
 const OPEN_FILES_MAX: u64 = 65_536;
@@ -41,7 +41,7 @@ pub struct Program {
     pub args: Vec<OsString>,
     /// The whole environment; `None` inherits dbduel's (package clients need proxies and homes).
     pub environment: Option<Vec<(OsString, OsString)>>,
-    /// Folders for `LD_LIBRARY_PATH`, which the keeper itself must not see.
+    /// Folders for `LD_LIBRARY_PATH`, which must not apply to the keeper itself.
     pub libraries: Vec<PathBuf>,
     pub account: Option<Account>,
     pub directory: Option<PathBuf>,
@@ -181,7 +181,7 @@ impl Kept {
         self.pid
     }
 
-    /// Sends a signal to the program (not to what it started), by way of the keeper, which knows
+    /// Sends a signal to the program (not to what it started), by way of the keeper, which can tell
     /// whether the pid is still the program's.
     pub fn signal(&mut self, signal: i32) -> Result<()> {
         let sent = writeln!(self.control.get_mut(), "signal {signal}");
@@ -244,7 +244,7 @@ pub fn end_all() {
     }
 }
 
-/// Whether programs were ended by [`end_all`]: whoever waits for something else gives up too.
+/// Whether programs were ended by [`end_all`]: other waits end too.
 pub fn is_ended() -> bool {
     ENDED.load(Ordering::Relaxed)
 }
@@ -477,7 +477,7 @@ fn obey(control: UnixStream, program: &Mutex<Option<i32>>) {
     }
 }
 
-/// Kills until nothing is left: a process may fork between the look and the shot.
+/// Kills until nothing is left: a process may fork between the listing and the signal.
 fn kill_descendants() {
     let mut shared = BTreeSet::new();
     loop {
@@ -519,7 +519,7 @@ fn parse_mapping(line: &str) -> Option<SharedMemory> {
     name.starts_with("/dev/shm/PostgreSQL.").then(|| SharedMemory::File(name.into()))
 }
 
-/// Removes what nobody else uses.
+/// Removes what no other process uses.
 fn release(shared: BTreeSet<SharedMemory>) {
     if shared.is_empty() {
         return;
@@ -529,7 +529,7 @@ fn release(shared: BTreeSet<SharedMemory>) {
     let in_use: BTreeSet<SharedMemory> = pids.flat_map(shared_memory).collect();
     for memory in shared.difference(&in_use) {
         match memory {
-            // SAFETY: removes a segment by its id; a null buffer is what IPC_RMID wants.
+            // SAFETY: removes a segment by its id; a null buffer is what IPC_RMID expects.
             SharedMemory::SystemV(id) => drop(unsafe { libc::shmctl(*id, libc::IPC_RMID, std::ptr::null_mut()) }),
             SharedMemory::File(path) => drop(std::fs::remove_file(path)),
         }

@@ -1,7 +1,7 @@
-//! What a database server is to dbduel: how one is fetched, configured, started, watched and ended.
+//! What a database server is to dbduel: how one is fetched, configured, started, observed and ended.
 //!
 //! Each kind of server is an [`Engine`], in the crate `engines`; the list of them is handed in ([`Engines`]). An
-//! engine does not know which workload it serves. What must stay true: a
+//! engine has no access to the workload. What must stay true: a
 //! contender is resolved without touching network or disk, a server never runs without a keeper,
 //! and no server is handed out whose settings are not the ones that were asked for.
 
@@ -73,7 +73,7 @@ pub use waits::Waits;
 /// The version of a target, until it has answered.
 const AS_IT_RUNS: &str = "as it runs";
 
-/// The class of a commit's promise where nobody can tell.
+/// The class of a commit's promise where it is unknown.
 pub const NOT_KNOWN: &str = "not known";
 
 /// The less that either of two classes promises.
@@ -95,9 +95,9 @@ pub trait Engine: Sync {
     fn releases(&self) -> &'static [Release];
     /// The servers of this kind that are on this machine.
     fn installed(&self) -> Vec<Found>;
-    /// The server binary in a folder that somebody unpacked; it need not be able to run yet.
+    /// The server binary in an unpacked folder; it need not be able to run yet.
     fn locate(&self, basedir: &Path) -> Result<PathBuf>;
-    /// What version a binary of this kind says it is.
+    /// The version that a binary of this kind reports.
     fn version_of(&self, server: &Path, libraries: &[PathBuf]) -> Result<String>;
     /// Settings that change how the files look, so that data made with others cannot be used.
     fn shaping_settings(&self, version: &[u32]) -> Vec<&'static str> {
@@ -125,7 +125,13 @@ pub trait Engine: Sync {
         let _ = (version, settings, connections);
         BTreeMap::new()
     }
-    /// Settings that are dbduel's own, and that nobody else may make.
+    /// Those of its own settings whose value is not this version's default: a comparison of versions is then not one
+    /// of their defaults.
+    fn changed_defaults(&self, version: &[u32], own: &BTreeMap<String, String>) -> Vec<&'static str> {
+        let _ = (version, own);
+        Vec::new()
+    }
+    /// Settings that are dbduel's own, and that an experiment may not set.
     fn reserved(&self) -> &'static Reserved;
     /// The command line of a server, and what dbduel sets by itself.
     fn launch(&self, installation: &Installation, options: &StartOptions, places: &StartFiles) -> Result<Launch>;
@@ -135,20 +141,20 @@ pub trait Engine: Sync {
         Ok(())
     }
     fn read_settings(&self, admin: &mut Admin) -> Result<Effective>;
-    /// Where the server that answers works, as it says itself.
+    /// Where the server that answers works, as it reports itself.
     fn whereabouts(&self, admin: &mut Admin, effective: &Effective) -> Result<Whereabouts>;
-    /// Platform, compiler and flags, as far as the server tells them.
-    fn build_told(&self, admin: &mut Admin, effective: &Effective) -> Result<Vec<String>> {
+    /// Platform, compiler and flags, as far as the server reports them.
+    fn build_lines(&self, admin: &mut Admin, effective: &Effective) -> Result<Vec<String>> {
         let _ = (admin, effective);
         Ok(Vec::new())
     }
     /// Whether a setting is in force as it was asked for.
     fn agreement(&self, effective: &Effective, name: &str, asked: &str) -> Agreement;
     /// Asks the server what it would make of settings, without a start; fails where it refuses one or changes it.
-    fn vet(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()>;
-    /// Fails where the server has no setting of a name; of values it need not say anything.
+    fn check_settings(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()>;
+    /// Fails where the server has no setting of a name; values it may leave unchecked.
     fn expect_known(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
-        self.vet(site, settings)
+        self.check_settings(site, settings)
     }
     /// The signal for a clean stop of a server that is a process.
     fn stop_signal(&self) -> i32 {
@@ -166,21 +172,21 @@ pub trait Engine: Sync {
     }
     /// What a commit promises (`D3` survives an OS crash … `D0` may corrupt), from the settings.
     fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str;
-    /// The same of a table, from the statement that would make it; None where the settings say it.
+    /// The same of a table, from the statement that would make it; None where the settings show it.
     fn table_class(&self, create: &str) -> Option<&'static str> {
         let _ = create;
         None
     }
     /// What a server of this kind costs, estimated.
     fn cost(&self) -> &'static Cost;
-    /// What it knows of its own tuning; None where dbduel gives no advice for it.
+    /// Its tuning; None where dbduel gives no advice for it.
     fn tuning(&self) -> Option<&'static dyn Tuning> {
         None
     }
-    /// Settings that decide how fast it is or what a commit promises, what most people look at first in front; all
+    /// Settings that decide how fast it is or what a commit promises, those of most interest in front; all
     /// of them can be set.
     fn notable_settings(&self) -> &'static [&'static str];
-    /// How it is watched; None where it tells nothing of itself.
+    /// How it is observed; None where it shows nothing of itself.
     fn observe(&self) -> Option<&'static dyn Observe> {
         None
     }
@@ -209,7 +215,7 @@ pub struct Found {
 pub struct Resolved {
     engine: &'static dyn Engine,
     pub kind: &'static str,
-    /// Ends in `.*` as long as nobody has looked what a rolling source holds.
+    /// Ends in `.*` until the release of a rolling source has been looked up.
     pub version: String,
     place: SourceKind,
     /// The version or series that was asked for, if any.
@@ -658,18 +664,18 @@ pub fn version_output(server: &Path, libraries: &[PathBuf]) -> Result<String> {
     }
     let output = command.output().with_context(|| format!("cannot execute {}", server.display()))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("{} does not say its version: {}", server.display(), said.trim());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        bail!("{} does not say its version: {}", server.display(), stderr.trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The lines of a log, from a byte position on, that most likely say what went wrong; three at most.
+/// The lines of a log, from a byte position on, that most likely name the cause; three at most.
 pub fn log_tail(log: &Path, from: u64) -> Vec<String> {
     let text = std::fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(text.get(from as usize..).unwrap_or_default()).into_owned();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let telling: Vec<&str> = lines.iter().copied().filter(|line| says_failure(line)).collect();
+    let telling: Vec<&str> = lines.iter().copied().filter(|line| is_failure(line)).collect();
     match lines.len() {
         0 => vec!["nothing".to_owned()],
         // The first complaint is the cause, the rest its consequences; without one, the end counts.
@@ -678,7 +684,7 @@ pub fn log_tail(log: &Path, from: u64) -> Vec<String> {
     }
 }
 
-fn says_failure(line: &str) -> bool {
+fn is_failure(line: &str) -> bool {
     // A server's closing line repeats no cause.
     let marks =
         ["[ERROR]", "FATAL:", "PANIC:", "ERROR:", "unknown variable", "unknown option", "error:", "InnoDB: Error"];
@@ -697,7 +703,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_that_say_the_cause_are_quoted() {
+    fn the_lines_with_the_cause_are_quoted() {
         let log = tempfile::NamedTempFile::new().unwrap();
         let text = "old [ERROR] of an earlier start\n2026 [Note] fine\n2026 [ERROR] unknown variable 'x=1'\n\
                     2026 [ERROR] Aborting\n\n2026 [Note] Shutdown complete\n";

@@ -156,7 +156,7 @@ struct Launcher<'a> {
     libraries: &'a Path,
 }
 
-/// Whether a program is one for 32-bit processors, as its fifth byte says.
+/// Whether a program is one for 32-bit processors, by its fifth byte.
 pub(super) fn is_32_bit(program: &Path) -> Result<bool> {
     let mut start = [0; 5];
     File::open(program)?.read_exact(&mut start).with_context(|| format!("{} is no program", program.display()))?;
@@ -242,8 +242,8 @@ impl Launcher<'_> {
         let output = command.env_remove("LD_LIBRARY_PATH").output();
         let output =
             output.context("this machine cannot run the server's own loader; its kernel may lack 32-bit support")?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let names = parse_missing(&said);
+        let listing = String::from_utf8_lossy(&output.stdout).into_owned();
+        let names = parse_missing(&listing);
         // It also fails where a library is found and lacks something, which no other package cures.
         ensure!(
             output.status.success() || !names.is_empty(),
@@ -286,7 +286,7 @@ mod tests {
         for folder in ["usr/bin", "usr/sbin", "usr/lib/x86_64-linux-gnu"] {
             fs::create_dir_all(root.join(folder)).unwrap();
         }
-        // A loader that says what it was told; asked to list, it misses nothing.
+        // A loader that prints its arguments; asked to list, it misses nothing.
         let loader = root.join("usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2");
         fs::write(&loader, "#!/bin/sh\necho \"$@\"\n").unwrap();
         fs::set_permissions(&loader, fs::Permissions::from_mode(0o755)).unwrap();
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_32_bit_program_is_told_by_its_header() {
+    fn a_32_bit_program_is_recognised_by_its_header() {
         let base = tempfile::tempdir().unwrap();
         let check = |bytes: &[u8], expected| {
             fs::write(base.path().join("p"), bytes).unwrap();

@@ -35,7 +35,7 @@ pub(super) fn list(folder: &Path, leave_out: &str) -> Result<String> {
 }
 
 /// What is wrong with a folder, by its list: the first file that is not as it was. Files that are not in the list
-/// are not looked at.
+/// are not checked.
 pub(super) fn damage(folder: &Path, list: &str) -> Result<Option<String>> {
     let Some(lines) = whole(list) else { return Ok(Some("its list of files is damaged".to_owned())) };
     for line in lines.lines() {

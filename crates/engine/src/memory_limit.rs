@@ -1,9 +1,9 @@
 //! How much memory a server may have: a control group of its own, in version 1 or 2 of the kernel's interface.
 //!
 //! The keeper joins the group before it starts the server, so that everything the server starts is in it from
-//! its first byte on. The kernel charges a page to whoever touched it first: data that were in the page cache
-//! before the start count for nobody here. What must stay true: the group is gone when the [`MemoryLimit`] is,
-//! and a server is never said to be limited that is not.
+//! its first byte on. The kernel charges a page to the process that touched it first: data that were in the page cache
+//! before the start count for no process here. What must stay true: the group is gone when the [`MemoryLimit`] is,
+//! and a server without the limit is never reported as limited.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ struct Limits {
 }
 
 impl MemoryLimit {
-    /// An empty group with this limit; the error says why this host lets us make none.
+    /// An empty group with this limit; the error gives the reason this host lets us make none.
     pub fn new(bytes: u64) -> Result<MemoryLimit> {
         let mounts = fs::read_to_string("/proc/self/mounts").context("cannot read /proc/self/mounts")?;
         let own = fs::read_to_string("/proc/self/cgroup").context("cannot read /proc/self/cgroup")?;
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_holds_while_it_is_kept_or_the_reason_is_said() {
+    fn a_limit_holds_while_it_is_kept_or_gives_the_reason() {
         match MemoryLimit::new(64 << 20) {
             Ok(limit) => {
                 let folder = limit.folder.clone();

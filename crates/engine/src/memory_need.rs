@@ -3,7 +3,7 @@
 //! The rule is method, section 6: buffers, what each connection takes, and 15 % to spare. It is an estimate
 //! on the safe side of what servers take under load: a buffer counts as if it were full, and what only some
 //! statements need (temporary tables, second sorts) is in what is spared. What cannot be read is no estimate:
-//! the answer is then absent, and the server will say itself what is wrong.
+//! the answer is then absent, and the server itself will report what is wrong.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl Need {
 }
 
 /// The bytes a server needs with these settings while so many connections work; None for an engine that does
-/// not tell, or where a setting cannot be read.
+/// show it, or where a setting cannot be read.
 pub fn memory_needed(
     engine: &dyn Engine,
     version: &str,
@@ -57,7 +57,7 @@ pub fn memory_needed(
     need(engine, version, settings, connections).map(|need| need.total_bytes())
 }
 
-/// Fails when a server cannot have what its settings ask for; says what it adds up to and what would fit.
+/// Fails when a server cannot have what its settings ask for; the message has the sum and what would fit.
 pub fn fits(
     engine: &dyn Engine,
     version: &str,

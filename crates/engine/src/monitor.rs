@@ -1,7 +1,7 @@
 //! One session beside the load, in which a server is asked about itself.
 //!
-//! It has a thread of its own, because a session of an embedded engine may not change threads and whoever
-//! asks may. It sends nothing unless it is asked.
+//! It has a thread of its own, because a session of an embedded engine may not change threads and its
+//! caller may. It sends nothing unless it is asked.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -59,7 +59,7 @@ impl Monitor {
         self.ask(|observe, admin| observe.counters(admin))
     }
 
-    /// What is left of the work that was put off, by the names of [`DeferredWork::debts`]; empty where nothing of
+    /// What is left of deferred work, by the names of [`DeferredWork::amounts`]; empty where nothing of
     /// it can be seen.
     pub fn outstanding(&self) -> Result<BTreeMap<&'static str, f64>> {
         self.ask(|observe, admin| observe.outstanding(admin))
@@ -84,7 +84,7 @@ impl Monitor {
         self.observe.waits()
     }
 
-    /// Asks what only the engine knows how to.
+    /// Runs a request that only the engine can make.
     pub fn ask_for<T: Send + 'static>(&self, question: fn(&mut Admin) -> Result<T>) -> Result<T> {
         self.ask(move |_, admin| question(admin))
     }
@@ -102,14 +102,14 @@ impl Monitor {
     ) -> Result<mpsc::Receiver<Result<T>>> {
         let observe = self.observe;
         let (reply, answer) = mpsc::channel();
-        // Nobody takes the reply when whoever asked has gone on without it.
+        // The reply is dropped when the caller has gone on without it.
         let job: Job = Box::new(move |admin| drop(reply.send(question(observe, admin))));
         self.session.jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or_else(lost)?;
         Ok(answer)
     }
 }
 
-/// A server that was told to do at once what it puts off, by a session of its own: a checkpoint answers only
+/// A server that was made to do at once what it deferred, by a session of its own: a checkpoint answers only
 /// when it is done. Dropped before its end, nothing is put back.
 pub struct Hastened {
     session: Monitor,

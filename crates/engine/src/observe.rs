@@ -1,4 +1,4 @@
-//! How a server is watched: what it counts, what it puts off, what its clients wait for, how it runs a statement.
+//! How a server is observed: what it counts, what it defers, what its clients wait for, how it runs a statement.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use driver::Admin;
 use crate::Waits;
 use crate::counters::{Counters, DeferredWork};
 
-/// What an engine tells of a server that runs. What it lacks is absent from reports, never zero.
+/// What an engine shows of a server that runs. What it lacks is absent from reports, never zero.
 pub trait Observe: Sync {
     /// What the server has counted and how it stands; what it does not show, or not to this account, is absent.
     fn counters(&self, admin: &mut Admin) -> Result<Counters>;
@@ -16,18 +16,18 @@ pub trait Observe: Sync {
     fn sample(&self) -> Option<Sample> {
         None
     }
-    /// How it tells what its clients wait for, where it does.
+    /// How it shows what its clients wait for, where it does.
     fn waits(&self) -> Option<Waits> {
         None
     }
     /// How the server would run a statement, which is not run.
     fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained>;
-    /// What of it tells of work that is put off.
+    /// What of it shows deferred work.
     fn deferred_work(&self) -> &'static DeferredWork;
-    /// How much of that work is left, by the names of [`DeferredWork::debts`].
+    /// How much of that work is left, by the names of [`DeferredWork::amounts`].
     fn outstanding(&self, admin: &mut Admin) -> Result<BTreeMap<&'static str, f64>> {
         let mut state = self.counters(admin)?.state;
-        state.retain(|name, _| self.deferred_work().debts.iter().any(|debt| debt.state == *name));
+        state.retain(|name, _| self.deferred_work().amounts.iter().any(|amount| amount.state == *name));
         Ok(state)
     }
     /// Makes the server do at once what it puts off, on a server of our own; gives the statements that put its
@@ -49,7 +49,7 @@ pub type Sample = fn(&mut Admin) -> Result<Counters>;
 /// How a server would run a statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Explained {
-    /// As the server says it.
+    /// As the server reports it.
     pub lines: Vec<String>,
     /// The same without what is estimated: two servers that do the same have the same shape.
     pub shape: Vec<String>,

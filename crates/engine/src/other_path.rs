@@ -1,8 +1,8 @@
-//! The same server by another path, for a contender's twin.
+//! The same server by another path, for the second contender of an A/A run.
 //!
-//! The length of a program's path moves its stack, which can be worth per cents; twins have to differ in
-//! it, so that what it is worth here shows. Servers with their paths compiled in, and those inside
-//! dbduel, run as they are: their twins differ in the data directory only.
+//! The length of a program's path moves its stack, which can be worth per cents; the two contenders differ in
+//! it, so that this effect shows. Servers with their paths compiled in, and those inside
+//! dbduel, run as they are: there the two differ in the data directory only.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Folders that dbduel made, and how it recognises them.
 //!
 //! dbduel deletes what lies in its cache and work folders, so each carries a marker file. What must stay true:
-//! nothing without a marker is swept, cleared or entered; where everybody may make folders, one is used only if it
-//! belongs to this user and nobody else may write to it; and no file of ours is opened through a symbolic link.
+//! nothing without a marker is swept, cleared or entered; where every user may make folders, one is used only if it
+//! belongs to this user and no other user may write to it; and no file of ours is opened through a symbolic link.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{ErrorKind, Read};

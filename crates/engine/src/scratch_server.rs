@@ -1,4 +1,4 @@
-//! A server on a data directory that nothing was loaded into, for looks that measure nothing.
+//! A server on a data directory that nothing was loaded into, where nothing is measured.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -17,13 +17,12 @@ use rand::distr::{Alphanumeric, SampleString};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::affinity;
 use super::cache::{WorkFolder, remove_tree};
 use super::keeper::{Exit, Kept, Program};
 use super::memory_limit::MemoryLimit;
 use super::settings::{Effective, verify};
 use super::storage::{Storage, class_in, storage_of};
-use super::{Engine, Installation, Launch, StartFiles, Whereabouts, log_tail};
+use super::{Engine, Installation, Launch, StartFiles, Whereabouts, affinity, log_tail};
 use crate::request::Transport;
 
 /// The database a workload's tables live in.
@@ -194,7 +193,7 @@ impl Server {
         self.process.as_ref().map(Kept::pid)
     }
 
-    /// As the server itself says.
+    /// As the server itself reports.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -229,10 +228,10 @@ impl Server {
         self.installation.engine().settle(&mut self.admin()?).context("cannot bring the data to rest")
     }
 
-    /// Whether the server is still there; says how it ended if not.
+    /// Whether the server is still there, or how it ended.
     pub fn check_alive(&mut self) -> Result<()> {
         match self.process.as_mut().map(Kept::poll).transpose()?.flatten() {
-            Some(exit) => bail!("the server {exit}\n{}", self.what_it_said()),
+            Some(exit) => bail!("the server {exit}\n{}", self.log_excerpt()),
             None => Ok(()),
         }
     }
@@ -242,17 +241,17 @@ impl Server {
         let Some(process) = &mut self.process else { return Ok(()) };
         let name = format!("{} {}", self.installation.kind, self.installation.version);
         if let Some(exit) = process.poll()? {
-            bail!("{name} had ended before it was asked to: it {exit}\n{}", self.what_it_said());
+            bail!("{name} had ended before it was asked to: it {exit}\n{}", self.log_excerpt());
         }
         process.signal(self.installation.engine().stop_signal())?;
         match process.wait(self.stop_limit)? {
             Some(Exit::Status(0)) => Ok(()),
-            Some(exit) => bail!("{name} did not stop cleanly: it {exit}\n{}", self.what_it_said()),
+            Some(exit) => bail!("{name} did not stop cleanly: it {exit}\n{}", self.log_excerpt()),
             None => {
                 bail!(
                     "{name} did not stop within {} s and was killed\n{}",
                     self.stop_limit.as_secs(),
-                    self.what_it_said()
+                    self.log_excerpt()
                 )
             }
         }
@@ -264,26 +263,26 @@ impl Server {
             if let Some(exit) = self.process.as_mut().map(Kept::poll).transpose()?.flatten() {
                 let name = self.installation.server.file_name().unwrap_or_default().to_string_lossy();
                 let secs = started.elapsed().as_secs_f64();
-                bail!("{name} {exit} after {secs:.1} s\n{}", self.what_it_said());
+                bail!("{name} {exit} after {secs:.1} s\n{}", self.log_excerpt());
             }
             let why = match try_login(self.dialect(), &endpoint, &login) {
                 Ok(admin) => return Ok(admin),
                 Err(error) if is_final(&error) => {
-                    bail!("the server refuses the administrator: {error}\n{}", self.what_it_said())
+                    bail!("the server refuses the administrator: {error}\n{}", self.log_excerpt())
                 }
                 Err(error) => error,
             };
             if started.elapsed() > START_LIMIT {
                 let secs = START_LIMIT.as_secs();
-                bail!("no login succeeded within {secs} s ({why})\n{}", self.what_it_said());
+                bail!("no login succeeded within {secs} s ({why})\n{}", self.log_excerpt());
             }
             std::thread::sleep(POLL);
         }
     }
 
-    fn what_it_said(&self) -> String {
-        let said = log_tail(&self.log, self.log_start);
-        format!("it said: {}\n{}", said.join("\n         "), self.see_log())
+    fn log_excerpt(&self) -> String {
+        let lines = log_tail(&self.log, self.log_start);
+        format!("it said: {}\n{}", lines.join("\n         "), self.see_log())
     }
 
     fn with_log(&self, error: anyhow::Error) -> anyhow::Error {
@@ -371,12 +370,12 @@ fn make_places(
     Ok(StartFiles {
         folder,
         port: tcp.then(free_port).transpose()?,
-        // Not from the seed: whoever knows the plan must not know the password.
-        password: tcp.then(|| Secret::new(Alphanumeric.sample_string(&mut fresh_random(), 24))),
+        // Not from the seed: the plan must not give the password away.
+        password: tcp.then(|| Secret::new(Alphanumeric.sample_string(&mut seeded_random(), 24))),
     })
 }
 
-fn fresh_random() -> ChaCha8Rng {
+fn seeded_random() -> ChaCha8Rng {
     let mut seed = [0; 32];
     // SAFETY: the kernel fills exactly the buffer it is given; 32 bytes never come in part.
     let got = unsafe { libc::getrandom(seed.as_mut_ptr().cast(), seed.len(), 0) };
@@ -416,7 +415,7 @@ fn program(
     })
 }
 
-/// Fails when a server under another account could not reach a path; it would say less itself.
+/// Fails when a server under another account could not reach a path; its own message would be vaguer.
 fn check_entrance(path: &Path) -> Result<()> {
     for folder in path.ancestors().skip(1) {
         let mode =
@@ -430,7 +429,7 @@ fn check_entrance(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What a server sees of dbduel's environment: nothing that could configure it or hold a secret.
+/// The environment of a server: nothing that could configure it or hold a secret.
 pub fn server_environment() -> Vec<(OsString, OsString)> {
     let kept = ["PATH", "TZ"].iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?)));
     kept.chain([("LC_ALL".into(), "C".into())]).collect()

@@ -1,7 +1,7 @@
 //! Are the settings that were asked for the ones in force?
 //!
-//! Servers say the same value in many ways (`1G` and `1073741824`, `1` and `ON`), and some take a
-//! setting, warn, and ignore it. This module compares meanings; each engine says which rules it
+//! Servers show the same value in many ways (`1G` and `1073741824`, `1` and `ON`), and some take a
+//! setting, warn, and ignore it. This module compares meanings; each engine names the rules that it
 //! needs. It never decides that a difference is harmless: only rounding that a manual documents
 //! counts as agreement.
 
@@ -20,7 +20,7 @@ use super::{Engine, Installation, Site};
 pub struct Effective {
     /// As the server shows them to people.
     pub values: BTreeMap<String, String>,
-    /// As a number of some unit, where the server tells both: value, unit, kind of value.
+    /// As a number of some unit, where the server shows both: value, unit, kind of value.
     pub raw: BTreeMap<String, (String, String, String)>,
 }
 
@@ -94,7 +94,7 @@ fn unknown(engine: &dyn Engine, name: &str, effective: &Effective) -> String {
     format!("setting `{name}`: this server has none of that name (it may accept and ignore it){near}")
 }
 
-/// The known name that looks most like a wrong one.
+/// The known name that is most like a wrong one.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))

@@ -194,7 +194,7 @@ pub fn copy_tree(from: &Path, to: &Path) -> Result<u64> {
     copy_entry(from, to, &mut |from, to| copy_file(from, to, &mut buffer))
 }
 
-/// Makes one file of another, and says how many bytes it has.
+/// Makes one file of another, and returns how many bytes it has.
 type CopyFile<'a> = dyn FnMut(&Path, &Path) -> Result<u64> + 'a;
 
 fn copy_entry(from: &Path, to: &Path, copy: &mut CopyFile) -> Result<u64> {
@@ -285,9 +285,9 @@ pub fn resident_fraction(data: &Path) -> Result<f64> {
     Ok(if pages == 0 { 0.0 } else { resident as f64 / pages as f64 })
 }
 
-/// One byte for each page of a file; its lowest bit says that the page is in memory.
+/// One byte for each page of a file; its lowest bit is set when the page is in memory.
 fn page_residency(file: &File, bytes: usize) -> Result<Vec<u8>> {
-    // SAFETY: the mapping is never read, only asked about, and unmapped before anyone else sees it.
+    // SAFETY: the mapping is never read, only queried, and unmapped before this returns.
     unsafe {
         let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
         let mut present = vec![0u8; bytes.div_ceil(page)];
@@ -357,10 +357,10 @@ mod tests {
         fs::write(scratch.join(MANIFEST), manifest::list(&data, "").unwrap()).unwrap();
         fs::rename(&scratch, cache.snapshots().join("k")).unwrap();
         fs::write(cache.snapshots().join("k/data/t.ibd"), "rowz").unwrap();
-        let said = std::cell::RefCell::new(Vec::new());
-        let found = sound_snapshot(&cache, "k", &|line| said.borrow_mut().push(line.to_owned())).unwrap();
-        assert!(found.is_none() && said.borrow().len() == 1, "{said:?}");
-        assert!(said.borrow()[0].contains("t.ibd does not have its checksum"), "{said:?}");
+        let lines = std::cell::RefCell::new(Vec::new());
+        let found = sound_snapshot(&cache, "k", &|line| lines.borrow_mut().push(line.to_owned())).unwrap();
+        assert!(found.is_none() && lines.borrow().len() == 1, "{lines:?}");
+        assert!(lines.borrow()[0].contains("t.ibd does not have its checksum"), "{lines:?}");
         assert!(find_snapshot(&cache, "k").unwrap().is_none());
         save_snapshot(&cache, "k", &data).unwrap();
         assert!(sound_snapshot(&cache, "k", &|_| {}).unwrap().is_some());
@@ -386,7 +386,7 @@ mod tests {
     fn a_directory_is_cold_or_the_trial_does_not_begin() {
         let base = tempfile::tempdir().unwrap();
         fs::write(base.path().join("t"), vec![1; 4 << 20]).unwrap();
-        // A folder in memory (tmpfs) cannot be made cold, and then says so.
+        // A folder in memory (tmpfs) cannot be made cold, which is an error.
         match apply_page_cache(PageCache::Cold, base.path()) {
             Ok(()) => assert!(resident_fraction(base.path()).unwrap() <= 0.01),
             Err(error) => assert!(error.to_string().contains("cannot be made cold"), "{error}"),

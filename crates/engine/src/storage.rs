@@ -54,7 +54,7 @@ fn lost_in_a_crash(folder: &Path, depth: u32) -> Option<&'static str> {
     lost_on_a_device(&Path::new("/sys/class/block").join(device.file_name()?), depth)
 }
 
-/// What is written to an overlay lies in its upper folder, and is never synced where the mount says `volatile`.
+/// What is written to an overlay lies in its upper folder, and is never synced where it is mounted `volatile`.
 fn lost_in_an_overlay(options: &std::collections::HashMap<String, Option<String>>, depth: u32) -> Option<&'static str> {
     if options.contains_key("volatile") {
         return Some("never synced");

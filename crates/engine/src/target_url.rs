@@ -1,7 +1,7 @@
 //! The URL of a server that dbduel does not manage: `mysql://app@db.example:3306/bench`.
 //!
 //! It is read here for the experiment file and for the command line alike. Nothing is connected to,
-//! and no password is looked up anywhere else. What must stay true: no message and no text made here
+//! and no password is taken from anywhere else. What must stay true: no message and no text made here
 //! holds a password, and a part of a URL that cannot be honoured is a mistake.
 
 use std::fmt;
@@ -16,7 +16,7 @@ use record::secrets::MASK;
 /// The account and the database of who names none, as with sysbench.
 const DEFAULT_NAME: &str = "sbtest";
 const DEFAULT_HOST: &str = "localhost";
-/// Stands for a host that is left out behind an account; the library wants one.
+/// Stands for a host that is left out behind an account; the library needs one.
 const NO_HOST: &str = "no-host.invalid";
 const EXPECTED: &str = "expected mysql://user@host[:port]/database, mariadb://, postgres://, or sqlite:///path";
 
@@ -39,7 +39,7 @@ pub enum TargetKind {
 pub enum TlsMode {
     #[default]
     Off,
-    /// Encrypted, whoever the server is.
+    /// Encrypted, without a check of the server's identity.
     Require,
     /// Encrypted, and the server's certificate must be trusted by this machine.
     Verify,
@@ -119,7 +119,7 @@ impl TlsMode {
 }
 
 impl TargetUrl {
-    /// The target that a sysbench user means who says nothing: an account and a database `sbtest`.
+    /// The default target of sysbench: an account and a database `sbtest`.
     pub fn of_kind(kind: TargetKind) -> TargetUrl {
         TargetUrl {
             kind,
@@ -134,7 +134,7 @@ impl TargetUrl {
         }
     }
 
-    /// Takes a URL apart. The error says what is wrong with it and never quotes a password.
+    /// Takes a URL apart. The error names what is wrong with it and never quotes a password.
     pub fn parse(text: &str) -> Result<TargetUrl, String> {
         let Some((scheme, _)) = text.split_once("://") else {
             return Err(format!("the target is no URL; {EXPECTED}"));
@@ -146,7 +146,7 @@ impl TargetUrl {
         if text.contains(|letter: char| letter.is_whitespace() || letter.is_control() || "\"'".contains(letter)) {
             return Err(format!("a space or a quote stands in the target, written %20, %22 or %27 there; {EXPECTED}"));
         }
-        let url = Url::parse(&with_host(text)).map_err(says_why)?;
+        let url = Url::parse(&with_host(text)).map_err(parse_error)?;
         if url.fragment().is_some() {
             return Err(format!("a `#` in the target ends it; inside a name or a password write %23; {EXPECTED}"));
         }
@@ -291,7 +291,7 @@ fn decoded(text: &str, part: &str) -> Result<String, String> {
     Ok(text.into_owned())
 }
 
-fn says_why(error: ParseError) -> String {
+fn parse_error(error: ParseError) -> String {
     match error {
         ParseError::InvalidPort => format!(
             "the port of the target is no number from 1 to 65535 (a `/`, `@`, `:` or `#` in a password is written %2F, %40, %3A, %23); {EXPECTED}"
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn the_encryption_is_what_the_url_says() {
+    fn the_encryption_is_that_of_the_url() {
         let tls = |text: &str| TargetUrl::parse(text).unwrap().tls;
         assert_eq!(tls("mysql://db/x"), TlsMode::Off);
         assert_eq!(tls("mysql://db/x?tls=require"), TlsMode::Require);

@@ -2,7 +2,7 @@
 //!
 //! Engines give the tables ([`Tuning`]), which `dbduel __engines check-tables` holds against real servers; nothing
 //! here starts a server or reads a file. What
-//! must stay true: a setting that can weaken what a commit promises says so, a value that is offered lies
+//! must stay true: a setting that can weaken what a commit promises is marked, a value that is offered lies
 //! within the documented limits of its version, and nothing here turns off work that a server owes (vacuum,
 //! purge, checkpoints), because that would only move it behind the measurement.
 
@@ -33,7 +33,7 @@ pub enum What {
         least: u64,
         most: u64,
     },
-    /// One of some words, a time or a cost: what it may be is what the table offers.
+    /// One of some names, a time or a cost: the table lists its values.
     Word,
 }
 
@@ -108,7 +108,7 @@ impl Tunable {
     }
 
     /// Whether a server with so many connections takes a value as it stands: a cache of threads is cut down to
-    /// them without a word, and what is not in force as asked fails the start.
+    /// them silently, and what is not in force as asked fails the start.
     pub fn is_taken(&self, value: &str, connections: u32) -> bool {
         self.name != "thread_cache_size" || value.parse::<u32>().is_ok_and(|threads| threads <= connections)
     }
@@ -126,7 +126,7 @@ impl Tunable {
     }
 }
 
-/// What an engine knows of its own tuning.
+/// The tuning side of an engine.
 pub trait Tuning: Sync {
     /// The settings that may be tuned, over all versions.
     fn tunables(&self) -> &'static [Tunable];

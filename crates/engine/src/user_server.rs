@@ -1,6 +1,6 @@
 //! A server that dbduel does not manage: reached by its URL, never started, stopped or configured.
 //!
-//! It knows how to reach the server and what the server says about itself; its tables are the
+//! It has the way to the server and what the server reports about itself; its tables are the
 //! business of `trial/target_tables.rs`. What must stay true: nothing here changes the server.
 
 use std::collections::BTreeMap;
@@ -45,17 +45,17 @@ impl UserServer {
             // A login would make an empty one.
             ensure!(file.is_file(), "there is no database file {}; make it first", file.display());
         }
-        let mut hosted =
+        let mut user_server =
             UserServer { engine, url, overwrite: choice.overwrite, version: String::new(), settings: BTreeMap::new() };
-        let mut admin = hosted.session()?;
-        hosted.version = admin.server_version().to_owned();
+        let mut admin = user_server.session()?;
+        user_server.version = admin.server_version().to_owned();
         // An account may lack the right to read them; then nothing is claimed about them.
         match engine.read_settings(&mut admin) {
-            Ok(effective) => hosted.settings = effective.values,
+            Ok(effective) => user_server.settings = effective.values,
             Err(error) if is_refusal(&error) => {}
-            Err(error) => return Err(error).with_context(|| format!("{} does not show its settings", hosted.url)),
+            Err(error) => return Err(error).with_context(|| format!("{} does not show its settings", user_server.url)),
         }
-        Ok(hosted)
+        Ok(user_server)
     }
 
     pub fn engine(&self) -> &'static dyn Engine {
@@ -83,7 +83,7 @@ impl UserServer {
         Ok(admin)
     }
 
-    /// As the server says at login.
+    /// As the server reports at login.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -130,7 +130,7 @@ impl UserServer {
     }
 }
 
-/// The server understood and said no; anything else is a server that should not be measured.
+/// The server understood and refused; anything else is a server that should not be measured.
 fn is_refusal(error: &anyhow::Error) -> bool {
     let breaks = |error: &Error| matches!(error, Error::Lost { .. } | Error::Protocol(_));
     !error.chain().any(|cause| cause.downcast_ref::<Error>().is_some_and(breaks))

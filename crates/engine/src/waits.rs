@@ -1,4 +1,4 @@
-//! What clients wait for, as their server says it. Asked in diagnostic trials only: it costs too much
+//! What clients wait for, as their server reports it. Asked in diagnostic trials only: it costs too much
 //! beside a load that is measured.
 
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use driver::Admin;
 
-/// How a server tells.
+/// How a server shows waits.
 #[derive(Clone, Copy)]
 pub enum Waits {
     /// What each client at work waits for at this moment; [`RUNNING`] where it waits for nothing.

@@ -1,4 +1,4 @@
-//! The database servers dbduel knows: MySQL, MariaDB, PostgreSQL and SQLite.
+//! The database servers that dbduel supports: MySQL, MariaDB, PostgreSQL and SQLite.
 //!
 //! A new engine is a file here, with its folder, and a line in [`ENGINES`]; a new version is a row in its engine's
 //! catalogue.

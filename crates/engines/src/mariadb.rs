@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::mysql_family::{BINARY_LOG_OFF, Flavour, MysqlFamily, OwnSetting, TLS_OFF, option, run_step};
-use engine::find_on_path;
 use engine::tunable::MIB;
-use engine::{Client, Cost, Layout, Package, Release, Site, version_numbers};
+use engine::{Client, Cost, Layout, Package, Release, Site, find_on_path, version_numbers};
 
 pub static MARIADB: MysqlFamily = MysqlFamily { flavour: &Mariadb };
 
@@ -153,9 +152,9 @@ impl Flavour for Mariadb {
         Vec::new()
     }
 
-    fn own_settings(&self, _version: &[u32]) -> Vec<OwnSetting> {
+    fn own_settings(&self, version: &[u32]) -> Vec<OwnSetting> {
         // 11.4 would make a certificate at every start, which takes up to 29 s.
-        vec![BINARY_LOG_OFF, TLS_OFF]
+        vec![BINARY_LOG_OFF, OwnSetting { changes_default: version >= &[11, 4], ..TLS_OFF }]
     }
 
     fn initialise(&self, family: &MysqlFamily, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()> {
@@ -166,7 +165,7 @@ impl Flavour for Mariadb {
         }
         let script = install_script(site)?;
         let mut arguments = family.common_arguments(site.installation, site.data);
-        // Without it the script wants to resolve the host's own name.
+        // Without it the script tries to resolve the host's own name.
         arguments.push("--force".into());
         if version.as_slice() >= &[10, 4] {
             // Otherwise only the operating system's root could log in, by its uid.
@@ -197,7 +196,7 @@ const SYSTEM_TABLES: &[&str] = &[
     "maria_add_gis_sp_bootstrap.sql",
     "mariadb_sys_schema.sql",
 ];
-/// Each statement on a line of its own: the server reads them so before it knows what a statement is.
+/// Each statement on a line of its own: the server reads them by line at this stage.
 const BEFORE_SYSTEM_TABLES: &str = "create database if not exists mysql;\nuse mysql;\n\
     set @auth_root_socket=NULL;\nset @skip_auth_anonymous=1;\n";
 

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::mysql_family::{BINARY_LOG_OFF, Flavour, MysqlFamily, OwnSetting, TLS_OFF};
-use engine::copy_tree;
 use engine::tunable::MIB;
-use engine::{Client, Cost, Layout, Package, Release, Site, version_numbers};
+use engine::{Client, Cost, Layout, Package, Release, Site, copy_tree, version_numbers};
 
 pub static MYSQL: MysqlFamily = MysqlFamily { flavour: &Mysql };
 
@@ -136,12 +135,14 @@ const RELEASES: &[Release] = &[
 
 /// Making keys takes up to 28 s at every start on fresh data. "loose", as not every build has TLS.
 const TLS_OFF_WITHOUT_KEYS: OwnSetting = OwnSetting {
+    changes_default: true,
     arguments: &["--skip-ssl", "--loose-auto-generate-certs=OFF", "--loose-sha256-password-auto-generate-rsa-keys=OFF"],
     ..TLS_OFF
 };
 
 /// 8.4 dropped the switch; an empty list of versions does the same.
 const TLS_OFF_BY_VERSION: OwnSetting = OwnSetting {
+    changes_default: true,
     arguments: &[
         "--tls-version=",
         "--loose-auto-generate-certs=OFF",
@@ -154,6 +155,7 @@ const TLS_OFF_BY_VERSION: OwnSetting = OwnSetting {
 const X_PLUGIN_OFF: OwnSetting = OwnSetting {
     name: "mysqlx",
     value: "OFF",
+    changes_default: true,
     arguments: &["--mysqlx=OFF"],
     replaced_by: &["mysqlx"],
     // The plugin's variables exist only while it is loaded.
@@ -231,13 +233,13 @@ impl Flavour for Mysql {
     }
 
     fn own_settings(&self, version: &[u32]) -> Vec<OwnSetting> {
-        let mut own = vec![BINARY_LOG_OFF];
+        let mut own = vec![OwnSetting { changes_default: version >= &[8], ..BINARY_LOG_OFF }];
         if version >= &[8, 4] {
             own.push(TLS_OFF_BY_VERSION);
         } else if version >= &[5, 7] {
             own.push(TLS_OFF_WITHOUT_KEYS);
         } else if version >= &[5, 6] {
-            // The fetched 5.5 is built without TLS and does not know the switch.
+            // The fetched 5.5 is built without TLS and does not have the switch.
             own.push(TLS_OFF);
         }
         if version >= &[8] {

@@ -24,15 +24,14 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use driver::{Admin, Dialect, Endpoint, Login};
 
-use engine::Observe;
 use engine::advice::{Draft, Subject};
 use engine::counters::{Counters, DeferredWork};
 use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_size, parse_switch};
 use engine::tunable::{Tunable, Tuning};
 use engine::{
-    Cost, DATABASE, Engine, Exit, Explained, Found, Installation, Launch, NOT_KNOWN, Program, Purpose, Release,
-    Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, log_tail, server_environment,
+    Cost, DATABASE, Engine, Exit, Explained, Found, Installation, Launch, NOT_KNOWN, Observe, Program, Purpose,
+    Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, log_tail, server_environment,
     version_numbers, version_output,
 };
 
@@ -72,18 +71,21 @@ pub struct OwnSetting {
     /// As the report names it.
     pub name: &'static str,
     pub value: &'static str,
+    /// The version has another value by default, which this one replaces.
+    pub changes_default: bool,
     /// For starts and initialisations alike.
     pub arguments: &'static [&'static str],
     /// User settings that replace it.
     pub replaced_by: &'static [&'static str],
-    /// The variable that shows it, and what it may say; a variable that is absent agrees.
+    /// The variable that shows it, and the values that agree; a variable that is absent agrees.
     pub shown_as: (&'static str, &'static [&'static str]),
 }
 
-/// The binary log, which 8.0 and later write by default.
+/// The binary log, which MySQL 8.0 and later write by default.
 pub const BINARY_LOG_OFF: OwnSetting = OwnSetting {
     name: "log_bin",
     value: "OFF",
+    changes_default: false,
     arguments: &["--skip-log-bin"],
     replaced_by: &["log_bin", "skip_log_bin"],
     shown_as: ("log_bin", &["OFF"]),
@@ -93,6 +95,7 @@ pub const BINARY_LOG_OFF: OwnSetting = OwnSetting {
 pub const TLS_OFF: OwnSetting = OwnSetting {
     name: "ssl",
     value: "OFF",
+    changes_default: false,
     arguments: &["--skip-ssl"],
     replaced_by: &["ssl", "skip_ssl", "tls_version", "ssl_ca", "ssl_cert", "ssl_key", "require_secure_transport"],
     shown_as: ("have_ssl", &["DISABLED", "NO"]),
@@ -102,7 +105,7 @@ pub struct MysqlFamily {
     pub flavour: &'static dyn Flavour,
 }
 
-/// Sizes that a server rounds down to a multiple, as the manuals' "block size" says.
+/// Sizes that a server rounds down to a multiple, called "block size" in the manuals.
 const ROUNDED_DOWN: &[(&str, i128)] = &[
     ("innodb_log_file_size", 1 << 20),
     ("innodb_redo_log_capacity", 1 << 20),
@@ -148,7 +151,7 @@ const SHAPING: &[&str] = &[
 /// Versions before 5.6 do not start when these differ from the files that are there.
 const LOG_FILES: &[&str] = &["innodb_log_file_size", "innodb_log_files_in_group"];
 /// Settings that decide how fast it is or what a commit promises. All are single values that every version
-/// takes which knows the name: no lists of flags, and not innodb_purge_threads, which was 0 once and may not be now.
+/// takes that has the name: no lists of flags, and not innodb_purge_threads, which was 0 once and may not be now.
 const NOTABLE: &[&str] = &[
     "innodb_buffer_pool_size",
     "innodb_buffer_pool_instances",
@@ -298,6 +301,11 @@ impl Engine for MysqlFamily {
         own
     }
 
+    fn changed_defaults(&self, version: &[u32], own: &BTreeMap<String, String>) -> Vec<&'static str> {
+        let settings = self.flavour.own_settings(version).into_iter().filter(|setting| setting.changes_default);
+        settings.map(|setting| setting.name).filter(|name| own.contains_key(*name)).collect()
+    }
+
     fn reserved(&self) -> &'static Reserved {
         &reserved::RESERVED
     }
@@ -359,7 +367,7 @@ impl Engine for MysqlFamily {
         })
     }
 
-    fn build_told(&self, _admin: &mut Admin, effective: &Effective) -> Result<Vec<String>> {
+    fn build_lines(&self, _admin: &mut Admin, effective: &Effective) -> Result<Vec<String>> {
         let value = |name: &str| effective.values.get(name).map_or("", String::as_str);
         let platform = format!("compiled for {}, {}", value("version_compile_machine"), value("version_compile_os"));
         Ok([platform, value("version_comment").to_owned()].into_iter().filter(|line| !line.is_empty()).collect())
@@ -376,8 +384,8 @@ impl Engine for MysqlFamily {
         compare(effective, &plain(name), asked)
     }
 
-    fn vet(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
-        check_settings::vet(self, site, settings)
+    fn check_settings(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+        check_settings::check(self, site, settings)
     }
 
     fn expect_known(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
@@ -411,7 +419,7 @@ impl Engine for MysqlFamily {
         }
     }
 
-    /// The settings speak of InnoDB.
+    /// The settings are about InnoDB.
     fn table_class(&self, create: &str) -> Option<&'static str> {
         let engine = create.rsplit_once("ENGINE=")?.1;
         let name = engine.split(|letter: char| !letter.is_ascii_alphanumeric()).next()?;
@@ -507,8 +515,8 @@ impl MysqlFamily {
         arguments
     }
 
-    /// Where Debian's packages keep messages and plugins below `usr`: not where the server looks
-    /// when it is told another base folder than its own.
+    /// Where Debian's packages keep messages and plugins below `usr`: not where the server expects them
+    /// when it is given another base folder than its own.
     fn unusual_places(&self, installation: &Installation) -> Vec<OsString> {
         // Before 5.5 messages were no matter of this option, and packages kept to the old places.
         let Some(basedir) = installation.basedir.as_ref().filter(|_| installation.at_least(&[5, 5])) else {
@@ -654,7 +662,7 @@ fn plain(name: &str) -> String {
     name.replace('-', "_").to_ascii_lowercase()
 }
 
-/// `mysqld  Ver 10.11.5-MariaDB for Linux on x86_64` says 10.11.5.
+/// `mysqld  Ver 10.11.5-MariaDB for Linux on x86_64` is version 10.11.5.
 fn parse_version(output: &str) -> Option<String> {
     let version = output.split("Ver ").nth(1)?.split_ascii_whitespace().next()?;
     let numbers = version_numbers(version);
@@ -754,6 +762,21 @@ mod tests {
     }
 
     #[test]
+    fn an_own_setting_changes_a_default_only_where_the_version_has_another() {
+        let check = |engine: &dyn Engine, version: &[u32], settings: &[(&str, &str)], expected: &[&str]| {
+            let settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+            let own = engine.own_settings(version, &settings, 20);
+            assert_eq!(engine.changed_defaults(version, &own), expected, "{version:?}");
+        };
+        check(&MYSQL, &[5, 6, 24], &[], &[]);
+        check(&MYSQL, &[5, 7, 29], &[], &["ssl"]);
+        check(&MYSQL, &[8, 0, 31], &[], &["log_bin", "ssl", "mysqlx"]);
+        check(&MYSQL, &[8, 0, 31], &[("log_bin", "ON")], &["ssl", "mysqlx"]);
+        check(&MARIADB, &[10, 11, 5], &[], &[]);
+        check(&MARIADB, &[11, 4, 5], &[], &["ssl"]);
+    }
+
+    #[test]
     fn the_same_value_in_another_spelling_agrees() {
         check("innodb_log_file_size", "1G", &[("innodb_log_file_size", "1073741824")], true);
         check("innodb_log_file_size", "1GB", &[("innodb_log_file_size", "1073741824")], true);
@@ -805,7 +828,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_read_from_what_binaries_say() {
+    fn versions_are_read_from_the_output_of_binaries() {
         let check = |output: &str, expected: &str| assert_eq!(parse_version(output).as_deref(), Some(expected));
         check("mysqld  Ver 5.5.9 for Linux on x86_64 (MySQL Community Server (GPL))", "5.5.9");
         check("mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)", "10.11.19");

@@ -19,17 +19,15 @@ use anyhow::{Context, Result, ensure};
 use driver::{Admin, Dialect, Endpoint, Login};
 
 use crate::mysql_family::run_step;
-use engine::Observe;
 use engine::advice::{Draft, Subject};
 use engine::counters::{Counters, DeferredWork};
 use engine::memory_need::{Given, Parts};
-use engine::read_folder;
 use engine::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_size};
 use engine::tunable::{MIB, Tunable, Tuning};
-use engine::{Account, Cost};
 use engine::{
-    Client, DATABASE, Engine, Explained, Found, Installation, Launch, Layout, Package, Purpose, Release, Reserved,
-    Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, version_numbers, version_output,
+    Account, Client, Cost, DATABASE, Engine, Explained, Found, Installation, Launch, Layout, Observe, Package, Purpose,
+    Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, read_folder, version_numbers,
+    version_output,
 };
 
 pub struct Postgres;
@@ -224,7 +222,7 @@ impl Engine for Postgres {
         Ok(server)
     }
 
-    /// `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)` says 15.18.
+    /// `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)` is version 15.18.
     fn version_of(&self, server: &Path, libraries: &[PathBuf]) -> Result<String> {
         let output = version_output(server, libraries)?;
         let version = output.split("(PostgreSQL) ").nth(1).and_then(|rest| rest.split_ascii_whitespace().next());
@@ -308,7 +306,7 @@ impl Engine for Postgres {
     }
 
     fn secure(&self, admin: &mut Admin, installation: &Installation, places: &StartFiles) -> Result<()> {
-        // Until here nobody could log in by TCP: the account had no password.
+        // Until here no login by TCP was possible: the account had no password.
         let Some(password) = &places.password else { return Ok(()) };
         if installation.at_least(&[10]) {
             admin.run("SET password_encryption = 'scram-sha-256'")?;
@@ -339,7 +337,7 @@ impl Engine for Postgres {
         Ok(Whereabouts { data, socket: Some(socket), port: listens.then_some(port) })
     }
 
-    fn build_told(&self, admin: &mut Admin, _effective: &Effective) -> Result<Vec<String>> {
+    fn build_lines(&self, admin: &mut Admin, _effective: &Effective) -> Result<Vec<String>> {
         let mut told: Vec<String> = admin.value("SELECT version()")?.into_iter().collect();
         // Only a superuser may read them.
         let flags = admin.value("SELECT setting FROM pg_config WHERE name = 'CFLAGS'").unwrap_or_default();
@@ -361,8 +359,8 @@ impl Engine for Postgres {
         Agreement::of(same, shown)
     }
 
-    fn vet(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
-        check_settings::vet(site, settings)
+    fn check_settings(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+        check_settings::check(site, settings)
     }
 
     fn stop_signal(&self) -> i32 {
@@ -484,7 +482,7 @@ fn initdb_arguments(
     Ok(arguments)
 }
 
-/// Who may connect: local ones without a password, and by TCP only who knows this start's.
+/// Who may connect: local clients without a password, and by TCP only with the password of this start.
 fn write_host_rules(data: &Path, tcp: Option<&str>) -> Result<()> {
     let tcp = tcp.map_or(String::new(), |method| format!("host all all 127.0.0.1/32 {method}\n"));
     let file = data.join("pg_hba.conf");
@@ -496,7 +494,7 @@ fn password_method(installation: &Installation) -> &'static str {
     if installation.at_least(&[10]) { "scram-sha-256" } else { "md5" }
 }
 
-/// PostgreSQL takes any beginning of a word that is no beginning of its opposite.
+/// PostgreSQL takes any beginning of a name that is no beginning of its opposite.
 fn parse_bool(text: &str) -> Option<bool> {
     let text = text.trim().to_ascii_lowercase();
     let begins = |word: &str, least: usize| text.len() >= least && word.starts_with(&text);
@@ -509,7 +507,7 @@ fn parse_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// Some settings grew from a switch to an enumeration, and still take its words.
+/// Some settings grew from a switch to an enumeration, and still take the switch's names.
 fn switches_agree(asked: &str, setting: &str) -> bool {
     matches!((parse_bool(asked), parse_bool(setting)), (Some(asked), Some(setting)) if asked == setting)
 }
@@ -622,7 +620,7 @@ mod tests {
     }
 
     #[test]
-    fn over_tcp_only_who_knows_the_password_gets_in() {
+    fn a_login_over_tcp_needs_the_password() {
         let (line, rules) = launch(Some(4711), &[("max_connections", "99")], Purpose::Load);
         let expected = "-D /d -k /f -p 4711 -c listen_addresses=127.0.0.1 -c ssl=off -c fsync=off \
                         -c max_connections=99 -c synchronous_commit=off";

@@ -14,16 +14,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use driver::{Admin, Dialect, Endpoint, Login};
 
-use engine::Cost;
-use engine::Observe;
 use engine::advice::{Draft, Subject};
 use engine::counters::{Counters, DeferredWork};
 use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_switch};
 use engine::tunable::{MIB, Tunable, Tuning};
 use engine::{
-    Engine, Explained, Found, Installation, Launch, Purpose, Release, Reserved, Site, StartFiles, StartOptions,
-    Whereabouts,
+    Cost, Engine, Explained, Found, Installation, Launch, Observe, Purpose, Release, Reserved, Site, StartFiles,
+    StartOptions, Whereabouts,
 };
 
 pub struct Sqlite;
@@ -230,7 +228,7 @@ impl Engine for Sqlite {
         Ok(Whereabouts { data, socket: None, port: None })
     }
 
-    fn build_told(&self, admin: &mut Admin, _effective: &Effective) -> Result<Vec<String>> {
+    fn build_lines(&self, admin: &mut Admin, _effective: &Effective) -> Result<Vec<String>> {
         let options = admin.rows("PRAGMA compile_options")?;
         Ok(options.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
     }
@@ -246,7 +244,7 @@ impl Engine for Sqlite {
         Agreement::of(same, actual)
     }
 
-    fn vet(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+    fn check_settings(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
         // In a file of its own: some pragmas count on an empty one only.
         let file = Endpoint::File(site.scratch.join("vet.db"));
         let login = Login {
@@ -341,7 +339,7 @@ impl Tuning for Sqlite {
     }
 }
 
-/// Each row says its id, its parent's, a number without a meaning, and what is done; a change of one row by
+/// Each row has its id, its parent's, a number without a meaning, and what is done; a change of one row by
 /// its id has none.
 fn plan_lines(rows: &[Vec<Option<String>>]) -> Vec<String> {
     let cell = |row: &Vec<Option<String>>, index: usize| row.get(index).cloned().flatten().unwrap_or_default();
@@ -362,7 +360,7 @@ fn pragmas(settings: &BTreeMap<String, String>) -> Vec<String> {
     names.into_iter().map(|name| format!("PRAGMA {name} = {}", quoted(&settings[name]))).collect()
 }
 
-/// Numbers and words stand for themselves.
+/// Numbers and words are quoted as they are.
 fn quoted(value: &str) -> String {
     let plain = value.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     if plain && !value.contains("--") { value.to_owned() } else { format!("'{}'", value.replace('\'', "''")) }
@@ -388,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn words_agree_with_the_numbers_sqlite_shows() {
+    fn names_agree_with_the_numbers_of_sqlite() {
         check("synchronous", "NORMAL", "1", true);
         check("synchronous", "FULL", "1", false);
         check("synchronous", "1", "1", true);

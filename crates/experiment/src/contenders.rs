@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use toml::de::{DeTable, DeValue};
 
-use super::keys::CONTENDER_KEYS;
+use super::keys::{CONTENDER_KEYS, names};
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer, shortened};
 use super::vocabulary::Known;
@@ -68,7 +68,7 @@ fn read_contender<'a>(
     known: &Known,
     storage: &Storage,
 ) -> Option<Contender> {
-    reader.check_keys(section, CONTENDER_KEYS, &[]);
+    reader.check_keys(section, &names(CONTENDER_KEYS), &[]);
     let name = reader.name(section, "name");
     if section.value("target").is_some() {
         return read_target(reader, section, name, storage, known);
@@ -103,7 +103,7 @@ fn read_contender<'a>(
     })
 }
 
-/// A contender that runs anyway: its URL says what it is.
+/// A contender that runs anyway: its URL names its kind.
 fn read_target<'a>(
     reader: &mut Reader<'a>,
     section: &Section<'a>,
@@ -233,7 +233,7 @@ fn read_version(version: Option<&str>) -> Result<VersionRequest, VersionMistake>
     }
 }
 
-/// `"disk"`, `"tmpfs"` or a directory; a word without a slash is taken for a slip.
+/// `"disk"`, `"tmpfs"` or a directory; a name without a slash is taken for a slip.
 pub fn read_storage<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Storage> {
     let text = reader.text(section, "storage")?;
     match text.as_str() {

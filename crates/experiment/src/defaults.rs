@@ -11,7 +11,7 @@ use toml::de::DeTable;
 use engine::request::{PAGE_CACHE_WORDS, TRANSPORT_WORDS, WORK_COPY_WORDS, word_of};
 
 use super::contenders::read_storage;
-use super::keys::METHOD_KEYS;
+use super::keys::{METHOD_KEYS, names};
 use super::section::{Reader, Section};
 use super::workloads::{read_arrivals, read_data_seed};
 use super::{NoisyHost, PageCache, Stop, Storage, Transport, WorkCopy};
@@ -22,9 +22,9 @@ pub const DEFAULT_EXPERIMENT: &str = include_str!("default-experiment.toml");
 
 /// Least time that a trial can measure: below it a single flush decides the number.
 const LEAST_DURATION: Duration = Duration::from_millis(500);
-/// Least time that a pilot can run: below it there is nothing to tell a level from.
+/// Least time that a pilot can run: below it no level can be found.
 const LEAST_PILOT: Duration = Duration::from_secs(10);
-/// More blocks than anybody has time for; past this a number is a slip of the finger.
+/// More blocks than any run has; past this a number is a slip of the finger.
 const MOST_BLOCKS: u64 = 1000;
 
 /// How long a trial warms up.
@@ -63,7 +63,7 @@ pub struct MethodKeys {
 impl MethodKeys {
     /// Reads the table and refuses what this version cannot do.
     pub fn read<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Self {
-        reader.check_keys(section, METHOD_KEYS, &[]);
+        reader.check_keys(section, &names(METHOD_KEYS), &[]);
         MethodKeys {
             preset: reader.text(section, "preset"),
             duration: reader.duration(section, "duration", LEAST_DURATION),
@@ -117,10 +117,10 @@ impl MethodKeys {
     }
 }
 
-const RULES: [RuleName; 2] = [RuleName::Exact, RuleName::T];
-const STOP_WORDS: &[(&str, Option<Stop>)] =
+pub const RULES: [RuleName; 2] = [RuleName::Exact, RuleName::T];
+pub const STOP_WORDS: &[(&str, Option<Stop>)] =
     &[("overall", Some(Stop::Overall)), ("points", Some(Stop::Points)), ("never", Some(Stop::Never))];
-const NOISY_HOST_WORDS: &[(&str, Option<NoisyHost>)] =
+pub const NOISY_HOST_WORDS: &[(&str, Option<NoisyHost>)] =
     &[("refuse", Some(NoisyHost::Refuse)), ("stamp", Some(NoisyHost::Stamp))];
 
 impl Stop {
@@ -144,7 +144,7 @@ fn read_warmup<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<War
     reader.duration(section, "warmup", Duration::ZERO).map(Warmup::Time)
 }
 
-/// Everything that `default-experiment.toml` says.
+/// Everything in `default-experiment.toml`.
 #[derive(Debug, Clone)]
 pub struct Defaults {
     pub method: MethodKeys,

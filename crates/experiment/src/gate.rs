@@ -1,17 +1,16 @@
 //! `[gate]`: how much slower a candidate may be before `--gate` fails.
 
 use super::WorkloadChoice;
+use super::keys::{GATE_KEYS, LATENCY_KEYS, names};
 use super::section::{Reader, Section, real};
 use record::format::gate::{GateRecord, LatencyLimit, QUANTILES};
 
-const KEYS: &[&str] = &["max_slowdown", "latency"];
-const LATENCY_KEYS: &[&str] = &["quantile", "max_slowdown"];
 const EXAMPLE: &str = "expected limits: max_slowdown = \"3%\", latency = { quantile = 99, max_slowdown = \"10%\" }";
 
 pub fn read_gate<'a>(reader: &mut Reader<'a>, top: &Section<'a>, workloads: &[WorkloadChoice]) -> Option<GateRecord> {
     let section = reader.table(top, "gate")?;
-    reader.check_keys(&section, KEYS, &[]);
-    if !KEYS.iter().any(|key| section.value(key).is_some()) {
+    reader.check_keys(&section, &names(GATE_KEYS), &[]);
+    if !GATE_KEYS.iter().any(|key| section.value(key.name).is_some()) {
         reader.reject(&section.span, "[gate] has no limit", EXAMPLE);
     }
     let max_slowdown = reader.percent(&section, "max_slowdown");
@@ -28,8 +27,8 @@ pub fn read_gate<'a>(reader: &mut Reader<'a>, top: &Section<'a>, workloads: &[Wo
 
 fn read_latency<'a>(reader: &mut Reader<'a>, gate: &Section<'a>) -> Option<LatencyLimit> {
     let section = Section { title: "[gate.latency]".to_owned(), ..reader.table(gate, "latency")? };
-    reader.check_keys(&section, LATENCY_KEYS, &[]);
-    if let Some(missing) = LATENCY_KEYS.iter().find(|key| section.value(key).is_none()) {
+    reader.check_keys(&section, &names(LATENCY_KEYS), &[]);
+    if let Some(missing) = names(LATENCY_KEYS).into_iter().find(|key| section.value(key).is_none()) {
         reader.reject(&section.span, format!("`latency` in [gate] has no `{missing}`"), EXAMPLE);
     }
     let quantile = read_quantile(reader, &section);

@@ -1,7 +1,7 @@
 //! Reads the `[[ladder]]` tables: contenders that are made of the one below and a change.
 //!
-//! A rung becomes a contender like any other, so nothing behind this room needs to know how it came about.
-//! So does every configuration that only tells what a step is worth elsewhere: the highest rung without it
+//! A rung becomes a contender like any other, so later steps do not depend on how it came about.
+//! So does every configuration that only shows what a step is worth elsewhere: the highest rung without it
 //! (`ablation`).
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use engine::Engine;
 use toml::Spanned;
 
 use super::contenders::{read_engine, read_settings, read_storage};
-use super::keys::RUNG_KEYS;
+use super::keys::{RUNG_KEYS, names};
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, shortened};
 use super::vocabulary::Known;
@@ -131,7 +131,7 @@ fn read_rung<'a>(
     known: &Known,
     below: &Contender,
 ) -> Option<(Step, (Contender, Vec<ChangeRecord>))> {
-    reader.check_keys(section, RUNG_KEYS, &[]);
+    reader.check_keys(section, &names(RUNG_KEYS), &[]);
     let engine = read_other_engine(reader, section, known);
     if section.value("engine").is_some() && engine.is_none() {
         return None;
@@ -151,8 +151,8 @@ fn read_rung<'a>(
         reader.reject(&section.span, what, "give it settings, engine, storage, cores or memory that differ");
         return None;
     }
-    let told = || changes.iter().map(|change| format!("{} = {}", change.name, change.after)).collect::<Vec<_>>();
-    step.name = reader.name(section, "name").unwrap_or_else(|| shortened(told().join(", ")));
+    let described = || changes.iter().map(|change| format!("{} = {}", change.name, change.after)).collect::<Vec<_>>();
+    step.name = reader.name(section, "name").unwrap_or_else(|| shortened(described().join(", ")));
     let rung = (step.on(below), changes);
     Some((step, rung))
 }
@@ -284,14 +284,14 @@ mod tests {
         // `a-b` and `a_b` are one setting.
         assert_eq!(more.settings.keys().collect::<Vec<_>>(), ["flush", "innodb_buffer_pool_size"]);
         assert_eq!((more.storage.clone(), more.memory_bytes), (Storage::Tmpfs, Some(8 << 30)));
-        let told = |rung: usize| {
+        let described = |rung: usize| {
             let changes = experiment.ladders[0].rungs[rung].changes.iter();
             changes.map(|one| format!("{} {:?} {}", one.name, one.before, one.after)).collect::<Vec<_>>()
         };
-        assert_eq!(told(0), ["engine Some(\"mysql@5.5.9\") mysql@5.6.24"]);
-        assert_eq!(told(1), ["flush None ON", "innodb-buffer-pool-size None 1G"]);
+        assert_eq!(described(0), ["engine Some(\"mysql@5.5.9\") mysql@5.6.24"]);
+        assert_eq!(described(1), ["flush None ON", "innodb-buffer-pool-size None 1G"]);
         let last = ["storage Some(\"disk\") tmpfs", "memory None 8.0 GiB", "innodb_buffer_pool_size Some(\"1G\") 2G"];
-        assert_eq!(told(2), last);
+        assert_eq!(described(2), last);
     }
 
     #[test]

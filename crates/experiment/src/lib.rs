@@ -1,7 +1,7 @@
 //! What the user wrote.
 //!
 //! An [`Experiment`] is a checked experiment file: every name in it exists, every quantity has a
-//! unit, and every default has been filled in. It says nothing about order, time or disk (that is
+//! unit, and every default has been filled in. It holds nothing about order, time or disk (that is
 //! `plan.rs`) and touches neither network nor server.
 //!
 //! What must stay true: no key of a file is ever ignored. A key is honoured, or it is a mistake that
@@ -13,7 +13,7 @@ mod contenders;
 mod defaults;
 mod error;
 mod gate;
-mod keys;
+pub mod keys;
 mod labels;
 mod ladder;
 mod mistakes;
@@ -34,11 +34,10 @@ pub use keys::meant_by;
 pub use labels::{Labels, label};
 pub use mistakes::Mistakes;
 pub use parse::Overrides;
-pub use record::plain_file;
 pub use record::point::{CLIENTS, CORES, RATE};
-pub use record::quantity;
 pub use record::secrets::{MASK, is_secret_key};
 pub use record::shell::{shell_path, shell_word};
+pub use record::{plain_file, quantity};
 pub use vocabulary::{Known, Needs, NullLoad};
 
 use std::collections::BTreeMap;
@@ -61,7 +60,7 @@ pub struct Experiment {
     pub question: Option<String>,
     /// Name of the contender that every other one is compared with.
     pub baseline: String,
-    /// Rungs, and what tells their steps' worth elsewhere, stand behind those of the file's own tables.
+    /// Rungs, and contenders that show what steps are worth elsewhere, stand behind those of the file's own tables.
     pub contenders: Vec<Contender>,
     pub ladders: Vec<LadderRecord>,
     pub workloads: Vec<WorkloadChoice>,
@@ -124,12 +123,12 @@ pub struct Contender {
 /// One `[workload]` table.
 #[derive(Debug, Clone)]
 pub struct WorkloadChoice {
-    /// Unique; the workload's name unless the file says otherwise.
+    /// Unique; the workload's name unless the file has another.
     pub label: String,
     pub kind: &'static WorkloadKind,
-    /// What the file says, in the workload's own option names; only those that were given.
+    /// Options of the file, by the workload's own names; only those that were given.
     pub options: BTreeMap<String, load::OptionValue>,
-    /// Every option the workload knows: those that were given, and the defaults of the others.
+    /// Every option of the workload: those that were given, and the defaults of the others.
     pub in_force: BTreeMap<String, load::OptionValue>,
     /// A trial is one pass, however long it takes.
     pub one_pass: bool,
@@ -234,7 +233,7 @@ pub struct Method {
     pub warmup: Duration,
     /// How long the trial of each contender is that chooses the warm-up (`warmup = "auto"`).
     pub pilot: Option<Duration>,
-    /// Trials that still rise or fall take the word away.
+    /// Trials that still rise or fall allow no verdict.
     pub steady_state: bool,
     /// After the interval the server's deferred work is waited for.
     pub drain: bool,
@@ -244,7 +243,7 @@ pub struct Method {
     pub doubling: bool,
     /// Behind the verdict, what a finding supposes is put to the test.
     pub contrast: bool,
-    /// Behind it, one trial of each contender is looked into.
+    /// Behind it, one trial of each contender is profiled.
     pub diagnose: bool,
     pub rule: RuleName,
     /// Blocks at most (N_max of the stopping rule).

@@ -1,7 +1,7 @@
-//! What is wrong with an experiment file, said so that the next step is plain.
+//! Mistakes in an experiment file, described so that the next step is plain.
 //!
-//! A mistake names the file, the line, the key, what was expected and the nearest word that is
-//! known. All mistakes of a file are collected and said together, in the order of its lines.
+//! A mistake names the file, the line, the key, what was expected and the nearest name that is
+//! known. All mistakes of a file are collected and printed together, in the order of its lines.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct Mistake {
     /// From 1; `None` where the command line is at fault, not the file.
     pub line: Option<usize>,
     pub what: String,
-    /// What was expected, the nearest known word, the next step: one line each.
+    /// What was expected, the nearest known name, the next step: one line each.
     pub notes: Vec<String>,
 }
 
@@ -39,9 +39,9 @@ impl fmt::Display for Mistakes {
 
 impl std::error::Error for Mistakes {}
 
-/// The known word that `word` was most likely meant to be.
+/// The known name that `word` was most likely meant to be.
 ///
-/// Two slips are forgiven in short words and a third of the letters in long ones; past that a
+/// Two slips are forgiven in short names and a third of the letters in long ones; past that a
 /// suggestion would only mislead.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let most_slips = (word.chars().count() / 3).max(2);
@@ -53,7 +53,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// `did you mean ...?` where a known word is near, else the list of what is known.
+/// `did you mean ...?` where a known name is near, else the list of what is known.
 pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match nearest(word, known.iter().copied()) {
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_finds_its_word_and_nonsense_finds_none() {
+    fn a_slip_of_the_finger_finds_its_name_and_nonsense_finds_none() {
         let known = ["duration", "blocks", "seed"];
         let check = |word, expected| assert_eq!(nearest(word, known), expected, "{word}");
         check("durration", Some("duration"));

@@ -1,36 +1,33 @@
 //! Turns the text of an experiment file into an [`Experiment`], or into all its mistakes.
 //!
-//! Built on TOML values that know their place in the text, so that every mistake can name its line.
+//! Built on TOML values with their place in the text, so that every mistake can name its line.
 //! It reads no environment and opens no file but the experiment; what the engines and workloads are
-//! called comes in as [`Known`], because this module knows neither.
+//! called comes in as [`Known`], because this module depends on neither.
 
 use std::path::Path;
 use std::time::Duration;
 
 use toml::de::DeTable;
 
-use super::aa;
-use super::arrangements;
 use super::contenders::read_contenders;
 use super::defaults::{Defaults, MethodKeys, Warmup, defaults};
 use super::gate::read_gate;
-use super::keys::TOP_KEYS;
+use super::keys::{CLIENTS_KEYS, TOP_KEYS, names};
 use super::labels::{Labels, read_labels};
 use super::ladder::read_ladders;
 use super::mistakes::{Mistake, Mistakes, suggestion};
 use super::section::{NAME_CHARS_MAX, Reader, Section, is_short};
 use super::vocabulary::Known;
 use super::workloads::{read_sweep, read_workloads};
-use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop};
+use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop, aa, arrangements};
 use engine::request::TRANSPORT_WORDS;
 use record::format::PlanRecord;
 use record::{plain_file, secrets};
 
 const TOP_KEYS_LATER: &[&str] = &["recovery"];
-const CLIENTS_KEYS: &[&str] = &["transport", CORES];
 const CLIENTS_KEYS_LATER: &[&str] = &["launcher", "workers"];
 
-/// What the command line says about the method; it wins over the file.
+/// The method by flags of the command line; they win over the file.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
     pub preset: Option<String>,
@@ -41,14 +38,14 @@ pub struct Overrides {
     pub contrast: bool,
     pub diagnose: bool,
     pub labels: Labels,
-    /// The file's first contender meets its twin, whoever else stands in the file.
+    /// The file's first contender runs against itself; the others are left out.
     pub twins: bool,
     /// The name of an experiment whose file gives none; without it, that is the name of the file.
     pub fallback_name: Option<String>,
 }
 
 impl Overrides {
-    /// Whether the command line says nothing about the method.
+    /// Whether no flag of the command line is about the method.
     pub fn is_empty(&self) -> bool {
         let Overrides {
             preset,
@@ -128,7 +125,7 @@ fn read_experiment<'a>(
     overrides: &Overrides,
 ) -> Experiment {
     let defaults = defaults();
-    reader.check_keys(top, TOP_KEYS, TOP_KEYS_LATER);
+    reader.check_keys(top, &names(TOP_KEYS), TOP_KEYS_LATER);
     let method = read_method(reader, top, &defaults, overrides);
     let mut contenders = read_contenders(reader, top, known, &defaults.storage);
     let baseline = read_baseline(reader, top, &contenders);
@@ -208,7 +205,7 @@ fn read_clients<'a>(
     let Some(section) = reader.table(top, "clients") else {
         return (defaults.transport, None);
     };
-    reader.check_keys(&section, CLIENTS_KEYS, CLIENTS_KEYS_LATER);
+    reader.check_keys(&section, &names(CLIENTS_KEYS), CLIENTS_KEYS_LATER);
     let transport = reader.choice(&section, "transport", TRANSPORT_WORDS).unwrap_or(defaults.transport);
     (transport, reader.cpu_list(&section, CORES))
 }
@@ -347,7 +344,7 @@ fn changed_keys(
         ("margin", Some(method.margin) != base.margin),
         ("budget", method.budget != base.budget),
         // Another seed in the file is another order, not another method; on the command line it is
-        // a plan that the file does not tell.
+        // a plan that differs from the file's.
         ("seed", overrides.seed.is_some() && overrides.seed != from_file.seed),
         ("stop", Some(method.stop) != base.stop),
         ("noisy_host", Some(method.noisy_host) != base.noisy_host),
@@ -495,11 +492,11 @@ pub mod tests {
     }
 
     #[test]
-    fn what_a_workload_says_about_its_options_is_said_with_their_line() {
+    fn mistakes_that_a_workload_finds_in_its_options_have_their_line() {
         let file = "contender = [{ engine = \"mysql\" }]\n[workload]\nname = \"oltp_read_write\"\ntable_size = 0\n";
         let mistakes = parse(file).unwrap_err();
-        let said = "error: x.toml:4: `table_size` in [workload] cannot be 0\n  at least one row was expected\n";
-        assert!(mistakes.to_string().starts_with(said), "{mistakes}");
+        let message = "error: x.toml:4: `table_size` in [workload] cannot be 0\n  at least one row was expected\n";
+        assert!(mistakes.to_string().starts_with(message), "{mistakes}");
     }
 
     #[test]
@@ -566,8 +563,8 @@ pub mod tests {
         let check = |rest: &str, line: usize| {
             let mistakes = parse(&format!("{SHORT}{rest}")).unwrap_err();
             assert_eq!((mistakes.list.len(), mistakes.list[0].line), (1, Some(line)), "{mistakes}");
-            let said = mistakes.to_string();
-            assert!(said.contains("setting `datadir` cannot be given: dbduel decides"), "{said}");
+            let message = mistakes.to_string();
+            assert!(message.contains("setting `datadir` cannot be given: dbduel decides"), "{message}");
         };
         check("[[ladder]]\non = \"mysql@5.7.29\"\nsettings = { sort_buffer_size = 1,\n  datadir = \"/home/x\" }\n", 8);
         let own = "[[contender]]\nengine = \"mysql@5.7.29\"\n[contender.settings]\ndatadir = \"/home/x\"\n";

@@ -1,7 +1,7 @@
 //! What we will do: all the trials in order, shuffled and seeded, with what they will need.
 //!
 //! A plan is written and hashed before the first block, and nothing that happens later changes it.
-//! It starts nothing and looks nothing up; what the contenders were resolved to comes in as
+//! It starts nothing and reads nothing; what the contenders were resolved to comes in as
 //! [`ResolvedFacts`]. What must stay true: the same file, seed and facts make the same plan, to the
 //! byte, on any machine.
 
@@ -33,7 +33,7 @@ pub use record::rule::{
     point_rule, too_few,
 };
 
-/// Confidence of every word, after all looks: at most 5 % of them are false.
+/// Confidence of every verdict, after all looks: at most 5 % of them are false.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// What a contender's engine and version were resolved to.
@@ -107,7 +107,7 @@ impl Plan {
 
 /// SHA-256 of everything in the record but the hash itself.
 ///
-/// The bytes are its JSON with sorted keys and without spaces, so that whoever holds `plan.json` can
+/// The bytes are its JSON with sorted keys and without spaces, so that anyone with `plan.json` can
 /// compute it again.
 pub fn plan_hash(record: &PlanRecord) -> String {
     let mut value = serde_json::to_value(record).expect("a plan has no key that is not a text");
@@ -142,7 +142,7 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
     }
 }
 
-/// Options that the points set are told there.
+/// Options that the points set are reported there.
 fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> WorkloadRecord {
     let swept = |key: &str| experiment.sweep.as_ref().is_some_and(|sweep| sweep.variable == key);
     let fixed = workload.in_force.iter().filter(|(key, _)| !swept(key));
@@ -156,7 +156,7 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         one_pass: workload.one_pass,
         isolation: workload.isolation.map(|level| level.as_str().to_owned()),
         rate: workload.rate,
-        arrivals: (workload.rate.is_some() || swept(RATE)).then(|| arrivals_word(workload.arrivals).to_owned()),
+        arrivals: (workload.rate.is_some() || swept(RATE)).then(|| arrivals_text(workload.arrivals).to_owned()),
         data_seed: workload.data_seed,
         clients: workload.clients,
         clients_at: workload.clients_at.clone(),
@@ -171,7 +171,7 @@ pub fn kind_record(kind: TransactionKind) -> KindRecord {
     KindRecord { name: kind.name.to_owned(), title: kind.title.to_owned(), p90_limit_s: kind.p90_limit_s }
 }
 
-fn arrivals_word(arrivals: Interarrival) -> &'static str {
+fn arrivals_text(arrivals: Interarrival) -> &'static str {
     match arrivals {
         Interarrival::Poisson => "poisson",
         Interarrival::Constant => "constant",
@@ -304,18 +304,18 @@ mod tests {
     }
 
     #[test]
-    fn the_plan_says_when_a_word_is_possible_under_its_rule() {
+    fn the_plan_shows_when_a_verdict_is_possible_under_its_rule() {
         let check = |rule, contenders: &[&str], blocks, expected: (Option<u32>, Option<u32>)| {
             let mut experiment = experiment(contenders, &[1, 2, 3, 4, 5, 6, 7, 8], blocks, 1);
             experiment.method.rule = rule;
             let estimate = plan_of(&experiment).estimate;
-            let words = (estimate.overall_word_block, estimate.point_word_block);
+            let words = (estimate.overall_verdict_block, estimate.point_verdict_block);
             assert_eq!(words, expected, "{rule:?}, {} contenders, {blocks} blocks", contenders.len());
         };
         check(RuleName::Exact, &["a"], 20, (None, None));
         check(RuleName::Exact, &["a", "b"], 20, (Some(8), Some(10)));
         check(RuleName::Exact, &["a", "b"], 40, (Some(10), Some(12)));
-        // Two candidates share the error, each with eight points: sixteen words.
+        // Two candidates share the error, each with eight points: sixteen verdicts.
         check(RuleName::Exact, &["a", "b", "c"], 20, (Some(10), Some(12)));
         check(RuleName::Exact, &["a", "b"], 7, (None, None));
         check(RuleName::T, &["a", "b"], 7, (Some(4), Some(4)));
@@ -323,16 +323,16 @@ mod tests {
     }
 
     #[test]
-    fn the_plan_says_how_many_blocks_points_and_operations_need() {
+    fn the_plan_shows_how_many_blocks_points_and_operations_need() {
         let names = ["a", "b", "c", "d"];
         let record = |blocks| plan_of(&experiment(&names, &[1, 2, 4, 8], blocks, 1)).record;
         let few = record(8);
         assert_eq!((first_for_operations(&few, 86), first_for_points(&few, 4)), (None, None));
         assert_eq!(blocks_for(&few, |plan| first_for_operations(plan, 86)), Some(14));
         assert_eq!(first_for_operations(&record(14), 86), Some(14));
-        let told = too_few(&few, 86, OPERATIONS);
+        let warning = too_few(&few, 86, OPERATIONS);
         assert_eq!(
-            told,
+            warning,
             "none of 86 single operations with 3 candidates can get a verdict if it differs alone in 8 blocks; that takes blocks = 14"
         );
         let text = plan_of(&experiment(&names, &[1, 2, 4, 8], 8, 1)).text();
@@ -387,7 +387,7 @@ mod tests {
         let second = repeat(&experiment, &plan, &entry, 2);
         assert_eq!((second[0].trial, repeat_number(&plan, second[0].trial)), (100, Some(2)));
         assert_ne!(second[0].input_seed, again[0].input_seed);
-        assert_eq!(repeat(&experiment, &plan, &entry, 2), second, "the seed says everything");
+        assert_eq!(repeat(&experiment, &plan, &entry, 2), second, "the seed fixes everything");
     }
 
     #[test]

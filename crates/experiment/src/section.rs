@@ -1,6 +1,6 @@
 //! Reads one table of a TOML file, key by key, and remembers every mistake with its line.
 //!
-//! It knows how values are written, not what they mean to dbduel: that is `parse.rs`. A value that
+//! It reads how values are written, not what they mean to dbduel: that is `parse.rs`. A value that
 //! cannot be used is noted as a mistake and read as absent, so that reading can go on and one pass
 //! finds all the mistakes of a file.
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{home_of, in_our_words, in_place_of};
+use super::keys::{home_of, in_our_words, in_place_of, meaning};
 use super::mistakes::{Mistake, Mistakes, nearest, suggestion};
 use super::quantity;
 use engine::CpuList;
@@ -28,12 +28,12 @@ pub fn is_short(name: &str) -> bool {
     name.chars().count() <= NAME_CHARS_MAX
 }
 
-/// A name that nobody gave, cut to what file names hold.
+/// A name made by dbduel, cut to what file names hold.
 pub fn shortened(name: String) -> String {
     name.chars().take(NAME_CHARS_MAX).collect()
 }
 
-/// One table of the file, under the name that a reader knows it by.
+/// One table of the file, under the name that messages use.
 #[derive(Clone)]
 pub struct Section<'a> {
     /// `[method]`; empty for the top of the file.
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
     /// Refuses every key of the table that is neither known nor planned.
     ///
     /// `later` holds keys of the documented file format that this version cannot honour: a key that
-    /// is silently without effect would make a result mean something else than its file says.
+    /// is silently without effect would give a result of another experiment than the file describes.
     pub fn check_keys(&mut self, section: &Section, known: &[&str], later: &[&str]) {
         for (key, _) in section.table {
             let (name, span) = (key.get_ref().as_ref(), key.span());
@@ -115,11 +115,16 @@ impl<'a> Reader<'a> {
             }
             let place =
                 if section.title.is_empty() { "at the top of the file" } else { &format!("in {}", section.title) };
-            let is_near = nearest(name, known.iter().copied()).is_some();
-            let home = home_of(name).filter(|_| !is_near).map(|home| format!("`{name}` belongs {home}"));
+            let near = nearest(name, known.iter().copied());
+            let home = home_of(name).filter(|_| near.is_none()).map(|home| format!("`{name}` belongs {home}"));
             let meant = in_our_words(name, known, section.title.is_empty());
+            let has_instead = in_place_of(name).is_some() || meant.is_some();
             let note = in_place_of(name).map(str::to_owned).or(meant).or(home);
-            let note = note.unwrap_or_else(|| suggestion(name, known.iter().copied()));
+            let mut note = note.unwrap_or_else(|| suggestion(name, known.iter().copied()));
+            let is_suggested = near.filter(|_| !has_instead);
+            if let Some(meaning) = is_suggested.and_then(|near| meaning(&section.title, near)) {
+                note += &format!(" ({meaning})");
+            }
             self.reject(&span, format!("unknown key `{name}` {place}"), note);
         }
     }
@@ -290,7 +295,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// One of a list of words; a word with `None` is documented, but not supported by this version.
+    /// One of a list of names; a name with `None` is documented, but not supported by this version.
     pub fn choice<T: Copy>(&mut self, section: &Section<'a>, key: &str, words: &[(&str, Option<T>)]) -> Option<T> {
         let value = section.value(key)?;
         let expected = || words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");

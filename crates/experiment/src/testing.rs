@@ -56,7 +56,7 @@ static KINDS: [WorkloadKind; 2] = [
     },
 ];
 
-/// A workload of so many rows that nobody runs.
+/// A workload of so many rows that is never run.
 struct Unmoved {
     rows: u64,
     one_pass: bool,

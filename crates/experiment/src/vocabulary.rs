@@ -1,4 +1,4 @@
-//! What an experiment file may name; it comes in from whoever starts the program.
+//! What an experiment file may name; the program that reads the file hands it in.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl Known {
         self.engines.find(kind).ok()
     }
 
-    /// What a workload says about options of the right name and type: its ranges and words, and what it needs
+    /// A workload's own checks of options of the right name and type: their ranges and values, and what it needs
     /// with them.
     pub fn needs(&self, kind: &WorkloadKind, given: &BTreeMap<String, OptionValue>) -> Result<Needs, OptionError> {
         let workload = kind.with(given)?;
@@ -48,7 +48,7 @@ impl Known {
 /// What a workload needs, its options decided.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Clients, where it wants a number of its own.
+    /// Clients, where the workload needs a number of its own.
     pub clients: Option<u32>,
     /// It runs once through: it has its clients, and takes the time it takes.
     pub one_pass: bool,

@@ -10,21 +10,18 @@ use load::{Interarrival, OptionError, OptionSpec, OptionValue, WorkloadKind};
 use toml::de::DeValue;
 
 use super::defaults::WorkloadDefaults;
+use super::keys::{SWEEP_KEYS, WORKLOAD_KEYS, names};
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer, real};
 use super::vocabulary::{Known, Needs};
 use super::{CLIENTS, CORES, Contender, Crowds, Origin, RATE, Sweep, WorkloadChoice};
 
-/// Keys of every workload; the rest are the workload's own options.
-const KEYS: &[&str] = &["name", "label", "isolation", RATE, ARRIVALS, DATA_SEED, CLIENTS];
 /// How the arrivals of `rate` are spaced.
 const ARRIVALS: &str = "arrivals";
 const DATA_SEED: &str = "data_seed";
 /// Documented keys that this version honours only where a workload has an option of that name.
 const KEYS_LATER: &[&str] = &["files"];
 const WORKLOADS_LATER: &[&str] = &["script"];
-/// What a sweep may vary, and what it may one day.
-const SWEEPS: &[&str] = &[CORES, CLIENTS, RATE, "warehouses"];
 /// In place of a list of clients, beside cores.
 const PER_CORE: &str = "per-core";
 /// What every reader of JSON holds exactly.
@@ -34,6 +31,11 @@ const MOST_CORES: u64 = 4096;
 /// Arrivals a second.
 const MOST_RATE: u64 = 10_000_000;
 const MOST_POINTS: usize = 200;
+
+/// Whether every workload has the key; the rest are the workload's own options.
+fn is_common(key: &str) -> bool {
+    WORKLOAD_KEYS.iter().any(|common| common.name == key)
+}
 
 /// All workloads of the file, in its order; their labels are unique.
 pub fn read_workloads<'a>(
@@ -203,7 +205,7 @@ fn read_isolation<'a>(reader: &mut Reader<'a>, section: &Section<'a>, contenders
     Some(level)
 }
 
-/// The key `clients`, which a workload may know by another name too.
+/// The key `clients`, which a workload may have under another name too.
 fn read_clients<'a>(reader: &mut Reader<'a>, section: &Section<'a>, specs: &[OptionSpec]) -> Option<u32> {
     let aliases = specs.iter().find(|spec| spec.name == CLIENTS).map_or(&[][..], |spec| spec.aliases);
     let names = std::iter::once(CLIENTS).chain(aliases.iter().copied());
@@ -216,7 +218,7 @@ fn read_clients<'a>(reader: &mut Reader<'a>, section: &Section<'a>, specs: &[Opt
     reader.whole(section, key, 1..=MOST_CLIENTS).map(|clients| clients as u32)
 }
 
-/// The options as the workload sees them: a given number of clients is one where it knows the key.
+/// The options as the workload gets them: a given number of clients is one where it has the key.
 fn with_clients(
     mut options: BTreeMap<String, OptionValue>,
     clients: Option<u32>,
@@ -274,7 +276,7 @@ fn known_workload(reader: &mut Reader, value: &Value, name: &str, known: &Known)
 
 fn check_workload_keys(reader: &mut Reader, section: &Section, name: &str, specs: &[OptionSpec]) {
     let own = specs.iter().flat_map(OptionSpec::names);
-    let known: Vec<&str> = KEYS.iter().copied().chain(own.filter(|name| !KEYS.contains(name))).collect();
+    let known: Vec<&str> = names(WORKLOAD_KEYS).into_iter().chain(own.filter(|name| !is_common(name))).collect();
     let titled = Section { title: format!("{} of {name}", section.title), ..section.clone() };
     reader.check_keys(&titled, &known, KEYS_LATER);
 }
@@ -286,7 +288,7 @@ fn read_options<'a>(
     specs: &[OptionSpec],
 ) -> BTreeMap<String, OptionValue> {
     let mut options = BTreeMap::new();
-    for spec in specs.iter().filter(|spec| !KEYS.contains(&spec.name)) {
+    for spec in specs.iter().filter(|spec| !is_common(spec.name)) {
         let mut given = spec.names().filter_map(|name| section.value(name).map(|value| (name, value)));
         let Some((key, value)) = given.next() else {
             continue;
@@ -298,7 +300,7 @@ fn read_options<'a>(
             Ok(given) => drop(options.insert(spec.name.to_owned(), given)),
             Err(expected) => reader.reject(
                 &value.span(),
-                format!("`{key}` in {} cannot be {}", section.title, said(value)),
+                format!("`{key}` in {} cannot be {}", section.title, value_text(value)),
                 format!("expected {expected}; the default is {}", spec.default),
             ),
         }
@@ -312,7 +314,7 @@ fn reject_option(reader: &mut Reader, section: &Section, specs: &[OptionSpec], f
     let given = |key: &str| {
         section
             .value(key)
-            .map(|value| (value.span(), format!("`{key}` in {} cannot be {}", section.title, said(value))))
+            .map(|value| (value.span(), format!("`{key}` in {} cannot be {}", section.title, value_text(value))))
     };
     let (span, what) = names
         .filter_map(given)
@@ -322,13 +324,13 @@ fn reject_option(reader: &mut Reader, section: &Section, specs: &[OptionSpec], f
 }
 
 /// A value as it would stand in a message.
-fn said(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     match value.get_ref() {
         DeValue::String(text) => format!("\"{text}\""),
         DeValue::Boolean(flag) => flag.to_string(),
         DeValue::Integer(number) => number.to_string(),
         DeValue::Float(number) => number.to_string(),
-        DeValue::Array(items) => format!("[{}]", items.iter().map(said).collect::<Vec<_>>().join(", ")),
+        DeValue::Array(items) => format!("[{}]", items.iter().map(value_text).collect::<Vec<_>>().join(", ")),
         other => format!("a value of type {}", other.type_str()),
     }
 }
@@ -361,7 +363,7 @@ fn option_value(value: &Value, default: &OptionValue) -> Result<OptionValue, &'s
     }
 }
 
-/// The default of an option, which also says of which type the option is.
+/// The default of an option, which also gives the option's type.
 fn default_value(default: &str) -> OptionValue {
     let Ok(value) = DeValue::parse(default) else {
         return OptionValue::Text(default.to_owned());
@@ -383,7 +385,7 @@ fn in_force(specs: &[OptionSpec], given: &BTreeMap<String, OptionValue>) -> BTre
     let default = |spec: &OptionSpec| default_value(spec.default_beside(given));
     specs
         .iter()
-        .filter(|spec| !KEYS.contains(&spec.name))
+        .filter(|spec| !is_common(spec.name))
         .map(|spec| (spec.name.to_owned(), given.get(spec.name).cloned().unwrap_or_else(|| default(spec))))
         .collect()
 }
@@ -409,8 +411,9 @@ pub fn read_sweep<'a>(
         );
         return None;
     }
-    reader.check_keys(&section, SWEEPS, &[]);
-    let variable = *SWEEPS.iter().find(|name| section.value(name).is_some())?;
+    let sweeps = names(SWEEP_KEYS);
+    reader.check_keys(&section, &sweeps, &[]);
+    let variable = *sweeps.iter().find(|name| section.value(name).is_some())?;
     let values = read_sweep_values(reader, &section, variable)?;
     for workload in &mut *workloads {
         fit_sweep(reader, &section, known, workload, variable, &values)?;
@@ -446,7 +449,7 @@ fn read_crowds<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Cro
     Some(Crowds::PerCore)
 }
 
-/// A number of cores that the sweep says cannot be another one that a contender says, or that nobody can set.
+/// A number of cores in the sweep excludes another one of a contender, or one that cannot be set.
 fn refuse_cores_of_its_own(reader: &mut Reader, section: &Section, contenders: &[Contender]) {
     let span = section.value(CORES).map_or(section.span.clone(), Value::span);
     for contender in contenders {
@@ -460,7 +463,7 @@ fn refuse_cores_of_its_own(reader: &mut Reader, section: &Section, contenders: &
     }
 }
 
-/// Asks a workload about every value of the sweep, and how many clients it wants there.
+/// Checks every value of the sweep with the workload, and gets the number of clients there.
 fn fit_sweep(
     reader: &mut Reader,
     section: &Section,
@@ -544,7 +547,7 @@ fn read_sweep_values<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &s
     Some(values)
 }
 
-/// The largest value of a sweep: a workload says for itself what its options may be.
+/// The largest value of a sweep: a workload checks its own options.
 fn most(key: &str) -> u64 {
     match key {
         CLIENTS => MOST_CLIENTS,

@@ -8,7 +8,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerial
 pub struct Histogram {
     pub(crate) inside: hdrhistogram::Histogram<u64>,
     pub out_of_range: OutOfRange,
-    /// Exact, where the buckets know three digits only.
+    /// Exact, where the buckets have three digits only.
     sum_ns: u64,
     min_ns: u64,
     max_ns: u64,
@@ -29,7 +29,7 @@ impl OutOfRange {
     }
 }
 
-/// A quantile is told when at least this many latencies lie above it.
+/// A quantile is reported when at least this many latencies lie above it.
 const BEYOND_QUANTILE_MIN: f64 = 30.0;
 
 const LOWEST_NS: u64 = 1_000;
@@ -77,12 +77,12 @@ impl Histogram {
         self.inside.len() + self.out_of_range.above
     }
 
-    /// Whether enough latencies lie above a quantile for it to be told (method, section 3).
+    /// Whether enough latencies lie above a quantile for it to be reported (method, section 3).
     pub fn tells(&self, quantile: f64) -> bool {
         (1.0 - quantile) * self.count() as f64 >= BEYOND_QUANTILE_MIN
     }
 
-    /// One that lies above the highest value is told as the highest: it is no less, and the count of such
+    /// One that lies above the highest value is reported as the highest: it is no less, and the count of such
     /// values stands beside it.
     pub fn quantile_ms(&self, quantile: f64) -> f64 {
         if self.out_of_range.above == 0 {
@@ -96,7 +96,7 @@ impl Histogram {
     /// What clients of a closed loop would have seen that began a transaction every `interval_ns` whatever the
     /// server did: for each latency that is longer, those of the transactions that it kept from being sent are
     /// added. This is the HdrHistogram library's correction after recording (Tene: "coordinated omission"), and
-    /// a guess: nobody sent these transactions.
+    /// a guess: these transactions were never sent.
     pub fn corrected(&self, interval_ns: u64) -> Histogram {
         Histogram { inside: self.inside.clone_correct(interval_ns), ..self.clone() }
     }
@@ -137,7 +137,7 @@ impl Histogram {
         bytes
     }
 
-    /// Reads an HdrHistogram in any of its encodings. What is read knows three digits of everything, and
+    /// Reads an HdrHistogram in any of its encodings. What is read has three digits of everything, and
     /// nothing of what was out of range. `None` of anything else, and of one with other bounds.
     pub fn decoded(mut bytes: &[u8]) -> Option<Histogram> {
         let inside: hdrhistogram::Histogram<u64> = Deserializer::new().deserialize(&mut bytes).ok()?;

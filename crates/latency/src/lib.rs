@@ -1,6 +1,6 @@
 //! Latencies: a histogram in fixed memory, and the windows of an interval with the log that keeps them.
 //!
-//! The load generator records into it, analysis reads it back. It knows neither clocks nor transactions.
+//! The load generator records into it, analysis reads it back. It depends neither on clocks nor on transactions.
 
 mod histogram;
 mod windows;

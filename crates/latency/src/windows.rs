@@ -38,7 +38,7 @@ pub struct Windows {
 
 /// Begins a line about the window below it, of values that its histogram has no place for.
 const OUT_OF_RANGE: &str = "#[OutOfRange: ";
-/// Largest values are told in milliseconds.
+/// Largest values are reported in milliseconds.
 const MAX_DIVISOR: f64 = 1e6;
 
 impl Windows {
@@ -56,7 +56,7 @@ impl Windows {
     }
 
     /// As HdrHistogram's interval log, times in seconds since the interval's begin. A comment before a window
-    /// says what was out of range.
+    /// counts what was out of range.
     pub fn log(&self) -> String {
         let (mut bytes, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
         let mut builder = IntervalLogWriterBuilder::new();
@@ -73,8 +73,8 @@ impl Windows {
             let (start, length) = (Duration::from_nanos(start_ns), Duration::from_nanos(length_ns));
             let OutOfRange { below, above } = sealed.out_of_range;
             if sealed.out_of_range.total() > 0 {
-                let said = format!("{}{below} below 1 us, {above} above 3600 s]", &OUT_OF_RANGE[1..]);
-                writer.write_comment(&said).expect(in_memory);
+                let comment = format!("{}{below} below 1 us, {above} above 3600 s]", &OUT_OF_RANGE[1..]);
+                writer.write_comment(&comment).expect(in_memory);
             }
             writer.write_histogram(&sealed.open().inside, start, length, None).expect(in_memory);
         }
@@ -105,9 +105,9 @@ pub fn read_windows(log: &str) -> impl Iterator<Item = Option<LatencyWindow>> + 
 fn next_window<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Option<Option<LatencyWindow>> {
     let mut out_of_range = OutOfRange::default();
     for line in lines {
-        if let Some(said) = line.strip_prefix(OUT_OF_RANGE) {
-            let Some(told) = told_out_of_range(said) else { return Some(None) };
-            out_of_range = told;
+        if let Some(comment) = line.strip_prefix(OUT_OF_RANGE) {
+            let Some(counted) = parse_out_of_range(comment) else { return Some(None) };
+            out_of_range = counted;
         } else if !line.starts_with('#') {
             return Some(window_of(line, out_of_range));
         }
@@ -116,8 +116,8 @@ fn next_window<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Option<Option<L
 }
 
 /// `3 below 1 us, 2 above 3600 s]`.
-fn told_out_of_range(said: &str) -> Option<OutOfRange> {
-    let (below, above) = said.split_once(" below 1 us, ")?;
+fn parse_out_of_range(comment: &str) -> Option<OutOfRange> {
+    let (below, above) = comment.split_once(" below 1 us, ")?;
     let (above, _) = above.split_once(" above ")?;
     Some(OutOfRange { below: below.parse().ok()?, above: above.parse().ok()? })
 }

@@ -26,7 +26,7 @@ impl Answers {
     pub fn take(&mut self, answer: Answer) {
         self.count += 1;
         self.rows += answer.rows;
-        // A server may say any number, and one that wraps is as wrong as it was.
+        // A server may send any number, and one that wraps is as wrong as it was.
         self.matched = self.matched.wrapping_add(answer.matched());
     }
 
@@ -57,7 +57,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// What does not hold, in words; the kind, what was expected and what was seen.
+    /// What does not hold, as text; the kind, what was expected and what was seen.
     pub fn violations(&self) -> impl Iterator<Item = String> {
         let counted = [("rows", &self.rows, self.seen.rows), ("matched rows", &self.matched, self.seen.matched)];
         counted.into_iter().filter_map(|(what, expected, seen)| {

@@ -1,9 +1,9 @@
-//! Transactions that clients leave to seats in the background, and the queue between them.
+//! Transactions that clients leave to background slots, and the queue between them.
 //!
 //! A deferred transaction is its turn, from which its inputs follow, and the moment it was queued. What it
 //! does is the workload's affair; when it runs is [`crate::Pacer`]'s. The queue has a fixed size and no
 //! lock. What must stay true: whatever was put in is taken out once, or found by [`Backlog::left_over`];
-//! a full queue refuses, and whoever is refused counts it.
+//! a full queue refuses, and the client that is refused counts it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use crate::workload::Turn;
 /// Room for what a busy server leaves undone in the 80 s that a Delivery may take: 800 a second.
 const QUEUE_MAX: usize = 1 << 16;
 
-/// A transaction that waits for a seat in the background.
+/// A transaction that waits for a background slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deferred {
     pub series: u64,
@@ -38,12 +38,12 @@ pub struct Backlog {
 
 impl Default for Backlog {
     fn default() -> Backlog {
-        Backlog::with_room(QUEUE_MAX)
+        Backlog::with_capacity(QUEUE_MAX)
     }
 }
 
 impl Backlog {
-    pub fn with_room(transactions: usize) -> Backlog {
+    pub fn with_capacity(transactions: usize) -> Backlog {
         Backlog {
             queue: ArrayQueue::new(transactions),
             givers: AtomicU32::new(0),
@@ -52,18 +52,18 @@ impl Backlog {
         }
     }
 
-    /// A client's end. All must be there before the first seat looks whether they have left.
+    /// A client's end. All must be there before the first slot checks whether they have left.
     pub fn giver(self: &Arc<Backlog>) -> Giver {
         self.givers.fetch_add(1, Ordering::AcqRel);
         Giver(Arc::clone(self))
     }
 
-    /// The oldest that nobody took.
+    /// The oldest that has not been taken.
     pub fn take(&self) -> Option<Deferred> {
         self.queue.pop()
     }
 
-    /// How many wait; it changes for as long as seats work.
+    /// How many wait; it changes for as long as slots work.
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }
@@ -78,7 +78,7 @@ impl Backlog {
         self.left_ns.load(Ordering::Acquire)
     }
 
-    /// The seats take no more from now on; says whether they were to do so before.
+    /// The slots take no more from now on; returns whether they were to do so before.
     pub fn give_up(&self) -> bool {
         self.given_up.swap(true, Ordering::AcqRel)
     }
@@ -87,7 +87,7 @@ impl Backlog {
         self.given_up.load(Ordering::Relaxed)
     }
 
-    /// Takes out what nobody ran, and says how many of them were queued inside `window`. Only for the end
+    /// Takes out what was not run, and returns how many of them were queued inside `window`. Only for the end
     /// of a load.
     pub fn left_over(&self, window: Window) -> u64 {
         std::iter::from_fn(|| self.take()).filter(|deferred| window.contains(deferred.queued_ns)).count() as u64
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_oldest_comes_first_and_a_full_queue_refuses() {
-        let backlog = Arc::new(Backlog::with_room(2));
+        let backlog = Arc::new(Backlog::with_capacity(2));
         let giver = backlog.giver();
         assert_eq!([1, 2, 3].map(|number| giver.put(turn(number))), [true, true, false]);
         let taken = std::iter::from_fn(|| backlog.take()).map(|deferred| (deferred.series, deferred.number));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_over_was_queued_inside_and_taken_by_nobody() {
+    fn what_is_left_over_was_queued_inside_and_not_taken() {
         let backlog = Arc::new(Backlog::default());
         let giver = backlog.giver();
         giver.put(turn(1));
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn many_givers_and_takers_lose_nothing_and_take_nothing_twice() {
         const EACH: u64 = 20_000;
-        let backlog = Arc::new(Backlog::with_room(64));
+        let backlog = Arc::new(Backlog::with_capacity(64));
         let givers: Vec<Giver> = (0..2).map(|_| backlog.giver()).collect();
         let take_all = || {
             let mut taken = Vec::new();

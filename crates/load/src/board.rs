@@ -2,7 +2,7 @@
 //!
 //! Every cell has one writer, which adds with a plain load and store: no worker waits for another or
 //! for the reader. A reader sees cells of slightly different moments; differences of two readings
-//! are right to the few transactions that ended while it looked.
+//! are right to the few transactions that ended during the reading.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -154,7 +154,7 @@ impl Board {
     }
 }
 
-/// Adds to a cell that nobody else writes.
+/// Adds to a cell that has no other writer.
 fn add(cell: &AtomicU64, count: u64) {
     cell.store(cell.load(Ordering::Relaxed) + count, Ordering::Relaxed);
 }

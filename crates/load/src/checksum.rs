@@ -1,8 +1,8 @@
-//! Checksums of tables: of what a server holds, and of what the population says.
+//! Checksums of tables: of what a server holds, and of the population.
 //!
 //! A checksum is the number of rows and the sum of their hashes, so it depends on neither the order of rows
 //! nor on who loaded them. Every column counts. Numbers are hashed as numbers, since servers write them
-//! differently: SQLite says 1230 where others say 12.30. Which columns are numbers, the population knows.
+//! differently: SQLite writes 1230 where others write 12.30. The population defines which columns are numbers.
 //! What a server holds is streamed; memory does not grow with the table.
 
 use std::borrow::Cow;
@@ -59,7 +59,7 @@ impl Checksum {
         Ok(checksum)
     }
 
-    /// Of the rows that the server has. The seed may be any: it only tells what kinds of values there are.
+    /// Of the rows that the server has. The seed may be any: it only shows what kinds of values there are.
     pub fn found(admin: &mut Admin, workload: &dyn Workload, index: usize, table: &Table) -> Result<Checksum, Error> {
         let kinds = kinds(workload, index)?;
         let (mut checksum, mut broken) = (Checksum::default(), None);

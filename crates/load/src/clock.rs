@@ -59,11 +59,11 @@ pub struct MonotonicClock {
     alarm: Option<Alarm>,
 }
 
-/// When one client of an event loop wants to be woken (`u64::MAX`: only by its connection).
+/// When one client of an event loop is to be woken (`u64::MAX`: only by its connection).
 #[derive(Debug, Clone)]
 pub struct Alarm {
     at_ns: Rc<Cell<u64>>,
-    /// Not later than any alarm of the loop, so that a loop without sleepers need not look for one.
+    /// Not later than any alarm of the loop, so that a loop without sleepers need not search for one.
     earliest_ns: Rc<Cell<u64>>,
 }
 

@@ -1,21 +1,21 @@
 //! What became of each transaction that clients deferred, a line each: for the trial's record, and for
-//! whoever holds it to the tables.
+//! comparing it with the tables.
 //!
-//! A seat in the background writes a line when its transaction has committed. The memory is made before the
+//! A background slot writes a line when its transaction has committed. The memory is made before the
 //! start and never grows; what must stay true: a line that finds no room is counted in [`DeferredLog::lost`].
 
 use crate::recorder::Timing;
 
-/// Lines that all seats of a load have room for: a seat's share of the pages is touched as it is written.
+/// Lines that all slots of a load have room for: a slot's share of the pages is touched as it is written.
 pub const LINES_MAX: usize = 1 << 20;
 
-/// Lines in the order in which one worker's seats ended them.
+/// Lines in the order in which one worker's slots ended them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeferredLog {
     /// Numbers of a line.
     width: usize,
     /// Lines that there is room for.
-    room: usize,
+    lines_max: usize,
     times: Vec<[i64; 2]>,
     numbers: Vec<u32>,
     /// Lines that found no room.
@@ -33,13 +33,13 @@ pub struct Line<'a> {
 }
 
 impl DeferredLog {
-    pub fn with_room(width: usize, lines: usize) -> DeferredLog {
+    pub fn with_capacity(width: usize, lines: usize) -> DeferredLog {
         let (times, numbers) = (Vec::with_capacity(lines), Vec::with_capacity(lines * width));
-        DeferredLog { width, room: lines, times, numbers, lost: 0 }
+        DeferredLog { width, lines_max: lines, times, numbers, lost: 0 }
     }
 
     pub fn write(&mut self, timing: Timing, numbers: &[u32]) {
-        if self.times.len() == self.room || numbers.len() != self.width {
+        if self.times.len() == self.lines_max || numbers.len() != self.width {
             self.lost += 1;
             return;
         }
@@ -48,7 +48,7 @@ impl DeferredLog {
     }
 
     pub fn add(&mut self, other: &DeferredLog) {
-        // One without lines says nothing of how wide they are.
+        // Without lines the width is unknown.
         if other.width > 0 {
             self.width = other.width;
         }
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_line_is_kept_or_counted_as_lost() {
-        let mut journal = DeferredLog::with_room(2, 2);
+        let mut journal = DeferredLog::with_capacity(2, 2);
         for number in 1..=3 {
             journal.write(timing(10 * u64::from(number), 10 * u64::from(number) + 5), &[number, 7]);
         }
@@ -105,14 +105,14 @@ mod tests {
     #[test]
     fn the_lines_of_all_workers_come_together_and_count_from_the_interval() {
         let (mut all, mut one, mut other) =
-            (DeferredLog::default(), DeferredLog::with_room(1, 1), DeferredLog::with_room(1, 1));
+            (DeferredLog::default(), DeferredLog::with_capacity(1, 1), DeferredLog::with_capacity(1, 1));
         one.write(timing(900, 1_100), &[1]);
         other.write(timing(1_000, 1_500), &[2]);
         other.write(timing(1_000, 1_600), &[3]);
         [&one, &DeferredLog::default(), &other].into_iter().for_each(|journal| all.add(journal));
         all.count_from(1_000);
-        let told: Vec<(i64, i64, u32)> =
+        let lines: Vec<(i64, i64, u32)> =
             all.lines().map(|line| (line.queued_ns, line.ended_ns, line.numbers[0])).collect();
-        assert_eq!((told, all.lost), (vec![(-100, 100, 1), (0, 500, 2)], 1));
+        assert_eq!((lines, all.lost), (vec![(-100, 100, 1), (0, 500, 2)], 1));
     }
 }

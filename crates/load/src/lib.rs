@@ -1,9 +1,9 @@
 //! The data plane of dbduel: the code that runs while the clock runs.
 //!
-//! A [`Workload`] says what tables and transactions there are; [`Load`] connects clients, keeps them
+//! A [`Workload`] defines tables and transactions; [`Load`] connects clients, keeps them
 //! busy from one event loop per client core, and returns a [`Tally`]. Between the barriers of a
-//! trial nothing here allocates, locks or prints. This crate knows connections and dialects, and
-//! nothing of engines, experiments or reports.
+//! trial nothing here allocates, locks or prints. This crate depends on connections and dialects, and
+//! not on engines, experiments or reports.
 
 mod answers;
 mod backlog;

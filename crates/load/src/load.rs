@@ -1,7 +1,7 @@
 //! One trial's load, from the first connection to the last answer.
 //!
 //! Workers connect and prepare at once and then wait at a barrier; from there on they run until the
-//! measured interval is over, and the coordinator only moves the interval's edges and looks on.
+//! measured interval is over, and the coordinator only moves the interval's edges and reads counts.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -54,7 +54,7 @@ pub struct LoadOptions {
     /// Transactions in the measured interval, over all clients; it ends when they have.
     pub transactions_max: Option<u64>,
     pub policy: ErrorPolicy,
-    /// Whether somebody wants to read counts while the load runs; it costs a few cells per transaction.
+    /// Whether counts are read while the load runs; it costs a few cells per transaction.
     pub board: bool,
     /// Response times are kept window by window of this length; without it in one histogram.
     pub windows: Option<Duration>,
@@ -132,6 +132,8 @@ pub struct Live<'a> {
     pub board: Option<&'a Board>,
     /// In an open loop.
     pub arrivals: Option<&'a Arrivals>,
+    /// Response times of the last window that ended, where windows are kept.
+    pub latest: Option<&'a latency::Histogram>,
 }
 
 impl Live<'_> {
@@ -140,7 +142,7 @@ impl Live<'_> {
 
     /// A phase in which no client runs.
     pub fn without_load(phase: &'static str) -> Live<'static> {
-        Live { phase, elapsed: Duration::ZERO, tps: 0.0, part: 0, now_ns: 0, board: None, arrivals: None }
+        Live { phase, elapsed: Duration::ZERO, tps: 0.0, part: 0, now_ns: 0, board: None, arrivals: None, latest: None }
     }
 
     pub fn has_load(&self) -> bool {
@@ -155,7 +157,7 @@ struct Running {
     own: Arc<OwnTimes>,
 }
 
-/// What a load thread tells of itself.
+/// The state of a load thread.
 #[derive(Default)]
 struct OwnTimes {
     /// Its number, as the kernel counts threads.
@@ -166,7 +168,7 @@ struct OwnTimes {
 
 impl OwnTimes {
     /// Called by the thread itself, behind its last transaction.
-    fn tell_the_end(&self) {
+    fn announce_end(&self) {
         let wait_ns = run_queue_wait_ns(self.number.load(Ordering::Relaxed));
         // It ends once.
         let _ = self.at_end.set(Times { cpu_ns: thread_cpu_ns(), wait_ns });
@@ -202,7 +204,7 @@ pub struct Load<'a> {
     gate: Arc<Gate>,
     board: Option<Arc<Board>>,
     arrivals: Option<Arc<Arrivals>>,
-    /// What clients leave to seats in the background, where the workload wants some.
+    /// What clients leave to background slots, where the workload has some.
     deferred: Option<(Arc<Backlog>, Background)>,
     windows: Option<Collector>,
     options: LoadOptions,
@@ -210,7 +212,7 @@ pub struct Load<'a> {
     interrupted: &'a AtomicBool,
     /// The clients have left the barrier.
     started: bool,
-    /// The tallies of workers that have ended, and what the first of them to fail said.
+    /// The tallies of workers that have ended, and the error of the first of them to fail.
     tally: Tally,
     fatal: Option<String>,
     last_end_ns: u64,
@@ -267,7 +269,7 @@ impl<'a> Load<'a> {
         let crews = crews(target.dialect, &options, background.map_or(0, |background| background.slots));
         let gate = Arc::new(Gate::default());
         let board = options.board.then(|| Arc::new(Board::new(options.clients as usize, crews.len())));
-        // Its clock starts when the gate opens; until then nobody takes an arrival.
+        // Its clock starts when the gate opens; until then no arrival is taken.
         let arrivals = options.rate.map(|rate| Arc::new(Arrivals::new(rate, options.input_seed)));
         let backlog = background.map(|_| Arc::new(Backlog::default()));
         let exchange = options.windows.map(|length| Arc::new(Exchange::new(length, crews.len())));
@@ -324,7 +326,7 @@ impl<'a> Load<'a> {
     pub fn warm_up(&mut self, warmup: Duration, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
         let start_ns = monotonic_ns();
         self.start(start_ns);
-        self.watch(Live::WARM_UP, start_ns, Some(start_ns + warmup.as_nanos() as u64), live).map(drop)
+        self.report_while_running(Live::WARM_UP, start_ns, Some(start_ns + warmup.as_nanos() as u64), live).map(drop)
     }
 
     /// Ends a load that failed before its interval, and returns what its clients had counted until then.
@@ -352,8 +354,8 @@ impl<'a> Load<'a> {
 
     /// Measures one interval and waits for the last answers. Without a warm-up before it the clients
     /// start here, so that none of their transactions is outside. Without an `interval` it lasts until
-    /// the transactions are done or somebody interrupts. `at_end` is called at the interval's end,
-    /// before that wait: whoever watches the same interval stops watching there.
+    /// the transactions are done or there is an interruption. `at_end` is called at the interval's end,
+    /// before that wait: other observers of the same interval stop there.
     pub fn measure(
         mut self,
         interval: Option<Duration>,
@@ -369,18 +371,18 @@ impl<'a> Load<'a> {
         let end_ns = interval.map(|interval| start_ns + interval.as_nanos() as u64);
         self.timeline.open_window(Window { start_ns, end_ns: end_ns.unwrap_or(u64::MAX) });
         self.start(start_ns);
-        let watched = self.watch(Live::MEASURE, start_ns, end_ns, live);
-        self.timeline.close_window(match &watched {
-            // We only look now and then; a rate is of the time until the last answer.
+        let reported = self.report_while_running(Live::MEASURE, start_ns, end_ns, live);
+        self.timeline.close_window(match &reported {
+            // The time is checked now and then only; a rate is of the time until the last answer.
             Ok(Watched::AllIsDone) => self.last_answer_ns(),
             _ => monotonic_ns(),
         });
         let (end_ns, silent_since_ns) = (self.timeline.window().end_ns, self.progress.at_ns);
         let (times_after, paged_in) = (self.worker_times(), Paging::now().since(&paging));
         at_end();
-        let drained = self.drain(end_ns, watched.is_err());
+        let drained = self.drain(end_ns, reported.is_err());
         let mut tally = std::mem::take(&mut self.tally);
-        if let (Some(arrivals), Ok(Watched::TimeIsUp)) = (&self.arrivals, &watched) {
+        if let (Some(arrivals), Ok(Watched::TimeIsUp)) = (&self.arrivals, &reported) {
             tally.leave_waiting(arrivals.left_over(start_ns, end_ns), end_ns);
         }
         if let Some((backlog, background)) = &self.deferred {
@@ -403,12 +405,12 @@ impl<'a> Load<'a> {
         tally.seconds.truncate((tally.interval_ns as f64 / 1e9).ceil() as usize);
         let spans = || times_before.iter().zip(&times_after);
         tally.worker_cpu_ns = spans().map(|(before, after)| after.cpu_ns.saturating_sub(before.cpu_ns)).collect();
-        // One thread that cannot be seen would make the others look like all.
+        // One thread that cannot be seen would make the others stand for all.
         let waited = spans().map(|(before, after)| Some(after.wait_ns?.saturating_sub(before.wait_ns?)));
         tally.worker_wait_ns = waited.collect::<Option<Vec<u64>>>().unwrap_or_default();
         let ends = tally.committed + tally.rolled_back + tally.failed + tally.skipped;
         assert_eq!(tally.due, ends, "every transaction that was due has ended in one of four ways");
-        let failure = watched.err().or(drained.err()).or(self.fatal.take().map(Failure::Client));
+        let failure = reported.err().or(drained.err()).or(self.fatal.take().map(Failure::Client));
         let gone = self.gone(end_ns.saturating_sub(silent_since_ns.max(start_ns)));
         Measured { tally, failure: failure.or(gone) }
     }
@@ -440,14 +442,14 @@ impl<'a> Load<'a> {
         u128::from(self.silent_ns()) > self.options.silence_max.as_nanos()
     }
 
-    /// In an open loop nobody is silent while nothing waits: there may be nothing to do.
+    /// In an open loop a client may be silent while nothing waits: there may be nothing to do.
     fn nothing_waits(&self) -> bool {
         self.arrivals.as_ref().is_some_and(|arrivals| arrivals.waiting(monotonic_ns()) == 0)
     }
 
-    /// Waits until `end_ns`, or until all transactions are done, unless a client fails or somebody
-    /// interrupts.
-    fn watch(
+    /// Waits until `end_ns`, or until all transactions are done, unless a client fails or there is an
+    /// interruption.
+    fn report_while_running(
         &mut self,
         phase: &'static str,
         begin_ns: u64,
@@ -496,7 +498,8 @@ impl<'a> Load<'a> {
             }
             let tps = (now.1 - recent[0].1) as f64 / ((now.0 - recent[0].0).max(1) as f64 / 1e9);
             let (elapsed, part) = (Duration::from_nanos(now.0 - begin_ns), self.timeline.part.load(Ordering::Relaxed));
-            live(Live { phase, elapsed, tps, part, now_ns: now.0, board, arrivals });
+            let latest = self.windows.as_ref().and_then(Collector::latest);
+            live(Live { phase, elapsed, tps, part, now_ns: now.0, board, arrivals, latest });
         }
     }
 
@@ -513,8 +516,8 @@ impl<'a> Load<'a> {
         self.deferred.as_ref().map_or(self.last_end_ns, |(backlog, _)| backlog.left_ns())
     }
 
-    /// Tells the seats in the background to leave the rest of the queue alone; `false` where there are none,
-    /// or they were told before, or it is clients that are waited for.
+    /// Makes the background slots leave the rest of the queue alone; `false` where there are none,
+    /// or that was done before, or it is clients that are waited for.
     fn gives_up_backlog(&self) -> bool {
         self.deferred.as_ref().is_some_and(|(backlog, _)| backlog.all_have_left() && !backlog.give_up())
     }
@@ -573,7 +576,7 @@ impl<'a> Load<'a> {
             }
             Err(_) => Some("a load thread panicked".to_owned()),
         };
-        // Connections that were cut say so; that is not the reason but its consequence.
+        // Connections that were cut report it; that is not the reason but its consequence.
         if self.fatal.is_none() {
             self.fatal = fatal;
         }
@@ -647,7 +650,7 @@ fn cpu_ns_of(thread: libc::pthread_t) -> Option<u64> {
     (unsafe { libc::pthread_getcpuclockid(thread, &mut clock) } == 0).then(|| cpu_clock_ns(clock)).flatten()
 }
 
-/// Client numbers of each worker, and behind them those of the seats in the background. They are dealt out in
+/// Client numbers of each worker, and behind them those of the background slots. They are dealt out in
 /// turn, so that all workers get as many.
 fn crews(dialect: Dialect, options: &LoadOptions, background: u32) -> Vec<Vec<u32>> {
     let slots = options.clients + background;
@@ -685,21 +688,21 @@ impl Worker {
         self.own.number.store(thread_number(), Ordering::Release);
         let recorder = Rc::new(RefCell::new(self.recorder()));
         let earliest_ns = Rc::new(Cell::new(u64::MAX));
-        let ClientInSlot { tasks, closers, reactor } = match self.seat_all(&recorder, &earliest_ns) {
+        let ClientInSlot { tasks, closers, reactor } = match self.place_all(&recorder, &earliest_ns) {
             Ok(seated) => seated,
             Err(fatal) => {
                 let _ = ready.send(Err(fatal.to_string()));
                 return Ended::early(fatal);
             }
         };
-        // Nobody listens when the load was given up meanwhile; then the gate says so too.
+        // The receiver is gone when the load was given up meanwhile; then the gate is closed too.
         let _ = ready.send(Ok(closers));
         if !self.gate.wait() {
             return Ended::early(Fatal::new("the load was given up before it started"));
         }
         let worked = self.work(tasks, reactor, earliest_ns);
         let at_ns = monotonic_ns();
-        self.own.tell_the_end();
+        self.own.announce_end();
         Ended { tally: recorder.take().finish(), fatal: worked.err(), at_ns }
     }
 
@@ -720,14 +723,14 @@ impl Worker {
         }
     }
 
-    /// What its seats in the background may write, of the room that there is for all of them.
+    /// What its background slots may write, of the capacity that there is for all of them.
     fn journal_lines(&self, work: &dyn DefersWork) -> usize {
         let all = work.background(self.options.clients).slots as usize;
         let own = self.crew.iter().filter(|client| **client >= self.options.clients).count();
         if own == 0 { 0 } else { deferred_log::LINES_MAX / all * own }
     }
 
-    fn seat_all(&self, recorder: &Rc<RefCell<Recorder>>, earliest_ns: &Rc<Cell<u64>>) -> Result<ClientInSlot, Fatal> {
+    fn place_all(&self, recorder: &Rc<RefCell<Recorder>>, earliest_ns: &Rc<Cell<u64>>) -> Result<ClientInSlot, Fatal> {
         let policy = Arc::new(self.options.policy.clone());
         let reactor = Reactor::new().map_err(|e| Fatal::new(format!("no epoll: {e}")))?;
         let slot = |(place, client): (usize, &u32)| -> Result<(Task, Closer), driver::Error> {
@@ -809,7 +812,7 @@ impl Worker {
 }
 
 /// Keeps this thread on `cpus`; a kernel that refuses leaves it where it is, and the record of the
-/// client's CPUs says what was asked.
+/// client's CPUs has what was asked.
 fn confine_to(cpus: &[usize]) {
     if cpus.is_empty() {
         return;

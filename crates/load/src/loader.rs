@@ -5,8 +5,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use driver::{Admin, Error, Value};
@@ -42,7 +41,7 @@ struct Part {
 
 impl Loader<'_> {
     /// Makes and fills the tables; indexes come after the rows, and what refers to other tables after all
-    /// of them. `progress` hears of rows loaded so far.
+    /// of them. `progress` gets the rows loaded so far.
     pub fn load(&self, workload: &dyn Workload, data_seed: u64, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
         let tables = workload.tables(self.target.dialect);
         let mut session = self.connect()?;
@@ -92,7 +91,7 @@ impl Loader<'_> {
                     if worked.is_err() {
                         stopped.store(true, Ordering::Relaxed);
                     }
-                    // The reader listens until every sender is gone.
+                    // The reader goes on until every sender is gone.
                     let _ = done.send(worked.map(|()| 0));
                 });
             }
@@ -116,7 +115,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Adds up what the sessions say until all have gone.
+    /// Adds up the reports of the sessions until all have gone.
     fn listen(&self, doing: &mpsc::Receiver<Result<u64, Error>>, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
         let (mut rows, mut failed) = (0, None);
         for done in doing {
@@ -190,7 +189,7 @@ fn expect_engine(admin: &mut Admin, table: &Table) -> Result<(), Error> {
     Ok(())
 }
 
-/// The word behind `ENGINE=`, which only MySQL's dialect has.
+/// The name behind `ENGINE=`, which only MySQL's dialect has.
 fn engine_of(sql: &str) -> Option<&str> {
     sql.split_once("ENGINE=")?.1.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next()
 }

@@ -1,8 +1,8 @@
 //! When the next transaction is due.
 //!
 //! In an open loop arrivals are scheduled ahead and independently of the answers, so a stalled
-//! server cannot make its own load wait. All clients share one queue of arrivals: whoever is free
-//! takes the oldest, and nobody waits for a lock.
+//! server cannot make its own load wait. All clients share one queue of arrivals: a free client
+//! takes the oldest, and none waits for a lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,14 +18,14 @@ pub enum Pacer {
     Closed,
     /// Whenever an arrival is due, whatever the server does.
     Open(Arc<Arrivals>),
-    /// When a client has deferred one: that of a seat in the background.
+    /// When a client has deferred one: that of a background slot.
     Deferred(Arc<Backlog>),
 }
 
 /// How the gaps between arrivals are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Interarrival {
-    /// Exponential: a Poisson process, as from many users who know nothing of each other.
+    /// Exponential: a Poisson process, as from many independent users.
     #[default]
     Poisson,
     Constant,
@@ -71,7 +71,7 @@ struct Source {
     next_ns: f64,
 }
 
-/// How far ahead of now arrivals are scheduled, within bounds; the coordinator looks several times as often.
+/// How far ahead of now arrivals are scheduled, within bounds; the coordinator checks several times as often.
 const AHEAD_SECS: f64 = 2.0;
 const AHEAD: std::ops::RangeInclusive<u64> = 4096..=1 << 20;
 
@@ -92,13 +92,13 @@ impl Arrivals {
 
     /// Begins to schedule; the first gap lies between `start_ns` and the first arrival.
     pub fn start(&self, start_ns: u64) {
-        self.source.lock().expect("nobody panics while drawing gaps").next_ns = start_ns as f64;
+        self.source.lock().expect("no thread panics while drawing gaps").next_ns = start_ns as f64;
         self.schedule();
     }
 
     /// Fills the ring. Whatever the ring cannot hold keeps its due time and is scheduled later.
     pub fn schedule(&self) {
-        let mut source = self.source.lock().expect("nobody panics while drawing gaps");
+        let mut source = self.source.lock().expect("no thread panics while drawing gaps");
         let mut number = self.scheduled.load(Ordering::Relaxed);
         while number - self.taken.load(Ordering::Acquire) < self.ring.len() as u64 {
             let due_ns = source.draw();
@@ -108,7 +108,7 @@ impl Arrivals {
         }
     }
 
-    /// The oldest arrival that nobody took, due or not; `None` when the schedule has fallen behind.
+    /// The oldest arrival that has not been taken, due or not; `None` when the schedule has fallen behind.
     pub fn take(&self, now_ns: u64) -> Option<Arrival> {
         loop {
             let number = self.taken.load(Ordering::Acquire);
@@ -143,7 +143,7 @@ impl Arrivals {
     pub fn left_over(&self, start_ns: u64, end_ns: u64) -> impl Iterator<Item = u64> + '_ {
         let (taken, scheduled) = (self.taken.load(Ordering::Acquire), self.scheduled.load(Ordering::Acquire));
         let queued = (taken..scheduled).map(|number| self.slot(number).load(Ordering::Relaxed));
-        let mut source = self.source.lock().expect("nobody panics while drawing gaps");
+        let mut source = self.source.lock().expect("no thread panics while drawing gaps");
         let unscheduled = std::iter::from_fn(move || ((source.next_ns as u64) < end_ns).then(|| source.draw()));
         queued.chain(unscheduled).filter(move |due_ns| (start_ns..end_ns).contains(due_ns))
     }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_wait_are_the_due_ones_nobody_took() {
+    fn those_that_wait_are_due_and_not_taken() {
         let arrivals = arrivals(1000.0, Interarrival::Constant, 10);
         assert_eq!(arrivals.waiting(5_500_000), 5);
         arrivals.take(5_500_000);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_over_is_everything_due_that_nobody_took() {
+    fn what_is_left_over_is_everything_due_that_was_not_taken() {
         let arrivals = arrivals(1000.0, Interarrival::Constant, 10);
         assert!((0..100).all(|_| arrivals.take(0).is_some()));
         // 20 s hold 20,000 arrivals from 1 ms on; one more is due at the very end, outside.

@@ -55,7 +55,7 @@ impl ErrorPolicy {
         }
     }
 
-    /// `words` are those that mean this kind of error.
+    /// `words` are the names that mean this kind of error.
     fn of_code(&self, code: &Code, words: &[Ignored]) -> Verdict {
         let ignored = match &self.ignored {
             word @ (Ignored::Usual | Ignored::Conflicts) => words.contains(word),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn deadlocks_and_duplicates_are_tried_again_unless_a_list_says_otherwise() {
+    fn deadlocks_and_duplicates_are_tried_again_unless_a_list_excludes_them() {
         let usual = ErrorPolicy::default();
         let listed = ErrorPolicy { ignored: Ignored::Codes(vec![Code::number(1213)]), ..usual.clone() };
         let all = ErrorPolicy { ignored: Ignored::All, ..usual.clone() };

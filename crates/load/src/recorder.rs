@@ -12,8 +12,7 @@ use crate::stall::Commits;
 use crate::timeline::Window;
 use crate::windows::{Exchange, Shift};
 use crate::workload::{Attempt, Outcome};
-use latency::Histogram;
-use latency::Windows;
+use latency::{Histogram, Windows};
 
 /// The three timestamps of one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +39,7 @@ pub struct Second {
 #[derive(Debug, Clone, Default)]
 pub struct Recorder {
     pub tally: Tally,
-    /// In a closed loop a transaction is sent when it is due, and one histogram says it all.
+    /// In a closed loop a transaction is sent when it is due, and one histogram is enough.
     open_loop: bool,
     /// Where others may read along, and this worker's place there.
     board: Option<(Arc<Board>, usize)>,
@@ -62,7 +61,7 @@ pub struct ErrorCounts {
 const CODES_MAX: usize = 32;
 
 impl ErrorCounts {
-    fn with_room() -> ErrorCounts {
+    fn with_capacity() -> ErrorCounts {
         ErrorCounts { counts: Vec::with_capacity(CODES_MAX), rest: 0 }
     }
 
@@ -106,7 +105,7 @@ pub struct Tally {
     pub retried: u64,
     pub retry_ns: u64,
     pub reconnects: u64,
-    /// Failed because the answer to what would have made them permanent was lost: nobody knows.
+    /// Failed because the answer to what would have made them permanent was lost: their end is unknown.
     pub unknown: u64,
     /// Of the skipped: still waiting for a client when the interval ended.
     pub left_waiting: u64,
@@ -181,7 +180,7 @@ pub struct KindTally {
     /// Since the clients started, warm-up and drain included.
     pub committed_ever: u64,
     pub rolled_back_ever: u64,
-    /// Failed, and nobody knows whether they were made permanent.
+    /// Failed, and it is unknown whether they were made permanent.
     pub unknown_ever: u64,
 }
 
@@ -228,8 +227,8 @@ impl KindTally {
 impl Recorder {
     pub fn new(seconds_max: usize, open_loop: bool) -> Recorder {
         let seconds = vec![Second::default(); seconds_max];
-        let commits = Commits::with_room(seconds_max);
-        let tally = Tally { seconds, commits, errors: ErrorCounts::with_room(), ..Tally::default() };
+        let commits = Commits::with_capacity(seconds_max);
+        let tally = Tally { seconds, commits, errors: ErrorCounts::with_capacity(), ..Tally::default() };
         Recorder { tally, open_loop, board: None, shift: None, carried: None }
     }
 
@@ -248,7 +247,7 @@ impl Recorder {
 
     /// Has room for so many lines, of so many numbers each, about deferred transactions.
     pub fn with_journal(mut self, width: usize, lines: usize) -> Recorder {
-        self.tally.journal = DeferredLog::with_room(width, lines);
+        self.tally.journal = DeferredLog::with_capacity(width, lines);
         self
     }
 
@@ -398,8 +397,8 @@ impl Recorder {
         self.record_response(window.end_ns - timing.due_ns, timing, window);
     }
 
-    /// The bytes since another transaction of this thread ended belong to the one that ends now, whoever's they
-    /// are; those of the first are not told from those of its connection's set-up.
+    /// The bytes since another transaction of this thread ended belong to the one that ends now, even if another one
+    /// caused them; those of the first are not distinguished from those of its connection's set-up.
     fn count_traffic(&mut self, timing: Timing, window: Window) {
         let now = thread_traffic();
         let before = self.carried.replace(now);
@@ -509,7 +508,7 @@ impl Tally {
         self.other += attempt.other;
     }
 
-    /// Deferred transactions of this kind that nobody ran: they have no latency, but they were wanted.
+    /// Deferred transactions of this kind that were not run: they have no latency, but they were due.
     pub fn leave_deferred(&mut self, kind: usize, transactions: u64) {
         if let Some(kind) = self.kinds.get_mut(kind) {
             kind.failed += transactions;

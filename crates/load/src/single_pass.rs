@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Read at both edges of each operation, outside its time; the difference is the operation's. The server's
-/// CPU time in nanoseconds, or what else somebody wants to know per operation. None where it cannot be read.
+/// CPU time in nanoseconds, or another counter per operation. None where it cannot be read.
 #[derive(Clone)]
 pub struct Gauge(Arc<dyn Fn() -> Option<u64> + Send + Sync>);
 
@@ -43,7 +43,7 @@ impl ProgramTally {
     }
 }
 
-/// What was timed for less is too short to be told apart from the clock and the scheduler.
+/// What was timed for less is too short to be distinguished from the clock and the scheduler.
 pub const SHORT_NS: u64 = 1_000_000_000;
 
 /// One operation, as the result table names it. Where it ran several times over, everything is per pass.
@@ -76,7 +76,7 @@ pub struct OperationTally {
 }
 
 impl OperationTally {
-    /// Too short to be timed well, and not run again: it changes data, or nobody asked for it.
+    /// Too short to be timed well, and not run again: it changes data, or repeats were not asked for.
     pub fn is_short(&self) -> bool {
         self.refused.is_none() && self.timed_ns < SHORT_NS
     }

@@ -30,7 +30,7 @@ impl Slot {
 }
 
 impl Commits {
-    pub fn with_room(seconds: usize) -> Commits {
+    pub fn with_capacity(seconds: usize) -> Commits {
         Commits { slots: vec![Slot::EMPTY; seconds * SLOTS_PER_SECOND] }
     }
 
@@ -72,7 +72,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn commits(at_ms: &[u64]) -> Commits {
-        let mut commits = Commits::with_room(2);
+        let mut commits = Commits::with_capacity(2);
         at_ms.iter().for_each(|at| commits.mark(at * MS));
         commits
     }

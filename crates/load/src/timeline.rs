@@ -1,4 +1,4 @@
-//! The interval that is measured, as the coordinator moves it and all workers see it.
+//! The interval that is measured: the coordinator moves it and all workers read it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -16,7 +16,7 @@ impl Window {
     }
 }
 
-/// What the coordinator tells the workers while they run; read, never waited for.
+/// The coordinator's state for the workers while they run; read, never waited for.
 #[derive(Debug)]
 pub struct Timeline {
     window_start_ns: AtomicU64,
@@ -53,7 +53,7 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// Opens the measured interval. Its end is set first, so that no reader sees half a window.
+    /// Opens the measured interval. Its end is set first, so that no reader gets half a window.
     pub fn open_window(&self, window: Window) {
         self.window_end_ns.store(window.end_ns, Ordering::Release);
         self.window_start_ns.store(window.start_ns, Ordering::Release);
@@ -88,7 +88,7 @@ impl Timeline {
     }
 
     /// No transaction that was refused should be tried again. What began inside the interval goes on a little
-    /// behind it: then nobody competes any more, and what would have committed is not counted as failed.
+    /// behind it: then nothing competes any more, and what would have committed is not counted as failed.
     pub fn is_over_for_retries(&self, now_ns: u64) -> bool {
         let end_ns = self.window_end_ns.load(Ordering::Relaxed);
         now_ns >= end_ns.saturating_add(self.retry_ns.load(Ordering::Relaxed)) || self.is_stopped()
@@ -106,7 +106,7 @@ impl Timeline {
 
     /// Takes one of the transactions that may still start; `false` when there is none.
     pub fn take_one(&self) -> bool {
-        // Nobody should pay for a limit that does not exist: an update of a shared line per transaction.
+        // A limit that does not exist must cost nothing: it would be an update of a shared line per transaction.
         if self.left.load(Ordering::Relaxed) == u64::MAX {
             return true;
         }

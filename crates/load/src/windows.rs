@@ -82,8 +82,8 @@ impl Shift {
     }
 
     fn hand_over(&self, current: &mut Histogram) -> bool {
-        let Some(fresh) = self.exchange.empty.pop() else { return false };
-        let _ = self.exchange.full.push((self.number, std::mem::replace(current, fresh)));
+        let Some(empty) = self.exchange.empty.pop() else { return false };
+        let _ = self.exchange.full.push((self.number, std::mem::replace(current, empty)));
         true
     }
 
@@ -126,6 +126,11 @@ impl Collector {
         }
     }
 
+    /// The last window that workers have handed over.
+    pub fn latest(&self) -> Option<&Histogram> {
+        self.open.values().next_back()
+    }
+
     /// Counts response times of transactions that never ended, as those of the interval's last window.
     pub fn charge(&mut self, unanswered: &Histogram, interval_ns: u64) {
         if unanswered.count() == 0 {
@@ -147,7 +152,7 @@ impl Collector {
         }
     }
 
-    /// All windows of an interval, and their sum; nobody hands over anything any more.
+    /// All windows of an interval, and their sum; no worker hands over anything any more.
     pub fn finish(mut self, interval_ns: u64) -> (Histogram, Windows) {
         self.collect();
         while !self.open.is_empty() {
@@ -205,6 +210,7 @@ mod tests {
         let exchange = Arc::new(Exchange::new(Duration::from_secs(5), 2));
         let mut collector = Collector::new(&exchange);
         let mut workers = [Worker::of(&exchange), Worker::of(&exchange)];
+        assert!(collector.latest().is_none());
         for step in 0..1_200_u64 {
             // The second worker has its last answer long before the end.
             workers[(step % 2) as usize].record(step * SECOND / 100, 1_000_000 + step * 7_919);
@@ -217,19 +223,20 @@ mod tests {
             worker.shift.end(worker.current);
         }
         let (total, windows) = collector.finish(WINDOW.end_ns - WINDOW.start_ns);
-        let told = read(&windows);
-        let counts: Vec<u64> = told.iter().map(|window| window.latencies.count()).collect();
+        let windows_read = read(&windows);
+        let counts: Vec<u64> = windows_read.iter().map(|window| window.latencies.count()).collect();
         assert_eq!(counts, [500, 500, 201], "what ends behind the interval is the last window's");
-        let places: Vec<(u64, u64)> = told.iter().map(|one| (one.start.as_secs(), one.length.as_secs())).collect();
+        let places: Vec<(u64, u64)> =
+            windows_read.iter().map(|one| (one.start.as_secs(), one.length.as_secs())).collect();
         assert_eq!(places, [(0, 5), (5, 5), (10, 2)]);
         let mut sum = Histogram::default();
-        told.iter().for_each(|window| sum.add(&window.latencies));
+        windows_read.iter().for_each(|window| sum.add(&window.latencies));
         assert!(sum.latencies_ms() == whole.latencies_ms() && total.latencies_ms() == whole.latencies_ms());
         assert_eq!((total.sum_ms(), total.max_ms()), (whole.sum_ms(), whole.max_ms()));
     }
 
     #[test]
-    fn a_window_in_which_nothing_ended_is_told_as_an_empty_one() {
+    fn a_window_in_which_nothing_ended_is_written_as_an_empty_one() {
         let exchange = Arc::new(Exchange::new(Duration::from_secs(5), 1));
         let (mut collector, mut worker) = (Collector::new(&exchange), Worker::of(&exchange));
         worker.record(SECOND, 1_000_000);
@@ -261,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_where_nobody_collects() {
+    fn nothing_is_lost_without_a_collector() {
         let exchange = Arc::new(Exchange::new(Duration::from_secs(1), 1));
         let (collector, mut worker) = (Collector::new(&exchange), Worker::of(&exchange));
         (0..12).for_each(|second| worker.record(second * SECOND, 1_000_000));
@@ -273,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_told_with_its_window() {
+    fn values_out_of_range_are_written_with_their_window() {
         let exchange = Arc::new(Exchange::new(Duration::from_secs(5), 1));
         let (mut collector, mut worker) = (Collector::new(&exchange), Worker::of(&exchange));
         worker.record(SECOND, 1_000_000);
@@ -281,20 +288,20 @@ mod tests {
         collector.collect();
         worker.record(6 * SECOND, 4_000 * SECOND);
         worker.shift.end(worker.current);
-        let told = read(&collector.finish(12 * SECOND).1);
-        let told: Vec<OutOfRange> = told.iter().map(|window| window.latencies.out_of_range).collect();
-        assert_eq!(told, [OutOfRange::default(), OutOfRange { below: 1, above: 1 }, OutOfRange::default()]);
+        let windows_read = read(&collector.finish(12 * SECOND).1);
+        let windows_read: Vec<OutOfRange> = windows_read.iter().map(|window| window.latencies.out_of_range).collect();
+        assert_eq!(windows_read, [OutOfRange::default(), OutOfRange { below: 1, above: 1 }, OutOfRange::default()]);
     }
 
     #[test]
     fn a_damaged_line_ends_the_reading() {
         let exchange = Arc::new(Exchange::new(Duration::from_secs(5), 1));
         let log = Collector::new(&exchange).finish(10 * SECOND).1.log();
-        let told = |log: &str| read_windows(log).map(|window| window.is_some()).collect::<Vec<bool>>();
-        assert_eq!(told(&log), [true, true]);
-        assert_eq!(told(&log.replace("5.000,5.000", "5.000;5.000")), [true, false]);
-        assert_eq!(told("latencies\n0.0,5.0,1.0,HIST\n"), [false]);
-        assert_eq!(told("#[OutOfRange: many]\n"), [false]);
-        assert_eq!(told(""), Vec::<bool>::new());
+        let readable = |log: &str| read_windows(log).map(|window| window.is_some()).collect::<Vec<bool>>();
+        assert_eq!(readable(&log), [true, true]);
+        assert_eq!(readable(&log.replace("5.000,5.000", "5.000;5.000")), [true, false]);
+        assert_eq!(readable("latencies\n0.0,5.0,1.0,HIST\n"), [false]);
+        assert_eq!(readable("#[OutOfRange: many]\n"), [false]);
+        assert_eq!(readable(""), Vec::<bool>::new());
     }
 }

@@ -26,7 +26,7 @@ use crate::workload::{Attempt, Client, Fatal, Outcome, Slot, Turn};
 /// worker's own recorder and cells.
 pub async fn drive<K: Clock>(client: &mut impl Client, slot: &mut Slot<K>) -> Result<(), Fatal> {
     // In a closed loop a transaction is due when the last one has ended, or after the user's rest behind it:
-    // one reading of the clock says both.
+    // one reading of the clock serves for both.
     let mut ended_ns = None;
     for number in 0.. {
         let mut attempt = Attempt::default();
@@ -86,9 +86,9 @@ pub async fn drive<K: Clock>(client: &mut impl Client, slot: &mut Slot<K>) -> Re
     Ok(finished.and_then(|()| client.connection().leave())?)
 }
 
-/// How often a client that waits for an arrival looks whether the load was stopped.
+/// How often a client that waits for an arrival checks whether the load was stopped.
 const STOP_POLL_NS: u64 = 250_000_000;
-/// How soon it looks again when the schedule has fallen behind.
+/// How soon it checks again when the schedule has fallen behind.
 const SCHEDULE_POLL_NS: u64 = 1_000_000;
 
 /// The client's next transaction. In a closed loop it is due now, or after the user's rest; in an open loop it
@@ -116,7 +116,7 @@ async fn next_arrival<K: Clock>(
         },
     };
     while arrival.due_ns > now_ns {
-        // What is due after the end is nobody's any more; a stop does not wait for the due time.
+        // What is due after the end is left; a stop does not wait for the due time.
         if slot.timeline.is_over(arrival.due_ns) {
             return None;
         }
@@ -128,14 +128,14 @@ async fn next_arrival<K: Clock>(
     (arrival.missed || slot.timeline.take_one()).then_some(arrival)
 }
 
-/// How soon a seat in the background looks again into an empty queue. All look at the same moments, so that
+/// How soon a background slot checks an empty queue again. All check at the same moments, so that
 /// they wake an event loop once.
 const BACKLOG_POLL_NS: u64 = 10_000_000;
 
 /// The oldest transaction that a client deferred; none when all clients have left and nothing is left of theirs.
 async fn next_deferred<K: Clock>(slot: &Slot<K>, backlog: &Backlog, mut now_ns: u64) -> Option<Arrival> {
     while !slot.is_over(now_ns) {
-        // Asked before the queue: whoever had left by then has put nothing in since.
+        // Asked before the queue: clients that had left by then have put nothing in since.
         let all_have_left = backlog.all_have_left();
         match backlog.take() {
             Some(Deferred { series, number, queued_ns }) => {
@@ -148,7 +148,7 @@ async fn next_deferred<K: Clock>(slot: &Slot<K>, backlog: &Backlog, mut now_ns: 
     None
 }
 
-/// Brings one transaction to an end, and says how long it took behind its first try, and whether the client has
+/// Brings one transaction to an end, and returns how long it took behind its first try, and whether the client has
 /// a connection to go on with.
 async fn transact<K: Clock>(
     client: &mut impl Client,
@@ -178,7 +178,7 @@ async fn transact<K: Clock>(
     }
 }
 
-/// Whether the client wants this try and there is time for it, once the client's wait before it is over.
+/// Whether the client makes this try and there is time for it, once the client's wait before it is over.
 async fn is_there_another_try<K: Clock>(client: &mut impl Client, slot: &Slot<K>, turn: Turn) -> bool {
     let now_ns = slot.clock.now_ns();
     if slot.is_over_for_retries(now_ns) {
@@ -199,7 +199,7 @@ async fn mend<K: Clock>(
     attempt: &mut Attempt,
 ) -> Result<bool, Fatal> {
     let mut error = error;
-    // A server that said no has made nothing permanent; only a lost answer leaves that open.
+    // A server that refused has made nothing permanent; only a lost answer leaves that open.
     attempt.committing &= matches!(error, Error::Lost { .. } | Error::Protocol(_));
     if slot.policy.verdict(&error) == Verdict::TryAgain {
         attempt.retries += 1;
@@ -250,14 +250,14 @@ pub struct Gate {
 impl Gate {
     /// Lets everyone through, to work (`true`) or to go home (`false`). Only the first call counts.
     pub fn open(&self, to_work: bool) {
-        self.state.lock().expect("nobody panics while holding the gate").get_or_insert(to_work);
+        self.state.lock().expect("no thread panics while holding the gate").get_or_insert(to_work);
         self.changed.notify_all();
     }
 
     pub fn wait(&self) -> bool {
-        let state = self.state.lock().expect("nobody panics while holding the gate");
+        let state = self.state.lock().expect("no thread panics while holding the gate");
         let state =
-            self.changed.wait_while(state, |state| state.is_none()).expect("nobody panics while holding the gate");
+            self.changed.wait_while(state, |state| state.is_none()).expect("no thread panics while holding the gate");
         state.expect("the wait ends when the gate is open")
     }
 }

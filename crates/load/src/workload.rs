@@ -1,6 +1,6 @@
 //! What the clients do: schema, data and transactions.
 //!
-//! A workload does not know which engine it runs on, only a connection and a dialect.
+//! A workload has no access to the engine, only to a connection and a dialect.
 
 pub mod options;
 
@@ -74,7 +74,7 @@ pub struct ScaledWorkload {
 #[derive(Debug, Clone)]
 pub struct OtherMix {
     pub workload: &'static str,
-    /// Where the workload's name does not tell it from this one.
+    /// Where the workload's name is not enough to tell it from this one.
     pub label: Option<String>,
     /// The options of this workload that stay, by all their names; None keeps all.
     pub keeps: Option<&'static [OptionSpec]>,
@@ -97,12 +97,12 @@ pub struct Table {
     pub finish: Vec<String>,
     /// Statements to run once all tables are finished: what refers to other tables.
     pub link: Vec<String>,
-    /// Whether its rows wait until all other tables are linked: they say that the load came to its end.
+    /// Whether its rows wait until all other tables are linked: they mark the end of the load.
     pub seals: bool,
 }
 
 impl Table {
-    /// Everything that decides how it looks, in the order it runs.
+    /// Everything that decides what it is like, in the order it runs.
     pub fn ddl(&self) -> impl Iterator<Item = &str> {
         [&self.create, &self.finish, &self.link].into_iter().flatten().map(String::as_str)
     }
@@ -139,7 +139,7 @@ pub struct WorkloadSpec {
     pub writes: bool,
     /// Whether its tables are as large after a run as before, so that runs may follow each other on them.
     pub keeps_its_size: bool,
-    /// How many clients it wants where the experiment gives no number; None leaves that to the caller.
+    /// How many clients it needs where the experiment gives no number; None leaves that to the caller.
     pub clients: Option<u32>,
     /// Whether its clients work with what the server answers: a server that does nothing will not do then.
     pub needs_answers: bool,
@@ -236,8 +236,8 @@ pub trait Workload: Send + Sync {
         let _ = admin;
         Ok(Vec::new())
     }
-    /// What the answers to its statements had to bring on tables as they were loaded. `seen` is what they brought,
-    /// in the order of [`Client::answers`]; empty where clients look at each answer themselves.
+    /// What the answers to its statements must contain on tables as they were loaded. `seen` is what they contained,
+    /// in the order of [`Client::answers`]; empty where clients check each answer themselves.
     fn expected_answers(&self, seen: &[Answers], setting: &Setting) -> Vec<Expected> {
         let _ = (seen, setting);
         Vec::new()
@@ -285,9 +285,9 @@ pub trait SinglePass {
 
 /// Clients that queue transactions, which other connections run later.
 pub trait DefersWork {
-    /// The seats that run them, beside so many clients.
+    /// The slots that run them, beside so many clients.
     fn background(&self, clients: u32) -> Background;
-    /// What each line of the journal of deferred transactions holds, in the order of [`Client::journal`].
+    /// What each line of the log of deferred transactions holds, in the order of [`Client::journal`].
     fn log_columns(&self) -> &'static [&'static str];
 }
 
@@ -330,9 +330,9 @@ pub trait HasPlans {
     fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement>;
 }
 
-/// A workload whose tables tell which transactions were committed.
+/// A workload whose tables show which transactions were committed.
 pub trait CrashWitness {
-    /// What became of the transactions that a server had acknowledged before it was killed, in words, now
+    /// The state of the transactions that a server had acknowledged before it was killed, as text, now
     /// that it runs again on the same files.
     fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<String, Error>;
 }
@@ -350,7 +350,7 @@ pub type ClientFuture = Pin<Box<dyn Future<Output = Result<(), Fatal>>>>;
 
 /// Where one client sits: its number, its seeds, and the worker it runs on.
 pub struct Slot<K = MonotonicClock> {
-    /// From 0, over all workers; seats in the background have the numbers behind the clients'.
+    /// From 0, over all workers; background slots have the numbers behind the clients'.
     pub client: u32,
     pub clients: u32,
     pub input_seed: u64,
@@ -363,7 +363,7 @@ pub struct Slot<K = MonotonicClock> {
     pub policy: Arc<ErrorPolicy>,
     /// For operations that are measured one by one.
     pub gauge: Option<Gauge>,
-    /// Where a client leaves what it defers, if there are seats that run it.
+    /// Where a client leaves what it defers, if there are slots that run it.
     pub giver: Option<Giver>,
 }
 
@@ -442,7 +442,7 @@ pub trait Client {
         &[]
     }
 
-    /// What there is to tell of the last transaction, if it was deferred and has committed, in the order of the
+    /// The log entry of the last transaction, if it was deferred and has committed, in the order of the
     /// workload's names; 0 stands for none.
     fn journal(&self) -> &[u32] {
         &[]
@@ -491,7 +491,7 @@ pub struct Attempt {
     /// Which of the workload's kinds it is, where it has kinds.
     pub kind: usize,
     /// Set by the client while the statement under way may have made its changes permanent: when its
-    /// answer is lost, nobody knows whether it did, and it must not be sent again.
+    /// answer is lost, it is unknown whether it did, and it must not be sent again.
     pub committing: bool,
 }
 

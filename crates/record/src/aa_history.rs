@@ -1,4 +1,4 @@
-//! What twins have shown on this host: one file of records beside the cache's servers, which only grows.
+//! A/A results of this host: one file of records beside the cache's servers, which only grows.
 //!
 //! It outlives runs, because later ones quote it. A record is on the disk when `keep` returns.
 
@@ -22,12 +22,12 @@ impl AaHistory {
 
     /// All records, the oldest first.
     pub fn all(&self) -> Result<Vec<AaRecord>> {
-        let (records, _) = read_lines(&self.path, "record of twins")
-            .context("what twins have shown on this host cannot be read; move that file away to begin anew")?;
+        let (records, _) = read_lines(&self.path, "A/A record")
+            .context("the A/A results of this host cannot be read; move that file away to begin anew")?;
         Ok(records)
     }
 
-    /// Adds the records of a run, once, however often the run is told; says how many are new.
+    /// Adds the records of a run, once, however often the run is reported; returns how many are new.
     pub fn keep(&self, records: &[AaRecord]) -> Result<usize> {
         let known = self.all()?;
         let same = |one: &AaRecord, other: &AaRecord| {

@@ -58,7 +58,7 @@ pub struct PlanRecord {
     pub plan_hash: String,
     pub seed: u64,
     pub baseline: String,
-    /// The second contender is the first one's twin (`dbduel aa`).
+    /// The second contender is the first one again (`dbduel aa`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub twins: bool,
     pub contenders: Vec<ContenderRecord>,
@@ -215,12 +215,12 @@ pub struct MethodRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_cores: Option<String>,
     /// Steps of the full method that this run does not take, by their names in [`step`]; not empty
-    /// means that its words carry the caveat `quick`.
+    /// means that its verdicts carry the caveat `quick`.
     pub left_out: Vec<String>,
     /// Behind the verdict, what a finding supposes is put to the test.
     #[serde(default, skip_serializing_if = "is_false")]
     pub contrast: bool,
-    /// Behind it, a trial of each contender is looked into.
+    /// Behind it, a trial of each contender is profiled.
     #[serde(default, skip_serializing_if = "is_false")]
     pub diagnose: bool,
     /// What flags a trial, by flag: all of it blind to the outcome.
@@ -259,7 +259,7 @@ pub mod step {
     pub const DOUBLING: &str = "generator doubling";
 }
 
-/// The rule that words come from.
+/// The rule that verdicts come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleName {
@@ -324,7 +324,7 @@ pub struct TrialRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     pub flags: Vec<String>,
-    /// What there is to say about a flag, where it does not speak for itself.
+    /// The explanation of a flag, where its name is not enough.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub remarks: BTreeMap<String, String>,
     /// UTC, RFC 3339.
@@ -372,7 +372,7 @@ pub struct RunRecord {
     /// What was decided while the run went on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<DecisionRecord>,
-    /// What contenders and their twins have shown on this host before.
+    /// Earlier A/A results of this host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub twins: Vec<AaRecord>,
     /// What the run has taken so far of the time that its user gave: loads, pilots, gaps and trials, those beside
@@ -420,14 +420,14 @@ impl PilotRecord {
         done.map(pilot).collect()
     }
 
-    /// Whether a cycle of checkpoints was over before the pilot was. A longer one is waited for by nobody: a
-    /// trial would be mostly warm-up, and reports say that none has passed.
+    /// Whether a cycle of checkpoints was over before the pilot was. A longer one is not waited for: a
+    /// trial would be mostly warm-up, and reports mention that none has passed.
     pub fn holds_a_cycle(&self) -> bool {
         self.checkpoint_cycle_s.is_some_and(|cycle_s| cycle_s < self.seconds)
     }
 }
 
-/// A contender against its twin, under the full protocol: what this host can see.
+/// A contender against itself, under the full protocol: which difference this host can detect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AaRecord {
     /// RFC 3339.
@@ -445,7 +445,7 @@ pub struct AaRecord {
     pub arrangement: Option<String>,
     pub point: Point,
     pub blocks: u32,
-    /// Records that a host kept before have it as `word`.
+    /// Records from earlier versions have it as `word`.
     #[serde(rename = "verdict", alias = "word")]
     pub word: String,
     pub ratio: f64,
@@ -458,7 +458,7 @@ pub struct AaRecord {
     /// Seconds that a trial measured; absent for passes, which take as long as they take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial_s: Option<f64>,
-    /// Seconds to measure so that the time spent tells most; absent where it cannot be known.
+    /// Seconds to measure for the most information in the time spent; absent where it cannot be known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_trial_s: Option<f64>,
     /// Log of first in the block over second, with its interval.
@@ -467,7 +467,7 @@ pub struct AaRecord {
     /// Share of trials that carry a flag of the host.
     pub flagged_share: f64,
     /// Standard deviation between trials, and of one second within them, as fractions; absent where trials
-    /// are too short to tell the two apart.
+    /// are too short to separate the two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sd_between_trials: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -479,14 +479,14 @@ pub struct AaRecord {
 
 /// Metrics of a trial about work that its server put off. The last three are followed by the name of a state:
 /// `deferred_work_left.dirty_bytes`.
-pub mod debt {
+pub mod deferred_work {
     pub const DRAIN: &str = "deferred_work_s";
     /// What the interval took; only where something is left.
     pub const INTERVAL: &str = "deferred_work_interval_s";
     /// By how much it fell behind the interval, and in how many seconds.
     pub const PAID: &str = "deferred_work_done.";
     pub const PAID_S: &str = "deferred_work_done_s.";
-    /// What was still there above the level of the beginning when nobody waited any longer.
+    /// What was still there above the level of the beginning when the wait ended.
     pub const AMOUNT_LEFT: &str = "deferred_work_left.";
 }
 
@@ -508,7 +508,7 @@ pub struct HostRecord {
     /// What else may matter and does not change: governor, transparent huge pages, NUMA nodes, mitigations …
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
-    /// What cannot be seen here, by name; it is never told as zero.
+    /// What cannot be seen here, by name; it is never reported as zero.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_visible: Vec<String>,
 }
@@ -538,17 +538,20 @@ pub struct SideRecord {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContenderFacts {
-    /// As the server itself says: `5.6.24`.
+    /// As the server itself reports it: `5.6.24`.
     pub version: String,
     /// The engine's name as its makers write it: `MySQL`.
     pub title: String,
-    /// The SQL that it speaks; settings and plans of one family are comparable.
+    /// Its SQL dialect; settings and plans of one family are comparable.
     pub family: String,
     /// Names of settings that decide speed or durability, the weightiest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notable_settings: Vec<String>,
     /// All settings, as read back from the running server.
     pub effective_settings: BTreeMap<String, String>,
+    /// Names of dbduel's own settings that replace a default of this version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_defaults: Vec<String>,
     /// `D3` … `D0` of the method's section on durability, from the settings and from where the data lie.
     pub durability_class: String,
     /// File system and device of the data, and whether an OS crash empties it: `tmpfs on tmpfs, in memory`.
@@ -575,22 +578,22 @@ pub struct ContenderFacts {
 /// What a server's program was compiled for, and how.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BuildRecord {
-    /// 32 or 64; null where nothing tells it.
+    /// 32 or 64; null where it is not known.
     pub word_bits: Option<u32>,
     /// The processor that it was compiled for: `x86_64`.
     pub architecture: Option<String>,
-    /// What the server tells of it: platform, compiler, flags.
+    /// What the server reports of it: platform, compiler, flags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub told: Vec<String>,
 }
 
-/// What a server said when it was asked how it would run a statement.
+/// A server's answer to how it would run a statement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatementPlan {
     /// The same for all engines.
     pub statement: String,
     pub sql: String,
-    /// As the server says it; empty where it did not.
+    /// As the server reports it; empty where it did not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
     /// The same without estimates, for comparing.
@@ -614,7 +617,7 @@ impl RunRecord {
     }
 }
 
-/// What an HTML report carries with it, so that whoever has the page can judge the run again.
+/// What an HTML report carries with it, so that its reader can judge the run again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EmbeddedRecords {
     pub plan: PlanRecord,
@@ -651,7 +654,7 @@ pub struct Series {
 /// Flag of a trial whose `deferred.csv` lacks lines.
 pub const TORN_LOG: &str = "torn-log";
 
-/// JSON knows no NaN: what could not be seen is null there.
+/// JSON has no NaN: what could not be seen is null there.
 mod seen {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -674,7 +677,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_that_nobody_saw_survives_json() {
+    fn a_second_without_a_value_survives_json() {
         let series = Series { columns: vec!["second".into()], rows: vec![vec![0.0, f64::NAN], vec![1.5, 2.0]] };
         let text = serde_json::to_string(&series).unwrap();
         assert!(text.contains("[[0.0,null],[1.5,2.0]]"), "{text}");

@@ -1,6 +1,6 @@
 //! What dbduel keeps: every stored type and the run folder they lie in.
 //!
-//! This crate is the language that the others share. It reads and writes run folders, and knows nothing of how
+//! This crate is the language that the others share. It reads and writes run folders, and does not depend on how
 //! a trial is run or what its figures mean.
 
 mod aa_history;

@@ -1,12 +1,254 @@
-//! Names of metrics that more than one room knows.
+//! The metrics of a trial and the flags that it may carry: names, units and what they mean.
+//!
+//! Both lists drive the reference documentation, and tests hold what trials record against them. A `*` in a name
+//! stands for the part that a workload, a server or a device gives it.
 
 pub const CHECKPOINT_AGE: &str = "checkpoint_age_bytes";
-/// More than nothing while a checkpoint is under way, where a server says so.
+/// Above zero while a checkpoint is under way, where a server reports it.
 pub const CHECKPOINTS_RUNNING: &str = "checkpoints_running";
 
-/// Flags that say something about the host, not about a contender.
+/// Flags about the host, not about a contender.
 pub const HOST_FLAGS: [&str; 8] =
     ["steal", "foreign-cpu", "foreign-disk", "frequency", "swap", "oom", "throttle", "clock-step"];
+
+/// A name that records use.
+#[derive(Debug, Clone, Copy)]
+pub struct Described {
+    pub name: &'static str,
+    /// Empty for counts, shares and flags.
+    pub unit: &'static str,
+    pub meaning: &'static str,
+}
+
+const fn described(name: &'static str, unit: &'static str, meaning: &'static str) -> Described {
+    Described { name, unit, meaning }
+}
+
+/// Every metric of a trial; the first whose name fits describes one.
+pub const METRICS: &[Described] = &[
+    described("tps", "tps", "committed transactions per second"),
+    described("qps", "qps", "statements per second"),
+    described("nopm", "NOPM", "TPC-C-derived: committed New-Orders per minute"),
+    described("nopm_with_rollbacks", "NOPM", "TPC-C-derived: New-Orders per minute, intended rollbacks included"),
+    described("tpm", "TPM", "TPC-C-derived: transactions of all types per minute, intended rollbacks included"),
+    described("nopm_per_warehouse", "NOPM", "TPC-C-derived: NOPM divided by the number of warehouses"),
+    described("adjusted_tps", "tps", "tps with the time that deferred work takes"),
+    described("adjusted_nopm", "NOPM", "NOPM with the time that deferred work takes"),
+    described("seconds", "s", "sql-bench: sum of the times of all operations"),
+    described("geomean_seconds", "s", "sql-bench: geometric mean of the operations' times"),
+    described("program.*.seconds", "s", "sql-bench: time of one program"),
+    described("program.*.count", "", "sql-bench: planned operations of one program"),
+    described("op.*.seconds", "s", "sql-bench: time of one operation"),
+    described("op.*.count", "", "sql-bench: planned repetitions of one operation"),
+    described("op.*.executed", "", "sql-bench: repetitions that ran; fewer where a time limit ended the operation"),
+    described("op.*.server_cpu_s", "s", "sql-bench: CPU time of the server in one operation"),
+    described("op.*.client_cpu_s", "s", "sql-bench: CPU time of the client in one operation"),
+    described("transactions.due", "", "transactions that were due in the interval"),
+    described("transactions.committed", "", "of these, committed"),
+    described("transactions.rolled_back", "", "of these, rolled back on purpose, as the workload demands"),
+    described("transactions.failed", "", "of these, failed"),
+    described("transactions.skipped", "", "of these, never run: more arrived than the server completed"),
+    described("transactions.retries", "", "attempts that were repeated"),
+    described("queries.read", "", "statements that read"),
+    described("queries.write", "", "statements that write"),
+    described("queries.other", "", "other statements, such as BEGIN and COMMIT"),
+    described("errors_per_s", "1/s", "failed and repeated attempts per second"),
+    described(
+        "latency_ms_*",
+        "ms",
+        "response time, from due to answered: quantiles (p50, p90, p95, p99, p999), avg and max",
+    ),
+    described("service_ms_*", "ms", "service time, from sent to answered; in a closed loop equal to the response time"),
+    described("corrected_ms_*", "ms", "closed loop: response time corrected for coordinated omission"),
+    described("latency_out_of_range", "", "response times outside of 1 µs to 1 hour"),
+    described("longest_stall_ms", "ms", "longest time without a commit"),
+    described("stalled_seconds_share", "", "share of seconds with fewer commits than half of the median"),
+    described(
+        "half_log_ratio",
+        "",
+        "log ratio of the commits in the second half of the interval to those in the first",
+    ),
+    described("occupancy", "", "share of the time in which clients had a statement under way"),
+    described("busy_clients", "", "throughput times mean response time: clients that worked"),
+    described("drain_s", "s", "time from the end of the interval to the last answer"),
+    described(
+        "cpu_us_per_tx",
+        "us",
+        "server CPU per committed transaction; of an embedded engine, CPU of the client threads",
+    ),
+    described("cpu_user_us_per_tx", "us", "server CPU per transaction in user mode"),
+    described("cpu_system_us_per_tx", "us", "server CPU per transaction in the kernel"),
+    described("ctx_voluntary_per_tx", "", "voluntary context switches of the server per transaction"),
+    described("ctx_involuntary_per_tx", "", "involuntary context switches of the server per transaction"),
+    described("ctx_per_tx", "", "context switches of the server per transaction"),
+    described("page_faults_minor_per_tx", "", "minor page faults of the server per transaction"),
+    described("page_faults_major_per_tx", "", "major page faults of the server per transaction"),
+    described("read_bytes_per_tx", "bytes", "bytes that the server read from disk, per transaction"),
+    described("write_bytes_per_tx", "bytes", "bytes that the server wrote to disk, per transaction"),
+    described("read_calls_per_tx", "", "read system calls of the server per transaction"),
+    described("write_calls_per_tx", "", "write system calls of the server per transaction"),
+    described("*_per_tx", "", "a counter of the server per committed transaction"),
+    described("server_cpu_user_s", "s", "CPU time of the server's processes in user mode"),
+    described("server_cpu_system_s", "s", "CPU time of the server's processes in the kernel"),
+    described("server_ctx_voluntary", "", "voluntary context switches of the server"),
+    described("server_ctx_involuntary", "", "involuntary context switches of the server"),
+    described("server_faults_minor", "", "minor page faults of the server"),
+    described("server_faults_major", "", "major page faults of the server"),
+    described("server_read_bytes", "bytes", "bytes that the server read from disk"),
+    described("server_write_bytes", "bytes", "bytes that the server wrote to disk"),
+    described("server_write_call_bytes", "bytes", "bytes that the server handed to write calls"),
+    described("server_read_calls", "", "read system calls of the server"),
+    described("server_write_calls", "", "write system calls of the server"),
+    described("server_resident_bytes", "bytes", "resident memory of the server at the end"),
+    described("server_threads", "", "threads of the server, mean over the interval"),
+    described(
+        "server_threads_*",
+        "",
+        "threads of the server in one state (running, sleeping, blocked), mean over the interval",
+    ),
+    described("engine_cores", "", "cores that the server may use"),
+    described("cpu_use", "", "share of these cores that the server used"),
+    described("tps_per_core", "tps", "committed transactions per second and core that the server may use"),
+    described("tps_per_cpu_s", "", "committed transactions per second of server CPU"),
+    described("client_cpu_us_per_query", "us", "CPU of the load generator per statement"),
+    described("client_cores_used", "", "cores that the load generator used"),
+    described(
+        "client_run_queue_share",
+        "",
+        "share of the time in which threads of the load generator waited for a CPU",
+    ),
+    described(
+        "client_lateness_ms_p99",
+        "ms",
+        "open loop: how late transactions were sent because of the generator, 99th percentile",
+    ),
+    described(
+        "client_path_share",
+        "",
+        "share of the capacity of the connection between client and server that was used",
+    ),
+    described("client_sent_bytes_per_s", "bytes/s", "bytes that clients sent"),
+    described("client_received_bytes_per_s", "bytes/s", "bytes that clients received"),
+    described("data_resident_share", "", "share of the data files in the page cache before the trial"),
+    described("deferred_work_s", "s", "time until the server had finished its deferred work after the interval"),
+    described("deferred_work_done.*", "", "deferred work that was finished in that time"),
+    described("deferred_work_done_s.*", "s", "time that this work took"),
+    described("deferred_work_left.*", "", "deferred work that was not finished when the wait ended"),
+    described("deferred_work_interval_s", "s", "length of the interval, beside deferred work that was left"),
+    described("steady_after_s", "s", "pilot run: shortest warm-up after which throughput is steady"),
+    described("load_s", "s", "recovery: how long the server was under load before it was killed"),
+    described("t_conn_s", "s", "recovery: time from the restart to the first login"),
+    described("t_rw_s", "s", "recovery: time from the restart to the first committed transaction"),
+    described("profile_samples_per_s", "1/s", "profile: stacks sampled per second"),
+    described("data_directory_bytes", "bytes", "tuning: size of the data directory after the trial"),
+    described("checkpoint_cycle_s", "s", "time from one checkpoint to the next"),
+    described("counter.*", "", "a counter of the server, as the difference over the interval"),
+    described("state.*_begin", "", "a gauge of the server at the beginning of the interval"),
+    described("state.*_end", "", "a gauge of the server at the end of the interval"),
+    described("state.*", "", "a gauge of the server, mean over the interval"),
+    described("host_cpu_mhz", "MHz", "mean frequency of the CPUs"),
+    described(
+        "host_*_share",
+        "",
+        "share of the host's CPU time, or of the interval, in one state: user, system, iowait, \
+         irq, softirq, steal, pressure, taken by other processes (foreign)",
+    ),
+    described(
+        "host_disk.*",
+        "",
+        "traffic of one disk: reads, writes, flushes and bytes per second, share of the time busy",
+    ),
+    described("host_network_*_bytes_per_s", "bytes/s", "network traffic of the host"),
+    described("host_loopback_bytes_per_s", "bytes/s", "traffic of the loopback interface"),
+    described("host_context_switches_per_s", "1/s", "context switches of the host"),
+    described("host_swapped_pages", "", "pages that were swapped in or out"),
+    described("host_scanned_pages", "", "pages that the kernel scanned to free memory"),
+    described("host_oom_kills", "", "processes killed for want of memory"),
+    described("host_throttled_periods", "", "periods in which the CPU quota of dbduel's control group ran out"),
+    described("host_throttled_s", "s", "time for which the control group was throttled"),
+    described("host_clock_step_s", "s", "step of the system clock during the interval"),
+    described("idle_foreign_cpu_share", "", "share of the CPU that other processes used before the trial"),
+    described("idle_foreign_disk_bytes_share", "", "share of the disk traffic of other processes before the trial"),
+    described("observer_cpu_us_per_s", "us/s", "CPU that the observers used"),
+    described("observer_sql_ms_per_s", "ms/s", "time that the server took to answer the observers"),
+    described("lines", "", "TPC-C-derived: order lines of committed New-Orders"),
+    described("quantity", "", "TPC-C-derived: items ordered in these lines"),
+    described("remote_lines", "", "TPC-C-derived: lines supplied by another warehouse"),
+    described("remote_orders", "", "TPC-C-derived: New-Orders with such a line"),
+    described("repeated_item_orders", "", "TPC-C-derived: New-Orders with one item in two lines"),
+    described("payment_cents", "cents", "TPC-C-derived: sum of committed Payments"),
+    described("remote_payments", "", "TPC-C-derived: Payments for a customer of another warehouse"),
+    described("payments_by_name", "", "TPC-C-derived: Payments that look the customer up by last name"),
+    described("payment_name_rows", "", "TPC-C-derived: customers that these look-ups found"),
+    described("bad_credit_payments", "", "TPC-C-derived: Payments of customers with bad credit"),
+    described("order_statuses_by_name", "", "TPC-C-derived: Order-Status by last name"),
+    described("order_status_name_rows", "", "TPC-C-derived: customers that these look-ups found"),
+    described("delivered_orders", "", "TPC-C-derived: orders that Deliveries delivered"),
+    described("skipped_districts", "", "TPC-C-derived: districts in which a Delivery found no order"),
+    described("low_stock", "", "TPC-C-derived: items that Stock-Level found below the threshold"),
+    described("*.committed", "", "committed transactions of one type"),
+    described("*.rolled_back", "", "transactions of one type that were rolled back on purpose"),
+    described("*.failed", "", "failed transactions of one type"),
+    described("*.retries", "", "repeated attempts of one type"),
+    described("*.committed_inside", "", "committed transactions of one type that were answered inside the interval"),
+    described(
+        "*.rolled_back_inside",
+        "",
+        "rolled-back transactions of one type that were answered inside the interval",
+    ),
+    described("*.latency_ms_*", "ms", "response time of one type of transaction"),
+];
+
+/// Every flag of a trial.
+pub const FLAGS: &[Described] = &[
+    described("steal", "", "the hypervisor took more than 1 % of the CPU"),
+    described("foreign-cpu", "", "other processes used more than 2 % of the CPU"),
+    described("foreign-disk", "", "disks were busy for other processes for more than 5 % of the time"),
+    described("frequency", "", "the CPU frequency was more than 3 % off the median of the run's trials"),
+    described("swap", "", "the host swapped"),
+    described("oom", "", "the kernel killed a process for want of memory"),
+    described("throttle", "", "the CPU quota of dbduel's control group ran out"),
+    described("clock-step", "", "the system clock was set by more than 50 ms"),
+    described("generator-bound", "", "the load generator was the limit"),
+    described("saturated", "", "open loop: more transactions arrived than the server completed"),
+    described("starved", "", "closed loop: some clients did no work"),
+    described("out-of-range", "", "response times outside of 1 µs to 1 hour"),
+    described("short", "", "the interval held fewer than two cycles of flushing or checkpoints"),
+    described("deferred-work-capped", "", "the server still worked at its deferred work when the wait ended"),
+    described("deferred-work-left", "", "the server left its deferred work undone"),
+    described("torn-log", "", "the log of deferred transactions lacks lines"),
+    described("resumed", "", "the run was interrupted before this trial and continued later"),
+    described("gap:*", "", "sql-bench: the server lacks this operation; it has no time"),
+    described("wrong:*", "", "sql-bench: wrong answers; the time is printed and compared with nothing"),
+    described(
+        "fewer:*",
+        "",
+        "sql-bench: the server lacks some statements of this operation; its time is that of less work",
+    ),
+    described("estimated:*", "", "sql-bench: the time limit ended this operation; its time is scaled up"),
+    described("estimated_program:*", "", "sql-bench: a program with an estimated operation"),
+    described("short:*", "", "sql-bench: too short to be timed well, and not repeated"),
+    described("partial:*", "", "sql-bench: a program with a missing or wrong operation"),
+    described("not-visible:*", "", "a profile lacks this: it is not visible on this host"),
+];
+
+/// What describes a metric; none for a name that only a workload knows.
+pub fn describe(metric: &str) -> Option<&'static Described> {
+    METRICS.iter().find(|one| fits(one.name, metric))
+}
+
+/// What describes a flag.
+pub fn describe_flag(flag: &str) -> Option<&'static Described> {
+    FLAGS.iter().find(|one| fits(one.name, flag))
+}
+
+/// Whether a name is what a pattern stands for; each `*` takes one letter or more.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((before, after)) = pattern.split_once('*') else { return pattern == name };
+    let Some(rest) = name.strip_prefix(before) else { return false };
+    let ends = rest.char_indices().map(|(at, letter)| at + letter.len_utf8());
+    ends.into_iter().any(|end| fits(after, &rest[end..]))
+}
 
 /// The unit that a metric's name carries.
 pub fn unit(metric: &str) -> &'static str {
@@ -20,4 +262,31 @@ pub fn unit(metric: &str) -> &'static str {
         ("seconds", "s"),
     ];
     named.iter().find(|(part, _)| metric.contains(part)).map_or("", |(_, unit)| unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_takes_one_letter_or_more() {
+        assert!(fits("op.*.seconds", "op.create+drop.seconds") && fits("latency_ms_*", "latency_ms_p95"));
+        assert!(!fits("op.*.seconds", "op..seconds") && !fits("latency_ms_*", "latency_ms_") && !fits("tps", "tps2"));
+        assert_eq!(describe("new_order.latency_ms_p90").unwrap().name, "*.latency_ms_*");
+        assert_eq!(describe_flag("short:count").unwrap().name, "short:*");
+    }
+
+    #[test]
+    fn every_flag_of_the_host_is_described_and_no_name_stands_twice() {
+        for list in [METRICS, FLAGS] {
+            for (at, one) in list.iter().enumerate() {
+                assert!(
+                    !one.meaning.is_empty() && list[..at].iter().all(|other| other.name != one.name),
+                    "{}",
+                    one.name
+                );
+            }
+        }
+        HOST_FLAGS.iter().for_each(|flag| assert!(describe_flag(flag).is_some(), "{flag}"));
+    }
 }

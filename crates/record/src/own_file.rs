@@ -1,4 +1,4 @@
-//! Files of this user: none is opened through a symbolic link or belongs to somebody else.
+//! Files of this user: none is opened through a symbolic link or belongs to another user.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -20,7 +20,7 @@ pub fn own_file(path: &Path) -> Option<File> {
     is_own_file(&file).ok()?.then_some(file)
 }
 
-/// Never through a link; and a pipe that somebody put there does not keep us waiting.
+/// Never through a link; and a pipe in its place does not keep us waiting.
 pub fn open(options: &mut OpenOptions, path: &Path) -> std::io::Result<File> {
     options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
 }

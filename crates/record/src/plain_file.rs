@@ -27,7 +27,7 @@ pub fn read_text(path: &Path, bytes_max: u64) -> Result<String> {
     text.map_err(|_| Error::new(ErrorKind::InvalidData, "the file is no text in UTF-8"))
 }
 
-/// Opens a plain file; a pipe that nobody writes to is not waited for.
+/// Opens a plain file; a pipe without a writer is not waited for.
 pub fn open(options: &mut OpenOptions, path: &Path) -> Result<File> {
     let file = options.custom_flags(libc::O_NONBLOCK).open(path)?;
     let kind = file.metadata()?.file_type();

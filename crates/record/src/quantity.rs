@@ -1,7 +1,7 @@
 //! Numbers with units, as a person writes them: `60s`, `2m`, `1%`.
 //!
-//! A bare number is refused everywhere, because `60` says neither seconds nor minutes. Errors are
-//! fragments without a file or line; the caller knows where it is.
+//! A bare number is refused everywhere, because `60` may be seconds or minutes. Errors are
+//! fragments without a file or line; the caller adds them.
 
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ fn size(text: &str) -> Option<f64> {
 }
 
 /// Whether two settings are the same text or the same size: `256MB` and `262144kB`. Bare numbers are compared with
-/// bare numbers only, because their unit is the server's to know; `bare_is_bytes` where it is known.
+/// bare numbers only, because only the server knows their unit; `bare_is_bytes` where it is known.
 pub fn same_value(one: &str, other: &str, bare_is_bytes: bool) -> bool {
     let has_unit = |text: &str| text.trim().ends_with(|last: char| last.is_ascii_alphabetic());
     let comparable = bare_is_bytes || has_unit(one) == has_unit(other);

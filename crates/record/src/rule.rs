@@ -8,7 +8,7 @@ pub const OPERATIONS_WITH_JOINT_ERROR_MAX: usize = 20;
 /// The rule of a single point out of `points`; with one, the rule of the whole sweep.
 ///
 /// The error of 5 % is shared by all candidates (each is compared with the same baseline) and, for
-/// words on single points, by all points of the sweep.
+/// verdicts on single points, by all points of the sweep.
 pub fn point_rule(plan: &PlanRecord, points: usize) -> stats::Rule {
     let shared_by = plan.candidates().count().max(1) * points.max(1);
     stats::Rule {
@@ -25,7 +25,7 @@ pub fn point_rule(plan: &PlanRecord, points: usize) -> stats::Rule {
 
 /// The first block at which one of so many points can have a verdict; none within these blocks.
 pub fn first_for_points(plan: &PlanRecord, points: usize) -> Option<u32> {
-    point_rule(plan, points).earliest_word().map(|block| block as u32)
+    point_rule(plan, points).earliest_verdict().map(|block| block as u32)
 }
 
 /// The same for one of so many operations that differs alone: a long list is screened, and then the least p value
@@ -44,7 +44,7 @@ pub fn first_for_operations(plan: &PlanRecord, operations: usize) -> Option<u32>
 pub const POINTS: &str = "single points";
 pub const OPERATIONS: &str = "single operations";
 
-/// The most blocks that anybody is advised to run.
+/// The most blocks that a report advises to run.
 const BLOCKS_SEARCHED: u32 = 200;
 
 /// The least `blocks` with which there is such a first block.

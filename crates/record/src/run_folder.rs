@@ -80,7 +80,7 @@ impl StoredTrials {
         self.probes.iter().filter(move |record| is_ours(&record.purpose))
     }
 
-    /// All of them, for whoever counts what is stored or judges it: the analysis takes the probes out by itself.
+    /// All of them, for counting what is stored and for the analysis, which takes the probes out by itself.
     pub fn all(&self) -> Vec<TrialRecord> {
         [self.measured(), self.probes()].concat()
     }
@@ -110,7 +110,7 @@ impl RunDir {
     }
 
     /// Opens a stored run to go on with it; refused while another process works on it. What is read from now on
-    /// is changed by nobody else.
+    /// does not change any more.
     pub fn open_to_write(runs: &Path, run: &str) -> Result<RunDir> {
         RunDir::open(runs, run)?.held()
     }
@@ -241,7 +241,7 @@ impl RunDir {
     /// Adds a finished trial. It is on the disk when this returns, so a crash in hour three keeps
     /// hours one and two.
     ///
-    /// A number that is stored already is refused, whoever stored it: no trial is counted twice.
+    /// A number that is stored already is refused: no trial is counted twice.
     pub fn append(&self, record: &TrialRecord) -> Result<()> {
         let path = self.path.join(TRIALS);
         let is_new = |line: &serde_json::Value| line["trial"].as_u64() != Some(record.trial.into());
@@ -301,12 +301,12 @@ impl RunDir {
         self.seconds(trial, SERIES)
     }
 
-    /// Keeps what was observed in each second; nothing where nobody watched.
+    /// Keeps what was observed in each second; nothing where nothing was observed.
     pub fn write_observed(&self, trial: u32, observed: &Series) -> Result<()> {
         self.write_seconds(trial, OBSERVED, observed)
     }
 
-    /// What was observed in each second of a trial, where somebody watched.
+    /// What was observed in each second of a trial, if anything was.
     pub fn observed(&self, trial: u32) -> Result<Option<Series>> {
         self.seconds(trial, OBSERVED)
     }
@@ -339,7 +339,7 @@ impl RunDir {
             .map(Some)
     }
 
-    /// Keeps the settings that a trial's server had in force, as it said itself.
+    /// Keeps the settings that a trial's server had in force, as it reported them.
     pub fn write_settings(&self, trial: u32, settings: &BTreeMap<String, String>) -> Result<()> {
         replace(&self.trial_folder(trial)?.join(SETTINGS), &pretty(settings)?)
     }
@@ -378,7 +378,7 @@ pub(crate) fn append_line(
 ) -> Result<()> {
     let is_new = !path.exists();
     let mut file = plain_file::open(OpenOptions::new().create(true).truncate(false).read(true).write(true), path)?;
-    // No other process adds a line between the look at those that are there and the writing.
+    // No other process adds a line between reading those that are there and writing.
     file.lock()?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
@@ -464,7 +464,7 @@ fn time_stamp(name: &str) -> Option<&str> {
     name.match_indices('-').map(|(index, _)| &name[index + 1..]).find(|rest| shape(rest))
 }
 
-/// Writes a file so that a reader sees the old one or the new one, whatever happens in between.
+/// Writes a file so that a reader gets the old one or the new one, whatever happens in between.
 fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".unfinished");

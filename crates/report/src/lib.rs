@@ -28,6 +28,7 @@ mod wording;
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
+pub use page::unpacked;
 pub use record::metric::unit;
 pub use sections::gate;
 pub use sections::profile::flame_graphs;

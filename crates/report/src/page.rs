@@ -1,16 +1,22 @@
 //! The report to keep and to send: one page with the raw records inside, so that every number can be computed from it
-//! again.
+//! again. They are JSON in one gzip stream, which browsers decompress themselves.
 
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
 
 use anyhow::{Context, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 
 use analysis::SERIES_COLUMN;
 use analysis::timeline::told;
-use record::expect_format;
 use record::format::{EmbeddedRecords, FORMAT_VERSION, Series};
+use record::{expect_format, plain_file};
 
-use super::render::html::{self, RECORDS_BEGIN};
+use super::render::html::{self, RECORDS_BEGIN, RECORDS_END};
 use super::sections::{document, seconds};
 use super::{Evidence, Options, Report};
 
@@ -35,7 +41,7 @@ impl Report for Html {
 }
 
 /// Enough to judge the run again: the plan, what was learned while it went on, the trials, and what reports
-/// look at of their seconds.
+/// draw of their seconds. Latency windows are half of a run's bytes, so a page has those that it draws.
 fn raw_records(evidence: &Evidence) -> Result<String> {
     let Evidence { plan, run, trials, series, note, .. } = evidence;
     let series = series.iter().filter_map(|(trial, series)| Some((*trial, of_reports(series)?)));
@@ -45,19 +51,18 @@ fn raw_records(evidence: &Evidence) -> Result<String> {
         trials: trials.all(),
         profiles: evidence.profiles.clone(),
         series: series.collect(),
-        observed: drawn_observed(evidence),
-        windows: evidence.windows.clone(),
+        observed: drawn(evidence, &evidence.observed, told),
+        windows: drawn(evidence, &evidence.windows, String::clone),
         note: note.clone(),
     };
-    Ok(serde_json::to_string(&records)?.replace('<', "\\u003c"))
+    packed(&serde_json::to_string(&records)?)
 }
 
-/// What observers saw of the trials that are drawn second by second.
-fn drawn_observed(evidence: &Evidence) -> BTreeMap<u32, Series> {
+/// What there is of the trials that are drawn second by second.
+fn drawn<T>(evidence: &Evidence, kept: &BTreeMap<u32, T>, part: impl Fn(&T) -> T) -> BTreeMap<u32, T> {
     let drawn = evidence.conclusions.workloads.iter().filter_map(|workload| seconds::drawn(evidence, workload));
-    let observed =
-        drawn.flat_map(|drawn| drawn.trials).filter_map(|trial| evidence.observed.get_key_value(&trial.trial));
-    observed.map(|(trial, observed)| (*trial, told(observed))).collect()
+    let kept = drawn.flat_map(|drawn| drawn.trials).filter_map(|trial| kept.get_key_value(&trial.trial));
+    kept.map(|(trial, kept)| (*trial, part(kept))).collect()
 }
 
 /// The time and the one column that reports look at.
@@ -68,13 +73,40 @@ fn of_reports(series: &Series) -> Option<Series> {
     Some(Series { columns, rows: series.rows.iter().map(row).collect::<Option<_>>()? })
 }
 
+/// As text that a page can hold.
+pub fn packed(records: &str) -> Result<String> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(records.as_bytes())?;
+    Ok(STANDARD.encode(encoder.finish()?))
+}
+
+/// What stands before the stream of raw records in a page, their JSON, and the rest.
+fn parts(page: &str) -> Result<(&str, String, &str)> {
+    let parts = page.split_once(RECORDS_BEGIN);
+    let parts = parts.and_then(|(before, rest)| Some((before, rest.split_once(RECORDS_END)?)));
+    let (before, (stream, after)) =
+        parts.context("there are no raw records in this page: it is no report of dbduel")?;
+    let mut records = String::new();
+    let bytes = STANDARD.decode(stream).context(DAMAGED)?;
+    // A page from elsewhere may expand to any size.
+    GzDecoder::new(&bytes[..]).take(plain_file::STORED_BYTES_MAX).read_to_string(&mut records).context(DAMAGED)?;
+    Ok((before, records, after))
+}
+
+/// The page with its raw records as JSON in place of their stream. Two pages of the same run are equal in this form,
+/// even where another build compressed the same records into other bytes.
+pub fn unpacked(page: &str) -> Result<String> {
+    let (before, records, after) = parts(page)?;
+    Ok([before, RECORDS_BEGIN, &records, RECORDS_END, after].concat())
+}
+
+const DAMAGED: &str = "the raw records in this page are damaged";
+
 /// The raw records inside a page that this report has written.
 pub fn records_of(page: &str) -> Result<EmbeddedRecords> {
-    let inside = page.split_once(RECORDS_BEGIN).and_then(|(_, rest)| rest.split_once("</script>"));
-    let (records, _) = inside.context("there are no raw records in this page: it is no report of dbduel")?;
-    let damaged = "the raw records in this page are damaged";
-    let records: serde_json::Value = serde_json::from_str(records).context(damaged)?;
-    let version = records["run"]["format_version"].as_u64().context(damaged)?;
+    let (_, records, _) = parts(page)?;
+    let records: serde_json::Value = serde_json::from_str(&records).context(DAMAGED)?;
+    let version = records["run"]["format_version"].as_u64().context(DAMAGED)?;
     expect_format(version, FORMAT_VERSION).context("cannot read the raw records in this page")?;
-    serde_json::from_value(records).context(damaged)
+    serde_json::from_value(records).context(DAMAGED)
 }

@@ -126,7 +126,18 @@ fn shares(comparison: &Comparison) -> String {
     if (near < 1.0) != (far < 1.0) {
         return format!(" ({level} CI {} to {} %)", signed(low - 1.0), signed(high - 1.0));
     }
-    format!(" ({level} CI {}–{})", share_of(near).trim_end_matches(" %"), share_of(far))
+    let (from, to) = apart(share_of(near), share_of(far), [near, far].map(|ratio| (ratio - 1.0).abs()));
+    format!(" ({level} CI {}–{to})", from.trim_end_matches(" %"))
+}
+
+/// Both ends of an interval, with a digit more where they would read the same.
+fn apart(from: String, to: String, shares: [f64; 2]) -> (String, String) {
+    if from != to {
+        return (from, to);
+    }
+    let digits = if shares[1] >= 0.1 { 1 } else { 2 };
+    let [from, to] = shares.map(|share| fixed(share * 100.0, digits) + " %");
+    (from, to)
 }
 
 /// `No verdict: 3 of the 8 blocks that a verdict needs.`
@@ -169,7 +180,7 @@ fn extreme(points: &[&Comparison]) -> String {
 }
 
 /// `4, 16 and 64 clients`: the noun once, behind the last number.
-fn places<'a>(points: impl Iterator<Item = &'a Point>) -> String {
+pub fn places<'a>(points: impl Iterator<Item = &'a Point>) -> String {
     let mut texts: Vec<String> = points.map(point_text).collect();
     let noun = |text: &str| text.split_once(' ').map(|(_, noun)| noun.trim_end_matches('s').to_owned());
     let is_shared =
@@ -325,7 +336,10 @@ fn cost_of(plan: &PlanRecord, comparison: &Comparison) -> String {
     let (low, high) = (comparison.high.map_or(f64::NAN, needs), comparison.low.map_or(f64::NAN, needs));
     let needed = comparison.ratio.map_or(f64::NAN, needs);
     let level = percent(comparison.confidence);
-    let range = |from: f64, to: f64| format!("{}–{}", percent(from).trim_end_matches(" %"), percent(to));
+    let range = |from: f64, to: f64| {
+        let (from, to) = apart(percent(from), percent(to), [from, to]);
+        format!("{}–{to}", from.trim_end_matches(" %"))
+    };
     let verdict = match comparison.word {
         Verdict::Slower if needed >= FACTOR_MIN => {
             format!(
@@ -400,6 +414,7 @@ mod tests {
     fn a_decided_verdict_is_one_sentence_with_its_interval() {
         check(Verdict::Faster, [3.3, 3.0, 3.6], "`B` has 3.3x the throughput of `A` (95 % CI 3.0–3.6).");
         check(Verdict::Slower, [0.936, 0.905, 0.959], "`B` is 6.4 % slower than `A` (95 % CI 4.1–9.5 %).");
+        check(Verdict::Slower, [0.86, 0.8587, 0.8621], "`B` is 14 % slower than `A` (95 % CI 13.8–14.1 %).");
         check(Verdict::Faster, [1.05, 1.031, 1.082], "`B` is 5 % faster than `A` (95 % CI 3.1–8.2 %).");
         check(
             Verdict::NoDifferenceShown,

@@ -1,6 +1,6 @@
 //! Estimates and intervals of one sample.
 //!
-//! These know nothing of stopping rules: an interval from here holds at a number of blocks that
+//! None of these accounts for stopping rules: an interval from here holds at a number of blocks that
 //! was fixed beforehand, and nowhere else.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -77,7 +77,7 @@ pub fn hodges_lehmann(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// An interval of the median that believes nothing about the values but that they come from one source:
+/// An interval of the median that assumes nothing about the values but that they come from one source:
 /// from one of them to another, counted in from both ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MedianInterval {

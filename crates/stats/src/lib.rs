@@ -2,10 +2,10 @@
 //!
 //! Everything here is a pure function of its arguments. Nothing reads a file, a clock or the
 //! environment, and random numbers come only from a seed the caller gives, so the same stored run
-//! always gives the same words. The unit of evidence is the block: a slice named `log_ratios`
+//! always gives the same verdict. The unit of evidence is the block: a slice named `log_ratios`
 //! holds one natural logarithm of candidate over baseline per block, in block order.
 //!
-//! The module knows nothing of servers, metrics or reports.
+//! The module does not depend on servers, metrics or reports.
 
 mod describe;
 mod missing;

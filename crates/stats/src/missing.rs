@@ -23,7 +23,7 @@ pub enum Pair {
     /// The baseline's trial ran, and has no value because of what it did.
     BaselineLacks,
     CandidateLacks,
-    /// Neither has a value: nothing tells them apart, but the pair counts as incomplete.
+    /// Neither has a value: nothing distinguishes them, but the pair counts as incomplete.
     BothLack,
 }
 
@@ -52,10 +52,10 @@ pub fn completed(pairs: &[Pair]) -> Option<Vec<f64>> {
     Some(pairs.iter().filter_map(value).collect())
 }
 
-/// Whether trials without a commit forbid this word.
+/// Whether trials without a commit forbid this verdict.
 ///
-/// Ranks alone see that such a trial is the worst, not how bad it is: two in twenty leave a rank test free to
-/// praise the other eighteen. A side that was out in a tenth of the pairs, and more often than the other, may
+/// Ranks show only that such a trial is the worst, not how bad it is: two in twenty let a rank test favour
+/// the other eighteen. A side that was out in a tenth of the pairs, and more often than the other, may
 /// lose, but neither win nor be called equal.
 pub fn outages_forbid(word: Verdict, baseline: usize, candidate: usize, pairs: usize) -> bool {
     let is_out = |own: usize, other: usize| own > other && own as f64 >= OUTAGE_SHARE * pairs as f64;
@@ -67,7 +67,7 @@ pub fn outages_forbid(word: Verdict, baseline: usize, candidate: usize, pairs: u
     }
 }
 
-/// What remains of a word once the time is counted that deferred work takes (`adjusted`): it stands where the
+/// What remains of a verdict once the time is counted that deferred work takes (`adjusted`): it stands where the
 /// adjusted ratio has it too. Work that is put off is not saved, so a lead that the adjusted ratio does not show
 /// could be reversed by it.
 pub fn with_deferred_work(word: Verdict, adjusted: Verdict) -> Verdict {

@@ -1,15 +1,15 @@
-//! A race of many candidates against one incumbent: who stays, who is out, and whether anybody was shown
+//! A race of many candidates against one incumbent: who stays, who is out, and whether any candidate was shown
 //! to be faster.
 //!
-//! Successive halving (Jamieson & Talwalkar 2016) on blocks: in each of them the incumbent and everybody
-//! who still races are measured once, so that differences are taken within blocks. After a round of blocks
+//! Successive halving (Jamieson & Talwalkar 2016) on blocks: in each of them the incumbent and every candidate
+//! still in the race are measured once, so that differences are taken within blocks. After a round of blocks
 //! the better half goes on, by the estimate of all blocks so far; so time goes to those who may win (as in
 //! F-race and irace: Birattari et al. 2002, Lopez-Ibanez et al. 2016). Beside that, each candidate has
 //! [`Gamblers`], who may be asked after every block: at alpha / candidates they show one to be faster, or
 //! put one out that is slower, falsely in at most alpha of all races, however long those last.
 //!
-//! What the race never gives is how much faster: the best of several noisy estimates praises itself. The
-//! one who is left has to be measured again in blocks that had no part in choosing it.
+//! The race never estimates how much faster: the best of several noisy estimates is too high. The
+//! winner has to be measured again in blocks that had no part in choosing it.
 
 use crate::describe::hodges_lehmann;
 
@@ -19,14 +19,14 @@ const BOLDNESS: [f64; 3] = [0.5, 1.0, 2.0];
 /// Makes a median of sizes the standard deviation of a normal distribution.
 const SD_PER_MEDIAN: f64 = 1.4826;
 
-/// With fewer past blocks than this the spread is that of the block itself: sizes tell no sign.
+/// With fewer past blocks than this the spread is that of the block itself: sizes carry no sign.
 const PAST_BLOCKS_MIN: usize = 3;
 
 /// What is fixed before the first block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RaceRules {
     pub candidates: usize,
-    /// Rate at which races of candidates that are all as fast as the incumbent show somebody to differ.
+    /// Rate at which races of candidates that are all as fast as the incumbent show one to differ.
     pub alpha: f64,
     /// After so many blocks the slower half goes.
     pub blocks_per_round: usize,
@@ -39,7 +39,7 @@ pub struct RaceRules {
 pub enum Out {
     /// Somebody took it out: it failed, or did what a candidate must not do.
     Removed,
-    /// The gamblers say that it is slower than the incumbent.
+    /// By the wealth of the gamblers it is slower than the incumbent.
     Slower,
     /// It was in the slower half at the end of a round.
     Halved,
@@ -47,7 +47,7 @@ pub enum Out {
     Behind,
 }
 
-/// One candidate, and what its blocks say.
+/// One candidate and the evidence of its blocks.
 #[derive(Debug, Clone, Default)]
 pub struct Runner {
     log_ratios: Vec<f64>,
@@ -108,12 +108,12 @@ impl Race {
         self.blocks
     }
 
-    /// Who is in the next block; nobody where everybody is out.
+    /// Who is in the next block; empty where every candidate is out.
     pub fn racing(&self) -> Vec<usize> {
         (0..self.runners.len()).filter(|runner| self.runners[*runner].races()).collect()
     }
 
-    /// Nothing is left to find out: everybody is out, the last one is shown to be faster, or the blocks are
+    /// Nothing is left to find out: every candidate is out, the last one is shown to be faster, or the blocks are
     /// used up.
     pub fn is_over(&self) -> bool {
         let racing = self.racing();
@@ -188,7 +188,7 @@ impl Race {
         racing
     }
 
-    /// Who has no block yet is as far ahead as nobody can be sure that it is not.
+    /// A candidate without a block yet counts as ahead until blocks show otherwise.
     fn estimate(&self, candidate: usize) -> f64 {
         self.runners[candidate].estimate().unwrap_or(0.0)
     }
@@ -307,7 +307,7 @@ mod tests {
         assert!(shown > 0.0 && shown <= 0.05, "shown in {shown}");
     }
 
-    /// How often the gamblers, asked after every block, ever say that a series of nothing but noise differs.
+    /// How often the gamblers, asked after every block, ever find a difference in a series of nothing but noise.
     fn false_alarms(blocks: usize, noise: impl Fn(usize, &mut Normals<ChaCha8Rng>) -> f64) -> f64 {
         share(1200, |seed| {
             let mut normals = Normals::new(ChaCha8Rng::seed_from_u64(seed));
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slower_one_is_put_out_and_nobody_is_left_who_would_be_measured_again() {
+    fn a_slower_one_is_put_out_and_none_is_left_to_measure_again() {
         let rules = RaceRules { candidates: 2, blocks_per_round: 20, ..RULES };
         let race = run(rules, &[-0.2, 0.2], 0.01, 3);
         assert!(matches!(race.runners()[0].out(), Some((Out::Slower, block)) if block < 20));
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_without_the_incumbent_counts_and_says_nothing() {
+    fn a_block_without_the_incumbent_counts_and_is_no_evidence() {
         let mut race = Race::new(RaceRules { candidates: 1, blocks_max: 3, ..RULES });
         for _ in 0..3 {
             race.block(&[]);

@@ -1,11 +1,11 @@
-//! When a run may say who is faster: one frame for every rule, and the rules in files of their own.
+//! When a run may have a verdict: one frame for every rule, and the rules in files of their own.
 //!
 //! A rule looks at the log ratios at certain numbers of blocks and rejects what does not fit them.
 //! What no look has rejected is a repeated confidence interval: it holds at all looks at once, so
-//! any reason to stop is allowed (Jennison & Turnbull 1984). Words come from the interval and the
+//! any reason to stop is allowed (Jennison & Turnbull 1984). Verdicts come from the interval and the
 //! margin alone, in the same way under every rule.
 //!
-//! | rule | believes | looks at |
+//! | rule | assumes | looks at |
 //! |---|---|---|
 //! | `exact` | that the order in a block was a fair coin | 8, 10, … and the last block |
 //! | `t` | that log ratios are nearly normal | 4, 6, … and the last block |
@@ -16,8 +16,8 @@ mod student;
 use crate::describe::{Interval, hodges_lehmann, mean, sd, t_interval};
 use crate::power::sign_flip_p;
 
-/// No word before this many blocks: eight fair coins are the least evidence that allows one. Only
-/// rule `t`, which believes more, speaks earlier.
+/// No verdict before this many blocks: eight fair coins are the least evidence that allows one. Only
+/// rule `t`, which assumes more, gives a verdict earlier.
 pub const FIRST_LOOK: usize = 8;
 
 const FIRST_LOOK_OF_T: usize = 4;
@@ -37,7 +37,7 @@ impl RuleKind {
         }
     }
 
-    /// Blocks below which there is no word, whatever they say.
+    /// Blocks below which there is no verdict.
     pub fn first_look(self) -> usize {
         if self == RuleKind::T { FIRST_LOOK_OF_T } else { FIRST_LOOK }
     }
@@ -49,7 +49,7 @@ pub struct Rule {
     pub kind: RuleKind,
     /// Blocks at most.
     pub blocks_max: usize,
-    /// Two-sided rate of false words over all looks together.
+    /// Two-sided rate of false verdicts over all looks together.
     pub alpha: f64,
     /// Log ratio below which a difference does not matter: `ln 1.01` for 1 %.
     pub margin: f64,
@@ -70,11 +70,11 @@ pub enum Verdict {
 pub enum Basis {
     /// A rule: it holds at every look together.
     Rule(RuleKind),
-    /// Student's t at a fixed number of blocks: a picture of the spread, never a reason for a word.
+    /// Student's t at a fixed number of blocks: a picture of the spread, never a reason for a verdict.
     Plain,
 }
 
-/// What the rule says about one series of log ratios.
+/// The result of the rule for one series of log ratios.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     pub blocks: usize,
@@ -85,7 +85,7 @@ pub struct Judgement {
     pub basis: Basis,
     /// Paired t interval at 95 %, corrected for nothing: the thin line in a drawing.
     pub unadjusted: Option<Interval>,
-    /// Absent while there are too few blocks for any word.
+    /// Absent while there are too few blocks for any verdict.
     pub word: Option<Verdict>,
     pub mean: f64,
     pub sd: Option<f64>,
@@ -96,7 +96,7 @@ pub struct Judgement {
 }
 
 impl Rule {
-    /// Numbers of blocks at which the rule looks, the last block among them.
+    /// Numbers of blocks at which the rule is applied, the last block among them.
     pub fn looks(&self) -> Vec<usize> {
         let mut looks: Vec<usize> = (self.kind.first_look()..=self.blocks_max).step_by(2).collect();
         if self.blocks_max >= self.kind.first_look() && looks.last() != Some(&self.blocks_max) {
@@ -105,11 +105,11 @@ impl Rule {
         looks
     }
 
-    /// The first look at which a word is possible at all: even when every sign is the same, that
+    /// The first look at which a verdict is possible at all: even when every sign is the same, that
     /// must be rare enough. `None` when the plan is too short.
-    pub fn earliest_word(&self) -> Option<usize> {
+    pub fn earliest_verdict(&self) -> Option<usize> {
         self.looks().into_iter().find(|blocks| match self.kind {
-            RuleKind::Exact => exact::word_is_possible(self, *blocks),
+            RuleKind::Exact => exact::verdict_is_possible(self, *blocks),
             RuleKind::T => true,
         })
     }
@@ -133,7 +133,7 @@ impl Rule {
     }
 }
 
-/// What one kind of rule knows that the others do not.
+/// What differs between kinds of rules.
 trait Evidence {
     /// The hull of all log ratios that none of these looks rejects; `None` where no look can reject.
     fn interval(&self, log_ratios: &[f64], looks: &[usize]) -> Option<Interval>;
@@ -172,9 +172,9 @@ impl Judge {
         &self.rule
     }
 
-    /// The word and its numbers after these blocks; `None` of no block at all.
+    /// The verdict and its numbers after these blocks; `None` of no block at all.
     ///
-    /// `ended` says that no block will follow, for a reason that is not in the data (the plan is
+    /// `ended` means that no block will follow, for a reason that is not in the data (the plan is
     /// done, the budget is used up). It grants one extra look at the last block.
     pub fn judge(&self, log_ratios: &[f64], ended: bool) -> Option<Judgement> {
         let rule = &self.rule;
@@ -198,7 +198,7 @@ impl Judge {
         })
     }
 
-    /// The word alone, without the figures that only a reader wants.
+    /// The verdict alone, without the figures that only a report needs.
     pub fn word(&self, log_ratios: &[f64], ended: bool) -> Option<(Verdict, Interval)> {
         let interval = self.interval(log_ratios, ended)?;
         Some((self.verdict(interval), interval))
@@ -221,7 +221,7 @@ impl Judge {
     }
 }
 
-/// When no single log ratio fits the data, the widest that they allow is said.
+/// When no single log ratio fits the data, the result is the widest that they allow.
 fn whole_range(log_ratios: &[f64]) -> Interval {
     let low = log_ratios.iter().copied().fold(f64::INFINITY, f64::min);
     let high = log_ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);

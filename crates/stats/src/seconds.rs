@@ -1,14 +1,14 @@
 //! Seconds inside trials, and how long a trial should be.
 //!
 //! Seconds of one trial depend on each other, so they are never evidence for a difference. What they
-//! can tell is how much longer trials would sharpen what is seen between blocks.
+//! show is how much longer trials would sharpen the comparison between blocks.
 
 use crate::describe::{mean, sd};
 
 /// Seconds that are averaged before they count as nearly independent.
 const BATCH: usize = 10;
 
-/// Fewer seconds than this say nothing about how one follows from the other.
+/// With fewer seconds than this, how one follows from the other is unknown.
 const SECONDS_MIN: usize = 10;
 
 /// Spread of one second within trials as a fraction of their mean, such that the mean over `n`
@@ -45,7 +45,7 @@ pub fn sd_between_trials(sd_of_log_ratio: f64, sd_of_a_second: f64, duration_s: 
     (sd_of_log_ratio.powi(2) / 2.0 - sd_of_a_second.powi(2) / duration_s).max(0.0).sqrt()
 }
 
-/// Seconds to measure in each trial so that a given time tells most (Kalibera & Jones 2013, two
+/// Seconds to measure in each trial for the most information in a given time (Kalibera & Jones 2013, two
 /// levels). `None` where trials do not differ beyond their seconds (then the longer the better), and where
 /// seconds do not differ at all.
 pub fn best_duration_s(overhead_s: f64, sd_of_a_second: f64, sd_between_trials: f64) -> Option<f64> {

@@ -1,6 +1,6 @@
-//! Many comparisons at once: what may still be said when each of them could be chance.
+//! Many comparisons at once: conclusions that hold although each of them could be chance.
 //!
-//! Nothing here looks early: the number of blocks was fixed beforehand, or the run is over.
+//! Nothing here is sequential: the number of blocks was fixed beforehand, or the run is over.
 
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -14,8 +14,8 @@ const DRAWS: usize = 9_999;
 /// Which of many p values stand out when a share `q` of those named may be false (Benjamini &
 /// Hochberg 1995). In the order given.
 ///
-/// For long lists, where "at most one false word in twenty lists" would name nothing at all. What
-/// it names is a reason to look closer, not a word.
+/// For long lists, where "at most one false verdict in twenty lists" would name nothing at all. A row that
+/// it names deserves a closer look; it is no verdict.
 pub fn screening(p_values: &[f64], q: f64) -> Vec<bool> {
     let mut ascending = p_values.to_vec();
     ascending.sort_by(f64::total_cmp);
@@ -66,7 +66,7 @@ fn signed_sum(series: &[f64], signs: &[f64]) -> f64 {
     series.iter().zip(signs).map(|(value, sign)| value * sign).sum()
 }
 
-/// Shows `each` all sign vectors, or the observed one and many drawn ones; says how many.
+/// Shows `each` all sign vectors, or the observed one and many drawn ones; returns how many.
 fn for_all_signs(blocks: usize, seed: u64, each: &mut impl FnMut(&[f64])) -> usize {
     let mut signs = vec![1.0; blocks];
     if blocks <= ALL_SIGNS_UP_TO {
@@ -104,7 +104,7 @@ pub struct PeakComparison {
 ///
 /// `baseline[point][block]` and `candidate[point][block]` are logarithms of throughput. The best of
 /// several noisy points looks better than it is. So the odd blocks choose the points at which the
-/// even ones are compared, and the other way round: no block praises a point that it has chosen.
+/// even ones are compared, and the other way round: no block is used to judge a point that it has chosen.
 /// `None` below two blocks, or where there is no point.
 pub fn peak_against_peak(baseline: &[Vec<f64>], candidate: &[Vec<f64>]) -> Option<PeakComparison> {
     let blocks = baseline.first()?.len();

@@ -1,7 +1,7 @@
 //! The rules against simulated truth.
 //!
 //! Two made-up servers run blocks of trials on a made-up host, second by second, and the same code
-//! that judges real runs judges them. The ratio between them is known, so every word can be
+//! that judges real runs judges them. The ratio between them is known, so every verdict can be
 //! counted as right or wrong. The second half proves that the test bites: designs that are known
 //! to be broken, measured on the same hosts, must raise false alarms.
 //!
@@ -155,7 +155,7 @@ fn simulate_batch(
     batch
 }
 
-/// A run as the program leads it: it looks when the rule does, and stops at the first word.
+/// A run as the program leads it: it is judged at the looks of the rule, and stops at the first verdict.
 fn one_run(judge: &Judge, log_ratios: &[f64], truth: f64) -> Cell {
     let mut cell = Cell { runs: 1, ..Cell::default() };
     for blocks in judge.rule().looks() {

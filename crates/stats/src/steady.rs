@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_or_empty_series_says_what_it_can() {
+    fn a_short_or_empty_series_has_the_figures_that_it_allows() {
         assert_eq!(warm_up_needed(&[1000.0; 7]), None);
         assert_eq!(warm_up_needed(&[0.0; 300]), None);
         assert_eq!(warm_up_needed(&[1000.0; 20]), Some(0));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_is_told_by_size_and_by_chance() {
+    fn a_drift_is_judged_by_size_and_by_chance() {
         let check = |log_ratios: &[f64], expected| {
             let drift = Trend::of(log_ratios).unwrap();
             assert_eq!(drift.is_unsteady(1), expected, "{log_ratios:?}: {drift:?}");

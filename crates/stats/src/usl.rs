@@ -1,7 +1,7 @@
 //! The universal scalability law: how throughput grows with cores or clients, and where it stops.
 //!
 //! X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)), after Gunther. sigma is what N users
-//! queue for, kappa what they tell each other. The law is a claim about the measured values, so it
+//! queue for, kappa the cost of coordinating them. The law is a claim about the measured values, so it
 //! is refused where they are too few to hold it or do not follow it: a curve always comes out of a
 //! fit, and a peak drawn from a curve that does not fit is worse than none.
 
@@ -15,11 +15,11 @@ use crate::describe::{Interval, mean, sd, t_quantile};
 pub const VALUES_MIN: usize = 6;
 /// Measured values that have to lie beyond the knee.
 pub const BEYOND_KNEE_MIN: usize = 2;
-/// Blocks below which their spread says nothing.
+/// Blocks below which their spread means nothing.
 pub const BLOCKS_MIN: usize = 3;
 /// A measured curve that chance would bend this rarely does not follow the law.
 const MISFIT_P: f64 = 0.01;
-/// A misfit smaller than this is real and does not matter to anybody who reads the curve.
+/// A misfit smaller than this is real and does not matter to a reader of the curve.
 const MISFIT_MIN: f64 = 0.01;
 /// How often whole blocks are drawn again for the intervals.
 const RESAMPLES: usize = 400;
@@ -67,7 +67,7 @@ pub struct UslFit {
 
 impl UslFit {
     /// A parameter over that of another law, fitted to the same blocks with the same seed. `None` where one
-    /// of them may be nothing: a ratio to nothing says nothing.
+    /// of them may be zero: a ratio to zero means nothing.
     pub fn ratio_to(&self, other: &UslFit, parameter: fn(&Usl) -> f64) -> Option<(f64, Interval)> {
         assert_eq!(self.blocks, other.blocks, "blocks must pair up");
         let log_ratio = |ours: &Usl, theirs: &Usl| {
@@ -92,7 +92,7 @@ pub enum UslRefusal {
     TooFewBlocks {
         have: usize,
     },
-    /// The curve has not bent yet: the law could not tell where it will.
+    /// The curve has not bent yet: the law cannot predict where it will.
     TooFewBeyondKnee {
         have: usize,
     },
@@ -165,7 +165,7 @@ fn refuse_misfit(ns: &[f64], logs: &[Vec<f64>], law: &Usl) -> Result<(), UslRefu
     let (values, blocks) = (ns.len() as f64, logs.len() as f64);
     let off: Vec<f64> = column_means(logs).iter().zip(ns).map(|(log, n)| log - law.throughput(*n).ln()).collect();
     let between = blocks * off.iter().map(|off| off * off).sum::<f64>() / (values - 3.0);
-    // What a block as a whole had too much or too little says nothing about the curve.
+    // What a block as a whole had too much or too little does not affect the curve.
     let means = column_means(logs);
     let within: f64 = logs
         .iter()
@@ -249,7 +249,7 @@ fn step(law: &Usl, ns: &[f64], logs: &[f64], damping: f64) -> Usl {
     let (ss, sk, kk) = (dot(&of_sigma, &of_sigma), dot(&of_sigma, &of_kappa), dot(&of_kappa, &of_kappa));
     let (s, k) = (dot(&of_sigma, &off), dot(&of_kappa, &off));
     let (ss, kk) = (ss * (1.0 + damping), kk * (1.0 + damping));
-    // A parameter that stands at its bound and wants to cross it stays there; the other moves alone.
+    // A parameter that stands at its bound and would cross it stays there; the other moves alone.
     let alone = |slope: f64, square: f64| if square > 0.0 { slope / square } else { 0.0 };
     let determinant = ss * kk - sk * sk;
     let both = ((s * kk - k * sk) / determinant, (k * ss - s * sk) / determinant);
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_intervals_hold_what_is_true_about_as_often_as_they_say() {
+    fn the_intervals_hold_the_truth_about_as_often_as_claimed() {
         let law = Usl { lambda: 800.0, sigma: 0.04, kappa: 0.0003 };
         let (mut sigma, mut kappa, mut fits) = (0, 0, 0);
         for seed in 0..200 {
@@ -307,13 +307,13 @@ mod tests {
             sigma += u32::from(fit.sigma.low <= law.sigma && law.sigma <= fit.sigma.high);
             kappa += u32::from(fit.kappa.low <= law.kappa && law.kappa <= fit.kappa.high);
         }
-        // At 1 % two of 200 honest curves are refused; six is what luck may do.
+        // At 1 % two of 200 sound curves are refused; six are still chance.
         assert!(fits >= 192, "{fits}");
         assert!(sigma >= 178 && kappa >= 178, "sigma {sigma}, kappa {kappa} of {fits}");
     }
 
     #[test]
-    fn a_ratio_of_parameters_holds_what_is_true_and_is_not_told_of_nothing() {
+    fn a_ratio_of_parameters_holds_the_truth_and_is_absent_over_zero() {
         let (ours, theirs) =
             (Usl { lambda: 800.0, sigma: 0.08, kappa: 0.0006 }, Usl { lambda: 900.0, sigma: 0.04, kappa: 0.0006 });
         let mut held = 0;
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_peak_is_told_where_it_was_measured_and_not_far_beyond() {
+    fn the_peak_is_given_where_it_was_measured_and_not_far_beyond() {
         let near = Usl { lambda: 800.0, sigma: 0.05, kappa: 0.0006 };
         let peak = fit_usl(&NS, &blocks(&near, &NS, 8, 0.01, 3), 1).unwrap().peak.unwrap();
         assert!((peak / near.peak().unwrap() - 1.0).abs() < 0.1, "{peak}");

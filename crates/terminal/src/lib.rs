@@ -8,9 +8,9 @@ use anyhow::{Context, Result};
 
 pub use visible::visible;
 
-/// What dbduel's exit status says, besides clap's own 2 for a command line it cannot read.
+/// dbduel's exit statuses, besides clap's own 2 for a command line it cannot read.
 pub mod exit {
-    /// Done, whatever the word.
+    /// Done, whatever the verdict.
     pub const DONE: u8 = 0;
     /// `--gate`, and a candidate is slower, overall or at a point.
     pub const GATE_SLOWER: u8 = 1;
@@ -27,7 +27,7 @@ pub mod exit {
     pub const INTERRUPTED: u8 = 130;
 }
 
-/// Why a command did not do what it was asked, and the exit status that says so.
+/// Why a command did not do what it was asked, and its exit status.
 #[derive(Debug)]
 pub struct Failure {
     pub status: u8,
@@ -52,7 +52,7 @@ pub fn is_interactive() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// Colours go to a terminal whose user has not said no.
+/// Colours go to a terminal unless the user has set `NO_COLOR`.
 pub fn wants_color() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
@@ -63,19 +63,32 @@ pub fn width() -> usize {
     seen.map_or(80, |(width, _)| usize::from(width.0))
 }
 
+/// Columns of the terminal that stderr is; none where it is none, or where the terminal cannot move its cursor.
+pub fn stderr_width() -> Option<usize> {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    let seen = terminal_size::terminal_size_of(std::io::stderr()).filter(|_| !is_dumb);
+    seen.map(|(width, _)| usize::from(width.0))
+}
+
+/// Writes to stderr what moves the cursor; foreign text in it has been made visible.
+pub fn draw(text: &str) {
+    let mut err = std::io::stderr().lock();
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+}
+
 /// Writes a result to stdout, and no control character with it.
-pub fn say(text: &str) -> Result<()> {
-    say_report(&visible(text))
+pub fn print(text: &str) -> Result<()> {
+    print_report(&visible(text))
 }
 
 /// Writes a report, whose only control characters are its colours. A reader that has gone away (`| head`) has seen
 /// enough.
-pub fn say_report(text: &str) -> Result<()> {
-    say_bytes(text.as_bytes())
+pub fn print_report(text: &str) -> Result<()> {
+    print_bytes(text.as_bytes())
 }
 
 /// Writes a result that is no text.
-pub fn say_bytes(bytes: &[u8]) -> Result<()> {
+pub fn print_bytes(bytes: &[u8]) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(cause) if cause.kind() == ErrorKind::BrokenPipe => Ok(()),

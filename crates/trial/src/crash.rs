@@ -1,18 +1,22 @@
-//! Why a load failed: what its clients say, what became of the server, and of what it had promised.
+//! Why a load failed: the errors of its clients, what became of the server, and of what it had promised.
 //!
 //! A server that is gone is started once more on the files that it left, and asked for the transactions
 //! that it had acknowledged. The trial has failed whatever it answers; the run goes on.
 
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result};
 use load::{Failure, Tally};
 
 use super::{RunningServer, Trial};
 
+/// A process that is killed closes its connections before it has ended.
+const ENDS_WITHIN: Duration = Duration::from_secs(2);
+
 /// When clients lose their server, why it went is the better half of the message.
 pub(super) fn explain(trial: &Trial, mut server: RunningServer, failure: Failure, ran: &Tally) -> Error {
-    let Err(gone) = server.check_alive() else { return failure.into() };
+    let Some(gone) = end(&mut server) else { return failure.into() };
     // What is left of it must be gone before another one takes its files.
     drop(server);
     match verdict(trial, ran) {
@@ -22,8 +26,20 @@ pub(super) fn explain(trial: &Trial, mut server: RunningServer, failure: Failure
     }
 }
 
-/// What the server says of acknowledged transactions; nothing where the workload cannot tell, or where
-/// somebody wants dbduel to end.
+/// How the server ended, if it did.
+fn end(server: &mut RunningServer) -> Option<Error> {
+    let begun = Instant::now();
+    loop {
+        match server.check_alive() {
+            Err(gone) => return Some(gone),
+            Ok(()) if begun.elapsed() > ENDS_WITHIN => return None,
+            Ok(()) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+}
+
+/// The server's state of acknowledged transactions; nothing where the workload cannot check it, or where
+/// dbduel is to end.
 fn verdict(trial: &Trial, ran: &Tally) -> Result<Option<String>> {
     let Some(witness) = trial.workload.crash_witness() else { return Ok(None) };
     if trial.interrupted.load(Ordering::Relaxed) {

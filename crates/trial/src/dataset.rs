@@ -28,7 +28,7 @@ pub struct Dataset<'a> {
     pub settings: &'a BTreeMap<String, String>,
     pub workload: &'a Arc<dyn Workload>,
     pub seed: u64,
-    /// Set when somebody asks dbduel to stop; the load is then cut off.
+    /// Set by an interruption of dbduel; the load is then cut off.
     pub interrupted: &'a AtomicBool,
 }
 

@@ -1,12 +1,12 @@
-//! The log of deferred transactions, as a trial keeps it: which columns it has and what they mean, the
-//! workload says. TPC-C wants one of its Deliveries (clause 2.7.2.2).
+//! The log of deferred transactions, as a trial keeps it: its columns and what they mean come from the
+//! workload. TPC-C requires one of its Deliveries (clause 2.7.2.2).
 
 use load::{DeferredLog, Line};
 
 use record::format::{Series, TORN_LOG};
 
 /// A row for each that committed, warm-up and drain included, in the order of their ends. Times are seconds from
-/// the beginning of the interval, so those of the warm-up are below 0. Empty where nobody deferred anything.
+/// the beginning of the interval, so those of the warm-up are below 0. Empty where nothing was deferred.
 pub fn series(journal: &DeferredLog, columns: &[&str]) -> Series {
     if columns.is_empty() {
         return Series::default();
@@ -22,12 +22,12 @@ fn row(line: Line<'_>) -> Vec<f64> {
     [line.queued_ns, line.ended_ns].map(seconds).into_iter().chain(numbers).collect()
 }
 
-/// To the microsecond, as nobody reads more of it.
+/// To the microsecond, which is enough.
 fn seconds(ns: i64) -> f64 {
     (ns as f64 / 1e3).round() / 1e6
 }
 
-/// A log that lacks lines says so.
+/// A log that lacks lines is marked.
 pub fn torn(journal: &DeferredLog) -> Option<(String, String)> {
     let (kept, lost) = (journal.len() as u64, journal.lost);
     let all = kept + lost;
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     fn journal(lines: &[(u64, u64, [u32; 2])]) -> DeferredLog {
-        let mut journal = DeferredLog::with_room(2, 2);
+        let mut journal = DeferredLog::with_capacity(2, 2);
         for (due_ns, end_ns, numbers) in lines {
             journal.write(Timing { due_ns: *due_ns, start_ns: *due_ns, end_ns: *end_ns }, numbers);
         }
@@ -61,12 +61,12 @@ mod tests {
     }
 
     #[test]
-    fn nobody_who_defers_nothing_has_a_log() {
+    fn without_deferred_transactions_there_is_no_log() {
         assert_eq!(series(&DeferredLog::default(), &[]), Series::default());
     }
 
     #[test]
-    fn lines_that_found_no_room_are_told() {
+    fn lines_that_found_no_room_are_counted() {
         let (flag, why) = torn(&journal(&[(1, 2, [1, 1]); 5])).unwrap();
         assert_eq!(
             (flag.as_str(), why.as_str()),

@@ -1,4 +1,4 @@
-//! Work that a server puts off: whether an interval was long enough to see it done, and how long it takes the
+//! Work that a server defers: whether an interval was long enough to see it done, and how long it takes the
 //! server to be rid of it once the load has stopped.
 
 use std::collections::BTreeMap;
@@ -11,27 +11,27 @@ use super::Interrupted;
 use crate::observe::{CHECKPOINT_CYCLE, Readings, at_begin};
 use engine::counters::{DeferredState, DeferredWork, Paid};
 use engine::{Hastened, Monitor};
-use record::format::debt::{AMOUNT_LEFT, DRAIN, INTERVAL, PAID, PAID_S};
+use record::format::deferred_work::{AMOUNT_LEFT, DRAIN, INTERVAL, PAID, PAID_S};
 
 /// The flag of an interval that holds too few checkpoints.
 const SHORT: &str = "short";
-/// The flag of a server that still worked at its debt when nobody waited any longer.
+/// The flag of a server that had deferred work left when the wait ended.
 const CAPPED: &str = "deferred-work-capped";
-/// The flag of a server that lets its debt lie and could not be made to pay it.
+/// The flag of a server that leaves its deferred work alone and could not be made to do it.
 const LEFT: &str = "deferred-work-left";
-/// Checkpoints that an interval must hold, and intervals that a debt is waited for (method, section 1).
+/// Checkpoints that an interval must hold, and intervals that deferred work is waited for (method, section 1).
 const CYCLES_MIN: f64 = 2.0;
 const INTERVALS_MAX: u32 = 2;
 const POLL: Duration = Duration::from_millis(100);
-/// Less of a debt comes and goes while nobody works at it.
+/// Less than this comes and goes while the server does none of it.
 const FALL_MIN: f64 = 0.001;
-/// A debt that has not become smaller for this long is being let lie: servers look after theirs each second.
+/// An amount that has not become smaller for this long is left alone: servers work on theirs each second.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Waits until the debt is what it was when the interval began; nothing comes back where no debt can be seen.
+/// Waits until the amounts are what they were when the interval began; returns nothing where none can be seen.
 ///
-/// A server that owes more is made to pay at once, where `payer` may (method, A3), so that all contenders of an
-/// engine pay by the same means, whatever they do on their own while they are idle.
+/// A server with more is made to do it at once, where `payer` may (method, A3), so that all contenders of an
+/// engine do it by the same means, whatever they do on their own while they are idle.
 pub fn drain(
     monitor: &Monitor,
     payer: impl FnOnce() -> Result<Option<Monitor>>,
@@ -40,8 +40,8 @@ pub fn drain(
     interrupted: &AtomicBool,
 ) -> Result<Readings> {
     let (begun, limit) = (Instant::now(), interval * INTERVALS_MAX);
-    let look = || monitor.outstanding().context("cannot read what the server still has to do");
-    let mut outstanding = Outstanding::new(look()?, begun.elapsed(), monitor.deferred_work(), readings);
+    let read = || monitor.outstanding().context("cannot read what the server still has to do");
+    let mut outstanding = Outstanding::new(read()?, begun.elapsed(), monitor.deferred_work(), readings);
     if outstanding.now.is_empty() {
         return Ok(Readings::default());
     }
@@ -62,7 +62,7 @@ pub fn drain(
             return Err(Interrupted.into());
         }
         std::thread::sleep(POLL.min(limit - outstanding.at));
-        outstanding.look(look()?, begun.elapsed());
+        outstanding.update(read()?, begun.elapsed());
     };
     hastened.map_or(Ok(()), Hastened::end)?;
     Ok(outstanding.readings(flag, limit, interval))
@@ -87,17 +87,17 @@ struct Outstanding {
 
 impl Outstanding {
     fn new(now: Amounts, at: Duration, deferred_work: &'static DeferredWork, readings: &Readings) -> Outstanding {
-        let level = |debt: &DeferredState| match debt.paid {
-            Paid::AsAtBegin { or } => readings.values.get(&at_begin(debt.state)).map_or(or, |level| level.max(or)),
+        let level = |amount: &DeferredState| match amount.paid {
+            Paid::AsAtBegin { or } => readings.values.get(&at_begin(amount.state)).map_or(or, |level| level.max(or)),
             Paid::AtNothing => 0.0,
         };
-        let levels = deferred_work.debts.iter().map(|debt| (debt.state, level(debt))).collect();
+        let levels = deferred_work.amounts.iter().map(|amount| (amount.state, level(amount))).collect();
         let (first, least) = (now.clone(), now.clone());
         Outstanding { deferred_work, levels, first, least, now, fell: BTreeMap::new(), fell_at: Duration::ZERO, at }
     }
 
-    /// A debt that is smaller than it has ever been is being worked at.
-    fn look(&mut self, now: Amounts, at: Duration) {
+    /// An amount that is smaller than it has ever been is being worked at.
+    fn update(&mut self, now: Amounts, at: Duration) {
         for (state, left) in &now {
             let least = self.least.entry(state).or_insert(*left);
             let is_paid = *left <= self.levels.get(state).copied().unwrap_or(0.0);
@@ -116,15 +116,15 @@ impl Outstanding {
     }
 
     fn is_paid(&self) -> bool {
-        self.deferred_work.debts.iter().all(|debt| self.left(debt.state) == 0.0)
+        self.deferred_work.amounts.iter().all(|amount| self.left(amount.state) == 0.0)
     }
 
-    /// Is work under way whose amount does not tell how far it is?
+    /// Is work under way whose amount does not show how far it is?
     fn is_at_work(&self) -> bool {
-        self.deferred_work.debts.iter().any(|debt| debt.paid == Paid::AtNothing && self.left(debt.state) > 0.0)
+        self.deferred_work.amounts.iter().any(|amount| amount.paid == Paid::AtNothing && self.left(amount.state) > 0.0)
     }
 
-    /// How long it took, what became of each debt, and what was left then. Of a debt that was let lie the time
+    /// How long it took, what became of each amount, and what was left then. Of an amount that was left alone the time
     /// ends where it fell for the last time.
     fn readings(&self, flag: Option<&str>, limit: Duration, interval: Duration) -> Readings {
         let taken = if flag == Some(LEFT) { self.fell_at } else { self.at.min(limit) };
@@ -166,7 +166,7 @@ mod tests {
 
     const DEFERRAL: DeferredWork = DeferredWork {
         redo_bytes: None,
-        debts: &[
+        amounts: &[
             DeferredState { state: "dirty", paid: Paid::AsAtBegin { or: 10.0 } },
             DeferredState { state: "purge", paid: Paid::AtNothing },
         ],
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_debt_is_paid_at_the_level_of_the_beginning_or_below_what_is_always_left() {
+    fn deferred_work_is_done_at_the_level_of_the_beginning_or_below_what_is_always_left() {
         let check = |now: &[(&'static str, f64)], begin: &[(&str, f64)], expected: bool| {
             assert_eq!(outstanding(now, begin).is_paid(), expected, "{now:?} {begin:?}");
         };
@@ -204,14 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_paid_and_what_is_left_are_told_with_the_time_each_took() {
+    fn done_and_remaining_work_are_stored_with_their_times() {
         let second = Duration::from_secs(1);
         let mut outstanding = outstanding(&[("dirty", 90.0), ("purge", 3.0)], &[("state.dirty_begin", 20.0)]);
-        outstanding.look([("dirty", 60.0), ("purge", 0.0)].into(), second);
-        outstanding.look([("dirty", 59.95), ("purge", 0.0)].into(), second);
-        outstanding.look([("dirty", 50.0), ("purge", 0.0)].into(), second * 2);
-        outstanding.look([("dirty", 55.0), ("purge", 0.0)].into(), second * 8);
-        let told = |outstanding: &Outstanding, flag| outstanding.readings(flag, second * 120, second * 60).values;
+        outstanding.update([("dirty", 60.0), ("purge", 0.0)].into(), second);
+        outstanding.update([("dirty", 59.95), ("purge", 0.0)].into(), second);
+        outstanding.update([("dirty", 50.0), ("purge", 0.0)].into(), second * 2);
+        outstanding.update([("dirty", 55.0), ("purge", 0.0)].into(), second * 8);
+        let values = |outstanding: &Outstanding, flag| outstanding.readings(flag, second * 120, second * 60).values;
         let expected = [
             (DRAIN, 2.0),
             ("deferred_work_interval_s", 60.0),
@@ -223,10 +223,10 @@ mod tests {
             ("state.dirty_drained", 55.0),
             ("state.purge_drained", 0.0),
         ];
-        assert_eq!(told(&outstanding, Some(LEFT)), readings(&expected).values, "nobody is charged for our patience");
-        assert_eq!(told(&outstanding, Some(CAPPED))[DRAIN], 8.0);
-        outstanding.look([("dirty", 20.0), ("purge", 0.0)].into(), second * 9);
-        assert!(outstanding.is_paid() && !told(&outstanding, None).contains_key(INTERVAL));
+        assert_eq!(values(&outstanding, Some(LEFT)), readings(&expected).values, "our patience is not charged");
+        assert_eq!(values(&outstanding, Some(CAPPED))[DRAIN], 8.0);
+        outstanding.update([("dirty", 20.0), ("purge", 0.0)].into(), second * 9);
+        assert!(outstanding.is_paid() && !values(&outstanding, None).contains_key(INTERVAL));
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_debt_is_waited_for_until_it_is_paid_or_the_time_is_over() {
+    fn deferred_work_is_waited_for_until_it_is_done_or_the_time_is_over() {
         let folder = tempfile::tempdir().unwrap();
         let file = driver::Endpoint::File(folder.path().join("t.db"));
         let session = || {

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use driver::Target;
-use driver::{Admin, Dialect};
+use driver::{Admin, Dialect, Target};
 
 use super::{Trial, dataset, target_tables};
 use crate::observe::Subject;
@@ -36,20 +35,21 @@ pub enum Environment<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataFolder {
     Usual,
-    /// A twin's: as deep, with a longer name. The length of a path moves what lies behind it in memory, and
-    /// that alone can make a program faster or slower (method, section 1).
-    OfTheTwin,
+    /// That of an A/A run's second contender: as deep, with a longer name. The length of a path moves what lies behind
+    /// it
+    /// in memory, and that alone can make a program faster or slower (method, section 1).
+    OtherPath,
     /// Of the candidate in a duet, whose server runs beside another one; its name is as long as the usual one.
     Beside,
 }
 
 impl DataFolder {
-    const ALL: [DataFolder; 3] = [DataFolder::Usual, DataFolder::OfTheTwin, DataFolder::Beside];
+    const ALL: [DataFolder; 3] = [DataFolder::Usual, DataFolder::OtherPath, DataFolder::Beside];
 
     fn name(self) -> &'static str {
         match self {
             DataFolder::Usual => "data",
-            DataFolder::OfTheTwin => "data-of-the-twin",
+            DataFolder::OtherPath => "data-of-the-twin",
             DataFolder::Beside => "pair",
         }
     }
@@ -70,43 +70,43 @@ impl<'a> Environment<'a> {
     pub fn is_embedded(&self) -> bool {
         match self {
             Environment::Managed { installation, .. } => installation.is_embedded(),
-            Environment::UserServer(hosted) => hosted.is_embedded(),
+            Environment::UserServer(user_server) => user_server.is_embedded(),
         }
     }
 
     pub fn dialect(&self) -> Dialect {
         match self {
             Environment::Managed { installation, .. } => installation.engine().dialect(),
-            Environment::UserServer(hosted) => hosted.target().dialect,
+            Environment::UserServer(user_server) => user_server.target().dialect,
         }
     }
 
-    /// Fresh data. Of a data directory, as much is in the page cache as the policy wants, and the
+    /// Fresh data. Of a data directory, as much is in the page cache as the policy asks for, and the
     /// share that is comes back.
     pub(super) fn restore(&self, trial: &Trial) -> Result<Option<f64>> {
         match self {
             Environment::Managed { snapshot, work, data_folder, .. } => {
-                let data = fresh_data(trial, snapshot, work, *data_folder)?;
+                let data = restored_data(trial, snapshot, work, *data_folder)?;
                 apply_page_cache(trial.conditions.page_cache, &data)?;
                 resident_fraction(&data).map(Some)
             }
-            Environment::UserServer(hosted) => {
-                freshen(hosted, trial)?;
+            Environment::UserServer(user_server) => {
+                freshen(user_server, trial)?;
                 if trial.workload.spec().writes {
-                    target_tables::spend(hosted, trial.workload.as_ref(), trial.data_seed)?;
+                    target_tables::spend(user_server, trial.workload.as_ref(), trial.data_seed)?;
                 }
                 Ok(None)
             }
         }
     }
 
-    /// As [`Environment::restore`], for a look that measures nothing.
+    /// As [`Environment::restore`], where nothing is measured.
     pub(super) fn lay_out(&self, trial: &Trial) -> Result<()> {
         match self {
             Environment::Managed { snapshot, work, data_folder, .. } => {
-                fresh_data(trial, snapshot, work, *data_folder).map(drop)
+                restored_data(trial, snapshot, work, *data_folder).map(drop)
             }
-            Environment::UserServer(hosted) => freshen(hosted, trial),
+            Environment::UserServer(user_server) => freshen(user_server, trial),
         }
     }
 
@@ -115,7 +115,7 @@ impl<'a> Environment<'a> {
             Environment::Managed { installation, settings, work, data_folder, memory_bytes, .. } => {
                 (installation, settings, work, data_folder.path(work), memory_bytes)
             }
-            Environment::UserServer(hosted) => return Ok(RunningServer::UserServer(hosted)),
+            Environment::UserServer(user_server) => return Ok(RunningServer::UserServer(user_server)),
         };
         let options = StartOptions {
             settings,
@@ -125,7 +125,7 @@ impl<'a> Environment<'a> {
             transport: trial.transport,
             nuisance_seed: trial.planned.input_seed ^ u64::from(trial.planned.trial),
             purpose: Purpose::Measure,
-            cores: &trial.seat.server_cpus,
+            cores: &trial.client_cpus.server_cpus,
             memory_bytes: *memory_bytes,
         };
         Ok(RunningServer::Managed(Box::new(Server::start(installation, &options, work)?)))
@@ -138,7 +138,7 @@ pub(super) fn target(server: &Server) -> Target {
 }
 
 /// A copy of the snapshot, and no other data directory beside it but the one of a duet's other side.
-fn fresh_data(trial: &Trial, snapshot: &Snapshot, work: &WorkFolder, folder: DataFolder) -> Result<PathBuf> {
+fn restored_data(trial: &Trial, snapshot: &Snapshot, work: &WorkFolder, folder: DataFolder) -> Result<PathBuf> {
     for other in DataFolder::ALL.into_iter().filter(|other| *other == folder || trial.meeting.is_none()) {
         dataset::remove(&other.path(work))?;
     }
@@ -147,8 +147,8 @@ fn fresh_data(trial: &Trial, snapshot: &Snapshot, work: &WorkFolder, folder: Dat
     Ok(data)
 }
 
-fn freshen(hosted: &UserServer, trial: &Trial) -> Result<()> {
-    target_tables::freshen(hosted, trial.workload.as_ref(), trial.data_seed, trial.interrupted, &mut |_, _| ())
+fn freshen(user_server: &UserServer, trial: &Trial) -> Result<()> {
+    target_tables::freshen(user_server, trial.workload.as_ref(), trial.data_seed, trial.interrupted, &mut |_, _| ())
 }
 
 impl RunningServer<'_> {
@@ -162,16 +162,16 @@ impl RunningServer<'_> {
             RunningServer::Managed(server) => {
                 Target { dialect: server.dialect(), endpoint: server.endpoint().clone(), login: server.login().clone() }
             }
-            RunningServer::UserServer(hosted) => hosted.target(),
+            RunningServer::UserServer(user_server) => user_server.target(),
         }
     }
 
-    /// What observers look at.
+    /// What observers observe.
     pub fn subject(&self) -> Subject {
         match self {
             RunningServer::Managed(server) => Subject { server_pid: server.pid(), among_others: false, monitor: None },
-            RunningServer::UserServer(hosted) => {
-                Subject { server_pid: None, among_others: hosted.is_on_this_host(), monitor: None }
+            RunningServer::UserServer(user_server) => {
+                Subject { server_pid: None, among_others: user_server.is_on_this_host(), monitor: None }
             }
         }
     }
@@ -179,7 +179,7 @@ impl RunningServer<'_> {
     pub fn engine(&self) -> &'static dyn Engine {
         match self {
             RunningServer::Managed(server) => server.engine(),
-            RunningServer::UserServer(hosted) => hosted.engine(),
+            RunningServer::UserServer(user_server) => user_server.engine(),
         }
     }
 
@@ -196,7 +196,7 @@ impl RunningServer<'_> {
     pub fn session(&self) -> Result<Admin> {
         match self {
             RunningServer::Managed(server) => dataset::session(server),
-            RunningServer::UserServer(hosted) => hosted.long_session(),
+            RunningServer::UserServer(user_server) => user_server.long_session(),
         }
     }
 
@@ -209,21 +209,21 @@ impl RunningServer<'_> {
         }
     }
 
-    /// As the server itself says.
+    /// As the server itself reports.
     pub fn version(&self) -> &str {
         match self {
             RunningServer::Managed(server) => server.version(),
-            RunningServer::UserServer(hosted) => hosted.version(),
+            RunningServer::UserServer(user_server) => user_server.version(),
         }
     }
 
-    /// What the server's program was compiled for; of a target only what it tells itself.
+    /// What the server's program was compiled for; of a target only what it reports itself.
     pub fn build(&self) -> Result<BuildRecord> {
         let program = match self {
             RunningServer::Managed(server) => {
                 Some(server.pid().map_or("/proc/self/exe".into(), |pid| format!("/proc/{pid}/exe")))
             }
-            RunningServer::UserServer(hosted) => hosted.is_embedded().then(|| "/proc/self/exe".to_owned()),
+            RunningServer::UserServer(user_server) => user_server.is_embedded().then(|| "/proc/self/exe".to_owned()),
         };
         let settings = Effective { values: self.effective_settings().clone(), ..Effective::default() };
         Ok(engine::build(self.engine(), &mut self.session()?, &settings, program.as_deref().map(Path::new)))
@@ -233,7 +233,7 @@ impl RunningServer<'_> {
     pub fn effective_settings(&self) -> &BTreeMap<String, String> {
         match self {
             RunningServer::Managed(server) => server.effective_settings(),
-            RunningServer::UserServer(hosted) => hosted.settings(),
+            RunningServer::UserServer(user_server) => user_server.settings(),
         }
     }
 
@@ -241,7 +241,7 @@ impl RunningServer<'_> {
     pub fn durability_class(&self, ddl: &[String]) -> &'static str {
         let (engine, by_settings) = match self {
             RunningServer::Managed(server) => (server.engine(), server.durability_class()),
-            RunningServer::UserServer(hosted) => (hosted.engine(), hosted.durability_class()),
+            RunningServer::UserServer(user_server) => (user_server.engine(), user_server.durability_class()),
         };
         ddl.iter().filter_map(|create| engine.table_class(create)).fold(by_settings, weaker_class)
     }
@@ -250,13 +250,13 @@ impl RunningServer<'_> {
     pub fn file_system(&self) -> Option<String> {
         let storage = match self {
             RunningServer::Managed(server) => server.storage(),
-            RunningServer::UserServer(hosted) => hosted.storage(),
+            RunningServer::UserServer(user_server) => user_server.storage(),
         };
         storage.map(|storage| storage.file_system)
     }
 
-    /// Whether the server is still there; says how it ended if not. Of a target only a login would
-    /// tell, and the lost connection has told as much.
+    /// Whether the server is still there, or how it ended. Of a target only a login would
+    /// show it, and the lost connection has shown as much.
     pub(super) fn check_alive(&mut self) -> Result<()> {
         match self {
             RunningServer::Managed(server) => server.check_alive(),

@@ -1,6 +1,6 @@
 //! Whether the load generator was the limit of a trial, instead of the server (method, section 4).
 //!
-//! It says nothing where the engine is embedded: the generator's threads are the engine's own then.
+//! It has no values where the engine is embedded: the generator's threads are the engine's own then.
 
 use load::Tally;
 
@@ -25,20 +25,20 @@ const FREE_CORES_MIN: f64 = 0.10;
 /// The 99th percentile of how late arrivals are sent may be so much, or so much of the median response time.
 const LATENESS_MS_MAX: f64 = 1.0;
 const LATENESS_OF_MEDIAN_MAX: f64 = 0.10;
-/// Shares of the machine's CPU time in which a core did something for anybody.
+/// Shares of the machine's CPU time in which a core was busy.
 const BUSY: [&str; 5] =
     ["host_user_share", "host_system_share", "host_irq_share", "host_softirq_share", "host_steal_share"];
 
 pub fn is_the_limit(tally: &Tally, readings: &Readings, trial: &Trial) -> bool {
-    // A pass works between its statements too: only its thread's CPU says whether the generator was the limit.
+    // A pass works between its statements too: only its thread's CPU returns whether the generator was the limit.
     // Clients of an open loop wait for the next arrival.
     let rests = trial.workload.spec().rests || trial.workload.is_one_pass() || trial.rate.is_some();
     let is_near_ceiling = trial.ceiling.is_some_and(|ceiling| tally.qps() > null_server::SHARE_MAX * ceiling);
     // What is free elsewhere is not kept from a generator that shares one side of a duet with its server.
-    let is_one_side = !trial.seat.cpus.is_empty() && trial.seat.own_cores() == 0;
+    let is_one_side = !trial.client_cpus.cpus.is_empty() && trial.client_cpus.own_cores() == 0;
     let is_confined = !is_one_side && free_cores(readings).is_some_and(|free| waits_beside(tally, free));
     let is_near_ceiling = is_near_ceiling || network_path::limit(tally, trial.path).is_some();
-    is_near_ceiling || is_confined || is_late(tally) || is_held_back(tally, rests, trial.seat.own_cores())
+    is_near_ceiling || is_confined || is_late(tally) || is_held_back(tally, rests, trial.client_cpus.own_cores())
 }
 
 /// A generator that wakes so late has been stopped, or was kept from every CPU.
@@ -58,7 +58,7 @@ pub fn held_up(tally: &Tally, throttled_periods: f64) -> Option<String> {
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-/// Whether arrivals that a free client was waiting for were sent late. In a closed loop nobody waits for any.
+/// Whether arrivals that a free client was waiting for were sent late. In a closed loop there are none.
 fn is_late(tally: &Tally) -> bool {
     if tally.lateness.count() == 0 {
         return false;
@@ -66,7 +66,7 @@ fn is_late(tally: &Tally) -> bool {
     tally.lateness.quantile_ms(0.99) > LATENESS_MS_MAX.max(LATENESS_OF_MEDIAN_MAX * tally.response.quantile_ms(0.5))
 }
 
-/// The part of the machine that nobody used; nothing where the host's states cannot be seen.
+/// The part of the machine that was idle; nothing where the host's states cannot be seen.
 fn free_cores(readings: &Readings) -> Option<f64> {
     let seen = BUSY.iter().filter_map(|name| readings.values.get(*name));
     readings.values.contains_key(BUSY[0]).then(|| 1.0 - seen.sum::<f64>())
@@ -94,7 +94,7 @@ fn cores_used(tally: &Tally) -> f64 {
 }
 
 /// How much of the machine the generator used, and how long its worst-off thread waited for a core, as a
-/// share of the interval; the latter only where the kernel tells.
+/// share of the interval; the latter only where the kernel shows it.
 pub fn metrics(tally: &Tally) -> Vec<(String, f64)> {
     let waited_ns = tally.worker_wait_ns.iter().max();
     let waited = waited_ns.map(|ns| ("client_run_queue_share", *ns as f64 / tally.interval_ns.max(1) as f64));
@@ -124,14 +124,14 @@ mod tests {
 
     #[test]
     fn arrivals_that_are_sent_late_are_the_generators_fault_and_those_that_queue_are_not() {
-        let told = |late_us: u64, response_ms: u64| {
+        let is_flagged = |late_us: u64, response_ms: u64| {
             let mut tally = busy([10, 10], [0, 0]);
             (0..100).for_each(|_| tally.lateness.record(late_us * 1000));
             (0..100).for_each(|_| tally.response.record(response_ms * 1_000_000));
             is_late(&tally)
         };
-        assert!(!told(900, 1) && told(1_100, 1), "a millisecond is allowed");
-        assert!(!told(4_000, 50) && told(6_000, 50), "and a tenth of the median");
+        assert!(!is_flagged(900, 1) && is_flagged(1_100, 1), "a millisecond is allowed");
+        assert!(!is_flagged(4_000, 50) && is_flagged(6_000, 50), "and a tenth of the median");
         let closed = busy([10, 10], [0, 0]);
         assert!(!is_late(&closed) && !metrics(&closed).iter().any(|(name, _)| name.contains("lateness")));
     }
@@ -183,9 +183,9 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_the_kernel_does_not_count_is_not_told_as_none() {
-        let told = metrics(&busy([50, 25], [2, 4]));
-        assert_eq!(told, [("client_run_queue_share".to_owned(), 0.04), ("client_cores_used".to_owned(), 0.75)]);
+    fn a_wait_that_the_kernel_does_not_count_is_not_zero() {
+        let is_flagged = metrics(&busy([50, 25], [2, 4]));
+        assert_eq!(is_flagged, [("client_run_queue_share".to_owned(), 0.04), ("client_cores_used".to_owned(), 0.75)]);
         let unseen = Tally { worker_wait_ns: Vec::new(), ..busy([50, 25], [0, 0]) };
         assert_eq!(metrics(&unseen), [("client_cores_used".to_owned(), 0.75)]);
     }

@@ -12,15 +12,14 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use procfs::Current;
 
-use crate::observe;
-use crate::{ClientCpus, Interrupted};
+use crate::{ClientCpus, Interrupted, observe};
 use engine::storage_of;
 use record::format::HostRecord;
 
 /// With fewer CPUs than this, client and server share them all.
 const CPUS_TO_SHARE_OUT: usize = 4;
 
-/// Describes the host as the report will show it; what cannot be seen says so.
+/// Describes the host as the report will show it; what cannot be seen is marked so.
 pub fn describe(work: &Path) -> HostRecord {
     let unseen = || "not visible here".to_owned();
     let model = procfs::CpuInfo::current().ok().and_then(|info| info.model_name(0).map(str::to_owned));
@@ -50,7 +49,7 @@ fn virtualisation() -> String {
 }
 
 /// What a server that is started here may have at most: the machine's memory, or what a control group allows.
-/// Only the group that this process sees as its root is asked, which is the container's in a container.
+/// Only the group that is the root for this process is read, which is the container's in a container.
 pub fn memory_bytes() -> u64 {
     let machine = procfs::Meminfo::current().map_or(0, |memory| memory.mem_total);
     let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
@@ -66,8 +65,8 @@ pub fn cpus() -> Vec<usize> {
     allowed.unwrap_or_else(|_| vec![0])
 }
 
-/// Where the generator sits when nobody says otherwise.
-pub fn seat() -> ClientCpus {
+/// Where the generator sits by default.
+pub fn client_cpus() -> ClientCpus {
     let cpus = cpus();
     let (server, client) = shared_out(&cpus);
     ClientCpus::new(client, server, cpus.len())
@@ -96,7 +95,7 @@ fn expect_to_fit(of_clients: u64, may: u64) -> Result<()> {
 /// Held while this process measures: two measurements on one host would measure each other.
 pub struct HostLock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
 
-/// How often a waiting dbduel looks whether it is its turn, or has been interrupted.
+/// How often a waiting dbduel checks whether it is its turn, or has been interrupted.
 const TURN_POLL: Duration = Duration::from_millis(100);
 /// What is read of a holder's name.
 const HOLDER_BYTES_MAX: u64 = 300;
@@ -106,24 +105,24 @@ const OPEN_FILES_MAX: u64 = 1 << 20;
 /// Logs, observers and sockets of servers.
 const FILES_BESIDE_CLIENTS: u64 = 200;
 
-/// Waits for its turn; `say` hears for whom.
-pub fn lock(name: &str, interrupted: &AtomicBool, say: &dyn Fn(&str)) -> Result<HostLock> {
-    lock_at(&std::env::temp_dir().join("dbduel-measuring.lock"), name, interrupted, say)
+/// Waits for its turn; `print` gets the process that is waited for.
+pub fn lock(name: &str, interrupted: &AtomicBool, print: &dyn Fn(&str)) -> Result<HostLock> {
+    lock_at(&std::env::temp_dir().join("dbduel-measuring.lock"), name, interrupted, print)
 }
 
-fn lock_at(path: &Path, name: &str, interrupted: &AtomicBool, say: &dyn Fn(&str)) -> Result<HostLock> {
+fn lock_at(path: &Path, name: &str, interrupted: &AtomicBool, print: &dyn Fn(&str)) -> Result<HostLock> {
     let opened = open_lock(path);
     let mut file = opened.with_context(|| format!("cannot open the lock for measuring, {}", path.display()))?;
     let owner = expect_lock_file(&file, path)?;
-    let mut told = false;
+    let mut printed = false;
     loop {
         match file.try_lock() {
             Ok(()) => break,
             Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(error).context("cannot lock the host for measuring"),
         }
-        if !std::mem::replace(&mut told, true) {
-            say(&format!(
+        if !std::mem::replace(&mut printed, true) {
+            print(&format!(
                 "waiting for {}, which measures on this host (it holds {})",
                 holder(&mut file)?,
                 path.display()
@@ -238,10 +237,10 @@ mod tests {
         fs::write(&path, format!("\x1b[2J\n{}", "x".repeat(1 << 20))).unwrap();
         let held = File::open(&path).unwrap();
         held.lock().unwrap();
-        let said = std::cell::RefCell::new(String::new());
-        let ended = lock_at(&path, "run", &AtomicBool::new(true), &|line| said.borrow_mut().push_str(line));
+        let printed = std::cell::RefCell::new(String::new());
+        let ended = lock_at(&path, "run", &AtomicBool::new(true), &|line| printed.borrow_mut().push_str(line));
         assert!(ended.is_err_and(|error| error.is::<Interrupted>()));
-        let said = said.into_inner();
-        assert!(said.len() < 500 && said.contains("[2Jxx") && !said.contains(char::is_control), "{said}");
+        let printed = printed.into_inner();
+        assert!(printed.len() < 500 && printed.contains("[2Jxx") && !printed.contains(char::is_control), "{printed}");
     }
 }

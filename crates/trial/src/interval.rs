@@ -15,7 +15,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// As the method says, behind a warm-up that a pilot may have chosen; a pass has no part that is
+    /// The method's, behind a warm-up that a pilot may have chosen; a pass has no part that is
     /// not measured.
     pub fn of(workload: &dyn Workload, conditions: &Conditions, warmup: Duration) -> Interval {
         match workload.is_one_pass() {

@@ -1,4 +1,4 @@
-//! What a trial tells of its response times beside their quantiles (method, section 3).
+//! Metrics of a trial's response times beside their quantiles (method, section 3).
 
 use std::time::Duration;
 
@@ -49,21 +49,21 @@ pub fn starved(tally: &Tally) -> Option<(String, String)> {
 }
 
 /// How often a client of a closed loop is expected to begin a transaction: its mean interval in this trial, a
-/// stall included. That is what the clients did and not what they were asked for, since nobody asks a closed
-/// loop for a rate.
+/// stall included. That is what the clients did and not what they were asked for, since a closed
+/// loop has no rate.
 pub fn expected_interval_ns(clients: u32, tps: f64) -> Option<u64> {
     let interval_ns = 1e9 * f64::from(clients) / tps;
     (interval_ns.is_finite() && interval_ns >= 1.0).then(|| interval_ns.round() as u64)
 }
 
-/// Quantiles corrected by the expected interval: how much the closed loop may hide, and nothing that a word may
+/// Quantiles corrected by the expected interval: how much the closed loop may hide, and nothing that a verdict may
 /// rest on. In an open loop response times count from the due time, and there is nothing to correct.
 pub fn corrected(tally: &Tally) -> Vec<(String, f64)> {
     let interval_ns = expected_interval_ns(tally.clients, tally.tps()).filter(|_| tally.response.count() > 0);
     let Some(corrected) = interval_ns.map(|interval_ns| tally.response.corrected(interval_ns)) else {
         return Vec::new();
     };
-    // As many as the others: what was added is a guess, and no reason to tell more.
+    // As many as the others: what was added is a guess, and no reason to report more.
     let shown = shown_quantiles(&tally.response);
     shown.map(|(name, quantile)| (format!("corrected_ms_{name}"), corrected.quantile_ms(quantile))).collect()
 }
@@ -82,9 +82,9 @@ mod tests {
 
     #[test]
     fn what_a_stall_hid_shows_in_the_corrected_quantiles_only() {
-        let told = corrected(&stalled());
-        let quantile = |name: &str| told.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
-        assert_eq!(told.len(), 4, "p99.9 has too few above it: {told:?}");
+        let quantiles = corrected(&stalled());
+        let quantile = |name: &str| quantiles.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        assert_eq!(quantiles.len(), 4, "p99.9 has too few above it: {quantiles:?}");
         assert!(quantile("corrected_ms_p50").unwrap() < 1.01);
         let p99 = quantile("corrected_ms_p99").unwrap();
         // Of the transactions that were added, two every 1.1 ms, the 198 longest are the last hundredth.

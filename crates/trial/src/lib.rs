@@ -31,8 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use driver::Target;
-use driver::{Admin, Isolation};
+use driver::{Admin, Isolation, Target};
 use jiff::Timestamp;
 use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Setting, Tally, Workload, wrong_answers};
 
@@ -66,7 +65,7 @@ pub struct Trial<'a> {
     /// How transactions arrive; none is a closed loop.
     pub rate: Option<Rate>,
     pub data_seed: u64,
-    pub seat: ClientCpus,
+    pub client_cpus: ClientCpus,
     /// Where it meets the other side of its duet; none for a trial that runs alone.
     pub meeting: Option<&'a Meeting>,
     /// The trial's folder in the run.
@@ -92,7 +91,7 @@ pub struct ClientCpus {
     pub cpus: Vec<usize>,
     /// The server's CPUs; empty where it may run on all.
     pub server_cpus: Vec<usize>,
-    /// How many CPUs the engine may run on, whoever's they are.
+    /// How many CPUs the engine may run on, its own or the generator's.
     pub engine_cores: usize,
 }
 
@@ -112,7 +111,7 @@ impl ClientCpus {
         self.cpus.iter().filter(|cpu| !self.server_cpus.contains(cpu)).count()
     }
 
-    /// Twice the threads, and twice the cores where the seat has cores of its own. The cores that are added
+    /// Twice the threads, and twice the cores where the clients have cores of their own. The cores that are added
     /// are the server's: one that waits for its generator leaves them idle, and one that does not can only
     /// lose by sharing them, so that a rise still means that the generator was the limit.
     pub fn doubled(&self) -> ClientCpus {
@@ -168,7 +167,7 @@ pub fn run_trial(
     run_in(&mut Start::default(), trial, true, observers, live)
 }
 
-/// Runs trials one after the other in one start of their server, each behind its idle gap, and hands on each
+/// Runs trials one after the other in one start of their server, each behind its idle gap, and hands each to the caller
 /// before the next begins. Where one fails, those behind it share a start of their own.
 pub fn run_in_one_start<'a>(
     trials: &[Trial<'a>],
@@ -271,7 +270,7 @@ fn measure<'a>(
         return Err(crash::explain(trial, server, failure, &tally));
     }
     live(Live::without_load("deferred work"));
-    drain_debt(trial, &server, steps, subject, &tally, &mut readings)?;
+    wait_for_deferred_work(trial, &server, steps, subject, &tally, &mut readings)?;
     live(Live::without_load("check"));
     readings.values.extend(resident.map(|share| ("data_resident_share".to_owned(), share)));
     steps.take("check", || {
@@ -286,12 +285,12 @@ fn measure<'a>(
     Ok((tally, readings))
 }
 
-/// In a duet nobody goes on before both are so far.
+/// In a duet neither side goes on before both are so far.
 fn meet(trial: &Trial, steps: &mut Steps) -> Result<()> {
     trial.meeting.map_or(Ok(()), |meeting| steps.take("meet", || meeting.wait(trial.interrupted)))
 }
 
-/// Runs what the workload wants run before its clients come.
+/// Runs the workload's preparation before its clients come.
 fn make_ready(trial: &Trial, server: &RunningServer) -> Result<()> {
     recognise(trial, server)?;
     let Some(tables) = trial.workload.reuses_tables() else { return Ok(()) };
@@ -302,7 +301,7 @@ fn make_ready(trial: &Trial, server: &RunningServer) -> Result<()> {
         .try_for_each(|sql| session.run(sql).map(drop).with_context(|| format!("`{sql}` failed")))
 }
 
-/// Where the clients connect, and what each of their sessions says first.
+/// Where the clients connect, and how each of their sessions opens.
 fn clients_target(trial: &Trial, server: &RunningServer) -> Result<Target> {
     let mut target = server.target();
     if let Some(level) = trial.isolation {
@@ -311,7 +310,7 @@ fn clients_target(trial: &Trial, server: &RunningServer) -> Result<Target> {
     Ok(target)
 }
 
-/// The level that the clients' sessions have, as the server says; not the one that was asked for is an error.
+/// The level that the clients' sessions have, as the server reports; not the one that was asked for is an error.
 fn isolation(trial: &Trial, target: &Target) -> Result<Isolation> {
     let session = Admin::connect(target.dialect, &target.endpoint, &target.login, LOGIN_LIMIT);
     let level = session.context("cannot connect as a client")?.isolation()?;
@@ -330,8 +329,8 @@ fn load_options(trial: &Trial, server: &RunningServer) -> LoadOptions {
     LoadOptions {
         policy: ErrorPolicy { ignored: trial.workload.ignored_errors(server.dialect()), ..ErrorPolicy::default() },
         clients: trial.clients,
-        workers: trial.seat.workers,
-        cpus: trial.seat.cpus.clone(),
+        workers: trial.client_cpus.workers,
+        cpus: trial.client_cpus.cpus.clone(),
         input_seed: trial.planned.input_seed,
         data_seed: trial.data_seed,
         rate: trial.rate,
@@ -343,8 +342,8 @@ fn load_options(trial: &Trial, server: &RunningServer) -> LoadOptions {
     }
 }
 
-/// The load has stopped; a server that only put work off is not done. Ends the session that watched it.
-fn drain_debt(
+/// The load has stopped; a server that only deferred work is not done. Ends the session that observed it.
+fn wait_for_deferred_work(
     trial: &Trial,
     server: &RunningServer,
     steps: &mut Steps,
@@ -480,7 +479,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         }
     }
     if matches!(trial.environment, Environment::Managed { .. }) {
-        let efficiency = core_use::metrics(&metrics, tally.interval_ns as f64 / 1e9, trial.seat.engine_cores);
+        let efficiency = core_use::metrics(&metrics, tally.interval_ns as f64 / 1e9, trial.client_cpus.engine_cores);
         metrics.extend(efficiency);
     }
     let record = TrialRecord { flags, remarks, metrics, ..record(trial.planned, Status::Ok) };
@@ -547,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn a_doubled_seat_takes_its_cores_from_the_server() {
+    fn doubled_client_cpus_take_their_cores_from_the_server() {
         let own = ClientCpus::new(&[3], &[0, 1, 2], 4);
         assert_eq!((own.workers, own.engine_cores), (1, 3));
         assert_eq!(own.doubled(), ClientCpus { workers: 2, cpus: vec![3, 2], ..own });

@@ -1,7 +1,7 @@
 //! A tally as metrics: names that the store, the JSON report and the command line share.
 //!
-//! It knows no workload: which kinds of transactions there are, and what else is counted, the
-//! workload says by name.
+//! It does not depend on the workload, which names the kinds of transactions and what else is
+//! counted.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::observe::Readings;
 const STALL_SECONDS_MIN: usize = 10;
 const QUANTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 
-/// What the server's processes did, told for each committed transaction (method, section 5).
+/// What the server's processes did, reported for each committed transaction (method, section 5).
 const PER_TRANSACTION: &[(&str, &str)] = &[
     ("ctx_voluntary_per_tx", "server_ctx_voluntary"),
     ("ctx_involuntary_per_tx", "server_ctx_involuntary"),
@@ -29,7 +29,7 @@ const PER_TRANSACTION: &[(&str, &str)] = &[
 const WRITTEN: &str = "server_write_bytes";
 /// A page is the least that a process is charged with, and what it writes may lie on two.
 const PAGES_OF_A_CALL_BYTES: f64 = 2.0 * 4096.0;
-/// So much more than anybody saw is no matter of what a cache still holds back.
+/// A ratio above this cannot come from writes that a cache still holds back.
 const INFLATED: f64 = 2.0;
 
 /// Named as in the JSON report.
@@ -61,8 +61,8 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
     // A trial without a commit is not left out because of its result: it cost as much as half a transaction.
     let committed = (tally.committed as f64).max(0.5);
     for (per_transaction, counted) in PER_TRANSACTION {
-        let is_told = !(*counted == WRITTEN && counts_whole_folios(&readings.values, seconds));
-        if let Some(count) = readings.values.get(*counted).filter(|_| is_told) {
+        let is_stored = !(*counted == WRITTEN && counts_whole_folios(&readings.values, seconds));
+        if let Some(count) = readings.values.get(*counted).filter(|_| is_stored) {
             put(per_transaction, count / committed);
         }
     }
@@ -93,8 +93,8 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
 }
 
 /// The kernel charges a process with all of a folio when one byte of it becomes dirty. Where a file system caches
-/// files in folios of many pages, a log written block by block is told as a hundred times what the disk gets. Bytes
-/// that no disk was given, and that the process handed to no call, were not written. (Calls alone do not tell:
+/// files in folios of many pages, a log written block by block is reported as a hundred times what the disk gets. Bytes
+/// that no disk was given, and that the process handed to no call, were not written. (Calls alone do not show it:
 /// asynchronous I/O is none.)
 fn counts_whole_folios(values: &BTreeMap<String, f64>, seconds: f64) -> bool {
     let value = |name: &str| values.get(name).copied();
@@ -147,7 +147,7 @@ fn of_workload(tally: &Tally, workload: &dyn Workload) -> Vec<(String, f64)> {
 }
 
 /// A kind is rare beside all transactions, and its 90th percentile is what its response is judged by:
-/// that one is always told.
+/// that one is always stored.
 fn of_kind(name: &str, kind: &KindTally) -> Vec<(String, f64)> {
     let counts = [
         ("committed", kind.committed),
@@ -187,20 +187,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_rises_or_falls_within_ten_seconds_or_more_is_told() {
+    fn a_rise_or_fall_within_ten_seconds_or_more_is_stored() {
         let kind = workloads::workload_kind("oltp_point_select").unwrap();
         let workload = (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap();
-        let told = |seconds: u64, rows: u64| {
+        let found = |seconds: u64, rows: u64| {
             let second =
                 |at: u64| load::Second { committed: if at < seconds / 2 { 100 } else { 110 }, ..Default::default() };
             let seconds_seen = (0..rows).map(second).collect();
             let tally = Tally { seconds: seconds_seen, interval_ns: seconds * 1_000_000_000, ..Tally::default() };
             metrics(&tally, &Readings::default(), false, workload.as_ref()).get("half_log_ratio").copied()
         };
-        assert!((told(10, 10).unwrap() - 1.1f64.ln()).abs() < 1e-12);
+        assert!((found(10, 10).unwrap() - 1.1f64.ln()).abs() < 1e-12);
         // A row for a second that is not whole counts for nothing.
-        assert_eq!(told(10, 11), told(10, 10));
-        assert_eq!(told(9, 9), None);
+        assert_eq!(found(10, 11), found(10, 10));
+        assert_eq!(found(9, 9), None);
     }
 
     #[test]
@@ -212,14 +212,14 @@ mod tests {
             Readings { values: values.map(|(name, value)| (name.to_owned(), value)).into(), ..Readings::default() };
         let seconds = vec![load::Second::default(); 12];
         let tally = Tally { seconds, interval_ns: 12_000_000_000, ..Tally::default() };
-        let told = metrics(&tally, &readings, false, workload.as_ref());
-        assert_eq!((told["tps"], told["ctx_voluntary_per_tx"], told["stalled_seconds_share"]), (0.0, 100.0, 1.0));
-        assert!((told["cpu_us_per_tx"] - 800_000.0).abs() < 1e-6, "{}", told["cpu_us_per_tx"]);
+        let found = metrics(&tally, &readings, false, workload.as_ref());
+        assert_eq!((found["tps"], found["ctx_voluntary_per_tx"], found["stalled_seconds_share"]), (0.0, 100.0, 1.0));
+        assert!((found["cpu_us_per_tx"] - 800_000.0).abs() < 1e-6, "{}", found["cpu_us_per_tx"]);
     }
 
     #[test]
     fn bytes_that_neither_calls_nor_disks_saw_are_not_visible() {
-        let told = |written: f64, called: f64, disk_per_s: Option<f64>| {
+        let found = |written: f64, called: f64, disk_per_s: Option<f64>| {
             let named = [(WRITTEN, written), ("server_write_call_bytes", called), ("server_write_calls", 1_000.0)];
             let disk = disk_per_s.map(|rate| ("host_disk.vda.write_bytes_per_s", rate));
             let values = named.into_iter().chain(disk).map(|(name, value)| (name.to_owned(), value)).collect();
@@ -230,14 +230,14 @@ mod tests {
             metrics(&tally, &readings, false, workload.as_ref()).get("write_bytes_per_tx").copied()
         };
         let mb = 1e6;
-        assert_eq!(told(8.0 * mb, 4.0 * mb, Some(0.2 * mb)), Some(8_000.0), "pages of calls, still in the cache");
-        assert_eq!(told(200.0 * mb, 0.0, Some(20.0 * mb)), Some(200_000.0), "asynchronous, and the disk got them");
-        assert_eq!(told(200.0 * mb, 4.0 * mb, Some(2.0 * mb)), None, "neither saw them");
-        assert_eq!(told(200.0 * mb, 4.0 * mb, None), None, "disks are not visible");
+        assert_eq!(found(8.0 * mb, 4.0 * mb, Some(0.2 * mb)), Some(8_000.0), "pages of calls, still in the cache");
+        assert_eq!(found(200.0 * mb, 0.0, Some(20.0 * mb)), Some(200_000.0), "asynchronous, and the disk got them");
+        assert_eq!(found(200.0 * mb, 4.0 * mb, Some(2.0 * mb)), None, "neither saw them");
+        assert_eq!(found(200.0 * mb, 4.0 * mb, None), None, "disks are not visible");
     }
 
     #[test]
-    fn a_workload_with_kinds_is_told_by_kind_and_by_its_own_rates() {
+    fn a_workload_with_kinds_has_metrics_by_kind_and_its_own_rates() {
         let kind = workloads::workload_kind("tpcc").unwrap();
         let options = load::Options::new(kind.options, &BTreeMap::new()).unwrap();
         let tpcc = (kind.build)(&options).unwrap();
@@ -247,12 +247,12 @@ mod tests {
         kinds[0] = new_orders;
         let counts = (0..tpcc.spec().counts.len() as u64).collect();
         let tally = Tally { kinds, counts, interval_ns: 60_000_000_000, ..Tally::default() };
-        let told = metrics(&tally, &Readings::default(), false, tpcc.as_ref());
-        assert_eq!((told["nopm"], told["new_order.committed"], told["new_order.rolled_back"]), (98.0, 99.0, 1.0));
-        assert!((told["new_order.latency_ms_p90"] / 90.0 - 1.0).abs() < 0.02, "told although only ten lie above it");
-        assert!(told.contains_key("new_order.latency_ms_avg") && !told.contains_key("new_order.latency_ms_p99"));
-        assert!(told.contains_key("skipped_districts"));
-        assert!(told.contains_key("delivery.committed") && !told.contains_key("delivery.latency_ms_avg"));
+        let found = metrics(&tally, &Readings::default(), false, tpcc.as_ref());
+        assert_eq!((found["nopm"], found["new_order.committed"], found["new_order.rolled_back"]), (98.0, 99.0, 1.0));
+        assert!((found["new_order.latency_ms_p90"] / 90.0 - 1.0).abs() < 0.02, "stored although only ten lie above it");
+        assert!(found.contains_key("new_order.latency_ms_avg") && !found.contains_key("new_order.latency_ms_p99"));
+        assert!(found.contains_key("skipped_districts"));
+        assert!(found.contains_key("delivery.committed") && !found.contains_key("delivery.latency_ms_avg"));
     }
 
     fn with_seconds(counts: &[u64]) -> Tally {
@@ -284,16 +284,16 @@ mod tests {
             (kind.build)(&load::Options::new(kind.options, &BTreeMap::new()).unwrap()).unwrap()
         };
         let readings = Readings {
-            values: BTreeMap::from([(record::format::debt::DRAIN.to_owned(), 30.0)]),
+            values: BTreeMap::from([(record::format::deferred_work::DRAIN.to_owned(), 30.0)]),
             ..Readings::default()
         };
         let kinds = vec![KindTally { committed_inside: 90, ..KindTally::default() }];
         let tally = Tally { committed: 120, kinds, interval_ns: 60_000_000_000, ..Tally::default() };
-        let told = metrics(&tally, &readings, false, build("tpcc").as_ref());
-        assert_eq!((told["nopm"], told["adjusted_nopm"], told["deferred_work_s"]), (90.0, 60.0, 30.0));
-        assert!(!told.contains_key("adjusted_tps"));
-        let told = metrics(&tally, &readings, false, build("oltp_read_write").as_ref());
-        assert_eq!((told["adjusted_tps"], told.contains_key("adjusted_nopm")), (120.0 / 90.0, false));
+        let found = metrics(&tally, &readings, false, build("tpcc").as_ref());
+        assert_eq!((found["nopm"], found["adjusted_nopm"], found["deferred_work_s"]), (90.0, 60.0, 30.0));
+        assert!(!found.contains_key("adjusted_tps"));
+        let found = metrics(&tally, &readings, false, build("oltp_read_write").as_ref());
+        assert_eq!((found["adjusted_tps"], found.contains_key("adjusted_nopm")), (120.0 / 90.0, false));
         assert!(!metrics(&tally, &Readings::default(), false, build("tpcc").as_ref()).contains_key("adjusted_nopm"));
     }
 }

@@ -1,7 +1,7 @@
 //! Whether the way between clients and server was the limit of a trial (method, section 4, item 6).
 //!
-//! A socket file and the loopback interface are measured, by streaming through them; a network interface says
-//! itself how fast it is, or it is not visible. What the clients sent and received is counted by their
+//! A socket file and the loopback interface are measured, by streaming through them; a network interface reports
+//! its own speed, or it is not visible. What the clients sent and received is counted by their
 //! connections, before encryption; what others send through the same interface is not in it.
 
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
@@ -93,7 +93,7 @@ fn interface(routes: &str, address: Ipv4Addr) -> Option<String> {
     found.max_by_key(|(narrowness, _)| *narrowness).map(|(_, name)| name)
 }
 
-/// Bytes a second in each direction; an interface that has no speed of its own says -1, or nothing.
+/// Bytes a second in each direction; an interface that has no speed of its own reports -1, or nothing.
 fn speed(name: &str) -> Option<f64> {
     bytes_per_s(&std::fs::read_to_string(format!("/sys/class/net/{name}/speed")).ok()?)
 }
@@ -117,7 +117,7 @@ fn bytes_each_s(tally: &Tally) -> Option<[f64; 2]> {
     (traffic.sent + traffic.received > 0).then(|| [traffic.sent, traffic.received].map(|bytes| bytes as f64 / seconds))
 }
 
-/// What to say of a trial whose way was the limit; nothing of any other.
+/// The remark of a trial whose network path was the limit; none of any other.
 pub fn limit(tally: &Tally, path: Option<&CheckRecord>) -> Option<String> {
     let share = share(tally, path).filter(|share| *share > SHARE_MAX)?;
     Some(format!("the way to the server carried {:.0} % of what it can", share * 100.0))
@@ -163,10 +163,10 @@ mod tests {
     fn a_way_is_the_limit_above_seven_tenths_of_what_it_carries() {
         let streamed = path(CheckRecord::STREAMED, Some(1000.0));
         assert_eq!(limit(&carried(1000, 400), Some(&streamed)), None);
-        let said = limit(&carried(1000, 500), Some(&streamed)).unwrap();
-        assert!(said.contains("75 %"), "{said}");
-        let told: Vec<String> = metrics(&carried(2, 4), None).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(told, ["client_sent_bytes_per_s", "client_received_bytes_per_s"]);
+        let message = limit(&carried(1000, 500), Some(&streamed)).unwrap();
+        assert!(message.contains("75 %"), "{message}");
+        let names: Vec<String> = metrics(&carried(2, 4), None).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["client_sent_bytes_per_s", "client_received_bytes_per_s"]);
         assert_eq!(metrics(&carried(1000, 500), Some(&streamed))[2], ("client_path_share".to_owned(), 0.75));
     }
 

@@ -1,7 +1,7 @@
 //! The load generator against a server that does nothing: what it costs, and the most it can reach.
 //!
-//! A rate near this ceiling would say more about the generator than about a server. What is sent is a
-//! handed in: a point select for each client, whatever the workload, for a ceiling of round trips; where the
+//! A rate near this one would measure the generator rather than a server. What is sent is
+//! handed in: a point select for each client, whatever the workload, for a limit of round trips; where the
 //! workload is one pass of statements sent as text, such a pass.
 
 use std::path::Path;
@@ -10,8 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use driver::Target;
-use driver::{Dialect, Login, NullServer};
+use driver::{Dialect, Login, NullServer, Target};
 use load::{Load, LoadOptions, Tally, Workload};
 
 use super::ClientCpus;
@@ -48,12 +47,12 @@ pub fn measure(
     sent: &Arc<dyn Workload>,
     dialect: Dialect,
     clients: u32,
-    seat: &ClientCpus,
+    client_cpus: &ClientCpus,
     folder: &Path,
     interrupted: &AtomicBool,
 ) -> Result<CheckRecord> {
     let server = start(dialect, folder)?;
-    let options = options(clients, seat, INTERVAL);
+    let options = options(clients, client_cpus, INTERVAL);
     let mut load = Load::prepare(sent, &target(dialect, &server), options, interrupted)?;
     let interval = if sent.is_one_pass() {
         None
@@ -75,8 +74,14 @@ pub fn target(dialect: Dialect, server: &NullServer) -> Target {
     Target { dialect, endpoint: server.endpoint(), login }
 }
 
-fn options(clients: u32, seat: &ClientCpus, interval_max: Duration) -> LoadOptions {
-    LoadOptions { clients, workers: seat.workers, cpus: seat.cpus.clone(), interval_max, ..LoadOptions::default() }
+fn options(clients: u32, client_cpus: &ClientCpus, interval_max: Duration) -> LoadOptions {
+    LoadOptions {
+        clients,
+        workers: client_cpus.workers,
+        cpus: client_cpus.cpus.clone(),
+        interval_max,
+        ..LoadOptions::default()
+    }
 }
 
 fn record(tally: &Tally, dialect: Dialect, clients: u32) -> CheckRecord {
@@ -116,7 +121,7 @@ mod tests {
     #[test]
     fn a_server_that_does_nothing_shows_what_the_generator_costs() {
         let folder = tempfile::tempdir().unwrap();
-        let seat = ClientCpus::new(&[], &[], 2);
+        let client_cpus = ClientCpus::new(&[], &[], 2);
         for as_text in [false, true] {
             for dialect in [Dialect::MySql, Dialect::Postgres] {
                 let clients = if as_text { 1 } else { 4 };
@@ -125,7 +130,7 @@ mod tests {
                     &workloads::null_load(as_text).unwrap(),
                     dialect,
                     clients,
-                    &seat,
+                    &client_cpus,
                     folder.path(),
                     &interrupted,
                 )

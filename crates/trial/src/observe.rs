@@ -1,7 +1,7 @@
-//! What we watch meanwhile: the host and the server, at both edges of a measured interval and in each of
+//! Observation of the host and the server, at both edges of a measured interval and in each of
 //! its seconds.
 //!
-//! An observer only looks; it never acts. Flags depend on the host alone and never on a result, so a
+//! An observer only reads; it never acts. Flags depend on the host alone and never on a result, so a
 //! trial that carries one may be repeated without bias. What cannot be seen here leaves no reading,
 //! never a zero.
 
@@ -33,7 +33,7 @@ pub use profiler::{Diagnosed, Diagnosing, HZ, Profile, Waited};
 pub use server_counters::{CHECKPOINT_CYCLE, at_begin};
 
 /// Every observer there is, in the order `dbduel list observers` shows them. The first are read nearest to
-/// the interval: what the last do at its edges, the others do not see.
+/// the interval: what the last do at its edges is outside of what the others count.
 pub static OBSERVERS: &[ObserverKind] = &[
     ObserverKind {
         name: "server_cpu",
@@ -105,10 +105,10 @@ pub fn throttled_periods() -> Option<f64> {
 /// Mean frequency of the CPUs.
 pub const MHZ: &str = "host_cpu_mhz";
 
-/// Idle times shorter than this say nothing: the kernel counts CPU time in hundredths of a second.
+/// Idle times shorter than this mean nothing: the kernel counts CPU time in hundredths of a second.
 const IDLE_MIN: Duration = Duration::from_millis(500);
 
-/// What would be watched and cannot be seen here, by name.
+/// What would be observed and cannot be seen here, by name.
 pub fn not_visible() -> Vec<String> {
     let sources = machine::SOURCES.iter().filter(|kind| (kind.open)().is_none()).map(|kind| kind.name);
     let hardware = (!hardware_counters::counters_are_visible()).then_some("hardware counters");
@@ -116,7 +116,7 @@ pub fn not_visible() -> Vec<String> {
     sources.chain(hardware).chain(others).map(str::to_owned).collect()
 }
 
-/// An observer before it has anything to look at.
+/// An observer before it has anything to read.
 pub struct ObserverKind {
     pub name: &'static str,
     pub description: &'static str,
@@ -129,7 +129,7 @@ pub struct ObserverKind {
 pub trait Observer: Send {
     fn begin(&mut self, subject: &Subject);
 
-    /// What there is to look at in each second of the interval, by a thread that does only this. It must be
+    /// What there is to read in each second of the interval, by a thread that does only this. It must be
     /// cheap; most observers have nothing.
     fn sources(&self, _: &Subject) -> Vec<Box<dyn Source>> {
         Vec::new()
@@ -143,13 +143,13 @@ pub trait Observer: Send {
 pub struct Subject {
     /// The server's process; none when it lives inside dbduel.
     pub server_pid: Option<u32>,
-    /// The server runs on this host, but not below dbduel: its work looks like anybody's.
+    /// The server runs on this host, but not below dbduel: its work cannot be separated from that of others.
     pub among_others: bool,
     /// Where the server can be asked; none before a load, and where asking would hinder it.
     pub monitor: Option<Monitor>,
 }
 
-/// The server's CPU time, for whoever measures operations one by one; none where no process can be seen.
+/// The server's CPU time, for operations that are measured one by one; none where no process can be seen.
 pub fn server_gauge(subject: &Subject) -> Option<Gauge> {
     let pid = subject.server_pid?;
     Some(Gauge::new(move || server_cpu::tree_ns(pid)))
@@ -161,14 +161,14 @@ pub struct Readings {
     /// Named with their unit.
     pub values: BTreeMap<String, f64>,
     pub flags: Vec<String>,
-    /// A row for each second of the interval; left by the thread that looks once a second.
+    /// A row for each second of the interval; left by the sampling thread.
     pub seconds: Series,
 }
 
 /// All observers, at work for one trial of a run after the other.
 pub struct Observers {
     all: Vec<Box<dyn Observer>>,
-    watch: Option<Sampler>,
+    sampler: Option<Sampler>,
     /// What the host did in the idle time before the trial.
     idle: BTreeMap<String, f64>,
 }
@@ -181,9 +181,9 @@ impl Default for Observers {
 }
 
 impl Observers {
-    /// These, for a trial that is looked into otherwise.
+    /// These, for a trial that is profiled.
     pub fn of(all: Vec<Box<dyn Observer>>) -> Observers {
-        Observers { all, watch: None, idle: BTreeMap::new() }
+        Observers { all, sampler: None, idle: BTreeMap::new() }
     }
 
     /// Spends the plan's idle time before a trial with watching what the host does when we do nothing.
@@ -197,44 +197,44 @@ impl Observers {
     /// The interval begins when this returns.
     pub fn begin(&mut self, subject: &Subject) {
         self.all.iter_mut().rev().for_each(|observer| observer.begin(subject));
-        self.watch(self.sources(subject));
+        self.start_sampler(self.sources(subject));
     }
 
-    /// What the thread looks at.
+    /// What the thread reads.
     pub fn sources(&self, subject: &Subject) -> Vec<Box<dyn Source>> {
         self.all.iter().flat_map(|observer| observer.sources(subject)).collect()
     }
 
-    /// Starts only the thread, without a look at the edge.
-    pub fn watch(&mut self, sources: Vec<Box<dyn Source>>) {
-        self.watch = Sampler::begin(sources);
+    /// Starts only the thread, without a sample at the edge.
+    pub fn start_sampler(&mut self, sources: Vec<Box<dyn Source>>) {
+        self.sampler = Sampler::begin(sources);
     }
 
     /// The interval ends when this is called.
     pub fn end(&mut self, subject: &Subject) -> Readings {
-        self.watch.iter().for_each(Sampler::stop);
+        self.sampler.iter().for_each(Sampler::stop);
         let mut all = Readings::default();
         for seen in self.all.iter_mut().map(|observer| observer.end(subject)) {
             all.values.extend(seen.values);
             all.flags.extend(seen.flags);
         }
         let idle = std::mem::take(&mut self.idle);
-        // A server that looks like anybody's makes idle time look busy.
+        // A server that cannot be separated from other processes makes idle time look busy.
         all.values.extend(idle.into_iter().filter(|_| !subject.among_others));
         self.add_seconds(&mut all);
         all
     }
 
-    /// Ends the thread without a look at the edge, and says what it cost.
-    pub fn end_watch(&mut self) -> Option<f64> {
-        self.watch.take().map(|watch| watch.end().cpu_us_per_s)
+    /// Ends the thread without a sample at the edge, and returns what it cost.
+    pub fn end_sampler(&mut self) -> Option<f64> {
+        self.sampler.take().map(|sampler| sampler.end().cpu_us_per_s)
     }
 
     fn add_seconds(&mut self, readings: &mut Readings) {
-        let Some(watched) = self.watch.take().map(Sampler::end) else { return };
-        readings.values.extend(watched.levels);
-        readings.values.insert("observer_cpu_us_per_s".to_owned(), watched.cpu_us_per_s);
-        readings.seconds = watched.seconds;
+        let Some(sampled) = self.sampler.take().map(Sampler::end) else { return };
+        readings.values.extend(sampled.levels);
+        readings.values.insert("observer_cpu_us_per_s".to_owned(), sampled.cpu_us_per_s);
+        readings.seconds = sampled.seconds;
     }
 }
 

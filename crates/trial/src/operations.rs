@@ -71,7 +71,7 @@ pub fn remarks(programs: &[ProgramTally]) -> BTreeMap<String, String> {
             let is_less = [&operation.refused, &operation.wrong, &operation.fewer].iter().any(|why| why.is_some());
             lacking.extend(is_less.then_some(operation.name));
             for (kind, why) in whys {
-                // The first of several programs is the one to look at.
+                // The first of several programs is the one to observe.
                 why.map(|why| remarks.entry(flag(kind, operation.name)).or_insert(why));
             }
         }
@@ -126,19 +126,19 @@ mod tests {
 
     #[test]
     fn operations_of_one_name_add_up_over_programs() {
-        let told = metrics(&pass(), false);
-        assert_eq!((told["seconds"], told["op.insert.seconds"], told["op.insert.count"]), (4.5, 4.0, 400.0));
-        assert_eq!((told["op.insert.server_cpu_s"], told["op.insert.client_cpu_s"]), (2.0, 1.0));
-        assert_eq!((told["program.ATIS.seconds"], told["op.count.executed"]), (2.5, 10.0));
-        assert!((told["client_cpu_us_per_query"] - 0.375e6 / 110.0).abs() < 1e-9, "without what was estimated");
-        assert!(!told.keys().any(|name| name.starts_with("op.std")), "a gap has no number");
+        let found = metrics(&pass(), false);
+        assert_eq!((found["seconds"], found["op.insert.seconds"], found["op.insert.count"]), (4.5, 4.0, 400.0));
+        assert_eq!((found["op.insert.server_cpu_s"], found["op.insert.client_cpu_s"]), (2.0, 1.0));
+        assert_eq!((found["program.ATIS.seconds"], found["op.count.executed"]), (2.5, 10.0));
+        assert!((found["client_cpu_us_per_query"] - 0.375e6 / 110.0).abs() < 1e-9, "without what was estimated");
+        assert!(!found.keys().any(|name| name.starts_with("op.std")), "a gap has no number");
     }
 
     #[test]
     fn an_embedded_engine_spends_the_clients_cpu_and_no_other() {
-        let told = metrics(&pass(), true);
-        assert_eq!(told["op.insert.server_cpu_s"], 1.0);
-        assert!(!told.contains_key("client_cpu_us_per_query"));
+        let found = metrics(&pass(), true);
+        assert_eq!(found["op.insert.server_cpu_s"], 1.0);
+        assert!(!found.contains_key("client_cpu_us_per_query"));
     }
 
     #[test]

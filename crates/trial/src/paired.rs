@@ -13,7 +13,7 @@ use load::Live;
 use super::{Finished, Interrupted, Trial, run_trial};
 use crate::observe::Observers;
 
-/// How soon somebody who waits sees that dbduel is to end.
+/// How soon a waiting side reacts to an interruption.
 const POLL: Duration = Duration::from_millis(50);
 
 /// Where the two sides wait for each other, as often as they like.
@@ -77,14 +77,14 @@ pub fn run_duet(
     live: &mut dyn FnMut(Live),
 ) -> Result<[Finished; 2]> {
     let [first, second] = sides;
-    let [watch_first, watch_second] = observers;
+    let [sample_first, sample_second] = observers;
     let side = |trial: &Trial, observers: &mut Observers, live: &mut dyn FnMut(Live)| {
         let _guest = Guest(meeting);
         run_trial(trial, observers, live)
     };
     let (one, other) = std::thread::scope(|scope| {
-        let other = scope.spawn(|| side(second, watch_second, &mut |_| ()));
-        (side(first, watch_first, live), other.join())
+        let other = scope.spawn(|| side(second, sample_second, &mut |_| ()));
+        (side(first, sample_first, live), other.join())
     });
     let other: Result<Finished, Interrupted> = other.ok().context("a side of the duet broke off")?;
     Ok([one?, other?])
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_side_that_has_ended_or_after_an_interruption() {
+    fn a_side_that_has_ended_is_not_waited_for_nor_after_an_interruption() {
         let meeting = Meeting::default();
         assert!(meeting.wait(&AtomicBool::new(true)).is_err());
         let meeting = Meeting::default();

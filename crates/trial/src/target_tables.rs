@@ -2,7 +2,7 @@
 //!
 //! Which tables are dbduel's, and whether they are as they were loaded, stands in the table
 //! `dbduel_meta` of the same database. What must stay true: a table without a row there is dropped
-//! only where the user said so, and a table counts as fresh only if this process loaded it and no
+//! only where the user allows it, and a table counts as fresh only if this process loaded it and no
 //! trial has written to it since, whichever contender's.
 
 use std::collections::BTreeMap;
@@ -16,21 +16,21 @@ use sha2::{Digest, Sha256};
 use super::dataset::LOAD_SESSIONS;
 use engine::UserServer;
 
-/// The table that says which others dbduel made.
+/// The table that lists those that dbduel made.
 pub const META: &str = "dbduel_meta";
 /// A row's state while its table is loaded, or once a trial has written to it.
-const NOT_FRESH: &str = "used";
+const USED: &str = "used";
 
-/// Leaves the workload's tables as they were loaded; does nothing where they are. `loaded` hears of
+/// Leaves the workload's tables as they were loaded; does nothing where they are. `loaded` gets the
 /// rows so far and of all.
 pub fn freshen(
-    hosted: &UserServer,
+    user_server: &UserServer,
     workload: &dyn Workload,
     seed: u64,
     interrupted: &AtomicBool,
     loaded: &mut dyn FnMut(u64, u64),
 ) -> Result<()> {
-    let mut admin = hosted.session()?;
+    let mut admin = user_server.session()?;
     let dialect = admin.dialect();
     let tables = workload.tables(dialect);
     let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
@@ -39,7 +39,7 @@ pub fn freshen(
     if let Some(scratch) = workload.spec().scratch {
         let foreign = foreign_tables(&mut admin, &scratch)?;
         ensure!(
-            hosted.overwrite || foreign.is_empty(),
+            user_server.overwrite || foreign.is_empty(),
             "the target has tables that {} would drop, and that dbduel did not make: {}; name another database, or say `overwrite = true` beside `target` to lose what is in them",
             scratch.title,
             foreign.join(", ")
@@ -47,36 +47,36 @@ pub fn freshen(
         claim(&mut admin, &scratch)?;
     }
     let known = known(&mut admin)?;
-    let fresh = (data.clone(), state_of_this_process());
-    if names.iter().all(|name| known.get(*name) == Some(&fresh)) {
+    let loaded_now = (data.clone(), state_of_this_process());
+    if names.iter().all(|name| known.get(*name) == Some(&loaded_now)) {
         return Ok(());
     }
     for name in &names {
         ensure!(
-            hosted.overwrite || known.contains_key(*name) || !admin.has_table(name)?,
+            user_server.overwrite || known.contains_key(*name) || !admin.has_table(name)?,
             "the target has a table `{name}` that dbduel did not make; name another database, or say `overwrite = true` beside `target` to lose what is in it"
         );
     }
-    let mut admin = hosted.long_session()?;
+    let mut admin = user_server.long_session()?;
     for name in &names {
         // The row first: a table must never be there without it.
-        record(&mut admin, name, &data, NOT_FRESH)?;
+        record(&mut admin, name, &data, USED)?;
         admin.run(&format!("DROP TABLE IF EXISTS {name}"))?;
     }
     let rows = tables.iter().map(|table| table.rows).sum();
-    let loader = Loader { target: &hosted.target(), sessions: LOAD_SESSIONS, interrupted };
+    let loader = Loader { target: &user_server.target(), sessions: LOAD_SESSIONS, interrupted };
     loader.load(workload, seed, &mut |so_far| loaded(so_far, rows)).context("cannot load the tables of the target")?;
-    names.iter().try_for_each(|name| record(&mut admin, name, &data, &fresh.1))
+    names.iter().try_for_each(|name| record(&mut admin, name, &data, &loaded_now.1))
 }
 
 /// Says that a trial is about to write to the tables.
-pub fn spend(hosted: &UserServer, workload: &dyn Workload, seed: u64) -> Result<()> {
-    let mut admin = hosted.session()?;
+pub fn spend(user_server: &UserServer, workload: &dyn Workload, seed: u64) -> Result<()> {
+    let mut admin = user_server.session()?;
     let data = data_hash(workload, seed, admin.dialect());
-    workload.tables(admin.dialect()).iter().try_for_each(|table| record(&mut admin, &table.name, &data, NOT_FRESH))
+    workload.tables(admin.dialect()).iter().try_for_each(|table| record(&mut admin, &table.name, &data, USED))
 }
 
-/// Tables that somebody else made under names that clients will make and drop.
+/// Tables that dbduel did not make, under names that clients will make and drop.
 pub fn foreign_tables(admin: &mut Admin, scratch: &Scratch) -> Result<Vec<String>> {
     let is_claimed = admin.has_table(META)? && known(admin)?.contains_key(&claim_of(scratch));
     if is_claimed { Ok(Vec::new()) } else { scratch_tables(admin, scratch) }
@@ -85,7 +85,7 @@ pub fn foreign_tables(admin: &mut Admin, scratch: &Scratch) -> Result<Vec<String
 /// Writes down that all tables of these names are dbduel's from now on: what a run leaves that is cut off
 /// is then its own.
 pub fn claim(admin: &mut Admin, scratch: &Scratch) -> Result<()> {
-    record(admin, &claim_of(scratch), "nothing", NOT_FRESH)
+    record(admin, &claim_of(scratch), "nothing", USED)
 }
 
 /// The row for all tables of a workload that makes them as it goes; no table has this name.
@@ -129,7 +129,7 @@ pub fn known(admin: &mut Admin) -> Result<BTreeMap<String, (String, String)>> {
     Ok(cells.filter_map(|mut row| Some((row.next()?, (row.next()?, row.next()?)))).collect())
 }
 
-/// What the data of a workload depend on, as one short word.
+/// What the data of a workload depend on, as one short text.
 fn data_hash(workload: &dyn Workload, seed: u64, dialect: Dialect) -> String {
     let tables = workload.tables(dialect);
     let ddl: Vec<&str> = tables.iter().flat_map(Table::ddl).collect();
@@ -137,7 +137,7 @@ fn data_hash(workload: &dyn Workload, seed: u64, dialect: Dialect) -> String {
     Sha256::digest(text).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Tables that another process left may have been changed by anybody since.
+/// Tables that another process left may have been changed since.
 fn state_of_this_process() -> String {
     static STARTED: std::sync::OnceLock<String> = std::sync::OnceLock::new();
     let state = || format!("fresh {} {}", std::process::id(), jiff::Timestamp::now());

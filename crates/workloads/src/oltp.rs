@@ -33,12 +33,9 @@ use self::rules::Rules;
 use self::schema::{Rows, Schema};
 use self::sql::{Kind, Statements};
 use crate::workload_kind;
-use load::Ignored;
-use load::Tally;
-use load::{Answers, Expected, Setting};
 use load::{
-    Client, ClientFuture, HasPlans, NamedStatement, OptionValue, Options, OtherMix, ReusesTables, Slot, Table,
-    Workload, WorkloadSpec, queries,
+    Answers, Client, ClientFuture, Expected, HasPlans, Ignored, NamedStatement, OptionValue, Options, OtherMix,
+    ReusesTables, Setting, Slot, Table, Tally, Workload, WorkloadSpec, queries,
 };
 
 /// How many statements of each kind a transaction has.
@@ -104,7 +101,7 @@ enum Script {
     },
     /// 0.4, `nontrx`: a select of the other text column.
     PadSelect,
-    /// 0.4, `nontrx`: a delete of an id that nobody deleted before.
+    /// 0.4, `nontrx`: a delete of an id that was not deleted before.
     UniqueDelete,
     /// 0.4, `nontrx`: an insert into the table that was emptied when the run began.
     FreshInsert,
@@ -112,7 +109,7 @@ enum Script {
     Procedure,
 }
 
-/// What only 0.4 knows.
+/// What only 0.4 has.
 #[derive(Debug, Clone, Default)]
 struct ClassicWays {
     brackets: Brackets,

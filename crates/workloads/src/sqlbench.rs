@@ -2,7 +2,7 @@
 //!
 //! A run is one pass over the chosen programs, from an empty database; there is nothing to load and no
 //! interval to hold. Names, counts and loops are those of the classic suite (version 2.15), so that its
-//! tables can be set beside ours; where the suite executes something else than it reports, both are told.
+//! tables can be set beside ours; where the suite executes something else than it reports, both are reported.
 
 mod bench;
 mod ddl;
@@ -25,13 +25,10 @@ use self::bench::{Bench, Stop};
 use self::options::SqlBench;
 use self::programs::Program;
 use self::session::Session;
-use load::Tally;
-use load::monotonic_ns;
 use load::{
-    ClientFuture, Fatal, Metric, OptionError, Options, Outcome, Scratch, SinglePass, Slot, Table, Workload,
-    WorkloadKind, WorkloadSpec,
+    ClientFuture, Fatal, Gauge, Metric, OperationTally, OptionError, Options, Outcome, ProgramTally, Scratch,
+    SinglePass, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec, monotonic_ns,
 };
-use load::{Gauge, OperationTally, ProgramTally};
 
 pub const SQL_BENCH: WorkloadKind = WorkloadKind {
     name: "sql-bench",

@@ -35,12 +35,10 @@ use self::client::TpccClient;
 pub use self::client::{COUNT_NAMES, client_on};
 pub use self::null::NullEngine;
 use self::options::{Delivery, Form, Home, Mix, Pacing};
-use load::Ignored;
-use load::Tally;
 use load::{
-    Background, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, HasPlans, Metric, NamedStatement, OptionError,
-    OptionValue, Options, OtherMix, ReusesTables, Slot, Table, TransactionKind, Workload, WorkloadKind, WorkloadSpec,
-    queries,
+    Background, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, HasPlans, Ignored, Metric, NamedStatement,
+    OptionError, OptionValue, Options, OtherMix, ReusesTables, Slot, Table, Tally, TransactionKind, Workload,
+    WorkloadKind, WorkloadSpec, queries,
 };
 
 pub const TPCC: WorkloadKind = WorkloadKind {
@@ -79,7 +77,7 @@ const DEFERRED_DELIVERY: usize = KINDS_OF_CLIENTS;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tpcc {
     pub warehouses: u64,
-    /// Clients as somebody gave them; 0 where nobody did.
+    /// Clients as given; 0 where they were not.
     pub clients: u64,
     /// Clients grow with the warehouses; 0 where they do not.
     pub terminals_per_warehouse: u64,
@@ -132,7 +130,7 @@ impl Workload for Tpcc {
                 Err("SQLite has no stored procedures, so form = \"procedures\" cannot run there; use rows or batch"
                     .to_owned())
             }
-            // It knows foreign keys in CREATE only, and enforces them only for connections that ask for it.
+            // It takes foreign keys in CREATE only, and enforces them only for connections that ask for it.
             (_, Dialect::Sqlite) if self.foreign_keys => {
                 Err("SQLite cannot add foreign keys to loaded tables, so fk = true cannot run there; leave it out"
                     .to_owned())

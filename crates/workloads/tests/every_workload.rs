@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use driver::Target;
-use driver::{Admin, Dialect, Endpoint, Isolation, Login};
+use driver::{Admin, Dialect, Endpoint, Isolation, Login, Target};
 use load::{ErrorPolicy, Load, LoadOptions, Loader, OptionValue, Options, Setting, Tally, Workload, wrong_answers};
 use workloads::WORKLOADS;
 
@@ -91,7 +90,7 @@ fn the_options_that_change_tables_or_statements_work_on_every_path() {
     run(&build("oltp", &own), 30);
 }
 
-/// The second of two servers has no tables: whoever is sent there cannot start, and says where that was.
+/// The second of two servers has no tables: a client there cannot start, and the error names the server.
 #[test]
 fn clients_go_to_several_servers_in_turn() {
     let folder = tempfile::tempdir().unwrap();
@@ -110,7 +109,7 @@ fn clients_go_to_several_servers_in_turn() {
     assert!(failure.contains("empty.db: ") && failure.contains("no such table"), "{failure}");
 }
 
-/// Each is one transaction of a client and none of the seat's; the seat comes to an end with the queue.
+/// Each is one transaction of a client and none of the slot's; the slot comes to an end with the queue.
 #[test]
 fn queued_deliveries_are_all_run_and_counted_apart() {
     for form in ["rows", "batch"] {
@@ -134,7 +133,7 @@ fn queued_deliveries_are_all_run_and_counted_apart() {
 
 /// Without time behind the interval most of them stay in the queue, and that is no reason to lose one.
 #[test]
-fn queued_deliveries_that_nobody_ran_are_counted_as_failed() {
+fn queued_deliveries_that_were_not_run_are_counted_as_failed() {
     let options = LoadOptions { clients: 8, drain_max: Duration::ZERO, ..LoadOptions::default() };
     let tally = run_with(&build("tpcc", &[text("delivery", "queued")]), 8 * 23, options);
     let [.., queued, _, deferred] = &tally.kinds[..] else { panic!("six kinds") };
@@ -201,7 +200,7 @@ fn a_database_that_does_not_do_what_it_acknowledges_is_found_out() {
     check("oltp_read_only", "DELETE FROM sbtest1 WHERE id > 250", "simple-range: ");
     check("oltp_update_index", &drops("UPDATE"), "update-index: 200 matched rows expected");
     check("oltp_insert", &drops("INSERT"), "insert-numbered-sqlite: 200 matched rows expected");
-    // It says of itself that it deleted and inserted, and both are gone afterwards.
+    // It counts a delete and an insert, and both are gone afterwards.
     let undone = "CREATE TRIGGER t AFTER INSERT ON sbtest1 BEGIN DELETE FROM sbtest1 WHERE id = NEW.id; END";
     check("oltp_insert", undone, "1");
 }

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use driver::Target;
-use driver::{Admin, AnyConnection, Dialect, Endpoint, Error, Login, NullServer, RowSink};
+use driver::{Admin, AnyConnection, Dialect, Endpoint, Error, Login, NullServer, RowSink, Target};
 use load::{
     Attempt, Client, Failure, Load, LoadOptions, Loader, OptionValue, Options, Outcome, Slot, Table, Tally, Turn,
     Workload,

@@ -24,7 +24,7 @@ fn complete<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Time that passes only when somebody waits or works.
+/// Time that passes only in waits and in work.
 #[derive(Clone, Default)]
 struct VirtualClock(Rc<Cell<u64>>);
 
@@ -203,13 +203,13 @@ fn a_stall_shows_in_its_own_window_and_the_windows_are_the_whole() {
     assert_eq!(tally.response.count(), 0, "everything was handed over");
     drop(server);
     let (total, windows) = collector.finish(10 * SECOND);
-    let told: Vec<_> = read_windows(&windows.log()).collect::<Option<_>>().unwrap();
+    let recorded: Vec<_> = read_windows(&windows.log()).collect::<Option<_>>().unwrap();
     let whole = run(Pacer::Closed).response;
     assert_eq!((total.count(), total.sum_ms(), total.max_ms()), (whole.count(), whole.sum_ms(), whole.max_ms()));
     assert!([0.5, 0.99, 0.9999].iter().all(|quantile| total.quantile_ms(*quantile) == whole.quantile_ms(*quantile)));
-    let slow: Vec<bool> = told.iter().map(|window| window.latencies.max_ms() > 900.0).collect();
+    let slow: Vec<bool> = recorded.iter().map(|window| window.latencies.max_ms() > 900.0).collect();
     assert_eq!(slow, [false, false, false, true, false], "from 5 s to 6 s: it ended as the fourth window began");
-    assert_eq!(told.iter().map(|window| window.latencies.count()).sum::<u64>(), tally.due);
+    assert_eq!(recorded.iter().map(|window| window.latencies.count()).sum::<u64>(), tally.due);
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn a_transaction_that_the_end_finds_between_two_tries_is_tried_again_and_commits
     }
 }
 
-/// Three that clients queued before the interval ended, and what the seat in the background made of them.
+/// Three that clients queued before the interval ended, and what the background slot made of them.
 fn deferred(stopped: bool) -> (Tally, Vec<Turn>, std::sync::Arc<Backlog>) {
     let backlog = std::sync::Arc::new(Backlog::default());
     let giver = backlog.giver();
@@ -386,7 +386,7 @@ fn a_statement_that_was_refused_as_it_would_have_committed_is_not_unknown() {
         (MILLISECOND, if turn.number == 7 { Err(no) } else { Ok(Outcome::Committed) })
     };
     let (tally, _, ended) = live(Pacer::Closed, ErrorPolicy::default(), refused_at_commit);
-    assert!(ended.is_err(), "an error that nobody ignores ends the client");
+    assert!(ended.is_err(), "an error that is not ignored ends the client");
     assert_eq!((tally.failed, tally.unknown), (1, 0));
 }
 
@@ -449,7 +449,7 @@ fn allocations_of(pacer: Pacer) -> u64 {
 }
 
 #[test]
-fn a_line_of_the_journal_allocates_nothing_whether_there_is_room_or_not() {
+fn a_line_of_the_deferred_log_allocates_nothing_whether_there_is_room_or_not() {
     let mut recorder = Recorder::new(1, false).with_journal(12, 1_000);
     let timing = load::Timing { due_ns: 1, start_ns: 2, end_ns: 3 };
     let before = allocations();

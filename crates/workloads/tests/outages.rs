@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use driver::Target;
-use driver::{Dialect, Login, NullServer};
+use driver::{Dialect, Login, NullServer, Target};
 use load::{ErrorPolicy, Failure, Load, LoadOptions, Measured, Options, Workload};
 
 fn workload() -> Arc<dyn Workload> {

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use driver::Target;
-use driver::{Dialect, Endpoint, Login};
+use driver::{Dialect, Endpoint, Login, Target};
 use load::{
     Failure, Gauge, Live, Load, LoadOptions, Measured, OperationTally, OptionValue, Options, ProgramTally, Workload,
 };
@@ -81,14 +80,14 @@ fn alter_table_changes_one_column_after_the_other_where_servers_take_no_more() {
 #[test]
 fn atis_makes_28_tables_and_finds_what_it_has_to() {
     let expected = [
-        // A DROP and a CREATE each, and seven indexes that SQLite wants in statements of their own.
+        // A DROP and a CREATE each, and seven indexes that need statements of their own in SQLite.
         ("create_table", 28, 63),
         ("insert", 9768, 9768),
         ("select_simple_join", 50, 50),
         ("select_join", 10, 10),
         ("select_key_prefix_join", 10, 10),
         ("select_distinct", 80, 80),
-        // 280 where a server knows the standard deviation.
+        // 280 where a server has the standard deviation.
         ("select_group", 270, 270),
         ("drop_table", 28, 28),
     ];
@@ -141,7 +140,7 @@ fn classic_limits_leave_alter_table_as_it_is_on_sqlite() {
 }
 
 #[test]
-fn insert_counts_as_the_suite_and_tells_what_it_runs_instead() {
+fn insert_counts_as_the_suite_and_notes_what_it_runs_instead() {
     let expected = [
         ("insert", 3000, 3000),
         ("insert_duplicates", 1000, 1000),
@@ -296,7 +295,7 @@ fn what_the_time_limit_cut_off_does_not_run_again() {
 }
 
 #[test]
-fn an_operation_that_nobody_asked_for_is_neither_run_nor_reported() {
+fn an_operation_that_was_not_asked_for_is_neither_run_nor_reported() {
     let programs = pass(&[names("programs", &["connect"]), names("operations", &["select_1_row"])]);
     let seen: Vec<_> = programs[0].operations.iter().map(|operation| operation.name).collect();
     assert_eq!(seen, ["select_1_row"]);

@@ -1,10 +1,10 @@
-//! An engine and a workload that dbduel does not know are handed in, run and reported.
+//! An engine and a workload outside dbduel's lists are handed in, run and reported.
 
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use campaign::planning::plan_experiment;
-use campaign::{ActiveRun, Request, Screen, carry_out};
+use campaign::{ActiveRun, Request, Screen, State, carry_out};
 use engine::Engines;
 use experiment::{Experiment, Known, Overrides};
 use load::{ScaledWorkload, Workloads};
@@ -34,8 +34,7 @@ impl Screen for Nowhere {
         false
     }
     fn line(&self, _: &str) {}
-    fn trials(&self, _: usize, _: usize) {}
-    fn phase(&self, _: &str, _: &str) {}
+    fn show(&self, _: State) {}
     fn finish(&self) {}
 }
 
@@ -49,12 +48,12 @@ fn an_engine_and_a_workload_from_elsewhere_run_and_are_reported() {
     again.args(std::env::args_os().skip(1)).args(["--nocapture"]);
     again.env("DBDUEL_CACHE", folder.path().join("cache")).env_remove("DBDUEL_WORK").env("TMPDIR", folder.path());
     let ended = again.env(CORNER, folder.path()).output().unwrap();
-    let said = [ended.stdout, ended.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    assert!(ended.status.success(), "{}", said.concat());
+    let printed = [ended.stdout, ended.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(ended.status.success(), "{}", printed.concat());
 }
 
 #[test]
-fn the_plan_of_an_engine_from_elsewhere_is_priced_by_what_it_says() {
+fn the_plan_of_an_engine_from_elsewhere_is_priced_by_its_own_costs() {
     let experiment = Experiment::parse(FILE, "toys.toml", &KNOWN, &Overrides::default()).unwrap();
     let estimate = plan_experiment(&experiment).unwrap().estimate;
     let clients = u64::from(experiment.clients_max());
@@ -76,11 +75,11 @@ fn duel(folder: &std::path::Path) {
     assert!(!ended.incomplete, "{ended:?}");
     let write = |format: &str| report::write(active_run.run_dir(), format, &Options::default()).unwrap();
     for format in ["text", "html", "json"] {
-        let said = write(format);
+        let printed = write(format);
         // What a reader sees, without the records that the page carries.
-        let said = said.split("id=\"dbduel-records\"").next().unwrap_or_default();
+        let printed = printed.split("id=\"dbduel-records\"").next().unwrap_or_default();
         for part in ["points_per_s", "pps", "Look at a point", "Move a point", "A toy: its figures mean nothing"] {
-            assert!(said.contains(part), "{format}: no {part}\n{said}");
+            assert!(printed.contains(part), "{format}: no {part}\n{printed}");
         }
     }
     let json: serde_json::Value = serde_json::from_str(&write("json")).unwrap();

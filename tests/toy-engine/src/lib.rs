@@ -1,6 +1,6 @@
 //! An engine outside the lists of dbduel: a file with one setting, `durable`, inside the client's process.
 //!
-//! It speaks the SQL of SQLite, since a driver and a dialect belong together.
+//! It takes the SQL of SQLite, since a driver and a dialect belong together.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -96,7 +96,7 @@ impl Engine for Toy {
         let Some(actual) = effective.values.get(name) else { return Agreement::Unknown };
         Agreement::of(actual == asked, actual)
     }
-    fn vet(&self, _: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+    fn check_settings(&self, _: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
         let unknown = settings.keys().find(|name| *name != DURABLE);
         unknown.map_or(Ok(()), |name| bail!("a toy has no setting `{name}`"))
     }

@@ -1,4 +1,4 @@
-//! A workload outside the lists of dbduel: one table of points, which clients look at and move by turns.
+//! A workload outside the lists of dbduel: one table of points, which clients read and move by turns.
 
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink, Statement, Value};
 use load::{
@@ -52,12 +52,12 @@ impl Workload for Points {
         sink(&[Value::Int(unit as i64), Value::Int((unit ^ data_seed) as i64)])
     }
 
-    fn client(&self, seat: Slot, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
+    fn client(&self, slot: Slot, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
         let id = connection.dialect().placeholder(1);
         let look = format!("SELECT place FROM points WHERE id = {id}");
         let moved = format!("UPDATE points SET place = place + 1 WHERE id = {id}");
         let statements = [connection.prepare(&look)?, connection.prepare(&moved)?];
-        Ok(seat.drive(Mover { points: self.points, connection, statements }))
+        Ok(slot.drive(Mover { points: self.points, connection, statements }))
     }
 
     fn check(&self, admin: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {

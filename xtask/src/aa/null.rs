@@ -1,8 +1,8 @@
-//! `cargo xtask aa --null`: verdicts about twins that do nothing, many and cheap (method, section 8, V3).
+//! `cargo xtask aa --null`: verdicts about two null servers, many and cheap (method, section 8, V3).
 //!
 //! The server is our own and waits a drawn time before each answer; how long on average drifts from trial to
-//! trial and jumps now and then, as a host does. Generator, pairing and rule are the real ones. Both twins
-//! meet the same noise, so every word that tells them apart is false.
+//! trial and jumps now and then, as a host does. Generator, pairing and rule are the real ones. Both sides
+//! meet the same noise, so every verdict that finds a difference is false.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,8 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use driver::Target;
-use driver::{Dialect, Login, NullServer};
+use driver::{Dialect, Login, NullServer, Target};
 use load::{Load, LoadOptions, Options, Workload};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -25,7 +24,7 @@ const CHANCE_MAX: f64 = 0.01;
 const MARGIN: f64 = 0.01;
 const WARM_UP: Duration = Duration::from_millis(4);
 
-/// Mean time of an answer, before the host has its say.
+/// Mean time of an answer, before the drawn noise.
 const ANSWER: Duration = Duration::from_micros(100);
 /// How much of one trial's disturbance the next one inherits, and how much comes anew.
 const INHERITED: f64 = 0.8;
@@ -34,8 +33,8 @@ const NEW: f64 = 0.03;
 const SPIKES: f64 = 0.05;
 const SPIKE: f64 = 0.25;
 
-/// Paths as long as they happen to be: they are all that tells the twins apart.
-const TWINS: [&str; 2] = ["one.sock", "its-twin.sock"];
+/// Paths as long as they happen to be: they are the only difference between the two.
+const SOCKETS: [&str; 2] = ["one.sock", "its-twin.sock"];
 
 pub struct Series {
     pub verdicts: u32,
@@ -70,17 +69,17 @@ pub fn run(series: &Series) -> Result<()> {
         }
     }
     let most = allowed(series.verdicts, CHANCE_MAX);
-    println!("{}", told(series, &seen, most, begun.elapsed()));
+    println!("{}", line(series, &seen, most, begun.elapsed()));
     ensure!(
         seen.claims <= most,
-        "{} of {} verdicts told twins apart, which chance explains in less than 1 of 100 series",
+        "{} of {} verdicts found a false difference, which chance explains in less than 1 of 100 series",
         seen.claims,
         series.verdicts
     );
     Ok(())
 }
 
-fn told(series: &Series, seen: &Seen, most: u32, took: Duration) -> String {
+fn line(series: &Series, seen: &Seen, most: u32, took: Duration) -> String {
     let of_all = |count: u32| f64::from(count) / f64::from(series.verdicts) * 100.0;
     format!(
         "{} verdicts on the null server: {} false words ({:.1} %; target {:.0} %, at most {most} by its 99 % bound), \
@@ -97,7 +96,7 @@ fn told(series: &Series, seen: &Seen, most: u32, took: Duration) -> String {
     )
 }
 
-/// Blocks until the rule has a word or they are used up.
+/// Blocks until the rule has a verdict or they are used up.
 fn verdict(series: &Series, seed: u64, workload: &Arc<dyn Workload>, folder: &Path) -> Result<(Verdict, Vec<f64>)> {
     let rule = Rule {
         kind: RuleKind::Exact,
@@ -122,7 +121,7 @@ fn verdict(series: &Series, seed: u64, workload: &Arc<dyn Workload>, folder: &Pa
     Ok((Verdict::Inconclusive, log_ratios))
 }
 
-/// Both twins in the order of a coin, with the same inputs; the second over the first.
+/// Both sides in the order of a coin, with the same inputs; the second over the first.
 fn block(series: &Series, host: &mut Host, workload: &Arc<dyn Workload>, folder: &Path) -> Result<f64> {
     let mut order = [0, 1];
     if host.random.random_bool(0.5) {
@@ -130,10 +129,10 @@ fn block(series: &Series, host: &mut Host, workload: &Arc<dyn Workload>, folder:
     }
     let input_seed = host.random.random();
     let mut rates = [0.0; 2];
-    for twin in order {
+    for side in order {
         let answer = host.next_trial();
-        let trial = Trial { socket: &folder.join(TWINS[twin]), answer, input_seed, delay_seed: host.random.random() };
-        rates[twin] = trial.rate(series.trial, workload)?;
+        let trial = Trial { socket: &folder.join(SOCKETS[side]), answer, input_seed, delay_seed: host.random.random() };
+        rates[side] = trial.rate(series.trial, workload)?;
     }
     Ok((rates[1] / rates[0]).ln())
 }

@@ -3,8 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use anyhow::Result;
-use driver::Target;
-use driver::{Admin, Dialect, Endpoint, Login};
+use driver::{Admin, Dialect, Endpoint, Login, Target};
 
 use super::{STATEMENT_LIMIT, Script, load_afresh};
 use crate::held::Held;
@@ -57,7 +56,7 @@ pub fn sqlite(folder: &std::path::Path) -> Target {
 }
 
 /// Number and digest of all rows. PostgreSQL shows a CHAR with the spaces that fill it and MySQL
-/// without, so spaces at the end say nothing.
+/// without, so spaces at the end do not count.
 fn digest<'a>(admin: &mut Admin, tables: impl Iterator<Item = &'a str>) -> Result<(usize, u64)> {
     let (mut count, mut hasher) = (0, DefaultHasher::new());
     for table in tables {

@@ -307,7 +307,7 @@ const fn mostly_hot(counters: [u32; 7]) -> [Expected; 7] {
     with(exact(counters), HOT, 0.3, 1.0)
 }
 
-/// Of a drained table: a delete looks once for its row, which is there a quarter of the time.
+/// Of a drained table: a delete searches once for its row, which is there a quarter of the time.
 const fn delete_postgres() -> [Expected; 7] {
     with(with(exact([1, 0, 0, 0, 0, 0, 1]), 1, HITS.0, HITS.1), 4, HITS.0, HITS.1)
 }

@@ -1,7 +1,7 @@
 //! PostgreSQL's view of our transactions: differences of its statistics views.
 //!
 //! A backend reports what it did at its end at the latest, before it leaves `pg_stat_activity`; so a
-//! reading waits until nobody is connected to the load's database.
+//! reading waits until there is no connection to the load's database.
 
 use std::time::Duration;
 

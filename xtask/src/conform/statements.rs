@@ -1,4 +1,4 @@
-//! Do we say the same words? One transaction of each script as MariaDB's general log has it, ours
+//! Are our statements the same? One transaction of each script as MariaDB's general log has it, ours
 //! beside sysbench's.
 
 use anyhow::Result;

@@ -24,11 +24,11 @@ pub fn run_with(server: &Held, name: &str, own: &[&str], threads: u32, events: u
     command.arg(format!("--table-size={ROWS}")).arg(format!("--threads={threads}"));
     command.args(["--time=0", &format!("--events={events}"), "run"]);
     let output = command.output().context("cannot start sysbench")?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    ensure!(output.status.success(), "sysbench {name} failed:\n{said}{}", String::from_utf8_lossy(&output.stderr));
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    ensure!(output.status.success(), "sysbench {name} failed:\n{stdout}{}", String::from_utf8_lossy(&output.stderr));
     let count = |label: &str| -> Result<f64> {
-        let value = said.lines().find_map(|line| line.trim().strip_prefix(label)?.trim().parse().ok());
-        value.with_context(|| format!("sysbench printed no `{label}`:\n{said}"))
+        let value = stdout.lines().find_map(|line| line.trim().strip_prefix(label)?.trim().parse().ok());
+        value.with_context(|| format!("sysbench printed no `{label}`:\n{stdout}"))
     };
     let transactions = count("total number of events:")?;
     let statements = [count("read:")?, count("write:")?, count("other:")?].map(|count| count / transactions);

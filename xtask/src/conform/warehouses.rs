@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
-use driver::Admin;
-use driver::Target;
+use driver::{Admin, Target};
 use load::{Checksum, Loader, Workload};
 
 use super::{DATA_SEED, STATEMENT_LIMIT, Script};
@@ -15,7 +14,7 @@ use crate::held::Held;
 
 const SCRIPT: Script = Script { title: "tpcc", workload: "tpcc", options: &[("warehouses", "1")], sysbench: None };
 
-/// Returns how many tables are not what the population says.
+/// Returns how many tables differ from the population.
 pub fn run(mariadb: &Held, postgres: &Held) -> Result<usize> {
     let folder = tempfile::tempdir()?;
     let sqlite = super::equality::sqlite(folder.path());

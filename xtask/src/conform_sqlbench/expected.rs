@@ -1,6 +1,6 @@
 //! What the classic suite (version 2.15, MySQL profile, without --fast) reports and executes.
 
-/// One operation: what its program reports, and the statements that a server sees inside its interval.
+/// One operation: what its program reports, and the statements that a server gets inside its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {
     pub name: &'static str,

@@ -41,8 +41,8 @@ fn counts(admin: &mut Admin, w: f64, sheet: &mut Sheet) -> Result<()> {
     let lines = number(admin, "SELECT COUNT(*) FROM order_line")?;
     let spread = 2_750.0 * w.sqrt();
     sheet.within("rows of order_line", lines, 300_000.0 * w - spread, 300_000.0 * w + spread);
-    let said = number(admin, "SELECT SUM(o_ol_cnt) FROM orders")?;
-    sheet.exactly("rows of order_line, by sum of o_ol_cnt", lines, said);
+    let sum = number(admin, "SELECT SUM(o_ol_cnt) FROM orders")?;
+    sheet.exactly("rows of order_line, by sum of o_ol_cnt", lines, sum);
     Ok(())
 }
 
@@ -72,7 +72,7 @@ fn orders(admin: &mut Admin, w: f64, sheet: &mut Sheet) -> Result<()> {
         ("delivery dates on the wrong side of 2101", "order_line WHERE (ol_delivery_d IS NULL) <> (ol_o_id >= 2101)"),
         ("lines with another quantity than 5", "order_line WHERE ol_quantity <> 5"),
         ("lines from elsewhere", "order_line WHERE ol_supply_w_id <> ol_w_id"),
-        ("items that nobody sells", "order_line WHERE ol_i_id < 1 OR ol_i_id > 100000"),
+        ("unused items", "order_line WHERE ol_i_id < 1 OR ol_i_id > 100000"),
     ] {
         sheet.exactly(what, number(admin, &format!("SELECT COUNT(*) FROM {sql}"))?, 0.0);
     }

@@ -111,7 +111,7 @@ fn payments(options: &ConformTpcc, tally: &Tally, sheet: &mut Sheet) {
     let off = SPREAD * 2.5 / by_name.sqrt();
     sheet.within("customers of that name, mean", counts.of("payment_name_rows") / by_name, 1.75 - off, 3.95 + off);
     // Some customers pay much more often than others, and whether those have bad credit is chance too: payments
-    // tell as much as so many of customers who differ.
+    // carry as much information as so many of customers who differ.
     let customers = 1.0 / (1.0 / payments + 1.0 / (DIFFERENT_CUSTOMERS * options.warehouses as f64));
     let (least, most) = shares_by_chance(customers, 0.1);
     let bad = 100.0 * counts.of("bad_credit_payments") / payments;
@@ -136,8 +136,8 @@ fn queries(tally: &Tally, sheet: &mut Sheet) {
     sheet.exactly("skipped districts", skipped, 0.0);
 }
 
-/// What only the tables tell, of all runs together.
-pub fn look_at_tables(
+/// What only the tables show, of all runs together.
+pub fn check_tables(
     options: &ConformTpcc,
     admin: &mut Admin,
     forms: usize,

@@ -10,7 +10,7 @@ use load::{Tally, Workload};
 use super::Sheet;
 
 /// What is done, the statement, and rules that it breaks. `{waiting}` is an order of district 1 of warehouse 1
-/// that nobody has delivered, `{newest}` its newest one, `{theirs}` that one's customer.
+/// that is not delivered, `{newest}` its newest one, `{theirs}` that one's customer.
 const CORRUPTIONS: &[(&str, &str, &str)] = &[
     ("a lost order line", "DELETE FROM order_line WHERE {of} ol_o_id = {newest} AND ol_number = 1", "4 6"),
     (
@@ -76,7 +76,7 @@ const CORRUPTIONS: &[(&str, &str, &str)] = &[
     ("a lost row of stock", "DELETE FROM stock WHERE s_w_id = 1 AND s_i_id = 77777", "size"),
 ];
 
-/// The clients say that they committed one more than there is.
+/// The clients count one more commit than there is.
 const LOST: [(&str, usize, &str); 2] = [("a lost New-Order", 0, "E7"), ("a lost Payment", 1, "E8")];
 
 pub fn inject(workload: &dyn Workload, admin: &mut Admin, ran: Option<&Tally>, sheet: &mut Sheet) -> Result<()> {
@@ -94,18 +94,18 @@ pub fn inject(workload: &dyn Workload, admin: &mut Admin, ran: Option<&Tally>, s
         let changed = admin.run(&sql).with_context(|| format!("`{sql}` failed"))?;
         let violations = workload.check(admin, ran)?;
         admin.run("ROLLBACK")?;
-        tell(what, rules, if changed > 0 { &violations } else { &[] }, sheet);
+        report(what, rules, if changed > 0 { &violations } else { &[] }, sheet);
     }
     let Some(ran) = ran else { return Ok(()) };
     for (what, kind, rules) in LOST {
         let mut ran = ran.clone();
         ran.kinds[kind].committed_ever += 1;
-        tell(what, rules, &workload.check(admin, Some(&ran))?, sheet);
+        report(what, rules, &workload.check(admin, Some(&ran))?, sheet);
     }
     Ok(())
 }
 
-pub fn tell(what: &str, rules: &str, violations: &[String], sheet: &mut Sheet) {
+pub fn report(what: &str, rules: &str, violations: &[String], sheet: &mut Sheet) {
     let broken: Vec<&str> = violations.iter().filter_map(|line| line.split(" (").next()).collect();
     let is_broken = |rule: &str| broken.iter().any(|name| name.strip_prefix("condition ").unwrap_or(name) == rule);
     let caught = rules.split_whitespace().all(is_broken);

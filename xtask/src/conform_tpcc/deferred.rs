@@ -6,7 +6,7 @@ use load::{DeferredLog, Tally, Timing, Workload};
 
 use super::Sheet;
 use super::after_run::Counts;
-use super::corruptions::tell;
+use super::corruptions::report;
 
 /// As places in the list of kinds.
 const QUEUEING: usize = 3;
@@ -36,10 +36,10 @@ const OF_THE_LOG: [(&str, Spoil, &str); 4] = [
     ("a lost line of the log", |lines| drop(lines.pop()), "E12 E13"),
     ("a line of the log twice", |lines| lines.extend(lines.last().cloned()), "E12 E13 E14"),
     ("another carrier in the log", |lines| lines[0][CARRIER] = lines[0][CARRIER] % 10 + 1, "E15"),
-    ("an order in the log that nobody delivered", |lines| lines[0][FIRST_DISTRICT] = 2_999, "E15"),
+    ("an order in the log that was not delivered", |lines| lines[0][FIRST_DISTRICT] = 2_999, "E15"),
 ];
 
-/// Spoils the log, and then the tables, by what only the log tells.
+/// Spoils the log, and then the tables, in a way that only the log shows.
 pub fn corrupt(workload: &dyn Workload, admin: &mut Admin, ran: &Tally, sheet: &mut Sheet) -> Result<()> {
     sheet.title(" corruptions of the log of deferred Deliveries, and the rules that they break");
     let lines: Vec<Vec<u32>> = ran.journal.lines().map(|line| line.numbers.to_vec()).collect();
@@ -47,7 +47,7 @@ pub fn corrupt(workload: &dyn Workload, admin: &mut Admin, ran: &Tally, sheet: &
         let mut spoilt = lines.clone();
         spoil(&mut spoilt);
         let ran = Tally { journal: journal(&spoilt), ..ran.clone() };
-        tell(what, rules, &workload.check(admin, Some(&ran))?, sheet);
+        report(what, rules, &workload.check(admin, Some(&ran))?, sheet);
     }
     let line = lines.first().context("some Delivery was deferred")?;
     let place = line[FIRST_DISTRICT..].iter().position(|order| *order > 0).context("it delivered an order")?;
@@ -58,12 +58,12 @@ pub fn corrupt(workload: &dyn Workload, admin: &mut Admin, ran: &Tally, sheet: &
     let changed = admin.run(&sql).with_context(|| format!("`{sql}` failed"))?;
     let violations = workload.check(admin, Some(ran))?;
     admin.run("ROLLBACK")?;
-    tell("another carrier in the tables", "E15", if changed == 1 { &violations } else { &[] }, sheet);
+    report("another carrier in the tables", "E15", if changed == 1 { &violations } else { &[] }, sheet);
     Ok(())
 }
 
 fn journal(lines: &[Vec<u32>]) -> DeferredLog {
-    let mut journal = DeferredLog::with_room(lines.first().map_or(0, Vec::len), lines.len());
+    let mut journal = DeferredLog::with_capacity(lines.first().map_or(0, Vec::len), lines.len());
     lines.iter().for_each(|numbers| journal.write(Timing { due_ns: 0, start_ns: 0, end_ns: 0 }, numbers));
     journal
 }

@@ -24,7 +24,7 @@ const OLDEST_NEW_ORDER: &str = "SELECT no_o_id";
 const PRICE: &str = "SELECT i_price";
 const AT_THE_END: Stop = Stop { at: END, time: 1 };
 
-/// One thing that a test wants, and whether it was so.
+/// One claim of a test, and whether it was so.
 struct Claim {
     what: &'static str,
     found: String,
@@ -32,8 +32,8 @@ struct Claim {
 }
 
 impl Claim {
-    fn new(what: &'static str, found: impl Told, expected: impl Told) -> Claim {
-        Claim { what, found: found.told(), expected: expected.told() }
+    fn new(what: &'static str, found: impl Describe, expected: impl Describe) -> Claim {
+        Claim { what, found: found.described(), expected: expected.described() }
     }
 
     fn holds(&self) -> bool {
@@ -41,37 +41,37 @@ impl Claim {
     }
 }
 
-/// A value as a reader wants it.
-trait Told {
-    fn told(self) -> String;
+/// A value as text for a reader.
+trait Describe {
+    fn described(self) -> String;
 }
 
-impl Told for i64 {
-    fn told(self) -> String {
+impl Describe for i64 {
+    fn described(self) -> String {
         self.to_string()
     }
 }
 
-impl Told for Option<i64> {
-    fn told(self) -> String {
-        self.map_or_else(|| "none".to_owned(), Told::told)
+impl Describe for Option<i64> {
+    fn described(self) -> String {
+        self.map_or_else(|| "none".to_owned(), Describe::described)
     }
 }
 
-impl Told for Met {
-    fn told(self) -> String {
+impl Describe for Met {
+    fn described(self) -> String {
         self.as_str().to_owned()
     }
 }
 
-impl Told for &Ended {
-    fn told(self) -> String {
-        self.outcome.as_ref().map_or_else(ToString::to_string, |outcome| outcome.told())
+impl Describe for &Ended {
+    fn described(self) -> String {
+        self.outcome.as_ref().map_or_else(ToString::to_string, |outcome| outcome.described())
     }
 }
 
-impl Told for Outcome {
-    fn told(self) -> String {
+impl Describe for Outcome {
+    fn described(self) -> String {
         let word = match self {
             Outcome::Committed => "committed",
             Outcome::RolledBack => "rolled back",
@@ -120,8 +120,8 @@ pub fn hold(options: &ConformTpcc, place: &Place, sheet: &mut Sheet) -> Result<(
     Ok(())
 }
 
-/// Shows that each test can fail. It leaves half a New-Order behind where nothing brackets one, so nobody should
-/// look at the tables afterwards.
+/// Shows that each test can fail. It leaves half a New-Order behind where nothing brackets one, so the tables
+/// are not checked afterwards.
 pub fn bite(options: &ConformTpcc, place: &Place, sheet: &mut Sheet) -> Result<()> {
     let mut admin = place.admin()?;
     sheet.title(" isolation, with what protects the held transaction taken away: each test has to fail");
@@ -142,7 +142,7 @@ pub fn bite(options: &ConformTpcc, place: &Place, sheet: &mut Sheet) -> Result<(
 fn weaknesses(test: &Test, admin: &mut Admin) -> Result<Vec<(&'static str, Option<Isolation>, Robbed)>> {
     let dialect = admin.dialect();
     let mut weak = Vec::new();
-    // Of a transaction that only reads, and writes nothing that others see, its level is what protects it.
+    // Of a transaction that only reads, and writes nothing that others read, its level is what protects it.
     if test.level.is_none() || dialect == Dialect::Sqlite {
         weak.push(("without BEGIN and COMMIT", test.level, Robbed::Transaction));
     } else {
@@ -170,7 +170,7 @@ fn level_of(admin: &mut Admin, arena: &Arena) -> Result<String> {
     Ok(if arena.level.is_none() { format!("{}, the server's own", level.as_str()) } else { level.as_str().to_owned() })
 }
 
-/// What an engine does with a transaction that wants what an open one has written or locked.
+/// What an engine does with a transaction that needs what an open one has written or locked.
 fn blocked(dialect: Dialect) -> Met {
     match dialect {
         Dialect::MySql | Dialect::Postgres => Met::Waited,
@@ -183,7 +183,7 @@ fn overtaken(admin: &mut Admin, rolls_back: bool) -> Result<Met> {
     Ok(if !rolls_back && keeps_to_snapshots(admin)? { Met::Refused } else { blocked(admin.dialect()) })
 }
 
-/// MariaDB from 11.6 on sends a transaction back that wants to change or lock a row younger than its snapshot.
+/// MariaDB from 11.6 on rolls back a transaction that would change or lock a row younger than its snapshot.
 fn keeps_to_snapshots(admin: &mut Admin) -> Result<bool> {
     if admin.dialect() != Dialect::MySql {
         return Ok(false);
@@ -192,7 +192,7 @@ fn keeps_to_snapshots(admin: &mut Admin) -> Result<bool> {
     Ok(rows.first().and_then(|row| row.last()?.as_deref()) == Some("ON"))
 }
 
-/// An order of five lines in warehouse 1, of items from `item` on; the last may be one that nobody sells.
+/// An order of five lines in warehouse 1, of items from `item` on; the last may be an unused one.
 fn order(d: i64, c: i64, item: i64, rolls_back: bool) -> Inputs {
     let mut lines: Vec<Line> =
         (0..5).map(|place| Line { item: item + place, supply_w: 1, quantity: 1 + place }).collect();
@@ -216,7 +216,7 @@ fn ends_with(rolls_back: bool) -> Outcome {
     if rolls_back { Outcome::RolledBack } else { Outcome::Committed }
 }
 
-/// 1 and 2: what a New-Order has not committed nobody sees.
+/// 1 and 2: what a New-Order has not committed is invisible to others.
 fn unseen(arena: &Arena, admin: &mut Admin, rolls_back: bool) -> Result<Vec<Claim>> {
     let (d, c) = (1, 7);
     let newest = format!("SELECT MAX(o_id) FROM orders WHERE o_w_id = 1 AND o_d_id = {d} AND o_c_id = {c}");
@@ -230,9 +230,9 @@ fn unseen(arena: &Arena, admin: &mut Admin, rolls_back: bool) -> Result<Vec<Clai
     let expected = if rolls_back { Some(before) } else { ended.order() };
     Ok(vec![
         Claim::new("Order-Status meanwhile", met, Met::Passed),
-        Claim::new("newest order meanwhile", asked.told(NEWEST_ORDER), Some(before)),
+        Claim::new("newest order meanwhile", asked.answer(NEWEST_ORDER), Some(before)),
         Claim::new("New-Order", &ended, ends_with(rolls_back)),
-        Claim::new("newest order afterwards", after.told(NEWEST_ORDER), expected),
+        Claim::new("newest order afterwards", after.answer(NEWEST_ORDER), expected),
     ])
 }
 
@@ -287,7 +287,7 @@ fn billed(arena: &Arena, admin: &mut Admin, rolls_back: bool) -> Result<Vec<Clai
     ])
 }
 
-/// 7: whoever changes a price waits for a New-Order that has read it, or that one does not see it.
+/// 7: a change of a price waits for a New-Order that has read it, or that one does not see it.
 fn priced(arena: &Arena, admin: &mut Admin) -> Result<Vec<Claim>> {
     let item = 41;
     let price = format!("SELECT i_price FROM item WHERE i_id = {item}");
@@ -300,7 +300,7 @@ fn priced(arena: &Arena, admin: &mut Admin) -> Result<Vec<Claim>> {
     let changed = other.end(&mut met)?;
     let after = number(admin, &price)?;
     run(arena, change(-1))?.outcome?;
-    // Only where there is one writer is anybody kept from a row that was merely read.
+    // Only where there is one writer does a row that was merely read block others.
     let expected = if arena.dialect() == Dialect::Sqlite { Met::Refused } else { Met::Passed };
     let by = if arena.dialect() == Dialect::Sqlite { 1 } else { 100 };
     Ok(vec![
@@ -334,7 +334,11 @@ fn nothing_twice(arena: &Arena, admin: &mut Admin) -> Result<Vec<Claim>> {
     Ok(vec![
         Claim::new("New-Order meanwhile", met, expected),
         Claim::new("New-Order", &ordered, Outcome::Committed),
-        Claim::new("order that the Delivery finds at first", ended.told_at(OLDEST_NEW_ORDER, d as usize), None::<i64>),
+        Claim::new(
+            "order that the Delivery finds at first",
+            ended.answer_at(OLDEST_NEW_ORDER, d as usize),
+            None::<i64>,
+        ),
         Claim::new("order that it finds again", ended.again, None::<i64>),
         Claim::new("Delivery", &ended, Outcome::Committed),
     ])
@@ -354,8 +358,8 @@ fn same_order_twice(arena: &Arena, admin: &mut Admin) -> Result<Vec<Claim>> {
     Ok(vec![
         Claim::new("New-Order meanwhile", met, Met::Passed),
         Claim::new("New-Order", &ordered, Outcome::Committed),
-        Claim::new("newest order at first", ended.told(NEWEST_ORDER), Some(before)),
+        Claim::new("newest order at first", ended.answer(NEWEST_ORDER), Some(before)),
         Claim::new("newest order again", ended.again, Some(before)),
-        Claim::new("newest order afterwards", after.told(NEWEST_ORDER), ordered.order()),
+        Claim::new("newest order afterwards", after.answer(NEWEST_ORDER), ordered.order()),
     ])
 }

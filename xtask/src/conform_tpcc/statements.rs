@@ -136,7 +136,7 @@ pub fn totals(place: &Place) -> Result<Counted> {
     }
 }
 
-/// PostgreSQL's sessions report what they did a second later, at the end of a statement; what our own have looked
+/// PostgreSQL's sessions report what they did a second later, at the end of a statement; what our own have read
 /// at would count as the clients' otherwise.
 pub fn report_own(admin: &mut Admin) -> Result<()> {
     if admin.dialect() == Dialect::Postgres {
@@ -152,7 +152,7 @@ pub fn of_connecting(options: &ConformTpcc, form: &str, place: &Place) -> Result
     if matches!(place, Place::File(_)) {
         return Ok(Counted::default());
     }
-    // Twice, because a late report of somebody else's would be taken for a cost of connecting.
+    // Twice, because a late report of another session would be taken for a cost of connecting.
     let once = || -> Result<Counted> {
         let before = totals(place)?;
         match options.as_text {
@@ -257,7 +257,7 @@ fn judge(form: &str, place: &Place, reader: &Reader, costs: &[[Cost; 2]; 5], she
             let spread = 0.04 * expected + 0.3;
             sheet.within(&format!("{} statements", KINDS[kind]), found, expected - spread, expected + spread);
         }
-        // PostgreSQL's backends report their commits when they please; a run's sum is compared instead.
+        // PostgreSQL's backends report their commits late; a run's sum is compared instead.
         if !is_postgres {
             sheet.within(&format!("{} commits", KINDS[kind]), mean(4), 1.0, 1.0);
         }
@@ -285,7 +285,7 @@ fn costs(options: &ConformTpcc, form: &str, place: &Place, reader: &mut Reader) 
         let after = reader.read()?;
         let cost = &mut costs[attempt.kind][usize::from(outcome == Outcome::RolledBack)];
         cost.transactions += 1.0;
-        // What PostgreSQL's backends say of their commits comes too late to belong to one of them.
+        // Commits that PostgreSQL's backends report come too late to belong to one of them.
         let known = if reader.admin.dialect() == Dialect::MySql { COUNTERS.len() } else { 4 };
         for at in 0..known {
             cost.counted[at] += after[at] - before[at] - reading_cost[at];

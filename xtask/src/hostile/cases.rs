@@ -41,7 +41,7 @@ pub struct Case {
     pub interrupted: bool,
 }
 
-/// Answers of the load that are honest, so that there is something that a rate could be made of.
+/// Answers of the load that are correct, so that there is something that a rate could be made of.
 const EXECUTED_BEFORE: usize = 50;
 
 impl Case {
@@ -66,14 +66,14 @@ impl Case {
             _ if self.interrupted || !waits => 0,
             Kind::Greeting | Kind::Login => 10,
             Kind::Execute if self.command == Command::Bench => 5,
-            // Both twins have this server.
+            // Both contenders have this server.
             _ if self.command == Command::Aa => 60,
             _ => 30,
         };
         Duration::from_secs(step_s + 30)
     }
 
-    /// A mischief that this step does not know: nothing is expected of it.
+    /// A mischief that this step does not have: nothing is expected of it.
     fn is_possible(&self) -> bool {
         let is_mysql = self.dialect == Dialect::MySql;
         match (self.at, self.mischief) {
@@ -121,7 +121,7 @@ pub fn all(short: bool) -> Vec<Case> {
     cases
 }
 
-/// The longest honest answer of a login has fewer bytes.
+/// The longest correct answer of a login has fewer bytes.
 const LENGTHS: usize = 100;
 
 /// All of `bench`, since it measures; of each other command what it does alone.

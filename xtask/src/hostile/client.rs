@@ -1,4 +1,4 @@
-//! dbduel as a user starts it, watched from outside: when it ends, how, what it prints and what memory it took.
+//! dbduel as a user starts it, observed from outside: when it ends, how, what it prints and what memory it took.
 
 use std::fs::File;
 use std::path::Path;
@@ -92,7 +92,7 @@ fn signal(pid: libc::pid_t, signal: libc::c_int) {
     unsafe { libc::kill(pid, signal) };
 }
 
-/// Of the program alone: what `wait4` tells of a child also counts the process that started it. There is none
+/// Of the program alone: what `wait4` reports of a child also counts the process that started it. There is none
 /// before the program runs, and none after its end.
 fn resident_bytes_peak(pid: libc::pid_t) -> Option<u64> {
     let process = procfs::process::Process::new(pid).ok()?;

@@ -1,4 +1,4 @@
-//! What a server may do wrong, as what it sends in place of an honest answer.
+//! What a server may do wrong, as what it sends in place of a correct answer.
 
 use driver::Dialect;
 use driver::mysql::packet::{begin_packet, end_packet, whole_packet};
@@ -28,7 +28,7 @@ pub enum Mischief {
     Huge,
     /// Packets with other numbers, messages in another order.
     OutOfTurn,
-    /// What another kind of server says.
+    /// The greeting of another kind of server.
     Garbage,
     /// An error where something else is due.
     ErrorInside,
@@ -62,7 +62,7 @@ pub enum Act {
 }
 
 impl Mischief {
-    /// In place of `honest`, which is never empty.
+    /// In place of `honest`, the correct answer, which is never empty.
     pub fn acts(self, dialect: Dialect, kind: Kind, honest: Vec<u8>) -> Vec<Act> {
         let half = honest[..honest.len() / 2].to_vec();
         match self {
@@ -169,7 +169,7 @@ fn error_inside(dialect: Dialect, kind: Kind) -> Vec<u8> {
     }
 }
 
-/// Of the wrong number in a login: there it says why nobody is let in.
+/// Of the wrong number in a login: there it gives the reason of the refusal.
 fn error(dialect: Dialect, kind: Kind) -> Vec<u8> {
     match (dialect, kind) {
         (Dialect::Postgres, Kind::Login) => messages(&[(b'E', b"SFATAL\0VFATAL\0C28000\0Mno\0\0")]),

@@ -1,4 +1,4 @@
-//! A server that is honest up to a step, and then does mischief on every connection that comes so far.
+//! A server that is correct up to a step, and then does mischief on every connection that comes so far.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -17,7 +17,7 @@ use super::mischief::{Act, Mischief, messages, packets};
 /// What an answer is to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing: MySQL speaks first.
+    /// Nothing: MySQL sends first.
     Greeting,
     Login,
     Text,
@@ -78,13 +78,13 @@ impl Server {
     /// On the socket file, or on a port of loopback where there is none.
     pub fn start(dialect: Dialect, plan: Plan, socket: &Option<PathBuf>) -> Result<Server> {
         let stop = Arc::new(AtomicBool::new(false));
-        let room = Room { dialect, plan, seen: AtomicUsize::new(0), stop: Arc::clone(&stop) };
-        let room = Arc::new(room);
+        let host = Host { dialect, plan, seen: AtomicUsize::new(0), stop: Arc::clone(&stop) };
+        let host = Arc::new(host);
         let (place, thread) = match socket {
             Some(path) => {
                 let listener = UnixListener::bind(path).context("cannot listen on a socket file")?;
                 let thread = std::thread::spawn(move || {
-                    room.serve(|| Ok(Box::new(listener.accept()?.0)));
+                    host.serve(|| Ok(Box::new(listener.accept()?.0)));
                 });
                 (Place::Socket(path.clone()), thread)
             }
@@ -92,7 +92,7 @@ impl Server {
                 let listener = TcpListener::bind("127.0.0.1:0").context("cannot listen on loopback")?;
                 let port = listener.local_addr()?.port();
                 let thread = std::thread::spawn(move || {
-                    room.serve(|| Ok(Box::new(listener.accept()?.0)));
+                    host.serve(|| Ok(Box::new(listener.accept()?.0)));
                 });
                 (Place::Port(port), thread)
             }
@@ -119,7 +119,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
-        // Wakes the listener, which then sees that it is over.
+        // Wakes the listener, which then finds that it is over.
         let woken = match &self.place {
             Place::Socket(path) => UnixStream::connect(path).is_ok(),
             Place::Port(port) => TcpStream::connect(("127.0.0.1", *port)).is_ok(),
@@ -130,7 +130,7 @@ impl Drop for Server {
     }
 }
 
-struct Room {
+struct Host {
     dialect: Dialect,
     plan: Plan,
     /// Answers of the planned kind so far.
@@ -138,21 +138,21 @@ struct Room {
     stop: Arc<AtomicBool>,
 }
 
-impl Room {
-    fn serve(self: Arc<Room>, mut accept: impl FnMut() -> std::io::Result<Box<dyn Stream>>) {
-        let mut guests = Vec::new();
+impl Host {
+    fn serve(self: Arc<Host>, mut accept: impl FnMut() -> std::io::Result<Box<dyn Stream>>) {
+        let mut sessions = Vec::new();
         while let Ok(stream) = accept() {
             if self.stop.load(Ordering::Acquire) {
                 break;
             }
             stream.give_up_after(Duration::from_millis(200));
-            let room = Arc::clone(&self);
-            guests.push(std::thread::spawn(move || {
+            let host = Arc::clone(&self);
+            sessions.push(std::thread::spawn(move || {
                 // A client that has left is no failure of the server.
-                let _ = room.attend(stream);
+                let _ = host.attend(stream);
             }));
         }
-        guests.into_iter().for_each(|guest| drop(guest.join()));
+        sessions.into_iter().for_each(|session| drop(session.join()));
     }
 
     fn attend(&self, mut stream: Box<dyn Stream>) -> Result<()> {
@@ -179,11 +179,11 @@ impl Room {
 
     /// Waits for a request, and for the end of everything.
     fn read(&self, stream: &mut dyn Stream) -> Result<Vec<u8>> {
-        let mut room = vec![0; 64 << 10];
+        let mut buffer = vec![0; 64 << 10];
         loop {
-            match stream.read(&mut room) {
+            match stream.read(&mut buffer) {
                 Ok(0) => bail!("the client has left"),
-                Ok(count) => return Ok(room[..count].to_vec()),
+                Ok(count) => return Ok(buffer[..count].to_vec()),
                 Err(error) if error.kind() != std::io::ErrorKind::WouldBlock => return Err(error.into()),
                 Err(_) if self.stop.load(Ordering::Acquire) => bail!("over"),
                 Err(_) => {}

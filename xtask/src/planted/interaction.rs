@@ -1,4 +1,4 @@
-//! Two settings that each help alone and hardly together: does the ablation of a ladder say so?
+//! Two settings that each help alone and hardly together: does the ablation of a ladder show it?
 //!
 //! MariaDB reads its data past the page cache. With a buffer pool smaller than them, a statement waits for the
 //! disk; a larger pool ends that, and so does reading by way of the page cache, where the data lie. Both keep
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::{MARIADB, Planted, Told};
+use super::{Judged, MARIADB, Planted};
 
 /// The rungs, in their order.
 const POOL: &str = "larger pool";
@@ -36,10 +36,10 @@ pub fn experiment(options: &Planted) -> String {
     )
 }
 
-/// Climbs the ladder and reads what dbduel says of it, in each of the forms in which a user gets to see it.
-pub fn told(dbduel: &Path, folder: &Path, file: &Path) -> Result<Told> {
+/// Climbs the ladder and reads the report in each of the forms in which a user gets it.
+pub fn judged(dbduel: &Path, folder: &Path, file: &Path) -> Result<Judged> {
     let runs = folder.join("runs");
-    let said = |words: &[&str]| -> Result<String> {
+    let printed = |words: &[&str]| -> Result<String> {
         let mut command = Command::new(dbduel);
         let output = command.args(words).arg("--runs").arg(&runs).stdin(Stdio::null()).output();
         let output = output.context("cannot start dbduel")?;
@@ -49,15 +49,15 @@ pub fn told(dbduel: &Path, folder: &Path, file: &Path) -> Result<Told> {
         Ok(String::from_utf8(output.stdout)?)
     };
     let file = file.to_str().context("a temporary folder has a name that can be read")?;
-    let report = serde_json::from_str(&said(&["run", "--json", "--accept-noisy", file])?)?;
-    let mut told = judge(&report);
+    let report = serde_json::from_str(&printed(&["run", "--json", "--accept-noisy", file])?)?;
+    let mut judged = judge(&report);
     for format in ["text", "html"] {
-        let page = plain(&said(&["report", "last", "--format", format])?);
+        let page = plain(&printed(&["report", "last", "--format", format])?);
         if !finding(&report).is_some_and(|sentence| page.contains(&plain(sentence))) {
-            told.wrong.push(format!("the {format} report does not say that the order matters"));
+            judged.wrong.push(format!("the {format} report does not show that the order matters"));
         }
     }
-    Ok(told)
+    Ok(judged)
 }
 
 /// Text with each gap as one space, and without marks that differ between forms of the report.
@@ -66,7 +66,7 @@ fn plain(text: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The sentence that speaks of the first rung.
+/// The sentence about the first rung.
 fn finding(report: &Value) -> Option<&str> {
     let findings = report["findings"].as_array()?.iter();
     let mut ours = findings.filter(|one| one["kind"] == "order matters").filter_map(|one| one["text"].as_str());
@@ -102,7 +102,7 @@ impl Ratio {
     }
 }
 
-/// The second change on the base, which is no rung, so no figure of the report says it: its trials do. From the
+/// The second change on the base, which is no rung, so it is in the report's trials but not in its figures. From the
 /// least block to the best one.
 fn alone(report: &Value) -> Option<Ratio> {
     let trials = report["trials"].as_array()?;
@@ -120,8 +120,8 @@ fn alone(report: &Value) -> Option<Ratio> {
 }
 
 /// Holds a report to what was planted.
-fn judge(report: &Value) -> Told {
-    let mut told = Told { lines: Vec::new(), wrong: Vec::new() };
+fn judge(report: &Value) -> Judged {
+    let mut judged = Judged { lines: Vec::new(), wrong: Vec::new() };
     let ladder = &report["ladders"][0];
     let dropped = ladder["ablation"].as_array().into_iter().flatten().find(|one| one["step"] == POOL);
     let dropped = dropped.unwrap_or(&Value::Null);
@@ -137,27 +137,27 @@ fn judge(report: &Value) -> Told {
         ("the second of these over the first".to_owned(), Ratio::read(&dropped["interaction"])),
     ];
     for (what, ratio) in &parts {
-        told.lines.push(format!("{what}: {}", ratio.map_or("not told".to_owned(), Ratio::text)));
+        judged.lines.push(format!("{what}: {}", ratio.map_or("absent".to_owned(), Ratio::text)));
     }
     let [Some(first), Some(second), Some(second_on_top), Some(first_at_last), Some(interaction)] =
         parts.map(|(_, ratio)| ratio)
     else {
-        told.wrong.push("a figure of the ladder or of its ablation is missing".to_owned());
-        return told;
+        judged.wrong.push("a figure of the ladder or of its ablation is missing".to_owned());
+        return judged;
     };
     let mut expect = |holds: bool, wrong: &str| {
         if !holds {
-            told.wrong.push(wrong.to_owned());
+            judged.wrong.push(wrong.to_owned());
         }
     };
     expect(first.helps() && second.helps(), "the plant: both must help alone, or there is nothing to find here");
     expect(second_on_top.is_far_below(second), "the second rung is credited with what the first one had brought");
     expect(first_at_last.is_far_below(first), "the first one is worth as much in the final configuration");
     expect(interaction.high < 1.0, "the interval of the interaction does not exclude that there is none");
-    expect(dropped["order_matters"] == true, "the ablation does not say that the order matters");
-    expect(finding(report).is_some(), "no finding says that the order matters");
-    told.lines.extend(finding(report).map(str::to_owned));
-    told
+    expect(dropped["order_matters"] == true, "the ablation does not show that the order matters");
+    expect(finding(report).is_some(), "no finding shows that the order matters");
+    judged.lines.extend(finding(report).map(str::to_owned));
+    judged
 }
 
 #[cfg(test)]
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_help_alone_and_not_together_must_be_told_so() {
+    fn settings_that_help_alone_and_not_together_must_be_reported() {
         let check = |report: Value, expected: &[&str]| {
             let wrong = judge(&report).wrong;
             assert_eq!(wrong.len(), expected.len(), "{wrong:?}");
@@ -207,7 +207,7 @@ mod tests {
         check(report(3.0, 1.0, 1.1), &[]);
         check(report(1.3, 1.0, 1.0), &["the plant"]);
         check(report(3.0, 2.9, 1.1), &["the second rung"]);
-        check(report(3.0, 1.0, 3.0), &["worth as much", "does not exclude", "does not say", "no finding"]);
+        check(report(3.0, 1.0, 3.0), &["worth as much", "does not exclude", "does not show", "no finding"]);
         let mut silent = report(3.0, 1.0, 1.1);
         silent["findings"] = json!([]);
         check(silent, &["no finding"]);

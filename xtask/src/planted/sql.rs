@@ -20,7 +20,7 @@ pub fn counting_rows(id: &str) -> String {
     .concat()
 }
 
-/// Every update of the table computes so many times what nobody needs. Both branches are the column itself.
+/// Every update of the table computes so many times a useless value. Both branches are the column itself.
 pub fn burning(rounds: u64) -> String {
     let burnt = format!("SET NEW.c = IF(BENCHMARK({rounds}, NEW.k + 1) = 0, NEW.c, NEW.c)");
     [FIND.to_owned(), with_table(&format!("{TRIGGER} {burnt}"))].concat()

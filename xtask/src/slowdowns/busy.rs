@@ -2,7 +2,7 @@
 //!
 //! Both sides get the view, and the untouched one burns nothing, so that only the burning differs.
 //! dbduel loads its tables itself and notes in `dbduel_meta` when they are fresh. A trigger on that
-//! note is the moment at which table and view are swapped: no trial sees the bare table. PostgreSQL
+//! note is the moment at which table and view are swapped: no trial reads the bare table. PostgreSQL
 //! swaps in the trigger; MySQL's triggers may not, so there it waits until we have done it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,7 +85,7 @@ pub fn arm(admin: &mut Admin, rounds: u64) -> Result<()> {
     Ok(())
 }
 
-/// Swaps when dbduel waits at the trigger of [`arm`]; gives up when `ended` says that nobody will come any
+/// Swaps when dbduel waits at the trigger of [`arm`]; gives up when `ended` is set, as no wait will come any
 /// more. Sends one message when it is `ready` for dbduel, and keeps the sender no longer.
 pub fn swap_when_loaded(admin: &mut Admin, rounds: u64, ready: Sender<()>, ended: &AtomicBool) -> Result<()> {
     if admin.dialect() == Dialect::Postgres {

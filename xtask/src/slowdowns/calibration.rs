@@ -1,7 +1,7 @@
 //! How much slower the slowed side is, measured apart from any duel.
 //!
 //! Both sides get short slices of load by turns, in an order drawn anew for each pair, from the code
-//! that also loads a trial. The mean of the pairs' log ratios has an error of its own, which is told.
+//! that also loads a trial. The mean of the pairs' log ratios has an error of its own, which is reported.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -38,7 +38,7 @@ impl Truth {
         Some(Truth { log_ratio: mean, error: (squares / (count - 1.0) / count).sqrt() })
     }
 
-    /// What a brake says of itself, held against a calibration: where they differ, it did more than it counted
+    /// What a brake counts, compared with a calibration: where they differ, it did more than it counted
     /// (a delay that spins takes CPU too), and by how much is uncertain.
     pub fn confirmed_by(self, calibrated: Truth) -> Truth {
         Truth { error: self.error.hypot(self.log_ratio - calibrated.log_ratio), ..self }

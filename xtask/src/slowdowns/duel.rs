@@ -1,4 +1,4 @@
-//! One duel through `dbduel run`, which is told nothing of who was slowed.
+//! One duel through `dbduel run`, which does not know who was slowed.
 //!
 //! Names and places in the experiment file are drawn; only here is it known which name is whose.
 
@@ -24,16 +24,16 @@ pub struct Form {
     pub seconds: f64,
 }
 
-/// What dbduel said, turned so that it speaks of the slowed side over the untouched one.
+/// The result of dbduel, turned so that it is the slowed side over the untouched one.
 #[derive(Debug, Clone)]
-pub struct Said {
+pub struct DuelResult {
     pub ratio: f64,
     pub low: f64,
     pub high: f64,
     pub word: String,
     pub caveats: Vec<String>,
     pub blocks: u64,
-    /// Absent where dbduel could not tell one.
+    /// Absent where dbduel had none.
     pub mde: Option<f64>,
     /// Of the blocks' log ratios; absent with fewer than two.
     pub sd: Option<f64>,
@@ -49,7 +49,7 @@ pub fn duel(
     dbduel: &Path,
     rng: &mut Rng,
     start: &dyn Fn(&mut Command) -> Result<Child>,
-) -> Result<Said> {
+) -> Result<DuelResult> {
     let folder = tempfile::tempdir()?;
     let names = draw_names(rng);
     let name_of = |side: Side| names[side as usize];
@@ -93,7 +93,7 @@ fn draw_names(rng: &mut Rng) -> [&'static str; 2] {
     [NAMES[first], NAMES[(first + further) % NAMES.len()]]
 }
 
-fn read(report: &Value, slowed: &str, took: Duration) -> Result<Said> {
+fn read(report: &Value, slowed: &str, took: Duration) -> Result<DuelResult> {
     let comparisons = report["comparisons"].as_array().context("the report has no comparisons")?;
     let whole = comparisons.iter().find(|comparison| comparison["point"].is_null() && comparison["metric"] == "tps");
     let whole = whole.context("the report has no comparison of the whole sweep")?;
@@ -107,7 +107,7 @@ fn read(report: &Value, slowed: &str, took: Duration) -> Result<Said> {
         ("slower", false) => "faster",
         (word, _) => word,
     };
-    Ok(Said {
+    Ok(DuelResult {
         ratio,
         low,
         high,
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_turned_to_the_slowed_side() {
+    fn results_are_turned_to_the_slowed_side() {
         let as_candidate = read(&report("amber", "birch", "slower"), "birch", Duration::from_secs(90)).unwrap();
         assert_eq!((as_candidate.ratio, as_candidate.low, as_candidate.high), (0.8, 0.5, 1.0));
         assert_eq!((as_candidate.word.as_str(), as_candidate.minutes), ("slower", 1.5));

@@ -1,8 +1,8 @@
 //! A load generator without the CPU it needs must be noticed (method, section 8, V7).
 //!
 //! One of two contenders is really slower, and dbduel is starved: what differs then is how often the
-//! generator comes to ask. The word must be `inconclusive` and the reason must be named. That dbduel
-//! would see the difference with CPU enough is shown first, or the test would prove nothing.
+//! generator comes to ask. The verdict must be `inconclusive` and the reason must be named. That dbduel
+//! would detect the difference with CPU enough is shown first, or the test would prove nothing.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -16,7 +16,7 @@ use anyhow::{Context, Result, ensure};
 use load::Rng;
 
 use super::calibration::calibrate;
-use super::duel::{Form, Said, duel};
+use super::duel::{DuelResult, Form, duel};
 use super::quota::Group;
 use super::rig::{Rig, Side, Way, percent};
 
@@ -28,7 +28,7 @@ const CORES_LEFT: f64 = 0.15;
 const DELAY: Duration = Duration::from_micros(250);
 /// Without starvation, the slower contender reaches less than this share of the other.
 const SLOWER_BY_FAR: f64 = 0.9;
-const LOOK: Duration = Duration::from_secs(4);
+const CALIBRATION: Duration = Duration::from_secs(4);
 /// With it, a process of ordinary priority on the same CPU is left about a seventh.
 const NEIGHBOUR_NICE: libc::c_int = -8;
 const CPU: usize = 0;
@@ -36,7 +36,7 @@ const CPU: usize = 0;
 /// How dbduel is kept from its CPU.
 #[derive(Debug, Clone, Copy)]
 enum Starvation {
-    /// By a quota: throttled, and nobody to be seen who has its CPU.
+    /// By a quota: throttled, and no visible process has its CPU.
     Quota,
     /// On one CPU with a process of higher priority that never rests.
     Neighbour,
@@ -49,42 +49,42 @@ pub fn run(form: &Form, dbduel: &Path, engine: &str, rng: &mut Rng) -> Result<()
     tried
 }
 
-/// A duel whose generator has a quota of CPU that is far too small, as somebody else may want to see it.
-pub fn starve(form: &Form, dbduel: &Path, engine: &str, rng: &mut Rng) -> Result<Said> {
+/// A duel whose generator has a quota of CPU that is far too small.
+pub fn starve(form: &Form, dbduel: &Path, engine: &str, rng: &mut Rng) -> Result<DuelResult> {
     let rig = Rig::build(Way::Delay, dbduel, engine)?;
-    let said = rig
+    let result = rig
         .delay(DELAY)
         .and_then(|()| starved(&rig, &Form { clients: CLIENTS, ..*form }, dbduel, rng, Starvation::Quota));
     rig.stop()?;
-    said
+    result
 }
 
 fn try_all(rig: &Rig, form: &Form, dbduel: &Path, rng: &mut Rng) -> Result<()> {
     rig.delay(DELAY)?;
     let (untouched, slowed) = (rig.target(Side::Untouched)?, rig.target(Side::Slowed)?);
-    let control = calibrate(&untouched, &slowed, CLIENTS, LOOK, rng)?;
+    let control = calibrate(&untouched, &slowed, CLIENTS, CALIBRATION, rng)?;
     println!(
         "with CPU enough, {:.0} transactions/s, and the slower contender is slower {}",
         control.untouched_tps,
         percent(control.truth)
     );
-    ensure!(control.truth.log_ratio.exp() < SLOWER_BY_FAR, "nobody is slower by far, so nothing can be shown");
+    ensure!(control.truth.log_ratio.exp() < SLOWER_BY_FAR, "neither side is slower by far, so nothing can be shown");
     let mut unnoticed = Vec::new();
     for starvation in [Starvation::Quota, Starvation::Neighbour] {
-        let said = starved(rig, form, dbduel, rng, starvation)?;
-        let noticed = is_noticed(&said);
-        let kinds: Vec<&str> = said.findings.iter().map(|finding| finding.kind.as_str()).collect();
+        let result = starved(rig, form, dbduel, rng, starvation)?;
+        let noticed = is_noticed(&result);
+        let kinds: Vec<&str> = result.findings.iter().map(|finding| finding.kind.as_str()).collect();
         println!(
             "{}: {} blocks in {:.1} min, ratio {:.4} ({:.4} to {:.4}), {} [{}], {} trials flagged generator-bound, findings: {}: {}",
             starvation.title(),
-            said.blocks,
-            said.minutes,
-            said.ratio,
-            said.low,
-            said.high,
-            said.word,
-            said.caveats.join(", "),
-            said.trials_generator_bound,
+            result.blocks,
+            result.minutes,
+            result.ratio,
+            result.low,
+            result.high,
+            result.word,
+            result.caveats.join(", "),
+            result.trials_generator_bound,
             kinds.join(", "),
             if noticed { "noticed" } else { "NOT NOTICED" }
         );
@@ -97,11 +97,11 @@ fn try_all(rig: &Rig, form: &Form, dbduel: &Path, rng: &mut Rng) -> Result<()> {
 }
 
 /// No winner, and the reason.
-fn is_noticed(said: &Said) -> bool {
+fn is_noticed(result: &DuelResult) -> bool {
     let is_it = |name: &str| name == "generator-bound";
     let is_named =
-        said.caveats.iter().any(|caveat| is_it(caveat)) || said.findings.iter().any(|finding| is_it(&finding.kind));
-    said.word == "inconclusive" && is_named
+        result.caveats.iter().any(|caveat| is_it(caveat)) || result.findings.iter().any(|finding| is_it(&finding.kind));
+    result.word == "inconclusive" && is_named
 }
 
 impl Starvation {
@@ -113,7 +113,7 @@ impl Starvation {
     }
 }
 
-fn starved(rig: &Rig, form: &Form, dbduel: &Path, rng: &mut Rng, starvation: Starvation) -> Result<Said> {
+fn starved(rig: &Rig, form: &Form, dbduel: &Path, rng: &mut Rng, starvation: Starvation) -> Result<DuelResult> {
     let named = || format!("with {}", starvation.title());
     match starvation {
         Starvation::Quota => {

@@ -2,8 +2,8 @@
 //!
 //! One thread per connection passes bytes on, both ways. An answer is held back for a short delay by
 //! spinning, because a sleep of a few microseconds ends when the kernel likes. The proxy keeps time
-//! itself: of each connection it knows how long it took without the delays and how long the delays
-//! were, so how much slower it made a closed loop is known by construction. It knows no protocol: a
+//! itself: of each connection it counts how long it took without the delays and how long the delays
+//! were, so how much slower it made a closed loop follows by construction. It parses no protocol: a
 //! round trip begins with bytes from the client and ends with the first bytes of the answer.
 
 use std::io::{Read, Write};
@@ -109,7 +109,7 @@ impl Shared {
         }
     }
 
-    /// One connection to its end, however it ends: both sides see the other's.
+    /// One connection to its end, however it ends: both sides get the other's.
     fn serve(&self, client: TcpStream) {
         let mut passing = Passing { passed: Passed::default(), is_waiting: false, answered: Instant::now() };
         if let Ok(server) = TcpStream::connect(self.upstream) {

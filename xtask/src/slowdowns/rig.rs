@@ -9,8 +9,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use driver::Target;
-use driver::{Admin, Dialect, Endpoint, Login};
+use driver::{Admin, Dialect, Endpoint, Login, Target};
 use load::Rng;
 use procfs::process::Process;
 
@@ -70,14 +69,14 @@ pub struct Rig {
     engine: String,
 }
 
-/// How long a load is watched for what a brake must know of it.
-const LOOK: Duration = Duration::from_secs(3);
+/// How long a load is measured for the brake.
+const CALIBRATION: Duration = Duration::from_secs(3);
 /// What one step of [`Rig::tune`] measures, and how many there are at most.
 const TUNING_STEP: Duration = Duration::from_secs(5);
 const TUNING_STEPS: usize = 4;
 /// A slowdown this near to what was wanted will do: what it really is will be measured anyway.
 const NEAR_ENOUGH: f64 = 0.1;
-/// What is found with a greater error, as a share of what is wanted, says nothing of the brake.
+/// What is found with a greater error, as a share of what is wanted, is no property of the brake.
 const ERROR_MAX: f64 = 0.3;
 
 impl Rig {
@@ -116,12 +115,12 @@ impl Rig {
         Ok(rig)
     }
 
-    /// Lets a client work on the side that will be slowed, and notes what the brake must know of it.
+    /// Lets a client work on the side that will be slowed, and notes what the brake needs of it.
     fn look(&mut self) -> Result<()> {
         self.fill()?;
         let used_before = self.used_cpu_secs()?;
-        let tps = tps(&workload()?, &self.target(Side::Slowed)?, 1, LOOK, 1)?;
-        let used = (self.used_cpu_secs()? - used_before) / LOOK.as_secs_f64();
+        let tps = tps(&workload()?, &self.target(Side::Slowed)?, 1, CALIBRATION, 1)?;
+        let used = (self.used_cpu_secs()? - used_before) / CALIBRATION.as_secs_f64();
         let one = Duration::from_secs_f64(1.0 / tps);
         let one_round_ns = match self.brake {
             Brake::Busy { .. } => busy::round_ns(&mut self.admin(Side::Slowed)?)?,
@@ -143,7 +142,7 @@ impl Rig {
         let ended = (stat.cutime + stat.cstime).max(0) as u64;
         let mut ticks = stat.utime + stat.stime + ended;
         for child in server.task_main_thread()?.children()? {
-            // A backend may end while we look.
+            // A backend may end during the reading.
             if let Ok(stat) = Process::new(child as i32).and_then(|child| child.stat()) {
                 ticks += stat.utime + stat.stime;
             }
@@ -203,7 +202,7 @@ impl Rig {
         Ok(calibrated)
     }
 
-    /// What the proxy knows of the load since it was last asked.
+    /// What the proxy has counted of the load since it was last asked.
     pub fn passed_truth(&self) -> Option<Truth> {
         let Brake::Delay { proxies, .. } = &self.brake else { return None };
         let log_ratios: Vec<f64> = proxies[1].take_passed().iter().filter_map(|passed| passed.log_ratio()).collect();
@@ -253,7 +252,7 @@ impl Rig {
                 scope.spawn(move || busy::swap_when_loaded(&mut self.admin(side)?, rounds(side), ready, ended))
             });
             drop(ready);
-            // A thread that fails before it is ready says why below, and there is nothing to work on.
+            // A thread that fails before it is ready gives the reason below, and there is nothing to work on.
             let worked = (is_ready.iter().count() == SIDES.len()).then(work);
             ended.store(true, Ordering::Relaxed);
             for swapped in swapping {
@@ -304,14 +303,14 @@ impl Rig {
         self.server(side).admin(database(side))
     }
 
-    /// Ends the servers, and says so when one did not end cleanly.
+    /// Ends the servers, and reports it when one did not end cleanly.
     pub fn stop(self) -> Result<()> {
         drop(self.brake);
         self.servers.into_iter().try_for_each(Held::stop)
     }
 }
 
-/// The names say nothing to whoever reads a run.
+/// The names give nothing away to a reader of the run.
 fn database(side: Side) -> &'static str {
     match side {
         Side::Untouched => "duel_one",

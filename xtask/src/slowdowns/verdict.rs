@@ -1,12 +1,12 @@
-//! What all duels together say of the instrument: pure, from what was true and what was said.
+//! Conclusions from all duels together: pure, from what was true and what was found.
 //!
-//! Nothing must be found that is smaller than what a run says it could have seen. What remains is held
+//! Nothing must be found that is smaller than what a run claims to detect. What remains is held
 //! to the rates the method promises, and luck is granted to one command in a hundred.
 
 use super::calibration::Truth;
-use super::duel::Said;
+use super::duel::DuelResult;
 
-/// A run sees an effect of the size it tells this often (method, section 2).
+/// A run detects an effect of the size that it claims this often (method, section 2).
 const POWER: f64 = 0.9;
 /// How often an interval holds the truth (method, section 2).
 const CONFIDENCE: f64 = 0.95;
@@ -27,12 +27,12 @@ pub enum Outcome {
 pub struct Judged {
     pub title: String,
     pub truth: Truth,
-    pub said: Said,
+    pub result: DuelResult,
 }
 
 impl Judged {
     pub fn outcome(&self) -> Outcome {
-        match self.said.word.as_str() {
+        match self.result.word.as_str() {
             "slower" => Outcome::Found,
             "faster" => Outcome::Wrong,
             _ => Outcome::Missed,
@@ -44,22 +44,22 @@ impl Judged {
         (-self.truth.log_ratio).exp_m1()
     }
 
-    /// Whether this run says of itself that it would have seen the effect, at its least.
+    /// Whether this run claims that it would have detected the effect, at its least.
     fn is_promised(&self) -> bool {
         let least = (-self.truth.log_ratio - 2.0 * self.truth.error).exp_m1();
-        self.said.mde.is_some_and(|mde| least >= mde)
+        self.result.mde.is_some_and(|mde| least >= mde)
     }
 
     /// Whether the interval holds the truth; nothing where the truth is not known well enough.
     pub fn covers(&self) -> Option<bool> {
-        let (low, high) = (self.said.low.ln(), self.said.high.ln());
+        let (low, high) = (self.result.low.ln(), self.result.high.ln());
         let is_known = self.truth.error <= TRUTH_ERROR_MAX * (high - low) / 2.0;
         is_known.then_some(low <= self.truth.log_ratio && self.truth.log_ratio <= high)
     }
 
     /// One line, ratios as slowed over untouched.
     pub fn line(&self) -> String {
-        let Said { ratio, low, high, word, blocks, minutes, .. } = &self.said;
+        let DuelResult { ratio, low, high, word, blocks, minutes, .. } = &self.result;
         let share = |part: Option<f64>| part.map_or("not known".to_owned(), |part| format!("{:.1} %", part * 100.0));
         let outcome = match self.outcome() {
             Outcome::Found => "right sign",
@@ -71,16 +71,19 @@ impl Judged {
             Some(false) => "NOT covered",
             None => "truth not known well enough for the interval",
         };
-        let caveats =
-            if self.said.caveats.is_empty() { String::new() } else { format!(" [{}]", self.said.caveats.join(", ")) };
+        let caveats = if self.result.caveats.is_empty() {
+            String::new()
+        } else {
+            format!(" [{}]", self.result.caveats.join(", "))
+        };
         format!(
             "{}: true {:.4} (error {:.4}), found {ratio:.4} ({low:.4} to {high:.4}), {word}{caveats}, {blocks} blocks, \
              {minutes:.1} min, s_d {}, MDE {}: {outcome}, {covers}",
             self.title,
             self.truth.log_ratio.exp(),
             self.truth.error,
-            share(self.said.sd),
-            share(self.said.mde),
+            share(self.result.sd),
+            share(self.result.mde),
         )
     }
 }
@@ -98,7 +101,7 @@ pub fn summary(judged: &[Judged]) -> (Vec<String>, Vec<String>) {
         format!("the interval holds the truth: {covered} of {} whose truth is known well enough", known.len()),
     ];
     for one in judged.iter().filter(|one| one.outcome() == Outcome::Missed) {
-        let could = one.said.mde.map_or("what it could have seen is not known".to_owned(), |mde| {
+        let could = one.result.mde.map_or("what it could have seen is not known".to_owned(), |mde| {
             format!("could not have seen less than {:.1} %", mde * 100.0)
         });
         lines.push(format!("not found: {}, {:.1} %; {could}", one.title, one.effect() * 100.0));
@@ -109,7 +112,7 @@ pub fn summary(judged: &[Judged]) -> (Vec<String>, Vec<String>) {
     }
     if is_beyond_luck(missed, promised.len(), 1.0 - POWER) {
         let size = promised.len();
-        faults.push(format!("{missed} of {size} effects above the MDE told were not found; one in ten may be"));
+        faults.push(format!("{missed} of {size} effects above the reported MDE were not found; one in ten may be"));
     }
     if is_beyond_luck(known.len() - covered, known.len(), 1.0 - CONFIDENCE) {
         let (size, outside) = (known.len(), known.len() - covered);
@@ -137,7 +140,7 @@ mod tests {
     use super::*;
 
     fn judged(word: &str, truth: f64, low: f64, high: f64, mde: f64) -> Judged {
-        let said = Said {
+        let result = DuelResult {
             ratio: (low * high).sqrt(),
             low,
             high,
@@ -150,7 +153,7 @@ mod tests {
             findings: Vec::new(),
             trials_generator_bound: 0,
         };
-        Judged { title: "delay 3 %".to_owned(), truth: Truth { log_ratio: truth.ln(), error: 0.001 }, said }
+        Judged { title: "delay 3 %".to_owned(), truth: Truth { log_ratio: truth.ln(), error: 0.001 }, result }
     }
 
     fn faults(judged: &[Judged]) -> usize {

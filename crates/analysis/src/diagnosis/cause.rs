@@ -1,4 +1,4 @@
-//! A cause that the figures speak for, as facts; reports make sentences of them.
+//! A cause that the figures support, as facts; reports make sentences of them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,7 +47,7 @@ pub struct Cause {
     pub workload: String,
     pub baseline: String,
     pub candidate: String,
-    /// The contender that it speaks of.
+    /// The contender that it is about.
     pub side: Side,
     /// Where the rule holds, the largest difference in throughput first; never empty.
     pub observed: Vec<Observed>,
@@ -75,7 +75,7 @@ pub struct Observed {
     pub signs: Vec<Measure>,
 }
 
-/// One metric of the contender that the cause speaks of, and of the other one.
+/// One metric of the contender that the cause is about, and of the other one.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Measure {
     pub metric: String,

@@ -1,7 +1,7 @@
 //! What became of a gap when its supposed cause was taken away from both sides.
 //!
 //! A cause is `confirmed` only if at least half of the gap went with it, and surely some of it (method,
-//! section 5). The gap is one of logarithms, seen from the side that a finding speaks of.
+//! section 5). The gap is one of logarithms, relative to the side that a finding is about.
 
 use stats::Interval;
 
@@ -15,7 +15,7 @@ use super::estimate::{Side, pairs};
 use super::rules::Rule;
 use super::{CauseTest, EXPLAINS, GapChange, TestOutcome};
 
-/// A contrast that would tell whether a finding is right.
+/// A test that would show whether a finding is right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
     pub contrast: ContrastKind,
@@ -82,7 +82,7 @@ pub fn is_over(record: &ContrastRecord) -> bool {
     record.refused.is_some() || record.failed.is_some() || record.candidate_values.len() >= BLOCKS
 }
 
-/// Contrasts that were begun and neither came to their end nor say why.
+/// Cause tests that were begun, did not come to their end and have no recorded reason for it.
 pub fn unfinished(tests: &[ContrastRecord]) -> Vec<ContrastRecord> {
     tests.iter().filter(|record| !is_over(record)).cloned().collect()
 }
@@ -125,7 +125,7 @@ fn gap_change(scope: &Scope, metric: &str, record: &ContrastRecord, side: Side) 
     })
 }
 
-/// What would tell more about a finding of this rule, for which one is known.
+/// What would show more about a finding of this rule, where such a test exists.
 pub(super) fn due(scope: &Scope, rule: &Rule, point: &Point) -> Option<Due> {
     let (workload, candidate) = (scope.workload.to_owned(), scope.candidate.to_owned());
     Some(Due { contrast: rule.contrast?, workload, candidate, point: point.clone() })

@@ -1,7 +1,7 @@
 //! What a transaction costs, by names that all engines share.
 //!
 //! Engines count under names of their own; here stands which of them mean the same. A cost that a trial
-//! lacks is absent: nothing is concluded from it, and a reader is told that it is not visible.
+//! lacks is absent: nothing is concluded from it, and the report lists it as not visible.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub struct Kind {
     scale: f64,
 }
 
-const fn told(metric: &'static str) -> Kind {
+const fn shown(metric: &'static str) -> Kind {
     Kind { metric, counted: &[], scale: 1.0 }
 }
 
@@ -47,13 +47,13 @@ pub const LATCH_WAITS: &str = "latch_waits_per_tx";
 
 /// In the order of the table.
 pub const KINDS: &[Kind] = &[
-    told(CPU),
+    shown(CPU),
     seconds(CPU_USER, &["server_cpu_user_s"]),
     seconds("cpu_system_us_per_tx", &["server_cpu_system_s"]),
-    told(SWITCHES),
-    told("ctx_involuntary_per_tx"),
-    told("read_bytes_per_tx"),
-    told("write_bytes_per_tx"),
+    shown(SWITCHES),
+    shown("ctx_involuntary_per_tx"),
+    shown("read_bytes_per_tx"),
+    shown("write_bytes_per_tx"),
     counted(SYNCS, &["counter.innodb.data_fsyncs", "counter.postgres.wal_syncs"]),
     counted("redo_bytes_per_tx", &["counter.innodb.redo_bytes", "counter.postgres.wal_bytes"]),
     counted(LOG_WAITS, &["counter.innodb.log_waits", "counter.postgres.wal_buffers_full"]),
@@ -64,8 +64,8 @@ pub const KINDS: &[Kind] = &[
     counted(DEADLOCKS, &["counter.innodb.deadlocks", "counter.postgres.deadlocks"]),
     counted(SPINS, &["counter.innodb.spin_rounds"]),
     counted(LATCH_WAITS, &["counter.innodb.spin_os_waits"]),
-    told(FAULTS),
-    told("page_faults_major_per_tx"),
+    shown(FAULTS),
+    shown("page_faults_major_per_tx"),
 ];
 
 /// Share of the cores that the server used.
@@ -142,7 +142,7 @@ fn cost(kind: &Kind, trial: &TrialRecord) -> Option<f64> {
     Some(kind.scale * counted / committed(trial)?)
 }
 
-/// Of all cores of the host, where a trial does not say itself which it was given.
+/// Of all cores of the host, where a trial does not record which it was given.
 fn cpu_use(trial: &TrialRecord, duration_s: f64, cores: u32) -> Option<f64> {
     let seconds = metric(trial, CPU)? * committed(trial)? / 1e6;
     (duration_s > 0.0 && cores > 0).then(|| seconds / duration_s / f64::from(cores))

@@ -106,7 +106,7 @@ impl Estimate {
     }
 }
 
-/// By the run's rule where it may look already, else a t interval.
+/// By the run's rule where enough blocks are there for it, else a t interval.
 fn ratio(scope: &Scope, judge: &Judge, log_ratios: &[f64]) -> (Option<Bounded>, Basis) {
     let Some(value) = stats::hodges_lehmann(log_ratios) else { return (None, Basis::Plain) };
     match judge.word(log_ratios, scope.circumstances.ended) {

@@ -1,7 +1,7 @@
-//! The table of causes (method, section 5), as data: what must be seen, and what it then says.
+//! The table of causes (method, section 5), as data: the condition of each, and its conclusion.
 //!
-//! A row speaks of one side, as seen against the other. Whoever is slower is the side that waits,
-//! spins or computes; rows about a gain speak of the candidate.
+//! A row is about one side, compared with the other. The slower one is the side that waits,
+//! spins or computes; rows about a gain are about the candidate.
 
 use super::cause::CauseKind::{self, *};
 use super::costs::{
@@ -57,7 +57,7 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// The quantity that is looked at.
+    /// The quantity that is compared.
     pub fn what(self) -> &'static str {
         match self {
             Sign::More { what, .. } | Sign::Less { what, .. } | Sign::Twice { what, .. } => what,
@@ -66,7 +66,7 @@ impl Sign {
     }
 }
 
-/// Of whom a row may speak.
+/// The contenders that a row may be about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     Either,
@@ -95,7 +95,7 @@ pub struct Rule {
     pub all: &'static [Sign],
     /// One of them at least, where there are any.
     pub any: &'static [Sign],
-    /// Kinds that say enough.
+    /// Kinds that are enough without another one.
     pub unless: &'static [CauseKind],
     /// Its signs have other readings too.
     pub is_weak: bool,
@@ -127,7 +127,7 @@ const COMPUTING: Rule =
 const ON_TMPFS: Option<ContrastKind> = Some(ContrastKind::Tmpfs);
 const ALONE: Option<ContrastKind> = Some(ContrastKind::OneClient);
 
-/// From the first to the last: `unless` looks at rows above.
+/// From the first to the last: `unless` refers to rows above.
 pub const RULES: &[Rule] = &[
     // As much as a run refuses to start with (method, section 1); flags, which less of it raises, make weak.
     Rule { kind: HostLimits, who: Who::Run, all: &[Sign::Above { what: HOST_TAKEN, level: 0.10 }], ..WHATEVER },
@@ -181,7 +181,7 @@ pub const RULES: &[Rule] = &[
         contrast: ALONE,
         ..WAITING
     },
-    // Where row locks cannot be seen, they cannot be told from latches.
+    // Where row locks cannot be seen, they cannot be distinguished from latches.
     Rule {
         kind: LocksOrLatches,
         all: &[Sign::More { what: SWITCHES, by: 1.0 }],

@@ -51,7 +51,7 @@ fn diagnosis(stored: &StoredRun) -> Diagnosis {
     conclusions.workloads[0].duels[0].diagnosis.clone()
 }
 
-/// Kind, grade and whom it speaks of.
+/// Kind, grade and the contender it is about.
 fn named(stored: &StoredRun) -> Vec<(&'static str, &'static str, String)> {
     let named = |cause: &Cause| (cause.kind.as_str(), cause.grade.as_str(), cause.contender(cause.side).to_owned());
     diagnosis(stored).causes.iter().map(named).collect()
@@ -152,7 +152,7 @@ fn a_host_or_a_generator_at_its_limit_forbids_all_claims() {
     assert_eq!(cause(&stored), [("waiting on log writes", "weak")]);
     stored.trials.iter_mut().for_each(|trial| trial.flags = vec!["generator-bound".to_owned()]);
     assert_eq!(cause(&stored), [("generator limits", "supported")]);
-    // With too few blocks for any word a cause is a guess.
+    // With too few blocks for any verdict a cause is a guess.
     let mut early = with_foreign(0.01);
     early.trials.retain(|trial| trial.block <= 4);
     assert_eq!(cause(&early), [("waiting on log writes", "weak")]);
@@ -211,7 +211,7 @@ fn every_rule_has_a_name_of_its_own_and_yields_only_to_rows_above() {
 }
 
 #[test]
-fn what_a_rule_asks_for_is_looked_at() {
+fn the_condition_of_each_rule_is_checked() {
     for what in RULES.iter().flat_map(|rule| rule.all.iter().chain(rule.any)).map(|sign| sign.what()) {
         assert!(costs::all().any(|known| known == what), "{what}");
     }
@@ -255,7 +255,7 @@ fn a_cause_is_confirmed_where_half_of_the_gap_surely_goes_with_it() {
     // The other one is behind now: the cause is gone all the same.
     check([1.2, 1.21, 1.19, 1.2], Grade::Confirmed, 20.0);
     check([0.2, 0.21, 0.19, 0.2], Grade::Supported, -80.0);
-    // Half of it, by the mean, and nobody knows.
+    // Half of it, by the mean, and the interval decides nothing.
     check([0.1, 9.0, 0.2, 4.0], Grade::Supported, -7.9);
 }
 
@@ -277,7 +277,7 @@ fn a_contrast_speaks_for_its_own_point_and_workload_once_it_is_whole() {
 }
 
 #[test]
-fn a_contrast_that_answers_two_findings_says_that_it_cannot_tell_them_apart() {
+fn a_cause_test_that_answers_two_findings_does_not_separate_them() {
     let io = vec![("counter.innodb.data_fsyncs", 0.0, 0.75), ("counter.innodb.doublewrite_pages", 0.0, 0.5)];
     let mut stored = run(&[16], |_| (0.4, 1.0, io.clone()));
     let record = ContrastRecord {
@@ -328,7 +328,7 @@ fn what_waits_for_disks_goes_to_memory_and_what_waits_for_others_is_left_alone()
     let found = contrasts(locks, 1.1);
     assert_eq!(found.iter().map(|due| due.contrast).collect::<Vec<_>>(), [ContrastKind::OneClient]);
     let io = vec![("counter.innodb.data_fsyncs", 0.0, 0.75), ("counter.innodb.doublewrite_pages", 0.0, 0.5)];
-    // Two findings, and one contrast that tells of both.
+    // Two findings, and one test that answers both.
     let found = contrasts(io, 1.0);
     assert_eq!(found.iter().map(|due| due.contrast).collect::<Vec<_>>(), [ContrastKind::Tmpfs]);
     assert!(contrasts(vec![("server_cpu_user_s", 4e-4, 5e-4)], 2.5).is_empty());

@@ -2,7 +2,7 @@ use super::super::conclude;
 use super::*;
 use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_cores, tell_sweep};
 
-fn told(stored: &StoredRun) -> Option<Scaling> {
+fn scaling_of(stored: &StoredRun) -> Option<Scaling> {
     conclude(&stored.plan, &stored.run, &stored.trials).workloads.remove(0).scaling
 }
 
@@ -15,8 +15,8 @@ fn holds(estimate: &Estimate, truth: f64) -> bool {
 }
 
 #[test]
-fn each_number_of_cores_is_told_at_the_clients_that_suit_it_best() {
-    let scaling = told(&tell_cores(&Story { blocks: 10, ..Story::default() })).unwrap();
+fn each_number_of_cores_is_reported_at_its_best_clients() {
+    let scaling = scaling_of(&tell_cores(&Story { blocks: 10, ..Story::default() })).unwrap();
     assert_eq!((scaling.variable, scaling.searched, scaling.steps.len()), ("cores", true, 4));
     let (one, two) = (find(&scaling, BASELINE, 1), find(&scaling, BASELINE, 2));
     assert_eq!((&one.clients, &two.clients), (&vec![4], &vec![4]));
@@ -27,7 +27,7 @@ fn each_number_of_cores_is_told_at_the_clients_that_suit_it_best() {
     assert!((two.costs["cpu_use"].mean - 0.93).abs() < 1e-9 && two.costs["ctx_per_tx"].mean == 3.5);
     let (ratio, basis) = find(&scaling, CANDIDATE, 2).ratio.unwrap();
     assert!(holds(&ratio, 0.87) && basis != Basis::Plain, "{ratio:?}");
-    assert_eq!(one.ratio, None, "nobody is compared with itself");
+    assert_eq!(one.ratio, None, "no row is compared with itself");
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn the_best_of_equals_is_no_better_than_they_are() {
         .flat_map(|cores| (1..=16u64).map(move |n| Point::from([("cores".into(), cores), ("clients".into(), n)])))
         .collect();
     let stored = tell_sweep(&Story { blocks: 10, spread: 0.1, ..Story::default() }, &points, |_, _| 1000.0);
-    let scaling = told(&stored).unwrap();
+    let scaling = scaling_of(&stored).unwrap();
     let mean = scaling.steps.iter().map(|step| step.value.mean.ln()).sum::<f64>() / 4.0;
     // A step is a mean of ten values of 10 %, so four of them vary by 1.6 %; naive choice: 1.05 and more.
     assert!((mean - 1000f64.ln()).abs() < 0.04, "{:?}", scaling.steps);
@@ -54,14 +54,14 @@ fn the_best_of_equals_is_no_better_than_they_are() {
 
 #[test]
 fn a_sweep_of_clients_scales_and_one_of_warehouses_does_not() {
-    let scaling = told(&tell(&Story::default())).unwrap();
+    let scaling = scaling_of(&tell(&Story::default())).unwrap();
     assert_eq!((scaling.variable, scaling.searched), ("clients", false));
     let ours = conclude_duel(&tell(&Story::default()));
     let (ratio, _) = find(&scaling, CANDIDATE, 16).ratio.unwrap();
     assert_eq!(Some(ratio.value), ours.points[2].ratio, "the comparison of the point, and no second opinion");
     let refused = |law: &Law| law.fit == Err(UslRefusal::TooFewValues { have: 4 });
     assert!(scaling.laws.len() == 2 && scaling.laws.iter().all(refused) && scaling.contrasts.is_empty());
-    assert_eq!(told(&fixtures::tell_tpcc(&Story::default())), None);
+    assert_eq!(scaling_of(&fixtures::tell_tpcc(&Story::default())), None);
 }
 
 fn conclude_duel(stored: &StoredRun) -> HeadToHead {
@@ -76,7 +76,7 @@ fn laws_are_found_again_and_held_against_each_other() {
         let sigma = if contender == CANDIDATE { 0.10 } else { 0.05 };
         stats::Usl { lambda: 500.0, sigma, kappa: 0.001 }.throughput(point["cores"] as f64)
     };
-    let scaling = told(&tell_sweep(&Story { blocks: 10, ..Story::default() }, &points, tps)).unwrap();
+    let scaling = scaling_of(&tell_sweep(&Story { blocks: 10, ..Story::default() }, &points, tps)).unwrap();
     let fit = scaling.laws[0].fit.as_ref().unwrap();
     assert!(fit.sigma.low < 0.05 && 0.05 < fit.sigma.high && fit.peak.is_some(), "{fit:?}");
     let contrast = &scaling.contrasts[0];
@@ -96,12 +96,12 @@ fn a_number_that_never_came_through_has_no_row() {
             .filter(|trial| trial.block == block)
             .for_each(|trial| trial.metrics.clear());
     }
-    let scaling = told(&stored).unwrap();
+    let scaling = scaling_of(&stored).unwrap();
     assert!(!scaling.steps.iter().any(|step| step.contender == CANDIDATE && step.n == 1));
     let two = find(&scaling, CANDIDATE, 2);
     assert!(two.speed_up.is_none() && two.ratio.is_some(), "without one there is nothing to hold two against");
     stored.trials.truncate(8);
-    assert!(told(&stored).unwrap().steps.is_empty(), "one block chooses for nobody");
+    assert!(scaling_of(&stored).unwrap().steps.is_empty(), "one block chooses for no other");
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! A request while its words are being read, and how it is completed.
+//! A request while its arguments are being read, and how it is completed.
 //!
-//! Later words win over earlier ones, and words over the config file. Defaults come last, since they
+//! Later arguments win over earlier ones, and arguments over the config file. Defaults come last, since they
 //! depend on the form: sysbench 0.4 ended after 10,000 requests where 1.0 ends after 10 seconds.
 
 use std::collections::BTreeMap;
@@ -12,10 +12,9 @@ use load::{COMPAT, NO_COMPAT, OptionSpec, OptionValue, Options, WorkloadKind};
 use workloads::{WORKLOADS, workload_kind};
 
 use super::options::{self, Flag};
-use super::script;
 use super::target::TargetParts;
 use super::words::{self, Given, Takes, Word, normal};
-use super::{Action, Arrivals, Asked, Compat, ForcedShutdown, Format, Reconnect, Request, Verb, help, values};
+use super::{Action, Arrivals, Asked, Compat, ForcedShutdown, Format, Reconnect, Request, Verb, help, script, values};
 use ::report::dbt2;
 
 /// Sysbench's own defaults.
@@ -23,11 +22,11 @@ const DEFAULT_SECS: u64 = 10;
 const DEFAULT_ROWS: i64 = 10_000;
 const CLASSIC_REQUESTS: u64 = 10_000;
 const PERCENTILES: [f64; 4] = [50.0, 95.0, 99.0, 99.9];
-/// Longest wait for what still runs at the end, when nothing was said about it.
+/// Longest wait for what still runs at the end, by default.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
 const SYSBENCH_PERCENTILE: f64 = 95.0;
 
-/// What has been read so far; None where nothing was said.
+/// What has been read so far; None where nothing was given.
 #[derive(Debug, Default)]
 pub struct Draft {
     verb: Option<Verb>,
@@ -286,7 +285,7 @@ fn config_file(word: &Word) -> Option<&Given> {
     }
 }
 
-/// Time and events; zero is sysbench's word for no limit.
+/// Time and events; zero is sysbench's notation for no limit.
 fn limits(duration: Option<Duration>, events: Option<u64>, classic_form: bool) -> (Option<Duration>, Option<u64>) {
     let (default_secs, default_events) = if classic_form { (0, CLASSIC_REQUESTS) } else { (DEFAULT_SECS, 0) };
     let duration = duration.unwrap_or(Duration::from_secs(default_secs));
@@ -337,8 +336,8 @@ fn workload_options(
     Ok(found)
 }
 
-/// Clients as the command line says, by the option of all or by the workload's own name for it; else
-/// as the workload wants them, else one.
+/// Clients of the command line, by the option of all or by the workload's own name for it; else
+/// as the workload needs them, else one.
 fn clients(
     kind: &'static WorkloadKind,
     options: &mut BTreeMap<String, OptionValue>,
@@ -352,7 +351,7 @@ fn clients(
         }
         options.extend(given.map(|clients| (CLIENTS.to_owned(), OptionValue::Number(clients.into()))));
     }
-    // What is wrong with the options is said where the workload is built.
+    // Wrong options are reported where the workload is built.
     let built = Options::new(kind.options, options).and_then(|options| (kind.build)(&options)).ok();
     Ok(given.or_else(|| built?.spec().clients).unwrap_or(1))
 }
@@ -398,7 +397,7 @@ fn ending_hint(verb: Verb, word: &str) -> String {
     }
 }
 
-/// An option that nobody knows: most often a slip of the fingers.
+/// An unknown option: most often a slip of the fingers.
 fn unknown(given: &Given) -> String {
     let of_workloads = WORKLOADS.iter().flat_map(|kind| kind.options).flat_map(OptionSpec::names).map(normal);
     let known: Vec<String> = options::names().map(str::to_owned).chain(of_workloads).collect();

@@ -3,9 +3,8 @@
 use load::{OptionSpec, WorkloadKind};
 use workloads::WORKLOADS;
 
-use super::Verb;
-use super::draft;
 use super::words::normal;
+use super::{Verb, draft};
 
 /// Help fits a terminal of this width; texts begin at this column.
 const WIDTH: usize = 100;
@@ -89,7 +88,7 @@ fn option_name(spec: &OptionSpec) -> String {
     format!("--{}{alias}{}", normal(spec.name), if draft::is_switch(spec) { "" } else { " VALUE" })
 }
 
-/// Options that say how to run mean nothing to the other commands, which accept them all the same so
+/// Options about how to run mean nothing to the other commands, which accept them all the same so
 /// that one line of options serves all.
 const FOR_EVERY_COMMAND: [&str; 8] =
     ["target", "tls", "password-file", "rand-seed", "compat", "workers", "config-file", "help"];
@@ -161,7 +160,7 @@ Exit status:
 Exit status:
     0  done
     2  bad usage
-    4  the server did not do it
+    4  the server refused it, or is not there
   130  interrupted
 "
         }

@@ -1,6 +1,6 @@
 //! The table of options that belong to no workload: ours, and every other of sysbench 0.4 to 1.1.
 //!
-//! One row says an option's names, what it takes, its help line and what it does; help, parsing and
+//! One row has an option's names, what it takes, its help line and what it does; help, parsing and
 //! suggestions all read this table. Rows without a help line are understood for old command lines.
 
 use driver::Secret;
@@ -21,7 +21,7 @@ pub struct Flag {
     pub takes: Takes,
     /// How the value is called in the help.
     pub value: &'static str,
-    /// What it does, with unit and default; empty for what only old command lines say.
+    /// What it does, with unit and default; empty for options of old command lines only.
     pub help: &'static str,
     pub apply: Apply,
 }
@@ -231,7 +231,7 @@ pub static FLAGS: &[Flag] = &[
         "percentiles",
         &["percentile"],
         "LIST",
-        "Tell these percentiles of the response time; 0 tells none [default: 50,95,99,99.9; 95 in sysbench's layouts]",
+        "Print these percentiles of the response time; 0 prints none [default: 50,95,99,99.9; 95 in sysbench's layouts]",
         |draft, text| {
             draft.percentiles = Some(if text == "0" { Vec::new() } else { values::list(text, percentile)? });
             Ok(())
@@ -295,7 +295,7 @@ pub static FLAGS: &[Flag] = &[
     flag(
         "dry-run",
         &["mysql-dry-run"],
-        "Talk to a server inside dbduel that answers at once and does nothing: what the client costs by itself",
+        "Measure against the null server inside dbduel, which answers at once: the client's own cost",
         |draft, text| {
             draft.dry_run = switch(text)?;
             Ok(())
@@ -305,7 +305,7 @@ pub static FLAGS: &[Flag] = &[
         "workers",
         &[],
         "N",
-        "Drive the clients from this many threads [default: what the CPUs suggest]",
+        "Run the clients on this many threads [default: by the number of CPUs]",
         |draft, text| {
             draft.workers = Some(count(text, 1, 1_024)? as u32);
             Ok(())

@@ -6,7 +6,7 @@ use driver::Secret;
 
 use experiment::{TargetKind, TargetUrl, TlsMode};
 
-/// What one family of sysbench's options says. Lists are empty where nothing was said.
+/// One family of sysbench's options. Lists are empty where nothing was given.
 #[derive(Debug, Default)]
 pub struct LoginParts {
     pub hosts: Vec<String>,
@@ -41,7 +41,7 @@ pub struct TargetParts {
 
 impl TargetParts {
     /// The target that was described; several, of one login, where lists of hosts, ports or sockets were given.
-    /// In a dry run only their kind matters, and nobody need say it.
+    /// In a dry run only their kind matters, and it need not be given.
     pub fn resolve(self, is_dry_run: bool) -> Result<Vec<TargetUrl>, String> {
         let TargetParts { url, driver, mysql, pgsql, tls, compressed } = self;
         let mut targets = match url {

@@ -1,6 +1,6 @@
 //! Values of options as people and sysbench write them.
 //!
-//! Errors are fragments without the option's name; the caller knows it.
+//! Errors are fragments without the option's name; the caller adds it.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub fn percentile(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Arrivals in a second; 0 is sysbench's word for a closed loop.
+/// Arrivals in a second; 0 is sysbench's notation for a closed loop.
 pub fn rate(text: &str) -> Result<Option<f64>, String> {
     match text.parse::<f64>() {
         Ok(0.0) => Ok(None),
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_seconds_unless_a_unit_says_otherwise() {
+    fn times_are_seconds_unless_a_unit_is_given() {
         let check = |text, millis: Option<u64>| {
             assert_eq!(seconds(text).ok(), millis.map(Duration::from_millis), "{text}");
         };

@@ -1,8 +1,8 @@
 //! The words behind `prepare`, `bench`, `check` and `cleanup`, taken apart.
 //!
-//! sysbench's users write `--opt=value`, everybody else also `--opt value`, and both write `_` or `-`;
-//! which word is a value can only be told by whoever knows the options. Nothing here knows what an
-//! option means.
+//! sysbench's users write `--opt=value`, others also `--opt value`, and both write `_` or `-`;
+//! which word is a value depends on the options. The meaning of an option plays no part
+//! here.
 
 /// What an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub fn normal(name: &str) -> String {
     name.trim_start_matches('-').replace('_', "-").to_ascii_lowercase()
 }
 
-/// Takes the words apart. `takes` tells of a known option what it takes; an unknown one is left for
+/// Takes the words apart. `takes` returns what a known option takes; an unknown one is left for
 /// the caller to complain about, with whatever follows its `=`.
 pub fn take_apart(words: &[String], takes: impl Fn(&str) -> Option<Takes>) -> Result<Vec<Word>, String> {
     let mut taken = Vec::new();
@@ -70,7 +70,7 @@ fn is_state(word: &str) -> bool {
     switch(word).is_ok() || !word.is_empty() && word.chars().all(|letter| letter.is_ascii_digit())
 }
 
-/// Reads `on` or `off`, in the words that sysbench and people use for them.
+/// Reads `on` or `off`, in the spellings that sysbench and people use for them.
 pub fn switch(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
         "on" | "true" | "yes" | "1" => Ok(true),
@@ -104,11 +104,11 @@ mod tests {
     /// Options as `name=value`, plain words as they are.
     fn check(line: &str, expected: &[&str]) {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let said = take_apart(&words, takes).unwrap().into_iter().map(|word| match word {
+        let parts = take_apart(&words, takes).unwrap().into_iter().map(|word| match word {
             Word::Plain(word) => word,
             Word::Option(given) => format!("{}={}", given.name, given.value),
         });
-        assert_eq!(said.collect::<Vec<_>>(), expected, "{line}");
+        assert_eq!(parts.collect::<Vec<_>>(), expected, "{line}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One pass over operations, as `dbduel bench` tells it: programs and their operations as they ran.
+//! One pass over operations, as `dbduel bench` prints it: programs and their operations as they ran.
 
 use comfy_table::{CellAlignment, Table};
 use load::{OperationTally, ProgramTally};

@@ -6,8 +6,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::listed;
 use record::format::{PlannedTrial, SideRecord};
-use trial::ClientCpus;
-use trial::host;
+use trial::{ClientCpus, host};
 
 pub struct Sides {
     halves: [Half; 2],
@@ -61,12 +60,12 @@ impl Sides {
     pub fn of(&self, planned: &PlannedTrial, is_embedded: bool) -> ClientCpus {
         let is_duet = planned.block > 0 && planned.block <= self.duet_blocks;
         let side = if is_duet { planned.order - 1 } else { planned.block };
-        self.halves[side as usize % 2].seat(is_embedded)
+        self.halves[side as usize % 2].client_cpus(is_embedded)
     }
 
     /// A generator that is no contender's.
     pub fn first(&self) -> ClientCpus {
-        self.halves[0].seat(false)
+        self.halves[0].client_cpus(false)
     }
 
     /// Client and server share the cores of a side.
@@ -88,7 +87,7 @@ impl Half {
     }
 
     /// Server and client divide a half as they would divide a host.
-    fn seat(&self, is_embedded: bool) -> ClientCpus {
+    fn client_cpus(&self, is_embedded: bool) -> ClientCpus {
         let (server, client) = host::shared_out(&self.cpus);
         let (cpus, server_cpus) = match (is_embedded, client.is_empty()) {
             (true, _) => (self.cpus.clone(), Vec::new()),
@@ -157,16 +156,16 @@ mod tests {
         assert_eq!((cpus(3, 1), cpus(3, 2)), (vec![0], vec![1]));
         assert_eq!((cpus(9, 1), cpus(9, 2), cpus(10, 1), cpus(10, 2)), (vec![1], vec![1], vec![0], vec![0]));
         assert!(two.are_shared());
-        let seat = two.of(&planned(3, 2), true);
-        assert_eq!((seat.cpus, seat.server_cpus, seat.engine_cores), (vec![1], vec![], 1));
+        let client_cpus = two.of(&planned(3, 2), true);
+        assert_eq!((client_cpus.cpus, client_cpus.server_cpus, client_cpus.engine_cores), (vec![1], vec![], 1));
         let eight = sides(8, 1).unwrap();
-        let seat = eight.of(&planned(1, 1), false);
-        assert_eq!((seat.server_cpus, seat.cpus, seat.engine_cores), (vec![0, 2, 4], vec![6], 3));
+        let client_cpus = eight.of(&planned(1, 1), false);
+        assert_eq!((client_cpus.server_cpus, client_cpus.cpus, client_cpus.engine_cores), (vec![0, 2, 4], vec![6], 3));
         assert!(!eight.are_shared());
     }
 
     #[test]
-    fn a_core_that_nobody_shows_is_not_guessed() {
+    fn a_core_that_is_not_listed_is_not_guessed() {
         assert!(Sides::share_out(&[0, 1], &|_| None, 8).is_err());
     }
 }

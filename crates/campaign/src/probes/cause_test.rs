@@ -1,4 +1,4 @@
-//! Behind the verdict: points of findings once more, without what is said to be the cause.
+//! Behind the verdict: points of findings once more, without their supposed cause.
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -36,7 +36,7 @@ impl<'a> CauseTests<'a> {
         CauseTests { ended, cache, method, tmpfs: OnceCell::new() }
     }
 
-    /// Where the data lie in memory; the inner error says why they cannot.
+    /// Where the data lie in memory; the inner error gives the reason they cannot.
     fn tmpfs(&self) -> Result<&WorkFolder, String> {
         if let Some(tmpfs) = self.tmpfs.get() {
             return Ok(tmpfs);
@@ -118,7 +118,7 @@ fn free_bytes(folder: &Path) -> Result<u64> {
     Ok(system.blocks_available() * system.fragment_size())
 }
 
-/// None where the kernel does not say.
+/// None where the kernel does not report it.
 fn available_bytes() -> Option<u64> {
     procfs::Meminfo::current().ok()?.mem_available
 }
@@ -148,10 +148,12 @@ mod tests {
     fn data_go_to_memory_only_where_they_and_the_server_fit() {
         let gib = 1 << 30;
         let check = |data, server, free, available, expected: Option<&str>| {
-            let said = too_little_memory(data * gib, server * gib, free * gib, available);
+            let shortage = too_little_memory(data * gib, server * gib, free * gib, available);
             match expected {
-                Some(part) => assert!(said.as_ref().is_some_and(|said| said.contains(part)), "{said:?}"),
-                None => assert_eq!(said, None),
+                Some(part) => {
+                    assert!(shortage.as_ref().is_some_and(|shortage| shortage.contains(part)), "{shortage:?}")
+                }
+                None => assert_eq!(shortage, None),
             }
         };
         check(2, 1, 4, Some(4 * gib), None);

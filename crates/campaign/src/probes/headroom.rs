@@ -19,19 +19,19 @@ impl Probe for Headroom {
     }
 
     fn adapt<'a>(&'a self, planned: &PlannedTrial, trial: &mut Trial<'a>) {
-        if planned.purpose != (Purpose::Headroom { threads: trial.seat.workers }) {
-            trial.seat = trial.seat.doubled();
+        if planned.purpose != (Purpose::Headroom { threads: trial.client_cpus.workers }) {
+            trial.client_cpus = trial.client_cpus.doubled();
         }
     }
 }
 
-/// The trials of one workload; none where nobody can be checked.
+/// The trials of one workload; none where no contender can be checked.
 fn check(bench: &Bench, workload: &WorkloadRecord) -> Option<Vec<PlannedTrial>> {
     let (plan, setup) = (bench.plan(), bench.setup);
     let (contender, point) = place(bench, workload)?;
     let mut planned = plan.trials.iter().filter(|one| one.workload == workload.label && one.contender == contender);
     let usual = PlannedTrial { order: 1, ..planned.find(|one| one.point == point)?.clone() };
-    let threads = setup.trial(&usual, Path::new(""), Duration::ZERO).seat.workers;
+    let threads = setup.trial(&usual, Path::new(""), Duration::ZERO).client_cpus.workers;
     Some(blocks(plan, &workload.label, &contender, &point, threads).into_iter().flatten().collect())
 }
 

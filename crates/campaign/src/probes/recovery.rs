@@ -1,7 +1,7 @@
 //! Behind the duel of a search's winner: how long both sides are away after a kill.
 //!
 //! Settings that make a server faster can make it slow to come back (a larger log, rarer checkpoints), so
-//! one number is not reported without the other. Three kills a side are a first look: their range is reported,
+//! one number is not reported without the other. Three kills a side give a first impression: their range is reported,
 //! and no verdict comes from them.
 
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Takes a password given on the command line out of the process list.
 //!
-//! Everybody on the machine can read a process's arguments. So a dbduel that finds a password among
+//! Every user of the machine can read a process's arguments. So a dbduel that finds a password among
 //! its own starts itself again with `***` in its place, and hands the arguments as they were typed
 //! over in memory that only the two can reach: never in an argument, never in the environment. What
 //! must stay true: this runs before any thread, any connection and any message.
@@ -28,7 +28,7 @@ const MEMORY: &CStr = c"dbduel arguments";
 pub fn arguments() -> Result<Vec<OsString>> {
     let given: Vec<OsString> = std::env::args_os().collect();
     if let Some(descriptor) = std::env::var_os(DESCRIPTOR) {
-        // SAFETY: no other thread runs yet. What this process starts must not look for arguments too.
+        // SAFETY: no other thread runs yet. What this process starts must not get the variable.
         unsafe { std::env::remove_var(DESCRIPTOR) };
         return taken_over(&given, &descriptor.to_string_lossy());
     }
@@ -42,7 +42,7 @@ fn taken_over(given: &[OsString], descriptor: &str) -> Result<Vec<OsString>> {
     let descriptor: RawFd = descriptor.parse().ok().filter(|number| *number > 2).with_context(wrong)?;
     let handed_over = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).with_context(wrong)?;
     ensure!(handed_over.to_string_lossy().contains(&*MEMORY.to_string_lossy()), wrong());
-    // SAFETY: the descriptor is open, and no other part of this program knows of it.
+    // SAFETY: the descriptor is open, and no other part of this program uses it.
     let mut memory = unsafe { File::from_raw_fd(descriptor) };
     let mut bytes = Vec::new();
     memory.rewind().and_then(|()| memory.read_to_end(&mut bytes)).with_context(wrong)?;
@@ -73,7 +73,7 @@ fn memory_with(typed: &[OsString]) -> Result<OwnedFd, Error> {
     if descriptor < 0 {
         return Err(Error::last_os_error());
     }
-    // SAFETY: the descriptor has just been made, and nobody else owns it.
+    // SAFETY: the descriptor has just been made, and has no other owner.
     let mut memory = unsafe { File::from_raw_fd(descriptor) };
     let bytes: Vec<&[u8]> = typed.iter().map(|argument| argument.as_bytes()).collect();
     memory.write_all(&bytes.join(&0))?;

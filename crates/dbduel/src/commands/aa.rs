@@ -1,4 +1,4 @@
-//! `dbduel aa`: the first contender of a file against its twin.
+//! `dbduel aa`: the first contender of a file against itself.
 
 use super::{Failure, run};
 use crate::cli::{AaArgs, RunArgs};

@@ -1,7 +1,7 @@
 //! `dbduel advise`: a tuning ladder for one server on one machine, with the reason for each rung.
 //!
-//! It asks no server and measures nothing. `--write` makes the ladder an experiment, since which rungs
-//! matter is for a measurement to say; a file that is there already stays as it is.
+//! It contacts no server and measures nothing. `--write` makes the ladder an experiment, since only a
+//! measurement shows which rungs matter; a file that is there already stays as it is.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::{Failure, lists, note, say};
+use super::{Failure, lists, note, print};
 use crate::cli::{AdviseArgs, exit};
 use advisor::advice::{Advice, Rung, Subject, advise as advice_for};
 use engine::memory_need::Need;
@@ -29,14 +29,14 @@ pub fn advise(args: &AdviseArgs) -> Result<u8, Failure> {
     }
     if args.json {
         let json = serde_json::to_string_pretty(&as_json(&advice)).context("cannot write the advice as JSON")?;
-        say(&(json + "\n"))?;
+        print(&(json + "\n"))?;
     } else {
-        say(&advisor::text::advice(&advice, &args.engine))?;
+        print(&advisor::text::advice(&advice, &args.engine))?;
     }
     Ok(exit::DONE)
 }
 
-/// Never over what is there: it may be a ladder that somebody has worked on.
+/// Never over what is there: it may be a ladder that was edited.
 fn write_new(path: &Path, text: &str) -> Result<()> {
     let opened = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
     let refused = || format!("cannot write {}; give --write the name of a file that is not there yet", path.display());

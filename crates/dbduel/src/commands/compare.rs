@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Failure, say};
+use super::{Failure, print};
 use crate::cli::{CompareArgs, TableArgs, exit};
 use record::RunDir;
 use report::sqlbench::{self, Column, Layout};
-use report::{Evidence, compare as told};
+use report::{Evidence, compare as side_by_side};
 
 /// One thing to compare.
 enum Given {
@@ -20,14 +20,14 @@ pub fn compare(args: &CompareArgs) -> Result<u8, Failure> {
     let given = args.results.iter().map(|name| open(&args.runs, name)).collect::<Result<Vec<Given>>>()?;
     let text = match given.as_slice() {
         [Given::Run(first), Given::Run(second)] if !all_passes(&[first, second]) => {
-            told::runs([&args.results[0], &args.results[1]], [first, second])
+            side_by_side::runs([&args.results[0], &args.results[1]], [first, second])
         }
         given => {
             let columns = columns(&args.results, given)?;
-            told::columns(&columns, &layout(&args.table))
+            side_by_side::columns(&columns, &layout(&args.table))
         }
     };
-    say(&text)?;
+    print(&text)?;
     Ok(exit::DONE)
 }
 

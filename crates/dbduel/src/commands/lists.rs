@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::{Failure, note, say};
+use super::{Failure, note, print};
 use crate::KNOWN;
 use crate::cli::{CacheAction, CacheArgs, FetchArgs, ListArgs, Listed, exit};
 use engine::{self, Cache};
@@ -18,7 +18,7 @@ pub fn list(args: &ListArgs) -> Result<u8, Failure> {
     match args.what {
         Some(what) => {
             let rows = rows(what, &args.runs)?;
-            say(&if args.json { pretty(Value::Array(rows))? } else { text(what, &rows, &args.runs) })?;
+            print(&if args.json { pretty(Value::Array(rows))? } else { text(what, &rows, &args.runs) })?;
         }
         None => everything(args)?,
     }
@@ -32,13 +32,13 @@ fn everything(args: &ListArgs) -> Result<()> {
         all.insert(name(what), Value::Array(rows(what, &args.runs)?));
     }
     if args.json {
-        return say(&pretty(Value::Object(all))?);
+        return print(&pretty(Value::Object(all))?);
     }
     let titled = |what: Listed| {
         let rows = all[&name(what)].as_array().map_or(&[][..], Vec::as_slice);
         format!("{}\n{}", name(what).to_uppercase(), text(what, rows, &args.runs))
     };
-    say(&Listed::ALL.map(titled).join("\n"))
+    print(&Listed::ALL.map(titled).join("\n"))
 }
 
 fn name(what: Listed) -> String {
@@ -142,7 +142,7 @@ pub fn fetch(args: &FetchArgs) -> Result<u8, Failure> {
     let cache = Cache::open()?;
     for resolved in resolved {
         let installation = engine::provision(&resolved, &cache, &note)?;
-        say(&format!("{} {}: {}\n", resolved.kind, resolved.version, installation.source))?;
+        print(&format!("{} {}: {}\n", resolved.kind, resolved.version, installation.source))?;
     }
     Ok(exit::DONE)
 }
@@ -166,13 +166,13 @@ pub fn cache(args: &CacheArgs) -> Result<u8, Failure> {
     let cache = Cache::open()?;
     if args.action == Some(CacheAction::Clear) {
         let freed = quantity::bytes_text(cache.clear(&note)?);
-        say(&format!("{freed} freed in {}\n", cache.root().display()))?;
+        print(&format!("{freed} freed in {}\n", cache.root().display()))?;
         return Ok(exit::DONE);
     }
     let contents = cache.contents()?;
     let bytes: u64 = contents.iter().map(|entry| entry.bytes).sum();
     let row = |entry: &engine::CacheEntry| json!({ "what": entry.kind, "name": entry.name, "size": quantity::bytes_text(entry.bytes) });
-    say(&table(&contents.iter().map(row).collect::<Vec<_>>()))?;
-    say(&format!("{} in {}\n", quantity::bytes_text(bytes), cache.root().display()))?;
+    print(&table(&contents.iter().map(row).collect::<Vec<_>>()))?;
+    print(&format!("{} in {}\n", quantity::bytes_text(bytes), cache.root().display()))?;
     Ok(exit::DONE)
 }

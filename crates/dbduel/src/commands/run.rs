@@ -10,7 +10,7 @@ use record::RunDir;
 use record::shell::shell_path;
 use report::Evidence;
 
-use super::{Failure, note, say_report};
+use super::{Failure, note, print_report};
 use crate::cli::{RunArgs, exit};
 use crate::progress_bar::Stderr;
 use crate::shipped;
@@ -23,11 +23,11 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
         )));
     }
     let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
-    sit(args, &ActiveRun::begin(&args.request()).map_err(failed)?, &interrupted)
+    run_to_end(args, &ActiveRun::begin(&args.request()).map_err(failed)?, &interrupted)
 }
 
-/// Goes through a sitting and prints what came out.
-pub fn sit(args: &RunArgs, active_run: &ActiveRun, interrupted: &AtomicBool) -> Result<u8, Failure> {
+/// Goes through a session and prints what came out.
+pub fn run_to_end(args: &RunArgs, active_run: &ActiveRun, interrupted: &AtomicBool) -> Result<u8, Failure> {
     finish(args, active_run.run_dir(), carry_out(active_run, Stderr::boxed(), interrupted))
 }
 
@@ -44,7 +44,7 @@ fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, 
     if ended.reason == EndReason::Interrupted {
         return interrupted_end(args, run_dir);
     }
-    tell(args, run_dir)?;
+    report_run(args, run_dir)?;
     aa::remember(&run_dir.plan()?, Evidence::gather(run_dir)?.twins(), &|line| note(line))?;
     if ended.incomplete {
         return Ok(exit::NOT_MEASURED);
@@ -52,11 +52,11 @@ fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, 
     if args.gate { gate(run_dir) } else { Ok(exit::DONE) }
 }
 
-/// A run that was interrupted before its first trial has nothing to say but how it goes on.
+/// A run that was interrupted before its first trial only prints how to resume it.
 fn interrupted_end(args: &RunArgs, run_dir: &RunDir) -> Result<u8, Failure> {
     let measured = run_dir.trials()?.measured().len();
     if measured > 0 {
-        tell(args, run_dir)?;
+        report_run(args, run_dir)?;
     }
     let kept = match measured {
         0 => "before the first trial was over".to_owned(),
@@ -68,7 +68,7 @@ fn interrupted_end(args: &RunArgs, run_dir: &RunDir) -> Result<u8, Failure> {
     Ok(exit::INTERRUPTED)
 }
 
-fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<()> {
+fn report_run(args: &RunArgs, run_dir: &RunDir) -> Result<()> {
     let plain = report::Options::default();
     for (format, file) in [("text", "report.txt"), ("html", "report.html")] {
         run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
@@ -80,7 +80,7 @@ fn tell(args: &RunArgs, run_dir: &RunDir) -> Result<()> {
     let format = if args.json { "json" } else { "text" };
     let color = !args.json && terminal::wants_color();
     let options = report::Options { color, brief: !args.full, ..super::first_screen() };
-    say_report(&report::write(run_dir, format, &options)?)
+    print_report(&report::write(run_dir, format, &options)?)
 }
 
 /// Prints the answer beside the report, whose standard output may be JSON.

@@ -1,7 +1,7 @@
-//! `dbduel selftest`: what dbduel asks of itself. `--sim` is here: the statistics against simulated truth, told
+//! `dbduel selftest`: checks of dbduel itself. `--sim` is here: the statistics against simulated truth, printed
 //! as tables or as JSON. `--observers` is in a file of its own.
 //!
-//! The simulation itself and its targets are in the `stats` crate; here they are only run and told.
+//! The simulation itself and its targets are in the `stats` crate; here they are only run and printed.
 
 mod observers;
 
@@ -14,7 +14,7 @@ use stats::simulation::{
     checks, simulate, simulate_trouble,
 };
 
-use super::{Failure, note, say};
+use super::{Failure, note, print};
 use crate::cli::{SelftestArgs, exit};
 
 /// Differences at which rule `t` is simulated.
@@ -26,7 +26,7 @@ struct Outcome {
     checks: Vec<Check>,
 }
 
-/// Simulates, tells, and fails with the status of a violation when a target was missed.
+/// Simulates, prints, and fails with the status of a violation when a target was missed.
 pub fn selftest(args: &SelftestArgs) -> Result<u8, Failure> {
     if args.observers {
         return observers::selftest(args);
@@ -34,9 +34,9 @@ pub fn selftest(args: &SelftestArgs) -> Result<u8, Failure> {
     let outcome = simulated(args);
     if args.json {
         let json = serde_json::to_string_pretty(&json(args, &outcome)).context("cannot write the figures as JSON")?;
-        say(&(json + "\n"))?;
+        print(&(json + "\n"))?;
     } else {
-        say(&text(args, &outcome))?;
+        print(&text(args, &outcome))?;
     }
     let missed = outcome.checks.iter().filter(|check| !check.is_met()).count();
     if missed == 0 {
@@ -198,10 +198,10 @@ mod tests {
     #[test]
     fn every_line_of_the_simulation_is_told_and_every_miss_is_loud() {
         let mut outcome = simulated(&SMALL);
-        let told = text(&SMALL, &outcome);
+        let report = text(&SMALL, &outcome);
         let lines = NOISES.len() * (TRUTHS.len() + RULE_T_TRUTHS.len());
         assert_eq!(outcome.scenarios.iter().map(|scenario| scenario.cells.len()).sum::<usize>(), lines);
-        assert!(told.contains("seconds as evidence") && told.ends_with(" targets, 0 missed\n"), "{told}");
+        assert!(report.contains("seconds as evidence") && report.ends_with(" targets, 0 missed\n"), "{report}");
         assert_eq!(json(&SMALL, &outcome)["met"], true);
         outcome.checks[0].observed = SMALL.runs as usize;
         assert!(text(&SMALL, &outcome).contains("MISSED") && json(&SMALL, &outcome)["met"] == false);

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 
 use super::run::{self, failed};
-use super::{Failure, note, say};
+use super::{Failure, note, print};
 use crate::KNOWN;
 use crate::cli::{RunArgs, TuneArgs, exit};
 use crate::progress_bar::Stderr;
@@ -22,7 +22,7 @@ use advisor::draft::{Draft, SearchRequest, WINNER};
 use advisor::try_values;
 use campaign::planning::plan_experiment;
 use campaign::race::{Raced, begin_record, race};
-use campaign::{ActiveRun, say_never_ok, with_what_is_kept};
+use campaign::{ActiveRun, warn_of_never_ok, with_what_is_kept};
 
 use advisor::tuning::{Rival, duel_text};
 use analysis::conclude;
@@ -34,7 +34,7 @@ use record::format::tuning::SearchRecord;
 use report::sentences::one_line;
 use trial::Interrupted;
 
-/// Blocks of the duel that a budget keeps free: fewer allow no word.
+/// Blocks of the duel that a budget keeps free: fewer allow no verdict.
 const BLOCKS_KEPT_FREE: u32 = 8;
 
 /// `dbduel tune`.
@@ -99,7 +99,7 @@ fn search_and_duel(
     }
 }
 
-/// The duel, where somebody came out ahead.
+/// The duel, where a candidate came out ahead.
 fn behind_the_search(
     args: &TuneArgs,
     draft: &Draft,
@@ -111,14 +111,14 @@ fn behind_the_search(
     let status = match winner {
         Some(winner) => duel(args, draft, search_dir, raced, &winner, interrupted)?,
         None => {
-            tell_search(search_dir, args.json, true)?;
+            report_search(search_dir, args.json, true)?;
             if args.write.is_some() {
                 note(&format!("no candidate came out ahead of `{}`: nothing is written", draft.record.incumbent));
             }
             exit::DONE
         }
     };
-    let is_missing = say_never_ok(search_dir.trials()?.measured(), &|line| note(line));
+    let is_missing = warn_of_never_ok(search_dir.trials()?.measured(), &|line| note(line));
     Ok(if status == exit::DONE && is_missing { exit::NOT_MEASURED } else { status })
 }
 
@@ -158,9 +158,9 @@ fn duel(
     }
     let known = search_dir.run_record()?;
     search_dir.write_run(&record::format::RunRecord { search: Some(search), ..known })?;
-    tell_search(search_dir, false, false)?;
+    report_search(search_dir, false, false)?;
     note(&format!("{winner} meets `{}` again, in new blocks, as `{WINNER}`", draft.record.incumbent));
-    let status = run::sit(&run_args(args), &active_run, interrupted)?;
+    let status = run::run_to_end(&run_args(args), &active_run, interrupted)?;
     write_duel(args, draft, active_run.run_dir(), &text, status)?;
     Ok(status)
 }
@@ -190,7 +190,7 @@ fn run_args(args: &TuneArgs) -> RunArgs {
     }
 }
 
-/// Writes the duel's experiment where the command line wants it, once the duel is over.
+/// Writes the duel's experiment to the file of the command line, once the duel is over.
 fn write_duel(args: &TuneArgs, draft: &Draft, duel: &RunDir, text: &str, status: u8) -> Result<()> {
     let Some(path) = args.write.as_deref().filter(|_| status != exit::INTERRUPTED) else { return Ok(()) };
     let written = format!("{}{text}", header(duel, draft)?);
@@ -226,14 +226,14 @@ fn header(run_dir: &RunDir, draft: &Draft) -> Result<String> {
     Ok(lines.iter().map(|line| format!("# {line}\n")).collect())
 }
 
-/// The reports of the search, beside its records; on stdout where there is no duel to tell of.
-fn tell_search(run_dir: &RunDir, json: bool, aloud: bool) -> Result<()> {
+/// The reports of the search, beside its records; on stdout where there is no duel.
+fn report_search(run_dir: &RunDir, json: bool, aloud: bool) -> Result<()> {
     let plain = report::Options::default();
     for (format, file) in [("text", "report.txt"), ("html", "report.html")] {
         run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
     }
     if aloud {
-        say(&report::write(run_dir, if json { "json" } else { "text" }, &super::first_screen())?)?;
+        print(&report::write(run_dir, if json { "json" } else { "text" }, &super::first_screen())?)?;
     }
     Ok(())
 }
@@ -274,8 +274,8 @@ fn share_of_the_search(draft: &Draft) -> Result<Option<Duration>, Failure> {
     )))
 }
 
-/// The duel of a candidate: its text, the labels of workloads that had no part in the search, and what it
-/// says.
+/// The duel of a candidate: its text, the labels of workloads that had no part in the search, and its
+/// experiment.
 fn duel_of(draft: &Draft, candidate: &str, budget: Option<Duration>) -> Result<(String, Vec<String>, Experiment)> {
     let Some(found) = draft.record.candidates.iter().find(|one| one.name == candidate) else {
         bail!("the search has no candidate `{candidate}`");

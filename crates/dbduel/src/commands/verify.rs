@@ -1,8 +1,8 @@
-//! `dbduel verify`: does a run, or a page that somebody sent, say what its raw data say?
+//! `dbduel verify`: do the reports of a run, or a page, agree with their raw data?
 //!
 //! Everything is computed again from the records and the files of trials, and compared with what lies
 //! there. A report is compared to the byte, because the same records make the same bytes; where another
-//! dbduel wrote it, its numbers are looked for in ours. Nothing is repaired.
+//! dbduel wrote it, its numbers are searched for in ours. Nothing is repaired.
 
 mod deferred;
 mod host;
@@ -14,7 +14,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::{Failure, say};
+use super::{Failure, print};
 use crate::cli::{VerifyArgs, exit};
 use analysis::EndReason;
 use experiment::plain_file;
@@ -28,10 +28,10 @@ const KEPT_REPORTS: [(&str, &str); 2] = [("text", "report.txt"), ("html", "repor
 /// The only line of a text report that depends on where the run lies.
 const PLACE_LINE: &str = "  Full report: ";
 
-/// As much of a line as tells a reader which one it is.
+/// As much of a line as identifies it.
 const EXCERPT: usize = 120;
 
-/// What was looked at, and what was not as it should be.
+/// What was checked, and what was not as it should be.
 #[derive(Debug, Default)]
 pub struct Findings {
     checked: Vec<String>,
@@ -62,7 +62,7 @@ impl Findings {
 pub fn verify(args: &VerifyArgs) -> Result<u8, Failure> {
     let path = Path::new(&args.subject);
     let findings = if path.is_file() { of_page(path)? } else { of_run(&RunDir::open(&args.runs, &args.subject)?)? };
-    say(&findings.text(&args.subject))?;
+    print(&findings.text(&args.subject))?;
     Ok(if findings.differences.is_empty() { exit::DONE } else { exit::VIOLATION })
 }
 
@@ -118,7 +118,7 @@ fn report(name: &str, format: &str, stored: &str, evidence: &Evidence, findings:
     let again = report::find(format)?.write(evidence, &Options::default())?;
     let (ours, theirs) = (env!("CARGO_PKG_VERSION"), evidence.run.dbduel_version.as_str());
     if ours == theirs {
-        match first_difference(stored, &again) {
+        match first_difference(format, stored, &again) {
             None => findings.checked(format!("{name}: {} lines, byte for byte", stored.lines().count())),
             Some(difference) => findings.differs(format!("{name}, {difference}")),
         }
@@ -138,13 +138,17 @@ fn report(name: &str, format: &str, stored: &str, evidence: &Evidence, findings:
     Ok(())
 }
 
-/// The first line that is another one; the line that says where the run lies may be.
-fn first_difference(stored: &str, again: &str) -> Option<String> {
+/// The first line that differs; the line with the run's folder may differ. Of a page the raw records are
+/// compared, not the stream that holds them.
+fn first_difference(format: &str, stored: &str, again: &str) -> Option<String> {
     if stored == again {
         return None;
     }
+    let plain = |text: &str| if format == "html" { report::unpacked(text).ok() } else { None };
+    let plain = |text: &str| plain(text).unwrap_or_else(|| text.to_owned());
+    let (stored, again) = (plain(stored), plain(again));
     let lines = |text: &str| -> Vec<String> { text.split('\n').map(str::to_owned).collect() };
-    let (stored, again) = (lines(stored), lines(again));
+    let (stored, again) = (lines(&stored), lines(&again));
     let same =
         |(then, now): (&String, &String)| then == now || then.starts_with(PLACE_LINE) && now.starts_with(PLACE_LINE);
     let number = stored.iter().zip(&again).position(|pair| !same(pair));
@@ -173,7 +177,7 @@ fn missing_numbers(stored: &str, again: &str) -> (usize, BTreeSet<String>) {
     (stored.len(), stored.difference(&again).cloned().collect())
 }
 
-/// Numbers that a reader sees: not those of the raw records, nor those of the style.
+/// Numbers that are shown: not those of the raw records, nor those of the style.
 fn numbers(report: &str) -> BTreeSet<String> {
     let visible = report.split("<main>").last().unwrap_or(report);
     let visible = visible.split("<script").next().unwrap_or(visible);
@@ -182,7 +186,5 @@ fn numbers(report: &str) -> BTreeSet<String> {
     pieces.filter(|piece| !piece.is_empty()).map(str::to_owned).collect()
 }
 
-#[cfg(test)]
-mod mangled;
 #[cfg(test)]
 mod tests;

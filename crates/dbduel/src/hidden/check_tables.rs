@@ -19,45 +19,50 @@ const CLIENTS: u32 = 16;
 const CUT_BYTES: u64 = GIB;
 
 /// What became of one server.
-pub struct Vetted {
+pub struct Checked {
     pub server: String,
     /// One line for each machine and one for the table of settings; none where the server is not here.
     pub lines: Vec<Result<String>>,
 }
 
 /// Puts advice and table to the servers whose `kind@version` begins with `name`, as [`super::selfcheck`] does.
-pub fn vet(name: &str, fetch: bool, cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Vetted> {
-    let vetted = |resolved: Resolved| {
+pub fn check_settings(name: &str, fetch: bool, cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Checked> {
+    let checked = |resolved: Resolved| {
         let wanted = fetch || resolved.is_here(cache);
         let lines = match wanted {
-            true => vet_server(&resolved, cache, progress).unwrap_or_else(|error| vec![Err(error)]),
+            true => check_server(&resolved, cache, progress).unwrap_or_else(|error| vec![Err(error)]),
             false => Vec::new(),
         };
-        Vetted { server: format!("{} {} ({})", resolved.kind, resolved.version, resolved.source_text()), lines }
+        Checked { server: format!("{} {} ({})", resolved.kind, resolved.version, resolved.source_text()), lines }
     };
-    crate::KNOWN.engines.called(name).into_iter().map(vetted).collect()
+    crate::KNOWN.engines.called(name).into_iter().map(checked).collect()
 }
 
-fn vet_server(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Vec<Result<String>>> {
+fn check_server(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Vec<Result<String>>> {
     let installation = provision(resolved, cache, progress)?;
     let mut lines: Vec<Result<String>> = Vec::new();
     for machine in MACHINES {
         let size =
             format!("{} / {} / {}", bytes_text(machine.memory_bytes), machine.cores, bytes_text(machine.data_bytes));
         lines.push(
-            vet_advice(&installation, machine, cache, progress).map(|how| format!("{size}: {how}")).context(size),
+            check_advice(&installation, machine, cache, progress).map(|how| format!("{size}: {how}")).context(size),
         );
     }
-    lines.push(vet_table(&installation, cache, progress).context("the table of settings"));
+    lines.push(check_table(&installation, cache, progress).context("the table of settings"));
     Ok(lines)
 }
 
-fn vet_advice(installation: &Installation, machine: Machine, cache: &Cache, progress: &dyn Fn(&str)) -> Result<String> {
+fn check_advice(
+    installation: &Installation,
+    machine: Machine,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<String> {
     let subject = Subject { engine: installation.engine(), version: &installation.version, machine, clients: CLIENTS };
     let advice = advise(&subject)?;
     let settings = advice.settings();
-    vet_in_place(installation, &settings, cache, progress)?;
-    let (given, how) = match advice.need_at_last.total_bytes() <= room_bytes()? {
+    check_in_place(installation, &settings, cache, progress)?;
+    let (given, how) = match advice.need_at_last.total_bytes() <= usable_bytes()? {
         true => (settings.clone(), "started as it is".to_owned()),
         false => (
             cut(&advice),
@@ -68,7 +73,7 @@ fn vet_advice(installation: &Installation, machine: Machine, cache: &Cache, prog
     Ok(format!("{} rungs, {} settings, {how}", advice.rungs.len(), settings.len()))
 }
 
-fn vet_in_place(
+fn check_in_place(
     installation: &Installation,
     settings: &BTreeMap<String, String>,
     cache: &Cache,
@@ -78,11 +83,11 @@ fn vet_in_place(
     let data = work.path().join("data");
     template(cache, &work, installation, &BTreeMap::new(), progress)?.restore(&data)?;
     let site = Site { installation, data: &data, scratch: work.path() };
-    installation.engine().vet(&site, settings).context("the server's own check")
+    installation.engine().check_settings(&site, settings).context("the server's own check")
 }
 
 /// A third of what is free: others work here, too.
-fn room_bytes() -> Result<u64> {
+fn usable_bytes() -> Result<u64> {
     use procfs::Current;
     let memory = procfs::Meminfo::current().context("cannot read how much memory is free")?;
     Ok(memory.mem_available.unwrap_or(memory.mem_free) / 3)
@@ -111,12 +116,12 @@ fn start(
 ) -> Result<()> {
     let work = cache.work()?;
     let (data, log) = (&work.path().join("data"), &work.path().join("server.log"));
-    let fresh = ScratchServer { settings, max_clients: CLIENTS, transport: Transport::Socket, data, log };
-    fresh.start(installation, cache, &work, progress)?.stop()
+    let scratch = ScratchServer { settings, max_clients: CLIENTS, transport: Transport::Socket, data, log };
+    scratch.start(installation, cache, &work, progress)?.stop()
 }
 
 /// Each setting's first values together, then the second ones, and so on.
-fn vet_table(installation: &Installation, cache: &Cache, progress: &dyn Fn(&str)) -> Result<String> {
+fn check_table(installation: &Installation, cache: &Cache, progress: &dyn Fn(&str)) -> Result<String> {
     let table = tunables(installation.engine(), &installation.version);
     let machine = &MACHINES[2];
     let values: Vec<(&Tunable, Vec<String>)> =
@@ -125,8 +130,8 @@ fn vet_table(installation: &Installation, cache: &Cache, progress: &dyn Fn(&str)
     for round in 0..rounds {
         let chosen = || values.iter().filter_map(|(tunable, values)| Some((*tunable, values.get(round)?)));
         let text = |(tunable, value): (&Tunable, &String)| (tunable.name.to_owned(), value.clone());
-        vet_in_place(installation, &chosen().map(text).collect(), cache, progress)?;
-        // What shapes files wants a data directory of its own, which old packages bring ready made.
+        check_in_place(installation, &chosen().map(text).collect(), cache, progress)?;
+        // Settings that shape files need a data directory of their own, which old packages bring ready made.
         let startable = chosen().filter(|(tunable, _)| !tunable.needs_reload).map(text).collect();
         start(installation, &startable, cache, progress).with_context(|| format!("a start with {startable:?}"))?;
     }

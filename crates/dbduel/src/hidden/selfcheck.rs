@@ -52,8 +52,8 @@ fn start_and_stop(
 ) -> Result<()> {
     let work = cache.work()?;
     let (settings, data, log) = (&BTreeMap::new(), &work.path().join("data"), &work.path().join("server.log"));
-    let fresh = ScratchServer { settings, max_clients: 4, transport, data, log };
-    let server = fresh.start(installation, cache, &work, progress)?;
+    let scratch = ScratchServer { settings, max_clients: 4, transport, data, log };
+    let server = scratch.start(installation, cache, &work, progress)?;
     server.create_database()?;
     let mut load = Admin::connect(server.dialect(), server.endpoint(), server.login(), Duration::from_secs(10))
         .context("the load cannot connect")?;

@@ -1,5 +1,5 @@
 //! A private corner of the host for tests that run the real dbduel: runs, cache and temporary folder
-//! of its own, so that tests neither wait for one another nor see what others left.
+//! of its own, so that tests neither wait for one another nor meet what others left.
 //!
 //! Nothing in here decides whether dbduel is right; that is what the tests do.
 
@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use record::metric::{describe, describe_flag};
 use serde_json::Value;
 
 /// Ends a test that fails; no test that passes comes near it.
-pub const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_secs(180);
 
 /// Polls until the condition holds.
 pub fn wait_for(what: &str, limit: Duration, mut condition: impl FnMut() -> bool) {
@@ -40,18 +41,33 @@ pub fn dbduel(arguments: &[&str]) -> Output {
         .expect("dbduel can be started")
 }
 
-/// Says why a test has nothing to look at; not by `eprintln!`, which the test harness swallows.
-pub fn say_skipped(why: &str) {
+/// Prints the reason a test is skipped; not by `eprintln!`, which the test harness swallows.
+pub fn print_skipped(why: &str) {
     std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
 }
+
+/// Tests that run at once take less.
+const MEMORY_MIN: u64 = 8 << 30;
 
 pub struct Place {
     folder: tempfile::TempDir,
 }
 
 impl Place {
+    /// In memory where there is enough: tests make and delete hundreds of data directories, and what they test is not
+    /// the disk.
     pub fn new() -> Place {
-        let folder = tempfile::tempdir().unwrap();
+        let memory = Path::new("/dev/shm");
+        let free = nix::sys::statvfs::statvfs(memory).map_or(0, |it| it.blocks_available() * it.fragment_size());
+        if free < MEMORY_MIN { Place::on_disk() } else { Place::of(tempfile::tempdir_in(memory).unwrap()) }
+    }
+
+    /// For tests of what a commit survives.
+    pub fn on_disk() -> Place {
+        Place::of(tempfile::tempdir().unwrap())
+    }
+
+    fn of(folder: tempfile::TempDir) -> Place {
         // A server under another account must be able to enter.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o711)).unwrap();
         fs::create_dir(folder.path().join("tmp")).unwrap();
@@ -75,7 +91,7 @@ impl Place {
         self.command(arguments).output().unwrap()
     }
 
-    /// Runs to the end, which must have this status, and gives what was said on stdout and stderr.
+    /// Runs to the end, which must have this status, and returns stdout and stderr.
     pub fn expect(&self, status: i32, arguments: &[&str]) -> (String, String) {
         let output = self.dbduel(arguments);
         let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -88,7 +104,7 @@ impl Place {
         RunningServer { child: command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap() }
     }
 
-    /// The system's server of a kind, as an engine of the experiment file; says so when there is none.
+    /// The system's server of a kind, as an engine of the experiment file; prints a line when there is none.
     pub fn installed(&self, kind: &str) -> Option<String> {
         let engines: Vec<Value> = serde_json::from_str(&self.expect(0, &["list", "engines", "--json"]).0).unwrap();
         let is_installed = |row: &&Value| {
@@ -96,7 +112,7 @@ impl Place {
                 && row["source"].as_str().unwrap().starts_with("installed")
         };
         if !engines.iter().any(|row| is_installed(&row)) {
-            say_skipped(&format!("no {kind} is installed on this machine"));
+            print_skipped(&format!("no {kind} is installed on this machine"));
             return None;
         }
         Some(format!("engine = \"{kind}@system\""))
@@ -127,9 +143,16 @@ impl Place {
         stored.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::to_owned).collect()
     }
 
-    /// The stored trials.
+    /// The stored trials, whose metrics and flags are all in the lists that describe them.
     pub fn trials(&self) -> Vec<Value> {
-        self.records().iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+        let trials: Vec<Value> = self.records().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for trial in &trials {
+            let metrics = trial["metrics"].as_object().into_iter().flat_map(|metrics| metrics.keys());
+            metrics.for_each(|name| assert!(describe(name).is_some(), "metric `{name}` is not in METRICS"));
+            let flags = trial["flags"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            flags.for_each(|name| assert!(describe_flag(name).is_some(), "flag `{name}` is not in FLAGS"));
+        }
+        trials
     }
 
     pub fn json(&self, name: &str) -> Value {
@@ -178,7 +201,7 @@ impl Place {
     }
 }
 
-/// A dbduel that goes on while the test looks.
+/// A dbduel that goes on while the test reads its output.
 pub struct RunningServer {
     child: Child,
 }
@@ -193,13 +216,13 @@ impl RunningServer {
         assert_eq!(unsafe { libc::kill(self.child.id() as i32, signal) }, 0);
     }
 
-    /// Reads stderr until a line contains the word.
-    pub fn wait_until_it_says(&mut self, word: &str) {
+    /// Reads stderr until a line contains the text.
+    pub fn wait_for_output(&mut self, word: &str) {
         let stderr = self.child.stderr.as_mut().unwrap();
-        let (mut said, mut byte) = (Vec::new(), [0]);
-        while !String::from_utf8_lossy(&said).contains(word) {
-            assert_eq!(stderr.read(&mut byte).unwrap(), 1, "it ended: {}", String::from_utf8_lossy(&said));
-            said.push(byte[0]);
+        let (mut bytes, mut byte) = (Vec::new(), [0]);
+        while !String::from_utf8_lossy(&bytes).contains(word) {
+            assert_eq!(stderr.read(&mut byte).unwrap(), 1, "it ended: {}", String::from_utf8_lossy(&bytes));
+            bytes.push(byte[0]);
         }
     }
 
@@ -208,7 +231,7 @@ impl RunningServer {
     }
 }
 
-/// Compared and repeated trials have no purpose of their own, or one that the plan knows.
+/// Compared and repeated trials have no purpose of their own, or the planned one.
 fn is_probe(trial: &Value) -> bool {
     !(trial["purpose"].is_null() || trial["purpose"] == "alone" || !trial["purpose"]["repeat"].is_null())
 }

@@ -28,7 +28,7 @@ pub fn caching_sha2(password: &str, scramble: &[u8]) -> Vec<u8> {
     xor(&once, &mixed)
 }
 
-/// The password as `caching_sha2_password` wants it over a connection that others could read:
+/// The password as `caching_sha2_password` takes it over a connection that others could read:
 /// terminated, XORed with the scramble and encrypted for the server's public key (RSA-OAEP).
 pub fn sealed(password: &str, scramble: &[u8], public_key_pem: &[u8]) -> Result<Vec<u8>, Error> {
     let protocol = |why: &str| Error::Protocol(format!("the server's RSA key: {why}"));

@@ -1,4 +1,4 @@
-//! What a server says that has nothing to say: MySQL's answers for `null.rs`.
+//! MySQL's answers for `null.rs`, as few bytes as the protocol allows.
 //!
 //! ```text
 //! greeting, then for the login packet and for each command: OK, or one column and one row

@@ -22,7 +22,7 @@ const CLIENT_TRANSACTIONS: u32 = 1 << 13;
 const CLIENT_MULTI_RESULTS: u32 = 1 << 17;
 const CLIENT_PS_MULTI_RESULTS: u32 = 1 << 18;
 
-/// The largest packet we say we take.
+/// The largest packet that we announce to take.
 const PACKET_BYTES_MAX: u32 = 16 << 20;
 
 /// COM_QUIT: without it the server counts the connection as aborted.
@@ -113,7 +113,7 @@ impl MySqlConnection {
         Ok(())
     }
 
-    /// Whatever lies unread before a request belongs to no answer: nobody asked for it.
+    /// Bytes that lie unread before a request belong to no answer.
     fn expect_idle(&mut self) -> Result<(), Error> {
         if self.transport.unread().is_empty() { Ok(()) } else { Err(self.unasked()) }
     }
@@ -137,7 +137,7 @@ impl MySqlConnection {
         self.transport.send()
     }
 
-    /// As the server's greeting says, without the `5.5.5-` that MariaDB once put in front.
+    /// As in the server's greeting, without the `5.5.5-` that MariaDB once put in front.
     pub fn server_version(&self) -> &str {
         &self.server_version
     }
@@ -171,7 +171,7 @@ impl MySqlConnection {
         let password = self.login.password.clone();
         let password = password.as_ref().map_or("", |p| p.expose());
         let plugin = greeting.plugin.clone().unwrap_or_else(|| "mysql_native_password".to_owned());
-        // A plugin we do not know is answered with a native proof; the server then asks to switch.
+        // An unknown plugin is answered with a native proof; the server then asks to switch.
         let proof = proof(&plugin, password, &greeting.scramble).unwrap_or_default();
         self.put_handshake_response(&greeting, &plugin, &proof);
         self.transport.send_on()?;
@@ -295,7 +295,7 @@ impl MySqlConnection {
         loop {
             let unread = self.transport.unread();
             if let Some((payload, sequence, size)) = packet::whole_packet(unread) {
-                // Servers number an error as they please when they turn somebody away.
+                // Servers number an error as they please when they refuse a connection.
                 if sequence != expected && payload.first() != Some(&0xff) {
                     return Err(Error::Protocol(format!("packet number {sequence} where number {expected} was due")));
                 }
@@ -585,7 +585,7 @@ fn put_query(out: &mut Vec<u8>, sql: &str) {
 fn put_client_flags(out: &mut Vec<u8>, capabilities: u32, charset: u8) {
     out.extend_from_slice(&capabilities.to_le_bytes());
     out.extend_from_slice(&PACKET_BYTES_MAX.to_le_bytes());
-    // The server's own default character set, so that no version pays for a conversion.
+    // The server's own default character set, so that no version has to convert.
     out.push(charset);
     out.extend_from_slice(&[0; 23]);
 }

@@ -1,4 +1,4 @@
-//! MySQL client/server protocol, versions 4.1 and later (MySQL, MariaDB, and what speaks alike).
+//! MySQL client/server protocol, versions 4.1 and later (MySQL, MariaDB, and compatible servers).
 
 mod auth;
 pub(crate) mod canned;

@@ -113,7 +113,7 @@ pub fn last_sequence(request_bytes: usize) -> u8 {
 
 /// Walks through one answer without looking into its rows.
 ///
-/// It may be cut anywhere: [`AnswerParser::feed`] says how many bytes it is done with, and is called
+/// It may be cut anywhere: [`AnswerParser::feed`] returns how many bytes it is done with, and is called
 /// again with the rest and more behind it.
 #[derive(Debug, Default)]
 pub struct AnswerParser {
@@ -229,7 +229,7 @@ impl AnswerParser {
     }
 
     /// A packet with another number than its turn has belongs to no answer of ours. A farewell is one all the
-    /// same: a server that ends an idle session sends it when it wants to.
+    /// same: a server that ends an idle session sends it at any time.
     #[cold]
     fn out_of_order(&self, input: &[u8]) -> Result<Step, Error> {
         let is_error = match input.get(HEADER_BYTES) {

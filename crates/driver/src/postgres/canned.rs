@@ -1,4 +1,4 @@
-//! What a server says that has nothing to say: PostgreSQL's answers for `null.rs`.
+//! PostgreSQL's answers for `null.rs`, as few bytes as the protocol allows.
 //!
 //! ```text
 //! startup   length:4 version:4 …      -> R 0, S server_version, K, Z

@@ -121,7 +121,7 @@ impl PostgresConnection {
         &mut self.transport
     }
 
-    /// The key by which the session can be told to give up a statement.
+    /// The key by which a statement of the session can be cancelled.
     async fn log_in(&mut self) -> Result<Vec<u8>, Error> {
         let login = &self.login;
         let out = self.transport.outbox();
@@ -279,7 +279,7 @@ impl PostgresConnection {
     }
 
     /// Bind, Execute and Sync in one write; parameters as text, results in binary, as sysbench asks, or as
-    /// text where somebody reads them.
+    /// text where they are shown.
     ///
     /// ```text
     /// B portal\0 statement\0 formats:2=0 parameters:2 (length:4 bytes)... result_formats:2=1 format:2
@@ -312,7 +312,7 @@ impl PostgresConnection {
     }
 }
 
-/// What lies unread before a request belongs to no answer. What a server may say at any time is passed over.
+/// What lies unread before a request belongs to no answer. Messages that may come at any time are passed over.
 pub(super) fn expect_idle(transport: &mut Transport) -> Result<(), Error> {
     if transport.unread().is_empty() { Ok(()) } else { pass_over(transport) }
 }
@@ -466,7 +466,7 @@ impl Connection for PostgresConnection {
     }
 }
 
-/// `s` and the statement's number: to make the name costs less than to look it up in memory that other
+/// `s` and the statement's number: to make the name costs less than to read it from memory that other
 /// connections have driven out of the CPU's caches.
 fn put_name(out: &mut Vec<u8>, number: usize) {
     let mut room = [0; DECIMAL_BYTES_MAX];

@@ -62,7 +62,7 @@ pub enum Step {
     WantsRows,
 }
 
-/// What was sent, which says what may come back and in which order.
+/// What was sent, which decides what may come back and in which order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Request {
     /// A text: results one after the other.
@@ -231,7 +231,7 @@ fn is_fatal(body: &[u8]) -> bool {
     severity == b"FATAL" || severity == b"PANIC"
 }
 
-/// `M` is the message, and `D` says more.
+/// `M` is the message, and `D` has details.
 fn message_of(body: &[u8]) -> String {
     let detail = field(body, b'D');
     let text = String::from_utf8_lossy(field(body, b'M')).into_owned();
@@ -247,7 +247,7 @@ pub fn unasked_error(body: &[u8]) -> Error {
     if is_fatal(body) { farewell(body) } else { Error::Protocol(format!("unasked: {}", server_error(body))) }
 }
 
-/// What an ErrorResponse says; `C` is the SQLSTATE. At a login even a refusal is fatal to the server, so
+/// The content of an ErrorResponse; `C` is the SQLSTATE. At a login even a refusal is fatal to the server, so
 /// there the severity means nothing.
 pub fn server_error(body: &[u8]) -> Error {
     let code = Code::new(field(body, b'C'));

@@ -19,7 +19,7 @@ pub struct SqliteConnection {
     // Behind `connection`, which waits by it.
     patience: Option<Box<Patience>>,
     slot: Slot,
-    /// What it takes to open the file again: where it is, what every connection says first, the statements.
+    /// What it takes to open the file again: where it is, how every connection opens, the statements.
     path: PathBuf,
     on_connect: Vec<String>,
     texts: Vec<String>,

@@ -64,7 +64,7 @@ impl Patience {
     }
 }
 
-/// Instructions of SQLite's virtual machine between two looks at the flag: microseconds.
+/// Instructions of SQLite's virtual machine between two readings of the flag: microseconds.
 const INSTRUCTIONS: c_int = 1_000;
 
 /// From now on an interruption of the program ends a statement of this connection, as it ends the wait for a server.

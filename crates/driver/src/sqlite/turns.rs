@@ -5,7 +5,7 @@
 //! with several writers line them up; so do these connections: a transaction that will write waits for its turn, in
 //! the order of asking, and then opens as it always does. Other processes are met by SQLite's own busy time-out.
 //!
-//! A connection alone in the queue pays for three changes of a number. Nothing here allocates after the start.
+//! A connection alone in the queue costs three changes of a number. Nothing here allocates after the start.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// More than there can be threads waiting for one file; a power of two, so that tickets may overflow.
 const PLACES: usize = 1 << 14;
 
-/// What a place in the queue says; each ticket has one.
+/// The state of a place in the queue; each ticket has one.
 const FREE: u32 = 0;
 const WAITING: u32 = 1;
 const CALLED: u32 = 2;
@@ -40,7 +40,7 @@ impl Turns {
         Turns { next: AtomicU32::new(0), places }
     }
 
-    /// The queue of this file; none of a database that no other connection can see.
+    /// The queue of this file; none of a database that no other connection can open.
     pub fn of(file: &Path) -> Option<Arc<Turns>> {
         static ALL: Mutex<Option<HashMap<PathBuf, Weak<Turns>>>> = Mutex::new(None);
         let file = file.canonicalize().ok()?;
@@ -102,7 +102,7 @@ impl Turns {
     }
 }
 
-/// Sleeps while `place` says `expected`, or a little less.
+/// Sleeps while `place` is `expected`, or a little less.
 fn sleep_on(place: &AtomicU32, expected: u32, limit: Duration) {
     let limit = libc::timespec { tv_sec: limit.as_secs() as libc::time_t, tv_nsec: limit.subsec_nanos().into() };
     let wait = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
@@ -111,7 +111,7 @@ fn sleep_on(place: &AtomicU32, expected: u32, limit: Duration) {
 }
 
 fn wake(place: &AtomicU32) {
-    // SAFETY: the pointer is live; nobody else sleeps there.
+    // SAFETY: the pointer is live; no other thread sleeps there.
     unsafe { libc::syscall(libc::SYS_futex, place.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, 1) };
 }
 
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(turns.take(Duration::ZERO), None);
         assert_eq!(turns.take(Duration::from_millis(1)), None);
         turns.hand_on(first);
-        let next = turns.take(Duration::ZERO).expect("nobody has the turn");
+        let next = turns.take(Duration::ZERO).expect("no connection has the turn");
         assert_eq!(next, Turn(3));
         turns.hand_on(next);
     }

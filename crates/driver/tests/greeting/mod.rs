@@ -24,7 +24,7 @@ pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The payload of the greeting of a server that wants a native password.
+/// The payload of the greeting of a server that asks for a native password.
 pub fn mysql_greeting() -> Vec<u8> {
     [
         b"\x0a8.0.31\0".as_slice(),

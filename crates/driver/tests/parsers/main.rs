@@ -44,7 +44,7 @@ fn mutated(original: &[u8], rng: &mut StdRng) -> Vec<u8> {
     bytes
 }
 
-/// Feeds mutations of every transcript; `with_choice` puts the byte in front that says how to cut.
+/// Feeds mutations of every transcript; `with_choice` puts the byte in front that decides how to cut.
 fn check(property: fn(&[u8]), transcripts: &[Vec<u8>], with_choice: bool) {
     let mut rng = StdRng::seed_from_u64(1);
     for round in 0..ROUNDS {

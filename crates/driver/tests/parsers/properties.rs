@@ -44,7 +44,7 @@ fn feed_in_pieces(data: &[u8], piece: usize, mut feed: impl FnMut(&[u8], &mut Ve
     (Ok(Ended::Cut), rows)
 }
 
-/// The first byte says how long the pieces are and whether rows are wanted; the rest is the answer.
+/// The first byte sets how long the pieces are and whether rows are wanted; the rest is the answer.
 fn same_in_pieces(data: &[u8], understand: impl Fn(&[u8], usize, bool) -> Understood) {
     let Some((choice, answer)) = data.split_first() else { return };
     let (piece, with_rows) = (usize::from(choice >> 1) + 1, choice & 1 == 1);
@@ -140,6 +140,6 @@ fn postgres_answer_to(request: postgres::message::Request, data: &[u8]) {
 pub fn postgres_text_row(data: &[u8]) {
     if let Ok(columns) = postgres::message::text_row(data) {
         let announced = usize::from(u16::from_be_bytes([data[0], data[1]]));
-        assert_eq!(columns.len(), announced, "as many columns as the row says");
+        assert_eq!(columns.len(), announced, "as many columns as the row has");
     }
 }

@@ -1,7 +1,7 @@
 //! Clones of files: two names for the same blocks, until one of them is written.
 //!
-//! A clone takes no time and no room, and pays later: the first write to each block makes the copy
-//! then, inside the trial. So nobody gets one who has not asked for it (method, section 1, "Fresh data").
+//! A clone takes no time and no space at first: the first write to each block makes the copy
+//! then, inside the trial. So only contenders that ask for one get it (method, section 1, "Fresh data").
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;

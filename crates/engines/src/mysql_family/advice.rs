@@ -85,7 +85,7 @@ pub fn draft(subject: &Subject) -> Draft {
 
 const POOL: &str = "innodb_buffer_pool_size";
 
-/// The page that says it: of the manual of the version, or of MariaDB's documentation, which has one for all.
+/// The page with it: of the manual of the version, or of MariaDB's documentation, which has one for all.
 fn page(subject: &Subject, of_mysql: &str, of_mariadb: &str) -> String {
     let of_mysql = match subject.numbers().as_slice() < &[5, 5] && of_mysql.starts_with("Optimizing") {
         // Then one page held them all.
@@ -324,7 +324,7 @@ fn only_in_5_5_and_earlier(subject: &Subject, version: &Version, draft: &mut Dra
     }
 }
 
-/// From so many cores on, one latch is in everybody's way.
+/// From so many cores on, a single latch is a bottleneck.
 const MANY_CORES: u32 = 8;
 /// With so few, handing a log write on costs more than it saves.
 const FEW_CORES: u32 = 4;

@@ -9,16 +9,15 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::{MysqlFamily, plain, user_argument};
-use engine::server_environment;
 use engine::settings::{Agreement, Effective, verify};
-use engine::{Engine, Site, log_tail};
+use engine::{Engine, Site, log_tail, server_environment};
 
-pub fn vet(family: &MysqlFamily, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+pub fn check(family: &MysqlFamily, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
     let asked = under_plain_names(settings);
     verify(family, &offered(family, site, &asked)?, &asked)
 }
 
-/// Of values nothing is said: the list shows them as they were given, a server that has started may not.
+/// Values are not checked: the list shows them as they were given, a server that has started may not.
 pub fn expect_known(family: &MysqlFamily, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
     let mut asked = under_plain_names(settings);
     let offered = offered(family, site, &asked)?;

@@ -59,7 +59,7 @@ const CAPACITY: &str = "Innodb_redo_log_capacity_resized";
 
 pub const DEFERRAL: DeferredWork = DeferredWork {
     redo_bytes: Some("innodb.redo_bytes"),
-    debts: &[
+    amounts: &[
         DeferredState { state: "dirty_bytes", paid: Paid::AsAtBegin { or: MEBIBYTE } },
         DeferredState { state: CHECKPOINT_AGE, paid: Paid::AsAtBegin { or: MEBIBYTE } },
         // Purge cuts it off only every 128th turn: an idle 8.0.31 was seen to keep 136.
@@ -68,8 +68,8 @@ pub const DEFERRAL: DeferredWork = DeferredWork {
 };
 const MEBIBYTE: f64 = 1048576.0;
 
-/// What is looked at in each second (method, section 5), and the reads and writes of a server whose disks
-/// nobody sees.
+/// What is sampled in each second (method, section 5), and the reads and writes of a server whose disks
+/// cannot be seen.
 const SAMPLED: &[&str] = &[
     "innodb.buffer_pool_reads",
     "innodb.buffer_pool_wait_free",
@@ -153,7 +153,7 @@ fn counters(status: &BTreeMap<String, f64>, files: &BTreeMap<String, f64>, text:
     }
     let in_files = files
         .get("innodb_log_file_size")
-        // MariaDB has a single file from 10.6 on, and no variable that would say so.
+        // MariaDB has a single file from 10.6 on, and no variable for it.
         .map(|size| size * files.get("innodb_log_files_in_group").copied().unwrap_or(1.0));
     if let Some(capacity) = status.get(CAPACITY).copied().or(in_files) {
         counters.state.insert(REDO_CAPACITY, capacity);
@@ -177,7 +177,7 @@ struct StatusText {
 
 impl StatusText {
     fn parse(text: &str) -> StatusText {
-        // Statements of clients stand between TRANSACTIONS and LOG, and could look like anything.
+        // Statements of clients stand between TRANSACTIONS and LOG, and can have any text.
         let (above, log) = (text.split("\nLIST OF TRANSACTIONS").next(), text.rsplit_once("\nLOG\n"));
         let mut seen = StatusText::default();
         for line in above.unwrap_or_default().lines() {

@@ -16,7 +16,7 @@ pub fn memory(is_mariadb: bool, version: &[u32], given: &Given) -> Option<Parts>
     let shared = vec![
         ("innodb_buffer_pool_size", given.mysql("innodb_buffer_pool_size", pool)?),
         ("innodb_log_buffer_size", given.mysql("innodb_log_buffer_size", log_buffer)?),
-        // Without tables of MyISAM these stay empty, unless somebody wants them.
+        // Without tables of MyISAM these stay empty, unless they are set.
         ("key_buffer_size", given.mysql("key_buffer_size", 0)?),
         ("query_cache_size", given.mysql("query_cache_size", 0)?),
         ("performance_schema", if watches_itself { performance_schema_bytes(is_mariadb, version) } else { 0 }),

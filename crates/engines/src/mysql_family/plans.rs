@@ -1,4 +1,4 @@
-//! How MySQL and MariaDB say they would run a statement: EXPLAIN, a row for each table.
+//! Execution plans of MySQL and MariaDB: EXPLAIN, a row for each table.
 
 use anyhow::{Result, ensure};
 use driver::Admin;
@@ -34,10 +34,10 @@ pub fn explain(admin: &mut Admin, sql: &str) -> Result<Explained> {
     ensure!(!is_old || sql.starts_with("SELECT"), "MySQL {version} explains only SELECT");
     // What EXPLAIN alone means became a setting in 8.0.32.
     let form = if is_mariadb || is_old { "" } else { "FORMAT=TRADITIONAL " };
-    Ok(told(admin.rows(&format!("EXPLAIN {form}{sql}"))?))
+    Ok(explained(admin.rows(&format!("EXPLAIN {form}{sql}"))?))
 }
 
-fn told(rows: Vec<Vec<Option<String>>>) -> Explained {
+fn explained(rows: Vec<Vec<Option<String>>>) -> Explained {
     let columns = match rows.first() {
         Some(row) if row.len() > COLUMNS.len() => COLUMNS_WITH_PARTITIONS,
         _ => COLUMNS,
@@ -72,11 +72,11 @@ mod tests {
     }
 
     fn check(cells: &str, expected: &str) {
-        assert_eq!(told(vec![row(cells)]).shape, [expected]);
+        assert_eq!(explained(vec![row(cells)]).shape, [expected]);
     }
 
     #[test]
-    fn tables_are_told_by_their_access_and_key_whatever_the_version_shows_beside() {
+    fn tables_are_shown_with_access_and_key_whatever_else_the_version_shows() {
         check("1|SIMPLE|sbtest1|const|PRIMARY|PRIMARY|4|const|1|", "sbtest1: const by PRIMARY");
         check("1|SIMPLE|sbtest1|-|const|PRIMARY|PRIMARY|4|const|1|100.00|-", "sbtest1: const by PRIMARY");
         check(
@@ -89,9 +89,9 @@ mod tests {
 
     #[test]
     fn the_whole_answer_is_kept_under_its_columns() {
-        let told = told(vec![row("1|SIMPLE|t|ALL|-|-|-|-|9|")]);
-        assert_eq!(told.lines[0].split('\t').count(), told.lines[1].split('\t').count());
-        assert!(told.lines[1].starts_with("1\tSIMPLE\tt\tALL\tNULL"));
-        assert_eq!(super::told(Vec::new()).shape.len(), 0);
+        let explained = explained(vec![row("1|SIMPLE|t|ALL|-|-|-|-|9|")]);
+        assert_eq!(explained.lines[0].split('\t').count(), explained.lines[1].split('\t').count());
+        assert!(explained.lines[1].starts_with("1\tSIMPLE\tt\tALL\tNULL"));
+        assert_eq!(super::explained(Vec::new()).shape.len(), 0);
     }
 }

@@ -71,7 +71,7 @@ pub static RESERVED: Reserved = Reserved {
         "no_login_paths",
         "print_defaults",
         "validate_config",
-        // Other servers, which are somebody's.
+        // Other servers, which are not ours.
         "group_replication_*",
         "master_connect_retry",
         "master_host",

@@ -1,8 +1,8 @@
 //! What may be tuned in MySQL and MariaDB.
 //!
 //! Left out on purpose: the binary log (dbduel switches it off), settings that another setting cuts down
-//! without a word (innodb_page_cleaners beyond the pool's instances), and innodb_autoinc_lock_mode, which
-//! changes the numbers that applications see.
+//! silently (innodb_page_cleaners beyond the pool's instances), and innodb_autoinc_lock_mode, which
+//! changes the numbers that applications get.
 
 use engine::tunable::{
     GIB, KIB, MIB, Machine, Tunable, What, cache_bytes_max, counts, enough_for_data, rounded_down, words,
@@ -111,7 +111,7 @@ pub const TUNABLES: &[Tunable] = &[
         .durability(),
     Tunable::new(MARIADB, "innodb_flush_log_at_trx_commit", What::Count { least: 0, most: 3 }, flush_policies)
         .durability(),
-    // Old versions take the number, and let the word OFF pass without an effect.
+    // Old versions take the number, and accept OFF without an effect.
     Tunable::new(MYSQL, "innodb_doublewrite", What::Word, zero).durability().until(&[5, 6]),
     Tunable::new(MYSQL, "innodb_doublewrite", What::Word, off).durability().from(&[5, 6]),
     Tunable::new(MARIADB, "innodb_doublewrite", What::Word, off).durability(),

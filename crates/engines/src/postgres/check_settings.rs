@@ -9,13 +9,11 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use super::BY_INITDB;
-use engine::server_environment;
-use engine::{Exit, Program};
-use engine::{Site, log_tail};
+use engine::{Exit, Program, Site, log_tail, server_environment};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-pub fn vet(site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+pub fn check(site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
     // No files of a data directory are read, so that there need not be any.
     let mut args: Vec<OsString> = ["-D", "/", "-C", "shared_buffers"].map(Into::into).to_vec();
     args.extend(

@@ -1,7 +1,7 @@
 //! What PostgreSQL counts, from its statistics views, which moved with the versions.
 //!
 //! A backend reports its counts at most once a second, so those at an edge may lag by as much. How many buffers
-//! are dirty is not visible here: that takes an extension, and a look at every buffer.
+//! are dirty is not visible here: that takes an extension, and a scan of every buffer.
 
 use anyhow::{Context, Result};
 use driver::{Admin, Error};
@@ -201,10 +201,10 @@ const SOURCES: &[Source] = &[
 
 const VACUUMS: &str = "vacuums_running";
 
-/// How many buffers are dirty is not visible; the log since the last checkpoint tells whether any are.
+/// How many buffers are dirty is not visible; the log since the last checkpoint shows whether any are.
 pub const DEFERRAL: DeferredWork = DeferredWork {
     redo_bytes: Some("postgres.wal_bytes"),
-    debts: &[
+    amounts: &[
         // An idle server writes a little log of its own.
         DeferredState { state: CHECKPOINT_AGE, paid: Paid::AsAtBegin { or: MEBIBYTE } },
         DeferredState { state: CHECKPOINTS_RUNNING, paid: Paid::AtNothing },
@@ -214,8 +214,8 @@ pub const DEFERRAL: DeferredWork = DeferredWork {
 
 const MEBIBYTE: f64 = 1048576.0;
 
-/// What is looked at in each second (method, section 5), and what a server reads and writes whose disks nobody
-/// sees. The size of a database is not among it: that is a look at each of its files.
+/// What is sampled in each second (method, section 5), and what a server reads and writes whose disks cannot be
+/// seen. The size of a database is not among it: that would read the size of each of its files.
 const SAMPLED: &[&str] = &[
     "postgres.blks_read",
     "postgres.buffers_backend",

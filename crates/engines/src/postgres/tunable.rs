@@ -49,8 +49,8 @@ pub fn size_text(bytes: u64) -> String {
     }
 }
 
-/// A quarter of the memory, as the manual begins with; more, up to what it calls rarely useful; less, for who
-/// trusts the page cache. Not more than the data and a tenth.
+/// A quarter of the memory, as the manual begins with; more, up to what it calls rarely useful; less, to leave
+/// it to the page cache. Not more than the data and a tenth.
 fn shared_buffers(machine: &Machine) -> Vec<String> {
     let data = machine.data_bytes.saturating_add(machine.data_bytes / 10);
     let share = |part: u64| size_text(rounded_down((machine.memory_bytes / 100 * part).min(data), 16 * MIB));

@@ -1,6 +1,6 @@
 //! How an SQLite database stands, as its files show it.
 //!
-//! A connection counts for itself only, and those of the load are not asked. Files are looked at by name and
+//! A connection counts for itself only, and those of the load are not asked. Files are read by name and
 //! never opened: closing one would take the locks away that SQLite holds on it in this process.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use engine::counters::{Counters, DATABASE_BYTES, DeferredState, DeferredWork, Ki
 const PENDING: &str = "wal_pending_frames";
 
 pub const DEFERRAL: DeferredWork =
-    DeferredWork { redo_bytes: None, debts: &[DeferredState { state: PENDING, paid: Paid::AtNothing }] };
+    DeferredWork { redo_bytes: None, amounts: &[DeferredState { state: PENDING, paid: Paid::AtNothing }] };
 
 pub fn read(admin: &mut Admin) -> Result<Counters> {
     let files = admin.rows("PRAGMA database_list").context("cannot ask for the database's file")?;
@@ -32,7 +32,7 @@ pub fn read(admin: &mut Admin) -> Result<Counters> {
 }
 
 /// Frames of the write-ahead log that are not in the database yet, after an attempt to bring them there: SQLite
-/// has no thread that would, so what a load leaves behind is paid by whoever comes next, which is us.
+/// has no thread that would, so the next session, which is ours, does what a load leaves behind.
 pub fn pay(admin: &mut Admin) -> Result<BTreeMap<&'static str, f64>> {
     let rows = admin.rows("PRAGMA wal_checkpoint(PASSIVE)").context("cannot checkpoint the log")?;
     // Whether it was hindered, frames in the log, and those of them that are in the database; -1 without a log.
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reader_keeps_in_the_log_is_owed_until_it_goes() {
+    fn frames_that_a_reader_keeps_in_the_log_are_deferred_until_it_ends() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("t.db");
         let (mut writer, mut reader, mut monitor) = (connect(&file), connect(&file), connect(&file));
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_write_ahead_log_nothing_is_owed() {
+    fn without_a_write_ahead_log_nothing_is_deferred() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("t.db");
         connect(&file).run("CREATE TABLE t (a INTEGER)").unwrap();

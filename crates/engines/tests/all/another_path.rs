@@ -12,7 +12,7 @@ fn installation(found: Found) -> Installation {
 }
 
 #[test]
-fn a_twin_s_server_is_the_same_file_by_a_path_of_another_length() {
+fn the_other_path_leads_to_the_same_file_and_has_another_length() {
     let folder = tempfile::tempdir().unwrap();
     let (basedir, work) = (folder.path().join("mysql"), folder.path().join("work"));
     fs::create_dir_all(basedir.join("bin")).unwrap();
@@ -23,9 +23,9 @@ fn a_twin_s_server_is_the_same_file_by_a_path_of_another_length() {
         server: folder.path().join("mysql/bin/mysqld"),
         basedir: basedir.map(Path::to_owned),
     };
-    let twin = installation(found(Some(&basedir))).by_another_path(&work).unwrap();
-    assert_eq!(fs::canonicalize(&twin.server).unwrap(), fs::canonicalize(basedir.join("bin/mysqld")).unwrap());
-    assert_ne!(twin.server.as_os_str().len(), basedir.join("bin/mysqld").as_os_str().len());
+    let renamed = installation(found(Some(&basedir))).by_another_path(&work).unwrap();
+    assert_eq!(fs::canonicalize(&renamed.server).unwrap(), fs::canonicalize(basedir.join("bin/mysqld")).unwrap());
+    assert_ne!(renamed.server.as_os_str().len(), basedir.join("bin/mysqld").as_os_str().len());
     let compiled_in = installation(found(None)).by_another_path(&work).unwrap();
     assert_eq!(compiled_in.server, basedir.join("bin/mysqld"));
 }

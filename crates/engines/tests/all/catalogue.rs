@@ -75,7 +75,7 @@ fn every_engine_has_a_description_and_an_example_of_its_own() {
         assert!(engine.example().starts_with(engine.kind()));
         assert!(engine.releases().is_sorted_by(|a, b| by_version(a.version, b.version).is_lt()));
         for release in engine.releases() {
-            // What rolls has no checksum that could be known beforehand; apt knows it.
+            // A rolling source has no checksum that could be known beforehand; apt checks it.
             let signed_by_suite = matches!(release.package.client, Client::Apt { .. });
             assert_eq!(rolls(release.version), signed_by_suite, "{}", release.version);
             assert_eq!(release.package.sha256.len(), if signed_by_suite { 0 } else { 64 }, "{}", release.version);

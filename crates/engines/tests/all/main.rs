@@ -2,13 +2,13 @@
 
 mod another_path;
 mod catalogue;
-mod hosted;
 mod memory_need;
 mod monitor;
 mod reserved;
 mod settings;
 mod snapshot;
 mod tunables;
+mod user_server;
 
 use engine::{Engine, Engines};
 use engines::ENGINES;

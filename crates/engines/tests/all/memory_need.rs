@@ -58,7 +58,7 @@ fn it_adds_up_to_buffers_connections_and_fifteen_per_cent() {
 }
 
 #[test]
-fn what_does_not_fit_says_what_it_adds_up_to_and_what_would() {
+fn the_error_of_a_need_that_does_not_fit_has_the_sum_and_what_would_fit() {
     let pairs = settings(&[("innodb_buffer_pool_size", "8G")]);
     let error = fits(engine("mysql"), "5.5.9", &pairs, 36, 8 * GIB).unwrap_err().to_string();
     assert!(error.starts_with("mysql 5.5.9 does not fit into 8.0 GiB: with these settings it takes 9."), "{error}");

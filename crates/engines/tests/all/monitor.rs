@@ -1,4 +1,4 @@
-//! The session that watches a server.
+//! The session that observes a server.
 
 use driver::{Endpoint, Login};
 use engine::Monitor;
@@ -17,9 +17,9 @@ fn one_session_answers_whoever_asks() {
 }
 
 #[test]
-fn who_cannot_log_in_is_told_so() {
+fn a_failed_login_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let nobody = Endpoint::Unix(folder.path().join("sock"));
-    let error = Monitor::open(engine("mysql"), &nobody, &Login::default()).unwrap_err();
+    let no_server = Endpoint::Unix(folder.path().join("sock"));
+    let error = Monitor::open(engine("mysql"), &no_server, &Login::default()).unwrap_err();
     assert!(error.to_string().starts_with("cannot open a monitoring session"), "{error:#}");
 }

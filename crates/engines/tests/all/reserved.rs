@@ -116,7 +116,7 @@ fn no_setting_that_decides_speed_or_is_advised_is_refused() {
 }
 
 #[test]
-fn a_refusal_says_what_the_server_would_have_taken_the_name_for() {
+fn a_refusal_names_the_setting_that_the_server_would_have_set() {
     let refusal = refusal("mysql", "Loose-DataD", "/x").unwrap();
     assert!(refusal.what.starts_with("setting `Loose-DataD` (`datadir`) cannot be given: dbduel decides"));
     assert!(refusal.next.starts_with("next: take it out"), "{}", refusal.next);

@@ -7,7 +7,7 @@ use engine::settings::{Effective, nearest_known, verify};
 use crate::engine;
 
 #[test]
-fn what_a_server_lacks_is_told_with_what_it_has() {
+fn a_setting_that_a_server_lacks_is_named_with_its_own() {
     let settings = |names: &[&str]| names.iter().map(|name| (name.to_string(), String::new())).collect();
     let server: BTreeMap<String, String> = settings(&["innodb_buffer_pool_size", "innodb_log_file_size"]);
     let asked: BTreeMap<String, String> = settings(&["innodb-buffer-pool-size", "innodb_log_file_sizes", "wal_level"]);
@@ -20,6 +20,6 @@ fn a_name_of_another_version_is_answered_with_the_one_here() {
     let values = [("innodb_redo_log_capacity".to_owned(), "104857600".to_owned())];
     let effective = Effective { values: values.into_iter().collect(), ..Effective::default() };
     let asked = [("innodb_log_file_size".to_owned(), "1G".to_owned())].into();
-    let said = verify(engine("mysql"), &effective, &asked).unwrap_err().to_string();
-    assert!(said.ends_with("here it is `innodb_redo_log_capacity`"), "{said}");
+    let message = verify(engine("mysql"), &effective, &asked).unwrap_err().to_string();
+    assert!(message.ends_with("here it is `innodb_redo_log_capacity`"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! What a plan will take: time, disk, memory, and the first block that may end with a word.
+//! What a plan will take: time, disk, memory, and the first block that may end with a verdict.
 //!
 //! Everything but the last is an estimate from the constants below. They are orders of magnitude
 //! from one small machine, good for "lunch or overnight" and for "will it fit"; no result depends on
@@ -34,13 +34,13 @@ pub struct Estimate {
     pub memory_bytes: u64,
     /// The longest trial without its gap.
     pub slot_ms_max: u64,
-    /// First block after which the whole sweep may have a word; `None`: no word is possible.
-    pub overall_word_block: Option<u32>,
+    /// First block after which the whole sweep may have a verdict; `None`: no verdict is possible.
+    pub overall_verdict_block: Option<u32>,
     /// First block after which a single point may have one.
-    pub point_word_block: Option<u32>,
+    pub point_verdict_block: Option<u32>,
     /// Operations that a pass times, of the workload that has most; and the first block at which one may have one.
     pub operations: usize,
-    pub operation_word_block: Option<u32>,
+    pub operation_verdict_block: Option<u32>,
     /// Whole blocks that fit the budget, where there is one.
     pub budget_blocks: Option<u32>,
     /// A contender's server runs apart from the load generator.
@@ -59,7 +59,7 @@ impl Estimate {
         let ends: Vec<u64> = ends.collect();
         let points = experiment.points().len();
         let rivals = experiment.contenders.len() > 1;
-        let earliest_word = |points| first_for_points(plan, points).filter(|_| rivals);
+        let earliest_verdict = |points| first_for_points(plan, points).filter(|_| rivals);
         let of_pass = |choice| Some(super::workload(choice, &Point::new()).ok()?.single_pass()?.operations());
         let operations = experiment.workloads.iter().filter_map(of_pass).max().unwrap_or(0);
         Estimate {
@@ -70,11 +70,11 @@ impl Estimate {
             disk_bytes: disk_bytes(experiment),
             memory_bytes: at_a_time(experiment, managed(experiment).map(|who| memory_bytes(who, experiment)).collect()),
             slot_ms_max: slots.iter().copied().max().unwrap_or(0),
-            overall_word_block: earliest_word(1),
-            point_word_block: earliest_word(points),
+            overall_verdict_block: earliest_verdict(1),
+            point_verdict_block: earliest_verdict(points),
             operations,
             behind_a_connection: experiment.contenders.iter().any(|who| !who.kind.dialect().is_embedded()),
-            operation_word_block: first_for_operations(plan, operations).filter(|_| rivals && operations > 0),
+            operation_verdict_block: first_for_operations(plan, operations).filter(|_| rivals && operations > 0),
             budget_blocks: (experiment.method.budget)
                 .map(|budget| blocks_within(budget, trials, &ends).min(experiment.method.blocks)),
         }
@@ -88,10 +88,10 @@ impl Estimate {
             "first_load_s": self.first_load.as_secs_f64(),
             "disk_bytes": self.disk_bytes,
             "memory_bytes": self.memory_bytes,
-            "earliest_word_block": self.overall_word_block,
-            "earliest_point_word_block": self.point_word_block,
+            "earliest_word_block": self.overall_verdict_block,
+            "earliest_point_word_block": self.point_verdict_block,
             "operations": self.operations,
-            "earliest_operation_word_block": self.operation_word_block,
+            "earliest_operation_word_block": self.operation_verdict_block,
             "budget_blocks": self.budget_blocks,
         })
     }

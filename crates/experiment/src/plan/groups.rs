@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_about_it_every_trial_is_alone() {
+    fn by_default_every_trial_is_alone() {
         assert!(groups_of(&experiment(&["a", "b"], &[1, 16], 8, 1), 3).iter().all(|group| group.len() == 1));
     }
 

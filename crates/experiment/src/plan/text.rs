@@ -1,4 +1,4 @@
-//! The plan as a reader sees it: what will be compared, what it takes, and every trial in order.
+//! The plan as text: what will be compared, what it takes, and every trial in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -61,7 +61,7 @@ fn gate_text(record: &PlanRecord) -> Option<String> {
     Some(format!("  gate: {}\n", limits.join(", ")))
 }
 
-/// What climbs on what, step by step, and what else is measured to tell the steps apart.
+/// What climbs on what, step by step, and what else is measured to separate the steps.
 fn ladders_text(record: &PlanRecord) -> String {
     let mut text = String::new();
     for ladder in &record.ladders {
@@ -188,23 +188,25 @@ fn expected_text(plan: &Plan) -> String {
     }
     let _ =
         writeln!(text, "  disk: {}; memory: {}", bytes_text(estimate.disk_bytes), bytes_text(estimate.memory_bytes));
-    text + &word_text(plan)
+    text + &verdict_text(plan)
 }
 
 /// When a verdict is possible at all, and when for single points and operations; and what is too little.
-fn word_text(plan: &Plan) -> String {
+fn verdict_text(plan: &Plan) -> String {
     let (record, estimate) = (&plan.record, &plan.estimate);
     if record.contenders.len() < 2 {
         return "  verdict: none, because a single contender is compared with nobody\n".to_owned();
     }
-    let Some(block) = estimate.overall_word_block else {
+    let Some(block) = estimate.overall_verdict_block else {
         let least = super::point_rule(record, 1).kind.first_look();
         let rule = record.method.rule.as_str();
         return format!("  verdict: none in so few blocks; rule {rule} looks at {least} for the first time\n");
     };
     let points = record.trials.iter().map(|trial| &trial.point).collect::<BTreeSet<_>>().len();
-    let firsts =
-        [(points, POINTS, estimate.point_word_block), (estimate.operations, OPERATIONS, estimate.operation_word_block)];
+    let firsts = [
+        (points, POINTS, estimate.point_verdict_block),
+        (estimate.operations, OPERATIONS, estimate.operation_verdict_block),
+    ];
     let asked = |count: usize, what: &str| if what == POINTS { count > 1 } else { count > 0 };
     let mut text = format!("  verdict: at the earliest after block {block}");
     for (_, what, first) in firsts.iter().filter(|(count, what, _)| asked(*count, what)) {

@@ -29,7 +29,7 @@ pub struct OptionSpec {
     pub help: &'static str,
 }
 
-/// The option that asks for another program's rules, and its word for dbduel's own.
+/// The option that asks for another program's rules, and its value for dbduel's own.
 pub const COMPAT: &str = "compat";
 pub const NO_COMPAT: &str = "none";
 
@@ -128,7 +128,7 @@ impl Options {
         }
     }
 
-    /// The index of the option's word in `words`.
+    /// The index of the option's value in `words`.
     pub fn choice(&self, name: &str, words: &[&str]) -> Result<usize, OptionError> {
         let position = match self.value(name) {
             OptionValue::Text(text) => words.iter().position(|word| word == text),
@@ -144,7 +144,7 @@ impl Options {
         }
     }
 
-    /// Several names; on a command line they stand in one word, with commas between them.
+    /// Several names; on a command line they stand in one argument, with commas between them.
     pub fn list(&self, name: &str) -> Result<Vec<String>, OptionError> {
         match self.value(name) {
             OptionValue::List(names) => Ok(names.clone()),
@@ -171,7 +171,7 @@ impl Options {
         duration.ok_or_else(|| self.error(name, "a time with its unit, such as \"600s\", was expected".to_owned()))
     }
 
-    /// A word of letters, digits and underscores, as it may stand in SQL without quotes.
+    /// A name of letters, digits and underscores, as it may stand in SQL without quotes.
     pub fn word(&self, name: &str) -> Result<&str, OptionError> {
         let plain = |text: &str| {
             let mut letters = text.bytes();

@@ -1,4 +1,4 @@
-//! Cause tests: a point once more, without what a finding says is the cause.
+//! Cause tests: a point once more, without the cause that a finding names.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

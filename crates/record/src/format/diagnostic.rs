@@ -1,7 +1,7 @@
 //! Profiles: where a server spent its time, in stacks and waits. Never part of a comparison.
 //!
 //! A profile is a stored trial. Its folder has the stacks in `stacks.folded`, as flame graph tools read them, and the
-//! waits in `waits.json`; its record says what is not visible, and why.
+//! waits in `waits.json`; its record lists what is not visible, and why.
 
 use std::collections::BTreeMap;
 

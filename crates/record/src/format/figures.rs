@@ -1,4 +1,4 @@
-//! Numbers as text, for whoever tells of one. A zero has no sign: neither -0.0 (what a sum of nothing is) nor a
+//! Numbers as text, for every output. A zero has no sign: neither -0.0 (what a sum of nothing is) nor a
 //! number that is rounded to zero is printed as `-0.00`.
 
 /// `value` with so many digits behind the point.

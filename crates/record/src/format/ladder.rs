@@ -1,5 +1,5 @@
 //! Ladders in a plan: contenders that each add one change to the one below, and the contenders that only
-//! tell what each change is worth elsewhere.
+//! show what each change is worth elsewhere.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,7 @@ impl LadderRecord {
         Some(place.checked_sub(1).map_or(&self.base, |below| &self.rungs[below].contender))
     }
 
-    /// Is this contender here only to tell what steps are worth elsewhere?
+    /// Is this contender here only to show what steps are worth elsewhere?
     pub fn attributes(&self, contender: &str) -> bool {
         let mut dropped = self.ablation.iter().map(|drop| &drop.contender);
         !self.contenders().contains(&contender) && dropped.any(|one| one == contender)
@@ -93,8 +93,8 @@ impl LadderRecord {
 }
 
 impl PlanRecord {
-    /// The contenders that are compared with the baseline, each with a word of its own: all but those that
-    /// only tell what the steps of a ladder are worth elsewhere.
+    /// The contenders that are compared with the baseline, each with a verdict of its own: all but those that
+    /// only show what the steps of a ladder are worth elsewhere.
     pub fn candidates(&self) -> impl Iterator<Item = &str> {
         let names = self.contenders.iter().map(|contender| contender.name.as_str());
         names.filter(|name| *name != self.baseline && !self.ladders.iter().any(|ladder| ladder.attributes(name)))
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ladder_knows_who_rests_on_whom() {
+    fn a_ladder_has_the_rung_below_each() {
         let rung = |name: &str| RungRecord { contender: name.into(), changes: vec![] };
         let ladder = LadderRecord {
             base: "base".into(),

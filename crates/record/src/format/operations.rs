@@ -1,6 +1,6 @@
 //! How a pass over operations stands in a record: the names of its metrics and flags.
 //!
-//! A flag is `KIND:NAME`, where KIND says what is the matter with an operation (or, for `partial` and
+//! A flag is `KIND:NAME`, where KIND is the trouble of an operation (or, for `partial` and
 //! `estimated_program`, with a program); the record's remark of that flag is the reason.
 
 /// All operations that have a time.
@@ -8,7 +8,7 @@ pub const SECONDS: &str = "seconds";
 
 /// The server would not run it, or it was not reached: no time, no count.
 pub const GAP: &str = "gap";
-/// It was answered wrongly: its time is told, and compared with nothing.
+/// It was answered wrongly: its time is reported, and compared with nothing.
 pub const WRONG: &str = "wrong";
 /// The server lacks some of its statements, so that its time is that of less work.
 pub const FEWER: &str = "fewer";

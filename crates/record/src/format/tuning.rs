@@ -1,7 +1,7 @@
 //! What a search over settings (`dbduel tune`) tried, and what became of it.
 //!
 //! Two runs hold it: the one with the search's own trials, and the one in which its winner met the
-//! incumbent again. Figures of the search chose the winner, so they praise it; they are kept to show how
+//! incumbent again. Figures of the search chose the winner, so they are too high; they are kept to show how
 //! the choice was made, and never as what was gained.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub struct SearchRecord {
     /// Name of the run that holds the search's trials; absent in that run itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// The contender that everybody raced against.
+    /// The contender that all others raced against.
     pub incumbent: String,
     /// Where they raced.
     pub workload: String,
@@ -34,7 +34,7 @@ pub struct SearchRecord {
     pub refused: Vec<RefusedRecord>,
     /// Settings that decide what a commit promises: no candidate moves them.
     pub held: Vec<String>,
-    /// What the file had that the search has no use for, said once.
+    /// Parts of the file that the search has no use for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     pub candidates: Vec<CandidateRecord>,
@@ -47,7 +47,7 @@ pub struct SearchRecord {
     pub held_out: Vec<String>,
 }
 
-/// What the command line said, beside the file that lies with the run.
+/// Flags of the command line, beside the file that lies with the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GivenRecord {
     /// The experiment's, also where its file gives none.
@@ -71,7 +71,7 @@ pub struct GivenRecord {
 pub struct RefusedRecord {
     pub setting: String,
     pub value: String,
-    /// What the server said, or what it had in force instead.
+    /// The output of the server, or what it had in force instead.
     pub why: String,
 }
 
@@ -169,7 +169,7 @@ pub struct RoundRecord {
 pub struct OutcomeRecord {
     /// `blocks`, `budget`, `decided` or `nobody left`.
     pub ended_by: String,
-    /// Who meets the incumbent again; absent where nobody was ahead of it.
+    /// The contender that meets the incumbent again; absent where none was ahead of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<String>,
     /// The race itself had shown it to be faster.

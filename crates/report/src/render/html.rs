@@ -1,7 +1,7 @@
 //! A document as a page that needs nothing else and opens offline.
 //!
 //! Every text goes through [`escape`], once. What is put in as it is: our own style sheet and script, drawings of this
-//! crate, and the raw records, whose `<` are written as `\u003c`.
+//! crate, and the stream of raw records, which is base64.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -13,12 +13,19 @@ use crate::document::{
     Block, Cell, Chart, Column, ColumnKind, Document, Key, Row, RowKind, Section, Span, Table, Text,
 };
 
-const STYLE: &str = include_str!("style.css");
-/// Sorts tables, hides series, opens folds for the printer. The page is complete without it.
-const SCRIPT: &str = include_str!("page.js");
+pub const STYLE: &str = include_str!("style.css");
+/// Sorts and copies tables, hides series, opens folds for the printer, saves the raw records. The page is complete
+/// without it.
+pub const SCRIPT: &str = include_str!("page.js");
 
-/// What stands before the raw records.
-pub const RECORDS_BEGIN: &str = "id=\"dbduel-records\">";
+/// What stands around the stream of raw records.
+pub const RECORDS_BEGIN: &str = "<script type=\"text/plain\" id=\"dbduel-records\">";
+pub const RECORDS_END: &str = "</script>";
+
+/// Shown by the script alone: without it nothing could be saved.
+const RAW_DATA: &str = "<section id=\"raw-data\">\n<h2>Raw data</h2>\n\
+    <p>The raw records are inside this file: every number above can be computed from them again.</p>\n\
+    <button type=\"button\" id=\"save-records\" hidden>Save the raw records (JSON)</button>\n</section>\n";
 
 /// The one escaping function: text between tags and inside quoted attributes.
 pub fn escape(text: &str) -> Cow<'_, str> {
@@ -57,23 +64,27 @@ pub fn render(document: &Document, records: &str) -> String {
     document.sections.iter().for_each(|section| page += &self::section(section));
     let _ = write!(
         page,
-        "<p class=\"quiet\">The raw records are inside this file: every number above can be computed from them again.</p>\n\
-         </main>\n<script type=\"application/json\" {RECORDS_BEGIN}{records}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+        "{RAW_DATA}</main>\n{RECORDS_BEGIN}{records}{RECORDS_END}\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
     );
     page
 }
 
 /// Verdicts above, then the main chart beside what belongs to it.
 fn first(blocks: &[Block]) -> String {
-    let figure = blocks.iter().position(|block| matches!(block, Block::Chart(_)));
-    let Some(place) = figure else { return body(blocks) };
-    let (verdicts, rest) = blocks.split_at(place);
-    format!("{}<div class=\"lead\">\n{}<div>\n{}</div>\n</div>\n", body(verdicts), body(&rest[..1]), body(&rest[1..]))
+    let figure = |(place, block): (usize, &Block)| match block {
+        Block::Chart(chart) => Some((place, self::chart(chart, true))),
+        _ => None,
+    };
+    let Some((place, figure)) = blocks.iter().enumerate().find_map(figure) else { return body(blocks) };
+    let (verdicts, rest) = (body(&blocks[..place]), body(&blocks[place + 1..]));
+    format!("{verdicts}<div class=\"lead\">\n{figure}<div>\n{rest}</div>\n</div>\n")
 }
 
 fn contents(sections: &[Section]) -> String {
-    let link = |section: &Section| format!("<li><a href=\"#{}\">{}</a></li>", section.id, escape(&section.title));
-    format!("<nav aria-label=\"Contents\"><ul>{}</ul></nav>\n", sections.iter().map(link).collect::<String>())
+    let link = |(id, title): (&str, &str)| format!("<li><a href=\"#{id}\">{}</a></li>", escape(title));
+    let sections = sections.iter().map(|section| (section.id, section.title.as_str()));
+    let links: String = sections.chain([("raw-data", "Raw data")]).map(link).collect();
+    format!("<nav aria-label=\"Contents\"><ul>{links}</ul></nav>\n")
 }
 
 fn section(section: &Section) -> String {
@@ -110,9 +121,10 @@ fn block(block: &Block) -> String {
             format!("<ul class=\"list\">{items}</ul>\n")
         }
         Block::Table(table) => self::table(table),
-        Block::Chart(chart) => self::chart(chart),
+        Block::Chart(chart) => self::chart(chart, false),
         Block::Finding { title, text, evidence } => {
-            let lines: String = evidence.iter().map(|line| format!("<li>{}</li>", escape(line))).collect();
+            let lines: String =
+                evidence.iter().map(|line| format!("<li>{}</li>", spans(&line.as_str().into()))).collect();
             let lines = if lines.is_empty() { lines } else { format!("<ul>{lines}</ul>") };
             format!("<div class=\"finding\"><p><strong>{}</strong>: {}</p>{lines}</div>\n", escape(title), spans(text))
         }
@@ -132,36 +144,59 @@ fn block(block: &Block) -> String {
 }
 
 /// The figures of a chart that have no table beside it are folded below it.
-fn chart(chart: &Chart) -> String {
+fn chart(chart: &Chart, is_lead: bool) -> String {
     let key = |key: &Key| match key.class.strip_prefix('k') {
         Some(_) => format!("<li class=\"{0}\"><button type=\"button\">{1}</button></li>", key.class, escape(&key.text)),
         None => format!("<li class=\"{}\">{}</li>", key.class, escape(&key.text)),
     };
     let keys: String = chart.legend.iter().map(key).collect();
     let legend = if keys.is_empty() { keys } else { format!("<ul class=\"legend\">{keys}</ul>\n") };
-    let figures = chart.table.as_ref().map(|table| {
-        format!(
-            "<details class=\"figures\">\n<summary>The figures as a table</summary>\n{}</details>\n",
-            self::table(table)
-        )
-    });
-    format!(
-        "<figure>\n<p class=\"title\">{}</p>\n{legend}{}<figcaption>{}</figcaption>\n{}</figure>\n",
-        escape(&chart.title),
-        svg::draw(chart),
-        spans(&chart.caption),
-        figures.unwrap_or_default()
-    )
+    let (title, drawing) = (escape(&chart.title), svg::draw(chart));
+    format!("<figure>\n<p class=\"title\">{title}</p>\n{legend}{drawing}{}</figure>\n", below(chart, is_lead))
 }
 
-/// On a narrow screen the columns of priority 0 stay and the others stand below their row, each with its title.
+/// How to read a chart, and its figures. The first screen has room for a line.
+fn below(chart: &Chart, is_lead: bool) -> String {
+    let table = chart.table.as_ref().map(table);
+    let caption = spans(&chart.caption);
+    let fold = |title: &str, body: String| {
+        format!("<details class=\"figures\">\n<summary>{title}</summary>\n{body}</details>\n")
+    };
+    match table {
+        Some(table) if is_lead => {
+            fold("How to read it, and its figures", format!("<p class=\"quiet\">{caption}</p>\n{table}"))
+        }
+        table => {
+            let table = table.map(|table| fold("The figures as a table", table));
+            format!("<figcaption>{caption}</figcaption>\n{}", table.unwrap_or_default())
+        }
+    }
+}
+
+/// On a narrow screen the columns of priority 0 stay; prose and the others stand below their row, each with its title.
 fn table(table: &Table) -> String {
     let class = if table.sortable { " class=\"sortable\"" } else { "" };
+    let widths: Vec<String> =
+        widths(table).iter().zip(1..).map(|(width, place)| format!("--w{place}:{width}")).collect();
+    let widths = widths.join(";");
     let heading: String = table.columns.iter().map(heading).collect();
     let rows: String = table.rows.iter().map(|row| self::row(&table.columns, row)).collect();
     format!(
-        "<div class=\"scroll\"><table{class}>\n<thead><tr>{heading}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
+        "<div class=\"scroll\"><table{class} style=\"{widths}\">\n<thead><tr>{heading}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
     )
+}
+
+/// Letters of the widest cell of each column, within limits: on a narrow screen the columns share its width by them.
+fn widths(table: &Table) -> Vec<usize> {
+    let letters = |text: &str| text.chars().count();
+    // Bold ones are wider.
+    let bold = |row: &Row| usize::from(row.kind == RowKind::Overall);
+    let widest = |(place, column): (usize, &Column)| {
+        let cells = table.rows.iter().filter_map(|row| Some(letters(&row.cells.get(place)?.text.raw()) + bold(row)));
+        let title = column.title.split(' ').map(letters);
+        cells.chain(title).max().unwrap_or(0).clamp(4, 14)
+    };
+    table.columns.iter().enumerate().map(widest).collect()
 }
 
 fn classes(column: &Column) -> String {
@@ -204,7 +239,9 @@ fn cell(place: usize, column: &Column, cell: &Cell) -> String {
     let text = spans(&cell.text);
     match place {
         0 => format!("<th scope=\"row\"{classes}{key}>{text}</th>"),
-        _ if column.priority > 0 => format!("<td{classes}{key} data-label=\"{}\">{text}</td>", escape(&column.title)),
+        _ if column.priority > 0 || column.kind == ColumnKind::Prose => {
+            format!("<td{classes}{key} data-label=\"{}\">{text}</td>", escape(&column.title))
+        }
         _ => format!("<td{classes}{key}>{text}</td>"),
     }
 }

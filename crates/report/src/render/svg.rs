@@ -10,23 +10,24 @@ use super::text::shortened;
 use crate::document::{Axis, Bar, Chart, Dot, Plane, Plot, Rows, Scale, Series, Strip, Style};
 
 /// Paper in user units. The page scales it, so this only fixes proportions.
-const LEFT: f64 = 74.0;
+const LEFT: f64 = 88.0;
 const RIGHT: f64 = 544.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 250.0;
-const PLANE: (f64, f64) = (560.0, 300.0);
-const WIDE: f64 = 640.0;
-const LABELS: f64 = 196.0;
-const NUMBERS: f64 = 470.0;
+const WIDTH: f64 = 560.0;
+const PLANE_HEIGHT: f64 = 300.0;
 /// Letters of a label that fit beside the bars, on a phone as well.
 const LABEL_LETTERS: usize = 23;
+/// Between a label and its bar.
+const LABEL_GAP: f64 = 10.0;
 const ROW: f64 = 28.0;
 /// Room of the axis below.
 const AXIS: f64 = 48.0;
 /// Labels on an axis that do not crowd each other.
 const TICKS: f64 = 5.0;
-/// What a letter of a label takes on a phone.
+/// What a letter of a label takes on a phone, and a bold one.
 const LETTER: f64 = 10.0;
+const BOLD_LETTER: f64 = 11.5;
 /// Intervals end at so many times the data.
 const REACH_MAX: f64 = 1.5;
 /// Past this span of ratios, round ratios of a logarithmic scale are easier to read than equal steps.
@@ -36,16 +37,29 @@ const MARK_MIN: f64 = 1.5;
 
 /// The drawing with its title and what it shows.
 pub fn draw(chart: &Chart) -> String {
-    let (body, width, height) = match &chart.plot {
-        Plot::Plane(plane) => (self::plane(plane), PLANE.0, PLANE.1),
-        Plot::Rows(rows) => (self::rows(rows), WIDE, rows_bottom(rows) + AXIS),
-        Plot::Strip(strip) => (self::strip(strip), WIDE, strip_bottom(strip) + AXIS),
+    let (body, height) = match &chart.plot {
+        Plot::Plane(plane) => (self::plane(plane), PLANE_HEIGHT),
+        Plot::Rows(rows) => (self::rows(rows), rows_bottom(rows) + AXIS),
+        Plot::Strip(strip) => (self::strip(strip), strip_bottom(strip) + AXIS),
+    };
+    let lines = match &chart.plot {
+        Plot::Plane(plane) => lines(plane),
+        _ => String::new(),
     };
     format!(
-        "<svg viewBox=\"0 0 {width} {height}\" role=\"img\"><title>{}</title><desc>{}</desc>\n{body}</svg>\n",
+        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\"{lines}><title>{}</title><desc>{}</desc>\n{body}</svg>\n",
         escape(&chart.title),
         escape(&chart.alt)
     )
+}
+
+/// Where lines without dots begin and end, and at which values: their values are shown at the pointer.
+fn lines(plane: &Plane) -> String {
+    if !plane.series.iter().any(|series| series.style == Style::Line) {
+        return String::new();
+    }
+    let x = x_map(plane);
+    format!(" data-lines=\"{} {} {} {}\"", x.start, x.end, x.low, x.high)
 }
 
 /// Maps values onto a stretch of the paper.
@@ -141,10 +155,13 @@ fn x_axis(svg: &mut String, axis: &Axis, x: &Map, (left, right): (f64, f64), bot
             free = place + half + LETTER / 2.0;
         }
     }
+    // In the middle of its axis, unless it would be cut there.
+    let half = (axis.title.chars().count() as f64 * LETTER / 2.0).min(WIDTH / 2.0);
+    let middle = ((left + right) / 2.0).clamp(half, WIDTH - half);
     let _ = writeln!(
         svg,
         "<line class=\"axis\" x1=\"{left}\" x2=\"{right}\" y1=\"{bottom}\" y2=\"{bottom}\"/>\n<text class=\"label\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-        (left + right) / 2.0,
+        tidy(middle),
         bottom + 42.0,
         escape(&axis.title)
     );
@@ -163,7 +180,7 @@ fn y_axis(svg: &mut String, axis: &Axis, y: &Map) {
     }
     let _ = writeln!(
         svg,
-        "<text class=\"label\" transform=\"translate(13 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+        "<text class=\"label\" transform=\"translate(18 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
         (TOP + BOTTOM) / 2.0,
         escape(&axis.title)
     );
@@ -179,8 +196,7 @@ fn plane(plane: &Plane) -> String {
     let bounds =
         dots().flat_map(|dot| [dot.low, dot.high]).flatten().chain(plane.band.into_iter().flat_map(|(a, b)| [a, b]));
     let y = Map::new(&plane.y, with_reach(values(), bounds).into_iter(), (BOTTOM, TOP));
-    let x =
-        Map::new(&plane.x, dots().map(|dot| dot.x).chain(plane.x.ticks.iter().copied()), (LEFT + 14.0, RIGHT - 14.0));
+    let x = x_map(plane);
     let mut svg = String::new();
     if let Some((low, high)) = plane.band {
         let (top, bottom) = (y.cut(high), y.cut(low));
@@ -201,6 +217,11 @@ fn plane(plane: &Plane) -> String {
     }
     plane.series.iter().for_each(|series| self::series(&mut svg, series, &x, &y));
     svg
+}
+
+fn x_map(plane: &Plane) -> Map {
+    let values = plane.series.iter().flat_map(|series| &series.dots).map(|dot| dot.x);
+    Map::new(&plane.x, values.chain(plane.x.ticks.iter().copied()), (LEFT + 14.0, RIGHT - 14.0))
 }
 
 /// The values, and of their intervals so much as lies near them.
@@ -278,7 +299,7 @@ fn rows(rows: &Rows) -> String {
     let ends = |pair: Option<(f64, f64)>| pair.into_iter().flat_map(|(low, high)| [low, high]);
     let values = rows.bars.iter().flat_map(|bar| ends(bar.span).chain(bar.estimate));
     let bounds = rows.bars.iter().flat_map(|bar| ends(bar.thick).chain(ends(bar.thin)));
-    let x = Map::new(&rows.x, with_reach(values, bounds).into_iter(), (LABELS, NUMBERS));
+    let x = Map::new(&rows.x, with_reach(values, bounds).into_iter(), between_labels(rows));
     let bottom = rows_bottom(rows);
     let mut svg = String::new();
     if let Some((low, high)) = rows.margin {
@@ -298,6 +319,15 @@ fn rows(rows: &Rows) -> String {
     svg
 }
 
+/// What labels and numbers leave to the bars.
+fn between_labels(rows: &Rows) -> (f64, f64) {
+    let width = |bar: &Bar, text: &str| text.chars().count() as f64 * if bar.strong { BOLD_LETTER } else { LETTER };
+    let widest = |text: &dyn Fn(&Bar) -> f64| rows.bars.iter().map(text).fold(0.0, f64::max);
+    let labels = widest(&|bar| width(bar, &shortened(&bar.label, LABEL_LETTERS)));
+    let numbers = widest(&|bar| width(bar, &bar.numbers));
+    (labels + LABEL_GAP + 4.0, WIDTH - numbers - LABEL_GAP - 4.0)
+}
+
 fn bar(svg: &mut String, bar: &Bar, y: f64, x: &Map) {
     let strong = if bar.strong { " strong" } else { "" };
     let _ = writeln!(
@@ -305,7 +335,7 @@ fn bar(svg: &mut String, bar: &Bar, y: f64, x: &Map) {
         "<g class=\"{}\"><title>{}</title>\n<text class=\"label{strong}\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>",
         bar.tone.class(),
         escape(&bar.title),
-        LABELS - 10.0,
+        tidy(x.start - LABEL_GAP),
         y + 4.0,
         escape(&shortened(&bar.label, LABEL_LETTERS))
     );
@@ -324,7 +354,7 @@ fn bar(svg: &mut String, bar: &Bar, y: f64, x: &Map) {
             false => writeln!(svg, "<circle class=\"estimate\" cx=\"{at}\" cy=\"{y}\" r=\"5\"/>"),
         };
     }
-    let (at, numbers) = (NUMBERS + 10.0, escape(&bar.numbers));
+    let (at, numbers) = (tidy(x.end + LABEL_GAP), escape(&bar.numbers));
     let _ = writeln!(svg, "<text class=\"label{strong}\" x=\"{at}\" y=\"{}\">{numbers}</text></g>", y + 4.0);
 }
 
@@ -347,7 +377,7 @@ fn strip_bottom(strip: &Strip) -> f64 {
 fn strip(strip: &Strip) -> String {
     let bottom = strip_bottom(strip);
     let ends = strip.marks.iter().flat_map(|mark| [mark.from, mark.to]);
-    let x = Map::new(&strip.x, ends.chain([0.0, 0.1]), (LEFT - 54.0, WIDE - 20.0));
+    let x = Map::new(&strip.x, ends.chain([0.0, 0.1]), (20.0, WIDTH - 20.0));
     let mut svg = String::new();
     strip.lines.iter().for_each(|from| line(&mut svg, "grid", (x.place(*from), TOP), (x.place(*from), bottom)));
     for mark in &strip.marks {

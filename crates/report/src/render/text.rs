@@ -1,7 +1,7 @@
 //! A document for a terminal: prose is wrapped at the width and tables fit it.
 //!
-//! No cell wraps. Where a table is too wide its names are shortened in the middle, then the columns that matter least
-//! are left out, and a line below names them. Charts are replaced by the figures behind them.
+//! No cell wraps. Where a table is too wide, headings over numbers take up to three lines, names are shortened in the
+//! middle, then the columns that matter least are left out, and a line below names them. Charts are replaced by the figures behind them.
 
 use terminal::visible;
 
@@ -13,6 +13,8 @@ const BRIEF_LINES: usize = 25;
 const PROSE_MIN: usize = 12;
 /// Shorter names cannot be told apart.
 const NAME_MIN: usize = 12;
+/// Lines of a heading over numbers.
+const HEADING_LINES: usize = 3;
 const GAP: usize = 3;
 const INDENT: usize = 2;
 
@@ -259,6 +261,31 @@ pub fn table(table: &Table, layout: Layout) -> Vec<String> {
     grid.lines(layout)
 }
 
+/// Broken behind spaces and the separators of names; what is longer than that is shortened in the middle.
+fn heading_lines(heading: &str, width: usize) -> Vec<String> {
+    let mut lines = broken(heading, width);
+    let rest: String = lines.split_off(lines.len().min(HEADING_LINES - 1)).concat();
+    lines.extend((!rest.is_empty()).then_some(rest));
+    lines.iter().map(|line| shortened(line.trim_end(), width)).collect()
+}
+
+fn fits_heading(heading: &str, width: usize) -> bool {
+    let lines = broken(heading, width);
+    lines.len() <= HEADING_LINES && lines.iter().all(|line| letters(line.trim_end()) <= width)
+}
+
+/// Each part goes into the line before it where it fits there.
+fn broken(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in text.split_inclusive([' ', '_', '-', '.', '/', ',']) {
+        match lines.last_mut() {
+            Some(line) if letters(line) + letters(part.trim_end()) <= width => line.push_str(part),
+            _ => lines.push(part.to_owned()),
+        }
+    }
+    lines
+}
+
 /// Whether it only remarks on the text before it.
 fn is_remark(span: &Span) -> bool {
     matches!(span, Span::Quiet(_))
@@ -332,13 +359,18 @@ impl<'a> Grid<'a> {
         last > 0
     }
 
-    /// Names of contenders over numbers.
+    /// Names of contenders over numbers: over several lines as long as that shows all of them.
     fn shorten_headings(&mut self, width: usize) {
-        while self.width() > width {
-            let long =
-                self.shown.iter().copied().filter(|column| self.is_long(*column) && self.widths[*column] > NAME_MIN);
-            let Some(column) = long.max_by_key(|column| self.widths[*column]) else { return };
-            self.widths[column] -= 1;
+        for whole in [true, false] {
+            while self.width() > width {
+                let can_shrink = |column: &usize| match whole {
+                    true => fits_heading(&self.heading[*column], self.widths[*column] - 1),
+                    false => self.widths[*column] > NAME_MIN,
+                };
+                let long = self.shown.iter().copied().filter(|column| self.is_long(*column)).filter(can_shrink);
+                let Some(column) = long.max_by_key(|column| self.widths[*column]) else { break };
+                self.widths[column] -= 1;
+            }
         }
     }
 
@@ -360,7 +392,7 @@ impl<'a> Grid<'a> {
     }
 
     fn lines(&self, layout: Layout) -> Vec<String> {
-        let mut lines = vec![self.line(&self.heading)];
+        let mut lines = self.headings();
         let (front, back, left) = self.kept(layout.rows);
         lines.extend(front.iter().flat_map(|row| self.row(row, layout.width)));
         lines.extend((left > 0).then(|| format!("{}… and {left} more (--full)", " ".repeat(INDENT))));
@@ -369,6 +401,22 @@ impl<'a> Grid<'a> {
         let left_out = self.left_out().filter(|_| layout.rows == usize::MAX);
         lines.extend(left_out.into_iter().flat_map(|text| indented(INDENT, wrapped(&text, layout.width - INDENT))));
         lines
+    }
+
+    /// The last line of each heading stands on the numbers.
+    fn headings(&self) -> Vec<String> {
+        let cut = |column: usize| match self.table.columns[column].kind {
+            ColumnKind::Number => heading_lines(&self.heading[column], self.widths[column]),
+            _ => vec![self.heading[column].clone()],
+        };
+        let headings: Vec<Vec<String>> = (0..self.heading.len()).map(cut).collect();
+        let tallest = self.shown.iter().map(|column| headings[*column].len()).max().unwrap_or(0);
+        let cell = |heading: &Vec<String>, line: usize| {
+            let above = tallest.saturating_sub(heading.len());
+            line.checked_sub(above).and_then(|line| heading.get(line)).cloned().unwrap_or_default()
+        };
+        let line = |line: usize| self.line(&headings.iter().map(|one| cell(one, line)).collect::<Vec<_>>());
+        (0..tallest).map(line).collect()
     }
 
     /// The first and the last rows where there are too many, and how many are left out between them.
@@ -441,6 +489,25 @@ mod tests {
         }
         let narrow = table(&sample(), Layout::new(40, false)).join("\n");
         assert!(narrow.contains("(left out at this width:") && narrow.contains("    a remark that is far"), "{narrow}");
+    }
+
+    #[test]
+    fn a_long_heading_over_numbers_takes_several_lines_before_it_is_cut() {
+        let check = |width, expected: &[&str]| assert_eq!(heading_lines("rollback_journal-mode tps", width), expected);
+        check(25, &["rollback_journal-mode tps"]);
+        check(21, &["rollback_journal-mode", "tps"]);
+        check(12, &["rollback_", "journal-mode", "tps"]);
+        check(8, &["roll…ck_", "journal-", "mode tps"]);
+        assert!(fits_heading("rollback_journal-mode tps", 12) && !fits_heading("rollback_journal-mode tps", 8));
+        let columns = [Column::name("clients", 0), Column::number("rollback_journal tps", 1)];
+        let columns = columns.into_iter().chain([Column::number("write-ahead-log tps", 1), Column::number("ratio", 0)]);
+        let table =
+            Table::new(columns.collect::<Vec<_>>()).with_rows([["1", "1,480", "2,210", "1.49"].map(str::to_owned)]);
+        let expected = ["                rollback_   write-ahead-", "  clients     journal tps        log tps   ratio"];
+        assert_eq!(self::table(&table, Layout::new(48, false))[..2], expected.map(str::to_owned));
+        for width in [60, 80, 120] {
+            assert!(!self::table(&table, Layout::new(width, false)).concat().contains('…'));
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ impl Topic for Causes {
         };
         let mut body: Vec<Block> = causes(false).collect();
         body.extend(Block::on_page(causes(true).collect()));
-        body.extend(Block::list(lines(evidence)).map(|list| Block::fold("Causes put to the test", vec![list])));
+        body.extend(Block::list(lines(evidence)).map(|list| Block::fold("Cause tests", vec![list])));
         let findings: Vec<Block> = evidence.conclusions.findings.iter().map(|one| weakness(evidence, one)).collect();
         if !findings.is_empty() {
             body.push(Block::heading("What weakens this run"));
@@ -59,11 +59,17 @@ fn finding(evidence: &Evidence, cause: &Cause, of: &str) -> Block {
 
 fn weakness(evidence: &Evidence, finding: &Finding) -> Block {
     let said = sentences::findings::said(evidence, finding);
+    let kind = capitalised(said.kind);
     let title = match finding.grade {
-        Grade::Confirmed => said.kind.to_owned(),
-        _ => format!("{} ({})", said.kind, said.grade),
+        Grade::Confirmed => kind,
+        _ => format!("{kind} ({})", said.grade),
     };
     Block::Finding { title, text: Text::from(said.text.as_str()), evidence: said.evidence }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A line for each contrast; one that says so where none was due.
@@ -72,13 +78,13 @@ fn lines(evidence: &Evidence) -> Vec<String> {
     let tests = tests(plan, run, trials.probes());
     let is_over = run.ended_by.as_deref().is_some_and(|why| why != "interrupted");
     if plan.method.contrast && tests.is_empty() && is_over {
-        return vec!["asked for, and none was due: no finding says I/O or locks".to_owned()];
+        return vec!["Requested, and none was due: no likely cause of this run is I/O or locks.".to_owned()];
     }
     tests.iter().map(|one| line(plan, one)).collect()
 }
 
 fn line(plan: &PlanRecord, one: &ContrastRecord) -> String {
-    let place = format!("{}, {}, tried with {}", point_text(&one.point), one.workload, setting(one.contrast));
+    let place = format!("{}, {}, tested with {}", point_text(&one.point), one.workload, setting(one.contrast));
     let values = |values: &[f64]| values.iter().map(|value| number(*value)).collect::<Vec<_>>().join(", ");
     let both = format!(
         "`{}` {} and `{}` {}",
@@ -88,7 +94,7 @@ fn line(plan: &PlanRecord, one: &ContrastRecord) -> String {
         values(&one.candidate_values)
     );
     match &stopped(one) {
-        Some(why) if one.candidate_values.is_empty() => format!("{place}: `{}`: not run: {why}", one.candidate),
+        Some(why) if one.candidate_values.is_empty() => format!("{place}, `{}`: not run: {why}", one.candidate),
         Some(why) => format!("{place}: {both}; given up: {why}"),
         None => format!("{place}: {both}"),
     }

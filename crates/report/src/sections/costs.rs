@@ -50,7 +50,8 @@ fn of_duel(duel: &HeadToHead) -> Vec<Block> {
             .map(|table| Block::fold("Costs that are not shown to differ", vec![table])),
     );
     body.push(Block::note(ABOUT));
-    body.extend(Block::list(stopped(none_at_all(duel).into_iter().chain(not_visible(duel)).collect())));
+    let others = Block::list(stopped(none_at_all(duel).into_iter().chain(not_visible(duel)).collect()));
+    body.extend(others.map(|list| Block::fold("Costs without a figure", vec![list])));
     let of_levels: Vec<&Cost> = duel.diagnosis.costs.iter().filter(|cost| cost.point.is_some()).collect();
     let levels = Block::table(table(duel, &of_levels, true)).filter(|_| duel.points.len() > 1);
     body.extend(levels.map(|table| Block::OnPage(vec![Block::fold("At each level", vec![table])])));
@@ -99,7 +100,7 @@ fn cost_row(cost: &Cost) -> [String; 7] {
     };
     [
         cost.point.as_ref().map(point_text).unwrap_or_default(),
-        micro(title(cost.metric)),
+        title(cost.metric).to_owned(),
         wording::number(cost.baseline),
         wording::number(cost.candidate),
         effect,
@@ -133,12 +134,6 @@ fn title(metric: &str) -> &str {
     costs::title(metric).unwrap_or(metric)
 }
 
-/// `server CPU µs`
-fn micro(title: &str) -> String {
-    title.strip_suffix(" us").map_or_else(|| title.to_owned(), |title| format!("{title} µs"))
-}
-
 fn listed(what: &str, titles: Vec<&str>) -> Option<String> {
-    (!titles.is_empty())
-        .then(|| format!("{what}: {}", titles.iter().map(|title| micro(title)).collect::<Vec<_>>().join(", ")))
+    (!titles.is_empty()).then(|| format!("{what}: {}", titles.join(", ")))
 }

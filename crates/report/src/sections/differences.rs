@@ -108,8 +108,10 @@ fn drift_blocks(evidence: &Evidence, drift: &Difference) -> Vec<Block> {
     }
     if let Some(same) = &drift.same_settings {
         let title = format!(
-            "`{}` with {} settings of `{}`, as a contender for the experiment file",
-            drift.candidate, same.changed, drift.baseline
+            "`{}` with {} of `{}`, as a contender for the experiment file",
+            drift.candidate,
+            wording::count(same.changed, "setting"),
+            drift.baseline
         );
         body.push(Block::fold(title, vec![Block::Code(settings_and_plans::contender(drift.baseline, same))]));
     }

@@ -1,7 +1,9 @@
 //! The first screen: verdict, main chart, what to keep in mind, likely cause, and one line how it was measured.
 
 use analysis::differences::{Why, drifts};
-use analysis::{Cause, Caveat, Comparison, Grade, HeadToHead, Verdict, WorkloadConclusions, less_is_better};
+use analysis::{
+    Cause, Caveat, Comparison, FindingKind, Grade, HeadToHead, Verdict, WorkloadConclusions, less_is_better,
+};
 use record::format::point_text;
 
 use super::{ladder, levels, waterfall};
@@ -201,8 +203,19 @@ pub fn caveats(evidence: &Evidence) -> Vec<String> {
             seen.push(*caveat);
         }
     }
-    seen.sort_by_key(|caveat| IMPORTANCE.iter().position(|one| one == caveat).unwrap_or(IMPORTANCE.len()));
-    seen.into_iter().filter_map(|caveat| caveat_sentence(evidence, caveat)).collect()
+    seen.sort_by_key(|caveat| importance(*caveat));
+    let before = seen.partition_point(|caveat| importance(*caveat) < importance(Caveat::Short));
+    let (first, rest) = seen.split_at(before);
+    let of = |caveats: &[Caveat]| -> Vec<String> {
+        caveats.iter().filter_map(|caveat| caveat_sentence(evidence, *caveat)).collect()
+    };
+    // What was compared stands before how long.
+    let defaults = sentences::findings::sentence(evidence, FindingKind::DefaultsChanged);
+    of(first).into_iter().chain(defaults).chain(of(rest)).collect()
+}
+
+fn importance(caveat: Caveat) -> usize {
+    IMPORTANCE.iter().position(|one| *one == caveat).unwrap_or(IMPORTANCE.len())
 }
 
 const IMPORTANCE: [Caveat; 12] = [
@@ -224,35 +237,33 @@ const IMPORTANCE: [Caveat; 12] = [
 fn caveat_sentence(evidence: &Evidence, caveat: Caveat) -> Option<String> {
     let (tally, method) = (&evidence.conclusions.tally, &evidence.plan.method);
     let all = tally.trials_finished + tally.trials_repeated;
-    let seconds = method.duration_s;
-    Some(match caveat {
-        Caveat::GeneratorBound => format!(
-            "The load generator was the limit in {} of {all} trials: the difference may be larger than measured. Give it more cores.",
-            tally.trials_generator_bound
-        ),
-        Caveat::Outages => "In some trials nothing was committed; they count as the worst.".to_owned(),
-        Caveat::FlagDependent => "Without the blocks that the host disturbed the verdict is another one: repeat the run on a quiet host.".to_owned(),
-        Caveat::NoisyHost => format!("{} Repeat the run on a quiet host to be sure.", disturbed(evidence)),
-        Caveat::FailedTrials if tally.trials_failed == 0 => {
-            "Levels were given up after failures, and their pairs are missing.".to_owned()
+    let shown = match caveat {
+        Caveat::GeneratorBound => {
+            format!("The load generator was the limit in {} of {all} trials. ", tally.trials_generator_bound)
         }
-        Caveat::FailedTrials => format!("{} of {} trials failed, and their pairs are missing.", tally.trials_failed, all),
-        Caveat::BudgetEnded => "The run stopped at its budget: more time narrows the interval.".to_owned(),
-        Caveat::Duet => "Both servers ran at the same time: ratios are relative, under co-run, and hold for servers that share a host.".to_owned(),
-        Caveat::Short => format!(
-            "Trials of {seconds} s were shorter than two checkpoint cycles: steady-state differences may be missed. Use `duration = \"120s\"`."
-        ),
-        Caveat::Accumulating => "Deferred work (unflushed pages, unchecked WAL) grew in every trial: longer trials may show another throughput. Use `duration = \"120s\"`.".to_owned(),
-        Caveat::Quick if method.preset == "quick" => "Preset quick is a first look. Use `--preset standard` for a result to act on.".to_owned(),
-        Caveat::Quick => format!("Steps of the method were left out: {}.", method.left_out.join(", ")),
-        Caveat::SharedCores => format!(
-            "Client and server shared {}: peak throughput holds for this machine.",
-            count(evidence.run.host.cores as usize, "core")
-        ),
-        Caveat::Screening => "With so many operations one verdict in twenty is false on average.".to_owned(),
+        Caveat::NoisyHost => disturbed(evidence) + " ",
+        Caveat::FailedTrials if tally.trials_failed == 0 => "Levels were given up after failures. ".to_owned(),
+        Caveat::FailedTrials => format!("{} of {all} trials failed. ", tally.trials_failed),
+        Caveat::Short => {
+            format!("Trials of {} s were shorter than two checkpoint cycles. ", method.duration_s)
+        }
+        Caveat::Quick if method.preset != "quick" => {
+            format!("Steps of the method were left out: {}. ", method.left_out.join(", "))
+        }
+        Caveat::SharedCores => {
+            let cores = count(evidence.run.host.cores as usize, "core");
+            return Some(format!("Client and server shared {cores}: peak throughput holds for this machine."));
+        }
         // The verdict's own sentences name these.
-        Caveat::T | Caveat::DurabilityDiffers | Caveat::Unsteady | Caveat::DeferredWork | Caveat::TooFewBlocks | Caveat::Unpaired => return None,
-    })
+        Caveat::T
+        | Caveat::DurabilityDiffers
+        | Caveat::Unsteady
+        | Caveat::DeferredWork
+        | Caveat::TooFewBlocks
+        | Caveat::Unpaired => return None,
+        _ => String::new(),
+    };
+    Some(shown + sentences::verdicts::caveat(caveat))
 }
 
 /// `The host was disturbed in 2 of 82 trials.`

@@ -236,9 +236,10 @@ fn of_steps(
     caption: String,
     value: impl Fn(&Step) -> Option<&Summary>,
 ) -> Option<Chart> {
+    let name = |n: u64| point_text(&Point::from([(scaling.variable.to_owned(), n)]));
     let dots = |contender: &ContenderRecord| {
         let ours = scaling.steps.iter().filter(|step| step.contender == contender.name);
-        ours.filter_map(|step| Some((step.n, *value(step)?, format!("{} {}", step.n, scaling.variable)))).collect()
+        ours.filter_map(|step| Some((step.n, *value(step)?, name(step.n)))).collect()
     };
     let all = evidence.plan.contenders.iter().map(dots).collect();
     drawing(evidence, scaling.variable, unit, all, Some(scaling), title, caption)

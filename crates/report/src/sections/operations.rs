@@ -13,6 +13,9 @@ use crate::document::{
 use crate::sentences;
 use crate::wording;
 
+/// Operations that are drawn: more bars than fit on two screens compare nothing.
+const BARS_MAX: usize = 30;
+
 pub struct Operations;
 
 impl Topic for Operations {
@@ -132,10 +135,15 @@ fn bars(parts: &[Part]) -> Option<Chart> {
             title: format!("{}: {}", part.name, wording::ratio_with_interval(row)),
         }
     };
-    let bars: Vec<Bar> = by_share(parts).into_iter().map(bar).collect();
+    let all = by_share(parts);
+    let bars: Vec<Bar> = all.iter().take(BARS_MAX).copied().map(bar).collect();
+    let title = match all.len() {
+        ..=BARS_MAX => "Ratio of each operation, the longest first".to_owned(),
+        many => format!("Ratio of the {BARS_MAX} of {many} operations that take longest"),
+    };
     let tones = [(Tone::Faster, "faster"), (Tone::Slower, "slower"), (Tone::Open, "not decided")];
     (!bars.is_empty()).then(|| Chart {
-        title: "Ratio of each operation, the longest first".to_owned(),
+        title,
         legend: tones.into_iter().map(|(tone, text)| Key::tone(tone, text)).collect(),
         caption: Text::plain("Right of 1 the candidate is better. Thin: the interval."),
         alt: "The ratio of each operation; the tables have the figures.".to_owned(),

@@ -3,15 +3,18 @@
 //! Raw, so that a stall shows as a stall. Each quantity has a chart of its own on the same seconds; what was not
 //! seen of a contender has no line in it.
 
-use analysis::latency_windows::{FIGURES, Told, windows};
-use analysis::timeline::{QUANTITIES, Quantity, checkpoints};
+use analysis::latency_windows::{Told, windows};
+use analysis::timeline::{Observed, QUANTITIES, Quantity, checkpoints};
 use analysis::{SERIES_COLUMN, WorkloadConclusions};
 use record::format::{ContenderRecord, Point, Series as Recorded, TrialRecord, point_text};
 
 use super::{Topic, by_workload, levels};
 use crate::Evidence;
-use crate::document::{Axis, Block, Chart, Dot, Plane, Plot, Scale, Section, Series, Style, Text};
-use crate::wording::number;
+use crate::document::{Axis, Block, Chart, Column, Dot, Plane, Plot, Scale, Section, Series, Style, Table, Text};
+use crate::wording::{number, optional_number};
+
+/// Rows of the table behind a chart.
+const ROWS_MAX: usize = 120;
 
 pub struct Seconds;
 
@@ -19,6 +22,29 @@ impl Topic for Seconds {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
         let body = by_workload(evidence, |workload| charts(evidence, workload).unwrap_or_default());
         Section::of("seconds", "Time series", body)
+    }
+}
+
+/// A figure of each window, in ms.
+type Figure = fn(&Told) -> Option<f64>;
+
+/// In the order in which they are drawn.
+const FIGURES: [(&str, Figure); 3] = [
+    ("Median response time", |window| window.p50_ms),
+    ("p99 of the response time", |window| window.p99_ms),
+    ("Longest response time", |window| window.max_ms),
+];
+
+fn title_and_unit(of: Observed) -> (&'static str, &'static str) {
+    match of {
+        Observed::ServerCpu => ("CPU of the server", "cores"),
+        Observed::DiskOperations => ("Disk operations on this host", "operations/s"),
+        Observed::DiskBytes => ("Disk bytes on this host", "MiB/s"),
+        Observed::ServerReadsAndWrites => ("Reads and writes that the server counts", "operations/s"),
+        Observed::InnodbBytes => ("Bytes that InnoDB reads and writes", "MiB/s"),
+        Observed::LogWritten => ("Log of changes", "MiB/s"),
+        Observed::CheckpointAge => ("Log that a crash would replay", "MiB"),
+        Observed::DirtyPages => ("Changed pages not yet written", "MiB"),
     }
 }
 
@@ -66,6 +92,10 @@ fn charts(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Vec<Blo
     let marks = marks(evidence, &drawn);
     let all = || lines.iter().flatten().map(|(second, _)| *second);
     let ends = (all().min_by(f64::total_cmp)?, all().max_by(f64::total_cmp)?);
+    // One second is no series.
+    if ends.0 == ends.1 {
+        return None;
+    }
     let chart = |title: &str, lines: &[Vec<(f64, f64)>], unit: &str| chart(evidence, ends, title, lines, &marks, unit);
     let title = format!("Throughput in each second: block {} at {}", drawn.block, point_text(drawn.point));
     let mut first = chart(&title, &lines, "committed per second")?;
@@ -76,16 +106,18 @@ fn charts(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Vec<Blo
     ));
     let mut body = vec![Block::para(spread(evidence, &lines)), Block::OnPage(vec![Block::chart(first)])];
     let (told, window_s) = windows_of(evidence, &drawn);
-    let of_windows = FIGURES.iter().filter_map(|figure| {
+    let of_windows = FIGURES.iter().filter_map(|(title, value)| {
         // In the middle of its window, whose last second may be cut off.
-        let dot = |one: &Told| Some((one.start_s + one.seconds / 2.0, (figure.value)(one)?));
+        let dot = |one: &Told| Some((one.start_s + one.seconds / 2.0, value(one)?));
         let lines: Vec<Vec<(f64, f64)>> = told.iter().map(|line| line.iter().filter_map(dot).collect()).collect();
-        chart(&format!("{} in windows of {} s", figure.title, number(window_s)), &lines, "ms")
+        chart(&format!("{title} in windows of {} s", number(window_s)), &lines, "ms")
     });
     let of_windows: Vec<Block> = of_windows.map(Block::chart).collect();
-    let panels = QUANTITIES
-        .iter()
-        .filter_map(|quantity| chart(quantity.title, &quantity_lines(evidence, &drawn, quantity), quantity.unit));
+    let panel = |quantity: &Quantity| {
+        let (title, unit) = title_and_unit(quantity.of);
+        chart(title, &quantity_lines(evidence, &drawn, quantity), unit)
+    };
+    let panels = QUANTITIES.iter().filter_map(panel);
     let panels: Vec<Block> = of_windows.into_iter().chain(panels.map(Block::chart)).collect();
     if !panels.is_empty() {
         let note = Block::note("The same trials on the same seconds; a gap is a second in which nothing was seen.");
@@ -134,6 +166,31 @@ fn marks(evidence: &Evidence, drawn: &Drawn) -> Vec<Vec<f64>> {
     drawn.trials.iter().map(of_trial).collect()
 }
 
+/// The values of all lines, or every so many seconds of a long trial.
+fn table(series: &[Series]) -> Table {
+    let mut rows: Vec<(f64, Vec<Option<f64>>)> = Vec::new();
+    for (line, one) in series.iter().enumerate() {
+        for dot in &one.dots {
+            let place = match rows.binary_search_by(|(second, _)| second.total_cmp(&dot.x)) {
+                Ok(place) => place,
+                Err(place) => {
+                    rows.insert(place, (dot.x, vec![None; series.len()]));
+                    place
+                }
+            };
+            rows[place].1[line] = Some(dot.y);
+        }
+    }
+    let every = rows.len().div_ceil(ROWS_MAX).max(1);
+    let row = |(second, values): &(f64, Vec<Option<f64>>)| {
+        let values = values.iter().map(|value| optional_number(*value));
+        std::iter::once(number(*second)).chain(values).collect::<Vec<_>>()
+    };
+    let names = series.iter().map(|one| Column::number(one.name.as_str(), 0));
+    let columns: Vec<Column> = std::iter::once(Column::number("second", 0)).chain(names).collect();
+    Table::new(columns).with_rows(rows.iter().step_by(every).map(row))
+}
+
 /// A line for each contender that has any seconds; None where nobody has.
 fn chart(
     evidence: &Evidence,
@@ -168,7 +225,7 @@ fn chart(
             .collect(),
         caption: Text::plain(""),
         alt: format!("{title}, {unit}, one line for each contender."),
-        table: None,
+        table: Some(table(&series)),
         plot: Plot::Plane(Plane {
             x: Axis { title: "second".to_owned(), scale: Scale::Span, ticks: Vec::new() },
             y: Axis { title: unit.to_owned(), scale: Scale::Zero, ticks: Vec::new() },

@@ -41,9 +41,10 @@ fn flagged(evidence: &Evidence) -> Table {
         let remarks = remarks.chain(conditions::repetition(trial, &repeated_as)).collect::<Vec<_>>().join("; ");
         let front =
             [trial.trial.to_string(), trial.block.to_string(), trial.contender.clone(), point_text(&trial.point)];
-        front.into_iter().chain([trial.flags.join(", "), remarks])
+        front.into_iter().chain([trial.flags.join(", "), remarks]).collect::<Vec<_>>()
     };
-    let columns = [
+    let rows: Vec<Vec<String>> = evidence.trials.measured().iter().filter(is_odd).map(row).collect();
+    let mut columns = vec![
         Column::name("trial", 0),
         Column::number("block", 2),
         Column::name("contender", 0),
@@ -51,7 +52,11 @@ fn flagged(evidence: &Evidence) -> Table {
         Column::prose("flags", 0),
         Column::prose("remarks", 0),
     ];
-    Table::new(columns).with_rows(evidence.trials.measured().iter().filter(is_odd).map(row))
+    if rows.iter().all(|row| row.last().is_some_and(String::is_empty)) {
+        columns.pop();
+    }
+    let shown = columns.len();
+    Table::new(columns).with_rows(rows.into_iter().map(|row| row.into_iter().take(shown)))
 }
 
 fn all(evidence: &Evidence) -> Table {

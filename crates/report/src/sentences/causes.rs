@@ -7,7 +7,7 @@ use record::format::{ContrastKind, Point, point_text};
 
 use super::probes::trial_failed;
 use super::{Said, costs, figure};
-use crate::Evidence;
+use crate::{Evidence, verdict};
 
 pub fn said(evidence: &Evidence, cause: &Cause) -> Said {
     Said { kind: cause.kind.as_str(), grade: cause.grade.as_str(), text: text(evidence, cause), evidence: lines(cause) }
@@ -27,7 +27,7 @@ fn text(evidence: &Evidence, cause: &Cause) -> String {
     if points.is_some_and(|workload| workload.points.len() > 1) {
         let mut places: Vec<&Point> = cause.observed.iter().map(|one| &one.point).collect();
         places.sort();
-        text += &format!(", at {}", places.into_iter().map(point_text).collect::<Vec<_>>().join(", "));
+        text += &format!(" at {}", verdict::places(places.into_iter()));
     }
     let first = cause.observed.first();
     if let Some(most) = first.and_then(|first| first.signs.first().or(first.moves.last())) {
@@ -39,7 +39,7 @@ fn text(evidence: &Evidence, cause: &Cause) -> String {
     text += &cause.test.as_ref().map_or(String::new(), tested);
     if !cause.confirmed_alike.is_empty() {
         let kinds: Vec<String> = cause.confirmed_alike.iter().map(|kind| format!("\"{}\"", kind.as_str())).collect();
-        text += &format!(", which does not tell it from {}", kinds.join(" and "));
+        text += &format!("; the same test confirms {}", kinds.join(" and "));
     }
     text
 }
@@ -50,34 +50,45 @@ fn claim(cause: &Cause) -> String {
         Side::Baseline => (Side::Baseline, Side::Candidate),
     };
     let [who, other] = [own, theirs].map(|side| format!("`{}`", cause.contender(side)));
-    match cause.kind {
-        CauseKind::HostLimits => "something else took the host's CPU, so no cause is claimed".to_owned(),
+    claim_of(cause.kind, &who, &other)
+}
+
+/// What a kind of cause claims of `A` beside `B`.
+pub fn meaning(kind: CauseKind) -> String {
+    claim_of(kind, "`A`", "`B`")
+}
+
+fn claim_of(kind: CauseKind, who: &str, other: &str) -> String {
+    match kind {
+        CauseKind::HostLimits => "other processes used the host's CPU, so no cause is claimed".to_owned(),
         CauseKind::GeneratorLimits => "the load generator was the limit, so no cause is claimed".to_owned(),
-        CauseKind::LogWrites => format!("{who} waits for its log to reach the disk"),
-        CauseKind::LogSyncs => format!("{who} brings its log to the disk far more often, which costs it time and CPU"),
-        CauseKind::BufferMisses => format!("{who} reads from its files what {other} finds in its buffers"),
-        CauseKind::DoubleWrites => format!("{who} waits for pages that it writes twice"),
+        CauseKind::LogWrites => format!("{who} waits for log writes to reach the disk"),
+        CauseKind::LogSyncs => format!("{who} syncs its log to disk far more often, which costs time and CPU"),
+        CauseKind::BufferMisses => format!("{who} reads from disk what {other} finds in its buffers"),
+        CauseKind::DoubleWrites => format!("{who} waits for pages that it writes twice (doublewrite)"),
         CauseKind::RowLocks => format!("transactions on {who} wait for each other's row locks"),
-        CauseKind::Disks => format!("{who} waits for its disks"),
+        CauseKind::Disks => format!("{who} waits for disk I/O"),
         CauseKind::Latches => format!(
-            "threads of {who} wait for each other: it does less with less CPU, and neither disks nor row locks explain it"
+            "threads of {who} wait for each other: it does less work with less CPU, and neither disks nor row locks explain it"
         ),
         CauseKind::LocksOrLatches => {
-            format!("{who} gives up the CPU more often in each transaction: its threads wait for locks or latches")
+            format!("{who} has more context switches per transaction: its threads wait for locks or latches")
         }
-        CauseKind::CheckpointStalls => format!(
-            "{who} has seconds that nearly stand still, with a log that is nearly full of what a checkpoint must write"
-        ),
-        CauseKind::KernelTime => format!("{who} spends more of its CPU in the kernel"),
-        CauseKind::Spinning => format!("threads of {who} spin in wait for each other"),
+        CauseKind::CheckpointStalls => {
+            format!("{who} has seconds with almost no commits while its log is nearly full (checkpoint stalls)")
+        }
+        CauseKind::KernelTime => format!("{who} spends a larger share of its CPU time in the kernel"),
+        CauseKind::Spinning => format!("threads of {who} spin while they wait for each other"),
         CauseKind::LongerCodePath => {
-            format!("{who} needs more CPU for a transaction than {other} (a longer code path)")
+            format!("{who} needs more CPU per transaction than {other} (a longer code path)")
         }
         CauseKind::ShorterCodePath => {
-            format!("{who} needs less CPU for a transaction than {other} (a shorter code path, or less waste)")
+            format!("{who} needs less CPU per transaction than {other} (a shorter code path)")
         }
-        CauseKind::MoreConcurrency => format!("{who} waits less, and so brings more of the CPU to work than {other}"),
-        CauseKind::MoreEfficient => format!("{who} does as much as {other} with less CPU: the limit lies elsewhere"),
+        CauseKind::MoreConcurrency => format!("{who} waits less and uses more of the CPU than {other}"),
+        CauseKind::MoreEfficient => {
+            format!("{who} does the same work as {other} with less CPU; the limit lies elsewhere")
+        }
     }
 }
 
@@ -132,9 +143,9 @@ fn of_side(one: &Measure) -> String {
 fn tested(test: &CauseTest) -> String {
     let setting = setting(test.without);
     let change = match &test.outcome {
-        TestOutcome::NotRun { because } => return format!("; not put to the test with {setting}: {because}"),
+        TestOutcome::NotRun { because } => return format!("; not tested with {setting}: {because}"),
         TestOutcome::Failed { contender, failure } => {
-            return format!("; not put to the test with {setting}: {}", trial_failed(contender, failure));
+            return format!("; not tested with {setting}: {}", trial_failed(contender, failure));
         }
         TestOutcome::Ended(change) => change,
     };
@@ -219,7 +230,7 @@ mod tests {
     fn a_cause_names_its_contender_and_the_figures_of_both() {
         let expected = "syncs per transaction 0.750 against 0 (difference 0.710 to 0.760, 8 blocks)";
         assert_eq!(of_side(&cause(None).observed[0].signs[0]), expected);
-        assert_eq!(claim(&cause(None)), "`a` waits for its log to reach the disk");
+        assert_eq!(claim(&cause(None)), "`a` waits for log writes to reach the disk");
         let lines = lines(&cause(None));
         assert_eq!(lines, ["tps 0.750 against 0 (no interval, 1 block)", expected]);
     }
@@ -234,7 +245,7 @@ mod tests {
             "; with the data of both on tmpfs the gap went from -70 % to -2.0 % (t interval -3.0 % to -1.0 %)";
         check(TestOutcome::Ended(gap(true)), changed);
         check(TestOutcome::Ended(gap(false)), &format!("{changed}, which does not confirm it"));
-        let not_run = "; not put to the test with the data of both on tmpfs: ";
+        let not_run = "; not tested with the data of both on tmpfs: ";
         check(TestOutcome::NotRun { because: "1 GiB is free".into() }, &format!("{not_run}1 GiB is free"));
         let failure = Failure { step: "start".into(), message: "no room".into() };
         let failed = TestOutcome::Failed { contender: "b".into(), failure };
@@ -247,6 +258,6 @@ mod tests {
     fn causes_that_one_test_confirms_name_each_other() {
         let alike = Cause { confirmed_alike: vec![CauseKind::DoubleWrites], ..cause(None) };
         let text = text(&full_method(), &alike);
-        assert!(text.ends_with(", which does not tell it from \"waiting on double writes\""), "{text}");
+        assert!(text.ends_with("; the same test confirms \"waiting on double writes\""), "{text}");
     }
 }

@@ -3,9 +3,9 @@
 /// A cost of one transaction, with its unit where it counts anything but events.
 pub fn title(metric: &str) -> Option<&'static str> {
     let title = match metric {
-        "cpu_us_per_tx" => "server CPU us",
-        "cpu_user_us_per_tx" => "server CPU in user mode us",
-        "cpu_system_us_per_tx" => "server CPU in the kernel us",
+        "cpu_us_per_tx" => "server CPU (µs)",
+        "cpu_user_us_per_tx" => "server CPU in user mode (µs)",
+        "cpu_system_us_per_tx" => "server CPU in the kernel (µs)",
         "ctx_voluntary_per_tx" => "voluntary context switches",
         "ctx_involuntary_per_tx" => "involuntary context switches",
         "read_bytes_per_tx" => "bytes read from disk",
@@ -16,7 +16,7 @@ pub fn title(metric: &str) -> Option<&'static str> {
         "doublewrite_pages_per_tx" => "double-written pages",
         "buffer_misses_per_tx" => "buffer misses",
         "row_lock_waits_per_tx" => "row-lock waits",
-        "row_lock_wait_ms_per_tx" => "waiting for row locks ms",
+        "row_lock_wait_ms_per_tx" => "waiting for row locks (ms)",
         "deadlocks_per_tx" => "deadlocks",
         "spin_rounds_per_tx" => "spin rounds",
         "latch_waits_per_tx" => "latch waits in the kernel",
@@ -40,7 +40,15 @@ pub fn measured(metric: &str) -> String {
         "server_threads_blocked" => "threads of the server in wait for a disk",
         "stalled_seconds_share" => "share of seconds below half of the median",
         "state.checkpoint_age_share_end" => "checkpoint age as a share of the log",
-        other => return title(other).map_or(other.to_owned(), |title| format!("{title} per transaction")),
+        other => return title(other).map_or(other.to_owned(), per_transaction),
     };
     sign.to_owned()
+}
+
+/// `server CPU per transaction (µs)`: a unit stands at the end.
+fn per_transaction(title: &str) -> String {
+    match title.split_once(" (") {
+        Some((what, unit)) => format!("{what} per transaction ({unit}"),
+        None => format!("{title} per transaction"),
+    }
 }

@@ -1,7 +1,8 @@
-//! What weakens a run: a sentence for each finding, and lines of what shows it.
+//! What weakens a run: sentences for each finding with what to do, and lines of evidence.
 
 use analysis::{
-    Deferring, Facts, Finding, FindingKind, Gain, Growth, HOST_FLAGS, HeadToHead, Interaction, Missing, Trend, WorkLeft,
+    Deferring, FAILURES_UNTIL_GIVEN_UP, Facts, Finding, FindingKind, Gain, Growth, HOST_FLAGS, HeadToHead, Interaction,
+    Missing, Trend, WorkLeft,
 };
 use record::format::figures::{percent_of_log, signed_percent};
 use record::format::operations::PARTIAL;
@@ -10,11 +11,17 @@ use record::point::CORES;
 
 use super::{Said, aa, duet, one_line, parts, probes};
 use crate::Evidence;
+use crate::wording::joined;
 
 /// Evidence lines that a reader can take in; the rest is counted.
 const EVIDENCE_LINES_MAX: usize = 8;
 
 const MEBIBYTE: f64 = 1048576.0;
+
+/// A finding as prose.
+pub fn sentence(evidence: &Evidence, kind: FindingKind) -> Option<String> {
+    evidence.conclusions.findings.iter().find(|finding| finding.kind == kind).map(|finding| text(evidence, finding))
+}
 
 pub fn said(evidence: &Evidence, finding: &Finding) -> Said {
     let mut lines = lines(evidence, finding);
@@ -24,144 +31,190 @@ pub fn said(evidence: &Evidence, finding: &Finding) -> Said {
     Said { kind: finding.kind.as_str(), grade: finding.grade.as_str(), text: text(evidence, finding), evidence: lines }
 }
 
+/// What this run shows, and then what that means.
 fn text(evidence: &Evidence, finding: &Finding) -> String {
+    let means = meaning(finding.kind).to_owned();
+    let means = if finding.kind == FindingKind::SharedCores { means + sweep_of_cores(evidence) } else { means };
+    shown(evidence, finding).map_or_else(|| means.clone(), |shown| format!("{shown} {means}"))
+}
+
+/// A sentence with the run's own figures; none where the kind says all there is.
+fn shown(evidence: &Evidence, finding: &Finding) -> Option<String> {
     let of_trials = format!("{} of {} trials", finding.trials.len(), evidence.trials.measured().len());
-    match &finding.facts {
-        Facts::GivenUp(all) => {
-            return format!("{} given up, so there is no verdict for the whole sweep", counted(all.len(), "point"));
-        }
-        Facts::OrderMatters { interaction, .. } => return order_matters(interaction),
-        Facts::Headroom(_) => {
-            return "with twice the load generator's threads more was done: the generator was the limit, and the \
-                    server's own lies higher"
-                .to_owned();
-        }
+    Some(match &finding.facts {
+        Facts::GivenUp(all) => format!("{} given up.", counted(all.len(), "point")),
+        Facts::OrderMatters { interaction, .. } => order_matters(interaction),
+        Facts::Headroom(_) => "Throughput rose with twice the generator's threads.".to_owned(),
         Facts::FalseDifferences(_) => {
-            return "A/A tests of this host found a difference too often for chance; `dbduel aa` shows by what"
-                .to_owned();
+            "A/A tests found differences on this host more often than chance allows; `dbduel aa` shows where."
+                .to_owned()
         }
-        _ => {}
-    }
-    match finding.kind {
-        FindingKind::FailedTrials => format!("{of_trials} failed; their pairs are missing"),
-        FindingKind::Outages => format!(
-            "nothing was committed in {of_trials}. Each counts as half a transaction, and a contender with such trials \
-             in 10 % of its pairs or more, and more than the other, is not called faster or equal"
-        ),
-        FindingKind::GeneratorBound => {
-            format!("the load generator was the limit in {of_trials}; a server's own limit lies higher there")
-        }
-        FindingKind::Saturated => format!(
-            "more transactions arrived than the server took in {of_trials}. Those that were never run are in the \
-             quantiles with the time they had waited, so the true quantiles are higher (>=). Use a lower `rate`"
-        ),
-        FindingKind::Starved => format!(
-            "not all clients worked in {of_trials}: throughput and response times are those of fewer clients than \
-             asked for"
-        ),
-        FindingKind::NoisyHost => noisy_host(evidence, &of_trials),
-        FindingKind::Unsteady => format!(
-            "throughput still rose or fell inside the trials, so ratios hold for their first {} s and for nothing \
-             longer",
-            evidence.plan.method.duration_s
-        ),
-        FindingKind::Short => {
-            format!("{of_trials} held fewer than two cycles of flushing or checkpoints; give `duration` more time")
-        }
-        FindingKind::SharedCores => shared_cores(evidence),
-        FindingKind::Refused => match evidence.run.decided(DecisionKind::Refused).count() {
-            1 => "1 contender of the file could not be had, and was not measured".to_owned(),
-            several => format!("{several} contenders of the file could not be had, and were not measured"),
+        _ => match finding.kind {
+            FindingKind::FailedTrials => format!("{of_trials} failed."),
+            FindingKind::Outages => format!("Nothing was committed in {of_trials}."),
+            FindingKind::GeneratorBound => format!("The load generator was the limit in {of_trials}."),
+            FindingKind::Saturated => format!("In {of_trials} more transactions arrived than the server completed."),
+            FindingKind::Starved => format!("In {of_trials} some clients did no work."),
+            FindingKind::NoisyHost => noisy_host(evidence, &of_trials),
+            FindingKind::Unsteady => {
+                format!("Throughput still rose or fell inside the trials of {} s.", evidence.plan.method.duration_s)
+            }
+            FindingKind::DefaultsChanged => changed_defaults(evidence),
+            FindingKind::Short => format!("{of_trials} held fewer than two cycles of flushing or checkpoints."),
+            FindingKind::Refused => match evidence.run.decided(DecisionKind::Refused).count() {
+                1 => "1 contender of the file was not measured.".to_owned(),
+                several => format!("{several} contenders of the file were not measured."),
+            },
+            _ => return None,
         },
-        other => standing(other).to_owned(),
+    })
+}
+
+/// What a kind of finding means, and what to do about it.
+pub fn meaning(kind: FindingKind) -> &'static str {
+    match kind {
+        FindingKind::FailedTrials => {
+            "The pair of a failed trial is missing; with more than one pair in ten missing there is no verdict. The \
+             trial's folder has the server's log."
+        }
+        FindingKind::Outages => {
+            "A trial without a commit counts as half a transaction. A contender with such trials in 10 % of its pairs \
+             or more, and more of them than the other, is not called faster or equal. The server's log may show why."
+        }
+        FindingKind::GivenUp => {
+            "A contender that fails three times in a row at a point is not measured there any more, so there is no \
+             overall verdict. Remove the cause and repeat the run."
+        }
+        FindingKind::GeneratorBound => {
+            "A server's own limit lies higher than the measured throughput, and a difference may be larger. Give the \
+             generator more cores (`cores` in [clients])."
+        }
+        FindingKind::Saturated => {
+            "Transactions that were never run count in the quantiles with the time they had waited, so the true \
+             quantiles are higher (>=). Use a lower `rate`."
+        }
+        FindingKind::Starved => {
+            "Throughput and response times are those of fewer clients than asked for. Use fewer clients or longer trials."
+        }
+        FindingKind::OutOfRange => {
+            "Some response times lie outside of 1 µs to 1 hour, the range of the histograms: the extreme quantiles are \
+             not exact."
+        }
+        FindingKind::MissingQuantiles => {
+            "A quantile of response time needs 30 requests above it in each trial. Where more than 10 % of the pairs \
+             lack that, there is no row and no verdict for it, because the trials that have it are the fast ones. Use \
+             a longer `duration`."
+        }
+        FindingKind::HeadroomUnfinished => {
+            "The headroom check did not finish, so whether the load generator was the limit is not known. Repeat the \
+             run with a larger budget."
+        }
+        FindingKind::CauseTestUnfinished => {
+            "The run ended before a cause test did, so that cause is not confirmed. Repeat the run with a larger budget."
+        }
+        FindingKind::NoisyHost => "Repeat the run on a quiet host to be sure.",
+        FindingKind::FlagImbalance => {
+            "Disturbances of the host fall on one contender more often than chance allows, so that contender may cause \
+             them. A verdict that the undisturbed blocks do not give is withheld. Repeat the run on a quiet host."
+        }
+        FindingKind::Unsteady => {
+            "Ratios hold for trials of this length and for nothing longer. Use a longer `warmup` or `duration`."
+        }
+        FindingKind::DeferringWork => {
+            "A contender is faster only because it defers work: with the time that this work takes after the interval, \
+             the other one is ahead, so there is no verdict. Use a longer `duration`."
+        }
+        FindingKind::Accumulating => {
+            "Deferred work (unflushed pages, WAL since the last checkpoint) grew or shrank in every trial: longer \
+             trials may show another throughput. Use a longer `duration`."
+        }
+        FindingKind::Short => "Differences in steady state may be missed. Use a longer `duration`.",
+        FindingKind::TornLog => {
+            "The log of deferred transactions lacks lines, so only a part of these transactions was checked against the \
+             tables."
+        }
+        FindingKind::Resumed => "The run was interrupted and continued later. Pairs that span the interruption count.",
+        FindingKind::SharedCores => {
+            "Client and server shared the cores. CPU per transaction is not affected; peak throughput holds for this \
+             machine only. Use a host with at least 4 cores to separate them."
+        }
+        FindingKind::NotManaged => {
+            "dbduel does not manage these servers: they run with their own settings and are not restarted between \
+             trials. Tables are loaded again before each trial that writes, and once for a read-only workload. CPU time \
+             and counters of the servers are absent."
+        }
+        FindingKind::DurabilityDiffers => {
+            "The contenders do not promise the same durability, so part of a difference may be its price. Compare them \
+             with equal durability settings to separate the two."
+        }
+        FindingKind::WordSizeDiffers => {
+            "32-bit and 64-bit builds are compared: differences in throughput and CPU time include the effect of the \
+             word size. Use builds of one word size to exclude it."
+        }
+        FindingKind::DefaultsChanged => {
+            "With its defaults the version may be slower or faster than measured. Give the setting in `settings` to \
+             measure with it."
+        }
+        FindingKind::Duet => {
+            "Both contenders ran at the same time, each on half of the cores. Ratios hold for servers that share a \
+             host; no rate is what a server reaches alone. Use `duet = false` for such rates."
+        }
+        FindingKind::FastSweep => {
+            "The points of a block shared one start of each server. Pairs are further apart in time, and one point can \
+             affect the next through caches and tables. Use `fast_sweep = false` for independent points."
+        }
+        FindingKind::ClonedData => {
+            "Each trial began on clones of the data files: the first write to a block copies it inside the trial. Use \
+             `work_copy = \"copy\"` for a workload that writes."
+        }
+        FindingKind::UnequalWork => {
+            "Not every contender did all of the work. What one of them lacks or answers wrongly is compared with \
+             nothing, and totals are of what all have done."
+        }
+        FindingKind::Refused => "The evidence has the reason. Remove it and repeat the run.",
+        FindingKind::OrderMatters => {
+            "A step gains another amount on its own rung than with the other steps in place. Judge it by the final \
+             configuration."
+        }
+        FindingKind::WorkLeft => {
+            "A server still had deferred work when the wait after a trial ended. What was left is charged at the \
+             slowest contender's measured rate."
+        }
     }
 }
 
-/// Sentences without a figure.
-fn standing(kind: FindingKind) -> &'static str {
-    match kind {
-        FindingKind::OutOfRange => "some response times lie outside of 1 us to an hour, which is what histograms hold",
-        FindingKind::MissingQuantiles => {
-            "a quantile of response time needs 30 requests above it in each trial. Where more than 10 % of the pairs \
-             lack that, there is no row and no verdict for it: the trials that have it are the fast ones"
-        }
-        FindingKind::HeadroomUnfinished => {
-            "whether the load generator was the limit was not tried out with twice its threads"
-        }
-        FindingKind::CauseTestUnfinished => "a cause was being put to the test when the run ended",
-        FindingKind::FlagImbalance => {
-            "flags of the host fall on one contender more often than chance allows, so what disturbed the host may \
-             come with that contender; a verdict that the blocks without flags do not give is withheld"
-        }
-        FindingKind::DeferringWork => {
-            "faster only while deferring work: with the time that background work takes behind the interval, the \
-             other one is ahead, so there is no verdict"
-        }
-        FindingKind::Accumulating => {
-            "what a server puts off stood higher, or lower, at the end of every trial than at its beginning: longer \
-             trials may see another throughput"
-        }
-        FindingKind::TornLog => {
-            "the log of deferred transactions lacks lines, so only a part of them was held to the tables"
-        }
-        FindingKind::Resumed => "the run was interrupted and went on later; a pair that spans the gap counts",
-        FindingKind::NotManaged => {
-            "dbduel does not manage these servers: they run their own settings and are not restarted between trials; \
-             tables are loaded again before each trial that writes, and once where the workload only reads; the \
-             servers' CPU time and counters cannot be known and are absent"
-        }
-        FindingKind::DurabilityDiffers => {
-            "the contenders do not promise the same durability, so part of a difference may be its price"
-        }
-        FindingKind::WordSizeDiffers => {
-            "32-bit and 64-bit builds are compared: differences in throughput and CPU time include the effect of word \
-             size"
-        }
-        FindingKind::Duet => {
-            "both contenders ran at the same time, each on its half of the cores: ratios are relative, under co-run, \
-             and none of the rates is what a server does alone"
-        }
-        FindingKind::FastSweep => {
-            "points of a block shared a start of each server, in one common order: pairs stand further apart in time, \
-             and what one point leaves in caches and tables meets the next"
-        }
-        FindingKind::ClonedData => {
-            "each trial began on clones of the data files: the first write to a block copies it then, so that a \
-             workload that writes pays in its trials for what a full copy pays before them"
-        }
-        FindingKind::UnequalWork => {
-            "not every contender did all of the work: what one of them lacks or answers wrongly is compared with \
-             nothing, and totals are of what all have done"
-        }
-        FindingKind::WorkLeft => {
-            "servers had not done all of the work that they put off when nobody waited any longer; what was left is \
-             charged at the slowest contender's measured rate"
-        }
-        counted => unreachable!("{} has a sentence with figures", counted.as_str()),
-    }
+/// `dbduel set `log_bin` and `mysqlx` to OFF for `8.0`, which are on by default there.`
+fn changed_defaults(evidence: &Evidence) -> String {
+    let one = |contender: &ContenderRecord| {
+        let names = &evidence.run.contenders.get(&contender.name)?.changed_defaults;
+        let set = |name: &String| format!("`{name} = {}`", contender.own_settings.get(name).map_or("", String::as_str));
+        (!names.is_empty()).then(|| format!("{} for `{}`", joined(names.iter().map(set).collect()), contender.name))
+    };
+    let all: Vec<String> = evidence.plan.contenders.iter().filter_map(one).collect();
+    format!("dbduel set {}: not what the version has by default.", all.join("; "))
 }
 
 fn noisy_host(evidence: &Evidence, of_trials: &str) -> String {
-    let text = format!("something else used the host during {of_trials}");
+    let text = format!("Other work on the host disturbed {of_trials}");
     match evidence.trials.measured().iter().filter(|trial| trial.purpose.repeats().is_some()).count() {
-        0 => text,
-        repeated => format!("{text}; {repeated} trials were run again, and count in place of the first try"),
+        0 => text + ".",
+        1 => format!("{text}; 1 trial was run again and replaces the first try."),
+        repeated => format!("{text}; {repeated} trials were run again and replace the first try."),
     }
 }
 
-fn shared_cores(evidence: &Evidence) -> String {
-    let text = "client and server share the cores: CPU numbers are fine, peak throughput holds for this arrangement";
-    // A server on one of two cores leaves the other one to its clients, and a server on both does not.
-    let steps = "; a server on fewer cores than there are leaves the others to the client, so that speed-ups come \
-                 out smaller than they are";
+/// A server on one of two cores leaves the other one to its clients, and a server on both does not.
+fn sweep_of_cores(evidence: &Evidence) -> &'static str {
     let varies = evidence.plan.trials.iter().any(|trial| trial.point.contains_key(CORES));
-    format!("{text}{}", if varies { steps } else { "" })
+    let text =
+        " A server on few cores leaves the others to the client, so speed-ups are smaller than on separate cores.";
+    if varies { text } else { "" }
 }
 
 fn order_matters(one: &Interaction) -> String {
     let percent = |gain: &Option<Gain>| gain.map_or("-".to_owned(), |gain| signed_percent(gain.ratio - 1.0, 1));
     format!(
-        "order matters: `{}` is credited {} in the ladder, {} in the final configuration",
+        "`{}` changes throughput by {} on its rung, by {} in the final configuration.",
         one.step,
         percent(&one.in_ladder),
         percent(&one.at_top)
@@ -173,7 +226,10 @@ fn lines(evidence: &Evidence, finding: &Finding) -> Vec<String> {
         Facts::InRecords => in_records(evidence, finding),
         Facts::GivenUp(all) => {
             let line = |at: &Point, one: &str, workload: &str, why: &str| {
-                format!("{one} at {}, {workload}: {why}", point_text(at))
+                format!(
+                    "{one} at {}, {workload}: {FAILURES_UNTIL_GIVEN_UP} failures in a row, the last: {why}",
+                    point_text(at)
+                )
             };
             all.iter().map(|one| line(&one.point, &one.contender, &one.workload, &one.because)).collect()
         }
@@ -239,7 +295,7 @@ fn of_trial(kind: FindingKind, trial: &TrialRecord) -> String {
         FindingKind::Saturated => {
             let count = |name: &str| trial.metrics.get(name).copied().unwrap_or(0.0);
             let [skipped, due] = ["transactions.skipped", "transactions.due"].map(count);
-            format!("{place}: {skipped:.0} of {due:.0} arrivals had no turn")
+            format!("{place}: {skipped:.0} of {due:.0} arrivals were never run")
         }
         FindingKind::NoisyHost => {
             let flags = trial.flags.iter().map(String::as_str).filter(|flag| HOST_FLAGS.contains(flag));
@@ -278,11 +334,13 @@ fn lines_of(evidence: &Evidence, of_duel: impl Fn(&HeadToHead) -> Vec<String>) -
 }
 
 fn missing(duel: &HeadToHead, missing: &Missing) -> String {
-    let points: Vec<String> = missing.points.iter().map(point_text).collect();
+    let places = match missing.points.len() {
+        all if all > 1 && all == duel.points.len() => format!("every one of the {all} levels"),
+        _ => missing.points.iter().map(point_text).collect::<Vec<_>>().join(", "),
+    };
     format!(
-        "{} at {}, `{}` against `{}`: {} of {} trials lack it; trials of {:.0} s would have it",
+        "{} at {places}, `{}` against `{}`: {} of {} trials lack it; trials of {:.0} s would have it",
         missing.quantile,
-        points.join(", "),
         duel.candidate,
         duel.baseline,
         missing.trials_lacking,
@@ -300,7 +358,7 @@ fn flag_imbalance(duel: &HeadToHead) -> Option<String> {
 }
 
 fn point_or_sweep(point: Option<&Point>) -> String {
-    point.map_or("whole sweep".to_owned(), point_text)
+    point.map_or("overall".to_owned(), point_text)
 }
 
 fn drift((point, drift): &(Option<Point>, Trend)) -> String {
@@ -367,7 +425,7 @@ fn of_duet(evidence: &Evidence) -> Vec<String> {
 fn of_interaction(workload: &str, one: &Interaction) -> Vec<String> {
     let with_bounds = |title: &str, gain: &Option<Gain>| {
         let gain = gain.as_ref()?;
-        let bounds = gain.bounds.map(|(low, high)| format!(", interval {low:.3}..{high:.3}")).unwrap_or_default();
+        let bounds = gain.bounds.map(|(low, high)| format!(", interval {low:.3}–{high:.3}")).unwrap_or_default();
         Some(format!("{workload}: {title} {:.3}x{bounds}, {} blocks", gain.ratio, gain.blocks))
     };
     let lines = [
@@ -382,7 +440,7 @@ fn work_left(one: &WorkLeft) -> String {
     let amounts: Vec<String> = one.amounts.iter().map(|(name, mean)| amount(name, *mean)).collect();
     let charged = match one.charged_s {
         Some(seconds) => format!("charged with {seconds:.1} s"),
-        None => "not charged, because no contender was seen doing such work".to_owned(),
+        None => "not charged, because no contender did such work in this run".to_owned(),
     };
     let of = format!("{} of {} trials", one.trials_with_work_left, one.trials);
     format!("{}, {}: {} left in {of}, {charged}", one.contender, one.workload, amounts.join(" and "))
@@ -421,6 +479,16 @@ mod tests {
     }
 
     #[test]
+    fn a_changed_default_is_named_with_its_value_and_contender() {
+        let mut evidence = full_method();
+        let contender = &mut evidence.plan.contenders[1];
+        contender.own_settings.insert("log_bin".into(), "OFF".into());
+        evidence.run.contenders.get_mut(&contender.name).unwrap().changed_defaults = vec!["log_bin".into()];
+        let expected = "dbduel set `log_bin = OFF` for `5.6 <b>&tuned`: not what the version has by default.";
+        assert_eq!(changed_defaults(&evidence), expected);
+    }
+
+    #[test]
     fn what_changes_inside_trials_is_told_with_its_figures() {
         let steady = Trend {
             contender: Some("b".into()),
@@ -431,7 +499,7 @@ mod tests {
             blocks: 8,
         };
         let expected =
-            "b, whole sweep: second half -4.9 % against the first (98.3 % t interval -6.0 % to -4.0 %, 8 blocks)";
+            "b, overall: second half -4.9 % against the first (98.3 % t interval -6.0 % to -4.0 %, 8 blocks)";
         assert_eq!(drift(&(None, steady)), expected);
         let grown =
             Growth { contender: "b".into(), gauge: "dirty_bytes".into(), begin: 1004.5, end: 1995.5, blocks: 8 };
@@ -451,10 +519,10 @@ mod tests {
             at_top: gain(1.0),
             interaction: gain(0.714),
         };
-        let expected = "order matters: `pool` is credited +40.0 % in the ladder, 0.0 % in the final configuration";
+        let expected = "`pool` changes throughput by +40.0 % on its rung, by 0.0 % in the final configuration.";
         assert_eq!(order_matters(&one), expected);
         let lines = of_interaction("w", &one);
-        assert_eq!(lines[1], "w: against `top without pool` 1.000x, interval 1.200..1.600, 8 blocks");
+        assert_eq!(lines[1], "w: against `top without pool` 1.000x, interval 1.200–1.600, 8 blocks");
     }
 
     #[test]
@@ -474,6 +542,6 @@ mod tests {
         let amounts = "2.0 MiB of log since the last checkpoint and 300.0 MiB of dirty pages";
         assert_eq!(work_left(&left), format!("a, w: {amounts} left in 3 of 4 trials, charged with 30.0 s"));
         let uncharged = WorkLeft { charged_s: None, ..left };
-        assert!(work_left(&uncharged).ends_with("not charged, because no contender was seen doing such work"));
+        assert!(work_left(&uncharged).ends_with("not charged, because no contender did such work in this run"));
     }
 }

@@ -7,7 +7,7 @@
 //! 1983), and a vector that crossed once is dead.
 //!
 //! What must stay true: counts are integers from the ranks to the threshold, so the same data and
-//! seed give the same word on every machine.
+//! seed give the same verdict on every machine.
 
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -27,7 +27,7 @@ const SPENDING_POWER: f64 = 1.5;
 const GUIDED_UP_TO: usize = 60;
 
 /// Even when the signs of all blocks are the same, that must be rarer than the error spent by then.
-pub fn word_is_possible(rule: &Rule, blocks: usize) -> bool {
+pub fn verdict_is_possible(rule: &Rule, blocks: usize) -> bool {
     0.5f64.powi(blocks as i32 - 1) <= spent(rule.alpha, rule.blocks_max, blocks) * (1.0 + 1e-12)
 }
 
@@ -42,7 +42,7 @@ pub struct Exact {
     blocks_max: usize,
     vectors: SignVectors,
     /// For each guiding look that can reject: about how many Walsh averages it leaves outside the interval
-    /// on each side. It only tells where to begin the search.
+    /// on each side. It only sets where the search begins.
     outside: Vec<(usize, usize)>,
 }
 
@@ -84,7 +84,7 @@ impl Exact {
     }
 
     /// About where the interval ends: thresholds hardly depend on which block has which rank, so
-    /// those of one made-up series tell how many Walsh averages each look leaves outside.
+    /// those of one made-up series show how many Walsh averages each look leaves outside.
     fn about(&self, log_ratios: &[f64], looks: &[usize]) -> Interval {
         let mut about = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
         for (blocks, outside) in self.outside.iter().filter(|(blocks, _)| looks.contains(blocks)) {
@@ -126,7 +126,7 @@ impl Evidence for Exact {
         if accepted(0) || accepted(last) {
             return None; // even equal signs in every block do not suffice yet
         }
-        // When even the middle is rejected, no single ratio fits the data: say the widest.
+        // When even the middle is rejected, no single ratio fits the data: return the widest.
         let whole = Interval { low: gaps.breaks[0], high: gaps.breaks[last - 1] };
         let Some(start) = gaps.outward_from(estimate).find(|gap| accepted(*gap)) else {
             return Some(whole);
@@ -206,7 +206,7 @@ impl Interarrival {
 
 /// The sign vectors that the observed one is compared with.
 ///
-/// Ten blocks share a column, so that the ranks which a vector counts as positive are one look into
+/// Ten blocks share a column, so that the ranks which a vector counts as positive are one access to
 /// a table for every ten blocks. (With all statistics of a look counted before anything is sorted
 /// out, a judgement at twenty blocks takes a seventh of the time it took vector by vector.)
 struct SignVectors {
@@ -380,7 +380,7 @@ impl SignedRanks {
     }
 }
 
-/// A distance of nothing has no sign, whatever the coin said: its rank counts for neither side.
+/// A distance of zero has no sign, whatever the coin shows: its rank counts for neither side.
 fn doubled_ranks(distances: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..distances.len()).collect();
     order.sort_by(|a, b| distances[*a].abs().total_cmp(&distances[*b].abs()));

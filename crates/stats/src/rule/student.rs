@@ -1,9 +1,9 @@
 //! Rule `t`: paired t tests at 4, 6, … blocks, for gaps so big that eight blocks seem a waste.
 //!
 //! It rejects where p <= g * n / N, with g such that of many Gaussian runs in which nothing
-//! differs at most alpha are ever rejected (of Wang & Tsiatis' family, 1987). It believes that
+//! differs at most alpha are ever rejected (of Wang & Tsiatis' family, 1987). It assumes that
 //! log ratios are nearly normal: a disturbance in step with the blocks breaks it, which is why its
-//! words carry its name.
+//! verdicts carry its name.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ const NULL_PATHS: usize = 200_000;
 /// Their seed. It is no part of a plan: the boundary is a constant of N and alpha.
 const NULL_SEED: u64 = 1987;
 
-/// Larger rates of false words are nobody's wish, and smaller ones need fewer p values.
+/// Larger rates of false verdicts have no use, and smaller ones need fewer p values.
 const ALPHA_MAX: f64 = 0.1;
 
 pub struct Student {
@@ -88,7 +88,7 @@ fn null_minima(rule: &Rule) -> Arc<Vec<f64>> {
     known.entry(rule.blocks_max).or_insert_with(|| Arc::new(draw_null_minima(rule))).clone()
 }
 
-/// A look whose p value is worth knowing exactly.
+/// A look whose p value is needed exactly.
 struct Look {
     blocks: usize,
     /// The t value whose p is the largest that alpha can ask for.
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn with_one_look_the_rule_is_the_t_test_itself() {
         let student = Student::new(&rule(4, 0.05));
-        // 200 000 paths know 5 % to 0.05 points; four of those.
+        // 200 000 paths estimate 5 % to 0.05 points; four of those.
         assert!((student.level(4).unwrap() - 0.05).abs() < 0.002, "{:?}", student.level(4));
         let series = [0.021, 0.034, 0.028, 0.019];
         let plain = crate::describe::t_interval(&series, 1.0 - student.level(4).unwrap()).unwrap();
@@ -168,16 +168,16 @@ mod tests {
         let judge = Judge::new(rule(20, 0.05));
         let mut normals = Normals::new(ChaCha8Rng::seed_from_u64(3));
         let runs = 20_000;
-        let false_words = (0..runs).filter(|_| {
+        let false_verdicts = (0..runs).filter(|_| {
             let series: Vec<f64> = (0..11).map(|_| normals.draw()).collect();
             judge.evidence.rejects(&series, 0.0, &judge.rule.looks_taken(11, true))
         });
-        let rate = false_words.count() as f64 / runs as f64;
+        let rate = false_verdicts.count() as f64 / runs as f64;
         assert!(rate < 0.05, "{rate}");
     }
 
     #[test]
-    fn looks_that_contradict_each_other_leave_no_word() {
+    fn looks_that_contradict_each_other_leave_no_verdict() {
         let wild = [0.1, 0.1001, 0.1002, 0.1001, -0.1, -0.1001, -0.1002, -0.1];
         let series: Vec<f64> = wild.into_iter().chain([-0.1; 12]).collect();
         assert_eq!(Judge::new(rule(20, 0.05)).judge(&series, false).unwrap().word, Some(Verdict::Inconclusive));

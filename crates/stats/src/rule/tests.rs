@@ -1,4 +1,4 @@
-//! Every rule through the same frame. What only one rule knows is tested beside it.
+//! Every rule through the same frame. What is peculiar to one rule is tested beside it.
 
 use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, proptest};
 use rand::{RngCore, SeedableRng};
@@ -56,13 +56,13 @@ fn looks_are_even_and_end_at_the_last_block() {
 
 #[test]
 fn a_point_of_a_sweep_waits_for_a_later_look() {
-    let earliest = |points: f64, blocks_max| Rule { alpha: 0.05 / points, ..exact(blocks_max) }.earliest_word();
+    let earliest = |points: f64, blocks_max| Rule { alpha: 0.05 / points, ..exact(blocks_max) }.earliest_verdict();
     assert_eq!((earliest(1.0, 20), earliest(8.0, 20), earliest(16.0, 20)), (Some(8), Some(10), Some(12)));
     assert_eq!((earliest(6.0, 8), earliest(7.0, 8)), (Some(8), None), "quick words points in sweeps of up to 6");
 }
 
 #[test]
-fn seven_blocks_have_an_interval_but_no_word() {
+fn seven_blocks_have_an_interval_but_no_verdict() {
     let verdict = judge(exact(8), &EIGHT[..7], true);
     assert_eq!((verdict.word, verdict.basis, verdict.interval), (None, Basis::Plain, verdict.unadjusted));
 }
@@ -75,7 +75,7 @@ fn one_block_has_an_estimate_and_nothing_else() {
 }
 
 #[test]
-fn words_follow_the_interval_and_the_margin() {
+fn verdicts_follow_the_interval_and_the_margin() {
     let shifted = |shift: f64, scale: f64| EIGHT.map(|ratio| ratio * scale + shift);
     let word = |values: [f64; 8]| judge(exact(8), &values, false).word;
     assert_eq!(word(shifted(0.1, 1.0)), Some(Verdict::Faster));
@@ -101,12 +101,12 @@ fn the_end_of_the_budget_grants_one_extra_look() {
 fn rule_t_looks_from_the_fourth_block() {
     assert_eq!(rule(RuleKind::T, 9).looks(), [4, 6, 8, 9]);
     assert_eq!(rule(RuleKind::T, 3).looks(), []);
-    let earliest = |alpha| Rule { alpha, ..rule(RuleKind::T, 20) }.earliest_word();
+    let earliest = |alpha| Rule { alpha, ..rule(RuleKind::T, 20) }.earliest_verdict();
     assert_eq!((earliest(0.05), earliest(0.05 / 16.0)), (Some(4), Some(4)));
 }
 
 #[test]
-fn four_blocks_far_apart_get_a_word_from_rule_t_and_not_from_exact() {
+fn four_blocks_far_apart_get_a_verdict_from_rule_t_and_not_from_exact() {
     let four = [0.21, 0.24, 0.19, 0.22];
     let word = |kind| judge(rule(kind, 20), &four, true).word;
     assert_eq!((word(RuleKind::T), word(RuleKind::Exact)), (Some(Verdict::Faster), None));
@@ -115,8 +115,8 @@ fn four_blocks_far_apart_get_a_word_from_rule_t_and_not_from_exact() {
 }
 
 /// How often a run of this noise in which nothing differs is ever called faster or slower, by
-/// whoever stops at the first word that pleases him.
-fn false_words(rule: Rule, runs: usize, noise: impl Fn(usize, &mut Normals<ChaCha8Rng>) -> f64) -> f64 {
+/// someone who stops at the first verdict that suits him.
+fn false_verdicts(rule: Rule, runs: usize, noise: impl Fn(usize, &mut Normals<ChaCha8Rng>) -> f64) -> f64 {
     let judge = Judge::new(rule);
     let mut normals = Normals::new(ChaCha8Rng::seed_from_u64(7));
     let wrong = (0..runs).filter(|_| {
@@ -133,23 +133,23 @@ fn assert_five_percent(rate: f64, runs: usize, what: &str) {
 }
 
 #[test]
-fn false_words_stay_within_five_percent_however_often_we_look() {
+fn false_verdicts_stay_within_five_percent_at_any_number_of_looks() {
     // Variance grows and every fourth block is hit by a spike: the signs stay fair coins.
     let spread = |block: usize| 0.01 * (1 + block) as f64 * if block % 4 == 3 { 5.0 } else { 1.0 };
     for (blocks_max, runs) in [(8, 1200), (12, 1200), (20, 1200), (26, 800)] {
-        let rate = false_words(exact(blocks_max), runs, |block, normals| spread(block) * normals.draw());
+        let rate = false_verdicts(exact(blocks_max), runs, |block, normals| spread(block) * normals.draw());
         assert_five_percent(rate, runs, &format!("exact, {blocks_max} blocks"));
     }
     for blocks_max in [4, 9, 20] {
-        let rate = false_words(rule(RuleKind::T, blocks_max), 4000, |_, normals| normals.draw());
+        let rate = false_verdicts(rule(RuleKind::T, blocks_max), 4000, |_, normals| normals.draw());
         assert_five_percent(rate, 4000, &format!("t, {blocks_max} blocks"));
     }
 }
 
-/// Ways to end a run: what they know of it, and the blocks after which they end it.
+/// Ways to end a run: their inputs, and the blocks after which they end it.
 type Stopping = (&'static str, fn(&Judge, &[f64], usize) -> usize);
 
-/// Each sees the run as it goes on. The clock's block is drawn beforehand, so it may fall between looks.
+/// Each gets the run as it goes on. The clock's block is drawn beforehand, so it may fall between looks.
 const STOPPINGS: [Stopping; 4] = [
     ("at the first word of a winner", |judge, blocks, _| {
         let looks = judge.rule().looks();
@@ -164,7 +164,7 @@ const STOPPINGS: [Stopping; 4] = [
         let looks = judge.rule().looks();
         looks.into_iter().find(|look| blocks[look - 2] * blocks[look - 1] > 0.0).unwrap_or(blocks.len())
     }),
-    ("when the clock says so", |_, blocks, clock| FIRST_LOOK + clock % (blocks.len() - FIRST_LOOK + 1)),
+    ("when the clock ends it", |_, blocks, clock| FIRST_LOOK + clock % (blocks.len() - FIRST_LOOK + 1)),
 ];
 
 fn named(judge: &Judge, blocks: &[f64], ended: bool) -> bool {
@@ -172,7 +172,7 @@ fn named(judge: &Judge, blocks: &[f64], ended: bool) -> bool {
 }
 
 #[test]
-fn any_reason_to_stop_keeps_the_rate_of_false_words() {
+fn any_reason_to_stop_keeps_the_rate_of_false_verdicts() {
     const RUNS: usize = 600;
     for (what, stop) in STOPPINGS {
         for blocks_max in [12, 16] {
@@ -197,7 +197,7 @@ fn any_reason_to_stop_keeps_the_rate_of_false_words() {
 #[test]
 fn ties_cost_power_but_never_more_errors() {
     let coarse = |_, normals: &mut Normals<ChaCha8Rng>| (normals.draw() * 1.5).round() / 100.0;
-    assert_five_percent(false_words(exact(20), 1200, coarse), 1200, "exact");
+    assert_five_percent(false_verdicts(exact(20), 1200, coarse), 1200, "exact");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn a_real_difference_of_three_percent_is_found_early() {
         let blocks: Vec<f64> = (0..8).map(|_| 0.03 + 0.01 * normals.draw()).collect();
         judge(exact(20), &blocks, false).word == Some(Verdict::Faster)
     });
-    assert!(found.count() >= 11, "the method's table says 100 % at a spread of 1 %");
+    assert!(found.count() >= 11, "the method's table has 100 % at a spread of 1 %");
 }
 
 const KINDS: [RuleKind; 2] = [RuleKind::Exact, RuleKind::T];
@@ -243,7 +243,7 @@ proptest! {
     }
 
     #[test]
-    fn the_word_alone_is_the_word_of_the_verdict(blocks in prop::collection::vec(-0.02f64..0.04, 4..=14), ended: bool) {
+    fn the_verdict_alone_is_that_of_the_whole_judgement(blocks in prop::collection::vec(-0.02f64..0.04, 4..=14), ended: bool) {
         for kind in KINDS {
             let judge = Judge::new(rule(kind, 14));
             let verdict = judge.judge(&blocks, ended).unwrap();

@@ -20,7 +20,7 @@ pub struct BrokenDesign {
     pub name: &'static str,
     pub description: &'static str,
     pub noise: &'static str,
-    /// Does it see a difference between two equal servers?
+    /// Does it find a difference between two equal servers?
     alarm: fn(&mut Host) -> bool,
 }
 

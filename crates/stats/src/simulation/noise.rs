@@ -129,7 +129,7 @@ impl<'a> Host<'a> {
         Host { noise, normals, now_s: 0.0, lean, grants, spike_from_s, wave_phase_s }
     }
 
-    /// Time in which nobody measures.
+    /// Time between measurements.
     pub fn idle(&mut self, seconds: f64) {
         self.pass(seconds);
     }
@@ -140,11 +140,11 @@ impl<'a> Host<'a> {
         let of_trial = self.trial_effect(block);
         let stall_phase_s = STALL_PERIOD_S * self.normals.uniform();
         let mut leaning = if noise.autoregressive_sd > 0.0 { self.normals.draw() } else { 0.0 };
-        let fresh_share = (1.0 - self.lean * self.lean).sqrt();
+        let new_share = (1.0 - self.lean * self.lean).sqrt();
         let mut second = |number: usize| {
             self.pass(1.0);
             if noise.autoregressive_sd > 0.0 {
-                leaning = self.lean * leaning + fresh_share * self.normals.draw();
+                leaning = self.lean * leaning + new_share * self.normals.draw();
             }
             let smooth =
                 of_trial + noise.autoregressive_sd * leaning + noise.second_sd * self.normals.draw() + self.grants;

@@ -8,11 +8,11 @@ use crate::rule::RuleKind;
 /// A rate that just meets its target passes this often; the rest is bad luck.
 const PASS_RATE: f64 = 0.99;
 
-const FALSE_WORDS_MAX: f64 = ALPHA;
+const FALSE_VERDICTS_MAX: f64 = ALPHA;
 const WRONG_SIDE_MAX: f64 = 0.001;
 /// Where blocks differ by more than three times the 3 %, these hardly show. There a wrong side is
 /// as rare as every rule promises, and no rarer.
-const SEES_THREE_PERCENT_SD_MAX: f64 = 0.09;
+const DETECTS_THREE_PERCENT_SD_MAX: f64 = 0.09;
 const WRONG_SIDE_UNSEEN_MAX: f64 = ALPHA / 2.0;
 const MISSED_TRUTHS_MAX: f64 = ALPHA;
 const OVERLOOKED_MAX: f64 = 0.025;
@@ -31,7 +31,7 @@ pub enum Allowed {
 /// One target and what was seen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// `false words`
+    /// `false verdicts`
     pub what: &'static str,
     /// `exact, spikes`, or the name of a design.
     pub place: String,
@@ -89,8 +89,9 @@ pub fn checks(scenario: &Scenario) -> Vec<Check> {
         let worst = chosen.into_iter().max_by_key(|cell| count(cell));
         checks.extend(worst.map(|cell| Check::at_most(what, &place, count(cell), cell.runs, target)));
     };
-    most("false words", &|cell| cell.truth == 0.0, &Cell::wrong, FALSE_WORDS_MAX);
-    let wrong_side_max = if scenario.sd <= SEES_THREE_PERCENT_SD_MAX { WRONG_SIDE_MAX } else { WRONG_SIDE_UNSEEN_MAX };
+    most("false words", &|cell| cell.truth == 0.0, &Cell::wrong, FALSE_VERDICTS_MAX);
+    let wrong_side_max =
+        if scenario.sd <= DETECTS_THREE_PERCENT_SD_MAX { WRONG_SIDE_MAX } else { WRONG_SIDE_UNSEEN_MAX };
     most("wrong side", &|cell| cell.truth.abs() >= 0.03, &Cell::wrong, wrong_side_max);
     most("truth outside the interval", &|_| true, &|cell| cell.runs - cell.covered, MISSED_TRUTHS_MAX);
     let matters = |cell: &Cell| cell.truth.abs() >= OVERLOOKED_FROM_MARGINS * MARGIN;
@@ -120,8 +121,8 @@ mod tests {
 
     #[test]
     fn a_check_is_met_on_the_right_side_of_its_bound_only() {
-        let false_words = |observed| Check::at_most("false words", "exact, quiet", observed, 2000, 0.05).is_met();
-        assert!(false_words(100) && false_words(122) && !false_words(130));
+        let false_verdicts = |observed| Check::at_most("false words", "exact, quiet", observed, 2000, 0.05).is_met();
+        assert!(false_verdicts(100) && false_verdicts(122) && !false_verdicts(130));
         let caught = |alarms| Check::of_broken("peeking", alarms, 200).is_met();
         assert!(caught(21) && !caught(20));
     }

@@ -15,7 +15,7 @@ fn results_follow_from_the_seed_whatever_the_number_of_threads() {
 }
 
 #[test]
-fn the_hosts_are_as_noisy_as_the_method_says() {
+fn the_hosts_are_as_noisy_as_in_the_method() {
     // Spreads of the log ratio in per cent that the method gives for its own hosts.
     for (name, expected) in [("quiet", 1.2), ("wandering", 3.1), ("spikes", 5.0), ("stalls", 3.7)] {
         let spread = simulate(RuleKind::T, noise(name), &[0.0], 200, 1, 2).sd * 100.0;

@@ -11,7 +11,7 @@ const RATE: f64 = 1000.0;
 const OUTAGES: f64 = 0.1;
 /// The candidate leads by so much while it is measured, and owes this share of the interval afterwards.
 const LEAD: f64 = 0.05;
-const OWED: f64 = 0.08;
+const DEFERRED: f64 = 0.08;
 
 /// A way in which a candidate fails, and how often that may look like a win.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ impl Story {
         self.is_out[..blocks].iter().filter(|is_out| **is_out).count()
     }
 
-    /// As a comparison comes to its word.
+    /// As a comparison comes to its verdict.
     fn word(&self, judge: &Judge, blocks: usize) -> Verdict {
         let ended = blocks == BLOCKS_MAX;
         let of = |ratios: &[f64]| judge.word(ratios, ended).map_or(Verdict::Inconclusive, |(word, _)| word);
@@ -181,8 +181,8 @@ pub(super) fn missing(host: &mut Host, lacking: usize) -> Story {
 pub(super) fn unpaid(host: &mut Host) -> Story {
     let leads: Vec<f64> =
         throughputs(host).into_iter().map(|[baseline, candidate]| candidate - baseline + LEAD.ln_1p()).collect();
-    // What is owed differs from trial to trial by a tenth of itself.
-    let adjusted = leads.iter().map(|lead| lead - (OWED * (1.0 + 0.1 * host.normals.draw())).ln_1p()).collect();
+    // Deferred work differs from trial to trial by a tenth of itself.
+    let adjusted = leads.iter().map(|lead| lead - (DEFERRED * (1.0 + 0.1 * host.normals.draw())).ln_1p()).collect();
     let pairs = leads.into_iter().map(Pair::Ratio).collect();
     Story { pairs, is_out: vec![false; BLOCKS_MAX], adjusted }
 }

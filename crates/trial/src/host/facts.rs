@@ -36,7 +36,7 @@ fn megahertz(khz: &str) -> Option<String> {
     Some(format!("{:.0} MHz", khz.parse::<f64>().ok()? / 1e3))
 }
 
-/// Intel's driver says whether there is none, all others whether there is one.
+/// Intel's driver returns whether there is none, all others whether there is one.
 fn turbo(no_turbo: Option<&str>, boost: Option<&str>) -> Option<String> {
     let is_on = no_turbo.map(|flag| flag == "0").or(boost.map(|flag| flag == "1"))?;
     Some(if is_on { "on" } else { "off" }.to_owned())
@@ -67,7 +67,7 @@ fn swap(bytes: u64) -> String {
     if bytes == 0 { "none".to_owned() } else { format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64) }
 }
 
-/// What the kernel does about faults of the CPU that it has, in the kernel's words.
+/// What the kernel does about known faults of the CPU, in the kernel's words.
 fn mitigations() -> Option<String> {
     let entries = fs::read_dir("/sys/devices/system/cpu/vulnerabilities").ok()?.flatten();
     let mut known: Vec<(String, String)> = entries
@@ -75,8 +75,8 @@ fn mitigations() -> Option<String> {
         .filter(|(_, state)| state != "Not affected")
         .collect();
     known.sort();
-    let said = known.iter().map(|(name, state)| format!("{name}: {state}")).collect::<Vec<_>>().join("; ");
-    Some(if said.is_empty() { "none needed".to_owned() } else { said })
+    let listed = known.iter().map(|(name, state)| format!("{name}: {state}")).collect::<Vec<_>>().join("; ");
+    Some(if listed.is_empty() { "none needed".to_owned() } else { listed })
 }
 
 /// Of the kernel's command line, what shares out CPUs and memory or changes how fast they are.
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_s_words_are_read_as_it_means_them() {
+    fn the_kernel_s_texts_are_read_as_documented() {
         assert_eq!(chosen("always [madvise] never"), "madvise");
         assert_eq!(chosen("none"), "none");
         assert_eq!(megahertz("3600000").as_deref(), Some("3600 MHz"));
@@ -120,6 +120,6 @@ mod tests {
     fn a_fact_that_is_not_shown_here_is_absent() {
         let facts = facts(Path::new("/"));
         assert!(facts.values().all(|fact| !fact.is_empty()), "{facts:?}");
-        assert!(facts.contains_key("swap"), "every kernel says how much swap there is: {facts:?}");
+        assert!(facts.contains_key("swap"), "every kernel shows how much swap there is: {facts:?}");
     }
 }

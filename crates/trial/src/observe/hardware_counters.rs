@@ -20,7 +20,7 @@ struct Attributes {
 
 const HARDWARE: u32 = 0;
 const INSTRUCTIONS: u64 = 1;
-/// Bits 5 and 6: leave out the kernel and the hypervisor, which not everybody may count.
+/// Bits 5 and 6: leave out the kernel and the hypervisor, which may need privileges.
 const EXCLUDE_KERNEL_AND_HYPERVISOR: u64 = 0b11 << 5;
 
 /// Opens a counter of this thread's instructions and closes it again.
@@ -32,7 +32,7 @@ pub fn counters_are_visible() -> bool {
         flags: EXCLUDE_KERNEL_AND_HYPERVISOR,
         ..Attributes::default()
     };
-    // SAFETY: the attributes are live and as long as they say; a descriptor that comes back is ours alone.
+    // SAFETY: the attributes are live and of the given length; a descriptor that comes back is ours alone.
     unsafe {
         let opened = libc::syscall(libc::SYS_perf_event_open, &attributes, 0, -1, -1, 0);
         opened >= 0 && {
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn the_first_version_of_the_attributes_has_64_bytes() {
         assert_eq!(size_of::<Attributes>(), 64);
-        // Whatever this machine says, it says it twice.
+        // The result is the same at both times, whatever this machine allows.
         assert_eq!(counters_are_visible(), counters_are_visible());
     }
 }

@@ -1,6 +1,6 @@
 //! What the host did beside the duel, and when that is too much.
 //!
-//! Flags look at the host alone and never at a result: a trial that carries one may be repeated
+//! Flags depend on the host alone and never on a result: a trial that carries one may be repeated
 //! without bias.
 
 use std::collections::BTreeMap;
@@ -34,9 +34,9 @@ pub struct Host {
 }
 
 struct Edge {
-    look: Sample,
+    sample: Sample,
     scan: Option<Scan>,
-    /// Wall clock over monotonic clock: it changes only when somebody sets the time.
+    /// Wall clock over monotonic clock: it changes only when the time is set.
     clock_offset_s: Option<f64>,
 }
 
@@ -45,7 +45,7 @@ impl Observer for Host {
         let sources = self.sources.get_or_insert_with(machine::open_all);
         // The scan takes longest; what is exact is read nearest to the interval, here and at its end.
         let scan = Scan::take();
-        self.before = Some(Edge { clock_offset_s: clock_offset_s(), look: Sample::at(sources), scan });
+        self.before = Some(Edge { clock_offset_s: clock_offset_s(), sample: Sample::at(sources), scan });
     }
 
     fn sources(&self, _: &Subject) -> Vec<Box<dyn Source>> {
@@ -54,8 +54,8 @@ impl Observer for Host {
 
     fn end(&mut self, subject: &Subject) -> Readings {
         let (Some(before), Some(sources)) = (self.before.take(), &mut self.sources) else { return Readings::default() };
-        let after = Edge { look: Sample::at(sources), clock_offset_s: clock_offset_s(), scan: Scan::take() };
-        let mut values = after.look.since(&before.look);
+        let after = Edge { sample: Sample::at(sources), clock_offset_s: clock_offset_s(), scan: Scan::take() };
+        let mut values = after.sample.since(&before.sample);
         if let (Some(after), Some(before)) = (after.clock_offset_s, before.clock_offset_s) {
             values.insert("host_clock_step_s".to_owned(), (after - before).abs());
         }
@@ -154,9 +154,9 @@ mod tests {
         assert!(used <= 1.0 + 1e-9, "{seen:?}");
         assert!(seen.contains_key("host_user_share") && seen.contains_key("host_foreign_cpu_share"), "{seen:?}");
         assert!(seen["host_clock_step_s"] < 0.05, "{seen:?}");
-        let mut hosted = Host::default();
+        let mut observer = Host::default();
         let among_others = Subject { among_others: true, ..subject };
-        hosted.begin(&among_others);
-        assert!(!hosted.end(&among_others).values.contains_key("host_foreign_cpu_share"));
+        observer.begin(&among_others);
+        assert!(!observer.end(&among_others).values.contains_key("host_foreign_cpu_share"));
     }
 }

@@ -48,9 +48,9 @@ pub fn cpu_ticks(stat: &KernelStats) -> u64 {
 struct CpuStates(Kept);
 
 impl Source for CpuStates {
-    fn look(&mut self, look: &mut Sample) {
+    fn sample(&mut self, sample: &mut Sample) {
         if let Some(stat) = self.0.read().and_then(parse_stat) {
-            tell_cpus(&stat, look);
+            add_cpus(&stat, sample);
         }
     }
 }
@@ -59,7 +59,7 @@ fn parse_stat(text: &[u8]) -> Option<KernelStats> {
     KernelStats::from_buf_read(text, procfs::current_system_info()).ok()
 }
 
-fn tell_cpus(stat: &KernelStats, look: &mut Sample) {
+fn add_cpus(stat: &KernelStats, sample: &mut Sample) {
     let (cpu, all) = (&stat.total, cpu_ticks(stat));
     let states = [
         ("host_user_share", Some(cpu.user + cpu.nice)),
@@ -71,13 +71,13 @@ fn tell_cpus(stat: &KernelStats, look: &mut Sample) {
     ];
     for (name, ticks) in states {
         if let Some(ticks) = ticks {
-            look.share_of_cpus(name, ticks, all);
+            sample.share_of_cpus(name, ticks, all);
         }
     }
-    look.per_second("host_context_switches_per_s", stat.ctxt as f64);
+    sample.per_second("host_context_switches_per_s", stat.ctxt as f64);
 }
 
-/// Pressure stall information: how long somebody waited for a resource, or everybody did.
+/// Pressure stall information: how long some task, or all tasks, waited for a resource.
 struct Pressure {
     cpu: Option<Kept>,
     io: Option<Kept>,
@@ -93,19 +93,19 @@ impl Pressure {
 }
 
 impl Source for Pressure {
-    fn look(&mut self, look: &mut Sample) {
-        let mut tell = |name: &str, record: PressureRecord| look.per_second(name, record.total as f64 / 1e6);
-        // Of the whole machine the kernel knows no time in which everybody waited for a CPU.
+    fn sample(&mut self, sample: &mut Sample) {
+        let mut add = |name: &str, record: PressureRecord| sample.per_second(name, record.total as f64 / 1e6);
+        // Of the whole machine the kernel has no time in which all processes waited for a CPU.
         if let Some(seen) = read_as(&mut self.cpu, |text| CpuPressure::from_buf_read(text).ok()) {
-            tell("host_pressure_cpu_some_share", seen.some);
+            add("host_pressure_cpu_some_share", seen.some);
         }
         if let Some(seen) = read_as(&mut self.io, |text| IoPressure::from_buf_read(text).ok()) {
-            tell("host_pressure_io_some_share", seen.some);
-            tell("host_pressure_io_full_share", seen.full);
+            add("host_pressure_io_some_share", seen.some);
+            add("host_pressure_io_full_share", seen.full);
         }
         if let Some(seen) = read_as(&mut self.memory, |text| MemoryPressure::from_buf_read(text).ok()) {
-            tell("host_pressure_memory_some_share", seen.some);
-            tell("host_pressure_memory_full_share", seen.full);
+            add("host_pressure_memory_some_share", seen.some);
+            add("host_pressure_memory_full_share", seen.full);
         }
     }
 }
@@ -137,25 +137,25 @@ impl Disks {
 }
 
 impl Source for Disks {
-    fn look(&mut self, look: &mut Sample) {
+    fn sample(&mut self, sample: &mut Sample) {
         if let Some(Ok(stats)) = self.file.read().map(DiskStats::from_buf_read) {
-            tell_disks(&stats, &self.names, look);
+            add_disks(&stats, &self.names, sample);
         }
     }
 }
 
 /// A disk that has done nothing since boot is left out: there may be many of those.
-fn tell_disks(stats: &DiskStats, names: &BTreeSet<String>, look: &mut Sample) {
+fn add_disks(stats: &DiskStats, names: &BTreeSet<String>, sample: &mut Sample) {
     let used = |disk: &&procfs::DiskStat| names.contains(&disk.name) && disk.reads + disk.writes > 0;
     for disk in stats.0.iter().filter(used) {
-        let mut tell = |what: &str, count: f64| look.per_second(format!("host_disk.{}.{what}", disk.name), count);
-        tell("reads_per_s", disk.reads as f64);
-        tell("writes_per_s", disk.writes as f64);
-        tell("read_bytes_per_s", (disk.sectors_read * SECTOR_BYTES) as f64);
-        tell("write_bytes_per_s", (disk.sectors_written * SECTOR_BYTES) as f64);
-        tell("busy_share", disk.time_in_progress as f64 / 1e3);
+        let mut add = |what: &str, count: f64| sample.per_second(format!("host_disk.{}.{what}", disk.name), count);
+        add("reads_per_s", disk.reads as f64);
+        add("writes_per_s", disk.writes as f64);
+        add("read_bytes_per_s", (disk.sectors_read * SECTOR_BYTES) as f64);
+        add("write_bytes_per_s", (disk.sectors_written * SECTOR_BYTES) as f64);
+        add("busy_share", disk.time_in_progress as f64 / 1e3);
         if let Some(flushes) = disk.flushes {
-            tell("flushes_per_s", flushes as f64);
+            add("flushes_per_s", flushes as f64);
         }
     }
 }
@@ -163,15 +163,15 @@ fn tell_disks(stats: &DiskStats, names: &BTreeSet<String>, look: &mut Sample) {
 struct Memory(Kept);
 
 impl Source for Memory {
-    fn look(&mut self, look: &mut Sample) {
+    fn sample(&mut self, sample: &mut Sample) {
         if let Some(Ok(events)) = self.0.read().map(VmStat::from_buf_read) {
-            tell_memory(&events, look);
+            add_memory(&events, sample);
         }
     }
 }
 
 /// Old kernels count the scanned pages by zone and the killed processes not at all.
-fn tell_memory(events: &VmStat, look: &mut Sample) {
+fn add_memory(events: &VmStat, sample: &mut Sample) {
     let sum = |wanted: &dyn Fn(&str) -> bool| {
         let found: Vec<i64> = events.0.iter().filter(|(name, _)| wanted(name)).map(|(_, count)| *count).collect();
         (!found.is_empty()).then(|| found.iter().sum::<i64>() as f64)
@@ -183,7 +183,7 @@ fn tell_memory(events: &VmStat, look: &mut Sample) {
         ("host_oom_kills", sum(&|name| name == "oom_kill")),
     ] {
         if let Some(count) = count {
-            look.count(name, count);
+            sample.count(name, count);
         }
     }
 }
@@ -191,24 +191,24 @@ fn tell_memory(events: &VmStat, look: &mut Sample) {
 struct Network(Kept);
 
 impl Source for Network {
-    fn look(&mut self, look: &mut Sample) {
+    fn sample(&mut self, sample: &mut Sample) {
         if let Some(Ok(devices)) = self.0.read().map(InterfaceDeviceStatus::from_buf_read) {
-            tell_network(&devices, look);
+            add_network(&devices, sample);
         }
     }
 }
 
 /// What goes through loopback is sent and received once each; the rest is of all other interfaces.
-fn tell_network(devices: &InterfaceDeviceStatus, look: &mut Sample) {
+fn add_network(devices: &InterfaceDeviceStatus, sample: &mut Sample) {
     let (loopback, others): (Vec<_>, Vec<_>) = devices.0.values().partition(|device| device.name == "lo");
     if let Some(loopback) = loopback.first() {
-        look.per_second("host_loopback_bytes_per_s", loopback.sent_bytes as f64);
+        sample.per_second("host_loopback_bytes_per_s", loopback.sent_bytes as f64);
     }
     if !others.is_empty() {
         let received: u64 = others.iter().map(|device| device.recv_bytes).sum();
         let sent: u64 = others.iter().map(|device| device.sent_bytes).sum();
-        look.per_second("host_network_received_bytes_per_s", received as f64);
-        look.per_second("host_network_sent_bytes_per_s", sent as f64);
+        sample.per_second("host_network_received_bytes_per_s", received as f64);
+        sample.per_second("host_network_sent_bytes_per_s", sent as f64);
     }
 }
 
@@ -259,10 +259,10 @@ fn stat_paths(mount: &MountInfo, group: &str) -> Vec<PathBuf> {
 }
 
 impl Source for Quota {
-    fn look(&mut self, look: &mut Sample) {
+    fn sample(&mut self, sample: &mut Sample) {
         if let Some((periods, seconds)) = self.throttled() {
-            look.count("host_throttled_periods", periods);
-            look.count("host_throttled_s", seconds);
+            sample.count("host_throttled_periods", periods);
+            sample.count("host_throttled_s", seconds);
         }
     }
 }
@@ -296,10 +296,10 @@ impl Frequency {
 }
 
 impl Source for Frequency {
-    fn look(&mut self, look: &mut Sample) {
+    fn sample(&mut self, sample: &mut Sample) {
         let khz: Vec<f64> = self.0.iter_mut().filter_map(Kept::number).collect();
         if !khz.is_empty() {
-            look.level(super::MHZ, khz.iter().sum::<f64>() / khz.len() as f64 / 1e3);
+            sample.level(super::MHZ, khz.iter().sum::<f64>() / khz.len() as f64 / 1e3);
         }
     }
 }
@@ -314,8 +314,8 @@ impl Thermal {
 }
 
 impl Source for Thermal {
-    fn look(&mut self, look: &mut Sample) {
-        look.count("host_thermal_throttles", self.0.iter_mut().filter_map(Kept::number).sum());
+    fn sample(&mut self, sample: &mut Sample) {
+        sample.count("host_thermal_throttles", self.0.iter_mut().filter_map(Kept::number).sum());
     }
 }
 
@@ -326,14 +326,14 @@ mod tests {
     use super::*;
 
     /// What lies between two written samples of a source.
-    fn between(tell: impl Fn(&str, &mut Sample), before: &str, after: &str) -> BTreeMap<String, f64> {
-        let look = |text| {
-            let mut look = Sample::default();
-            tell(text, &mut look);
-            look
+    fn between(add: impl Fn(&str, &mut Sample), before: &str, after: &str) -> BTreeMap<String, f64> {
+        let sample = |text| {
+            let mut sample = Sample::default();
+            add(text, &mut sample);
+            sample
         };
-        let before = look(before);
-        look(after).since(&before)
+        let before = sample(before);
+        sample(after).since(&before)
     }
 
     fn check(seen: &BTreeMap<String, f64>, expected: &[(&str, f64)]) {
@@ -345,10 +345,10 @@ mod tests {
     fn cpu_states_are_shares_of_all_ticks() {
         let stat =
             |cpu: &str, ctxt: u64| format!("{cpu}\ncpu0 1 2 3 4 5 6 7 8 9 10\nctxt {ctxt}\nbtime 1\nprocesses 1\n");
-        let tell = |text: &str, look: &mut Sample| tell_cpus(&parse_stat(text.as_bytes()).unwrap(), look);
+        let add = |text: &str, sample: &mut Sample| add_cpus(&parse_stat(text.as_bytes()).unwrap(), sample);
         // user nice system idle iowait irq softirq steal guest guest_nice
         let (before, after) = ("cpu 100 0 50 800 40 0 5 5 0 0", "cpu 190 10 100 830 50 0 10 10 0 0");
-        let mut seen = between(tell, &stat(before, 0), &stat(after, 0));
+        let mut seen = between(add, &stat(before, 0), &stat(after, 0));
         seen.remove("host_context_switches_per_s").expect("they are counted");
         let shares = [
             ("host_user_share", 0.5),
@@ -359,34 +359,35 @@ mod tests {
             ("host_steal_share", 0.025),
         ];
         check(&seen, &shares);
-        let of_old_kernel = between(tell, &stat("cpu 100 0 50 850", 0), &stat("cpu 190 10 100 850", 0));
+        let of_old_kernel = between(add, &stat("cpu 100 0 50 850", 0), &stat("cpu 190 10 100 850", 0));
         assert!(!of_old_kernel.contains_key("host_steal_share"), "{of_old_kernel:?}");
     }
 
     #[test]
-    fn disks_are_told_by_name_and_those_that_are_not_ours_to_count_are_not() {
+    fn disks_are_listed_by_name_without_partitions_and_idle_disks() {
         let text = "   7       0 loop0 9 0 8 0 0 0 0 0 0 0 0\n 254       0 vda 100 1 800 10 200 2 1600 20 0 500 30\n \
                     254       1 vda1 50 1 400 10 100 2 800 20 0 500 30\n   8       0 sda 0 0 0 0 0 0 0 0 0 0 0\n";
-        let mut look = Sample::default();
+        let mut sample = Sample::default();
         let names = BTreeSet::from(["vda".to_owned(), "sda".to_owned()]);
-        tell_disks(&DiskStats::from_buf_read(text.as_bytes()).unwrap(), &names, &mut look);
-        let told: Vec<&str> = look.names().map(String::as_str).collect();
+        add_disks(&DiskStats::from_buf_read(text.as_bytes()).unwrap(), &names, &mut sample);
+        let names: Vec<&str> = sample.names().map(String::as_str).collect();
         let expected = ["busy_share", "read_bytes_per_s", "reads_per_s", "write_bytes_per_s", "writes_per_s"]
             .map(|what| format!("host_disk.vda.{what}"));
-        assert_eq!(told, expected);
+        assert_eq!(names, expected);
     }
 
     #[test]
     fn memory_events_are_counted_under_the_names_of_old_and_new_kernels() {
-        let tell = |text: &str, look: &mut Sample| tell_memory(&VmStat::from_buf_read(text.as_bytes()).unwrap(), look);
+        let add =
+            |text: &str, sample: &mut Sample| add_memory(&VmStat::from_buf_read(text.as_bytes()).unwrap(), sample);
         let seen = between(
-            tell,
+            add,
             "pgscan_kswapd 10\npgscan_direct 1\npgscan_direct_throttle 5\npswpin 1\npswpout 2\noom_kill 0\n",
             "pgscan_kswapd 30\npgscan_direct 2\npgscan_direct_throttle 9\npswpin 1\npswpout 6\noom_kill 1\n",
         );
         check(&seen, &[("host_scanned_pages", 21.0), ("host_swapped_pages", 4.0), ("host_oom_kills", 1.0)]);
         let old = between(
-            tell,
+            add,
             "pgscan_kswapd_normal 1\npswpin 0\npswpout 0\n",
             "pgscan_kswapd_normal 3\npswpin 0\npswpout 0\n",
         );
@@ -442,9 +443,9 @@ mod tests {
     fn every_source_that_opens_here_shows_something() {
         for kind in SOURCES {
             let Some(mut source) = (kind.open)() else { continue };
-            let mut look = Sample::default();
-            source.look(&mut look);
-            assert!(look.names().next().is_some(), "{}", kind.name);
+            let mut sample = Sample::default();
+            source.sample(&mut sample);
+            assert!(sample.names().next().is_some(), "{}", kind.name);
         }
         assert!((SOURCES[0].open)().is_some(), "every kernel shows the states of its CPUs");
     }

@@ -12,16 +12,16 @@ use procfs::{CurrentSI, ProcError};
 use super::machine::cpu_ticks;
 use super::server_cpu::descendants;
 
-/// PF_KTHREAD: the kernel's own threads work for whoever writes, mostly for the server.
+/// PF_KTHREAD: the kernel's own threads work for the processes that write, mostly for the server.
 const KERNEL_THREAD: u32 = 0x0020_0000;
 
-/// One look at all processes.
+/// One scan of all processes.
 pub struct Scan {
     at: Instant,
     /// Ticks of all CPUs in all states.
     ticks: u64,
     stats: BTreeMap<i32, Stat>,
-    /// Bytes read from and written to disks by each that we may look at.
+    /// Bytes read from and written to disks by each process that we may read.
     disk_bytes: BTreeMap<i32, u64>,
     /// Some that we may not.
     hides_some: bool,
@@ -45,7 +45,7 @@ impl Scan {
         let mut stats = BTreeMap::new();
         let (mut disk_bytes, mut hides_some) = (BTreeMap::new(), false);
         for process in all_processes().ok()?.flatten() {
-            // What ends while we look is left out.
+            // What ends during the scan is left out.
             let Ok(stat) = process.stat() else { continue };
             if stat.flags & KERNEL_THREAD != 0 {
                 continue;
@@ -94,7 +94,7 @@ impl Scan {
         for (pid, stat) in &before.stats {
             let parent = |stat: &&Stat| before.stats.get(&stat.ppid);
             let heir = std::iter::successors(Some(stat), parent).take(before.stats.len()).find(goes_on);
-            // Nobody goes on whom we know: what it had is in no account that we see grow.
+            // None of its ancestors goes on: what it had is in no account that grows.
             let Some(heir) = heir else { continue };
             *known.entry(heir.pid).or_default() += then.get(pid).copied().unwrap_or(0);
         }
@@ -108,15 +108,15 @@ fn disk_bytes_of(process: &Process) -> Result<u64, ProcError> {
     process.io().map(|io| io.read_bytes + io.write_bytes)
 }
 
-/// Whether we may see what all others move to and from disks.
+/// Whether we may read what all others move to and from disks.
 pub fn disk_bytes_are_visible() -> bool {
     Scan::take().is_some_and(|scan| !scan.hides_some)
 }
 
 /// Watches the idle host for a while; `None` where it cannot be seen.
-pub fn foreign_cpu(watch: Duration, interrupted: &dyn Fn() -> bool) -> Option<Taken> {
+pub fn foreign_cpu(interval: Duration, interrupted: &dyn Fn() -> bool) -> Option<Taken> {
     let before = Scan::take()?;
-    while before.at.elapsed() < watch && !interrupted() {
+    while before.at.elapsed() < interval && !interrupted() {
         std::thread::sleep(Duration::from_millis(100));
     }
     let mut taken = Scan::take()?.since(&before, None);
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn the_work_of_processes_that_ended_is_found_with_their_parents() {
         let me = std::process::id() as i32;
-        let (shell, long, short, fresh, keeper) = (900_001, 900_002, 900_003, 900_004, 900_005);
+        let (shell, long, short, started, keeper) = (900_001, 900_002, 900_003, 900_004, 900_005);
         let before = scan(
             1000,
             vec![
@@ -162,11 +162,11 @@ mod tests {
                 stat(me, 1, 1, 250, 0),
                 stat(shell, 1, 1, 10, 60),
                 stat(long, 1, 1, 90, 0),
-                stat(fresh, 1, 9, 5, 0),
+                stat(started, 1, 9, 5, 0),
                 stat(keeper, me, 9, 100, 0),
                 stat(short, keeper, 9, 300, 0),
             ],
-            &[(me, 200), (shell, 900), (long, 0), (fresh, 0), (keeper, 0), (short, 100)],
+            &[(me, 200), (shell, 900), (long, 0), (started, 0), (keeper, 0), (short, 100)],
         );
         let taken = after.since(&before, None);
         let expected = [("p900002", 0.06), ("p900001", 0.015), ("p900004", 0.005)];
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_of_this_machine_knows_that_we_are_no_others() {
+    fn a_scan_of_this_machine_does_not_count_this_process() {
         let before = Scan::take().unwrap();
         let taken = Scan::take().unwrap().since(&before, None);
         // Ticks are coarser than the time between the scans.

@@ -1,7 +1,7 @@
-//! What is looked at in a diagnostic trial and never in a measured one: where the server's threads are, by
-//! `perf`, and what its clients wait for, by the server's own word.
+//! What is read in a diagnostic trial and never in a measured one: where the server's threads are, by
+//! `perf`, and what its clients wait for, as the server reports it.
 //!
-//! It stands in no list of observers. What it saw is too much for a reading, so it is sent to whoever asked.
+//! It stands in no list of observers. Its result is too much for a reading, so it is sent to the caller.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub const HZ: u32 = 99;
 /// How often active sessions are asked what they wait for.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 
-/// What one diagnostic trial showed; an error says why something is not visible here.
+/// What one diagnostic trial showed; an error gives the reason something is not visible here.
 pub struct Diagnosed {
     pub profile: Result<Profile>,
     pub waits: Result<Waited>,
@@ -47,15 +47,15 @@ pub enum Waited {
 
 pub struct Diagnosing {
     folder: PathBuf,
-    told: mpsc::Sender<Diagnosed>,
+    sender: mpsc::Sender<Diagnosed>,
     /// None before the interval.
     at_work: Option<(Result<Recording>, Result<Waiting>)>,
 }
 
 impl Diagnosing {
     /// Keeps its files in this folder.
-    pub fn new(folder: &Path, told: mpsc::Sender<Diagnosed>) -> Diagnosing {
-        Diagnosing { folder: folder.to_owned(), told, at_work: None }
+    pub fn new(folder: &Path, sender: mpsc::Sender<Diagnosed>) -> Diagnosing {
+        Diagnosing { folder: folder.to_owned(), sender, at_work: None }
     }
 }
 
@@ -70,8 +70,8 @@ impl Observer for Diagnosing {
         if let Some((recording, waiting)) = self.at_work.take() {
             let waits = waiting.and_then(Waiting::end);
             let profile = recording.and_then(Recording::end);
-            // Nobody takes it when whoever asked has gone on without it.
-            let _ = self.told.send(Diagnosed { profile, waits });
+            // The receiver is gone when the caller has gone on without it.
+            let _ = self.sender.send(Diagnosed { profile, waits });
         }
         Readings::default()
     }
@@ -104,11 +104,11 @@ impl Recording {
         if !ended_by_itself {
             kill(Pid::from_raw(self.perf.id() as i32), Signal::SIGINT)?;
         }
-        let said = self.perf.wait_with_output()?.stderr;
+        let stderr = self.perf.wait_with_output()?.stderr;
         let is_there = std::fs::metadata(&self.profile.data).is_ok_and(|data| data.len() > 0);
         if ended_by_itself || !is_there {
-            let said = String::from_utf8_lossy(&said);
-            let first = said.lines().map(str::trim).find(|line| !line.is_empty() && *line != "Error:");
+            let stderr = String::from_utf8_lossy(&stderr);
+            let first = stderr.lines().map(str::trim).find(|line| !line.is_empty() && *line != "Error:");
             bail!("perf may not look here: {}", first.unwrap_or("it says nothing"));
         }
         Ok(self.profile)
@@ -117,7 +117,7 @@ impl Recording {
 
 impl Profile {
     /// Each sample as text: the name of its thread, and below it the functions from the innermost outwards. The
-    /// raw file goes; it holds more of this host than anybody needs.
+    /// raw file goes; it holds more of this host than a report needs.
     pub fn into_text(self) -> Result<String> {
         let mut command = Command::new("perf");
         command.args(["script", "-F", "comm,ip,sym", "-i"]).arg(&self.data).stdin(Stdio::null());

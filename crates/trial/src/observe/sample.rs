@@ -1,4 +1,4 @@
-//! One look at what the kernel counts, and what lies between two of them.
+//! One sample of what the kernel counts, and what lies between two of them.
 //!
 //! The edges of an interval and its seconds are the same thing at different distances, so both are
 //! read by the same sources and divided here, and a column of the seconds has the name of its metric.
@@ -9,10 +9,10 @@ use std::io::{Read, Seek};
 use std::path::Path;
 use std::time::Instant;
 
-/// Something that can be read again and again at little cost. It adds what it sees now; what it cannot
+/// Something that can be read again and again at little cost. It adds the present values; what it cannot
 /// see it leaves out.
 pub trait Source: Send {
-    fn look(&mut self, look: &mut Sample);
+    fn sample(&mut self, sample: &mut Sample);
 }
 
 /// Everything that some sources showed at one time, by name with unit.
@@ -28,25 +28,25 @@ struct Seen {
     of: Of,
 }
 
-/// What a value is divided by when two looks are held against each other.
+/// The divisor when two samples are compared.
 #[derive(Debug, Clone, Copy)]
 enum Of {
-    /// A count since boot, told for each second.
+    /// A count since boot, reported for each second.
     Second,
-    /// Ticks of the CPUs, told as a share of all `ticks` there were in the meantime.
+    /// Ticks of the CPUs, as a share of all `ticks` there were in the meantime.
     Cpus { ticks: f64 },
-    /// A count since boot, told as the count in between.
+    /// A count since boot, stored as the count in between.
     Nothing,
     /// What is, now: nothing lies in between.
     Level,
 }
 
 impl Sample {
-    /// One look by all of these.
+    /// One sample from all of these.
     pub fn at(sources: &mut [Box<dyn Source>]) -> Sample {
-        let mut look = Sample::default();
-        sources.iter_mut().for_each(|source| source.look(&mut look));
-        look
+        let mut sample = Sample::default();
+        sources.iter_mut().for_each(|source| source.sample(&mut sample));
+        sample
     }
 
     pub fn per_second(&mut self, name: impl Into<String>, count: f64) {
@@ -77,13 +77,13 @@ impl Sample {
         self.seen.get(name).is_some_and(|seen| matches!(seen.of, Of::Level))
     }
 
-    /// What happened between an earlier look and this one, levels left out.
+    /// What happened between an earlier sample and this one, levels left out.
     pub fn since(&self, before: &Sample) -> BTreeMap<String, f64> {
         let counts = self.seen.iter().filter(|(_, seen)| !matches!(seen.of, Of::Level));
         counts.filter_map(|(name, _)| Some((name.clone(), self.value_since(before, name)?))).collect()
     }
 
-    /// One column of a row: a level as it is, a count since the earlier look.
+    /// One column of a row: a level as it is, a count since the earlier sample.
     pub fn value_since(&self, before: &Sample, name: &str) -> Option<f64> {
         let now = self.seen.get(name)?;
         if let Of::Level = now.of {
@@ -100,7 +100,7 @@ impl Sample {
         (divisor > 0.0).then_some(grown / divisor)
     }
 
-    /// Keeps the older value of what a newer look left out.
+    /// Keeps the older value of what a newer sample left out.
     pub fn advance(&mut self, newer: Sample) {
         self.seen.extend(newer.seen);
     }
@@ -140,21 +140,21 @@ mod tests {
     #[test]
     fn two_looks_give_rates_shares_counts_and_levels() {
         let begun = Instant::now();
-        let look = |seconds, values: [f64; 4], ticks| {
+        let sample = |seconds, values: [f64; 4], ticks| {
             let at = begun + Duration::from_secs(seconds);
             let ofs = [Of::Second, Of::Cpus { ticks }, Of::Nothing, Of::Level];
             let names = ["rate", "share", "count", "level"];
             let seen = names.into_iter().zip(values).zip(ofs);
             Sample { seen: seen.map(|((name, value), of)| (name.to_owned(), Seen { at, value, of })).collect() }
         };
-        let before = look(0, [10.0, 100.0, 5.0, 7.0], 1000.0);
-        let after = look(4, [50.0, 150.0, 8.0, 3.0], 1800.0);
+        let before = sample(0, [10.0, 100.0, 5.0, 7.0], 1000.0);
+        let after = sample(4, [50.0, 150.0, 8.0, 3.0], 1800.0);
         let expected =
             [("rate", 10.0), ("share", 0.0625), ("count", 3.0)].map(|(name, value)| (name.to_owned(), value));
         assert_eq!(after.since(&before), BTreeMap::from(expected));
         assert_eq!((after.value_since(&before, "level"), after.is_level("level")), (Some(3.0), true));
         assert_eq!(after.value_since(&Sample::default(), "rate"), None, "nothing is known of what came before");
-        let went_back = look(5, [40.0, 150.0, 8.0, 3.0], 1800.0);
+        let went_back = sample(5, [40.0, 150.0, 8.0, 3.0], 1800.0);
         assert_eq!((went_back.value_since(&after, "rate"), went_back.value_since(&after, "share")), (Some(0.0), None));
     }
 }

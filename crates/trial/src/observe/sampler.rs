@@ -1,4 +1,4 @@
-//! A thread that looks once a second while the interval lasts.
+//! A thread that samples once a second while the interval lasts.
 //!
 //! Its seconds are those of the load's series: the first begins where the interval does. What it costs
 //! is measured by its own clock, because it runs where the duel runs.
@@ -17,7 +17,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// What is left of an interval behind its last whole second makes a row of its own if it is this long.
 const REST_MIN: Duration = Duration::from_millis(100);
 
-/// The thread while it watches.
+/// The thread while it samples.
 pub struct Sampler {
     stop: Sender<()>,
     thread: JoinHandle<Sampled>,
@@ -35,20 +35,20 @@ pub struct Sampled {
 }
 
 impl Sampler {
-    /// The interval begins when this returns. None where there is nothing to watch, or no thread to be had.
+    /// The interval begins when this returns. None where there is nothing to sample, or no thread to be had.
     pub fn begin(mut sources: Vec<Box<dyn Source>>) -> Option<Sampler> {
         let before = Sample::at(&mut sources);
         before.names().next()?;
         let (stop, stopped) = channel();
         let begun = Instant::now();
-        let work = move || watch(&mut sources, before, begun, &stopped);
+        let work = move || sample_until_stopped(&mut sources, before, begun, &stopped);
         let thread = std::thread::Builder::new().name("observe".to_owned()).spawn(work).ok()?;
         Some(Sampler { stop, thread })
     }
 
     /// The interval ends here; the thread takes its last row and ends while others are still reading.
     pub fn stop(&self) {
-        // One that has ended already cannot hear it, and need not.
+        // A thread that has ended already needs no signal.
         let _ = self.stop.send(());
     }
 
@@ -58,7 +58,12 @@ impl Sampler {
     }
 }
 
-fn watch(sources: &mut [Box<dyn Source>], mut before: Sample, begun: Instant, stopped: &Receiver<()>) -> Sampled {
+fn sample_until_stopped(
+    sources: &mut [Box<dyn Source>],
+    mut before: Sample,
+    begun: Instant,
+    stopped: &Receiver<()>,
+) -> Sampled {
     let cpu_before_ns = thread_cpu_ns();
     let columns: Vec<String> = before.names().cloned().collect();
     let mut rows = Vec::new();
@@ -69,10 +74,10 @@ fn watch(sources: &mut [Box<dyn Source>], mut before: Sample, begun: Instant, st
             stopped.recv_timeout(ends_at.saturating_duration_since(Instant::now())) != Err(RecvTimeoutError::Timeout);
         let now = Instant::now();
         if !is_over || now.duration_since(last) >= REST_MIN {
-            let look = Sample::at(sources);
-            let value = |name: &String| look.value_since(&before, name).unwrap_or(f64::NAN);
+            let sample = Sample::at(sources);
+            let value = |name: &String| sample.value_since(&before, name).unwrap_or(f64::NAN);
             rows.push(std::iter::once(f64::from(second)).chain(columns.iter().map(value)).collect());
-            before.advance(look);
+            before.advance(sample);
         }
         if is_over {
             break;
@@ -89,8 +94,8 @@ fn watch(sources: &mut [Box<dyn Source>], mut before: Sample, begun: Instant, st
     }
 }
 
-fn means(columns: &[String], rows: &[Vec<f64>], look: &Sample) -> BTreeMap<String, f64> {
-    let levels = columns.iter().enumerate().filter(|(_, name)| look.is_level(name));
+fn means(columns: &[String], rows: &[Vec<f64>], sample: &Sample) -> BTreeMap<String, f64> {
+    let levels = columns.iter().enumerate().filter(|(_, name)| sample.is_level(name));
     let mean = |(index, name): (usize, &String)| {
         let seen: Vec<f64> = rows.iter().map(|row| row[index + 1]).filter(|value| !value.is_nan()).collect();
         (!seen.is_empty()).then(|| (name.clone(), seen.iter().sum::<f64>() / seen.len() as f64))
@@ -102,32 +107,32 @@ fn means(columns: &[String], rows: &[Vec<f64>], look: &Sample) -> BTreeMap<Strin
 mod tests {
     use super::*;
 
-    /// Counts one up for each look, and shows a level in every other.
+    /// Counts one up for each sample, and shows a level in every other.
     struct Steps(u32);
 
     impl Source for Steps {
-        fn look(&mut self, look: &mut Sample) {
+        fn sample(&mut self, sample: &mut Sample) {
             self.0 += 1;
-            look.count("steps", f64::from(self.0));
+            sample.count("steps", f64::from(self.0));
             if self.0 % 2 == 1 {
-                look.level("odd", f64::from(self.0));
+                sample.level("odd", f64::from(self.0));
             }
         }
     }
 
     #[test]
     fn each_second_has_its_row_and_the_rest_has_one_too() {
-        let watch = Sampler::begin(vec![Box::new(Steps(0))]).unwrap();
+        let sampler = Sampler::begin(vec![Box::new(Steps(0))]).unwrap();
         // The thread ends by itself once its rows are there; what is awaited is time as such.
         std::thread::sleep(Duration::from_millis(2500));
-        let watched = watch.end();
-        assert_eq!(watched.seconds.columns, ["second", "odd", "steps"]);
-        let seconds: Vec<f64> = watched.seconds.rows.iter().map(|row| row[0]).collect();
+        let sampled = sampler.end();
+        assert_eq!(sampled.seconds.columns, ["second", "odd", "steps"]);
+        let seconds: Vec<f64> = sampled.seconds.rows.iter().map(|row| row[0]).collect();
         assert_eq!(seconds, [0.0, 1.0, 2.0]);
-        assert!(watched.seconds.rows.iter().all(|row| row[2] == 1.0), "{:?}", watched.seconds.rows);
-        assert!(watched.seconds.rows[0][1].is_nan() && watched.seconds.rows[1][1] == 3.0);
-        assert_eq!(watched.levels, BTreeMap::from([("odd".to_owned(), 3.0)]));
-        assert!(watched.cpu_us_per_s > 0.0);
+        assert!(sampled.seconds.rows.iter().all(|row| row[2] == 1.0), "{:?}", sampled.seconds.rows);
+        assert!(sampled.seconds.rows[0][1].is_nan() && sampled.seconds.rows[1][1] == 3.0);
+        assert_eq!(sampled.levels, BTreeMap::from([("odd".to_owned(), 3.0)]));
+        assert!(sampled.cpu_us_per_s > 0.0);
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub fn at_begin(state: &str) -> String {
 fn values(before: &Counters, after: &Counters, secs: f64, deferred_work: &DeferredWork) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
     for (name, count) in &after.counted {
-        // A counter that went back was reset meanwhile, and says nothing.
+        // A counter that went back was reset meanwhile, and is left out.
         let counted = before.counted.get(name).map(|earlier| count - earlier).filter(|counted| *counted >= 0.0);
         values.extend(counted.map(|counted| (format!("counter.{name}"), counted)));
     }
@@ -82,16 +82,16 @@ mod tests {
         Counters { counted: counted.iter().copied().collect(), state: state.iter().copied().collect() }
     }
 
-    const DEFERRAL: DeferredWork = DeferredWork { redo_bytes: Some("redo"), debts: &[] };
+    const DEFERRAL: DeferredWork = DeferredWork { redo_bytes: Some("redo"), amounts: &[] };
 
     #[test]
-    fn a_counter_is_its_growth_and_a_state_is_told_at_both_edges() {
+    fn a_counter_is_its_growth_and_a_state_has_its_value_at_both_edges() {
         let before = counters(&[("redo", 100.0), ("reset", 50.0)], &[("dirty", 1.0), ("gone", 7.0)]);
         let after = counters(&[("redo", 400.0), ("reset", 2.0), ("new", 9.0)], &[("dirty", 5.0)]);
-        let told = values(&before, &after, 10.0, &DEFERRAL);
+        let found = values(&before, &after, 10.0, &DEFERRAL);
         let expected =
             [("counter.redo", 300.0), ("state.dirty_begin", 1.0), ("state.dirty_end", 5.0), ("state.gone_begin", 7.0)];
-        assert_eq!(told, expected.map(|(name, value)| (name.to_owned(), value)).into());
+        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value)).into());
     }
 
     #[test]

@@ -71,7 +71,7 @@ fn cpu_clock_ns(pid: i32) -> Option<u64> {
     Some(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
 }
 
-/// All processes by pid; those that end while we look are left out.
+/// All processes by pid; those that end during the scan are left out.
 pub fn stats() -> BTreeMap<i32, Stat> {
     let processes = all_processes().into_iter().flatten().flatten();
     processes.filter_map(|process| process.stat().ok()).map(|stat| (stat.pid, stat)).collect()
@@ -121,7 +121,7 @@ mod tests {
         let ticks = cpu_of_tree(pid).unwrap();
         let ticks_ns = (ticks.user + ticks.system) * (1_000_000_000 / procfs::ticks_per_second());
         let after = tree_ns(pid).unwrap();
-        // Both tell of the same processes: user and system are rounded down to a tick each.
+        // Both have the same processes: user and system are rounded down to a tick each.
         assert!(after + 30_000_000 > ticks_ns, "{after} ns, {ticks_ns} ns in ticks");
         assert_eq!(tree_ns(u32::MAX >> 1), None);
     }

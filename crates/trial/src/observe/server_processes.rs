@@ -1,7 +1,7 @@
 //! The server's processes and threads: what they wait for, what they read and write, and how often the
 //! kernel switches between them.
 //!
-//! A server inside dbduel shares its threads with the load generator, which cannot be told apart: there
+//! A server inside dbduel shares its threads with the load generator, which cannot be distinguished: there
 //! is nothing to see then.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub struct ServerTree {
 
 /// What all processes of the server had done until one moment.
 struct Edge {
-    look: Sample,
+    sample: Sample,
     switches: BTreeMap<(i32, i32), Switches>,
 }
 
@@ -30,7 +30,7 @@ struct Edge {
 struct Switches {
     /// It had to wait for something.
     voluntary: u64,
-    /// Its time was up, or somebody else's turn came.
+    /// Its time slice was over, or another task had priority.
     involuntary: u64,
 }
 
@@ -47,7 +47,7 @@ impl Observer for ServerTree {
     fn end(&mut self, subject: &Subject) -> Readings {
         let (Some(before), Some(pid)) = (self.before.take(), subject.server_pid) else { return Readings::default() };
         let after = Edge::of(pid);
-        let mut values = after.look.since(&before.look);
+        let mut values = after.sample.since(&before.sample);
         if let Some(switches) = after.switches_since(&before) {
             values.insert("server_ctx_voluntary".to_owned(), switches.voluntary as f64);
             values.insert("server_ctx_involuntary".to_owned(), switches.involuntary as f64);
@@ -59,14 +59,14 @@ impl Observer for ServerTree {
 impl Edge {
     fn of(root: u32) -> Edge {
         let pids = tree(root);
-        let mut look = Sample::default();
-        tell_totals(&pids, &mut look);
+        let mut sample = Sample::default();
+        add_totals(&pids, &mut sample);
         let threads = pids.iter().flat_map(|pid| threads_of(*pid).into_iter().map(|thread| (*pid, thread)));
         let switches = threads.filter_map(|(pid, thread)| {
             let status = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok()?;
             Some(((pid, thread), switches(&status)?))
         });
-        Edge { switches: switches.collect(), look }
+        Edge { switches: switches.collect(), sample }
     }
 
     /// Of the threads that are there at the end; what others had done until they ended is lost. None where
@@ -99,7 +99,7 @@ fn stat_of(path: String) -> Option<Stat> {
     Stat::from_read(&fs::read(path).ok()?[..]).ok()
 }
 
-/// What a process has moved; none where the kernel does not tell us.
+/// What a process has moved; none where the kernel does not show it.
 fn io_of(pid: i32) -> Option<Io> {
     Io::from_buf_read(&fs::read(format!("/proc/{pid}/io")).ok()?[..]).ok()
 }
@@ -115,21 +115,21 @@ fn switches(status: &str) -> Option<Switches> {
 
 /// Page faults, and bytes and system calls of all processes. The kernel adds what ended children had to the
 /// process that waited for them.
-fn tell_totals(pids: &[i32], look: &mut Sample) {
+fn add_totals(pids: &[i32], sample: &mut Sample) {
     let stats: Vec<Stat> = pids.iter().filter_map(|pid| stat_of(format!("/proc/{pid}/stat"))).collect();
     if !stats.is_empty() {
         let sum = |of: fn(&Stat) -> u64| stats.iter().map(of).sum::<u64>() as f64;
-        look.count("server_faults_minor", sum(|stat| stat.minflt + stat.cminflt));
-        look.count("server_faults_major", sum(|stat| stat.majflt + stat.cmajflt));
+        sample.count("server_faults_minor", sum(|stat| stat.minflt + stat.cminflt));
+        sample.count("server_faults_major", sum(|stat| stat.majflt + stat.cmajflt));
     }
     let moved: Vec<Io> = pids.iter().filter_map(|pid| io_of(*pid)).collect();
     if !moved.is_empty() {
         let sum = |of: fn(&Io) -> u64| moved.iter().map(of).sum::<u64>() as f64;
-        look.count("server_read_bytes", sum(|io| io.read_bytes));
-        look.count("server_write_bytes", sum(|io| io.write_bytes));
-        look.count("server_read_calls", sum(|io| io.syscr));
-        look.count("server_write_calls", sum(|io| io.syscw));
-        look.count("server_write_call_bytes", sum(|io| io.wchar));
+        sample.count("server_read_bytes", sum(|io| io.read_bytes));
+        sample.count("server_write_bytes", sum(|io| io.write_bytes));
+        sample.count("server_read_calls", sum(|io| io.syscr));
+        sample.count("server_write_calls", sum(|io| io.syscw));
+        sample.count("server_write_call_bytes", sum(|io| io.wchar));
     }
 }
 
@@ -145,9 +145,9 @@ struct TreeSeconds {
 const THREADS_A_SECOND: usize = 100;
 
 impl Source for TreeSeconds {
-    fn look(&mut self, look: &mut Sample) {
+    fn sample(&mut self, sample: &mut Sample) {
         if self.turn.is_multiple_of(self.every) {
-            let threads = tell_seconds(&self.pids, look);
+            let threads = add_seconds(&self.pids, sample);
             self.every = threads.div_ceil(THREADS_A_SECOND).max(1);
             self.turn = 0;
         }
@@ -156,20 +156,20 @@ impl Source for TreeSeconds {
 }
 
 /// Returns how many threads there are.
-fn tell_seconds(pids: &[i32], look: &mut Sample) -> usize {
+fn add_seconds(pids: &[i32], sample: &mut Sample) -> usize {
     let stats: Vec<Stat> = pids.iter().filter_map(|pid| stat_of(format!("/proc/{pid}/stat"))).collect();
     if stats.is_empty() {
         return 0;
     }
     let seconds = |ticks: u64| ticks as f64 / procfs::ticks_per_second() as f64;
-    look.per_second("server_user_cores", seconds(stats.iter().map(|stat| stat.utime).sum()));
-    look.per_second("server_system_cores", seconds(stats.iter().map(|stat| stat.stime).sum()));
+    sample.per_second("server_user_cores", seconds(stats.iter().map(|stat| stat.utime).sum()));
+    sample.per_second("server_system_cores", seconds(stats.iter().map(|stat| stat.stime).sum()));
     let resident: u64 = stats.iter().map(|stat| stat.rss * procfs::page_size()).sum();
-    look.level("server_resident_bytes", resident as f64);
+    sample.level("server_resident_bytes", resident as f64);
     let moved: Vec<Io> = pids.iter().filter_map(|pid| io_of(*pid)).collect();
     if !moved.is_empty() {
-        look.per_second("server_read_bytes_per_s", moved.iter().map(|io| io.read_bytes).sum::<u64>() as f64);
-        look.per_second("server_write_bytes_per_s", moved.iter().map(|io| io.write_bytes).sum::<u64>() as f64);
+        sample.per_second("server_read_bytes_per_s", moved.iter().map(|io| io.read_bytes).sum::<u64>() as f64);
+        sample.per_second("server_write_bytes_per_s", moved.iter().map(|io| io.write_bytes).sum::<u64>() as f64);
     }
     let states = stats.iter().flat_map(states_of);
     let (mut threads, mut running, mut blocked) = (0, 0, 0);
@@ -178,10 +178,10 @@ fn tell_seconds(pids: &[i32], look: &mut Sample) -> usize {
         running += usize::from(state == 'R');
         blocked += usize::from(state == 'D');
     }
-    look.level("server_threads", threads as f64);
-    look.level("server_threads_running", running as f64);
-    look.level("server_threads_blocked", blocked as f64);
-    look.level("server_threads_sleeping", (threads - running - blocked) as f64);
+    sample.level("server_threads", threads as f64);
+    sample.level("server_threads_running", running as f64);
+    sample.level("server_threads_blocked", blocked as f64);
+    sample.level("server_threads_sleeping", (threads - running - blocked) as f64);
     threads
 }
 
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn switches_are_those_of_the_threads_that_are_left() {
         let edge = |threads: &[(i32, u64, u64)]| Edge {
-            look: Sample::default(),
+            sample: Sample::default(),
             switches: threads
                 .iter()
                 .map(|(thread, voluntary, involuntary)| {
@@ -237,17 +237,17 @@ mod tests {
         let subject = Subject { server_pid: Some(std::process::id()), among_others: false, monitor: None };
         let mut observer = ServerTree::default();
         observer.begin(&subject);
-        let mut look = Sample::default();
-        observer.sources(&subject).iter_mut().for_each(|source| source.look(&mut look));
-        let level = |name: &str| look.value_since(&Sample::default(), name).unwrap();
+        let mut sample = Sample::default();
+        observer.sources(&subject).iter_mut().for_each(|source| source.sample(&mut sample));
+        let level = |name: &str| sample.value_since(&Sample::default(), name).unwrap();
         assert!(level("server_threads") >= 2.0 && level("server_resident_bytes") > 1e6);
         assert!(level("server_threads_running") >= 1.0, "the one that asks");
-        // Each reading of /proc is a system call that the next one sees.
+        // Each reading of /proc is a system call that the next one counts.
         let seen = observer.end(&subject).values;
         assert!(seen["server_read_calls"] > 0.0 && seen.contains_key("server_ctx_voluntary"), "{seen:?}");
-        let nobody = Subject { server_pid: None, among_others: false, monitor: None };
-        observer.begin(&nobody);
-        assert!(observer.sources(&nobody).is_empty() && observer.end(&nobody).values.is_empty());
+        let no_server = Subject { server_pid: None, among_others: false, monitor: None };
+        observer.begin(&no_server);
+        assert!(observer.sources(&no_server).is_empty() && observer.end(&no_server).values.is_empty());
         let gone = Subject { server_pid: Some(u32::MAX >> 1), among_others: false, monitor: None };
         observer.begin(&gone);
         assert!(observer.end(&gone).values.is_empty(), "a process that is not there has no reading");
@@ -259,9 +259,9 @@ mod tests {
         let mut seconds = TreeSeconds { pids: vec![me], every: 3, turn: 1 };
         let shows: Vec<bool> = (0..3)
             .map(|_| {
-                let mut look = Sample::default();
-                seconds.look(&mut look);
-                look.names().next().is_some()
+                let mut sample = Sample::default();
+                seconds.sample(&mut sample);
+                sample.names().next().is_some()
             })
             .collect();
         assert_eq!(shows, [false, false, true]);

@@ -1,7 +1,7 @@
-//! What the server says about itself once a second, over the monitoring session.
+//! What the server reports about itself once a second, over the monitoring session.
 //!
 //! These few statements are the only ones beside the workload's own inside an interval. What they take is a
-//! column of its own, and the server's part of it is in the server's CPU like anybody's.
+//! column of its own, and the server's part of it is in the server's CPU like any other statement's.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
@@ -12,11 +12,11 @@ use super::sample::{Sample, Source};
 use engine::Monitor;
 use engine::counters::Counters;
 
-/// What a second's statements took, by the clock of whoever asked.
+/// The time of a second's statements, by the clock of the caller.
 const TAKEN: &str = "observer_sql_ms_per_s";
-/// The first answer is awaited before the interval; it says which columns there are.
+/// The first answer is awaited before the interval; it fixes the columns.
 const FIRST_LIMIT: Duration = Duration::from_secs(10);
-/// A server that stalls must not hide from those who look at the host meanwhile.
+/// A server that stalls must not hide from the samples of the host.
 const LIMIT: Duration = Duration::from_millis(200);
 
 pub struct ServerSamples {
@@ -33,7 +33,7 @@ impl ServerSamples {
         Some(ServerSamples { monitor, limit: FIRST_LIMIT, late: None })
     }
 
-    /// Whether the server still owes an answer of an earlier second, which would tell nothing of this one.
+    /// Whether an answer of an earlier second is still outstanding, which would be useless for this one.
     fn is_waiting(&mut self) -> bool {
         self.late.take_if(|late| !matches!(late.try_recv(), Err(TryRecvError::Empty)));
         self.late.is_some()
@@ -41,7 +41,7 @@ impl ServerSamples {
 }
 
 impl Source for ServerSamples {
-    fn look(&mut self, look: &mut Sample) {
+    fn sample(&mut self, sample: &mut Sample) {
         if self.is_waiting() {
             return;
         }
@@ -49,22 +49,22 @@ impl Source for ServerSamples {
         let Ok(answer) = self.monitor.sample() else { return };
         match answer.recv_timeout(std::mem::replace(&mut self.limit, LIMIT)) {
             Ok(Ok(counters)) => {
-                tell(&counters, look);
-                look.level(TAKEN, asked.elapsed().as_secs_f64() * 1e3);
+                add_counters(&counters, sample);
+                sample.level(TAKEN, asked.elapsed().as_secs_f64() * 1e3);
             }
             Err(RecvTimeoutError::Timeout) => self.late = Some(answer),
-            // A server that does not answer is somebody else's finding.
+            // A server that does not answer is found elsewhere.
             Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => {}
         }
     }
 }
 
-fn tell(counters: &Counters, look: &mut Sample) {
+fn add_counters(counters: &Counters, sample: &mut Sample) {
     for (name, count) in &counters.counted {
-        look.per_second(format!("counter.{name}_per_s"), *count);
+        sample.per_second(format!("counter.{name}_per_s"), *count);
     }
     for (name, value) in &counters.state {
-        look.level(format!("state.{name}"), *value);
+        sample.level(format!("state.{name}"), *value);
     }
 }
 
@@ -86,9 +86,9 @@ mod tests {
     #[test]
     fn counts_become_rates_and_states_stay_as_they_are() {
         let counters = Counters { counted: [("redo_bytes", 9.0)].into(), state: [("dirty_bytes", 4.0)].into() };
-        let mut look = Sample::default();
-        tell(&counters, &mut look);
-        let names: Vec<(&str, bool)> = look.names().map(|name| (name.as_str(), look.is_level(name))).collect();
+        let mut sample = Sample::default();
+        add_counters(&counters, &mut sample);
+        let names: Vec<(&str, bool)> = sample.names().map(|name| (name.as_str(), sample.is_level(name))).collect();
         assert_eq!(names, [("counter.redo_bytes_per_s", false), ("state.dirty_bytes", true)]);
     }
 
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn while_an_answer_is_owed_nothing_is_asked() {
+    fn while_an_answer_is_outstanding_nothing_is_asked() {
         let folder = tempfile::tempdir().unwrap();
         let (reply, late) = channel();
         let mut samples = ServerSamples { monitor: monitor(&folder), limit: LIMIT, late: Some(late) };

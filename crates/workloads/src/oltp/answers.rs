@@ -1,7 +1,7 @@
 //! What the answers to sysbench's statements have to bring.
 //!
 //! Tables hold every id once, so most kinds of statements find exactly what their values ask for. Where rows are
-//! deleted and inserted again, others may look between the two; the reasons stand at [`Oltp::may_miss`].
+//! deleted and inserted again, others may read between the two; the reasons stand at [`Oltp::may_miss`].
 
 use std::ops::RangeInclusive;
 
@@ -56,13 +56,13 @@ impl Oltp {
     fn may_miss(&self, kind: Kind, setting: &Setting) -> bool {
         let Script::Mix(mix) = self.script else { return false };
         let engine = self.schema.engine.to_ascii_lowercase();
-        let knows_transactions = setting.dialect != Dialect::MySql || TRANSACTIONAL.contains(&engine.as_str());
+        let has_transactions = setting.dialect != Dialect::MySql || TRANSACTIONAL.contains(&engine.as_str());
         mix.delete_inserts > 0
             && (!mix.transaction
-                || !knows_transactions
+                || !has_transactions
                 || self.schema.secondary
                 || setting.isolation == Isolation::ReadUncommitted
-                // An UPDATE that has waited for a row that was deleted and inserted again does not see the new one.
+                // An UPDATE that has waited for a row that was deleted and inserted again does not find the new one.
                 || (setting.dialect == Dialect::Postgres && !kind.is_read()))
     }
 

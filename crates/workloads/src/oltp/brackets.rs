@@ -1,4 +1,4 @@
-//! What opens and closes a transaction, also where the storage engine knows none.
+//! What opens and closes a transaction, also where the storage engine has none.
 //!
 //! sysbench 0.4 locks the table then, so that what a request reads and writes stays together.
 
@@ -14,7 +14,7 @@ pub enum Brackets {
     Transaction,
     /// LOCK TABLES and UNLOCK TABLES.
     Locks,
-    /// The one or the other, as the table's engine wants it.
+    /// The one or the other, as the table's engine needs it.
     ByEngine,
 }
 
@@ -26,7 +26,7 @@ pub struct BracketTexts {
     pub close: String,
 }
 
-/// MySQL's and MariaDB's engines, of all times, that know transactions.
+/// MySQL's and MariaDB's engines, of all times, with transactions.
 pub const TRANSACTIONAL: [&str; 8] =
     ["innodb", "ndbcluster", "berkeleydb", "bdb", "falcon", "pbxt", "tokudb", "rocksdb"];
 
@@ -49,8 +49,8 @@ impl Oltp {
         // An underscore of the name stands for any letter in LIKE.
         let row = status.iter().find(|row| row.first().and_then(Option::as_deref) == Some(name.as_str()));
         let engine = row.and_then(|row| row.get(1)?.as_deref()).unwrap_or_default().to_ascii_lowercase();
-        let knows_none = !engine.is_empty() && !TRANSACTIONAL.contains(&engine.as_str());
-        Ok(if knows_none { Brackets::Locks } else { Brackets::Transaction })
+        let has_none = !engine.is_empty() && !TRANSACTIONAL.contains(&engine.as_str());
+        Ok(if has_none { Brackets::Locks } else { Brackets::Transaction })
     }
 
     pub fn bracket_texts(&self, brackets: Brackets, dialect: Dialect) -> BracketTexts {

@@ -11,12 +11,9 @@ use super::options::{COMPAT_MODERN, MYSQL_STORAGE_ENGINE, TABLES};
 use super::rules::Rules;
 use super::scripts::rules;
 use super::sql::{Kind, Statements};
-use load::Ignored;
-use load::Tally;
-use load::{Answers, Expected, Setting};
 use load::{
-    Attempt, Client, ClientFuture, OptionError, OptionSpec, Options, Outcome, Slot, Table, Turn, Workload,
-    WorkloadKind, WorkloadSpec,
+    Answers, Attempt, Client, ClientFuture, Expected, Ignored, OptionError, OptionSpec, Options, Outcome, Setting,
+    Slot, Table, Tally, Turn, Workload, WorkloadKind, WorkloadSpec,
 };
 
 pub const BULK_INSERT: WorkloadKind = WorkloadKind {
@@ -75,7 +72,7 @@ impl Workload for BulkInsert {
         (0..self.tables).map(table).collect()
     }
 
-    /// The tables begin empty, so nobody asks for a row.
+    /// The tables begin empty, so no statement asks for a row.
     fn rows(&self, _: u64, _: usize, _: u64, _: &mut RowSink<'_>) -> Result<(), Error> {
         Err(Error::Protocol("bulk_insert loads no rows".to_owned()))
     }
@@ -136,7 +133,7 @@ struct BulkClient<C> {
 
 impl<C: Connection> BulkClient<C> {
     fn new(table: u64, rules: Rules, connection: C) -> BulkClient<C> {
-        // One row more than fits, to see that it does not.
+        // One row more than fits, to test that it does not.
         let mut text = String::with_capacity(STATEMENT_BYTES + ROW_BYTES_MAX);
         text.push_str(&Statements::of(Version::Modern).text("insert-bulk", &table_name(table)));
         BulkClient {

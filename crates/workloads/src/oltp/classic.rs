@@ -5,8 +5,7 @@ use super::options::*;
 use super::rules::Rules;
 use super::schema::{ROWS_MAX, Schema};
 use super::{ClassicWays, Mix, Oltp, Script};
-use load::COMPAT;
-use load::{OptionError, OptionSpec, Options, WorkloadKind};
+use load::{COMPAT, OptionError, OptionSpec, Options, WorkloadKind};
 
 /// A user who rests for longer than a minute before a statement is none that a benchmark emulates.
 const DELAY_US_MAX: u64 = 60_000_000;

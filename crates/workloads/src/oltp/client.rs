@@ -9,9 +9,7 @@ use super::session::Session;
 use super::sql::Kind;
 use super::text::{self, C_BYTES, PAD_BYTES};
 use super::{Mix, Oltp, Script, Version, unique};
-use load::Answers;
-use load::Rng;
-use load::{Attempt, Client, Outcome, Turn};
+use load::{Answers, Attempt, Client, Outcome, Rng, Turn};
 
 /// Which client this is, and of how many.
 #[derive(Debug, Clone, Copy)]
@@ -163,7 +161,7 @@ impl<C: Connection, H: Habit> OltpClient<C, H> {
         Ok(())
     }
 
-    /// A row without an id where the server numbers rows, else one with an id that nobody else takes.
+    /// A row without an id where the server numbers rows, else one with an id that no other client takes.
     async fn insert(&mut self, turn: Turn, attempt: &mut Attempt) -> Result<(), Error> {
         let table = self.draw_table();
         let k = Value::Int(self.draw_id());

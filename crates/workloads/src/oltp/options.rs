@@ -2,8 +2,7 @@
 
 use super::Mix;
 use super::distribution::{Distribution, Special};
-use load::{COMPAT, NO_COMPAT};
-use load::{OptionError, OptionSpec, Options};
+use load::{COMPAT, NO_COMPAT, OptionError, OptionSpec, Options};
 
 pub const COMPAT_MODERN: OptionSpec = OptionSpec::new(
     COMPAT,

@@ -7,8 +7,7 @@ use driver::{Answer, Connection, Error, Value};
 
 use super::client::Parameter;
 use super::session::{Form, send};
-use load::Rng;
-use load::{Clock, MonotonicClock};
+use load::{Clock, MonotonicClock, Rng};
 
 /// How a user sends statements other than BEGIN and COMMIT.
 pub trait Habit {

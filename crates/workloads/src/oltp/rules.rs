@@ -4,9 +4,7 @@
 use driver::{Answer, Dialect};
 
 use super::sql::Kind;
-use load::Ignored;
-use load::Rng;
-use load::{Attempt, Turn};
+use load::{Attempt, Ignored, Rng, Turn};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rules {
@@ -75,7 +73,7 @@ impl Rules {
         }
     }
 
-    /// sysbench knows no SQLite; there, what is usual.
+    /// sysbench has no SQLite; there, what is usual.
     pub fn ignored_errors(self, dialect: Dialect) -> Ignored {
         let codes = match (self, dialect) {
             (Rules::Dbduel, _) | (_, Dialect::Sqlite) => return Ignored::Usual,

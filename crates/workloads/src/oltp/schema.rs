@@ -2,14 +2,12 @@
 
 use driver::{Admin, Dialect, Error, RowSink, Value};
 
-use super::Version;
 use super::distribution::Distribution;
 use super::sql::Statements;
-use super::text;
-use load::Rng;
-use load::{OptionError, Options, Table};
+use super::{Version, text};
+use load::{OptionError, Options, Rng, Table};
 
-/// What the tables look like and what they hold before a run.
+/// The form of the tables and what they hold before a run.
 #[derive(Debug, Clone)]
 pub struct Schema {
     pub version: Version,
@@ -25,7 +23,7 @@ pub struct Schema {
     pub create_secondary: bool,
     /// MySQL's storage engine.
     pub engine: String,
-    /// What the user wants behind CREATE TABLE.
+    /// The user's text behind CREATE TABLE.
     pub table_options: String,
     /// PostgreSQL's relative without sequences and secondary indexes.
     pub redshift: bool,
@@ -48,7 +46,7 @@ pub enum Rows {
     Scatter,
     /// The table was emptied when the run began.
     Restart,
-    /// What the user's own procedure does, nobody knows.
+    /// What the user's own procedure does is unknown.
     Unknown,
 }
 
@@ -101,7 +99,7 @@ impl Schema {
         if self.loaded { self.rows } else { 0 }
     }
 
-    /// What the rows depend on besides the seed; how the tables look is no part of it.
+    /// What the rows depend on besides the seed; the form of the tables is no part of it.
     pub fn data_key(&self) -> String {
         let (tables, rows) = (self.tables, self.loaded_rows());
         match self.version {

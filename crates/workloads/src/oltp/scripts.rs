@@ -225,7 +225,7 @@ fn build(options: &Options, script: Script) -> Result<Oltp, OptionError> {
         rules: rules(options)?,
         ids,
         range_size: if has_ranges { options.number("range_size", 1, ROWS_MAX)? } else { 0 },
-        // This one script never prepares: its text is the load that it wants to be.
+        // This one script never prepares: parsing its text is the load.
         prepares: prepares(options)? && script != Script::Insert,
         schema,
         script,

@@ -9,8 +9,7 @@ use super::Oltp;
 use super::rest::Habit;
 use super::rules::{RollBack, Rules};
 use super::sql::{KINDS, Kind, Statements, Template};
-use load::Answers;
-use load::Attempt;
+use load::{Answers, Attempt};
 
 /// Room for the text of any statement but one with a list: two strings and two numbers.
 const TEXT_BYTES: usize = 1024;

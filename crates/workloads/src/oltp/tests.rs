@@ -1,4 +1,4 @@
-//! Statements and parameters of one transaction, seen by a connection that only listens.
+//! Statements and parameters of one transaction, as recorded by a connection without a server.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,8 +7,7 @@ use driver::{Answer, Code, Connection, Isolation, Rows, Statement, Value};
 
 use super::sql::KINDS;
 use super::*;
-use load::Answers;
-use load::{ARRIVALS, Attempt, Outcome, Turn};
+use load::{ARRIVALS, Answers, Attempt, Outcome, Turn};
 
 #[derive(Clone, Default)]
 struct Listener {
@@ -24,7 +23,7 @@ struct Listener {
 }
 
 impl Listener {
-    /// What a server would say, as far as it is counted.
+    /// A server's answer, as far as it is counted.
     fn answer(&self, sql: &str) -> Answer {
         let returns_rows = sql.starts_with("SELECT");
         let changes = ["UPDATE", "INSERT", "DELETE"].iter().any(|verb| sql.starts_with(verb));
@@ -93,7 +92,7 @@ fn sysbench(name: &str) -> Oltp {
 
 const FIRST: Parameter = Parameter { client: 0, clients: 1, input_seed: 1 };
 
-/// Runs transaction `number` of `client` to its end and returns what the connection heard.
+/// Runs transaction `number` of `client` to its end and returns what the connection was sent.
 fn hear(workload: &Oltp, client: u64, number: u64, deadlocks: u32) -> (Vec<String>, Attempt) {
     let listener = Listener { deadlocks: Rc::new(RefCell::new(deadlocks)), ..Listener::default() };
     hear_through(listener, workload, FIRST, (client, number))
@@ -226,7 +225,7 @@ fn a_deadlock_is_rolled_back_and_tried_again_with_the_same_inputs() {
 }
 
 #[test]
-fn sysbench_1_0_tries_again_with_new_values_and_says_rollback_to_postgresql_only() {
+fn sysbench_1_0_tries_again_with_new_values_and_sends_rollback_to_postgresql_only() {
     let workload = sysbench("oltp_write_only");
     let deadlock = |postgres| Listener { deadlocks: Rc::new(RefCell::new(1)), postgres, ..Listener::default() };
     let (heard, attempt) = hear_through(deadlock(false), &workload, FIRST, (0, 0));
@@ -348,7 +347,7 @@ fn compat_brings_special_where_no_distribution_is_asked_for() {
 }
 
 #[test]
-fn tables_look_as_asked_for_in_every_dialect() {
+fn tables_are_made_as_asked_for_in_every_dialect() {
     let check = |options: &[(&str, OptionValue)], dialect, expected: &str, finish: &[&str]| {
         let table = oltp("oltp_read_write", options).tables(dialect).remove(0);
         assert!(table.create[0].contains(expected), "{expected} in {}", table.create[0]);
@@ -373,7 +372,7 @@ fn tables_look_as_asked_for_in_every_dialect() {
 }
 
 #[test]
-fn what_only_0_4_has_travels_as_it_says() {
+fn options_of_0_4_alone_set_how_statements_travel() {
     let hear_first = |options: &[(&str, OptionValue)], place| {
         let (heard, _) = hear_through(Listener::default(), &oltp("oltp", options), place, (0, 0));
         heard[0].clone()
@@ -395,7 +394,7 @@ fn what_only_0_4_has_travels_as_it_says() {
 }
 
 #[test]
-fn what_0_4_cannot_do_is_said_with_the_option() {
+fn what_0_4_cannot_do_is_refused_with_the_option() {
     let check = |given: &[(&str, OptionValue)], expected: &str| {
         let kind = workload_kind("oltp").unwrap();
         let given = given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
@@ -458,7 +457,7 @@ fn rows_have_sysbench_s_shape_and_follow_from_the_seed() {
 }
 
 #[test]
-fn a_wrong_option_says_what_was_expected() {
+fn the_error_of_a_wrong_option_has_what_was_expected() {
     let kind = workload_kind("oltp_read_write").unwrap();
     let given = BTreeMap::from([("rows".to_owned(), OptionValue::Text("many".to_owned()))]);
     let options = Options::new(kind.options, &given).unwrap();
@@ -511,7 +510,7 @@ fn a_server_whose_changes_match_nothing_is_found_out() {
     assert_eq!(wrong("oltp_write_only", &[]).len(), 4, "two updates, a delete and an insert");
     assert_eq!(wrong("oltp_insert", &[]).len(), 1);
     assert_eq!(wrong("oltp", &[("write_only", OptionValue::Flag(true))]).len(), 4);
-    assert_eq!(wrong("oltp_delete", &[]), Vec::<String>::new(), "nobody knows how many ids were drawn before");
+    assert_eq!(wrong("oltp_delete", &[]), Vec::<String>::new(), "how many ids were drawn before is unknown");
     // There an update may miss a row that was deleted and inserted meanwhile, but not every time.
     let postgres = Listener { postgres: true, ..listener.clone() };
     let wrong = wrong_answers(&oltp("oltp_write_only", &[]), &postgres);

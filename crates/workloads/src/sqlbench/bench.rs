@@ -1,7 +1,7 @@
 //! Times the operations of a program: where the clock starts and stops, when a short operation runs
 //! again, when a long one is cut off, and what becomes of one that the server refuses.
 //!
-//! It knows no operation; programs hand theirs over as loops.
+//! It defines no operation; programs hand theirs over as loops.
 
 use driver::{Answer, Dialect, Error};
 
@@ -9,9 +9,7 @@ use super::ddl::Shape;
 use super::limits::Limits;
 use super::options::SqlBench;
 use super::session::{Seen, Session, excerpt};
-use load::Fatal;
-use load::{Gauge, OperationTally, SHORT_NS};
-use load::{monotonic_ns, thread_cpu_ns};
+use load::{Fatal, Gauge, OperationTally, SHORT_NS, monotonic_ns, thread_cpu_ns};
 
 /// A read-only operation shorter than [`SHORT_NS`] runs again, until all of its passes took this long.
 const LOOPED_NS: u64 = 2_000_000_000;
@@ -129,8 +127,8 @@ impl<'a> Bench<'a> {
         self.set_up(&format!("DROP TABLE IF EXISTS {table}")).map(drop)
     }
 
-    /// Now, for an operation whose time begins before its first turn. The gauge takes its time, which is
-    /// nobody's: here it is read before the clocks, at the end behind them.
+    /// Now, for an operation whose time begins before its first turn. The gauge takes its time, which must not be
+    /// counted: here it is read before the clocks, at the end behind them.
     pub fn mark(&self) -> Mark {
         let gauge = self.gauge.and_then(Gauge::read);
         Mark { seen: self.session.seen(), gauge, cpu_ns: thread_cpu_ns(), wall_ns: monotonic_ns() }
@@ -143,7 +141,7 @@ impl<'a> Bench<'a> {
 
     /// Holds what an operation left behind to one row of values, outside its time.
     pub fn verify(&mut self, name: &'static str, sql: &str, values: &[u64]) -> Result<(), Stop> {
-        self.look_after(name, |session| match session.run_for_values(values, format_args!("{sql}")) {
+        self.gauge_with(name, |session| match session.run_for_values(values, format_args!("{sql}")) {
             Err(error) if !is_fatal(&error) => {
                 session.expect(false, || format!("`{}` failed: {error}", excerpt(sql)));
                 Ok(())
@@ -160,7 +158,7 @@ impl<'a> Bench<'a> {
     /// Notes with an operation that dropped a table if the table is still there.
     pub fn verify_gone(&mut self, name: &'static str, table: &str) -> Result<(), Stop> {
         let sql = format!("select count(*) from {table}");
-        self.look_after(name, |session| match session.run(&sql) {
+        self.gauge_with(name, |session| match session.run(&sql) {
             Err(error) if !is_fatal(&error) => Ok(()),
             answered => {
                 session.expect(false, || format!("the table {table} is still there"));
@@ -170,16 +168,16 @@ impl<'a> Bench<'a> {
     }
 
     /// Looks, outside the time of an operation that is over, whether it did what it had to.
-    fn look_after(
+    fn gauge_with(
         &mut self,
         name: &'static str,
-        look: impl FnOnce(&mut Session) -> Result<(), Error>,
+        check: impl FnOnce(&mut Session) -> Result<(), Error>,
     ) -> Result<(), Stop> {
         if !self.options.reports(name) {
             return Ok(());
         }
         let begun_ns = monotonic_ns();
-        look(self.session).map_err(|error| Stop::Pass(error.into()))?;
+        check(self.session).map_err(|error| Stop::Pass(error.into()))?;
         self.beyond_ns -= (monotonic_ns() - begun_ns) as i64;
         let wrong = self.session.take_wrong();
         let tally = self.tally(name);
@@ -367,8 +365,8 @@ mod tests {
     use crate::sqlbench::options::OPTIONS;
     use load::Options;
 
-    /// An operation of loops that run one statement each, and of what `look` does behind them.
-    fn tally_of(loops: &[&str], look: impl FnOnce(&mut Bench)) -> OperationTally {
+    /// An operation of loops that run one statement each, and of what `check` does behind them.
+    fn tally_of(loops: &[&str], check: impl FnOnce(&mut Bench)) -> OperationTally {
         let folder = tempfile::tempdir().unwrap();
         let file = Endpoint::File(folder.path().join("bench.db"));
         let connection =
@@ -379,7 +377,7 @@ mod tests {
         for sql in loops {
             bench.time(Operation::changes("some", 1, 1), |session, _| session.run(sql).map(drop)).unwrap();
         }
-        look(&mut bench);
+        check(&mut bench);
         bench.into_tallies().remove(0)
     }
 
@@ -400,8 +398,8 @@ mod tests {
 
     #[test]
     fn what_an_operation_left_behind_marks_it_and_counts_for_nothing_in_it() {
-        let wrong_after = |look: &dyn Fn(&mut Bench)| {
-            let tally = tally_of(&["create table t (a integer)"], |bench| look(bench));
+        let wrong_after = |check: &dyn Fn(&mut Bench)| {
+            let tally = tally_of(&["create table t (a integer)"], |bench| check(bench));
             assert_eq!((tally.count, tally.executed, tally.refused), (1, 1, None));
             tally.wrong
         };

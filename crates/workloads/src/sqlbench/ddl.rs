@@ -1,11 +1,11 @@
-//! Tables as the suite describes them, in each dialect's words.
+//! Tables as the suite describes them, in each dialect's types.
 //!
 //! MySQL and MariaDB take a table's indexes in its CREATE TABLE. Elsewhere keys stand inline and every
 //! secondary index is a statement of its own, named after its table because names are schema-wide.
 
 use driver::Dialect;
 
-/// A column's type in the suite's words; display widths are left out.
+/// A column's type in the suite's notation; display widths are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
     TinyInt,

@@ -1,4 +1,4 @@
-//! About how long a pass takes, before anybody has seen one.
+//! About how long a pass takes, before one has run.
 
 use std::time::Duration;
 

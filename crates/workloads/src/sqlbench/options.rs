@@ -75,7 +75,7 @@ impl SqlBench {
         Limits::of(dialect, self.era).with_create_options(&self.create_options)
     }
 
-    /// Whether somebody wants to see this operation.
+    /// Whether this operation is asked for.
     pub fn reports(&self, operation: &str) -> bool {
         self.operations.is_empty() || self.operations.iter().any(|wanted| wanted == operation)
     }

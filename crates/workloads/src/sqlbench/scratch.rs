@@ -1,4 +1,4 @@
-//! The names of all tables that the programs make, so that nobody's own are dropped for them.
+//! The names of all tables that the programs make, so that no other tables are dropped for them.
 
 const NAMES: &[&str] = &[
     "bench",

@@ -1,6 +1,6 @@
 //! The one connection that a program works on: statements sent as text, one after the other.
 //!
-//! Answers are read to their last row and counted; values are decoded only where a program looks at
+//! Answers are read to their last row and counted; values are decoded only where a program uses
 //! them. Nothing here keeps time.
 
 use std::fmt::{self, Write};
@@ -17,7 +17,7 @@ pub struct Session {
     text: String,
     /// Statements sent, connections opened and rows read since the beginning.
     seen: Seen,
-    /// The first answer that was not what it had to be, since somebody last asked.
+    /// The first wrong answer since this was last asked.
     wrong: Option<String>,
 }
 
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_answer_is_told_with_its_statement() {
+    fn a_wrong_answer_is_reported_with_its_statement() {
         let wrong = wrong_after(|session| session.run_for_rows(3, format_args!("select a from t")));
         assert_eq!(wrong.as_deref(), Some("2 rows instead of 3 for `select a from t`"));
         let wrong = wrong_after(|session| session.run_to_change(1, format_args!("delete from t")));

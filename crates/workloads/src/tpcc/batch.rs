@@ -25,16 +25,14 @@ use driver::{Connection, Dialect, Error, Rows, Statement, Value};
 
 use self::arrays::Arrays;
 use self::lists::Lists;
-use super::Tpcc;
 use super::client::{Count, Desk};
 use super::inputs::{Customer, Delivery, LINES_MAX, Line, NewOrder, OrderStatus, Payment, StockLevel};
-use super::options;
 use super::random::DISTRICTS;
-use super::rows;
 use super::statements::{
     Brackets, Change, LINES_OF_ORDER, Preparer, Shown, expect_unused, is_original, middle, missing, order_total, read,
     read_row, stock_after, write,
 };
+use super::{Tpcc, options, rows};
 use load::{Attempt, Outcome};
 
 const FILE: &str = include_str!("batch.sql");
@@ -199,7 +197,7 @@ impl BatchForm {
         Ok(Outcome::Committed)
     }
 
-    /// Items, stock and order lines; gives back the lines whose items are sold.
+    /// Items, stock and order lines; returns the lines whose items are sold.
     async fn lines<C: Connection>(
         &self,
         desk: &mut Desk<C>,
@@ -316,7 +314,7 @@ impl BatchForm {
         Ok(Outcome::Committed)
     }
 
-    /// Delivers the oldest order of each of these districts that has one, and says which they are.
+    /// Delivers the oldest order of each of these districts that has one, and returns which they are.
     async fn deliver<C: Connection>(
         &self,
         desk: &mut Desk<C>,
@@ -413,7 +411,7 @@ fn take_stock<C>(desk: &Desk<C>, home: i64, lines: &mut PricedLines, changes: &m
     Ok(())
 }
 
-/// Gives each order what its row in `desk.rows` says; the district is the row's first column.
+/// Gives each order the values of its row in `desk.rows`; the district is the row's first column.
 fn attach<C>(
     desk: &Desk<C>,
     orders: &mut TakenOrders,

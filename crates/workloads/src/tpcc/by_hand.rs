@@ -1,4 +1,4 @@
-//! One transaction at a time, with inputs that somebody chose: for tests that lead transactions past each other.
+//! One transaction at a time, with given inputs: for tests that lead transactions past each other.
 //!
 //! It is the client's own code from the inputs on; what a run adds before and behind (draws, retries, counts)
 //! is left out.
@@ -25,7 +25,7 @@ impl<C: Connection> ByHand<C> {
         TpccClient::new(Arc::new(tpcc), Parameter { input_seed: 1, data_seed: 1 }, connection).map(ByHand)
     }
 
-    /// Tries once; where the server refuses, its transaction is rolled back before the refusal is told.
+    /// Tries once; where the server refuses, its transaction is rolled back before the refusal is reported.
     pub async fn run(&mut self, asked: &Inputs) -> Result<Outcome, Error> {
         let mut attempt = Attempt::default();
         let tried = self.0.perform(asked, &mut attempt).await;

@@ -1,9 +1,9 @@
 //! Are the data right? The consistency conditions of clause 3.3.2, invariants beyond them, and the clients' own counts.
 //!
-//! A query of `conditions.sql` looks at whole tables and returns what contradicts itself: keys, then a
+//! A query of `conditions.sql` reads whole tables and returns what contradicts itself: keys, then a
 //! column for each rule, 0 where the rule holds. Totals are compared with what the clients counted
-//! since the load, exactly, or within what unknown ends of transactions leave open. Run it while nobody
-//! changes the tables. It changes nothing, and it says nothing of how fast a server was.
+//! since the load, exactly, or within what unknown ends of transactions leave open. Run it while nothing
+//! changes the tables. It changes nothing, and is no measure of how fast a server was.
 
 mod journal;
 
@@ -20,7 +20,7 @@ use load::Tally;
 
 const SQL: &str = include_str!("conditions.sql");
 
-/// Rows of one query that are looked at; a broken table would have millions.
+/// Rows of one query that are shown; a broken table would have millions.
 const ROWS_MAX: usize = 1000;
 /// Rows that a violation shows.
 const ROWS_SHOWN: usize = 5;
@@ -29,7 +29,7 @@ const NEW_ORDER: usize = 0;
 const PAYMENT: usize = 1;
 const DELIVERY: usize = 3;
 
-/// What the population made of each district, so that what came later can be told from it.
+/// What the population made of each district, so that what came later can be distinguished from it.
 #[derive(Debug, Clone, Copy)]
 struct Loaded {
     /// Orders, customers and rows of history: one of each per customer.
@@ -62,11 +62,11 @@ struct Query {
 
 struct Rule {
     name: &'static str,
-    says: &'static str,
+    text: &'static str,
 }
 
-const fn rule(name: &'static str, says: &'static str) -> Rule {
-    Rule { name, says }
+const fn rule(name: &'static str, text: &'static str) -> Rule {
+    Rule { name, text }
 }
 
 const QUERIES: &[Query] = &[
@@ -230,8 +230,8 @@ struct Total {
     sql: String,
 }
 
-/// What the clients say has come since the load: between these numbers.
-struct Told {
+/// What has come since the load by the clients' counts: between these numbers.
+struct ClientCounts {
     new_orders: RangeInclusive<i64>,
     payments: RangeInclusive<i64>,
     payment_cents: RangeInclusive<i64>,
@@ -242,11 +242,11 @@ struct Told {
     remote_orders: RangeInclusive<i64>,
 }
 
-impl Told {
-    /// By the clients' counts. Of each kind so many more than they know of may have become permanent
+impl ClientCounts {
+    /// By the clients' counts. Of each kind so many more than they counted may have become permanent
     /// unseen, each with at most what one transaction can do.
-    fn by(tpcc: &Tpcc, ran: &Tally, unseen: i64) -> Told {
-        // Of Deliveries that were queued those who ran them know.
+    fn by(tpcc: &Tpcc, ran: &Tally, unseen: i64) -> ClientCounts {
+        // Deliveries that were queued are counted where they were run.
         let delivery = if tpcc.delivery == Delivery::Queued { DEFERRED_DELIVERY } else { DELIVERY };
         let open = |kind: usize| ran.kinds[kind].unknown_ever as i64 + unseen;
         let committed = |kind: usize| ran.kinds[kind].committed_ever as i64;
@@ -254,7 +254,7 @@ impl Told {
         let range = |known: i64, more: i64| known..=known + more;
         let (orders, payments, deliveries) = (open(NEW_ORDER), open(PAYMENT), open(delivery));
         let delivered = counted(Count::DeliveredOrders);
-        Told {
+        ClientCounts {
             new_orders: range(committed(NEW_ORDER), orders),
             payments: range(committed(PAYMENT), payments),
             payment_cents: range(counted(Count::PaymentCents), payments * 500_000),
@@ -270,9 +270,9 @@ impl Told {
         }
     }
 
-    fn nothing() -> Told {
+    fn nothing() -> ClientCounts {
         let none = || 0..=0;
-        Told {
+        ClientCounts {
             new_orders: none(),
             payments: none(),
             payment_cents: none(),
@@ -293,13 +293,13 @@ struct Ledger<'a> {
 
 impl Ledger<'_> {
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
-        let told = ran.map(|ran| Told::by(self.tpcc, ran, 0));
+        let counts = ran.map(|ran| ClientCounts::by(self.tpcc, ran, 0));
         let found = self.totals(admin)?;
         let traces = [Amount::NewOrders, Amount::Payments, Amount::DeliveredOrders];
         let is_untouched = found.iter().all(|total| total.found == 0 || !traces.contains(&total.amount));
-        let told = told.or_else(|| is_untouched.then(Told::nothing));
+        let counts = counts.or_else(|| is_untouched.then(ClientCounts::nothing));
         let mut violations = self.contradictions(admin)?;
-        violations.extend(self.differences(&found, told.as_ref()));
+        violations.extend(self.differences(&found, counts.as_ref()));
         if let Some(ran) = ran {
             violations.extend(journal::violations(self, admin, ran)?);
             violations.extend(self.early_skips(ran));
@@ -322,36 +322,36 @@ impl Ledger<'_> {
 
     fn verdict(&self, admin: &mut Admin, ran: &Tally) -> Result<String, Error> {
         let found = self.totals(admin)?;
-        // Each client may have been waiting for one answer, which nobody counted; seats in the background are
+        // Each client may have been waiting for one answer, which is not counted; background slots are
         // no more than there are clients, and change nothing but what was delivered.
-        let told = Told::by(self.tpcc, ran, i64::from(ran.clients));
+        let counts = ClientCounts::by(self.tpcc, ran, i64::from(ran.clients));
         let delivered = ran.counts_ever[Count::DeliveredOrders as usize];
         let promised = [
             ("New-Orders", ran.kinds[NEW_ORDER].committed_ever, Amount::NewOrders),
             ("Payments", ran.kinds[PAYMENT].committed_ever, Amount::Payments),
             ("delivered orders", delivered, Amount::DeliveredOrders),
         ];
-        let said = promised.map(|(what, acknowledged, amount)| {
+        let lines = promised.map(|(what, acknowledged, amount)| {
             let found = found.iter().find(|total| total.amount == amount).map_or(0, |total| total.found);
             promise(what, acknowledged as i64, found)
         });
         let mut violations = self.contradictions(admin)?;
-        violations.extend(self.differences(&found, Some(&told)));
+        violations.extend(self.differences(&found, Some(&counts)));
         violations.extend(journal::violations(self, admin, ran)?);
         let rest = match violations.as_slice() {
             [] => "the data are consistent".to_owned(),
             _ => format!("the data are wrong:\n{}", violations.join("\n")),
         };
-        Ok(format!("{}; {rest}", said.join(", ")))
+        Ok(format!("{}; {rest}", lines.join(", ")))
     }
 
-    /// What the tables say against each other.
+    /// Contradictions within the tables.
     fn contradictions(&self, admin: &mut Admin) -> Result<Vec<String>, Error> {
         let mut violations = Vec::new();
         for query in QUERIES {
             self.ask(query, admin, &mut violations)?;
         }
-        if violations.iter().any(|said| IMPLY_BALANCES.iter().any(|name| said.starts_with(&format!("{name} (")))) {
+        if violations.iter().any(|line| IMPLY_BALANCES.iter().any(|name| line.starts_with(&format!("{name} (")))) {
             self.ask(&BALANCES, admin, &mut violations)?;
         }
         Ok(violations)
@@ -392,24 +392,24 @@ impl Ledger<'_> {
         }
     }
 
-    /// What the tables say against the options and the clients.
-    fn differences(&self, found: &[Total], told: Option<&Told>) -> Vec<String> {
+    /// Contradictions between the tables, the options and the clients' counts.
+    fn differences(&self, found: &[Total], counts: Option<&ClientCounts>) -> Vec<String> {
         let differs = |total: &Total| {
-            let expected = self.expected(total.amount, told)?;
+            let expected = self.expected(total.amount, counts)?;
             (!expected.contains(&total.found)).then(|| {
-                let (Rule { name, says }, sql) = (total.amount.rule(), one_line(&total.sql));
+                let (Rule { name, text }, sql) = (total.amount.rule(), one_line(&total.sql));
                 let expected = match (*expected.start(), *expected.end()) {
                     (low, high) if low == high => grouped(low),
                     (low, i64::MAX) => format!("{} or more", grouped(low)),
                     (low, high) => format!("{} to {}", grouped(low), grouped(high)),
                 };
-                format!("{name} ({says}) is broken: found {}, expected {expected}; by: {sql}", grouped(total.found))
+                format!("{name} ({text}) is broken: found {}, expected {expected}; by: {sql}", grouped(total.found))
             })
         };
         found.iter().filter_map(differs).collect()
     }
 
-    fn expected(&self, amount: Amount, told: Option<&Told>) -> Option<RangeInclusive<i64>> {
+    fn expected(&self, amount: Amount, counts: Option<&ClientCounts>) -> Option<RangeInclusive<i64>> {
         let warehouses = self.tpcc.warehouses as i64;
         let exactly = |count: i64| Some(count..=count);
         match amount {
@@ -418,19 +418,19 @@ impl Ledger<'_> {
             Amount::Customers => exactly(warehouses * DISTRICTS * self.loaded.orders),
             Amount::Items => exactly(self.loaded.items),
             Amount::Stock => exactly(warehouses * self.loaded.items),
-            Amount::NewOrders => told.map(|told| told.new_orders.clone()),
-            Amount::Payments => told.map(|told| told.payments.clone()),
-            Amount::PaymentCents => told.map(|told| told.payment_cents.clone()),
-            Amount::DeliveredOrders => told.map(|told| told.delivered_orders.clone()),
-            Amount::Lines => told.map(|told| told.lines.clone()),
-            Amount::Quantity => told.map(|told| told.quantity.clone()),
-            Amount::RemoteLines => told.map(|told| told.remote_lines.clone()),
-            Amount::RemoteOrders => told.map(|told| told.remote_orders.clone()),
+            Amount::NewOrders => counts.map(|counts| counts.new_orders.clone()),
+            Amount::Payments => counts.map(|counts| counts.payments.clone()),
+            Amount::PaymentCents => counts.map(|counts| counts.payment_cents.clone()),
+            Amount::DeliveredOrders => counts.map(|counts| counts.delivered_orders.clone()),
+            Amount::Lines => counts.map(|counts| counts.lines.clone()),
+            Amount::Quantity => counts.map(|counts| counts.quantity.clone()),
+            Amount::RemoteLines => counts.map(|counts| counts.remote_lines.clone()),
+            Amount::RemoteOrders => counts.map(|counts| counts.remote_orders.clone()),
         }
     }
 }
 
-/// `rule (what it says) is broken in N places: (w 1, d 2: -1), …; by: SELECT …`
+/// `rule (its text) is broken in N places: (w 1, d 2: -1), …; by: SELECT …`
 fn violation(rule: &Rule, keys: &[&str], place: usize, broken: &[&Vec<Option<String>>], sql: &str) -> String {
     let shown = |row: &&Vec<Option<String>>| {
         let cell = |at: usize| row[at].as_deref().unwrap_or("NULL");
@@ -444,8 +444,8 @@ fn violation(rule: &Rule, keys: &[&str], place: usize, broken: &[&Vec<Option<Str
         ROWS_MAX.. => format!("{ROWS_MAX} places or more"),
         count => format!("{count} places"),
     };
-    let Rule { name, says } = rule;
-    format!("{name} ({says}) is broken in {places}: {}{more}; by: {}", first.join(", "), one_line(sql))
+    let Rule { name, text } = rule;
+    format!("{name} ({text}) is broken in {places}: {}{more}; by: {}", first.join(", "), one_line(sql))
 }
 
 fn is_zero(number: &str) -> bool {

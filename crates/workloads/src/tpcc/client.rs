@@ -1,7 +1,7 @@
 //! One client: draws inputs, hands them to the chosen form, and counts what came of it.
 //!
 //! Where Deliveries are queued, a client's own part of one ends with its turn in the queue: nothing is sent. A
-//! seat in the background draws the inputs of that same turn again, and runs it as it would have been run.
+//! background slot draws the inputs of that same turn again, and runs it as it would have been run.
 
 use std::sync::Arc;
 
@@ -16,8 +16,7 @@ use super::random::DISTRICTS;
 use super::rows::RowsForm;
 use super::stamp::Stamp;
 use super::{DEFERRED_DELIVERY, Tpcc};
-use load::Giver;
-use load::{Attempt, Client, Outcome, Slot, Turn};
+use load::{Attempt, Client, Giver, Outcome, Slot, Turn};
 
 /// What clients count beside statements, of committed transactions.
 pub const COUNT_NAMES: &[&str] = &[
@@ -38,7 +37,7 @@ pub const COUNT_NAMES: &[&str] = &[
     "low_stock",
 ];
 
-/// What the journal holds of each deferred Delivery (clause 2.7.2.2 wants it in a file): the order that was
+/// Columns of the log for each deferred Delivery (clause 2.7.2.2 requires it in a file): the order that was
 /// delivered in each district.
 pub const JOURNAL: &[&str] = &[
     "w_id",
@@ -139,7 +138,7 @@ impl Progress {
     }
 }
 
-/// What the user of the last transaction would see of values that the client computes.
+/// What the terminal of the last transaction would show of values that the client computes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Display {
     /// A New-Order's total; a customer's balance; the last sum that a Delivery billed.

@@ -6,8 +6,7 @@
 use super::Tpcc;
 use super::options::{Home, Mix};
 use super::random::{CUSTOMERS_PER_DISTRICT, Constants, DISTRICTS, ITEMS, LAST_NAMES, LastName, nurand, rnd};
-use load::Rng;
-use load::{ARRIVALS, Turn};
+use load::{ARRIVALS, Rng, Turn};
 
 pub const LINES_MAX: usize = 15;
 
@@ -41,7 +40,7 @@ impl NewOrder {
     }
 
     /// The places of the lines in the order in which they are worked on: by warehouse and item, so that two
-    /// orders lock stock in the same order; a line that nobody can serve last, behind the work of all others.
+    /// orders lock stock in the same order; a line with an unused item last, behind the work of all others.
     pub fn in_lock_order(&self) -> impl Iterator<Item = usize> + use<> {
         let mut places: [usize; LINES_MAX] = std::array::from_fn(|place| place);
         let key = |place: &usize| {
@@ -246,7 +245,7 @@ impl Drawer {
             *line = Line { item, supply_w, quantity: rnd(rng, 1, 10) };
         }
         if is_rolled_back {
-            // An item that nobody sells, and only behind the work of all others.
+            // An unused item, and only behind the work of all others.
             lines[count - 1].item = ITEMS + 1;
         }
         NewOrder { w, d, c, lines, count }

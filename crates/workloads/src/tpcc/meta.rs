@@ -1,4 +1,4 @@
-//! What loaded tables say about themselves, and whether a run may use them.
+//! The description that loaded tables carry, and whether a run may use them.
 //!
 //! The table `tpcc_meta` has one row, and it is written when all other tables are finished: tables of a
 //! load that was cut off have none.
@@ -74,8 +74,8 @@ mod tests {
     fn tables_of_another_format_scale_or_seed_are_refused_with_what_was_found() {
         let check = |found: &[i64], words: &str| {
             let found: Vec<_> = found.iter().map(|cell| Some(*cell)).collect();
-            let said = compare(&found, [1, 5, -1, 77]).unwrap_err();
-            assert!(said.contains(words) && said.contains("dbduel prepare tpcc"), "{said}");
+            let message = compare(&found, [1, 5, -1, 77]).unwrap_err();
+            assert!(message.contains(words) && message.contains("dbduel prepare tpcc"), "{message}");
         };
         check(&[2, 5, -1, 77], "format 2, made by another dbduel, and not 1");
         check(&[1, 10, -1, 77], "warehouses = 10 and not 5");

@@ -38,7 +38,7 @@ enum Changes {
 enum Asked {
     /// So many equal ones.
     Rows(usize),
-    /// One, if somebody sells the item that is the first parameter.
+    /// One, if the item that is the first parameter is in use.
     Item,
     /// One for each distinct key in the parameters behind the first `skip`, of so many columns.
     Keys { skip: usize, columns: usize },
@@ -68,7 +68,7 @@ impl NullEngine {
         rows.take_mysql(Part::Row(&self.row), false)
     }
 
-    /// Fills `keys` with those that an answer is made for, row by row; says how many rows.
+    /// Fills `keys` with those that an answer is made for, row by row; returns how many rows.
     fn find_keys(&mut self, asked: Asked, values: &[Value<'_>]) -> usize {
         self.keys.clear();
         let columns = match asked {
@@ -238,7 +238,7 @@ impl Connection for NullEngine {
     }
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
-        // Without it the compiler would see that nobody looks at the parameters, and not draw them.
+        // Without it the compiler would find the parameters unused, and not draw them.
         std::hint::black_box((statement, parameters));
         let affected = match self.statements[statement.number()].changes {
             Changes::Fixed(rows) => rows,

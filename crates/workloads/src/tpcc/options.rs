@@ -90,7 +90,7 @@ pub enum Home {
 pub enum Delivery {
     Whole,
     PerDistrict,
-    /// Clients queue, and seats in the background run them, whole (clause 2.7.2).
+    /// Clients queue, and background slots run them, whole (clause 2.7.2).
     Queued,
 }
 

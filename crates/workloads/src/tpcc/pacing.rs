@@ -3,8 +3,7 @@
 //! Rests are drawn from the seed by a transaction's number, as inputs are, so they are the same for every
 //! contender.
 
-use load::Rng;
-use load::Turn;
+use load::{Rng, Turn};
 
 const SECOND_NS: f64 = 1e9;
 /// By kind: a constant while the inputs are typed in.
@@ -33,7 +32,7 @@ impl Pauses {
     }
 
     /// The rest between the end of the transaction before and the start of this one: thinking about that
-    /// one, keying this one in. `kind_of` says the kinds. A user's first transaction comes somewhere
+    /// one, keying this one in. `kind_of` gives the kinds. A user's first transaction comes somewhere
     /// within a mean cycle, as if all had been at work before; else they would come in step.
     pub fn before(&self, turn: Turn, kind_of: impl Fn(Turn) -> usize) -> u64 {
         let Some(number) = turn.number.checked_sub(1) else {
@@ -61,7 +60,7 @@ const TRIES_MAX: u64 = 100;
 /// Waits before later tries.
 const BACK_OFF_NS: (u64, u64) = (1_000_000, 10_000_000);
 
-/// The second try comes at once; later ones after a while, since whoever was in the way may be there still.
+/// The second try comes at once; later ones after a while, since the other transaction may be there still.
 pub fn retry_pause_ns(input_seed: u64, turn: Turn) -> Option<u64> {
     let (least, most) = BACK_OFF_NS;
     match turn.retry {

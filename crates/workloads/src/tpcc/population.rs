@@ -182,7 +182,7 @@ fn shuffled_customers(rng: &mut Rng) -> [u16; CUSTOMERS_PER_DISTRICT as usize] {
     customers
 }
 
-/// How many lines the orders of a district have, one after the other; two tables need to know.
+/// How many lines the orders of a district have, one after the other; two tables depend on it.
 struct LineCounts(Rng);
 
 fn line_counts(data_seed: u64, unit: u64) -> LineCounts {

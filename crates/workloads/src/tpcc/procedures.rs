@@ -11,16 +11,15 @@
 //!
 //! A Delivery that commits each district is a call per district, on every server: PostgreSQL's functions
 //! cannot commit, its procedures (since 11) cannot answer with rows, and one call that commits ten times
-//! and is then sent back could not say what it had done.
+//! and is then sent back could not return what it had done.
 
 use driver::{Admin, Connection, Dialect, Error, Statement, Value};
 
-use super::Tpcc;
 use super::client::{Count, Desk, Progress};
 use super::inputs::{Customer, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
-use super::options;
 use super::random::DISTRICTS;
 use super::statements::{Buffer, Preparer, expect_unused, missing, money, outrun};
+use super::{Tpcc, options};
 use crate::sections::section;
 use load::{Attempt, Outcome};
 
@@ -32,7 +31,7 @@ const ROUTINES: [&str; 5] = ["new-order", "payment", "order-status", "delivery",
 /// The SQLSTATE by which PostgreSQL's New-Order undoes an order with an unknown item.
 const UNKNOWN_ITEM: &str = "TPC01";
 
-/// What MySQL's New-Order says of its end; anything else is a customer who is not there.
+/// MySQL's New-Order returns these for its end; anything else is a customer who is not there.
 const COMMITTED: i64 = 0;
 const ROLLED_BACK: i64 = 1;
 
@@ -51,7 +50,7 @@ pub fn remains(admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
         .collect())
 }
 
-/// SQLite gets here only to be told that it has no routines.
+/// SQLite gets here only for the error that it has no routines.
 fn file(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres => POSTGRES,
@@ -229,7 +228,7 @@ fn delivered_orders(text: &[u8]) -> impl Iterator<Item = (i64, i64)> {
 }
 
 /// Calls a routine that makes its changes permanent, which is the last that it does: an error means that it
-/// did not, and only where the answer is lost does nobody know.
+/// did not, and only a lost answer leaves it open.
 async fn change<C: Connection>(
     desk: &mut Desk<C>,
     routine: Statement,
@@ -255,7 +254,7 @@ async fn read<C: Connection>(
     Ok(())
 }
 
-/// How routines are told of a customer: by number, or by 0 and a last name.
+/// How routines get a customer: by number, or by 0 and a last name.
 fn named(customer: &Customer) -> [Value<'_>; 2] {
     match customer {
         Customer::Id(id) => [Value::Int(*id), Value::Text(b"")],
@@ -299,8 +298,8 @@ fn rolled_back(order: &NewOrder) -> Result<Outcome, Error> {
 /// Digits of one line for MySQL, by field: its number, the item, the supplying warehouse, the quantity.
 const FIELD_DIGITS: [usize; 4] = [2, 6, 7, 2];
 
-/// The lines for MySQL, which has no arrays: one text, and the procedure cuts it where it knows the fields
-/// to be. A parameter per field would not be cheaper: to cut ten lines takes MariaDB 10.11 0.12 ms, to choose
+/// The lines for MySQL, which has no arrays: one text, and the procedure cuts it at fixed places of the fields.
+/// A parameter per field would not be cheaper: to cut ten lines takes MariaDB 10.11 0.12 ms, to choose
 /// them among sixty parameters 0.26 ms, because a procedure cannot count through its parameters.
 fn packed(order: &NewOrder) -> Buffer<255> {
     let mut text = Buffer::default();

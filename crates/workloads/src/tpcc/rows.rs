@@ -10,16 +10,15 @@
 
 use driver::{Connection, Error, Statement, Value};
 
-use super::Tpcc;
 use super::client::{Count, Desk};
 use super::inputs::{Customer, Delivery, Line, NewOrder, OrderStatus, Payment, StockLevel};
-use super::options;
 use super::random::DISTRICTS;
 use super::stamp::StampText;
 use super::statements::{
     Brackets, Buffer, C_DATA_BYTES, Change, LINES_OF_ORDER, Preparer, REREADS_MAX, Shown, expect_unused, history_data,
     is_original, middle, missing, money, order_total, outrun, payment_note, read, read_row, stock_after, write,
 };
+use super::{Tpcc, options};
 use load::{Attempt, Outcome};
 
 pub const FILE: &str = include_str!("rows.sql");
@@ -161,7 +160,7 @@ impl RowsForm {
         Ok(Outcome::Committed)
     }
 
-    /// One line, from its item to its row; `false` when nobody sells the item.
+    /// One line, from its item to its row; `false` when the item is unused.
     async fn line<C: Connection>(
         &self,
         desk: &mut Desk<C>,
@@ -312,7 +311,7 @@ impl RowsForm {
         Ok(Outcome::Committed)
     }
 
-    /// Delivers the oldest order of the next district, and says which; none where none is left.
+    /// Delivers the oldest order of the next district, and returns which; none where none is left.
     async fn district<C: Connection>(
         &self,
         desk: &mut Desk<C>,
@@ -341,8 +340,9 @@ impl RowsForm {
 
     /// Locks the oldest order of a district and takes it out of the queue.
     ///
-    /// Who waited for a row that was then deleted gets nothing from PostgreSQL, though other orders may be
-    /// there; it looks again, without a lock, before it believes that the queue is empty. Rows that others
+    /// A transaction that waited for a row that was then deleted gets nothing from PostgreSQL, though other orders may
+    /// be
+    /// there; it queries again, without a lock, before it takes the queue for empty. Rows that others
     /// hold are never passed over: if they rolled back, a hole would stay in the queue (condition 3).
     async fn take_oldest<C: Connection>(
         &self,

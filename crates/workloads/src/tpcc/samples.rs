@@ -1,4 +1,4 @@
-//! The statements of the form `rows`, each once with values that a loaded database has: for whoever asks a
+//! The statements of the form `rows`, each once with values that a loaded database has: to ask a
 //! server how it would run them. Inserts of one row have no plan to choose, and are left out.
 
 use driver::Dialect;

@@ -6,8 +6,7 @@ use driver::Dialect;
 
 use super::options::Pacing;
 use super::{DEFERRED_DELIVERY, KINDS_OF_CLIENTS, Tpcc};
-use load::Background;
-use load::{KindTally, Tally};
+use load::{Background, KindTally, Tally};
 
 const MIB: u64 = 1 << 20;
 
@@ -24,7 +23,7 @@ pub fn data_bytes(tpcc: &Tpcc, dialect: Dialect) -> u64 {
     tpcc.warehouses.saturating_mul(warehouse_mib).saturating_add(items_mib).saturating_mul(MIB)
 }
 
-/// Terminals as given, or growing with the warehouses. Without think times nobody needs ten for each.
+/// Terminals as given, or growing with the warehouses. Without think times ten for each are not needed.
 pub fn clients(tpcc: &Tpcc) -> Option<u32> {
     let clients = match (tpcc.clients, tpcc.terminals_per_warehouse, tpcc.pacing) {
         (0, 0, Pacing::None) => return None,
@@ -35,15 +34,15 @@ pub fn clients(tpcc: &Tpcc) -> Option<u32> {
     Some(u32::try_from(clients).unwrap_or(u32::MAX))
 }
 
-/// Clients for which a seat in the background runs Deliveries.
-const CLIENTS_PER_SEAT: u32 = 10;
-/// Servers have twenty connections to spare, and others want some of them. A seat does nothing but Deliveries,
+/// Clients for which a background slot runs Deliveries.
+const CLIENTS_PER_SLOT: u32 = 10;
+/// Servers have twenty connections to spare, and others need some of them. A slot does nothing but Deliveries,
 /// one after the other, so ten keep up with any number of clients that one server can.
-const SEATS_MAX: u32 = 10;
+const SLOTS_MAX: u32 = 10;
 
 /// Who runs what clients queue.
 pub fn background(clients: u32) -> Background {
-    Background { slots: (clients / CLIENTS_PER_SEAT).clamp(1, SEATS_MAX), kind: DEFERRED_DELIVERY }
+    Background { slots: (clients / CLIENTS_PER_SLOT).clamp(1, SLOTS_MAX), kind: DEFERRED_DELIVERY }
 }
 
 /// Rates a minute, over the real length of the interval.
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn queued_deliveries_want_a_seat_for_each_ten_clients_within_limits() {
+    fn queued_deliveries_get_a_slot_for_each_ten_clients_within_limits() {
         let queued = tpcc(&[("delivery", OptionValue::Text("queued".into()))]);
         let work = queued.defers_work().unwrap();
         assert_eq!([1, 19, 20, 95, 5_000].map(|clients| work.background(clients).slots), [1, 1, 2, 9, 10]);

@@ -42,7 +42,7 @@ pub enum Relation {
     District,
     Warehouse,
     Item,
-    /// One row that says what the others were made of.
+    /// One row that holds what the others were made of.
     Meta,
 }
 
@@ -134,7 +134,7 @@ fn finish(relation: Relation, dialect: Dialect) -> Vec<String> {
     finish.extend(text("index", relation, dialect).map(str::to_owned));
     finish.push(match dialect {
         Dialect::MySql => format!("ANALYZE TABLE {name}"),
-        // Frozen, so that no run pays for marking loaded rows as visible to all.
+        // Frozen, so that no run has to mark loaded rows as visible to all.
         Dialect::Postgres => format!("VACUUM (FREEZE, ANALYZE) {name}"),
         Dialect::Sqlite => format!("ANALYZE {name}"),
     });

@@ -176,7 +176,7 @@ impl Brackets {
     }
 }
 
-/// Reads into `desk.rows` and says how many rows there are.
+/// Reads into `desk.rows` and returns how many rows there are.
 pub async fn read<C: Connection>(
     desk: &mut Desk<C>,
     statement: Statement,
@@ -253,10 +253,10 @@ pub fn expect_unused(item: i64) -> Result<(), Error> {
     if item > ITEMS { Ok(()) } else { Err(missing("every item")) }
 }
 
-/// How often a Delivery looks again for the oldest order when others were faster.
+/// How often a Delivery queries again for the oldest order when others were faster.
 pub const REREADS_MAX: u32 = 100;
 
-/// Others took the oldest order at every look: a conflict like those that servers report.
+/// Others took the oldest order every time: a conflict like those that servers report.
 pub fn outrun() -> Error {
     Error::Retryable { code: Code::new(b"moved") }
 }
@@ -275,7 +275,7 @@ pub fn order_total(lines_cents: i64, discount: i64, taxes: i64) -> i64 {
     (lines_cents * (10_000 - discount) * (10_000 + taxes) + 50_000_000) / 100_000_000
 }
 
-/// Whether data hold the word by which brand goods are known.
+/// Whether data hold the text that marks brand goods.
 pub fn is_original(data: &[u8]) -> bool {
     const WORD: &[u8] = b"ORIGINAL";
     data.windows(WORD.len()).any(|window| window[0] == b'O' && window == WORD)
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn brand_goods_are_known_by_their_word() {
+    fn brand_goods_are_recognised_by_their_text() {
         let check = |data: &[u8], expected| assert_eq!(is_original(data), expected);
         check(b"xxORIGINALyy", true);
         check(b"ORIGINAL", true);

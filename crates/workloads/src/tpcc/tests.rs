@@ -14,8 +14,7 @@ use super::null::NullEngine;
 use super::options::{self, Delivery, Form, Mix};
 use super::random::ITEMS;
 use super::*;
-use load::Backlog;
-use load::{Attempt, Client, Options, Outcome, Turn};
+use load::{Attempt, Backlog, Client, Options, Outcome, Turn};
 
 const DIALECTS: [Dialect; 3] = [Dialect::MySql, Dialect::Postgres, Dialect::Sqlite];
 
@@ -254,7 +253,7 @@ fn only_writers_take_sqlite_s_write_lock_at_once() {
 }
 
 #[test]
-fn an_order_that_another_delivery_took_is_looked_for_again() {
+fn after_losing_an_order_a_delivery_queries_again() {
     let deliveries = |inputs: &Inputs| matches!(inputs, Inputs::Delivery(_));
     let check = |form, dialect, spoilt, times, expected: Option<(u64, u64)>| {
         let mut bench = Bench::spoiling(tpcc(1, form), dialect, spoilt, times);
@@ -346,7 +345,7 @@ fn a_queued_delivery_sends_nothing_and_is_run_in_the_background_as_it_was_drawn(
         [(Form::Rows, Dialect::Sqlite), (Form::Rows, Dialect::MySql), (Form::Batch, Dialect::Postgres)]
     {
         let queued = || Tpcc { delivery: Delivery::Queued, ..tpcc(3, form) };
-        let backlog = Arc::new(Backlog::with_room(1));
+        let backlog = Arc::new(Backlog::with_capacity(1));
         let (mut client, mut slot) = (Bench::new(queued(), dialect), Bench::new(queued(), dialect));
         client.client = client.client.with(Duty::Queues(backlog.giver()));
         slot.client = slot.client.with(Duty::Deferred);

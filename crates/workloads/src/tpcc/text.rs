@@ -62,7 +62,7 @@ pub fn digits(rng: &mut Rng, bytes: &mut [u8]) {
     }
 }
 
-/// The part of a row that says where somebody lives.
+/// The part of a row that is an address.
 #[derive(Debug, Clone, Copy)]
 pub struct Address {
     pub streets: [Text<20>; 2],

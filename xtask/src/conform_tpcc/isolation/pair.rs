@@ -1,4 +1,4 @@
-//! Two transactions on connections of their own: one is held where a test wants it, the other runs against it.
+//! Two transactions on connections of their own: one is held at a statement, the other runs against it.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -9,8 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use driver::Target;
-use driver::{Admin, AnyConnection, Connection, Dialect, Error, Isolation};
+use driver::{Admin, AnyConnection, Connection, Dialect, Error, Isolation, Target};
 use load::{OptionValue, Outcome};
 use workloads::tpcc::by_hand::{ByHand, Inputs};
 
@@ -21,8 +20,8 @@ const BUSY_LIMIT: Duration = Duration::from_millis(300);
 const STATEMENT_LIMIT: Duration = Duration::from_secs(60);
 /// Longest wait for a transaction to end, or to be seen to wait.
 const LIMIT: Duration = Duration::from_secs(30);
-/// InnoDB shows anew who waits only when nobody has looked for a tenth of a second.
-const LOOK_AGAIN: Duration = Duration::from_millis(150);
+/// InnoDB updates its list of waits only when it has not been read for a tenth of a second.
+const POLL_EVERY: Duration = Duration::from_millis(150);
 
 /// Where transactions run, and under which level.
 #[derive(Clone)]
@@ -56,7 +55,7 @@ impl Arena {
     }
 }
 
-/// A transaction that is under way and goes no further until it is told to.
+/// A transaction that is under way and stopped until it is let go on.
 pub struct Held {
     lead: Rc<Lead>,
     future: Pin<Box<dyn Future<Output = Result<Outcome, Error>>>>,
@@ -96,18 +95,18 @@ impl Held {
 pub struct Ended {
     pub outcome: Result<Outcome, Error>,
     seen: Vec<Seen>,
-    /// What the statement at which it was held said once more.
+    /// The answer of the statement at which it was held, when it was sent again.
     pub again: Option<i64>,
 }
 
 impl Ended {
     /// The number that the last statement which begins so was answered by.
-    pub fn told(&self, sql: &str) -> Option<i64> {
+    pub fn answer(&self, sql: &str) -> Option<i64> {
         self.seen.iter().rev().find(|seen| seen.sql.starts_with(sql)).and_then(|seen| seen.number)
     }
 
     /// The number that the so-manieth statement which begins so was answered by, from 1.
-    pub fn told_at(&self, sql: &str, time: usize) -> Option<i64> {
+    pub fn answer_at(&self, sql: &str, time: usize) -> Option<i64> {
         self.seen.iter().filter(|seen| seen.sql.starts_with(sql)).nth(time - 1).and_then(|seen| seen.number)
     }
 
@@ -170,8 +169,8 @@ impl Other {
     pub fn met(&self, admin: &mut Admin) -> Result<Met> {
         let begun = Instant::now();
         while begun.elapsed() < LIMIT {
-            // Before the first look too: what it shows may otherwise be of the test before.
-            std::thread::sleep(LOOK_AGAIN);
+            // Before the first reading too: what it shows may otherwise be of the test before.
+            std::thread::sleep(POLL_EVERY);
             if self.thread.is_finished() {
                 return Ok(Met::Passed);
             }
@@ -182,7 +181,7 @@ impl Other {
         bail!("it neither came to its end nor was it seen to wait")
     }
 
-    /// Its end, once nobody is in its way; where it was refused meanwhile, that of another try.
+    /// Its end, once nothing is in its way; where it was refused meanwhile, that of another try.
     pub fn end(self, met: &mut Met) -> Result<Ended> {
         let ended = self.thread.join().map_err(|_| anyhow!("the other transaction panicked"))??;
         if matches!(ended.outcome, Err(Error::Retryable { .. })) {

@@ -1,5 +1,5 @@
-//! A connection that stops at one statement of a transaction until somebody lets it go on, writes down what
-//! it was told, and leaves out what protects the transaction where a test wants to see it fail.
+//! A connection that stops at one statement of a transaction until it is let go on, writes down the answers,
+//! and leaves out what protects the transaction where a test is to fail.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -38,7 +38,7 @@ pub struct Seen {
     pub number: Option<i64>,
 }
 
-/// What the connection and whoever leads it share.
+/// What the connection and its controller share.
 pub struct Lead {
     pub stop: Option<Stop>,
     pub robbed: Robbed,
@@ -48,7 +48,7 @@ pub struct Lead {
     is_held: Cell<bool>,
     may_go: Cell<bool>,
     pub seen: RefCell<Vec<Seen>>,
-    /// What the statement at which it was held said when it was sent once more, after the stop.
+    /// The answer of the statement at which it was held when it was sent once more, after the stop.
     pub again: Cell<Option<Option<i64>>>,
 }
 

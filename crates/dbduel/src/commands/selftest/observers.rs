@@ -1,9 +1,9 @@
-//! `dbduel selftest --observers`: what the thread costs that looks at host and server once a second.
+//! `dbduel selftest --observers`: what the thread costs that samples host and server once a second.
 //!
 //! One load of pure work keeps every CPU busy: a server that does nothing would be steadier than any other, and
-//! still vary by several per cent with who wakes whom. What watching costs is CPU time and caches, and this
-//! loses both. Its time is cut into slots; of each pair of neighbours a fair coin decides which one is watched.
-//! So the pairs are blocks, and the exact rule judges them as it judges those of a run. The looks at the edges of
+//! still vary by several per cent with who wakes whom. What sampling costs is CPU time and caches, and this
+//! loses both. Its time is cut into slots; of each pair of neighbours a fair coin decides which one is sampled.
+//! So the pairs are blocks, and the exact rule judges them as it judges those of a run. The samples at the edges of
 //! an interval are outside of it and cost nothing there.
 
 use std::hint::black_box;
@@ -18,7 +18,7 @@ use serde_json::json;
 use stats::{Interval, Judge, Rule, RuleKind};
 
 use crate::cli::{SelftestArgs, exit};
-use crate::commands::{Failure, note, say};
+use crate::commands::{Failure, note, print};
 use trial::host;
 use trial::observe::{Observers, Subject};
 
@@ -30,7 +30,7 @@ const ALPHA: f64 = 0.05;
 /// What was measured.
 struct Outcome {
     blocks: usize,
-    /// Throughput watched over unwatched.
+    /// Throughput with the sampler over throughput without.
     ratio: f64,
     low: f64,
     high: f64,
@@ -65,9 +65,9 @@ pub fn selftest(args: &SelftestArgs) -> Result<u8, Failure> {
     };
     if args.json {
         let json = serde_json::to_string_pretty(&json(args, &outcome)).context("cannot write the figures as JSON")?;
-        say(&(json + "\n"))?;
+        print(&(json + "\n"))?;
     } else {
-        say(&text(args, &outcome))?;
+        print(&text(args, &outcome))?;
     }
     Ok(if outcome.answer() == Answer::Missed { exit::VIOLATION } else { exit::DONE })
 }
@@ -95,7 +95,7 @@ fn measure(args: &SelftestArgs) -> anyhow::Result<Outcome> {
     })
 }
 
-/// Whether the first slot of each block is the watched one.
+/// Whether the first slot of each block is the sampled one.
 fn coins(seed: u64, blocks: u32) -> Vec<bool> {
     let mut numbers = ChaCha8Rng::seed_from_u64(seed);
     (0..blocks).map(|_| numbers.random()).collect()
@@ -105,7 +105,7 @@ fn coins(seed: u64, blocks: u32) -> Vec<bool> {
 struct Slots {
     watched_first: Vec<bool>,
     observers: Observers,
-    /// Stands for a server: it has threads, and does what is watched.
+    /// Stands for a server: it has threads, and does the work that is sampled.
     subject: Subject,
     /// The slot that is under way.
     slot: Option<usize>,
@@ -125,16 +125,16 @@ impl Slots {
         }
         self.end();
         // Opening the sources belongs to the edge of an interval; done in every slot, it is in no difference.
-        // The last look of a slot falls on its border; the first one, which a trial has at its edge, stands for it.
+        // The last sample of a slot falls on its border; the first one, which a trial has at its edge, stands for it.
         let sources = self.observers.sources(&self.subject);
         let is_watched = |first: &bool| *first == slot.is_multiple_of(2);
         if self.watched_first.get(slot / 2).is_some_and(is_watched) {
-            self.observers.watch(sources);
+            self.observers.start_sampler(sources);
         }
     }
 
     fn end(&mut self) {
-        self.cpu_us_per_s.extend(self.observers.end_watch());
+        self.cpu_us_per_s.extend(self.observers.end_sampler());
     }
 }
 
@@ -151,11 +151,11 @@ fn log_ratios(seconds: &[u64], watched_first: &[bool]) -> Vec<f64> {
     blocks.map(log_ratio).collect()
 }
 
-/// As much memory as a core keeps close, so that whoever takes the core away also costs what was there.
+/// As much memory as a core's cache, so that losing the core also costs what was there.
 const WORDS: usize = 32 * 1024;
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const SAMPLE_EVERY: Duration = Duration::from_millis(10);
 
-/// Keeps every CPU busy for so long, and tells how often the work was done in each second; `live` learns how far
+/// Keeps every CPU busy for so long, and counts how often the work was done in each second; `live` gets how far
 /// it is.
 fn work(interval: Duration, interrupted: &AtomicBool, live: &mut dyn FnMut(Duration)) -> anyhow::Result<Vec<u64>> {
     let done: Vec<AtomicU64> = (0..interval.as_secs()).map(|_| AtomicU64::new(0)).collect();
@@ -173,7 +173,7 @@ fn work(interval: Duration, interrupted: &AtomicBool, live: &mut dyn FnMut(Durat
         }
         while begun.elapsed() < interval && !is_over() {
             live(begun.elapsed());
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(SAMPLE_EVERY);
         }
     });
     ensure!(!is_over(), LoadFailure::Interrupted);
@@ -255,18 +255,18 @@ mod tests {
     #[test]
     fn a_block_is_told_as_watched_over_unwatched_whichever_came_first() {
         let seconds = [90, 90, 100, 100, 100, 100, 90, 90, 7];
-        let told = log_ratios(&seconds, &[true, false]);
-        assert_eq!(told.len(), 2, "what is left of a block is none");
-        assert!(told.iter().all(|log_ratio| (log_ratio - 0.9f64.ln()).abs() < 1e-12), "{told:?}");
+        let found = log_ratios(&seconds, &[true, false]);
+        assert_eq!(found.len(), 2, "what is left of a block is none");
+        assert!(found.iter().all(|log_ratio| (log_ratio - 0.9f64.ln()).abs() < 1e-12), "{found:?}");
     }
 
     #[test]
     fn work_is_counted_in_each_second_and_ends_when_it_is_interrupted() {
-        let mut looked = Vec::new();
+        let mut sampled = Vec::new();
         let never = AtomicBool::new(false);
-        let seconds = work(Duration::from_secs(2), &never, &mut |now| looked.push(now)).unwrap();
+        let seconds = work(Duration::from_secs(2), &never, &mut |now| sampled.push(now)).unwrap();
         assert!(seconds.len() == 2 && seconds.iter().all(|count| *count > 0), "{seconds:?}");
-        assert!(looked.first().unwrap() < looked.last().unwrap());
+        assert!(sampled.first().unwrap() < sampled.last().unwrap());
         let error = work(Duration::from_secs(60), &AtomicBool::new(true), &mut |_| ()).unwrap_err();
         assert_eq!(error.downcast_ref(), Some(&LoadFailure::Interrupted));
     }

@@ -1,7 +1,7 @@
 //! A search that was begun before: where it stands on the disk, and what is left of it to do.
 //!
 //! Nothing is drawn or decided here again. What must stay true: trials that were measured stay, and what follows
-//! has the seed and the plan of the first sitting.
+//! has the seed and the plan of the first session.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +13,7 @@ use super::{behind_the_search, duel_of, of_the_duel, run_args, search_and_duel, 
 use crate::KNOWN;
 use crate::cli::{TuneArgs, exit};
 use crate::commands::run::{self, failed};
-use crate::commands::{Failure, say};
+use crate::commands::{Failure, print};
 use advisor::draft::{CANDIDATES, Draft};
 use campaign::ActiveRun;
 use campaign::budget::spent_earlier;
@@ -69,13 +69,13 @@ fn go_on_with_the_duel(
     let is_over = run_dir.run_record().is_ok_and(|run| run.ended_by.is_some_and(|by| by != "interrupted"));
     let status = if is_over {
         let format = if args.json { "json" } else { "text" };
-        say(&report::write(&run_dir, format, &crate::commands::first_screen())?)?;
+        print(&report::write(&run_dir, format, &crate::commands::first_screen())?)?;
         exit::DONE
     } else {
         let plan = run_dir.plan()?;
         let active_run = ActiveRun::of_stored(&KNOWN, run_dir.clone(), &plan, Some(of_the_duel(search, search_dir)))
             .map_err(failed)?;
-        run::sit(&run_args(args), &active_run, interrupted)?
+        run::run_to_end(&run_args(args), &active_run, interrupted)?
     };
     write_duel(args, draft, &run_dir, &text, status)?;
     Ok(status)
@@ -134,7 +134,7 @@ fn overrides(given: &GivenRecord) -> Overrides {
     }
 }
 
-/// A file and flags beside `--resume` may only say again what the search was asked for, as with `dbduel run`.
+/// A file and flags beside `--resume` may only repeat what the search was asked for, as with `dbduel run`.
 fn refuse_another_search(args: &TuneArgs, draft: &Draft, run_dir: &RunDir) -> Result<(), Failure> {
     let (overrides, name) = (args.method.overrides(), run_dir.name());
     let again = shell_path(run_dir.path());

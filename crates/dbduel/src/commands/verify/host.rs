@@ -11,7 +11,9 @@ const ROUNDING: f64 = 1e-6;
 const EDGES_S: f64 = 0.3;
 /// Shares and sums may differ by so much beside.
 const SLACK: f64 = 0.05;
-/// Events that raise a flag, of which the edges of the interval see at least as many as its seconds.
+/// The kernel counts CPU time in these steps, and each of two readings is up to one of them off.
+const TICK_S: f64 = 0.01;
+/// Events that raise a flag, which the edges of the interval count at least as often as its seconds.
 const EVENTS: [&str; 4] = ["host_swapped_pages", "host_oom_kills", "host_throttled_periods", "host_thermal_throttles"];
 const STEAL: &str = "host_steal_share";
 const SERVER_CPU: [&str; 2] = ["server_cpu_user_s", "server_cpu_system_s"];
@@ -27,7 +29,9 @@ pub fn against_samples(evidence: &Evidence, findings: &mut Findings) {
         flags += usize::from(host_flags(&evidence.trials.measured()[..number], trial, &mut differs));
         costs += usize::from(cost(trial, &mut differs));
         if let Some(seconds) = evidence.observed.get(&trial.trial).filter(|seconds| seconds.rows.len() > 1) {
-            sampled += usize::from(samples(trial, &Samples::of(trial, seconds), &mut differs));
+            let samples = Samples::of(trial, seconds);
+            let tick = TICK_S / (samples.measured_s * f64::from(evidence.run.host.cores));
+            sampled += usize::from(against(&samples, trial, tick, &mut differs));
         }
     }
     if flags + costs + sampled > 0 {
@@ -66,7 +70,8 @@ fn server_cpu_s(trial: &TrialRecord) -> Option<f64> {
     SERVER_CPU.iter().map(|name| trial.metrics.get(*name).copied()).sum()
 }
 
-fn samples(trial: &TrialRecord, samples: &Samples, differs: &mut impl FnMut(String)) -> bool {
+/// `tick` is the share of all CPUs that the kernel cannot tell from nothing.
+fn against(samples: &Samples, trial: &TrialRecord, tick: f64, differs: &mut impl FnMut(String)) -> bool {
     let mut is_seen = false;
     for name in EVENTS {
         let (Some(stored), Some(seen)) = (trial.metrics.get(name), samples.sum(name)) else { continue };
@@ -79,7 +84,7 @@ fn samples(trial: &TrialRecord, samples: &Samples, differs: &mut impl FnMut(Stri
     if let (Some(stored), Some(seen)) = (trial.metrics.get(STEAL), samples.integral(&[STEAL])) {
         is_seen = true;
         let seen = seen / samples.measured_s;
-        if seen > stored * (1.0 + edges) + SLACK * seen || *stored > seen * (1.0 + SLACK) + edges {
+        if shares_differ(*stored, seen, edges, tick) {
             differs(format!("{STEAL} is {stored}, its seconds give {seen}"));
         }
     }
@@ -98,6 +103,11 @@ fn samples(trial: &TrialRecord, samples: &Samples, differs: &mut impl FnMut(Stri
         }
     }
     is_seen
+}
+
+/// The edges lie outside the seconds: what was taken there is in the stored share only.
+fn shares_differ(stored: f64, seen: f64, edges: f64, tick: f64) -> bool {
+    seen > stored * (1.0 + edges) + SLACK * seen + 2.0 * tick || stored > seen * (1.0 + SLACK) + edges + 2.0 * tick
 }
 
 /// The seconds of a trial, each with its length.
@@ -147,5 +157,19 @@ impl Samples<'_> {
     fn integral(&self, names: &[&str]) -> Option<f64> {
         let of_column = |name: &&str| Some(self.column(name)?.map(|(rate, length)| rate * length).sum::<f64>());
         names.iter().map(of_column).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_single_ticks_is_not_compared_finer_than_the_kernel_counts() {
+        let tick = TICK_S / (1.8 * 2.0);
+        // One tick of 510 at the edges, one of 356 in the seconds.
+        assert!(!shares_differ(1.0 / 510.0, 1.0 / 356.0, 0.17, tick));
+        assert!(shares_differ(0.0, 0.02, 0.17, tick));
+        assert!(shares_differ(0.5, 0.02, 0.17, tick));
     }
 }

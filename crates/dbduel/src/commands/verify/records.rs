@@ -114,7 +114,7 @@ fn rate(evidence: &Evidence, trial: &TrialRecord, findings: &mut Findings) -> bo
     let (Some(tps), Some(committed)) = (trial.metrics.get("tps"), trial.metrics.get("transactions.committed")) else {
         return false;
     };
-    // The interval ends at the first look at the clock after its time, and before its step does.
+    // The interval ends at the first reading of the clock after its time, and before its step does.
     let measured_s = committed / tps;
     let step_s = trial.steps.iter().find(|(name, _)| name == "measure").map_or(f64::INFINITY, |(_, seconds)| *seconds);
     let least_s = evidence.plan.method.duration_s;
@@ -138,7 +138,7 @@ fn rate(evidence: &Evidence, trial: &TrialRecord, findings: &mut Findings) -> bo
     true
 }
 
-/// Those of these quantiles that a trial tells, against its histogram; and how many there are.
+/// Those of these quantiles that a trial has, against its histogram; and how many there are.
 pub fn quantiles(trial: &TrialRecord, histogram: &Histogram, names: &[(&str, f64)], findings: &mut Findings) -> usize {
     let stored = names.iter().filter_map(|(name, quantile)| Some((name, quantile, trial.metrics.get(*name)?)));
     let mut count = 0;

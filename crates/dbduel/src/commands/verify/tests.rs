@@ -1,28 +1,29 @@
 //! A stored run is verified, then spoilt in one place after the other.
 
+mod mangled;
+
+use base64::Engine as _;
+
 use super::*;
 use experiment::plan::plan_hash;
-use fixtures::{CANDIDATE, StoredRun, Story, tell};
+use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
 use record::format::{Purpose, Series, TrialRecord};
 
 /// A run as its folder holds it, with the reports that `run` writes at its end.
 fn stored(runs: &Path, change: impl Fn(&mut StoredRun)) -> RunDir {
-    let mut told = tell(&Story::default());
-    for trial in &mut told.trials {
+    let mut records = tell(&Story::default());
+    for trial in &mut records.trials {
         let committed = (trial.metrics["tps"] * 5.0).floor();
         trial.metrics.insert("tps".into(), committed / 5.0);
         trial.metrics.insert("transactions.committed".into(), committed);
     }
-    change(&mut told);
-    stored_run(runs, told)
+    change(&mut records);
+    stored_run(runs, records)
 }
 
-pub fn stored_run(runs: &Path, mut told: StoredRun) -> RunDir {
-    told.plan.plan_hash = plan_hash(&told.plan);
-    let run = RunDir::create(runs, &told.plan.name, "2031-05-04T10:15:00Z".parse().unwrap()).unwrap();
-    run.write_plan(&told.plan).unwrap();
-    run.write_run(&told.run).unwrap();
-    told.trials.iter().for_each(|trial| run.append(trial).unwrap());
+pub fn stored_run(runs: &Path, mut records: StoredRun) -> RunDir {
+    records.plan.plan_hash = plan_hash(&records.plan);
+    let run = records.store(runs);
     for (format, file) in KEPT_REPORTS {
         run.write_report(file, &report::write(&run, format, &Options::default()).unwrap()).unwrap();
     }
@@ -54,9 +55,10 @@ fn a_run_as_it_was_written_comes_out_the_same() {
     let findings = of_run(&run).unwrap();
     assert_eq!(findings.differences, Vec::<String>::new());
     let text = findings.text("last");
-    for told in ["the plan has its hash", "64 trials stand", "throughput of 64 trials", "report.txt: ", "byte for byte"]
+    for records in
+        ["the plan has its hash", "64 trials stand", "throughput of 64 trials", "report.txt: ", "byte for byte"]
     {
-        assert!(text.contains(told), "{told}: {text}");
+        assert!(text.contains(records), "{records}: {text}");
     }
     let page = of_page(&run.path().join("report.html")).unwrap();
     assert_eq!(page.differences, Vec::<String>::new(), "the page carries all that it was made from");
@@ -97,15 +99,33 @@ fn a_report_that_was_touched_is_noticed_and_where_it_lies_is_no_difference() {
     assert_eq!(differences(&run), Vec::<String>::new());
     edit(&run, "report.txt", |text| text.replacen("% slower than", "% faster than", 1));
     one_difference(&run, "report.txt, line 3: stored ");
+    let path = run.path().join("report.html");
+    let whole = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, packed_otherwise(&whole)).unwrap();
+    assert_eq!(of_page(&path).unwrap().differences, Vec::<String>::new(), "the records are compared, not their stream");
     edit(&run, "report.html", |text| text.replacen("% slower than", "% faster than", 1));
-    let page = of_page(&run.path().join("report.html")).unwrap();
+    let page = of_page(&path).unwrap();
     assert!(page.differences.iter().any(|line| line.starts_with("the page, line ")), "{page:?}");
+}
+
+/// The page with its raw records in a stream of other bytes.
+fn packed_otherwise(page: &str) -> String {
+    let (before, rest) = page.split_once("id=\"dbduel-records\">").unwrap();
+    let (_, after) = rest.split_once("</script>").unwrap();
+    let unpacked = report::unpacked(page).unwrap();
+    let records = &unpacked[before.len()..unpacked.len() - after.len()];
+    let records = records.strip_prefix("id=\"dbduel-records\">").unwrap().strip_suffix("</script>").unwrap();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    std::io::Write::write_all(&mut encoder, records.as_bytes()).unwrap();
+    let stream = base64::engine::general_purpose::STANDARD.encode(encoder.finish().unwrap());
+    assert!(!page.contains(&stream));
+    format!("{before}id=\"dbduel-records\">{stream}</script>{after}")
 }
 
 #[test]
 fn the_report_of_another_dbduel_is_held_to_its_numbers() {
     let runs = tempfile::tempdir().unwrap();
-    let run = stored(runs.path(), |told| told.run.dbduel_version = "0.0.9".into());
+    let run = stored(runs.path(), |records| records.run.dbduel_version = "0.0.9".into());
     edit(&run, "report.txt", |text| text.replacen("Values are geometric", "Figures are geometric", 1));
     let findings = of_run(&run).unwrap();
     assert_eq!(findings.differences, Vec::<String>::new());
@@ -118,12 +138,12 @@ fn the_report_of_another_dbduel_is_held_to_its_numbers() {
 fn a_repeat_stands_for_its_own_contender_only() {
     let runs = tempfile::tempdir().unwrap();
     let with_repeat = |contender: &'static str| {
-        stored(runs.path(), move |told| {
-            let first = told.trials.iter().find(|trial| trial.contender == CANDIDATE).unwrap().clone();
+        stored(runs.path(), move |records| {
+            let first = records.trials.iter().find(|trial| trial.contender == CANDIDATE).unwrap().clone();
             let contender = if contender.is_empty() { first.contender.clone() } else { contender.to_owned() };
             let again = TrialRecord { trial: 65, purpose: Purpose::Repeat { of: first.trial }, contender, ..first };
-            told.trials.push(TrialRecord { trial: 66, purpose: Purpose::Repeat { of: 65 }, ..again.clone() });
-            told.trials.insert(64, again);
+            records.trials.push(TrialRecord { trial: 66, purpose: Purpose::Repeat { of: 65 }, ..again.clone() });
+            records.trials.insert(64, again);
         })
     };
     assert_eq!(differences(&with_repeat("")), Vec::<String>::new());
@@ -134,11 +154,11 @@ fn a_repeat_stands_for_its_own_contender_only() {
 fn a_trial_beside_the_plan_has_a_number_of_its_own() {
     let runs = tempfile::tempdir().unwrap();
     let with_probe = |number: u32| {
-        stored(runs.path(), move |told| {
+        stored(runs.path(), move |records| {
             let purpose = Purpose::Headroom { threads: 2 };
-            let probe = TrialRecord { trial: number, purpose, ..told.trials[0].clone() };
-            told.trials.retain(|trial| trial.trial != number);
-            told.trials.push(probe);
+            let probe = TrialRecord { trial: number, purpose, ..records.trials[0].clone() };
+            records.trials.retain(|trial| trial.trial != number);
+            records.trials.push(probe);
         })
     };
     assert_eq!(differences(&with_probe(80)), Vec::<String>::new());
@@ -162,16 +182,16 @@ fn windows() -> (load::Histogram, String) {
     (total, windows.log())
 }
 
-/// A run whose first trial tells what its windows hold.
+/// A run with a trial that has its windows, and of which the page draws the seconds.
 fn with_windows(runs: &Path, change: impl Fn(&mut TrialRecord)) -> RunDir {
     let (total, log) = windows();
-    let run = stored(runs, |told| {
-        let (clients, trial) = (told.plan.workloads[0].clients_at(&told.trials[0].point), &mut told.trials[0]);
-        // 1000 in what the story has as five seconds.
+    let run = stored(runs, |records| {
+        let trial = records.trial(BASELINE, 64, 1);
+        // 1000 in what the fixture has as five seconds.
         for (name, value) in [("tps", 200.0), ("transactions.committed", 1000.0), ("latency_out_of_range", 0.0)] {
             trial.metrics.insert(name.to_owned(), value);
         }
-        let interval_ns = trial::latency::expected_interval_ns(clients, 200.0).unwrap();
+        let interval_ns = trial::latency::expected_interval_ns(64, 200.0).unwrap();
         let corrected = total.corrected(interval_ns);
         for (name, quantile) in [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)] {
             trial.metrics.insert(format!("latency_ms_{name}"), total.quantile_ms(quantile));
@@ -179,15 +199,25 @@ fn with_windows(runs: &Path, change: impl Fn(&mut TrialRecord)) -> RunDir {
         }
         change(trial);
     });
-    run.write_windows(told_first(&run), &log).unwrap();
+    for trial in run.trials().unwrap().measured().iter().filter(is_drawn) {
+        let rows = (1..=5).map(|second| vec![f64::from(second), trial.metrics["transactions.committed"] / 5.0]);
+        let series = Series { columns: vec!["second".into(), "committed".into()], rows: rows.collect() };
+        run.write_series(trial.trial, &series).unwrap();
+    }
+    run.write_windows(first_trial_with(&run), &log).unwrap();
     for (format, file) in KEPT_REPORTS {
         run.write_report(file, &report::write(&run, format, &Options::default()).unwrap()).unwrap();
     }
     run
 }
 
-fn told_first(run: &RunDir) -> u32 {
-    run.trials().unwrap().measured()[0].trial
+fn is_drawn(trial: &&TrialRecord) -> bool {
+    trial.block == 1 && trial.point["clients"] == 64
+}
+
+fn first_trial_with(run: &RunDir) -> u32 {
+    let trials = run.trials().unwrap();
+    trials.measured().iter().filter(is_drawn).find(|trial| trial.contender == BASELINE).unwrap().trial
 }
 
 #[test]
@@ -196,15 +226,15 @@ fn quantiles_are_those_of_the_sum_of_the_windows_in_a_run_and_in_its_page() {
     let run = with_windows(runs.path(), |_| {});
     let findings = of_run(&run).unwrap();
     assert_eq!(findings.differences, Vec::<String>::new());
-    let told = "6 quantiles of 1 trials, from the sum of 2 windows";
-    assert!(findings.checked.iter().any(|line| line == told), "{:?}", findings.checked);
+    let records = "6 quantiles of 1 trials, from the sum of 2 windows";
+    assert!(findings.checked.iter().any(|line| line == records), "{:?}", findings.checked);
     let page = of_page(&run.path().join("report.html")).unwrap();
     assert_eq!(page.differences, Vec::<String>::new());
-    assert!(page.checked.iter().any(|line| line == told), "the page carries them: {:?}", page.checked);
+    assert!(page.checked.iter().any(|line| line == records), "the page carries them: {:?}", page.checked);
 }
 
 #[test]
-fn what_windows_do_not_say_is_found() {
+fn quantiles_that_differ_from_the_windows_are_found() {
     let spoilt = |change: &dyn Fn(&mut TrialRecord)| {
         let runs = tempfile::tempdir().unwrap();
         let run = with_windows(runs.path(), change);
@@ -221,15 +251,15 @@ fn what_windows_do_not_say_is_found() {
     assert!(found.contains("its windows hold 1000 transactions, its record 1001"), "{found}");
     let runs = tempfile::tempdir().unwrap();
     let run = with_windows(runs.path(), |_| {});
-    run.write_windows(told_first(&run), "no log at all\n").unwrap();
+    run.write_windows(first_trial_with(&run), "no log at all\n").unwrap();
     one_difference(&run, "its windows cannot be read");
 }
 
 #[test]
 fn a_log_of_deferred_deliveries_is_what_was_counted_and_delivers_nothing_twice() {
     let runs = tempfile::tempdir().unwrap();
-    let run = stored(runs.path(), |told| {
-        told.trials[0].metrics.insert("deferred_delivery.committed".to_owned(), 2.0);
+    let run = stored(runs.path(), |records| {
+        records.trials[0].metrics.insert("deferred_delivery.committed".to_owned(), 2.0);
     });
     one_difference(&run, "2 deferred Deliveries, and no log of them");
     let number = run.trials().unwrap().measured()[0].trial;
@@ -246,10 +276,10 @@ fn a_log_of_deferred_deliveries_is_what_was_counted_and_delivers_nothing_twice()
     one_difference(&run, "its log has 1 Deliveries that were queued inside the interval, its record 2");
 }
 
-/// A run whose first trial was watched for five seconds, with what its host and its server took.
+/// A run whose first trial was sampled for five seconds, with what its host and its server took.
 fn watched(runs: &Path, change: impl Fn(&mut TrialRecord)) -> RunDir {
-    let run = stored(runs, |told| {
-        let trial = &mut told.trials[0];
+    let run = stored(runs, |records| {
+        let trial = &mut records.trials[0];
         let committed = trial.metrics["transactions.committed"];
         let metrics = [
             ("host_cpu_mhz", 3000.0),
@@ -284,8 +314,8 @@ fn flags_of_the_host_and_cpu_are_those_of_the_samples() {
     let runs = tempfile::tempdir().unwrap();
     let findings = of_run(&watched(runs.path(), |_| {})).unwrap();
     assert_eq!(findings.differences, Vec::<String>::new());
-    let told = "host flags of 1 trials, CPU per transaction of 1, and both against the samples of 1";
-    assert!(findings.checked.iter().any(|line| line == told), "{:?}", findings.checked);
+    let records = "host flags of 1 trials, CPU per transaction of 1, and both against the samples of 1";
+    assert!(findings.checked.iter().any(|line| line == records), "{:?}", findings.checked);
     let spoil = |change: &dyn Fn(&mut TrialRecord), about: &str| one_difference(&watched(runs.path(), change), about);
     let set = |name: &'static str, value: f64| {
         move |trial: &mut TrialRecord| {
@@ -310,8 +340,8 @@ fn a_flag_of_the_frequency_is_that_of_the_trials_before() {
     let runs = tempfile::tempdir().unwrap();
     // The third trial ran at 2,800 MHz, all others at 3,000 or 3,010.
     let with = |flagged: &[usize]| {
-        stored(runs.path(), |told| {
-            for (number, trial) in told.trials.iter_mut().enumerate() {
+        stored(runs.path(), |records| {
+            for (number, trial) in records.trials.iter_mut().enumerate() {
                 let mhz = if number == 2 { 2800.0 } else { 3000.0 + 10.0 * (number % 2) as f64 };
                 trial.metrics.insert("host_cpu_mhz".into(), mhz);
                 trial.flags.extend(flagged.contains(&number).then(|| "frequency".to_owned()));
@@ -329,7 +359,7 @@ fn a_run_that_has_ended_has_its_reports() {
     let run = stored(runs.path(), |_| {});
     std::fs::remove_file(run.path().join("report.html")).unwrap();
     one_difference(&run, "report.html is missing, although the run has ended");
-    let cut = stored(runs.path(), |told| told.run.ended_by = Some("interrupted".into()));
+    let cut = stored(runs.path(), |records| records.run.ended_by = Some("interrupted".into()));
     std::fs::remove_file(cut.path().join("report.html")).unwrap();
     assert_eq!(differences(&cut), Vec::<String>::new());
 }

@@ -12,10 +12,10 @@ use trial::latency::{OUT_OF_RANGE, expected_interval_ns};
 /// What ended in a trial and so has a response time.
 const ENDED: [&str; 3] = ["transactions.committed", "transactions.rolled_back", "transactions.failed"];
 
-/// The quantiles of each trial out of the sum of its windows, as they are told and as they are corrected; and
+/// The quantiles of each trial out of the sum of its windows, as they are reported and as they are corrected; and
 /// nothing was lost or added in between.
 pub fn against_windows(evidence: &Evidence, findings: &mut Findings) {
-    let (mut told, mut trials, mut windows) = (0, 0, 0);
+    let (mut quantiles_checked, mut trials, mut windows) = (0, 0, 0);
     for trial in evidence.trials.measured().iter().filter(|trial| trial.status == Status::Ok) {
         let Some(log) = evidence.windows.get(&trial.trial) else { continue };
         let Some((sum, count)) = whole(log) else {
@@ -24,10 +24,10 @@ pub fn against_windows(evidence: &Evidence, findings: &mut Findings) {
         };
         (trials, windows) = (trials + 1, windows + count);
         counts(trial, &sum, findings);
-        told += quantiles(trial, &sum, &QUANTILES, findings);
-        told += corrected(evidence, trial, &sum, findings);
+        quantiles_checked += quantiles(trial, &sum, &QUANTILES, findings);
+        quantiles_checked += corrected(evidence, trial, &sum, findings);
     }
-    findings.checked(format!("{told} quantiles of {trials} trials, from the sum of {windows} windows"));
+    findings.checked(format!("{quantiles_checked} quantiles of {trials} trials, from the sum of {windows} windows"));
 }
 
 fn counts(trial: &TrialRecord, sum: &Histogram, findings: &mut Findings) {

@@ -143,7 +143,7 @@ fn messages_of_another_length_than_their_kind_has_are_refused() {
 }
 
 #[test]
-fn what_a_server_may_say_at_any_time_is_passed_over_at_any_time() {
+fn messages_that_may_come_at_any_time_are_passed_over() {
     let whole = select_answer();
     let mut at = 0;
     while let Some((.., size)) = whole_message(&whole[at..]).unwrap() {

@@ -152,7 +152,7 @@ fn zipfian_draws_pass_the_chi_square_test() {
 
 #[test]
 #[should_panic(expected = "chi-square")]
-fn the_chi_square_test_sees_a_wrong_distribution() {
+fn the_chi_square_test_finds_a_wrong_distribution() {
     check(Distribution::Zipfian { exponent: 0.83 }, &zipfian(0.8));
 }
 

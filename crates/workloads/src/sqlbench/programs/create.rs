@@ -35,7 +35,7 @@ fn many_tables(bench: &mut Bench, tables: u64) -> Result<(), Stop> {
         let create = small_table(turn + 1).create(dialect, &options.create_options);
         create.iter().try_for_each(|sql| session.run(sql).map(drop))
     })?;
-    // The next operation looks into each; what the first and the last one cost it is little.
+    // The next operation reads each; what the first and the last one cost it is little.
     for number in [1, tables] {
         bench.verify_count("create_MANY_tables", &format!("bench_{number}"), 0)?;
     }

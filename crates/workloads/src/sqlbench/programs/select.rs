@@ -89,7 +89,7 @@ fn sums(bench: &mut Bench, data: &Data) -> Result<(), Stop> {
     bench.verify("select_cache2", "select sum(idn+0),sum(rev_idn-0) from bench1", &[sum, sum])
 }
 
-/// Their statements are put together beforehand, because what they have to find takes long to know.
+/// Their statements are put together beforehand, because what they have to find takes long to compute.
 fn conditions(bench: &mut Bench, data: &Data, small: u64) -> Result<(), Stop> {
     let big: Vec<_> = (0..small).map(|i| data.big(i)).collect();
     bench.time(Operation::reads("select_big", 7 * small, small), |session, i| run_each(session, &big[i as usize]))?;

@@ -108,7 +108,7 @@ fn committed(
     end(bench)
 }
 
-/// All rows, taken back a batch at a time. Servers that cannot turn off autocommit are told where the next
+/// All rows, taken back a batch at a time. Servers that cannot turn off autocommit are reported where the next
 /// transaction begins, in the time of the loop; what is counted is the rollbacks.
 fn rolled_back(
     bench: &mut Bench,
@@ -138,7 +138,7 @@ fn begin(bench: &mut Bench) -> Result<(), Stop> {
 }
 
 /// Back to a transaction per statement. One that is still open after a refused statement is given up;
-/// where none is, some servers say so.
+/// where none is, some servers report it.
 fn end(bench: &mut Bench) -> Result<(), Stop> {
     match bench.set_up("rollback") {
         Ok(_) | Err(Stop::Program(_)) => {}

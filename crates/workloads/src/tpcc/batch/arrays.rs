@@ -130,7 +130,7 @@ impl Arrays {
         write(&mut desk.connection, self.insert_lines, &values, attempt).await?.is(lines.len() as u64, "insert-lines")
     }
 
-    /// Gives back what the history will say.
+    /// Returns the text for the history.
     pub async fn pay_places<C: Connection>(
         &self,
         desk: &mut Desk<C>,
@@ -145,7 +145,7 @@ impl Arrays {
         Ok(history_data(name.as_bytes(), desk.rows.text(0, 0)))
     }
 
-    /// Says whether the customer has bad credit, and the balance.
+    /// Returns whether the customer has bad credit, and the balance.
     pub async fn pay_customer<C: Connection>(
         &self,
         desk: &mut Desk<C>,
@@ -164,8 +164,8 @@ impl Arrays {
         Ok((desk.rows.text(0, 0) == b"BC", desk.rows.decimal(0, 1, 2)?))
     }
 
-    /// Takes the oldest order of each district out of its queue. Whoever deletes a row has it: of those that
-    /// others were faster to delete, the districts are looked at again.
+    /// Takes the oldest order of each district out of its queue. The transaction that deletes a row has it: where
+    /// others were faster to delete, the districts are queried again.
     pub async fn take_oldest<C: Connection>(
         &self,
         desk: &mut Desk<C>,

@@ -1,6 +1,6 @@
 //! Sets as lists of keys in the text of a statement, one text for each length: MySQL, MariaDB and SQLite.
 //!
-//! Keys are written out as `(w = ? AND i = ?) OR ...`, which every version looks up by the primary key; row
+//! Keys are written out as `(w = ? AND i = ?) OR ...`, which every version finds by the primary key; row
 //! constructors in an IN list make MySQL before 5.7 read whole tables. A list that is too short is filled up
 //! with its last key, which finds the same row again.
 
@@ -140,7 +140,7 @@ impl Lists {
             .is(lines.len() as u64, "insert-lines")
     }
 
-    /// Gives back what the history will say.
+    /// Returns the text for the history.
     pub async fn pay_places<C: Connection>(
         &self,
         desk: &mut Desk<C>,
@@ -154,7 +154,7 @@ impl Lists {
         Ok(history_data(desk.rows.text(0, 0), desk.rows.text(0, 1)))
     }
 
-    /// Says whether the customer has bad credit, and the balance.
+    /// Returns whether the customer has bad credit, and the balance.
     pub async fn pay_customer<C: Connection>(
         &self,
         desk: &mut Desk<C>,
@@ -214,7 +214,7 @@ impl Lists {
     ) -> Result<(), Error> {
         let mut values = [Value::Int(delivery.carrier); 1 + 3 * DISTRICTS_MAX];
         values[1..].copy_from_slice(&keys(delivery.w, taken));
-        // Changed before they are read: what a transaction has changed it sees, however old its snapshot is.
+        // Changed before they are read: what a transaction has changed it can read, however old its snapshot is.
         let orders = taken.len() as u64;
         write(&mut desk.connection, self.carry.of(taken.len()).0, &values, attempt)
             .await?

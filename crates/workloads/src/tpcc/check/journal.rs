@@ -1,4 +1,4 @@
-//! The journal of deferred Deliveries, held to what was counted and to the tables (clause 2.7.2 wants it written).
+//! The log of deferred Deliveries, compared with the counts and the tables (clause 2.7.2 requires it in writing).
 //!
 //! That each order in it was delivered, once, and that it has as many orders as were counted, leaves nothing
 //! out: as many as were counted stand in the tables (E6).
@@ -13,8 +13,7 @@ use crate::tpcc::DEFERRED_DELIVERY;
 use crate::tpcc::client::Count;
 use crate::tpcc::options::Delivery;
 use crate::tpcc::random::DISTRICTS;
-use load::Line;
-use load::Tally;
+use load::{Line, Tally};
 
 const LINES: Rule = rule("E12", "the log has a line for each deferred Delivery that committed");
 const ORDERS: Rule = rule("E13", "the log has each order that deferred Deliveries delivered");
@@ -22,7 +21,7 @@ const TWICE: Rule = rule("E14", "no order stands in the log twice");
 const CARRIERS: Rule = rule("E15", "each order in the log was delivered, by the carrier that the log has");
 const KEYS: &[&str] = &["w", "d", "o"];
 
-/// An order that a line says to have delivered.
+/// An order that is delivered by a line of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Delivered {
     w: u32,
@@ -31,8 +30,8 @@ struct Delivered {
     carrier: u32,
 }
 
-/// What a line tells, named in [`super::super::client::JOURNAL`].
-fn told(line: Line<'_>) -> impl Iterator<Item = Delivered> {
+/// The entries of a line, named in [`super::super::client::JOURNAL`].
+fn entries(line: Line<'_>) -> impl Iterator<Item = Delivered> {
     let (w, carrier) = (line.numbers[0], line.numbers[1]);
     let orders = line.numbers[2..].iter().zip(1..).filter(|(o, _)| **o > 0);
     orders.map(move |(o, d)| Delivered { w, d, o: *o, carrier })
@@ -43,7 +42,7 @@ pub fn violations(ledger: &Ledger<'_>, admin: &mut Admin, ran: &Tally) -> Result
     if ledger.tpcc.delivery != Delivery::Queued {
         return Ok(Vec::new());
     }
-    let mut delivered: Vec<Delivered> = ran.journal.lines().flat_map(told).collect();
+    let mut delivered: Vec<Delivered> = ran.journal.lines().flat_map(entries).collect();
     delivered.sort_unstable();
     let mut violations = counted(ran, delivered.len() as u64);
     violations.extend(twice(&delivered));
@@ -51,14 +50,14 @@ pub fn violations(ledger: &Ledger<'_>, admin: &mut Admin, ran: &Tally) -> Result
     Ok(violations)
 }
 
-/// The journal against the counts; what found no room in it is open.
+/// The log against the counts; what found no room in it is open.
 fn counted(ran: &Tally, orders: u64) -> Vec<String> {
     let (lines, lost) = (ran.journal.len() as u64, ran.journal.lost);
     let committed = ran.kinds[DEFERRED_DELIVERY].committed_ever;
     let delivered = ran.counts_ever[Count::DeliveredOrders as usize];
-    let differs = |Rule { name, says }: Rule, found: u64, expected: u64| {
+    let differs = |Rule { name, text }: Rule, found: u64, expected: u64| {
         let [found, expected] = [found, expected].map(|count| grouped(count as i64));
-        format!("{name} ({says}) is broken: found {found}, expected {expected}")
+        format!("{name} ({text}) is broken: found {found}, expected {expected}")
     };
     let mut violations = Vec::new();
     if lines + lost != committed {
@@ -90,10 +89,10 @@ fn carriers(ledger: &Ledger<'_>, admin: &mut Admin, delivered: &[Delivered]) -> 
             let number = |at: usize| row[at].as_deref().and_then(|digits| digits.parse::<u32>().ok());
             carriers.extend(number(0).zip(number(1)));
         }
-        rows.extend(district.iter().filter_map(|told| match carriers.get(&told.o) {
-            Some(carrier) if *carrier == told.carrier => None,
-            Some(carrier) => Some(row(told, format!("carrier {carrier}, and {} in the log", told.carrier))),
-            None => Some(row(told, "not delivered".to_owned())),
+        rows.extend(district.iter().filter_map(|entry| match carriers.get(&entry.o) {
+            Some(carrier) if *carrier == entry.carrier => None,
+            Some(carrier) => Some(row(entry, format!("carrier {carrier}, and {} in the log", entry.carrier))),
+            None => Some(row(entry, "not delivered".to_owned())),
         }));
     }
     Ok(broken(&CARRIERS, rows, &sql))

@@ -10,9 +10,7 @@ use driver::{Dialect, Endpoint, Login};
 
 use super::*;
 use crate::tpcc::{KINDS, options};
-use load::DeferredLog;
-use load::Options;
-use load::{KindTally, Timing};
+use load::{DeferredLog, KindTally, Options, Timing};
 
 const SMALL: Loaded = Loaded { orders: 10, delivered: 7, items: 30 };
 const WAREHOUSES: u64 = 2;
@@ -236,7 +234,7 @@ fn every_corruption_is_caught_by_the_rules_that_it_breaks() {
     assert!(rules.is_subset(&seen), "no corruption breaks {:?}", rules.difference(&seen));
 }
 
-/// Without the clients' counts too, but for what only they know.
+/// Without the clients' counts too, but for what only they contain.
 #[test]
 fn most_corruptions_are_caught_by_the_tables_alone() {
     let mut database = Database::used();
@@ -283,7 +281,7 @@ fn unknown_endings_may_have_come_true_or_not() {
 }
 
 #[test]
-fn queued_deliveries_are_known_by_those_who_ran_them() {
+fn queued_deliveries_are_counted_where_they_were_run() {
     let mut database = Database::used();
     database.tpcc = tpcc(&[("delivery", "queued")]);
     let mut tally = queued_tally();
@@ -299,7 +297,7 @@ fn queued_deliveries_are_known_by_those_who_ran_them() {
 
 /// By the Delivery of [`TRANSACTIONS`]: its line, with this carrier and this order of each district.
 fn journal(lines: &[(u32, u32)]) -> DeferredLog {
-    let mut journal = DeferredLog::with_room(12, 2);
+    let mut journal = DeferredLog::with_capacity(12, 2);
     for (carrier, order) in lines {
         let numbers: Vec<u32> = [1, *carrier].into_iter().chain([*order; 10]).collect();
         journal.write(Timing { due_ns: 1, start_ns: 2, end_ns: 3 }, &numbers);
@@ -307,7 +305,7 @@ fn journal(lines: &[(u32, u32)]) -> DeferredLog {
     journal
 }
 
-/// The same, where a seat in the background ran the Delivery.
+/// The same, where a background slot ran the Delivery.
 fn queued_tally() -> Tally {
     let mut tally = tally();
     tally.kinds[DEFERRED_DELIVERY].committed_ever = 1;
@@ -332,9 +330,9 @@ fn the_log_of_deferred_deliveries_is_held_to_the_counts_and_to_the_tables() {
     check(&[(3, 8), (3, 8)], 2, nothing, "E13 E14");
     check(&[(4, 8)], 1, nothing, "E15");
     check(&[(3, 9)], 1, nothing, "E15");
-    // What no other rule sees: the log says who carried it.
+    // What no other rule finds: the log names another carrier.
     check(&[(3, 8)], 1, "UPDATE orders SET o_carrier_id = 4 WHERE o_w_id = 1 AND o_d_id = 5 AND o_id = 8", "E15");
-    // Lines that found no room leave open what they would have said, and no more.
+    // Lines that found no room leave open what they would have held, and no more.
     check(&[(3, 8), (3, 8), (3, 8)], 3, nothing, "E13 E14");
     let mut tally = queued_tally();
     tally.journal.lost = 1;
@@ -343,19 +341,19 @@ fn the_log_of_deferred_deliveries_is_held_to_the_counts_and_to_the_tables() {
 }
 
 #[test]
-fn a_line_that_is_wrong_is_shown_with_what_the_tables_say() {
+fn a_wrong_line_is_shown_with_the_values_of_the_tables() {
     let mut database = Database::used();
     database.tpcc = tpcc(&[("delivery", "queued")]);
     let mut tally = queued_tally();
     tally.journal = journal(&[(4, 8)]);
-    let said = database.check(Some(&tally)).concat();
-    assert!(said.contains("is broken in 10 places: (w 1, d 1, o 8: carrier 3, and 4 in the log), "), "{said}");
-    assert!(said.contains("; by: SELECT o_id, o_carrier_id FROM orders WHERE "), "{said}");
+    let message = database.check(Some(&tally)).concat();
+    assert!(message.contains("is broken in 10 places: (w 1, d 1, o 8: carrier 3, and 4 in the log), "), "{message}");
+    assert!(message.contains("; by: SELECT o_id, o_carrier_id FROM orders WHERE "), "{message}");
     tally.journal = journal(&[(3, 8), (3, 9)]);
     tally.kinds[DEFERRED_DELIVERY].committed_ever = 2;
-    let said = database.check(Some(&tally)).concat();
-    assert!(said.contains("E13") && said.contains("found 20, expected 10"), "{said}");
-    assert!(said.contains("(w 1, d 1, o 9: not delivered)"), "{said}");
+    let message = database.check(Some(&tally)).concat();
+    assert!(message.contains("E13") && message.contains("found 20, expected 10"), "{message}");
+    assert!(message.contains("(w 1, d 1, o 9: not delivered)"), "{message}");
 }
 
 /// Tries of a Delivery that failed half-way have delivered what they had committed.
@@ -375,22 +373,22 @@ fn deliveries_by_district_may_have_delivered_more_than_was_counted() {
 fn a_violation_shows_its_rows_and_its_query() {
     let mut database = Database::used();
     database.run("UPDATE orders SET o_ol_cnt = o_ol_cnt + 1 WHERE o_w_id = 2 AND o_d_id = 3 AND o_id < 8");
-    let said = database.check(Some(&tally()));
-    assert_eq!(said.len(), 2, "{said:?}");
-    assert!(said[0].starts_with("condition 4 (the sum of o_ol_cnt is"), "{}", said[0]);
-    assert!(said[0].contains(" is broken in 1 place: (w 2, d 3: 7); by: SELECT w, d, SUM(k) AS condition_4 FROM"));
+    let message = database.check(Some(&tally()));
+    assert_eq!(message.len(), 2, "{message:?}");
+    assert!(message[0].starts_with("condition 4 (the sum of o_ol_cnt is"), "{}", message[0]);
+    assert!(message[0].contains(" is broken in 1 place: (w 2, d 3: 7); by: SELECT w, d, SUM(k) AS condition_4 FROM"));
     let places = " is broken in 7 places: (w 2, d 3, o 1: 1), (w 2, d 3, o 2: 1), (w 2, d 3, o 3: 1), ";
     assert!(
-        said[1].contains(places) && said[1].contains("(w 2, d 3, o 5: 1), …; by: SELECT w, d, o, COALESCE"),
+        message[1].contains(places) && message[1].contains("(w 2, d 3, o 5: 1), …; by: SELECT w, d, o, COALESCE"),
         "{}",
-        said[1]
+        message[1]
     );
     let mut tally = tally();
     tally.kinds[NEW_ORDER].committed_ever = 12_345;
-    let said = database.check(Some(&tally)).pop().unwrap();
+    let message = database.check(Some(&tally)).pop().unwrap();
     assert!(
-        said.starts_with("E7 (order ids given since the load") && said.contains("found 2, expected 12,345"),
-        "{said}"
+        message.starts_with("E7 (order ids given since the load") && message.contains("found 2, expected 12,345"),
+        "{message}"
     );
 }
 
@@ -398,9 +396,9 @@ fn a_violation_shows_its_rows_and_its_query() {
 fn after_a_crash_the_acknowledged_transactions_are_counted() {
     let mut database = Database::used();
     let mut tally = Tally { clients: 3, ..tally() };
-    let told = database.verdict(&tally);
+    let message = database.verdict(&tally);
     assert_eq!(
-        told,
+        message,
         "all 2 acknowledged New-Orders are there, all 1 acknowledged Payments are there, all 10 acknowledged delivered \
          orders are there; the data are consistent"
     );
@@ -408,13 +406,16 @@ fn after_a_crash_the_acknowledged_transactions_are_counted() {
     tally.kinds[NEW_ORDER].committed_ever = 1;
     tally.counts_ever[Count::DeliveredOrders as usize] = 0;
     tally.kinds[DELIVERY].committed_ever = 0;
-    let told = database.verdict(&tally);
-    assert!(told.starts_with("all 1 acknowledged New-Orders") && told.ends_with("; the data are consistent"), "{told}");
+    let message = database.verdict(&tally);
+    assert!(
+        message.starts_with("all 1 acknowledged New-Orders") && message.ends_with("; the data are consistent"),
+        "{message}"
+    );
     tally.kinds[NEW_ORDER].committed_ever = 1_005;
     database.run("UPDATE warehouse SET w_ytd = 1 WHERE w_id = 2");
-    let told = database.verdict(&tally);
-    assert!(told.starts_with("1,003 of 1,005 acknowledged New-Orders are missing, all 1 "), "{told}");
-    assert!(told.contains("; the data are wrong:\ncondition 1 (") && told.contains("\nE7 ("), "{told}");
+    let message = database.verdict(&tally);
+    assert!(message.starts_with("1,003 of 1,005 acknowledged New-Orders are missing, all 1 "), "{message}");
+    assert!(message.contains("; the data are wrong:\ncondition 1 (") && message.contains("\nE7 ("), "{message}");
 }
 
 #[test]

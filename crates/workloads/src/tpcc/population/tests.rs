@@ -1,4 +1,4 @@
-//! The population against clause 4.3.3, without a server. One warehouse has enough rows to tell.
+//! The population against clause 4.3.3, without a server. One warehouse has enough rows for that.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -288,9 +288,9 @@ fn taxes_reach_from_nothing_to_a_fifth() {
 #[test]
 fn a_unit_is_the_same_whoever_draws_it_and_however_many_there_are() {
     let digest = |tpcc: &Tpcc, relation, unit| {
-        let mut said = String::new();
-        unit_rows(tpcc, relation, unit, &mut |row| said.push_str(&format!("{row:?}")));
-        said
+        let mut rows_text = String::new();
+        unit_rows(tpcc, relation, unit, &mut |row| rows_text.push_str(&format!("{row:?}")));
+        rows_text
     };
     let (few, many) = (tpcc(2), tpcc(700));
     for relation in RELATIONS.into_iter().filter(|relation| *relation != Relation::Meta) {

@@ -16,10 +16,10 @@ use crate::tpcc::random::ITEMS;
 use load::{Client, OptionValue, Options, Turn};
 
 /// Rows of text, or an error.
-type Said = Result<Vec<Vec<String>>, Error>;
+type Reply = Result<Vec<Vec<String>>, Error>;
 /// A routine and its values.
 type Heard = (String, Vec<String>);
-type Script = Rc<dyn Fn(&str, &[String], usize) -> Said>;
+type Script = Rc<dyn Fn(&str, &[String], usize) -> Reply>;
 
 /// Hears calls as `CALL tpcc_delivery(?, …) <- 1, 2`, and answers by a script of routine, values and the
 /// number of the call.
@@ -132,7 +132,7 @@ impl Tried {
 fn client(
     dialect: Dialect,
     tpcc: Tpcc,
-    script: impl Fn(&str, &[String], usize) -> Said + 'static,
+    script: impl Fn(&str, &[String], usize) -> Reply + 'static,
 ) -> (TpccClient<Server>, Server) {
     let server = Server { dialect, prepared: Vec::new(), heard: Rc::default(), script: Rc::new(script) };
     (TpccClient::new(Arc::new(tpcc), PLACE, server.clone()).unwrap(), server)
@@ -150,15 +150,15 @@ fn attempt((client, server): &mut (TpccClient<Server>, Server), turn: Turn) -> T
     Tried { outcome, attempt, counts, heard: server.heard.borrow().clone() }
 }
 
-fn attempt_once(dialect: Dialect, tpcc: Tpcc, turn: Turn, said: Said) -> Tried {
-    attempt(&mut client(dialect, tpcc, move |_, _, _| said.clone()), turn)
+fn attempt_once(dialect: Dialect, tpcc: Tpcc, turn: Turn, reply: Reply) -> Tried {
+    attempt(&mut client(dialect, tpcc, move |_, _, _| reply.clone()), turn)
 }
 
 fn row(cells: &str) -> Vec<String> {
     cells.split('|').map(str::to_owned).collect()
 }
 
-fn order_row(status: &str, lines: usize) -> Said {
+fn order_row(status: &str, lines: usize) -> Reply {
     let lines = "thing,50,G,1.00,2.00;".repeat(lines);
     Ok(vec![row(&format!("{status}|3001|BARBARBAR|GC|0.1|0.1|0.1|12.34|{lines}"))])
 }
@@ -219,12 +219,12 @@ fn an_order_is_one_call_and_counts_its_lines() {
 }
 
 #[test]
-fn an_unknown_item_rolls_back_whatever_way_a_server_says_so() {
+fn an_unknown_item_rolls_back_however_a_server_reports_it() {
     let (turn, order) = orders(1).find(|(_, order)| order.lines().iter().any(|line| line.item > ITEMS)).unwrap();
     let raised = Err(Error::Refused { code: Code::new(b"TPC01"), message: String::new() });
     let served = order_row("1", order.lines().len() - 1);
-    for (dialect, said) in [(Dialect::MySql, served), (Dialect::Postgres, raised)] {
-        let tried = attempt_once(dialect, tpcc(1, "whole"), turn, said);
+    for (dialect, reply) in [(Dialect::MySql, served), (Dialect::Postgres, raised)] {
+        let tried = attempt_once(dialect, tpcc(1, "whole"), turn, reply);
         assert_eq!(tried.outcome, Ok(Outcome::RolledBack));
         assert!(!tried.attempt.committing, "{dialect:?}");
     }
@@ -233,8 +233,8 @@ fn an_unknown_item_rolls_back_whatever_way_a_server_says_so() {
 #[test]
 fn answers_that_no_routine_gives_end_the_load() {
     let (turn, order) = orders(1).next().unwrap();
-    let check = |said: Said| {
-        let tried = attempt_once(Dialect::MySql, tpcc(1, "whole"), turn, said);
+    let check = |reply: Reply| {
+        let tried = attempt_once(Dialect::MySql, tpcc(1, "whole"), turn, reply);
         assert!(matches!(tried.outcome, Err(Error::Protocol(_))), "{:?}", tried.outcome);
     };
     check(order_row("0", order.lines().len() - 1));
@@ -261,7 +261,7 @@ fn other_errors_reach_the_client_and_may_leave_a_commit_unknown() {
 }
 
 #[test]
-fn a_payment_tells_who_pays_by_number_or_by_name() {
+fn a_payment_passes_the_customer_by_number_or_by_name() {
     let payment = |inputs: &Inputs| match inputs {
         Inputs::Payment(payment) => Some(*payment),
         _ => None,
@@ -272,8 +272,8 @@ fn a_payment_tells_who_pays_by_number_or_by_name() {
         };
         let (turn, inputs) = turns(&tpcc(3, "whole"), wanted).next().unwrap();
         let drawn = payment(&inputs).unwrap();
-        let said = Ok(vec![row(&format!("BC|{}|17|-10.50", if is_named { 3 } else { 0 }))]);
-        let tried = attempt_once(Dialect::MySql, tpcc(3, "whole"), turn, said);
+        let reply = Ok(vec![row(&format!("BC|{}|17|-10.50", if is_named { 3 } else { 0 }))]);
+        let tried = attempt_once(Dialect::MySql, tpcc(3, "whole"), turn, reply);
         assert_eq!(tried.outcome, Ok(Outcome::Committed));
         let (c, last) = match drawn.customer {
             Customer::Id(id) => (id, String::new()),
@@ -291,7 +291,7 @@ fn a_payment_tells_who_pays_by_number_or_by_name() {
 }
 
 #[test]
-fn a_payment_of_nobody_ends_the_load() {
+fn a_payment_without_a_customer_ends_the_load() {
     let (turn, _) = turns(&tpcc(1, "whole"), |inputs| inputs.kind() == 1).next().unwrap();
     let tried = attempt_once(Dialect::MySql, tpcc(1, "whole"), turn, Ok(vec![row("|||")]));
     assert!(matches!(tried.outcome, Err(Error::Protocol(_))), "{:?}", tried.outcome);
@@ -299,14 +299,14 @@ fn a_payment_of_nobody_ends_the_load() {
 
 #[test]
 fn who_only_reads_counts_reads() {
-    let check = |kind, said: &str, count, expected| {
+    let check = |kind, reply: &str, count, expected| {
         let (turn, _) = turns(&tpcc(1, "whole"), |inputs| match inputs {
             Inputs::OrderStatus(asked) => kind == 2 && matches!(asked.customer, Customer::LastName(_)),
             inputs => inputs.kind() == kind,
         })
         .next()
         .unwrap();
-        let tried = attempt_once(Dialect::Postgres, tpcc(1, "whole"), turn, Ok(vec![row(said); 5]));
+        let tried = attempt_once(Dialect::Postgres, tpcc(1, "whole"), turn, Ok(vec![row(reply); 5]));
         assert_eq!(tried.outcome, Ok(Outcome::Committed));
         assert_eq!(tried.attempt, Attempt { reads: 1, kind, ..Attempt::default() });
         assert_eq!(tried.count(count), expected);
@@ -318,7 +318,7 @@ fn who_only_reads_counts_reads() {
 }
 
 /// Delivers one order in every district but the third.
-fn delivered(values: &[String]) -> Said {
+fn delivered(values: &[String]) -> Reply {
     let [first, last] = [2, 3].map(|at| values[at].parse::<i64>().unwrap());
     let skipped = i64::from((first..=last).contains(&3));
     let orders: String = (first..=last).filter(|d| *d != 3).map(|d| format!("{d}:{};", 2100 + d)).collect();
@@ -354,9 +354,9 @@ fn a_deferred_delivery_writes_down_the_orders_that_the_routine_names() {
 #[test]
 fn a_delivery_that_names_other_orders_than_it_counts_is_no_answer() {
     let (turn, _) = turns(&tpcc(1, "whole"), |inputs| inputs.kind() == 3).next().unwrap();
-    for said in ["0|10|0|70.00|1:2101;", "0|1|9|70.00|1:2101;1:2102;", "0|0|10|70.00|11:2101;", "0|1|9|70.00|"] {
-        let tried = attempt_once(Dialect::MySql, tpcc(1, "whole"), turn, Ok(vec![row(said)]));
-        assert!(matches!(tried.outcome, Err(Error::Protocol(_))), "{said}: {:?}", tried.outcome);
+    for reply in ["0|10|0|70.00|1:2101;", "0|1|9|70.00|1:2101;1:2102;", "0|0|10|70.00|11:2101;", "0|1|9|70.00|"] {
+        let tried = attempt_once(Dialect::MySql, tpcc(1, "whole"), turn, Ok(vec![row(reply)]));
+        assert!(matches!(tried.outcome, Err(Error::Protocol(_))), "{reply}: {:?}", tried.outcome);
     }
 }
 

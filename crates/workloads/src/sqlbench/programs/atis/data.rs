@@ -2,7 +2,7 @@
 //! the data of the classic suite.
 //!
 //! Numbers come from small formulas, so that there is nothing to draw and nothing to keep. Which of them a
-//! query depends on is told where they stand.
+//! query depends on is reported where they stand.
 
 mod fares;
 mod flights;

@@ -7,7 +7,7 @@ use crate::sqlbench::limits::Limits;
 
 static SQL: &str = include_str!("queries.sql");
 
-/// What the queries need that not every server has, in its own words.
+/// Parts of the queries that not every server has, in its own dialect.
 const NEEDS: [(&str, &str); 2] =
     [("engines-deviation", "std(engines)"), ("categories-by-alias", "the HAVING of an alias")];
 

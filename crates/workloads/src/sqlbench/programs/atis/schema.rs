@@ -50,7 +50,7 @@ fn kind_of(word: &str) -> Type {
         ("mediumint", _) => Type::MediumInt,
         ("float", _) => Type::Float,
         ("int", _) => Type::Int,
-        _ => unreachable!("the schema knows no type `{word}`"),
+        _ => unreachable!("the schema has no type `{word}`"),
     }
 }
 

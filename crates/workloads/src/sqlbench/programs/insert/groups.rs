@@ -47,7 +47,7 @@ fn whole(session: &mut Session, scale: Scale) -> Result<(), Error> {
     session.run_for_values(&[scale.loops], format_args!("select count(*) from bench1 where id>={upper}"))
 }
 
-/// The three others. The last one's text changes with each turn, so that no cache knows it.
+/// The three others. The last one's text changes with each turn, so that no cache has it.
 fn parts(session: &mut Session, scale: Scale, turn: u64) -> Result<(), Error> {
     let upper = 2 * scale.loops;
     let values = "count(*),sum(id+0.0),min(id),max(id),avg(id-0.0)";

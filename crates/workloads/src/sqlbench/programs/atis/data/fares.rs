@@ -29,7 +29,7 @@ pub fn fares() -> Vec<Row> {
     (0..FARES).map(one_fare).collect()
 }
 
-/// The first sixteen are for San Francisco to Dallas, and ten of them cost what a query looks for.
+/// The first sixteen are for San Francisco to Dallas, and ten of them have the cost of a query.
 fn one_fare(i: u64) -> Row {
     const COSTS: [u64; 10] = [0, 100, 180, 250, 300, 450, 600, 900, 150, 990];
     let (route, cost) = match i {

@@ -80,7 +80,7 @@ fn one_aircraft(i: u64) -> Row {
     };
     let kind = format!("{} {}00 SERIES {}", MAKERS[(i % 9) as usize], 1 + i / 9, 1 + i % 9);
     let pay_load = if i.is_multiple_of(3) { 0 } else { 500 * i };
-    // A group by range and a filter of zero both look at it.
+    // A group by range and a filter of zero both read it.
     let range_miles = if i == 3 || i == 20 { 0 } else { 300 + 100 * (i / 4) };
     let wide = if engines > 2 { "YES" } else { "NO" };
     let pressurized = if category == "JET" { "YES" } else { "NO" };

@@ -87,7 +87,7 @@ pub fn cities() -> Vec<Row> {
     CITIES.iter().map(row).collect()
 }
 
-/// The eight states of our cities, and others that nobody flies to. The first 51 are in the USA.
+/// The eight states of our cities, and others without flights. The first 51 are in the USA.
 pub fn states() -> Vec<Row> {
     const FIRST: [&str; 11] =
         ["NORTH", "EAST", "SOUTH", "WEST", "UPPER", "LOWER", "NEAR", "FAR", "OLD", "NEW", "GREAT"];

@@ -114,9 +114,9 @@ fn ten_fares_of_one_route_are_in_the_range_that_is_asked_for() {
 fn aircraft_have_six_categories_and_three_of_them_two_engines() {
     let aircraft = rows("aircraft");
     assert_eq!(distinct(&aircraft, &[3]), 6);
-    let twins: Vec<Row> = aircraft.into_iter().filter(|one| one[2] == Field::from(2)).collect();
-    let counts = ["JET", "TURBOPROP", "PROPELLER"].map(|category| having(&twins, 3, category));
-    assert_eq!((counts, twins.len()), ([7, 19, 17], 43));
+    let two_engined: Vec<Row> = aircraft.into_iter().filter(|one| one[2] == Field::from(2)).collect();
+    let counts = ["JET", "TURBOPROP", "PROPELLER"].map(|category| having(&two_engined, 3, category));
+    assert_eq!((counts, two_engined.len()), ([7, 19, 17], 43));
 }
 
 #[test]

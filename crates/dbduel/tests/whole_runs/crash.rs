@@ -1,15 +1,13 @@
 //! A server killed in the middle of a trial: the trial fails, what was acknowledged is there, the run goes on.
 
-mod support;
-
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::support::{Place, text, wait_for};
 use driver::{Admin, Dialect, Endpoint, Login};
 use serde_json::Value;
-use support::{Place, text, wait_for};
 
 /// Loading a warehouse without optimisation, on a machine that does other things too.
 const LOAD_LIMIT: Duration = Duration::from_secs(400);
@@ -24,7 +22,7 @@ struct Kind {
     socket: &'static str,
 }
 
-/// The system's server of a kind; says so when there is none.
+/// The system's server of a kind; prints a line when there is none.
 fn is_installed(place: &Place, kind: &Kind) -> bool {
     let engines: Vec<Value> = serde_json::from_str(&place.expect(0, &["list", "engines", "--json"]).0).unwrap();
     let found = engines.iter().any(|row| {
@@ -48,7 +46,7 @@ fn socket(place: &Place, kind: &Kind) -> Option<PathBuf> {
         .find(|file| file.exists())
 }
 
-/// Rows of history, as soon as somebody answers.
+/// Rows of history, as soon as the server answers.
 fn payments(place: &Place, kind: &Kind) -> Option<u64> {
     let login = Login { user: kind.user.to_owned(), database: Some("sbtest".to_owned()), ..Login::default() };
     let endpoint = Endpoint::Unix(socket(place, kind)?);
@@ -88,9 +86,9 @@ fn a_killed_server_has_what_it_acknowledged(kind: &Kind) {
     wait_for("Payments", LOAD_LIMIT, || payments(&place, kind).is_some_and(|rows| rows > UNDER_WAY));
     // SAFETY: the pid is of a process that was found a moment ago, in this test's own folder.
     assert_eq!(unsafe { libc::kill(server(&place, kind), libc::SIGKILL) }, 0);
-    let said = running.end();
+    let ended = running.end();
     let records = place.trials();
-    assert_eq!(records.len(), 2, "{}", text(&said.stderr));
+    assert_eq!(records.len(), 2, "{}", text(&ended.stderr));
     let message = records[0]["failure"]["message"].as_str().unwrap();
     assert!(message.contains("started again on the same files: all "), "{message}");
     for words in

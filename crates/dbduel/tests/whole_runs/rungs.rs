@@ -1,14 +1,12 @@
 //! Rungs of a ladder that no disk here can hold, with the real program: each stops before it is measured, with
 //! the reason and the nearest that would fit, and the others go on.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::support::Place;
 use serde_json::Value;
-use support::Place;
 
 /// Less than any database takes, and enough for the folders that dbduel makes.
 const SMALL_DISK: &str = "size=64k";
@@ -17,7 +15,7 @@ const SMALL_DISK: &str = "size=64k";
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// None where this user may not mount one, which is said.
+    /// None where this user may not mount one, with a line on stderr.
     fn mount(folder: &Path) -> Option<SmallDisk> {
         fs::create_dir(folder).unwrap();
         let mut mount = Command::new("mount");
@@ -25,7 +23,7 @@ impl SmallDisk {
         if mount.status().is_ok_and(|status| status.success()) {
             return Some(SmallDisk(folder.to_owned()));
         }
-        support::say_skipped("a small file system cannot be mounted here");
+        crate::support::print_skipped("a small file system cannot be mounted here");
         None
     }
 }
@@ -53,8 +51,8 @@ fn measured(report: &Value, contender: &str) -> usize {
     trials.filter(|trial| trial["contender"] == contender && trial["status"] == "ok").count()
 }
 
-/// Runs a ladder of `base`, `first`, `too large` and `on top`; the last two cannot be had. Gives what was said
-/// meanwhile.
+/// Runs a ladder of `base`, `first`, `too large` and `on top`; the last two cannot be had. Returns the output of
+/// the run.
 fn check_refused(place: &Place, reasons: &[&str]) {
     let (_, warned) = place.expect(4, &["run", "ladder.toml", "--accept-noisy"]);
     for reason in reasons.iter().chain(&["cannot prepare contender `too large`", "it builds on `too large`"]) {
@@ -92,7 +90,7 @@ fn a_rung_on_a_disk_that_is_too_small_is_refused_and_the_others_are_measured() {
 
 #[test]
 fn a_rung_in_memory_is_a_trade_and_its_storage_stands_beside_it() {
-    let place = Place::new();
+    let place = Place::on_disk();
     place.write("ladder.toml", &file("engine = \"sqlite\"", &[("memory", "storage = \"tmpfs\"")]));
     place.expect(0, &["run", "ladder.toml", "--accept-noisy"]);
     let report: Value = serde_json::from_str(&place.expect(0, &["report", "last", "--format", "json"]).0).unwrap();

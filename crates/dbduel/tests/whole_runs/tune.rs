@@ -1,12 +1,10 @@
 //! `dbduel tune` from outside, with the real program on SQLite.
 
-mod support;
-
 use std::fs;
 use std::path::PathBuf;
 
+use crate::support::{Place, text};
 use serde_json::Value;
-use support::{Place, text};
 
 const FILE: &str = "name = \"Tiny\"\n\
     contender = [{ name = \"default\", engine = \"sqlite\" }, { name = \"other\", engine = \"sqlite\" }]\n\
@@ -25,10 +23,10 @@ fn json(path: &std::path::Path) -> Value {
 }
 
 #[test]
-fn a_search_ends_with_a_duel_of_its_own_blocks_and_both_are_told() {
+fn a_search_ends_with_a_duel_of_its_own_blocks_and_both_are_reported() {
     let place = Place::new();
     place.write("tiny.toml", FILE);
-    let (said, progress) = place.expect(
+    let (stdout, progress) = place.expect(
         0,
         &["tune", "tiny.toml", "--candidates", "2", "--seed", "5", "--blocks", "2", "--write", "found.toml"],
     );
@@ -56,10 +54,10 @@ fn a_search_ends_with_a_duel_of_its_own_blocks_and_both_are_told() {
     assert!(points.contains(&1) && points.contains(&2) && points.iter().all(|clients| *clients <= 2));
     let seed = |path: &PathBuf| json(&path.join("plan.json"))["seed"].as_u64();
     assert_eq!((seed(duel), seed(search)), (Some(5), Some(6)), "no inputs of the search come again");
-    let told = json(&duel.join("run.json"));
-    assert_eq!(told["search"]["run"], name(search).as_str());
-    assert_eq!(told["search"]["held_out"][0], "oltp_read_only");
-    let [left_out] = &told["decisions"].as_array().unwrap()[..] else { panic!("one decision: {told}") };
+    let record = json(&duel.join("run.json"));
+    assert_eq!(record["search"]["run"], name(search).as_str());
+    assert_eq!(record["search"]["held_out"][0], "oltp_read_only");
+    let [left_out] = &record["decisions"].as_array().unwrap()[..] else { panic!("one decision: {record}") };
     assert_eq!(left_out["purpose"]["recovery"]["kill"], 1);
     assert!(left_out["because"].as_str().unwrap().contains("embedded"), "{left_out}");
 
@@ -67,11 +65,11 @@ fn a_search_ends_with_a_duel_of_its_own_blocks_and_both_are_told() {
     for part in ["The search over settings", "tuned", "had no part in the search: oltp_read_only", "never moved"] {
         assert!(full.contains(part), "{part}\n{full}");
     }
-    assert_eq!(place.expect(0, &["report", &name(duel)]).0, said);
+    assert_eq!(place.expect(0, &["report", &name(duel)]).0, stdout);
     place.expect(0, &["verify", duel.to_str().unwrap()]);
     place.expect(0, &["verify", search.to_str().unwrap()]);
 
-    // A search's own report has no verdict, and says where the duel is.
+    // A search's own report has no verdict, and names the run of the duel.
     let (of_search, _) = place.expect(0, &["report", search.to_str().unwrap()]);
     assert!(of_search.contains(&name(duel)) && !of_search.contains("% faster than"), "{of_search}");
     let (of_search, _) = place.expect(0, &["report", search.to_str().unwrap(), "--format", "json"]);
@@ -84,9 +82,9 @@ fn a_search_ends_with_a_duel_of_its_own_blocks_and_both_are_told() {
         1
     );
 
-    // Both are over: gone on with, by either name, they are told again, and nothing is measured.
+    // Both are over: gone on with, by either name, they are reported again, and nothing is measured.
     for run in [search, duel] {
-        assert_eq!(place.expect(0, &["tune", "--resume", &name(run)]).0, said);
+        assert_eq!(place.expect(0, &["tune", "--resume", &name(run)]).0, stdout);
     }
     assert_eq!((runs(&place, "tiny-search-").len(), runs(&place, "tiny-tuned-").len()), (1, 1));
 
@@ -105,12 +103,12 @@ fn trials(run: &std::path::Path) -> Vec<String> {
     lines.lines().map(str::to_owned).collect()
 }
 
-/// Starts a search, ends it by `signal` once it says `when`, and gives its folder.
+/// Starts a search, ends it by `signal` once it prints `when`, and returns its folder.
 fn broken_off(place: &Place, when: &str, signal: i32) -> PathBuf {
     place.write("tiny.toml", FILE);
     let arguments = ["tune", "tiny.toml", "--candidates", "4", "--seed", "5", "--blocks", "2"];
     let mut running = place.start(&arguments);
-    running.wait_until_it_says(when);
+    running.wait_for_output(when);
     running.signal(signal);
     running.end();
     let [search] = &runs(place, "tiny-search-")[..] else { panic!("one search") };
@@ -127,8 +125,8 @@ fn a_search_that_was_killed_goes_on_where_its_records_end() {
 
     // What it was asked for stands fast.
     let check = |more: &[&str], expected: &str| {
-        let (_, said) = place.expect(2, &[&["tune", "--resume", name], more].concat());
-        assert!(said.contains(expected) && said.contains("next: "), "{said}");
+        let (_, stderr) = place.expect(2, &[&["tune", "--resume", name], more].concat());
+        assert!(stderr.contains(expected) && stderr.contains("next: "), "{stderr}");
     };
     check(&["--seed", "6"], "no flag can change any more");
     check(&["--candidates", "3"], "no flag can change any more");
@@ -158,8 +156,8 @@ fn a_duel_behind_a_search_that_was_killed_goes_on_too() {
     let place = Place::new();
     let search = broken_off(&place, "meets `default` again", libc::SIGKILL);
     let searched = trials(&search);
-    let (said, _) = place.expect(0, &["tune", "--resume", "last", "--write", "found.toml"]);
-    assert!(said.contains("tuned"), "{said}");
+    let (stdout, _) = place.expect(0, &["tune", "--resume", "last", "--write", "found.toml"]);
+    assert!(stdout.contains("tuned"), "{stdout}");
     let [duel] = &runs(&place, "tiny-tuned-")[..] else { panic!("one duel") };
     assert_eq!(trials(&search), searched);
     assert_eq!(json(&duel.join("plan.json"))["trials"].as_array().unwrap().len(), trials(duel).len());
@@ -172,8 +170,8 @@ fn only_a_search_is_gone_on_with() {
     let place = Place::new();
     place.write("plain.toml", FILE);
     place.expect(0, &["run", "plain.toml", "--blocks", "1"]);
-    let (_, said) = place.expect(2, &["tune", "--resume", "last"]);
-    assert!(said.contains("is no search of `dbduel tune`") && said.contains("`dbduel run --resume "), "{said}");
+    let (_, stderr) = place.expect(2, &["tune", "--resume", "last"]);
+    assert!(stderr.contains("is no search of `dbduel tune`") && stderr.contains("`dbduel run --resume "), "{stderr}");
 }
 
 /// InnoDB raises the limit of its I/O where the rate is above it, so what was asked for is not in force.
@@ -191,10 +189,10 @@ fn a_value_that_the_server_refuses_is_named_and_no_candidate_has_it() {
         ),
     );
     let mut running = place.start(&["tune", "odd.toml", "--candidates", "3", "--accept-noisy"]);
-    running.wait_until_it_says("[block 1,");
+    running.wait_for_output("[block 1,");
     running.signal(libc::SIGINT);
-    let said = text(&running.end().stderr);
-    let [search] = &runs(&place, "odd-search-")[..] else { panic!("one search: {said}") };
+    let stderr = text(&running.end().stderr);
+    let [search] = &runs(&place, "odd-search-")[..] else { panic!("one search: {stderr}") };
     let found = &json(&search.join("run.json"))["search"];
     let refused = found["refused"].as_array().unwrap();
     let is_too_high = |one: &Value| one["setting"] == "innodb_io_capacity" && one["value"] == "2000";
@@ -209,8 +207,8 @@ fn a_value_that_the_server_refuses_is_named_and_no_candidate_has_it() {
     let candidates = found["candidates"].as_array().unwrap();
     assert_eq!(candidates.len(), 3, "all that were asked for race: {found}");
     assert!(candidates.iter().all(|one| one["out"].is_null()), "{found}");
-    let told = place.whole_report(search.to_str().unwrap());
-    assert!(told.contains("not tried, because the server refuses it: innodb_io_capacity = 2000 ("), "{told}");
+    let report = place.whole_report(search.to_str().unwrap());
+    assert!(report.contains("not tried, because the server refuses it: innodb_io_capacity = 2000 ("), "{report}");
     place.assert_nothing_is_left();
 }
 
@@ -219,10 +217,10 @@ fn every_trial_of_a_search_is_kept_when_it_is_interrupted() {
     let place = Place::new();
     place.write("tiny.toml", FILE);
     let mut running = place.start(&["tune", "tiny.toml", "--candidates", "4"]);
-    running.wait_until_it_says("[block 2,");
+    running.wait_for_output("[block 2,");
     let [search] = &runs(&place, "tiny-search-")[..] else { panic!("one search") };
-    let (_, said) = place.expect(4, &["tune", "--resume", search.to_str().unwrap()]);
-    assert!(said.contains(&format!("is still running: another dbduel (process {})", running.pid())), "{said}");
+    let (_, stderr) = place.expect(4, &["tune", "--resume", search.to_str().unwrap()]);
+    assert!(stderr.contains(&format!("is still running: another dbduel (process {})", running.pid())), "{stderr}");
     running.signal(libc::SIGINT);
     let ended = running.end();
     let progress = text(&ended.stderr);
@@ -231,8 +229,8 @@ fn every_trial_of_a_search_is_kept_when_it_is_interrupted() {
     let [search] = &runs(&place, "tiny-search-")[..] else { panic!("one search") };
     let trials = fs::read_to_string(search.join("trials.ndjson")).unwrap();
     assert!(trials.lines().count() >= 5, "{trials}");
-    let said = place.whole_report(search.to_str().unwrap());
-    assert!(said.contains("the search is not over"), "{said}");
+    let report = place.whole_report(search.to_str().unwrap());
+    assert!(report.contains("the search is not over"), "{report}");
     assert!(runs(&place, "tiny-tuned-").is_empty());
     place.assert_nothing_is_left();
 }
@@ -243,8 +241,8 @@ fn what_cannot_be_searched_is_refused_before_anything_starts() {
     let check = |file: &str, more: &[&str], expected: &str| {
         place.write("bad.toml", file);
         let arguments = [&["tune", "bad.toml"], more].concat();
-        let (_, said) = place.expect(2, &arguments);
-        assert!(said.contains(expected) && said.contains("next:"), "{expected}\n{said}");
+        let (_, stderr) = place.expect(2, &arguments);
+        assert!(stderr.contains(expected) && stderr.contains("next:"), "{expected}\n{stderr}");
         assert!(place.run().is_none());
     };
     let target = "contender = [{ target = \"mysql://app@db.example/bench\" }]\nworkload = \"oltp_read_write\"\n";

@@ -1,11 +1,9 @@
 //! `dbduel aa` from outside, and what later runs make of it, with the real program on SQLite.
 
-mod support;
-
 use std::fs;
 
+use crate::support::Place;
 use serde_json::Value;
-use support::Place;
 
 fn experiment(preset: &str, blocks: u32) -> String {
     format!(
@@ -15,21 +13,21 @@ fn experiment(preset: &str, blocks: u32) -> String {
     )
 }
 
-fn twins_file(place: &Place) -> std::path::PathBuf {
+fn history_file(place: &Place) -> std::path::PathBuf {
     place.path().join("cache/twins.ndjson")
 }
 
 /// The records that are remembered here.
 fn remembered(place: &Place) -> Vec<Value> {
-    let lines = fs::read_to_string(twins_file(place)).unwrap_or_default();
+    let lines = fs::read_to_string(history_file(place)).unwrap_or_default();
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]
-fn twins_are_a_run_like_any_other_and_what_they_show_is_remembered_once() {
+fn an_aa_run_is_a_run_like_any_other_and_its_result_is_stored_once() {
     let place = Place::new();
     place.write("fit.toml", &experiment("quick", 2));
-    let (said, _) = place.expect(0, &["aa", "fit.toml", "--blocks", "8"]);
+    let (stdout, _) = place.expect(0, &["aa", "fit.toml", "--blocks", "8"]);
     let plan = place.json("plan.json");
     assert_eq!((plan["name"].as_str(), plan["twins"].as_bool()), (Some("aa-Fit"), Some(true)));
     let contenders: Vec<&Value> = plan["contenders"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
@@ -41,13 +39,13 @@ fn twins_are_a_run_like_any_other_and_what_they_show_is_remembered_once() {
     for part in ["A/A test", "s_d", "being first in a block", "to detect a difference of 1 %"] {
         assert!(whole.contains(part), "{part}\n{whole}");
     }
-    assert_eq!(place.expect(0, &["report", "last"]).0, said);
+    assert_eq!(place.expect(0, &["report", "last"]).0, stdout);
 
     let records = remembered(&place);
     assert_eq!(records.len(), 1);
     assert_eq!((records[0]["engine"].as_str(), records[0]["blocks"].as_u64()), (Some("sqlite"), Some(8)));
     assert_eq!(records[0]["plan_hash"], plan["plan_hash"]);
-    // Nothing is left to do, so a run that goes on tells the same and remembers nothing new.
+    // Nothing is left to do, so a resumed run prints the same and stores nothing new.
     place.expect(0, &["aa", "--resume", "last"]);
     place.expect(0, &["aa", "fit.toml", "--blocks", "8", "--resume", "last"]);
     assert_eq!(remembered(&place).len(), 1);
@@ -57,41 +55,41 @@ fn twins_are_a_run_like_any_other_and_what_they_show_is_remembered_once() {
 }
 
 #[test]
-fn an_interrupted_run_of_twins_goes_on_as_one() {
+fn an_interrupted_aa_run_is_resumed_as_one() {
     let place = Place::new();
     place.write("fit.toml", &experiment("quick", 2));
     let mut running = place.start(&["aa", "fit.toml", "--blocks", "3"]);
-    running.wait_until_it_says("[3/6]");
+    running.wait_for_output("[3/6]");
     running.signal(libc::SIGINT);
     assert_eq!(running.end().status.code(), Some(130));
-    let (_, said) = place.expect(2, &["run", "fit.toml", "--resume", "last"]);
-    assert!(said.contains("another hash"), "{said}");
-    let (_, said) = place.expect(0, &["run", "--resume", "last"]);
-    assert!(said.contains("fewer than 8 blocks"), "{said}");
+    let (_, stderr) = place.expect(2, &["run", "fit.toml", "--resume", "last"]);
+    assert!(stderr.contains("another hash"), "{stderr}");
+    let (_, stderr) = place.expect(0, &["run", "--resume", "last"]);
+    assert!(stderr.contains("fewer than 8 blocks"), "{stderr}");
     place.assert_every_trial_ran_once();
     assert_eq!(remembered(&place).len(), 0);
 }
 
 #[test]
-fn a_run_of_others_is_not_gone_on_with_as_one_of_twins() {
+fn another_run_is_not_resumed_as_an_aa_run() {
     let place = Place::new();
     place.write("fit.toml", &experiment("quick", 1));
     place.expect(0, &["run", "fit.toml"]);
-    let (_, said) = place.expect(2, &["aa", "--resume", "last"]);
-    assert!(said.contains("no A/A test") && said.contains("next:"), "{said}");
+    let (_, stderr) = place.expect(2, &["aa", "--resume", "last"]);
+    assert!(stderr.contains("no A/A test") && stderr.contains("next:"), "{stderr}");
 }
 
 #[test]
-fn strict_asks_for_twins_before_the_first_block() {
+fn strict_requires_an_aa_test_before_the_first_block() {
     let place = Place::new();
     place.write("fit.toml", &experiment("strict", 8));
-    let (_, said) = place.expect(4, &["run", "fit.toml"]);
-    assert!(said.contains("at 1 client: never measured here") && said.contains("`dbduel aa fit.toml`"), "{said}");
+    let (_, stderr) = place.expect(4, &["run", "fit.toml"]);
+    assert!(stderr.contains("at 1 client: never measured here") && stderr.contains("`dbduel aa fit.toml`"), "{stderr}");
     assert_eq!(place.records().len(), 0);
 }
 
 #[test]
-fn a_host_that_told_twins_apart_too_often_is_refused_or_stamped() {
+fn a_host_with_too_many_false_differences_is_refused_or_marked() {
     let place = Place::new();
     place.write("fit.toml", &experiment("standard", 8));
     place.expect(0, &["aa", "fit.toml", "--blocks", "8", "--accept-noisy"]);
@@ -102,13 +100,13 @@ fn a_host_that_told_twins_apart_too_often_is_refused_or_stamped() {
         record["verdict"] = if day <= 4 { "slower" } else { "inconclusive" }.into();
         format!("{record}\n")
     };
-    fs::write(twins_file(&place), (1..=20).map(verdict).collect::<String>()).unwrap();
+    fs::write(history_file(&place), (1..=20).map(verdict).collect::<String>()).unwrap();
     fs::remove_dir_all(place.path().join("runs")).unwrap();
 
-    let (_, said) = place.expect(4, &["run", "fit.toml"]);
+    let (_, stderr) = place.expect(4, &["run", "fit.toml"]);
     assert!(
-        said.contains("too noisy to compare servers: 4 of the last 20") && said.contains("dbduel aa fit.toml"),
-        "{said}"
+        stderr.contains("too noisy to compare servers: 4 of the last 20") && stderr.contains("dbduel aa fit.toml"),
+        "{stderr}"
     );
     assert_eq!(place.records().len(), 0);
     fs::remove_dir_all(place.path().join("runs")).unwrap();

@@ -4,15 +4,13 @@
 //! hidden `hold` of dbduel and reached by their URLs. One that is not on this machine is reported as
 //! skipped.
 
-mod support;
-
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
+use crate::support::Place;
 use rusqlite::Connection;
 use serde_json::Value;
-use support::Place;
 
 const METHOD: &str = "sweep.clients = [2]\n\
     method = { preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = 2 }\n";
@@ -66,10 +64,10 @@ fn a_table_that_dbduel_did_not_make_is_lost_only_where_the_user_says_so() {
         experiment("oltp_point_select", &["engine = \"sqlite\"", "name = \"twin\", engine = \"sqlite\"", target])
     };
     place.write("try.toml", &file(&target));
-    let (_, said) = place.expect(4, &["run", "try.toml"]);
+    let (_, stderr) = place.expect(4, &["run", "try.toml"]);
     assert!(
-        said.contains("cannot prepare contender `mine`") && said.contains("`sbtest1` that dbduel did not make"),
-        "{said}"
+        stderr.contains("cannot prepare contender `mine`") && stderr.contains("`sbtest1` that dbduel did not make"),
+        "{stderr}"
     );
     assert_eq!(count(&database, "sbtest1"), 2);
     // The others were measured all the same.
@@ -100,7 +98,7 @@ fn loads(workload: &str) -> (i64, String) {
 
 #[test]
 fn tables_are_fresh_before_each_trial_that_writes() {
-    // The last trial wrote: whoever comes next loads again.
+    // The last trial wrote: the next one loads again.
     assert_eq!(loads("oltp_write_only"), (2, "used".to_owned()));
 }
 
@@ -118,10 +116,10 @@ fn the_plan_names_targets_without_passwords_and_changes_with_them() {
             "try.toml",
             &experiment("oltp_point_select", &["engine = \"sqlite\"", &format!("name = \"t\", target = \"{url}\"")]),
         );
-        let (said, noted) = place.expect(4, &["plan", "try.toml", "--json"]);
-        assert!(!said.contains("hunter") && !noted.contains("hunter"), "{said}{noted}");
+        let (stdout, noted) = place.expect(4, &["plan", "try.toml", "--json"]);
+        assert!(!stdout.contains("hunter") && !noted.contains("hunter"), "{stdout}{noted}");
         assert!(noted.contains("contender `t`: cannot log in to mysql://app:***@"), "{noted}");
-        serde_json::from_str::<Value>(&said).unwrap()["plan_hash"].as_str().unwrap().to_owned()
+        serde_json::from_str::<Value>(&stdout).unwrap()["plan_hash"].as_str().unwrap().to_owned()
     };
     let first = plan("mysql://app:hunter2@db/x?socket=/no/such");
     assert_eq!(first, plan("mysql://app:hunter3@db/x?socket=/no/such"));
@@ -136,7 +134,7 @@ struct Held {
 }
 
 impl Held {
-    /// None, and a line that says so, where this machine has no such server.
+    /// None, with a line on stderr, where this machine has no such server.
     fn start(place: &Place, kind: &str, options: &[&str]) -> Option<Held> {
         let (listed, _) = place.expect(0, &["list", "engines", "--json"]);
         let listed: Value = serde_json::from_str(&listed).unwrap();
@@ -179,7 +177,7 @@ fn stored(folder: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn two_hosted_servers_compete_one_that_is_gone_does_not_stop_them_and_no_password_is_stored() {
+fn two_targets_compete_one_that_is_gone_does_not_stop_them_and_no_password_is_stored() {
     let place = Place::new();
     let Some(mariadb) = Held::start(&place, "mariadb", &[]) else { return };
     let Some(postgres) = Held::start(&place, "postgres", &["--tcp"]) else { return };
@@ -192,15 +190,15 @@ fn two_hosted_servers_compete_one_that_is_gone_does_not_stop_them_and_no_passwor
         "name = \"pg\", target = \"postgres://postgres:{password}@127.0.0.1:{}/sbtest\"",
         postgres.reached_by["port"]
     );
-    // Nobody listens at port 1.
+    // No server listens at port 1.
     let gone = "name = \"gone\", target = \"mysql://app@127.0.0.1:1/x\"";
     place.write("try.toml", &experiment("oltp_read_write", &[&maria, &pg, gone]));
-    let (_, said) = place.expect(4, &["run", "try.toml"]);
+    let (_, stderr) = place.expect(4, &["run", "try.toml"]);
     assert!(
-        said.contains(
+        stderr.contains(
             "cannot prepare contender `gone` (mysql://app@127.0.0.1:1/x): cannot log in to mysql://app@127.0.0.1:1/x"
         ),
-        "{said}"
+        "{stderr}"
     );
     for trial in place.trials() {
         assert_eq!(trial["status"] == "ok", trial["contender"] != "gone", "{trial}");
@@ -230,11 +228,11 @@ fn a_run_with_a_masked_password_goes_on_when_it_is_given_again() {
     let run = place.run().unwrap();
     let records = place.records();
     std::fs::write(run.join("trials.ndjson"), records[..records.len() - 3].concat()).unwrap();
-    let (_, said) = place.expect(4, &["run", "--resume", "last"]);
-    assert!(said.contains("DBDUEL_PASSWORD"), "{said}");
+    let (_, stderr) = place.expect(4, &["run", "--resume", "last"]);
+    assert!(stderr.contains("DBDUEL_PASSWORD"), "{stderr}");
     std::fs::write(run.join("trials.ndjson"), records[..records.len() - 3].concat()).unwrap();
     let output = place.command(&["run", "--resume", "last"]).env("DBDUEL_PASSWORD", password).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", support::text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", crate::support::text(&output.stderr));
     assert!(place.trials().iter().all(|trial| trial["status"] == "ok"));
 }
 
@@ -251,8 +249,8 @@ fn tables_that_a_pass_would_drop_are_refused_unless_dbduel_made_them() {
         )
     };
     place.write("try.toml", &file(&target));
-    let (_, said) = place.expect(4, &["run", "try.toml"]);
-    assert!(said.contains("sql-bench would drop, and that dbduel did not make: Flight"), "{said}");
+    let (_, stderr) = place.expect(4, &["run", "try.toml"]);
+    assert!(stderr.contains("sql-bench would drop, and that dbduel did not make: Flight"), "{stderr}");
     assert_eq!(count(&database, "Flight"), 2);
     std::fs::remove_dir_all(place.path().join("runs")).unwrap();
     place.write("try.toml", &file(&format!("{target}, overwrite = true")));

@@ -1,12 +1,10 @@
 //! Runs whose trials share a start, a time, or the blocks of their data, with the real program.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
+use crate::support::Place;
 use serde_json::Value;
-use support::Place;
 
 fn experiment(method: &str, storage: &str) -> String {
     format!(
@@ -45,11 +43,11 @@ fn a_fast_sweep_starts_each_contender_once_in_a_block() {
 }
 
 #[test]
-fn a_duet_measures_both_at_once_and_says_what_its_word_cannot_rest_on() {
+fn a_duet_measures_both_at_once_and_lists_why_it_has_no_verdict() {
     let place = Place::new();
     place.write("try.toml", &experiment("duet = true", ""));
     let output = place.dbduel(&["run", "try.toml", "--json"]);
-    let refused = support::text(&output.stderr);
+    let refused = crate::support::text(&output.stderr);
     if refused.contains("needs a physical core of its own") {
         println!("skipped: {refused}");
         return;
@@ -98,14 +96,14 @@ fn a_side_that_is_stored_keeps_its_files(place: &Place, stored: &Value) {
 fn clones_are_refused_before_the_run_where_the_file_system_has_none() {
     let place = Place::new();
     place.write("try.toml", &experiment("work_copy = \"reflink\"", ", storage = \"tmpfs\""));
-    let (_, said) = place.expect(2, &["run", "try.toml"]);
+    let (_, stderr) = place.expect(2, &["run", "try.toml"]);
     for part in [
         "try.toml",
         "work_copy = \"reflink\" in [method]",
         "the work folder of `one` is on tmpfs",
         "next: write work_copy = \"copy\"",
     ] {
-        assert!(said.contains(part), "no {part:?} in\n{said}");
+        assert!(stderr.contains(part), "no {part:?} in\n{stderr}");
     }
     assert!(place.run().is_none(), "nothing has begun");
 }

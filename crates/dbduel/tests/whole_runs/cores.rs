@@ -1,13 +1,11 @@
 //! Servers on some of the CPUs: that they are there and nowhere else is read from the kernel, from outside.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 
+use crate::support::{LIMIT, Place, wait_for};
 use serde_json::Value;
-use support::{LIMIT, Place, wait_for};
 
 fn experiment(engine: &str, sweep: &str, seconds: u32) -> String {
     format!(
@@ -70,7 +68,7 @@ fn every_thread_of_a_server_stays_on_the_cores_it_was_given() {
         place.write("try.toml", &experiment(&engine, "sweep = { cores = [1], clients = [2] }", 3));
         let run = place.start(&["run", "try.toml"]);
         let dbduel = run.pid();
-        // A load before the first trial is not confined, so only what the trials do is looked at.
+        // A load before the first trial is not confined, so only the trials are checked.
         wait_for("the first trial", LIMIT, || !place.records().is_empty());
         let mut seen = BTreeSet::new();
         wait_for("the second trial's server", LIMIT, || {
@@ -89,7 +87,7 @@ fn every_thread_of_a_server_stays_on_the_cores_it_was_given() {
 }
 
 #[test]
-fn a_sweep_over_cores_and_clients_is_told_at_the_best_clients() {
+fn a_sweep_over_cores_and_clients_is_reported_at_the_best_clients() {
     if std::thread::available_parallelism().unwrap().get() < 2 {
         std::io::stderr().write_all(b"skipped: this machine has one core\n").unwrap();
         return;
@@ -120,8 +118,8 @@ fn cores_that_this_host_does_not_have_are_refused_before_anything_is_kept() {
     let place = Place::new();
     let check = |sweep: &str, expected: &str| {
         place.write("try.toml", &experiment("engine = \"sqlite\"", sweep, 1));
-        let (_, said) = place.expect(2, &["run", "try.toml"]);
-        assert!(said.contains("try.toml") && said.contains(expected) && said.contains("next: "), "{said}");
+        let (_, stderr) = place.expect(2, &["run", "try.toml"]);
+        assert!(stderr.contains("try.toml") && stderr.contains(expected) && stderr.contains("next: "), "{stderr}");
         assert!(place.run().is_none(), "a run folder was made");
     };
     check("sweep.cores = [1, 4000]", "[sweep] asks for cores = 4000");

@@ -1,10 +1,8 @@
 //! What trials keep of their response times, window by window, with the real program; and what the way to a
 //! server carried meanwhile.
 
-mod support;
-
+use crate::support::Place;
 use serde_json::Value;
-use support::Place;
 
 /// One block of two trials that last a window and a bit.
 fn experiment(engine: &str) -> String {
@@ -35,11 +33,11 @@ fn check_windows(place: &Place, report: &Value) {
         assert_eq!(metrics["latency_out_of_range"], 0.0);
         assert!(metrics["corrected_ms_p50"].is_number(), "{metrics}");
     }
-    let (told, _) = place.expect(0, &["verify", "last"]);
-    assert!(told.contains(" quantiles of 2 trials, from the sum of 4 windows"), "{told}");
+    let (stdout, _) = place.expect(0, &["verify", "last"]);
+    assert!(stdout.contains(" quantiles of 2 trials, from the sum of 4 windows"), "{stdout}");
     let page = place.run().unwrap().join("report.html");
-    let (told, _) = place.expect(0, &["verify", page.to_str().unwrap()]);
-    assert!(told.contains("from the sum of 4 windows"), "{told}");
+    let (stdout, _) = place.expect(0, &["verify", page.to_str().unwrap()]);
+    assert!(stdout.contains("from the sum of 4 windows"), "{stdout}");
 }
 
 #[test]

@@ -1,10 +1,9 @@
-//! Stored runs, pages and RUN files that somebody has mangled: readers refuse them or read them, and never panic.
+//! Stored runs, pages and RUN files that were mangled: readers refuse them or read them, and never panic.
 
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
-use super::tests::stored_run;
 use super::*;
 use fixtures::{Story, tell, tell_passes};
 use report::{REPORTS, sqlbench};

@@ -1,0 +1,14 @@
+//! Whole runs with the real program, in one test program: they wait for servers and intervals more than they compute,
+//! and one waits while another computes.
+
+mod aa;
+mod arrangements;
+mod cores;
+mod crash;
+mod run;
+mod rungs;
+#[path = "../support/mod.rs"]
+mod support;
+mod targets;
+mod tune;
+mod windows;
