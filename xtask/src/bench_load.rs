@@ -6,6 +6,7 @@
 //! and load generator together; no client gets below the floor with one statement per round trip.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
 use std::pin::pin;
@@ -19,7 +20,7 @@ use anyhow::{Context, Result, bail, ensure};
 use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Target, Value};
 use load::{
     Client, Clock, Exchange, Load, LoadOptions, MonotonicClock, OptionValue, Pacer, Recorder, Slot, Tally, Timeline,
-    Window,
+    Window, Workload,
 };
 
 use crate::bench::{ROWS, Spread, by_turns, done_in_release, loaded_mariadb, median, warn_if_busy, workload};
@@ -47,8 +48,8 @@ pub fn run(options: &BenchLoad, root: &Path) -> Result<()> {
     }
     warn_if_busy()?;
     let interval = Duration::from_secs(options.seconds.into());
-    let mut client = workloads::read_write_client(NullConnection { statements: 0 })?;
-    let (tally, cpu_ns) = against_nothing(&mut client, interval)?;
+    let client = |_: &Slot| Ok(workloads::read_write_client(NullConnection { statements: 0 })?);
+    let (tally, cpu_ns) = against_nothing(client, interval)?;
     let per_transaction = cpu_ns as f64 / tally.ended as f64;
     println!(
         "null connection, oltp_read_write: {:.0} transactions/s per core, {per_transaction:.0} ns per transaction, {:.1} ns per statement",
@@ -58,8 +59,10 @@ pub fn run(options: &BenchLoad, root: &Path) -> Result<()> {
     for form in ["rows", "batch"] {
         tpcc_against_nothing(form, interval)?;
     }
+    scripts_against_nothing(options, interval)?;
     let server = loaded_mariadb(root)?;
     beside_the_floor(options, &server.target()?, interval)?;
+    scripts_beside_built_in(options, &server.target()?, interval)?;
     server.stop()
 }
 
@@ -99,8 +102,8 @@ impl Connection for NullConnection {
 fn tpcc_against_nothing(form: &str, interval: Duration) -> Result<()> {
     for dialect in [Dialect::MySql, Dialect::Postgres] {
         let given = [("form".to_owned(), OptionValue::Text(form.to_owned()))].into();
-        let mut client = workloads::tpcc::client_on(&given, workloads::tpcc::NullEngine::new(dialect))?;
-        let (tally, cpu_ns) = against_nothing(&mut client, interval)?;
+        let client = |_: &Slot| Ok(workloads::tpcc::client_on(&given, workloads::tpcc::NullEngine::new(dialect))?);
+        let (tally, cpu_ns) = against_nothing(client, interval)?;
         let per_transaction = cpu_ns as f64 / tally.ended as f64;
         println!(
             "null engine, tpcc in form {form} on {dialect:?}: {:.0} transactions/s per core, {:.1} statements each, {:.1} ns per statement",
@@ -112,8 +115,66 @@ fn tpcc_against_nothing(form: &str, interval: Duration) -> Result<()> {
     Ok(())
 }
 
+/// The statement of `oltp_point_select` as a script of the user's own, with the same distribution.
+const POINT_SELECT: &str = "\\set id random(1, 100000)\nSELECT c FROM sbtest1 WHERE id = :id;";
+
+fn script_options() -> BTreeMap<String, OptionValue> {
+    let file = OptionValue::File { path: "point_select.sql".to_owned(), text: POINT_SELECT.to_owned() };
+    [("files".to_owned(), OptionValue::Items(vec![file]))].into()
+}
+
+fn uniform() -> BTreeMap<String, OptionValue> {
+    let rows = OptionValue::Number(ROWS);
+    [("rand_type".to_owned(), OptionValue::Text("uniform".to_owned())), ("rows".to_owned(), rows)].into()
+}
+
+/// Compares a point select of a script with the built-in one, without a server: what the language costs.
+fn scripts_against_nothing(options: &BenchLoad, interval: Duration) -> Result<()> {
+    let each_ns = |(tally, cpu_ns): (Tally, u64)| cpu_ns as f64 / tally.ended as f64;
+    let connection = || NullConnection { statements: 0 };
+    let script = || {
+        let client = |slot: &Slot| Ok(script::client_on(&script_options(), connection(), slot)?);
+        against_nothing(client, interval).map(each_ns)
+    };
+    let built_in = || {
+        let client = |_: &Slot| Ok(workloads::client_on("oltp_point_select", &uniform(), connection())?);
+        against_nothing(client, interval).map(each_ns)
+    };
+    let pairs = (0..options.pairs).map(|pair| by_turns(pair, script, built_in)).collect::<Result<Vec<(f64, f64)>>>()?;
+    let (script, built_in): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+    println!(
+        "null connection, point select: as a script {:.0} ns per transaction, built in {:.0} ns",
+        median(script),
+        median(built_in)
+    );
+    Ok(())
+}
+
+/// The same on a server: the bar is 1.1 times the client CPU of the built-in workload.
+fn scripts_beside_built_in(options: &BenchLoad, target: &Target, interval: Duration) -> Result<()> {
+    let built = |name: &str, given: &BTreeMap<String, OptionValue>| -> Result<Arc<dyn Workload>> {
+        let kind = workloads::workload_kind(name).with_context(|| format!("{name} is no workload"))?;
+        Ok(kind.with(given)?.into())
+    };
+    let (own, built_in) = (built("script", &script_options())?, built("oltp_point_select", &uniform())?);
+    for connections in [1, 8, options.connections] {
+        let own = || us_per_query(&own, target, connections, interval);
+        let built_in = || us_per_query(&built_in, target, connections, interval);
+        let pairs =
+            (0..options.pairs).map(|pair| by_turns(pair, own, built_in)).collect::<Result<Vec<(f64, f64)>>>()?;
+        let ratios = Spread::of(pairs.iter().map(|(own, built_in)| own / built_in).collect());
+        let (own, built_in): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        println!(
+            "client CPU per point select, {connections} connections: as a script {:.2} us, built in {:.2} us, ratio {ratios}; the bar is 1.1",
+            median(own),
+            median(built_in)
+        );
+    }
+    Ok(())
+}
+
 /// One client for `interval`; the tally, with `ended` counted here, and the CPU it took.
-fn against_nothing(client: &mut impl Client, interval: Duration) -> Result<(Tally, u64)> {
+fn against_nothing<C: Client>(client: impl FnOnce(&Slot) -> Result<C>, interval: Duration) -> Result<(Tally, u64)> {
     let timeline = Arc::new(Timeline::default());
     // As in a trial; the windows are shorter, so that some end in an interval of two seconds.
     let exchange = Arc::new(Exchange::new(Duration::from_millis(500), interval.as_secs() as usize * 2));
@@ -131,10 +192,11 @@ fn against_nothing(client: &mut impl Client, interval: Duration) -> Result<(Tall
         gauge: None,
         giver: None,
     };
+    let mut client = client(&slot)?;
     let start_ns = slot.clock.now_ns();
     timeline.open_window(Window { start_ns, end_ns: start_ns + interval.as_nanos() as u64 });
     let before_ns = floor::thread_cpu_ns();
-    match pin!(load::drive(client, &mut slot)).poll(&mut TaskContext::from_waker(Waker::noop())) {
+    match pin!(load::drive(&mut client, &mut slot)).poll(&mut TaskContext::from_waker(Waker::noop())) {
         Poll::Ready(ended) => ended?,
         Poll::Pending => bail!("a connection that answers at once made the client wait"),
     }
@@ -150,7 +212,8 @@ fn beside_the_floor(options: &BenchLoad, target: &Target, interval: Duration) ->
         "point selects over {} connections, by turns, {} pairs of {interval:?}",
         options.connections, options.pairs
     );
-    let driver = || driver_us_per_query(target, options.connections, interval);
+    let built_in = workload("oltp_point_select", ROWS)?;
+    let driver = || us_per_query(&built_in, target, options.connections, interval);
     let floor = || floor::run(target, options.connections, interval).map(|floor| floor.us_per_query());
     let pairs = (0..options.pairs).map(|pair| by_turns(pair, driver, floor)).collect::<Result<Vec<(f64, f64)>>>()?;
     let ratios = Spread::of(pairs.iter().map(|(ours, raw)| ours / raw).collect());
@@ -163,7 +226,7 @@ fn beside_the_floor(options: &BenchLoad, target: &Target, interval: Duration) ->
     Ok(())
 }
 
-fn driver_us_per_query(target: &Target, connections: u32, interval: Duration) -> Result<f64> {
+fn us_per_query(workload: &Arc<dyn Workload>, target: &Target, connections: u32, interval: Duration) -> Result<f64> {
     let options = LoadOptions {
         clients: connections,
         workers: 1,
@@ -175,7 +238,7 @@ fn driver_us_per_query(target: &Target, connections: u32, interval: Duration) ->
         ..LoadOptions::default()
     };
     let interrupted = AtomicBool::new(false);
-    let mut load = Load::prepare(&workload("oltp_point_select", ROWS)?, target, options, &interrupted)?;
+    let mut load = Load::prepare(workload, target, options, &interrupted)?;
     load.warm_up(Duration::from_millis(100), &mut |_| ())?;
     let tally = load.measure(Some(interval), &mut |_| (), &mut || ()).whole()?;
     let cpu_ns = tally.worker_cpu_ns.first().context("one worker has one figure")?;

@@ -13,6 +13,7 @@ mod certificates;
 mod client_cost;
 mod client_programs;
 mod conform;
+mod conform_pgbench;
 mod conform_sqlbench;
 mod conform_tpcc;
 mod core_counters;
@@ -58,6 +59,8 @@ enum Task {
     ConformTpcc(conform_tpcc::ConformTpcc),
     /// Count the statements of every sql-bench operation, by the server and by us, against the suite's own table
     ConformSqlbench(conform_sqlbench::ConformSqlbench),
+    /// Compare our language of scripts, builtin scripts included, with the real pgbench
+    ConformPgbench(conform_pgbench::ConformPgbench),
     /// Take each server found here from start to stop, and test the driver on real servers
     Engines(engines::Engines),
     /// Play servers that do wrong against every command that connects to one
@@ -110,6 +113,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Conform(options) => conform::run(&options, root),
         Task::ConformTpcc(options) => conform_tpcc::run(&options, root),
         Task::ConformSqlbench(options) => conform_sqlbench::run(&options, root),
+        Task::ConformPgbench(options) => conform_pgbench::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
         Task::Hostile(options) => hostile::run(&options, root),
         Task::Aa(options) => aa::run(&options, root),

@@ -131,6 +131,7 @@ fn given(request: &SearchRequest, experiment: &Experiment) -> GivenRecord {
         labels: _,
         twins: _,
         fallback_name: _,
+        files: _,
     } = request.overrides.clone();
     GivenRecord {
         name: experiment.name.clone(),

@@ -133,6 +133,11 @@ fn toml_value(value: OptionValue) -> Value {
         OptionValue::Text(text) => text.into(),
         OptionValue::Flag(flag) => flag.into(),
         OptionValue::List(names) => names.into(),
+        OptionValue::File { path, .. } => path.into(),
+        OptionValue::Items(items) => Value::Array(items.into_iter().map(toml_value).collect()),
+        OptionValue::Table(entries) => {
+            Value::Table(entries.into_iter().map(|(key, value)| (key, toml_value(value))).collect())
+        }
     }
 }
 

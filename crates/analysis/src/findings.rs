@@ -58,6 +58,7 @@ named! {
         FastSweep = "fast sweep",
         ClonedData = "cloned data",
         UnequalWork = "unequal work",
+        ResultsDiffer = "results differ",
         Refused = "refused",
         OrderMatters = "order matters",
         WorkLeft = "deferred work left",
@@ -158,6 +159,7 @@ pub fn findings(
         arrangement::fast_sweep(plan, trials),
         when(ClonedData, plan.method.work_copy.is_some()),
         when(UnequalWork, any(&is_unequal)),
+        when(ResultsDiffer, any(&|duel| duel.parts.iter().any(|parts| !parts.results_differ.is_empty()))),
     ];
     let of_ladders = workloads.iter().map(|one| (one.workload.as_str(), one.ladders.as_slice()));
     found.into_iter().flatten().chain(ladder::findings(circumstances, of_ladders)).collect()

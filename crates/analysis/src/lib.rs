@@ -58,7 +58,7 @@ use ladder::Climb;
 pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind};
 pub use missing::Missing;
 use named::named;
-pub use operations::{COLLECTED_SECONDS, LeftOut, LeftOutBecause, Part, Parts};
+pub use operations::{COLLECTED_SECONDS, LeftOut, LeftOutBecause, Part, PartKind, Parts, ResultsDiffer};
 pub use overall::{Best, Deferring, Peak};
 use record::format::{
     AaRecord, ContrastRecord, DecisionKind, DecisionRecord, MetricRecord, PlanRecord, Point, RunRecord, Series, Status,
@@ -225,7 +225,7 @@ pub struct HeadToHead {
     pub others: Vec<MetricComparison>,
     /// Quantiles that are compared with nothing.
     pub missing: Vec<Missing>,
-    /// Of a workload that runs once through.
+    /// Of a workload that runs once through, and of one whose statements are timed one by one.
     pub parts: Option<Parts>,
     pub difference: Option<Difference>,
     /// Points with the verdict `slower`, the worst first.

@@ -1,4 +1,5 @@
-//! What a pass over operations means: the same work is compared, and what is not is named.
+//! What a pass over operations means: the same work is compared, and what is not is named. Statements that are timed
+//! one by one are compared alike, by their mean latency.
 //!
 //! A contender that lacks an operation, or answers it wrongly, has done less work: the total that verdicts come
 //! from is that of the operations which every contender does rightly. A trial that lacks one of them, though
@@ -15,10 +16,11 @@ use serde::Serialize;
 
 use super::comparison::{Scope, value};
 use super::index::Index;
+use super::named::named;
 use super::{Caveat, Comparison, Verdict};
 use record::format::operations::{
-    ESTIMATED, ESTIMATED_PROGRAM, FEWER, GAP, PARTIAL, SECONDS, SHORT, WRONG, flagged, operation_metric, operation_of,
-    program_count_metric, program_metric, program_of,
+    ESTIMATED, ESTIMATED_PROGRAM, FEWER, GAP, PARTIAL, SECONDS, SHORT, STATEMENT_LATENCY, WRONG, flagged,
+    operation_metric, operation_of, program_count_metric, program_metric, program_of, statement_metric, statement_of,
 };
 use record::format::{PlanRecord, Point, Status, TrialRecord};
 use record::rule::OPERATIONS_WITH_JOINT_ERROR_MAX;
@@ -31,9 +33,20 @@ pub const GEOMEAN_SECONDS: &str = "geomean_seconds";
 /// The kind of what is left out because it counts something else on either side.
 pub const OTHER_COUNT: &str = "other count";
 
+named! {
+    pub enum PartKind {
+        /// Of a pass, compared by its time.
+        Operation = "operation",
+        /// Of a script, compared by its mean latency.
+        Statement = "statement",
+    }
+}
+
 /// A candidate against the baseline, part by part.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Parts {
+    /// What `operations` are.
+    pub kind: PartKind,
     pub programs: Vec<Part>,
     pub operations: Vec<Part>,
     pub left_out: Vec<LeftOut>,
@@ -41,6 +54,15 @@ pub struct Parts {
     pub in_total: usize,
     /// Whether operations are too many for an error that they share.
     pub screened: bool,
+    /// Statements whose answers have another number of rows on either side.
+    pub results_differ: Vec<ResultsDiffer>,
+}
+
+/// Rows of a call on average, of baseline and candidate.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ResultsDiffer {
+    pub name: String,
+    pub rows: [f64; 2],
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -48,7 +70,7 @@ pub struct Part {
     pub name: String,
     #[serde(skip)]
     pub comparison: Comparison,
-    /// Of the sum of all rows, of baseline and candidate.
+    /// Of the time of all rows, of baseline and candidate.
     pub shares: [Option<f64>; 2],
     /// `estimated`, `short`.
     pub marks: Vec<&'static str>,
@@ -73,6 +95,8 @@ pub enum LeftOutBecause {
         count: u64,
         baseline: u64,
     },
+    /// The other side has called this statement.
+    NotCalled,
 }
 
 /// The trials with the total of what all contenders have done as their `seconds`.
@@ -143,13 +167,14 @@ pub fn is_of_less_work(trial: &TrialRecord, metric: &str) -> bool {
     operation_of(metric).is_some_and(is_less) || program_of(metric).is_some_and(|name| has(trial, PARTIAL, name))
 }
 
-/// The operations that a trial did rightly, and all of.
+/// The operations that a trial did rightly, and all of. Statements are called as often as there is time.
 fn operations(trial: &TrialRecord) -> BTreeSet<Work<'_>> {
     let right = trial.metrics.keys().filter(|metric| !is_of_less_work(trial, metric));
-    right
-        .filter_map(|metric| operation_of(metric))
-        .map(|name| (name, counted(trial, &operation_metric(name, "count"))))
-        .collect()
+    let work = |metric| match operation_of(metric) {
+        Some(name) => Some((name, counted(trial, &operation_metric(name, "count")))),
+        None => statement_of(metric).map(|name| (name, 0)),
+    };
+    right.filter_map(|metric| work(metric)).collect()
 }
 
 /// The programs that a trial did rightly, and all of.
@@ -169,14 +194,21 @@ fn has(trial: &TrialRecord, kind: &str, name: &str) -> bool {
     trial.flags.iter().any(|flag| flagged(flag, kind) == Some(name))
 }
 
-/// How many operations of a workload are compared; none where it is no pass.
+/// How many operations or statements of a workload are compared.
 pub fn operations_of(records: &Index, workload: &str) -> usize {
     common(records.trials().iter().filter(|trial| trial.workload == workload), operations).len()
 }
 
-/// Compares programs and operations; none where the workload is no pass.
+/// Compares programs and operations, or statements; none where the workload has neither.
 pub fn parts(scope: &Scope, points: &[Point]) -> Option<Parts> {
-    let (true, [point]) = (scope.is_pass(), points) else { return None };
+    match points {
+        [point] if scope.is_pass() => Some(of_pass(scope, point)),
+        _ if scope.is_pass() => None,
+        _ => of_statements(scope, points),
+    }
+}
+
+fn of_pass(scope: &Scope, point: &Point) -> Parts {
     let everyone = scope.records.trials().iter().filter(|trial| trial.workload == scope.workload);
     let is_ours = |name: &str| name == scope.plan.baseline || name == scope.candidate;
     let trials = everyone.clone().filter(|trial| is_ours(&trial.contender)).collect();
@@ -185,12 +217,90 @@ pub fn parts(scope: &Scope, points: &[Point]) -> Option<Parts> {
     let mut operations = pair.operations();
     share_out(&mut programs);
     share_out(&mut operations);
+    let screened = screen_if_many(scope, &mut operations);
+    let (in_total, left_out) = (common(everyone, self::operations).len(), pair.left_out());
+    let (kind, results_differ) = (PartKind::Operation, Vec::new());
+    Parts { kind, programs, operations, left_out, in_total, screened, results_differ }
+}
+
+/// Statements that both sides have called, each over the whole sweep.
+fn of_statements(scope: &Scope, points: &[Point]) -> Option<Parts> {
+    let sides = [scope.plan.baseline.as_str(), scope.candidate];
+    let trials: Vec<&TrialRecord> =
+        scope.records.trials().iter().filter(|trial| trial.workload == scope.workload).collect();
+    let of_side = |side: usize| trials.iter().copied().filter(move |trial| trial.contender == sides[side]);
+    let names = common(of_side(0).chain(of_side(1)), operations);
+    let every = sides.map(|contender| {
+        let ours = trials.iter().filter(|trial| trial.contender == contender && trial.status == Status::Ok);
+        ours.flat_map(|trial| operations(trial)).map(|(name, _)| name).collect::<BTreeSet<&str>>()
+    });
+    if every.iter().all(BTreeSet::is_empty) {
+        return None;
+    }
+    let (active, share) = (scope.active(points), joint(names.len()));
+    let statement = |name: &str| Part {
+        name: name.to_owned(),
+        comparison: scope.compare(&statement_metric(name, STATEMENT_LATENCY), &active, None, share),
+        shares: sides.map(|side| scope.records.mean(scope.workload, &active, side, &statement_metric(name, "share"))),
+        marks: Vec::new(),
+    };
+    let mut operations: Vec<Part> = names.iter().map(|(name, _)| statement(name)).collect();
+    let screened = screen_if_many(scope, &mut operations);
+    let results_differ = names.iter().filter_map(|(name, _)| {
+        let rows = [0, 1].map(|side| mean_rows(of_side(side), name));
+        differ(rows).then(|| ResultsDiffer { name: (*name).to_owned(), rows })
+    });
+    let missing = |side: usize| {
+        let left_out = |name: &&str| LeftOut {
+            name: (*name).to_owned(),
+            contender: sides[side].to_owned(),
+            kind: GAP,
+            because: LeftOutBecause::NotCalled,
+        };
+        every[1 - side].difference(&every[side]).map(left_out).collect::<Vec<_>>()
+    };
+    Some(Parts {
+        kind: PartKind::Statement,
+        programs: Vec::new(),
+        in_total: operations.len(),
+        left_out: [0, 1].into_iter().flat_map(missing).collect(),
+        results_differ: results_differ.collect(),
+        operations,
+        screened,
+    })
+}
+
+/// Over the trials of one contender that are ok.
+fn mean_rows<'a>(trials: impl Iterator<Item = &'a TrialRecord>, name: &str) -> f64 {
+    let metric = statement_metric(name, "rows");
+    let rows: Vec<f64> = trials
+        .filter(|trial| trial.status == Status::Ok)
+        .filter_map(|trial| trial.metrics.get(&metric).copied())
+        .collect();
+    stats::mean(&rows).unwrap_or(0.0)
+}
+
+/// So much more rows are no matter of other moments at which the same tables were read.
+const ROWS_FACTOR_MAX: f64 = 2.0;
+
+/// Whether two servers gave other results: many more rows, or any where the other gave none.
+fn differ([one, other]: [f64; 2]) -> bool {
+    let (least, most) = (one.min(other), one.max(other));
+    most > ROWS_FACTOR_MAX * least
+}
+
+/// So many comparisons share the error.
+fn joint(operations: usize) -> usize {
+    if operations > OPERATIONS_WITH_JOINT_ERROR_MAX { 1 } else { operations }
+}
+
+/// Screens what is too many for an error that they share.
+fn screen_if_many(scope: &Scope, operations: &mut [Part]) -> bool {
     let screened = operations.len() > OPERATIONS_WITH_JOINT_ERROR_MAX;
     if screened {
-        screen(&mut operations, (1.0 - scope.plan.method.confidence) / scope.plan.candidates().count().max(1) as f64);
+        screen(operations, (1.0 - scope.plan.method.confidence) / scope.plan.candidates().count().max(1) as f64);
     }
-    let (in_total, left_out) = (common(everyone, self::operations).len(), pair.left_out());
-    Some(Parts { programs, operations, left_out, in_total, screened })
+    screened
 }
 
 /// Baseline and candidate with their trials, the failed ones included.
@@ -209,7 +319,7 @@ impl Pair<'_> {
 
     fn operations(&self) -> Vec<Part> {
         let common = common(self.trials.iter().copied(), operations);
-        let share = if common.len() > OPERATIONS_WITH_JOINT_ERROR_MAX { 1 } else { common.len() };
+        let share = joint(common.len());
         let marks = [(ESTIMATED, "estimated"), (SHORT, "short")];
         common.iter().map(|(name, _)| self.part(name, &operation_metric(name, SECONDS), share, &marks)).collect()
     }

@@ -1,7 +1,7 @@
 //! Made-up runs whose truth is known, and the verdicts they must and must not get.
 
 use super::*;
-use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_passes};
+use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_passes, tell_statements};
 use record::format::{BuildRecord, ContrastKind, DecisionRecord, Purpose, RuleName};
 
 fn duel_of(stored: &StoredRun) -> HeadToHead {
@@ -912,4 +912,24 @@ fn a_probe_changes_no_conclusion() {
 fn probes() -> Vec<Purpose> {
     let cause_test = Purpose::CauseTest { cause: ContrastKind::Tmpfs, candidate: CANDIDATE.into() };
     vec![Purpose::Pilot, Purpose::Headroom { threads: 2 }, Purpose::Profile, Purpose::Recovery { kill: 1 }, cause_test]
+}
+
+#[test]
+fn each_statement_has_a_verdict_of_its_own_and_other_results_are_found() {
+    let stored = tell_statements(&Story::default());
+    let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
+    let parts = conclusions.workloads[0].duels[0].parts.clone().unwrap();
+    let verdicts: Vec<(&str, Verdict)> =
+        parts.operations.iter().map(|part| (part.name.as_str(), part.comparison.word)).collect();
+    assert_eq!(verdicts.len(), 4);
+    assert!(verdicts.contains(&("browse.sold", Verdict::Slower)), "{verdicts:?}");
+    let sold = parts.operations.iter().find(|part| part.name == "browse.sold").unwrap();
+    assert!((sold.comparison.ratio.unwrap() - 0.5).abs() < 0.02 && sold.shares[0] < sold.shares[1], "{sold:?}");
+    let differ: Vec<(&str, [f64; 2])> = parts.results_differ.iter().map(|one| (one.name.as_str(), one.rows)).collect();
+    assert_eq!(differ.len(), 1);
+    assert!(differ[0].0 == "order.stock" && (differ[0].1[1] - 0.4).abs() < 1e-9, "{differ:?}");
+    assert!(conclusions.findings.iter().any(|finding| finding.kind == FindingKind::ResultsDiffer));
+    let left: Vec<_> = parts.left_out.iter().map(|one| (one.name.as_str(), one.contender.as_str(), one.kind)).collect();
+    assert_eq!(left, [("order.12", BASELINE, "gap")]);
+    assert_eq!(duel_of(&tell(&Story::default())).parts, None);
 }

@@ -8,6 +8,7 @@ pub mod command_line;
 mod figures;
 mod live;
 mod measure;
+pub mod pgbench;
 mod report;
 mod server;
 mod tables;

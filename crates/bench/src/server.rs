@@ -154,14 +154,36 @@ pub fn listed(names: &[String]) -> String {
     }
 }
 
+/// A file with its weight, as it stands on a command line.
+fn file_word(value: &OptionValue) -> Option<String> {
+    match value {
+        OptionValue::File { path, .. } => Some(path.clone()),
+        OptionValue::Table(entries) => match (entries.get("path"), entries.get("weight")) {
+            (Some(path), Some(weight)) => file_word(path).map(|path| format!("{path}@{weight}")),
+            (Some(path), None) => file_word(path),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// A command for the same tables; a password is to be given again.
 fn line(verb: &str, request: &Request) -> String {
     let url = shell_word(&request.target.to_string());
     let options = request.workload_options.iter().map(|(name, value)| {
+        if let OptionValue::Items(files) = value {
+            let words = files.iter().filter_map(file_word);
+            let words = if name == "files" { words.collect() } else { vec![words.collect::<Vec<_>>().join(",")] };
+            let option = if name == "files" { String::new() } else { format!("--{}=", name.replace('_', "-")) };
+            return words.iter().map(|word| format!(" {}", shell_word(&format!("{option}{word}")))).collect();
+        }
         let value = match value {
             OptionValue::Text(text) => text.clone(),
             OptionValue::Flag(flag) => (if *flag { "on" } else { "off" }).to_owned(),
             OptionValue::List(names) => names.join(","),
+            OptionValue::Table(entries) => {
+                entries.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",")
+            }
             value => value.to_string(),
         };
         format!(" {}", shell_word(&format!("--{}={value}", name.replace('_', "-"))))

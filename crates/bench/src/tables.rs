@@ -115,9 +115,10 @@ pub fn prewarm(job: &Job) -> Result<u8, Failure> {
 
 fn read_whole(admin: &mut Admin, table: &Table) -> Result<(), driver::Error> {
     let name = &table.name;
-    let last = table.columns.last().copied().unwrap_or("id");
-    admin.rows(&format!("SELECT MAX({last}) FROM {name}"))?;
-    if table.columns.contains(&"k") {
+    let last = table.columns.last().map_or("id", AsRef::as_ref);
+    let asked = if last == "*" { "COUNT(*)".to_owned() } else { format!("MAX({last})") };
+    admin.rows(&format!("SELECT {asked} FROM {name}"))?;
+    if table.columns.iter().any(|column| column == "k") {
         admin.rows(&format!("SELECT COUNT(k) FROM {name} WHERE k > -1"))?;
     }
     Ok(())
@@ -142,7 +143,7 @@ pub fn find_tables(job: &Job, admin: &mut Admin) -> anyhow::Result<Tables> {
         let name = &table.name;
         foreign_keys_asked += table.ddl().map(|sql| sql.matches("FOREIGN KEY").count()).sum::<usize>();
         foreign_keys += admin.foreign_keys(name).with_context(|| format!("cannot read what {name} is"))?;
-        if table.columns.first() == Some(&"id") && table.rows > 0 {
+        if table.columns.first().is_some_and(|column| column == "id") && table.rows > 0 {
             let most = admin.value(&format!("SELECT MAX(id) FROM {name}"))?;
             let most = most.and_then(|id| id.parse().ok()).unwrap_or(0);
             if least.as_ref().is_none_or(|(_, _, known)| most < *known) {

@@ -357,6 +357,7 @@ fn grouped(value: f64) -> String {
 
 /// `9:41 elapsed, about 6:20 left`
 pub fn times(elapsed: Duration, left: Option<Duration>) -> String {
+    let left = left.filter(|left| left.as_secs() > 0);
     let left = left.map_or_else(String::new, |left| format!(", about {} left", clock(left)));
     format!("{} elapsed{left}", clock(elapsed))
 }
@@ -423,6 +424,30 @@ pub mod tests {
         trial.purpose = Purpose::Profile;
         (0..8).for_each(|_| progress.probe_done(&trial));
         is_near(progress.left(), Duration::ZERO);
+    }
+
+    #[test]
+    fn times_are_clocks_and_nothing_left_is_not_printed() {
+        let seconds = Duration::from_secs;
+        assert_eq!(times(seconds(581), Some(seconds(380))), "9:41 elapsed, about 6:20 left");
+        assert_eq!(times(seconds(3750), Some(Duration::ZERO)), "1:02:30 elapsed");
+        assert_eq!(
+            (grouped(2487.6), grouped(12.0), milliseconds(11.24)),
+            ("2,488".into(), "12".into(), "11.2 ms".into())
+        );
+    }
+
+    #[test]
+    fn the_interval_so_far_stands_only_where_the_rule_allows_one() {
+        let stored = fixtures::tell(&fixtures::Story::default());
+        let told = |blocks: u32| {
+            let trials: Vec<TrialRecord> =
+                stored.trials.iter().filter(|trial| trial.block <= blocks).cloned().collect();
+            intervals(&analysis::conclude(&stored.plan, &stored.run, &trials))
+        };
+        assert_eq!(told(7), Vec::<String>::new());
+        let [line] = &told(8)[..] else { panic!("{:?}", told(8)) };
+        assert!(line.contains(" so far (95 % CI 0.8"), "{line}");
     }
 
     #[test]

@@ -58,6 +58,8 @@ pub enum Command {
     Prepare(WordsArgs),
     /// Run a workload against a running server and report; takes sysbench's command lines too
     Bench(WordsArgs),
+    /// Run pgbench's scripts by pgbench's rules against a running server; takes pgbench's command lines
+    Pgbench(WordsArgs),
     /// Verify a workload's data on a running server
     Check(WordsArgs),
     /// Drop a workload's tables on a running server
@@ -121,6 +123,7 @@ pub fn command() -> clap::Command {
         let sub = sub.mut_arg("seed", |seed| seed.help(TUNE_SEED_HELP));
         sub.mut_arg("blocks", |blocks| blocks.help(TUNE_BLOCKS_HELP))
     });
+    let command = command.mut_subcommand("pgbench", |sub| sub.override_help(bench::pgbench::help()));
     bench::command_line::Verb::ALL.iter().fold(command, |command, verb| {
         command.mut_subcommand(verb.name(), |sub| sub.override_help(bench::command_line::command_help(*verb)))
     })
@@ -298,6 +301,7 @@ impl MethodArgs {
             labels: Default::default(),
             twins: false,
             fallback_name: None,
+            files: None,
         }
     }
 }

@@ -39,6 +39,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Compare(args) => compare::compare(args),
         Command::Prepare(args) => bench::command(Verb::Prepare, &args.words),
         Command::Bench(args) => bench::command(Verb::Bench, &args.words),
+        Command::Pgbench(args) => bench::pgbench::command(&args.words),
         Command::Check(args) => bench::command(Verb::Check, &args.words),
         Command::Cleanup(args) => bench::command(Verb::Cleanup, &args.words),
         Command::List(args) => lists::list(args),

@@ -13,6 +13,7 @@ mod reference;
 mod shipped;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use campaign::aa::{Unfit, UnfitBecause};
@@ -44,13 +45,22 @@ fn main() -> ExitCode {
             return ExitCode::from(cli::exit::USAGE);
         }
     };
-    match commands::dispatch(&cli::parse(arguments)) {
+    match commands::dispatch(&cli::parse(with_command_of_link(arguments))) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             commands::note(&message(&failure.error));
             ExitCode::from(failure.status)
         }
     }
+}
+
+/// A link to this program whose name ends in `pgbench` is `dbduel pgbench`.
+fn with_command_of_link(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let name = arguments.first().and_then(|program| Path::new(program).file_name());
+    if name.is_some_and(|name| name.to_string_lossy().ends_with("pgbench")) {
+        arguments.insert(1, "pgbench".into());
+    }
+    arguments
 }
 
 /// What went wrong, and its causes; the mistakes of a file stand alone.

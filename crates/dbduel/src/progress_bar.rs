@@ -112,14 +112,11 @@ impl Shown {
 }
 
 /// What takes lines away that end where the cursor is. A terminal that has become narrower shows a line in several
-/// rows.
+/// rows. Row by row: terminals with a history keep there what is cleared down to the end of the screen.
 fn erasing(drawn: &[usize], width: usize) -> String {
     let rows: usize = drawn.iter().map(|columns| columns.div_ceil(width.max(1)).max(1)).sum();
-    match rows {
-        0 => String::new(),
-        1 => "\r\x1b[J".to_owned(),
-        rows => format!("\r\x1b[{}A\x1b[J", rows - 1),
-    }
+    let above = "\x1b[1A\x1b[2K".repeat(rows.saturating_sub(1));
+    if rows == 0 { String::new() } else { format!("\r\x1b[2K{above}") }
 }
 
 /// The phase, the run, and what is known so far.
@@ -207,8 +204,8 @@ mod tests {
     #[test]
     fn the_rows_of_lines_that_a_narrower_terminal_wrapped_are_erased_too() {
         assert_eq!(erasing(&[], 80), "");
-        assert_eq!(erasing(&[79], 80), "\r\x1b[J");
-        assert_eq!(erasing(&[79, 60], 80), "\r\x1b[1A\x1b[J");
-        assert_eq!(erasing(&[79, 60], 40), "\r\x1b[3A\x1b[J");
+        assert_eq!(erasing(&[79], 80), "\r\x1b[2K");
+        assert_eq!(erasing(&[79, 60], 80), "\r\x1b[2K\x1b[1A\x1b[2K");
+        assert_eq!(erasing(&[79, 60], 40).matches("\x1b[2K").count(), 4);
     }
 }

@@ -110,6 +110,14 @@ impl Connection for AnyConnection {
         }
     }
 
+    fn prepare_each_time(&mut self, sql: &str) -> Result<Statement, Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.prepare_each_time(sql),
+            AnyConnection::Postgres(connection) => connection.prepare_each_time(sql),
+            AnyConnection::Sqlite(connection) => connection.prepare_each_time(sql),
+        }
+    }
+
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
         match self {
             AnyConnection::MySql(connection) => connection.execute(statement, parameters).await,

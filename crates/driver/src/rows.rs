@@ -4,6 +4,8 @@
 //! nothing once it has grown. Servers send a number as a number or as its digits; the readers here
 //! take either.
 
+use std::io::Write as _;
+
 use crate::{Error, mysql, postgres};
 
 /// An answer that is kept whole is no longer: no request asks for as much, so a longer one is an attack or a fault.
@@ -122,6 +124,14 @@ impl Rows {
         self.cells.push(Held::Text { start, end: self.text.len() });
     }
 
+    /// An inexact number, as the shortest digits that mean it.
+    pub(crate) fn push_double(&mut self, number: impl std::fmt::Display) {
+        let start = self.text.len();
+        // Writing to memory does not fail.
+        let _ = write!(self.text, "{number}");
+        self.cells.push(Held::Text { start, end: self.text.len() });
+    }
+
     pub(crate) fn end_row(&mut self) -> Result<(), Error> {
         self.ends.push(self.cells.len());
         let bytes = self.text.len() + size_of_val(self.cells.as_slice()) + size_of_val(self.ends.as_slice());
@@ -194,6 +204,16 @@ fn decimal(text: &[u8], scale: u32) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn inexact_numbers_come_as_their_shortest_digits() {
+        // MySQL's types DOUBLE and FLOAT, with the row's leading zero and its bitmap.
+        let mut rows = Rows { types: vec![0x05, 0x04], ..Rows::default() };
+        let row = [&[0, 0][..], &13.08f64.to_le_bytes(), &1.1f32.to_le_bytes()].concat();
+        mysql::packet::binary_row(&row, &mut rows).unwrap();
+        rows.end_row().unwrap();
+        assert_eq!((rows.text(0, 0), rows.text(0, 1)), (b"13.08".as_slice(), b"1.1".as_slice()));
+    }
 
     #[test]
     fn decimals_are_read_in_units_of_their_last_place() {

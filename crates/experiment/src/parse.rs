@@ -1,9 +1,10 @@
 //! Turns the text of an experiment file into an [`Experiment`], or into all its mistakes.
 //!
 //! Built on TOML values with their place in the text, so that every mistake can name its line.
-//! It reads no environment and opens no file but the experiment; what the engines and workloads are
+//! It reads no environment and opens no file but the experiment and those that it names; what the engines and workloads are
 //! called comes in as [`Known`], because this module depends on neither.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ use super::keys::{CLIENTS_KEYS, TOP_KEYS, names};
 use super::labels::{Labels, read_labels};
 use super::ladder::read_ladders;
 use super::mistakes::{Mistake, Mistakes, suggestion};
-use super::section::{NAME_CHARS_MAX, Reader, Section, is_short};
+use super::plan::files_of;
+use super::section::{Files, NAME_CHARS_MAX, Reader, Section, is_short};
 use super::vocabulary::Known;
 use super::workloads::{read_sweep, read_workloads};
 use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop, aa, arrangements};
@@ -42,6 +44,8 @@ pub struct Overrides {
     pub twins: bool,
     /// The name of an experiment whose file gives none; without it, that is the name of the file.
     pub fallback_name: Option<String>,
+    /// The files that the experiment names, where a run has stored them.
+    pub files: Option<BTreeMap<String, String>>,
 }
 
 impl Overrides {
@@ -58,6 +62,7 @@ impl Overrides {
             labels,
             twins: _,
             fallback_name: _,
+            files: _,
         } = self;
         let switches = [accept_noisy, contrast, diagnose];
         let has_none = preset.is_none() && budget.is_none() && blocks.is_none() && seed.is_none() && labels.is_empty();
@@ -78,6 +83,7 @@ impl Overrides {
             labels: Labels::new(),
             twins: plan.twins,
             fallback_name: Some(aa::name_of_the_file(plan).to_owned()),
+            files: Some(files_of(plan)),
         }
     }
 }
@@ -95,6 +101,8 @@ impl Experiment {
     pub fn parse(source: &str, file: &str, known: &Known, overrides: &Overrides) -> Result<Experiment, Mistakes> {
         let (root, broken) = DeTable::parse_recoverable(source);
         let mut reader = Reader::new(source);
+        let folder = Path::new(file).parent().unwrap_or(Path::new("")).to_owned();
+        reader.files = Files { folder, stored: overrides.files.clone() };
         for error in &broken {
             let note = "expected TOML: key = value, with texts in quotes";
             reader.reject(&error.span().unwrap_or(0..0), format!("not readable as TOML: {}", error.message()), note);
@@ -364,8 +372,6 @@ fn changed_keys(
 
 #[cfg(test)]
 pub mod tests {
-    use std::collections::BTreeMap;
-
     use driver::Isolation;
     use load::OptionValue;
 
@@ -512,6 +518,7 @@ pub mod tests {
             labels: [("commit".to_owned(), "new".to_owned())].into(),
             twins: false,
             fallback_name: None,
+            files: None,
         };
         let file = format!("{SHORT}labels = {{ commit = \"old\", branch = \"main\" }}\n");
         let experiment = Experiment::parse(&file, "x.toml", &known(), &overrides).unwrap();

@@ -30,7 +30,7 @@ pub use groups::together;
 pub use order::{Entry, SOLO_BLOCKS, heaviest_point, pilots, profiles, repeat, repeat_number};
 pub use record::rule::{
     OPERATIONS, OPERATIONS_WITH_JOINT_ERROR_MAX, POINTS, blocks_for, first_for_operations, first_for_points,
-    point_rule, too_few,
+    operations_are, point_rule, too_few,
 };
 
 /// Confidence of every verdict, after all looks: at most 5 % of them are false.
@@ -168,7 +168,7 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
 
 /// A kind of transaction as records have it.
 pub fn kind_record(kind: TransactionKind) -> KindRecord {
-    KindRecord { name: kind.name.to_owned(), title: kind.title.to_owned(), p90_limit_s: kind.p90_limit_s }
+    KindRecord { name: kind.name.into_owned(), title: kind.title.into_owned(), p90_limit_s: kind.p90_limit_s }
 }
 
 fn arrivals_text(arrivals: Interarrival) -> &'static str {
@@ -178,6 +178,29 @@ fn arrivals_text(arrivals: Interarrival) -> &'static str {
     }
 }
 
+/// Keys of a file in a record.
+const PATH: &str = "path";
+const TEXT: &str = "text";
+
+/// The files that a record's options hold, by their paths: a run goes on with the files that it began with.
+pub fn files_of(record: &PlanRecord) -> BTreeMap<String, String> {
+    fn collect(value: &serde_json::Value, files: &mut BTreeMap<String, String>) {
+        match value {
+            serde_json::Value::Array(items) => items.iter().for_each(|item| collect(item, files)),
+            serde_json::Value::Object(entries) => match (entries.get(PATH), entries.get(TEXT)) {
+                (Some(serde_json::Value::String(path)), Some(serde_json::Value::String(text))) => {
+                    files.insert(path.clone(), text.clone());
+                }
+                _ => entries.values().for_each(|value| collect(value, files)),
+            },
+            _ => {}
+        }
+    }
+    let mut files = BTreeMap::new();
+    record.workloads.iter().flat_map(|one| one.options.values()).for_each(|value| collect(value, &mut files));
+    files
+}
+
 fn option_json(value: &OptionValue) -> serde_json::Value {
     match value {
         OptionValue::Number(number) => (*number).into(),
@@ -185,6 +208,11 @@ fn option_json(value: &OptionValue) -> serde_json::Value {
         OptionValue::Text(text) => text.as_str().into(),
         OptionValue::Flag(flag) => (*flag).into(),
         OptionValue::List(names) => names.as_slice().into(),
+        OptionValue::File { path, text } => serde_json::json!({ PATH: path, TEXT: text }),
+        OptionValue::Items(items) => items.iter().map(option_json).collect::<Vec<_>>().into(),
+        OptionValue::Table(entries) => {
+            serde_json::Value::Object(entries.iter().map(|(key, value)| (key.clone(), option_json(value))).collect())
+        }
     }
 }
 
@@ -545,5 +573,26 @@ mod tests {
             assert_eq!((first.name.as_str(), &first.method.changed), ("my-upgrade", &again.method.changed));
             assert_eq!(first.plan_hash, again.plan_hash, "{overrides:?}");
         }
+    }
+
+    #[test]
+    fn a_run_goes_on_with_the_files_that_it_began_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let (script, file) = (folder.path().join("a.sql"), folder.path().join("x.toml"));
+        let text = "contender = [{ engine = \"mysql@5.5.9\" }]\n[workload]\nname = \"sql-bench\"\n\
+                    scripts = [{ path = \"a.sql\", weight = 3 }]\n";
+        let parse =
+            |file: &str, overrides: &Overrides| Experiment::parse(text, file, &crate::testing::known(), overrides);
+        let plan = |file: &str, overrides: &Overrides| plan_of(&parse(file, overrides).unwrap()).record;
+        std::fs::write(&script, "SELECT 1;").unwrap();
+        let first = plan(file.to_str().unwrap(), &Overrides::default());
+        assert_eq!(first.workloads[0].shown_options()["scripts"].to_string(), r#"[{"path":"a.sql","weight":3}]"#);
+        std::fs::write(&script, "SELECT 2;").unwrap();
+        assert_ne!(plan(file.to_str().unwrap(), &Overrides::default()).plan_hash, first.plan_hash);
+        let name = Overrides { fallback_name: Some("x".into()), ..Overrides::of_plan(&first) };
+        assert_eq!(plan("experiment.toml", &name).plan_hash, first.plan_hash);
+        let missing = parse("elsewhere/x.toml", &Overrides::default()).unwrap_err();
+        assert_eq!((missing.list.len(), missing.list[0].line), (1, Some(4)), "{missing}");
+        assert!(missing.to_string().contains("cannot read a.sql"), "{missing}");
     }
 }

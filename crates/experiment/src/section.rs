@@ -4,7 +4,9 @@
 //! cannot be used is noted as a mistake and read as absent, so that reading can go on and one pass
 //! finds all the mistakes of a file.
 
+use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use toml::Spanned;
@@ -14,6 +16,7 @@ use super::keys::{home_of, in_our_words, in_place_of, meaning};
 use super::mistakes::{Mistake, Mistakes, nearest, suggestion};
 use super::quantity;
 use engine::CpuList;
+use record::plain_file;
 use record::secrets::mask_urls;
 
 pub type Value<'a> = Spanned<DeValue<'a>>;
@@ -60,12 +63,32 @@ impl<'a> Section<'a> {
 /// The source text and the mistakes found in it so far.
 pub struct Reader<'a> {
     source: &'a str,
+    /// Where files are that the text names.
+    pub files: Files,
     mistakes: Vec<Mistake>,
+}
+
+/// Files that an experiment names, by paths relative to its own file.
+#[derive(Debug, Clone, Default)]
+pub struct Files {
+    pub folder: PathBuf,
+    /// As a run stored them: then no other file is read.
+    pub stored: Option<BTreeMap<String, String>>,
+}
+
+impl Files {
+    fn read(&self, path: &str) -> Result<String, String> {
+        match &self.stored {
+            Some(files) => files.get(path).cloned().ok_or_else(|| "the run has no such file".to_owned()),
+            None => plain_file::read_text(&self.folder.join(path), plain_file::TEXT_BYTES_MAX)
+                .map_err(|cause| cause.to_string()),
+        }
+    }
 }
 
 impl<'a> Reader<'a> {
     pub fn new(source: &'a str) -> Self {
-        Reader { source, mistakes: Vec::new() }
+        Reader { source, files: Files::default(), mistakes: Vec::new() }
     }
 
     /// Says what is wrong at this place of the file.
@@ -73,6 +96,24 @@ impl<'a> Reader<'a> {
         // Messages quote values, and a value may be a URL with a password in it.
         let (what, note) = (mask_urls(&what.into()), mask_urls(&note.into()));
         self.mistakes.push(Mistake { line: Some(self.line(span)), what, notes: vec![note] });
+    }
+
+    /// Reports a mistake of another file, which names its place by itself.
+    pub fn reject_elsewhere(&mut self, what: &str) {
+        let mut lines = what.lines().map(str::to_owned);
+        let what = lines.next().unwrap_or_default();
+        self.mistakes.push(Mistake { line: None, what, notes: lines.collect() });
+    }
+
+    /// The text of a file that the experiment names at this place.
+    pub fn file(&mut self, span: &Range<usize>, path: &str) -> Option<String> {
+        match self.files.read(path) {
+            Ok(text) => Some(text),
+            Err(cause) => {
+                self.reject(span, format!("cannot read {path}: {cause}"), "expected a path from the experiment's file");
+                None
+            }
+        }
     }
 
     /// Says what is wrong with the command line.

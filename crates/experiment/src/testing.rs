@@ -40,7 +40,7 @@ static KINDS: [WorkloadKind; 2] = [
             OptionSpec::new("rand_zipfian_exp", "0.8", "exponent"),
         ],
         build: |options| match options.number("rows", 0, u64::from(u32::MAX))? {
-            0 => Err(OptionError { option: "rows".into(), expected: "at least one row was expected".into() }),
+            0 => Err(OptionError::new("rows", "at least one row was expected")),
             rows => Ok(Box::new(Unmoved { rows, one_pass: false })),
         },
     },
@@ -51,6 +51,7 @@ static KINDS: [WorkloadKind; 2] = [
         options: &[
             OptionSpec::new("programs", "[]", "programs to run"),
             OptionSpec::new("small", "false", "shorter loops"),
+            OptionSpec::new("scripts", load::ITEMS, "files to run").paths(&["path"]),
         ],
         build: |_| Ok(Box::new(Unmoved { rows: 0, one_pass: true })),
     },

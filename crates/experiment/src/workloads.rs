@@ -3,10 +3,11 @@
 //! Which options a workload has, and of which type, is the workload's own knowledge; the type of an
 //! option is the type of its default.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use driver::Isolation;
-use load::{Interarrival, OptionError, OptionSpec, OptionValue, WorkloadKind};
+use load::{ITEMS, Interarrival, OptionError, OptionSpec, OptionValue, WorkloadKind};
 use toml::de::DeValue;
 
 use super::defaults::WorkloadDefaults;
@@ -20,8 +21,7 @@ use super::{CLIENTS, CORES, Contender, Crowds, Origin, RATE, Sweep, WorkloadChoi
 const ARRIVALS: &str = "arrivals";
 const DATA_SEED: &str = "data_seed";
 /// Documented keys that this version honours only where a workload has an option of that name.
-const KEYS_LATER: &[&str] = &["files"];
-const WORKLOADS_LATER: &[&str] = &["script"];
+const KEYS_LATER: &[&str] = &["restore", "data", "latency_limit", "max_tries", "expect_failures"];
 /// In place of a list of clients, beside cores.
 const PER_CORE: &str = "per-core";
 /// What every reader of JSON holds exactly.
@@ -91,7 +91,14 @@ fn read_short_form(
 ) -> Option<WorkloadChoice> {
     let name = value.get_ref().as_str()?;
     let kind = known_workload(reader, value, name, known)?;
-    let needs = known.needs(kind, &BTreeMap::new()).unwrap_or_default();
+    let needs = known.needs(kind, &BTreeMap::new()).unwrap_or_else(|fault| {
+        reader.reject(
+            &value.span(),
+            format!("workload `{name}` has no default: write a [workload] table"),
+            fault.to_string(),
+        );
+        Needs::default()
+    });
     refuse_engines(reader, &value.span(), name, &needs, contenders);
     Some(WorkloadChoice {
         label: name.to_owned(),
@@ -127,7 +134,10 @@ fn read_workload<'a>(
     let given = read_clients(reader, section, specs);
     let options = with_clients(read_options(reader, section, specs), given, specs);
     let needs = known.needs(kind, &options).unwrap_or_else(|fault| {
-        reject_option(reader, section, specs, &fault);
+        // An option that could not be read has been reported, and is missing because of that.
+        if section.value(&fault.option).is_none() || options.contains_key(&fault.option) {
+            reject_option(reader, section, specs, &fault);
+        }
         Needs::default()
     });
     refuse_engines(reader, &section.span, &name, &needs, contenders);
@@ -264,12 +274,8 @@ fn refuse_engines(
 fn known_workload(reader: &mut Reader, value: &Value, name: &str, known: &Known) -> Option<&'static WorkloadKind> {
     let kind = known.workloads.find(name);
     if kind.is_none() {
-        if WORKLOADS_LATER.contains(&name) {
-            reader.not_yet(&value.span(), &format!("workload `{name}`"));
-        } else {
-            let note = suggestion(name, known.workloads.names());
-            reader.reject(&value.span(), format!("unknown workload `{name}`"), note);
-        }
+        let note = suggestion(name, known.workloads.names());
+        reader.reject(&value.span(), format!("unknown workload `{name}`"), note);
     }
     kind
 }
@@ -296,7 +302,12 @@ fn read_options<'a>(
         for (other, value) in given {
             reader.reject(&value.span(), format!("`{other}` and `{key}` are the same option"), "keep one of them");
         }
-        match option_value(value, &default_value(spec.default)) {
+        let default = default_value(spec.default);
+        if matches!(default, OptionValue::Items(_) | OptionValue::Table(_)) {
+            options.extend(structure(reader, value, key, spec).map(|given| (spec.name.to_owned(), given)));
+            continue;
+        }
+        match option_value(value, &default) {
             Ok(given) => drop(options.insert(spec.name.to_owned(), given)),
             Err(expected) => reader.reject(
                 &value.span(),
@@ -308,8 +319,43 @@ fn read_options<'a>(
     options
 }
 
+/// A value of any kind, with the files that it names; None where one cannot be read, which is then a mistake.
+fn structure(reader: &mut Reader, value: &Value, key: &str, spec: &OptionSpec) -> Option<OptionValue> {
+    Some(match value.get_ref() {
+        DeValue::Array(items) => {
+            let items: Vec<_> = items.iter().map(|item| structure(reader, item, key, spec)).collect();
+            OptionValue::Items(items.into_iter().collect::<Option<_>>()?)
+        }
+        DeValue::Table(table) => {
+            let entry = |(name, value): (&toml::Spanned<Cow<'_, str>>, &Value)| {
+                let name = name.get_ref().to_string();
+                structure(reader, value, &name, spec).map(|value| (name, value))
+            };
+            let entries: Vec<_> = table.iter().map(entry).collect();
+            OptionValue::Table(entries.into_iter().collect::<Option<_>>()?)
+        }
+        DeValue::String(path) if spec.paths.contains(&key) => {
+            OptionValue::File { path: path.to_string(), text: reader.file(&value.span(), path)? }
+        }
+        DeValue::String(text) => OptionValue::Text(text.to_string()),
+        DeValue::Boolean(flag) => OptionValue::Flag(*flag),
+        DeValue::Integer(_) => match integer(value).and_then(|number| i64::try_from(number).ok()) {
+            Some(number) => OptionValue::Number(number),
+            None => {
+                reader.reject(&value.span(), format!("`{key}` is too large"), "expected a 64-bit integer");
+                return None;
+            }
+        },
+        DeValue::Float(_) => OptionValue::Real(real(value)?),
+        DeValue::Datetime(time) => OptionValue::Text(time.to_string()),
+    })
+}
+
 /// Says what the workload has against an option, at the place where the file gives it.
 fn reject_option(reader: &mut Reader, section: &Section, specs: &[OptionSpec], fault: &OptionError) {
+    if !fault.in_files.is_empty() {
+        return fault.in_files.iter().for_each(|what| reader.reject_elsewhere(what));
+    }
     let names = specs.iter().find(|spec| spec.name == fault.option).into_iter().flat_map(OptionSpec::names);
     let given = |key: &str| {
         section
@@ -331,6 +377,12 @@ fn value_text(value: &Value) -> String {
         DeValue::Integer(number) => number.to_string(),
         DeValue::Float(number) => number.to_string(),
         DeValue::Array(items) => format!("[{}]", items.iter().map(value_text).collect::<Vec<_>>().join(", ")),
+        DeValue::Table(entries) => {
+            let entry = |(key, value): (&toml::Spanned<Cow<'_, str>>, &Value)| {
+                format!("{} = {}", key.get_ref(), value_text(value))
+            };
+            format!("{{ {} }}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
         other => format!("a value of type {}", other.type_str()),
     }
 }
@@ -360,6 +412,7 @@ fn option_value(value: &Value, default: &OptionValue) -> Result<OptionValue, &'s
             let is_list = value.get_ref().is_array();
             names.filter(|_| is_list).map(OptionValue::List).ok_or("a list of names: [\"select\", \"insert\"]")
         }
+        OptionValue::File { .. } | OptionValue::Items(_) | OptionValue::Table(_) => Err("tables, or a list of them"),
     }
 }
 
@@ -371,7 +424,9 @@ fn default_value(default: &str) -> OptionValue {
     match value.get_ref() {
         DeValue::Boolean(flag) => OptionValue::Flag(*flag),
         DeValue::String(text) => OptionValue::Text(text.to_string()),
+        DeValue::Array(_) if default == ITEMS => OptionValue::Items(Vec::new()),
         DeValue::Array(_) => OptionValue::List(Vec::new()),
+        DeValue::Table(_) => OptionValue::Table(BTreeMap::new()),
         DeValue::Integer(_) => {
             let number = integer(&value).and_then(|number| i64::try_from(number).ok());
             OptionValue::Number(number.expect("the default of an option fits its type"))

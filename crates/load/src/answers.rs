@@ -3,6 +3,7 @@
 //! Clients count while they run: additions in place, and nothing else. Whether that is what the statements ask
 //! for is judged once the load is over, by what the workload declares.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use driver::{Answer, Dialect, Isolation};
@@ -19,6 +20,8 @@ pub struct Answers {
     pub matched: u64,
     /// Rows that the values sent ask for, where that differs from one statement to the next.
     pub wanted: u64,
+    /// Answers that are not what the workload expects of each one.
+    pub wrong: u64,
 }
 
 impl Answers {
@@ -35,6 +38,7 @@ impl Answers {
         self.rows += other.rows;
         self.matched = self.matched.wrapping_add(other.matched);
         self.wanted += other.wanted;
+        self.wrong += other.wrong;
     }
 }
 
@@ -49,7 +53,7 @@ pub struct Setting {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
     /// The kind of statement.
-    pub statement: &'static str,
+    pub statement: Cow<'static, str>,
     pub seen: Answers,
     /// None where any number is right.
     pub rows: Option<RangeInclusive<u64>>,
@@ -60,11 +64,14 @@ impl Expected {
     /// What does not hold, as text; the kind, what was expected and what was seen.
     pub fn violations(&self) -> impl Iterator<Item = String> {
         let counted = [("rows", &self.rows, self.seen.rows), ("matched rows", &self.matched, self.seen.matched)];
-        counted.into_iter().filter_map(|(what, expected, seen)| {
+        let Answers { count, wrong, .. } = self.seen;
+        let each = (wrong > 0).then(|| format!("{}: {wrong} of {count} answers were wrong", self.statement));
+        let sums = counted.into_iter().filter_map(|(what, expected, seen)| {
             let expected = expected.as_ref().filter(|expected| !expected.contains(&seen))?;
             let Expected { statement, seen: Answers { count, .. }, .. } = self;
             Some(format!("{statement}: {} {what} expected in {count} answers, {seen} seen", words(expected)))
-        })
+        });
+        each.into_iter().chain(sums)
     }
 }
 
@@ -91,13 +98,16 @@ mod tests {
     fn a_violation_names_the_kind_what_was_expected_and_what_was_seen() {
         let check = |expected: RangeInclusive<u64>, rows: u64, violation: Option<&str>| {
             let seen = Answers { count: 7, rows, ..Answers::default() };
-            let one = Expected { statement: "point-select", seen, rows: Some(expected), matched: None };
+            let one = Expected { statement: "point-select".into(), seen, rows: Some(expected), matched: None };
             assert_eq!(one.violations().collect::<Vec<_>>(), violation.into_iter().collect::<Vec<_>>());
         };
         check(7..=7, 7, None);
         check(7..=7, 0, Some("point-select: 7 rows expected in 7 answers, 0 seen"));
         check(3..=u64::MAX, 2, Some("point-select: at least 3 rows expected in 7 answers, 2 seen"));
         check(0..=7, 8, Some("point-select: at most 7 rows expected in 7 answers, 8 seen"));
+        let seen = Answers { count: 7, wrong: 2, ..Answers::default() };
+        let one = Expected { statement: "order.sql:3".into(), seen, rows: None, matched: None };
+        assert!(one.violations().eq(["order.sql:3: 2 of 7 answers were wrong"]));
         check(60..=70, 59, Some("point-select: 60 to 70 rows expected in 7 answers, 59 seen"));
     }
 }

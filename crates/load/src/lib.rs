@@ -36,14 +36,14 @@ pub use load::{Failure, Live, Load, LoadOptions, Measured, SILENCE_MAX};
 pub use loader::{LOADER_VERSION, Loader};
 pub use pacer::{Arrival, Arrivals, Interarrival, Pacer, Rate};
 pub use policy::{ErrorPolicy, Ignored};
-pub use recorder::{ErrorCounts, KindTally, Recorder, Second, Tally, Timing};
+pub use recorder::{ErrorCounts, KindTally, Recorder, Second, StatementTally, Tally, Timing};
 pub use rng::Rng;
 pub use single_pass::{Gauge, OperationTally, ProgramTally, SHORT_NS};
 pub use stall::Commits;
 pub use timeline::{Timeline, Window};
 pub use windows::{Collector, Exchange};
 pub use worker::drive;
-pub use workload::options::{COMPAT, NO_COMPAT};
+pub use workload::options::{COMPAT, ITEMS, NO_COMPAT, TABLE};
 pub use workload::{
     ARRIVALS, Attempt, Background, Client, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, Fatal, HasPlans,
     Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome, ReusesTables,

@@ -710,7 +710,9 @@ impl Worker {
         let seconds = self.options.interval_max.as_secs_f64().ceil() as usize;
         let spec = self.workload.spec();
         let recorder = Recorder::new(seconds, self.options.rate.is_some());
-        let mut recorder = recorder.with_kinds(spec.kinds.len(), spec.counts.len());
+        let mut recorder = recorder
+            .with_kinds(spec.kinds.len(), spec.counts.len())
+            .with_statements(self.workload.timed_statements(self.target.dialect));
         if let Some(work) = self.workload.defers_work() {
             recorder = recorder.with_journal(work.log_columns().len(), self.journal_lines(work));
         }

@@ -160,7 +160,8 @@ fn load_part(
     mut units: Range<u64>,
 ) -> Result<u64, Error> {
     let mut given = 0;
-    let count = session.load(&table.name, &table.columns, &mut |sink| {
+    let columns: Vec<&str> = table.columns.iter().map(AsRef::as_ref).collect();
+    let count = session.load(&table.name, &columns, &mut |sink| {
         let mut counting = |row: &[Value<'_>]| {
             given += 1;
             sink(row)

@@ -153,6 +153,8 @@ pub struct Tally {
     pub counts: Vec<u64>,
     /// The same of every committed transaction, warm-up and drain included.
     pub counts_ever: Vec<u64>,
+    /// Calls of each statement, where the workload has statements that are timed one by one.
+    pub statements: Vec<StatementTally>,
     /// What all statements brought since the clients started, in the order of the workload's kinds of statements.
     pub answers: Vec<Answers>,
     /// What a pass over operations left, program by program; empty for everything else.
@@ -182,6 +184,32 @@ pub struct KindTally {
     pub rolled_back_ever: u64,
     /// Failed, and it is unknown whether they were made permanent.
     pub unknown_ever: u64,
+}
+
+/// Calls of one statement that ended inside the interval, warm-up and drain excluded.
+#[derive(Debug, Clone, Default)]
+pub struct StatementTally {
+    pub name: Arc<str>,
+    /// Calls that were answered.
+    pub count: u64,
+    /// Calls that ended their transaction: by an error, a wrong answer or a missing value.
+    pub failed: u64,
+    /// Calls whose error made the client try the transaction again.
+    pub retries: u64,
+    /// Rows that came back; of a statement that returns none, those that it changed or found.
+    pub rows: u64,
+    /// Sent to answered.
+    pub latency: Histogram,
+}
+
+impl StatementTally {
+    fn add(&mut self, other: &StatementTally) {
+        self.count += other.count;
+        self.failed += other.failed;
+        self.retries += other.retries;
+        self.rows += other.rows;
+        self.latency.add(&other.latency);
+    }
 }
 
 impl KindTally {
@@ -243,6 +271,18 @@ impl Recorder {
         self.tally.counts.resize(counts, 0);
         self.tally.counts_ever.resize(counts, 0);
         self
+    }
+
+    /// Times these statements one by one.
+    pub fn with_statements(mut self, names: impl IntoIterator<Item = String>) -> Recorder {
+        let named = |name: String| StatementTally { name: name.into(), ..StatementTally::default() };
+        self.tally.statements = names.into_iter().map(named).collect();
+        self
+    }
+
+    /// The tally of a statement, if its call ended inside the interval.
+    pub fn statement(&mut self, index: usize, end_ns: u64, window: Window) -> Option<&mut StatementTally> {
+        self.tally.statements.get_mut(index).filter(|_| window.contains(end_ns))
     }
 
     /// Has room for so many lines, of so many numbers each, about deferred transactions.
@@ -474,6 +514,11 @@ impl Tally {
             self.kinds.resize_with(other.kinds.len(), KindTally::default);
         }
         self.kinds.iter_mut().zip(&other.kinds).for_each(|(mine, theirs)| mine.add(theirs));
+        if self.statements.len() < other.statements.len() {
+            self.statements.clone_from(&other.statements);
+        } else {
+            self.statements.iter_mut().zip(&other.statements).for_each(|(mine, theirs)| mine.add(theirs));
+        }
         add_each(&mut self.counts, &other.counts);
         add_each(&mut self.counts_ever, &other.counts_ever);
         self.add_answers(&other.answers);

@@ -229,7 +229,8 @@ async fn reconnect<K: Clock>(client: &mut impl Client, slot: &Slot<K>, attempt: 
     while !slot.is_over(now_ns) {
         // A try that begins shortly before the end shows whether the server is there, and is of no use longer.
         let left = Duration::from_nanos(slot.timeline.window().end_ns.saturating_sub(now_ns));
-        if client.connection().reconnect(left.clamp(RECONNECT_LAST, RECONNECT_TIMEOUT)).is_ok() {
+        let connected = client.connection().reconnect(left.clamp(RECONNECT_LAST, RECONNECT_TIMEOUT)).is_ok();
+        if connected && client.reconnected(attempt).await.is_ok() {
             attempt.reconnects += 1;
             return true;
         }

@@ -4,6 +4,7 @@
 
 pub mod options;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -88,7 +89,7 @@ pub struct Table {
     /// Statements that make the empty table, without secondary indexes.
     pub create: Vec<String>,
     /// Columns the loader fills.
-    pub columns: Vec<&'static str>,
+    pub columns: Vec<Cow<'static, str>>,
     /// How many units its rows come in: rows themselves, or orders of a few lines each.
     pub units: u64,
     /// Exact where a unit is a row, else what is to be expected.
@@ -193,20 +194,21 @@ impl Metric {
     pub const TPS: Metric = Metric { name: "tps", unit: "tps", title: "committed transactions per second (tps)" };
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TransactionKind {
     /// The prefix of its metrics.
-    pub name: &'static str,
-    pub title: &'static str,
+    pub name: Cow<'static, str>,
+    pub title: Cow<'static, str>,
     /// Seconds within which nine of ten should be answered.
     pub p90_limit_s: Option<f64>,
 }
 
 /// Schema, data, transactions and checks, with all options decided.
 ///
-/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Five
+/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Six
 /// optional things stay methods with a default: `data_bytes` and `ignored_errors` have a value for every workload,
-/// `remains` and `expected_answers` return a list, which may be empty, and `other_mix` returns data.
+/// `remains`, `expected_answers` and `timed_statements` return a list, which may be empty, and `other_mix` returns
+/// data.
 pub trait Workload: Send + Sync {
     fn spec(&self) -> WorkloadSpec;
     fn tables(&self, dialect: Dialect) -> Vec<Table>;
@@ -240,6 +242,11 @@ pub trait Workload: Send + Sync {
     /// in the order of [`Client::answers`]; empty where clients check each answer themselves.
     fn expected_answers(&self, seen: &[Answers], setting: &Setting) -> Vec<Expected> {
         let _ = (seen, setting);
+        Vec::new()
+    }
+    /// The names of the statements that clients time one by one, in the order of [`Recorder::statement`].
+    fn timed_statements(&self, dialect: Dialect) -> Vec<String> {
+        let _ = dialect;
         Vec::new()
     }
     fn other_mix(&self) -> Option<OtherMix> {
@@ -414,6 +421,12 @@ pub trait Client {
     /// After the client's last transaction: sends what it still holds back, and counts it. No
     /// transaction of its own, so it has no latency and is not tried again.
     fn finish(&mut self, attempt: &mut Attempt) -> impl Future<Output = Result<(), Error>> {
+        let _ = attempt;
+        std::future::ready(Ok(()))
+    }
+
+    /// Called on each new connection behind the first: what a session needs before its transactions.
+    fn reconnected(&mut self, attempt: &mut Attempt) -> impl Future<Output = Result<(), Error>> {
         let _ = attempt;
         std::future::ready(Ok(()))
     }

@@ -135,6 +135,21 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl WorkloadRecord {
+    /// The options for a reader: files by their paths, without what stands in them.
+    pub fn shown_options(&self) -> BTreeMap<String, serde_json::Value> {
+        fn shown(value: &serde_json::Value) -> serde_json::Value {
+            match value {
+                serde_json::Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().into(),
+                serde_json::Value::Object(entries) => match entries.get("path") {
+                    Some(path) if entries.len() == 2 && entries.contains_key("text") => path.clone(),
+                    _ => entries.iter().map(|(key, value)| (key.clone(), shown(value))).collect(),
+                },
+                flat => flat.clone(),
+            }
+        }
+        self.options.iter().map(|(key, value)| (key.clone(), shown(value))).collect()
+    }
+
     /// Transactions arrived at a given rate, whatever the server did.
     pub fn is_open_loop(&self) -> bool {
         self.arrivals.is_some()

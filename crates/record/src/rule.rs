@@ -43,6 +43,12 @@ pub fn first_for_operations(plan: &PlanRecord, operations: usize) -> Option<u32>
 /// What verdicts are about, as sentences have it.
 pub const POINTS: &str = "single points";
 pub const OPERATIONS: &str = "single operations";
+pub const STATEMENTS: &str = "single statements";
+
+/// What the operations of a plan are called.
+pub fn operations_are(plan: &PlanRecord) -> &'static str {
+    if plan.workloads.iter().any(|workload| workload.one_pass) { OPERATIONS } else { STATEMENTS }
+}
 
 /// The most blocks that a report advises to run.
 const BLOCKS_SEARCHED: u32 = 200;
@@ -59,8 +65,8 @@ pub fn blocks_for(plan: &PlanRecord, first: impl Fn(&PlanRecord) -> Option<u32>)
 /// Why no single point or operation can have a verdict, and how many blocks it takes.
 pub fn too_few(plan: &PlanRecord, count: usize, what: &str) -> String {
     let needed = blocks_for(plan, |plan| match what {
-        OPERATIONS => first_for_operations(plan, count),
-        _ => first_for_points(plan, count),
+        POINTS => first_for_points(plan, count),
+        _ => first_for_operations(plan, count),
     });
     let candidates = match plan.candidates().count() {
         1 => "1 candidate".to_owned(),
@@ -69,6 +75,6 @@ pub fn too_few(plan: &PlanRecord, count: usize, what: &str) -> String {
     let blocks = plan.method.blocks;
     let needed =
         needed.map_or("no number of blocks is enough".to_owned(), |needed| format!("that takes blocks = {needed}"));
-    let alone = if what == OPERATIONS { " if it differs alone" } else { "" };
+    let alone = if what != POINTS { " if it differs alone" } else { "" };
     format!("none of {count} {what} with {candidates} can get a verdict{alone} in {blocks} blocks; {needed}")
 }

@@ -10,7 +10,7 @@ use super::*;
 use crate::render::html::{RECORDS_BEGIN, RECORDS_END, SCRIPT, STYLE};
 use fixtures::{
     CANDIDATE, FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, tell, tell_cause_test, tell_cores, tell_duel_of_a_search,
-    tell_ladder, tell_passes, tell_tpcc,
+    tell_ladder, tell_passes, tell_statements, tell_tpcc,
 };
 use record::format::figures::has_negative_zero;
 use record::format::{
@@ -268,7 +268,8 @@ fn every_json_report_follows_the_published_schema() {
 fn json_stories() -> Vec<Evidence> {
     let ladder = tell_ladder(&Story::default(), PLANTED);
     let search = tell_duel_of_a_search(&Story::default());
-    let stories = [ladder, tell_passes(&Story::default()), tell_cores(&Story::default()), search];
+    let statements = tell_statements(&Story::default());
+    let stories = [ladder, tell_passes(&Story::default()), statements, tell_cores(&Story::default()), search];
     stories.into_iter().map(evidence_of).chain([troubled(), full_method()]).collect()
 }
 
@@ -651,6 +652,19 @@ fn a_run_of_passes_is_told_by_program_and_operation() {
     let html = find("html").unwrap().write(&evidence, &Options::default()).unwrap();
     assert!(html.contains("data-key") && !html.contains("closed: a client waits"), "a pass has no response times");
     assert!(!html.contains("no such function <b>"), "reasons are escaped");
+}
+
+#[test]
+fn a_run_of_scripts_is_reported_statement_by_statement() {
+    let evidence = evidence_of(tell_statements(&Story::default()));
+    for name in ["text", "html", "markdown"] {
+        let extension = if name == "text" { "txt" } else { name };
+        check(&format!("statements.{extension}"), &find(name).unwrap().write(&evidence, &Options::default()).unwrap());
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&find("json").unwrap().write(&evidence, &Options::default()).unwrap()).unwrap();
+    let text = json.to_string();
+    assert!(text.contains("\"browse.sold\"") && text.contains("statement.browse.sold.latency_ms_p95"), "{text}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ pub mod json;
 mod junit;
 pub mod kinds;
 mod page;
+pub mod pgbench;
 mod probes;
 mod render;
 mod sections;

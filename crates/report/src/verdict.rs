@@ -12,6 +12,8 @@ use super::{Evidence, sentences as told};
 
 /// From this factor on a factor is easier to read than a percentage.
 const FACTOR_MIN: f64 = 2.0;
+/// An experiment file cannot ask for more.
+const BLOCKS_MAX: usize = 1000;
 /// Quantiles of latency that lead in an open loop, and the share that is answered within.
 const QUANTILES: [(&str, &str); 3] =
     [("latency_ms_p95", "95 %"), ("latency_ms_p99", "99 %"), ("latency_ms_p50", "half")];
@@ -250,6 +252,10 @@ fn more_blocks(duel: &HeadToHead) -> String {
     // 5, 3 and 1 %: the first that this run was too short for.
     let next = [(2, "5 %"), (1, "3 %"), (0, "1 %")].into_iter().find(|(place, _)| needed[*place] > duel.overall.blocks);
     let Some((place, share)) = next else { return String::new() };
+    if needed[place] > BLOCKS_MAX {
+        return " Blocks differ too much for a decision: repeat the run on a quiet host, or with longer trials."
+            .to_owned();
+    }
     let time = minutes.map_or(String::new(), |minutes| format!(" ({})", super::wording::duration(minutes[place])));
     let instead = duel.overall.blocks;
     format!(" {} blocks{time} instead of {instead} would detect a difference of {share}.", needed[place])
@@ -372,6 +378,21 @@ mod tests {
     use super::*;
     use analysis::conclude;
     use fixtures::{Story, tell};
+
+    #[test]
+    fn more_blocks_than_a_file_can_ask_for_are_no_advice() {
+        let told = told(|_, workload| {
+            let duel = &mut workload.duels[0];
+            duel.overall.word = Verdict::Inconclusive;
+            duel.spread.blocks_needed = Some([90_000, 20_000, 7_002]);
+        });
+        assert!(
+            told[0].ends_with(
+                " Blocks differ too much for a decision: repeat the run on a quiet host, or with longer trials."
+            ),
+            "{told:?}"
+        );
+    }
 
     /// The made-up run under plain names, with what a test changes of its conclusions.
     fn told(change: impl FnOnce(&mut PlanRecord, &mut WorkloadConclusions)) -> Vec<String> {

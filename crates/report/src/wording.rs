@@ -12,7 +12,7 @@ use record::format::figures::fixed;
 use record::format::{CheckRecord, ContenderFacts, ContenderRecord, PlanRecord, Point, WorkloadRecord, point_text};
 
 use super::Evidence;
-use record::rule::{self as plan, OPERATIONS, POINTS};
+use record::rule::{self as plan, POINTS};
 
 /// The title of the metric that verdicts come from.
 pub fn primary_title(workload: &WorkloadConclusions) -> String {
@@ -402,7 +402,11 @@ pub fn first_verdicts(evidence: &Evidence) -> Vec<String> {
     let asked = [
         (1, "the overall verdict", plan::first_for_points(plan, 1)),
         (points, POINTS, plan::first_for_points(plan, points).filter(|_| points > 1)),
-        (operations, OPERATIONS, plan::first_for_operations(plan, operations).filter(|_| operations > 0)),
+        (
+            operations,
+            plan::operations_are(plan),
+            plan::first_for_operations(plan, operations).filter(|_| operations > 0),
+        ),
     ];
     let told: Vec<String> =
         asked.iter().filter_map(|(_, what, first)| Some(format!("{what} from block {} on", (*first)?))).collect();

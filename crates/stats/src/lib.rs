@@ -7,6 +7,7 @@
 //!
 //! The module does not depend on servers, metrics or reports.
 
+mod chi_square;
 mod describe;
 mod missing;
 mod power;
@@ -20,6 +21,7 @@ mod steady;
 mod unpaired;
 mod usl;
 
+pub use chi_square::chi_square_p;
 pub use describe::{Interval, MedianInterval, hodges_lehmann, mean, median_interval, sd, t_interval, t_quantile};
 pub use missing::{INCOMPLETE_SHARE_MAX, Pair, completed, outages_forbid, with_deferred_work};
 pub use power::{blocks_needed, minimum_detectable_effect, sign_flip_p, sign_test_p};

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use load::{Histogram, KindTally, Tally, Workload};
+use load::{Histogram, KindTally, StatementTally, Tally, Workload};
+use record::format::operations::statement_metric;
 
 use super::{deferred_work, latency, operations};
 use crate::observe::Readings;
@@ -140,10 +141,25 @@ fn rates(tally: &Tally, workload: &dyn Workload) -> Vec<(&'static str, f64)> {
 /// What the workload counts apart, and the rates that it is measured by.
 fn of_workload(tally: &Tally, workload: &dyn Workload) -> Vec<(String, f64)> {
     let spec = workload.spec();
-    let kinds = spec.kinds.iter().zip(&tally.kinds).flat_map(|(kind, counted)| of_kind(kind.name, counted));
+    let kinds = spec.kinds.iter().zip(&tally.kinds).flat_map(|(kind, counted)| of_kind(&kind.name, counted));
     let counts = spec.counts.iter().zip(&tally.counts).map(|(name, count)| ((*name).to_owned(), *count as f64));
     let rates = rates(tally, workload).into_iter().map(|(name, rate)| (name.to_owned(), rate));
-    kinds.chain(counts).chain(rates).collect()
+    kinds.chain(counts).chain(rates).chain(of_statements(&tally.statements)).collect()
+}
+
+/// Of each statement that was called: how often, what its calls brought, and its share of the time of all statements.
+fn of_statements(statements: &[StatementTally]) -> Vec<(String, f64)> {
+    let all_ms: f64 = statements.iter().map(|one| one.latency.sum_ms()).sum();
+    let called = statements.iter().filter(|one| one.count + one.failed + one.retries > 0);
+    let of_one = |one: &StatementTally| {
+        let counts = [("count", one.count), ("failed", one.failed), ("retries", one.retries)];
+        let counts = counts.map(|(what, count)| (what, count as f64));
+        let answered = [("rows", one.rows as f64 / one.count as f64), ("share", one.latency.sum_ms() / all_ms)];
+        let figures = counts.into_iter().chain(answered.into_iter().filter(|_| one.count > 0));
+        let named = figures.map(|(what, value)| (statement_metric(&one.name, what), value)).collect::<Vec<_>>();
+        named.into_iter().chain(latencies(&statement_metric(&one.name, "latency_ms"), &one.latency))
+    };
+    called.flat_map(of_one).collect()
 }
 
 /// A kind is rare beside all transactions, and its 90th percentile is what its response is judged by:
@@ -253,6 +269,28 @@ mod tests {
         assert!(found.contains_key("new_order.latency_ms_avg") && !found.contains_key("new_order.latency_ms_p99"));
         assert!(found.contains_key("skipped_districts"));
         assert!(found.contains_key("delivery.committed") && !found.contains_key("delivery.latency_ms_avg"));
+    }
+
+    #[test]
+    fn a_statement_has_its_counts_its_latencies_and_its_share_of_the_time() {
+        let timed = |name: &str, calls: u64, each_ms: u64| {
+            let mut one = StatementTally { name: name.into(), count: calls, rows: 2 * calls, ..Default::default() };
+            (0..calls).for_each(|_| one.latency.record(each_ms * 1_000_000));
+            one
+        };
+        let refused = StatementTally { name: "order.pay".into(), failed: 1, retries: 2, ..Default::default() };
+        let never = StatementTally { name: "order.9".into(), ..Default::default() };
+        let told: BTreeMap<String, f64> =
+            of_statements(&[timed("order.4", 60, 1), timed("browse.3", 20, 9), refused, never]).into_iter().collect();
+        assert_eq!((told["statement.order.4.share"], told["statement.browse.3.share"]), (0.25, 0.75));
+        assert_eq!((told["statement.order.4.count"], told["statement.order.4.rows"]), (60.0, 2.0));
+        assert!((told["statement.browse.3.latency_ms_avg"] - 9.0).abs() < 1e-9);
+        assert!(
+            told.contains_key("statement.order.4.latency_ms_p50")
+                && told.contains_key("statement.order.4.latency_ms_max")
+        );
+        assert_eq!((told["statement.order.pay.failed"], told["statement.order.pay.retries"]), (1.0, 2.0));
+        assert!(!told.contains_key("statement.order.pay.share") && !told.keys().any(|name| name.contains("order.9")));
     }
 
     fn with_seconds(counts: &[u64]) -> Tally {

@@ -1,4 +1,5 @@
-//! The workloads: sysbench's OLTP family, the TPC-C-derived one, and sql-bench.
+//! The workloads: sysbench's OLTP family, the TPC-C-derived one, sql-bench, the user's own SQL, and pgbench's
+//! builtin scripts.
 //!
 //! Each is schema, data, transactions and checks behind the traits of `load`. The list [`WORKLOADS`] drives
 //! `dbduel list`, the experiment file's keys and the reference documentation.
@@ -30,6 +31,10 @@ pub static WORKLOADS: &[WorkloadKind] = &[
     oltp::classic::CLASSIC,
     tpcc::TPCC,
     sqlbench::SQL_BENCH,
+    script::SCRIPT,
+    script::pgbench::TPCB_LIKE,
+    script::pgbench::SIMPLE_UPDATE,
+    script::pgbench::SELECT_ONLY,
 ];
 
 /// What a ladder of advice is measured with: its size and its pattern of access are nearest to what people tune for.

@@ -27,6 +27,7 @@ mod statements;
 mod tests;
 mod text;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use driver::{Admin, AnyConnection, AsText, Dialect, Error, RowSink};
@@ -61,7 +62,7 @@ pub const KINDS: &[TransactionKind] = &[
 ];
 
 const fn kind(name: &'static str, title: &'static str, limit_s: f64) -> TransactionKind {
-    TransactionKind { name, title, p90_limit_s: Some(limit_s) }
+    TransactionKind { name: Cow::Borrowed(name), title: Cow::Borrowed(title), p90_limit_s: Some(limit_s) }
 }
 
 const NOPM: Metric = Metric { name: "nopm", unit: "NOPM", title: "committed New-Orders per minute (NOPM)" };

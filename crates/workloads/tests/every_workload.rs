@@ -65,13 +65,39 @@ fn run_with(workload: &Arc<dyn Workload>, transactions: u64, options: LoadOption
 
 #[test]
 fn every_workload_runs_and_leaves_right_data() {
-    // What runs once through has no transactions to count; `sqlbench.rs` runs it.
-    let (passes, kinds): (Vec<_>, Vec<_>) = WORKLOADS.iter().partition(|kind| build(kind.name, &[]).is_one_pass());
+    // What runs once through has no transactions to count; `sqlbench.rs` runs it. Own SQL has no default.
+    let with_defaults = WORKLOADS.iter().filter(|kind| kind.name != "script");
+    let (passes, kinds): (Vec<_>, Vec<_>) = with_defaults.partition(|kind| build(kind.name, &[]).is_one_pass());
     assert_eq!(passes.len(), 1);
     for kind in kinds {
         let tally = run(&build(kind.name, &[]), 60);
         assert!(tally.queries() > 0, "{} sent nothing", kind.name);
     }
+}
+
+/// Tables from the user's SQL, generated rows, two transactions by weight, notes and checks.
+#[test]
+fn own_sql_runs_as_any_workload() {
+    let file = |path: &str, text: &str| OptionValue::File { path: path.to_owned(), text: text.to_owned() };
+    let table = |entries: Vec<(&str, OptionValue)>| {
+        OptionValue::Table(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    };
+    let read = file("read.sql", "\\set id random(1, 500)\n-- expect: 1 row\nSELECT v FROM own WHERE id = :id;");
+    let write = "\\set id random_zipfian(1, 500, 1.2)\nBEGIN;\n-- expect: changed 1\nUPDATE own SET v = v + 1 WHERE id = :id;\nCOMMIT;";
+    let files = [table(vec![("path", read), ("weight", OptionValue::Number(3))]), file("write.sql", write)];
+    let columns = table(vec![("id", text("", "row").1), ("v", text("", "row * 2").1)]);
+    let rows = table(vec![("name", text("", "own").1), ("rows", OptionValue::Number(500)), ("columns", columns)]);
+    let check = table(vec![("sql", text("", "SELECT count(*) FROM own").1), ("expect", text("", "500").1)]);
+    let setup = file("schema.sql", "CREATE TABLE own (id INTEGER PRIMARY KEY, v INTEGER);");
+    let given = [
+        ("files", OptionValue::Items(files.into())),
+        ("setup", OptionValue::Items(vec![setup])),
+        ("table", OptionValue::Items(vec![rows])),
+        ("checks", OptionValue::Items(vec![check])),
+    ];
+    let tally = run(&build("script", &given.map(|(key, value)| (key.to_owned(), value))), 200);
+    assert_eq!(tally.kinds.iter().map(|kind| kind.committed).sum::<u64>(), 200);
+    assert!(tally.kinds[0].committed > tally.kinds[1].committed && tally.writes == tally.kinds[1].committed);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! A workload outside the lists of dbduel: one table of points, which clients read and move by turns.
 
+use std::borrow::Cow;
+
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink, Statement, Value};
 use load::{
     Attempt, Client, ClientFuture, DerivedMetrics, Metric, OptionSpec, Outcome, Slot, Table, Tally, TransactionKind,
@@ -17,8 +19,10 @@ pub static POINTS: &[WorkloadKind] = &[WorkloadKind {
 const RATE: Metric =
     Metric { name: "points_per_s", unit: "pps", title: "points looked at or moved per second (points_per_s)" };
 
-const LOOK: TransactionKind = TransactionKind { name: "look", title: "Look at a point", p90_limit_s: Some(1.0) };
-const MOVE: TransactionKind = TransactionKind { name: "move", title: "Move a point", p90_limit_s: None };
+const LOOK: TransactionKind =
+    TransactionKind { name: Cow::Borrowed("look"), title: Cow::Borrowed("Look at a point"), p90_limit_s: Some(1.0) };
+const MOVE: TransactionKind =
+    TransactionKind { name: Cow::Borrowed("move"), title: Cow::Borrowed("Move a point"), p90_limit_s: None };
 
 struct Points {
     points: u64,
@@ -39,7 +43,7 @@ impl Workload for Points {
         vec![Table {
             name: "points".to_owned(),
             create: vec!["CREATE TABLE points (id INTEGER NOT NULL PRIMARY KEY, place INTEGER NOT NULL)".to_owned()],
-            columns: vec!["id", "place"],
+            columns: ["id", "place"].map(Into::into).into(),
             units: self.points,
             rows: self.points,
             finish: Vec::new(),

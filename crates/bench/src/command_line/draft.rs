@@ -33,6 +33,8 @@ pub struct Draft {
     plain: Vec<String>,
     /// Options of the workload, by their names in it.
     workload_words: Vec<Given>,
+    /// Those that name files, with what stands in them.
+    with_files: BTreeMap<String, OptionValue>,
     pub target: TargetParts,
     pub test: Option<String>,
     pub help: bool,
@@ -94,6 +96,7 @@ impl Draft {
             }
         }
         words.into_iter().filter(|word| config_file(word).is_none()).try_for_each(|word| draft.take(word))?;
+        draft.read_scripts(read_file)?;
         draft.test.iter().chain(&draft.plain).try_for_each(|word| script::expect_stock(word, read_file))?;
         Ok(draft)
     }
@@ -106,6 +109,35 @@ impl Draft {
                 None => self.workload_words.push(given),
             },
         }
+        Ok(())
+    }
+
+    /// Takes in the user's own SQL: words such as `order.sql@3`, and the files that options name.
+    fn read_scripts(&mut self, read_file: &dyn Fn(&str) -> Result<String, String>) -> Result<(), String> {
+        let read = |path: &str| {
+            let text = read_file(path).map_err(|why| format!("{path}: {why}"))?;
+            Ok::<_, String>(OptionValue::File { path: path.to_owned(), text })
+        };
+        let (scripts, plain): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.plain).into_iter().partition(|word| script_word(word).is_some());
+        self.plain = plain;
+        let mut files = Vec::new();
+        for (path, weight) in scripts.iter().filter_map(|word| script_word(word)) {
+            let weight = values::count(weight, 0, i32::MAX as u64).map_err(|why| format!("{path}@{weight}: {why}"))?;
+            let weight = OptionValue::Number(weight as i64);
+            files.push(OptionValue::Table([("path".to_owned(), read(path)?), ("weight".to_owned(), weight)].into()));
+        }
+        if !files.is_empty() {
+            self.with_files.insert("files".to_owned(), OptionValue::Items(files));
+        }
+        let names_files = |given: &Given| {
+            WORKLOADS.iter().find_map(|kind| spec_of(kind, &given.name)).filter(|spec| !spec.paths.is_empty())
+        };
+        for (given, spec) in self.workload_words.iter().filter_map(|given| Some((given, names_files(given)?))) {
+            let files = given.value.split(',').map(read).collect::<Result<_, _>>()?;
+            self.with_files.insert(spec.name.to_owned(), OptionValue::Items(files));
+        }
+        self.workload_words.retain(|given| names_files(given).is_none());
         Ok(())
     }
 
@@ -147,6 +179,7 @@ impl Draft {
         let named = match (self.test.as_deref(), plain.as_slice()) {
             (Some(test), []) => Some(script::name(test)),
             (None, [workload]) => Some(script::name(workload)),
+            (None, []) if self.with_files.contains_key("files") => Some("script"),
             (None, []) => None,
             (Some(_), [word, ..]) | (None, [_, word, ..]) => {
                 return Err(format!("`{word}` was not expected here{}", ending_hint(verb, word)));
@@ -197,7 +230,16 @@ impl Draft {
             Some(Compat::Classic) => Format::Classic,
         });
         let classic_form = sysbench_form && compat == Some(Compat::Classic);
-        let defaults = workload.with(&BTreeMap::new()).map_err(|error| error.to_string())?;
+        let mut workload_options = workload_options(workload, &self.workload_words, compat)?;
+        for (name, value) in std::mem::take(&mut self.with_files) {
+            if !workload.options.iter().any(|spec| spec.name == name) {
+                return Err(format!("{}: it takes no files of SQL", workload.name));
+            }
+            workload_options.insert(name, value);
+        }
+        // Own SQL has no default: it is what the given files say.
+        let defaults = workload.with(&BTreeMap::new()).or_else(|_| workload.with(&workload_options));
+        let defaults = defaults.map_err(|error| error.to_string())?;
         let (one_pass, spec) = (defaults.is_one_pass(), defaults.spec());
         if one_pass {
             self.refuse_for_a_pass(workload, compat)?;
@@ -210,14 +252,13 @@ impl Draft {
             Format::Text | Format::Json | Format::Dbt2 | Format::Dbt2Compat => PERCENTILES.to_vec(),
             Format::Modern | Format::Classic => vec![SYSBENCH_PERCENTILE],
         });
-        let kinds = spec.kinds.iter().map(|kind| kind.name);
+        let kinds = spec.kinds.iter().map(|kind| kind.name.as_ref());
         if matches!(format, Format::Dbt2 | Format::Dbt2Compat) && !dbt2::has_its_transactions(kinds) {
             return Err(format!(
                 "--format: DBT-2's table has TPC-C's transactions only, not those of {}",
                 workload.name
             ));
         }
-        let mut workload_options = workload_options(workload, &self.workload_words, compat)?;
         let clients = clients(workload, &mut workload_options, self.clients)?;
         if self.dry_run {
             refuse_to_pretend(workload, spec.needs_answers)?;
@@ -260,6 +301,12 @@ impl Draft {
             notes: self.notes,
         })
     }
+}
+
+/// A file of SQL with its weight: `order.sql@3`.
+fn script_word(word: &str) -> Option<(&str, &str)> {
+    let (path, weight) = word.rsplit_once('@').unwrap_or((word, "1"));
+    path.ends_with(".sql").then_some((path, weight))
 }
 
 /// A server that does nothing has no rows to go on from.
@@ -368,7 +415,20 @@ fn option_value(spec: &OptionSpec, text: &str) -> Result<OptionValue, String> {
         let real = text.parse().map_err(|_| format!("a number was expected, not `{text}`"));
         return real.map(OptionValue::Real);
     }
-    Ok(OptionValue::Text(text.to_owned()))
+    match spec.default {
+        load::ITEMS => Err("it is a table: write it in an experiment file".to_owned()),
+        load::TABLE => text.split(',').map(variable).collect::<Result<_, _>>().map(OptionValue::Table),
+        _ => Ok(OptionValue::Text(text.to_owned())),
+    }
+}
+
+/// `scale=10`
+fn variable(text: &str) -> Result<(String, OptionValue), String> {
+    let expected = || format!("name=number was expected, not `{text}`");
+    let (name, value) = text.split_once('=').ok_or_else(expected)?;
+    let number = value.parse().map(OptionValue::Number).or_else(|_| value.parse().map(OptionValue::Real));
+    let value = number.or_else(|_| value.parse().map(OptionValue::Flag)).map_err(|_| expected())?;
+    Ok((name.trim().to_owned(), value))
 }
 
 fn find_workload(name: &str) -> Result<&'static WorkloadKind, String> {

@@ -72,10 +72,10 @@ fn a_duet_measures_both_at_once_and_lists_why_it_has_no_verdict() {
     let has_caveat = |one: &Value| one["caveats"].as_array().unwrap().iter().any(|caveat| caveat == "duet");
     assert!(
         comparisons.iter().all(|one| one["verdict"] == "inconclusive" && has_caveat(one)),
-        "two blocks allow no word"
+        "two blocks allow no verdict"
     );
     assert_eq!(json["client"]["sides"].as_array().unwrap().len(), 2);
-    assert!(place.expect(0, &["report", "last"]).0.contains("relative, under co-run"));
+    assert!(place.whole_report("last").contains("Both contenders ran at the same time, each on half of the cores."));
     a_side_that_is_stored_keeps_its_files(&place, &trials[6]);
     place.assert_nothing_is_left();
 }

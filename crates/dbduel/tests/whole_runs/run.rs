@@ -613,7 +613,7 @@ fn without_findings_no_cause_test_is_due_and_a_line_reports_it() {
     let (out, _) = place.expect(0, &["run", "try.toml", "--test-causes"]);
     // A single block has no interval, and so no cause.
     let whole = place.whole_report("last");
-    assert!(whole.contains("asked for, and none was due"), "{whole}");
+    assert!(whole.contains("Requested, and none was due"), "{whole}");
     let (_, stderr) = place.expect(0, &["verify", "last"]);
     assert_eq!(stderr, "");
     let (again, _) = place.expect(0, &["run", "--resume", "last"]);
@@ -645,7 +645,7 @@ fn a_cause_is_put_to_the_test_in_trials_of_the_run_and_goes_on_where_it_was_cut_
     place.write("try.toml", &experiment(r#"engine = "sqlite""#, r#"engine = "sqlite""#, "oltp_update_index", "[2]", 8));
     place.expect(0, &["run", "try.toml", "--test-causes", "--accept-noisy"]);
     let whole = place.whole_report("last");
-    assert!(whole.contains("Causes put to the test - asked for, and none was due"), "{whole}");
+    assert!(whole.contains("Requested, and none was due"), "{whole}");
     plant_log_writes(&place);
     let (_, stderr) = place.expect(0, &["run", "--resume", "last"]);
     let whole = place.whole_report("last");

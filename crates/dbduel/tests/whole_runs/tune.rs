@@ -24,7 +24,7 @@ fn json(path: &std::path::Path) -> Value {
 
 #[test]
 fn a_search_ends_with_a_duel_of_its_own_blocks_and_both_are_reported() {
-    let place = Place::new();
+    let place = Place::on_disk();
     place.write("tiny.toml", FILE);
     let (stdout, progress) = place.expect(
         0,
@@ -153,7 +153,7 @@ fn a_search_that_was_killed_goes_on_where_its_records_end() {
 
 #[test]
 fn a_duel_behind_a_search_that_was_killed_goes_on_too() {
-    let place = Place::new();
+    let place = Place::on_disk();
     let search = broken_off(&place, "meets `default` again", libc::SIGKILL);
     let searched = trials(&search);
     let (stdout, _) = place.expect(0, &["tune", "--resume", "last", "--write", "found.toml"]);

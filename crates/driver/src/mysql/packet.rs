@@ -487,7 +487,9 @@ pub fn binary_row(mut row: &[u8], rows: &mut Rows) -> Result<(), Error> {
                 let length = usize::from(take(&mut row, 1)?[0]);
                 rows.push_text(&date_text(take(&mut row, length)?)?[..if length > 4 { 19 } else { 10 }]);
             }
-            TYPE_FLOAT | TYPE_DOUBLE | TYPE_TIME => {
+            TYPE_FLOAT => rows.push_double(f32::from_bits(little_endian(take(&mut row, 4)?) as u32)),
+            TYPE_DOUBLE => rows.push_double(f64::from_bits(little_endian(take(&mut row, 8)?))),
+            TYPE_TIME => {
                 return Err(Error::Protocol(format!("a value of type {kind:#x}, which no workload reads")));
             }
             _ => rows.push_text(take_lenenc_text(&mut row)?),

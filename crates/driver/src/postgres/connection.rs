@@ -29,8 +29,14 @@ pub struct PostgresConnection {
     transport: Transport,
     /// Kept, as the statements' texts are, for a reconnect.
     login: Box<Login>,
-    statements: Vec<Box<str>>,
+    statements: Vec<Kept>,
     server_version: String,
+}
+
+/// A statement's text, and whether it travels with each execution.
+struct Kept {
+    sql: Box<str>,
+    each_time: bool,
 }
 
 /// `length:4 code:4 key`, in clear like every first message, and answered by nothing but the end.
@@ -80,9 +86,10 @@ impl PostgresConnection {
     fn restore(&mut self, timeout: Duration) -> Result<(), Error> {
         self.transport.reopen(timeout)?;
         self.set_up()?;
-        for (number, sql) in self.statements.iter().enumerate() {
+        for (number, kept) in self.statements.iter().enumerate().filter(|(_, kept)| !kept.each_time) {
             expect_idle(&mut self.transport)?;
-            put_parse(self.transport.outbox(), number, sql);
+            put_parse(self.transport.outbox(), Some(number), &kept.sql);
+            put_sync(self.transport.outbox());
             self.transport.send()?;
             complete(read_answer(&mut self.transport, Request::Parse))?;
         }
@@ -286,12 +293,17 @@ impl PostgresConnection {
     /// E portal\0 row_limit:4=0
     /// S
     /// ```
+    ///
+    /// A statement that is parsed each time has no name, and its text comes before.
     fn put_execute(&mut self, statement: Statement, parameters: &[Value<'_>], results: Format) -> Result<(), Error> {
         expect_idle(&mut self.transport)?;
         let out = self.transport.outbox();
+        let kept = self.statements.get(statement.0).filter(|kept| kept.each_time);
+        let name = if kept.is_some() { None } else { Some(statement.0) };
+        kept.into_iter().for_each(|kept| put_parse(out, None, &kept.sql));
         let at = begin_message(out, b'B');
         out.push(0);
-        put_name(out, statement.0);
+        put_name(out, name);
         out.extend_from_slice(&[0, 0]);
         out.extend_from_slice(&(parameters.len() as u16).to_be_bytes());
         for parameter in parameters {
@@ -307,8 +319,15 @@ impl PostgresConnection {
         }
         out.extend_from_slice(&[0, 1, 0, results as u8]);
         end_message(out, at);
-        out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04");
+        out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0");
+        put_sync(out);
         Ok(())
+    }
+
+    /// What an execution of this statement asks for.
+    fn request(&self, statement: Statement) -> Request {
+        let each_time = self.statements.get(statement.0).is_some_and(|kept| kept.each_time);
+        if each_time { Request::ParseExecute } else { Request::Execute }
     }
 }
 
@@ -395,12 +414,15 @@ pub(super) fn put_query(out: &mut Vec<u8>, sql: &str) {
     end_message(out, at);
 }
 
-fn put_parse(out: &mut Vec<u8>, number: usize, sql: &str) {
+fn put_parse(out: &mut Vec<u8>, number: Option<usize>, sql: &str) {
     let at = begin_message(out, b'P');
     put_name(out, number);
     out.extend_from_slice(sql.as_bytes());
     out.extend_from_slice(&[0, 0, 0]);
     end_message(out, at);
+}
+
+fn put_sync(out: &mut Vec<u8>) {
     out.extend_from_slice(b"S\0\0\0\x04");
 }
 
@@ -413,19 +435,26 @@ impl Connection for PostgresConnection {
         let number = self.statements.len();
         expect_idle(&mut self.transport)?;
         let before = self.transport.enter_set_up();
-        put_parse(self.transport.outbox(), number, sql);
+        put_parse(self.transport.outbox(), Some(number), sql);
+        put_sync(self.transport.outbox());
         let sent = self.transport.send();
         let answer = sent.and_then(|()| complete(read_answer(&mut self.transport, Request::Parse)));
         self.transport.leave_set_up(before);
         answer?;
-        self.statements.push(sql.into());
+        self.statements.push(Kept { sql: sql.into(), each_time: false });
         Ok(Statement(number))
+    }
+
+    fn prepare_each_time(&mut self, sql: &str) -> Result<Statement, Error> {
+        self.statements.push(Kept { sql: sql.into(), each_time: true });
+        Ok(Statement(self.statements.len() - 1))
     }
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
         self.put_execute(statement, parameters, Format::Binary)?;
         self.transport.send()?;
-        read_answer(&mut self.transport, Request::Execute).await
+        let request = self.request(statement);
+        read_answer(&mut self.transport, request).await
     }
 
     async fn fetch(
@@ -437,7 +466,8 @@ impl Connection for PostgresConnection {
         rows.clear();
         self.put_execute(statement, parameters, Format::Text)?;
         self.transport.send()?;
-        read_rows(&mut self.transport, Request::Execute, rows).await
+        let request = self.request(statement);
+        read_rows(&mut self.transport, request, rows).await
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
@@ -468,10 +498,12 @@ impl Connection for PostgresConnection {
 
 /// `s` and the statement's number: to make the name costs less than to read it from memory that other
 /// connections have driven out of the CPU's caches.
-fn put_name(out: &mut Vec<u8>, number: usize) {
-    let mut room = [0; DECIMAL_BYTES_MAX];
-    out.push(b's');
-    out.extend_from_slice(decimal_text(number as i64, 0, &mut room));
+fn put_name(out: &mut Vec<u8>, number: Option<usize>) {
+    if let Some(number) = number {
+        let mut room = [0; DECIMAL_BYTES_MAX];
+        out.push(b's');
+        out.extend_from_slice(decimal_text(number as i64, 0, &mut room));
+    }
     out.push(0);
 }
 

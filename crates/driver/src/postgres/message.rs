@@ -72,6 +72,8 @@ pub enum Request {
     Parse,
     /// Bind, Execute and Sync.
     Execute,
+    /// Parse before these.
+    ParseExecute,
     /// The end of the rows of a COPY.
     CopyEnd,
 }
@@ -81,6 +83,8 @@ pub enum Request {
 enum State {
     #[default]
     Begin,
+    /// Parsed, and to be bound.
+    Parsed,
     /// Rows, or the end of this result.
     Rows,
     /// A result has ended.
@@ -169,7 +173,7 @@ impl AnswerParser {
 
     /// The state behind a message of this kind; an error where it was not due.
     fn advance(&mut self, kind: u8) -> Result<(), Error> {
-        use Request::{CopyEnd, Execute, Parse, Query};
+        use Request::{CopyEnd, Execute, Parse, ParseExecute, Query};
         self.state = match (self.state, kind, self.request) {
             (state, b'S' | b'N' | b'A', _) => state,
             (State::Rows, b'D', _) => {
@@ -177,16 +181,17 @@ impl AnswerParser {
                 self.answer.returns_rows = true;
                 State::Rows
             }
-            (State::Begin, b'2', Execute) => State::Rows,
+            (State::Begin, b'2', Execute) | (State::Parsed, b'2', ParseExecute) => State::Rows,
+            (State::Begin, b'1', ParseExecute) => State::Parsed,
             (State::Begin | State::End, b'T', Query) => {
                 self.answer.returns_rows = true;
                 State::Rows
             }
             (State::Begin, b'1', Parse) => State::End,
-            (State::Rows, b'C', _) | (State::Rows, b'I', Execute) => State::End,
+            (State::Rows, b'C', _) | (State::Rows, b'I', Execute | ParseExecute) => State::End,
             (State::Begin | State::End, b'C' | b'I', Query) | (State::Begin, b'C', CopyEnd) => State::End,
             (State::Begin, b'G', Query) => State::Rows,
-            (State::Begin | State::Rows | State::End, b'E', _) => State::Failed,
+            (State::Begin | State::Parsed | State::Rows | State::End, b'E', _) => State::Failed,
             (State::End | State::Failed, b'Z', _) => State::End,
             _ => return Err(Error::Protocol(format!("{} was not due", message_text(kind)))),
         };

@@ -241,9 +241,7 @@ fn keep(row: &rusqlite::Row<'_>, rows: &mut Rows) -> Result<(), Error> {
             ValueRef::Null => rows.push_null(),
             ValueRef::Integer(number) => rows.push_int(number),
             ValueRef::Text(text) | ValueRef::Blob(text) => rows.push_text(text),
-            ValueRef::Real(number) => {
-                return Err(Error::Protocol(format!("the value {number}, and no workload reads inexact numbers")));
-            }
+            ValueRef::Real(number) => rows.push_double(number),
         }
     }
     rows.end_row()

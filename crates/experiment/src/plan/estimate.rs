@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use driver::Dialect;
 use serde_json::json;
 
 use super::{first_for_operations, first_for_points, order};
@@ -38,7 +39,7 @@ pub struct Estimate {
     pub overall_verdict_block: Option<u32>,
     /// First block after which a single point may have one.
     pub point_verdict_block: Option<u32>,
-    /// Operations that a pass times, of the workload that has most; and the first block at which one may have one.
+    /// Operations that a pass times, or statements that clients time, of the workload that has most; and the first block at which one may have one.
     pub operations: usize,
     pub operation_verdict_block: Option<u32>,
     /// Whole blocks that fit the budget, where there is one.
@@ -60,8 +61,12 @@ impl Estimate {
         let points = experiment.points().len();
         let rivals = experiment.contenders.len() > 1;
         let earliest_verdict = |points| first_for_points(plan, points).filter(|_| rivals);
-        let of_pass = |choice| Some(super::workload(choice, &Point::new()).ok()?.single_pass()?.operations());
-        let operations = experiment.workloads.iter().filter_map(of_pass).max().unwrap_or(0);
+        let timed = |choice| {
+            let workload = super::workload(choice, &Point::new()).ok()?;
+            let statements = Dialect::ALL.map(|dialect| workload.timed_statements(dialect).len());
+            statements.into_iter().chain(workload.single_pass().map(|pass| pass.operations())).max()
+        };
+        let operations = experiment.workloads.iter().filter_map(timed).max().unwrap_or(0);
         Estimate {
             run: Duration::from_millis(ends.last().copied().unwrap_or(pilots_ms)),
             pilots: Duration::from_millis(pilots_ms),
@@ -88,10 +93,10 @@ impl Estimate {
             "first_load_s": self.first_load.as_secs_f64(),
             "disk_bytes": self.disk_bytes,
             "memory_bytes": self.memory_bytes,
-            "earliest_word_block": self.overall_verdict_block,
-            "earliest_point_word_block": self.point_verdict_block,
+            "earliest_verdict_block": self.overall_verdict_block,
+            "earliest_point_verdict_block": self.point_verdict_block,
             "operations": self.operations,
-            "earliest_operation_word_block": self.operation_verdict_block,
+            "earliest_operation_verdict_block": self.operation_verdict_block,
             "budget_blocks": self.budget_blocks,
         })
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use super::{OPERATIONS, POINTS, Plan};
+use super::{POINTS, Plan, operations_are};
 use crate::quantity::{bytes_text, duration_text, percent_text};
 use record::format::ladder::ChangeRecord;
 use record::format::{ContenderRecord, PlanRecord, PlannedTrial, Point, WorkloadRecord};
@@ -98,7 +98,7 @@ fn workload_text(workload: &WorkloadRecord, swept: bool) -> String {
     let open_loop = workload.open_loop_text().map_or(String::new(), |how| format!("; {how}"));
     let mut text = format!("  {}{name}: {clients}{open_loop}{isolation}\n", workload.label);
     if !workload.options.is_empty() {
-        let _ = writeln!(text, "    options: {}", pairs(&workload.options));
+        let _ = writeln!(text, "    options: {}", pairs(&workload.shown_options()));
     }
     text
 }
@@ -205,7 +205,7 @@ fn verdict_text(plan: &Plan) -> String {
     let points = record.trials.iter().map(|trial| &trial.point).collect::<BTreeSet<_>>().len();
     let firsts = [
         (points, POINTS, estimate.point_verdict_block),
-        (estimate.operations, OPERATIONS, estimate.operation_verdict_block),
+        (estimate.operations, operations_are(record), estimate.operation_verdict_block),
     ];
     let asked = |count: usize, what: &str| if what == POINTS { count > 1 } else { count > 0 };
     let mut text = format!("  verdict: at the earliest after block {block}");

@@ -14,6 +14,14 @@ pub enum OptionValue {
     Flag(bool),
     /// Names, in the order they were given.
     List(Vec<String>),
+    /// A file that an option names, with what stands in it.
+    File {
+        path: String,
+        text: String,
+    },
+    /// Values of any kind, such as tables, in the order they were given.
+    Items(Vec<OptionValue>),
+    Table(BTreeMap<String, OptionValue>),
 }
 
 /// One option a workload understands.
@@ -24,6 +32,8 @@ pub struct OptionSpec {
     pub aliases: &'static [&'static str],
     /// The default as it would stand in an experiment file.
     pub default: &'static str,
+    /// Keys, of the option itself or inside of its tables, whose texts are paths of files.
+    pub paths: &'static [&'static str],
     /// The default beside `compat`, where the program to be compatible with has another.
     pub compat_default: Option<&'static str>,
     pub help: &'static str,
@@ -35,11 +45,15 @@ pub const NO_COMPAT: &str = "none";
 
 impl OptionSpec {
     pub const fn new(name: &'static str, default: &'static str, help: &'static str) -> OptionSpec {
-        OptionSpec { name, aliases: &[], default, compat_default: None, help }
+        OptionSpec { name, aliases: &[], default, paths: &[], compat_default: None, help }
     }
 
     pub const fn alias(self, aliases: &'static [&'static str]) -> OptionSpec {
         OptionSpec { aliases, ..self }
+    }
+
+    pub const fn paths(self, paths: &'static [&'static str]) -> OptionSpec {
+        OptionSpec { paths, ..self }
     }
 
     pub const fn beside_compat(self, default: &'static str) -> OptionSpec {
@@ -62,11 +76,29 @@ impl OptionSpec {
 }
 
 /// An option that cannot be honoured: which, and what was expected.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{option}`: {expected}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionError {
     pub option: String,
     pub expected: String,
+    /// What is wrong in files that the option names, each with its place; there is then nothing else.
+    pub in_files: Vec<String>,
+}
+
+impl std::fmt::Display for OptionError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.in_files.is_empty() {
+            return write!(f, "`{}`: {}", self.option, self.expected);
+        }
+        f.write_str(&self.in_files.join("\n"))
+    }
+}
+
+impl std::error::Error for OptionError {}
+
+impl OptionError {
+    pub fn new(option: impl Into<String>, expected: impl Into<String>) -> OptionError {
+        OptionError { option: option.into(), expected: expected.into(), in_files: Vec::new() }
+    }
 }
 
 /// Given options over a workload's defaults.
@@ -83,7 +115,7 @@ impl Options {
         for (key, value) in given {
             let spec = specs.iter().find(|spec| spec.names().any(|name| name == key)).ok_or_else(|| {
                 let known: Vec<_> = specs.iter().map(|spec| spec.name).collect();
-                OptionError { option: key.clone(), expected: format!("unknown option; known are {}", known.join(", ")) }
+                OptionError::new(key, format!("unknown option; known are {}", known.join(", ")))
             })?;
             values.insert(spec.name, value.clone());
         }
@@ -95,7 +127,7 @@ impl Options {
         self.values.iter().map(|(name, value)| (*name, value))
     }
 
-    fn value(&self, name: &str) -> &OptionValue {
+    pub fn value(&self, name: &str) -> &OptionValue {
         self.values.get(name).expect("a workload asks for options of its own list only")
     }
 
@@ -185,7 +217,7 @@ impl Options {
     }
 
     pub fn error(&self, option: &str, expected: String) -> OptionError {
-        OptionError { option: option.to_owned(), expected: format!("{expected}, not {}", self.value(option)) }
+        OptionError::new(option, format!("{expected}, not {}", self.value(option)))
     }
 }
 
@@ -197,15 +229,30 @@ impl std::fmt::Display for OptionValue {
             OptionValue::Text(text) => write!(f, "\"{text}\""),
             OptionValue::Flag(flag) => flag.fmt(f),
             OptionValue::List(names) => write!(f, "[{}]", names.join(", ")),
+            OptionValue::File { path, .. } => write!(f, "\"{path}\""),
+            OptionValue::Items(items) => {
+                let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+                write!(f, "[{}]", items.join(", "))
+            }
+            OptionValue::Table(entries) => {
+                let entries: Vec<String> = entries.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+                write!(f, "{{ {} }}", entries.join(", "))
+            }
         }
     }
 }
+
+/// Defaults that stand for nothing given, of options that are lists of anything, and tables.
+pub const ITEMS: &str = "[{}]";
+pub const TABLE: &str = "{}";
 
 fn parse_default(text: &str) -> OptionValue {
     match text {
         "true" => OptionValue::Flag(true),
         "false" => OptionValue::Flag(false),
         "[]" => OptionValue::List(Vec::new()),
+        ITEMS => OptionValue::Items(Vec::new()),
+        TABLE => OptionValue::Table(BTreeMap::new()),
         _ => text
             .parse()
             .map(OptionValue::Number)

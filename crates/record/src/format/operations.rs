@@ -1,4 +1,5 @@
-//! How a pass over operations stands in a record: the names of its metrics and flags.
+//! How a pass over operations, and statements that are timed one by one, stand in a record: the names of their metrics
+//! and flags.
 //!
 //! A flag is `KIND:NAME`, where KIND is the trouble of an operation (or, for `partial` and
 //! `estimated_program`, with a program); the record's remark of that flag is the reason.
@@ -44,6 +45,20 @@ pub fn program_count_metric(program: &str) -> String {
     format!("program.{program}.count")
 }
 
+/// `statement.order.pay.latency_ms_p95`; `what` is `count`, `failed`, `retries`, `rows` of a call, `share` of the time
+/// of all statements, or a latency.
+pub fn statement_metric(statement: &str, what: &str) -> String {
+    format!("statement.{statement}.{what}")
+}
+
+/// The mean latency of a statement, which it is compared by.
+pub const STATEMENT_LATENCY: &str = "latency_ms_avg";
+
+/// The statement whose mean latency this metric is.
+pub fn statement_of(metric: &str) -> Option<&str> {
+    metric.strip_prefix("statement.")?.strip_suffix(STATEMENT_LATENCY)?.strip_suffix('.')
+}
+
 /// The operation whose time this metric is.
 pub fn operation_of(metric: &str) -> Option<&str> {
     metric.strip_prefix("op.")?.strip_suffix(SECONDS)?.strip_suffix('.')
@@ -64,6 +79,8 @@ mod tests {
         assert_eq!(operation_of(&operation_metric("count", "count")), None);
         assert_eq!(program_of(&program_metric("alter-table")), Some("alter-table"));
         assert_eq!((operation_of(SECONDS), program_of(SECONDS)), (None, None));
+        assert_eq!(statement_of(&statement_metric("order.new line", STATEMENT_LATENCY)), Some("order.new line"));
+        assert_eq!(statement_of("statement.a.count"), None);
         assert_eq!(flagged(&flag(WRONG, "count"), WRONG), Some("count"));
         assert_eq!((flagged("steal", WRONG), flagged("wrong", WRONG)), (None, None));
     }

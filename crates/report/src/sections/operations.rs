@@ -1,9 +1,11 @@
-//! Programs and operations of a pass: those with a verdict by their share of the time, then all of them.
+//! Programs and operations of a pass, and statements of a script: those with a verdict by their share of the time, then
+//! all of them.
 
 use std::collections::BTreeSet;
 
-use analysis::{COLLECTED_SECONDS, Caveat, HeadToHead, Part, Parts, Verdict, WorkloadConclusions};
-use record::format::operations::{PARTIAL, SECONDS, operation_metric};
+use analysis::{COLLECTED_SECONDS, Caveat, HeadToHead, Part, PartKind, Parts, Verdict, WorkloadConclusions};
+use record::format::operations::{PARTIAL, SECONDS, operation_metric, statement_metric};
+use record::format::point_text;
 
 use super::{Topic, by_workload, stopped};
 use crate::Evidence;
@@ -24,30 +26,38 @@ impl Topic for Operations {
             Some(parts) => blocks(workload, duel, parts),
             None => Vec::new(),
         };
-        let of_workload =
-            |workload: &WorkloadConclusions| workload.duels.iter().flat_map(|duel| of_duel(workload, duel)).collect();
-        Section::of("operations", "Operations", by_workload(evidence, of_workload))
+        let of_workload = |workload: &WorkloadConclusions| {
+            let duels = workload.duels.iter().flat_map(|duel| of_duel(workload, duel));
+            duels.chain(calls(workload)).collect()
+        };
+        let mut parts =
+            evidence.conclusions.workloads.iter().flat_map(|one| &one.duels).filter_map(|duel| duel.parts.as_ref());
+        let of_statements = parts.all(|parts| parts.kind == PartKind::Statement);
+        let title = if of_statements { "Statements" } else { "Operations" };
+        Section::of("operations", title, by_workload(evidence, of_workload))
     }
 }
 
 fn blocks(workload: &WorkloadConclusions, duel: &HeadToHead, parts: &Parts) -> Vec<Block> {
     let title = format!("`{}` against `{}`", duel.candidate, duel.baseline);
+    let name = parts.kind.as_str();
     let mut body = vec![Block::heading(title), Block::para(totals(workload, duel, parts) + ".")];
     let known = shared_caveats(duel, &parts.operations);
     let decided = by_share(&parts.operations).into_iter().filter(|part| has_verdict(part));
-    let mut first = empty(duel, "operation");
+    let mut first = empty(duel, name, parts.kind);
     decided.for_each(|part| push(&mut first, part, &known));
     if first.rows.is_empty() {
-        body.push(Block::para("No operation has a verdict of its own."));
+        body.push(Block::para(format!("No {name} has a verdict of its own.")));
     } else {
-        body.push(Block::heading("Operations with a verdict, by their share of the time"));
+        let all = if parts.kind == PartKind::Statement { "Statements" } else { "Operations" };
+        body.push(Block::heading(format!("{all} with a verdict, by their share of the time")));
         body.push(Block::Table(first));
     }
-    body.extend(bars(&parts.operations).map(|chart| Block::OnPage(vec![Block::chart(chart)])));
-    body.extend(list(duel, "program", &parts.programs, Vec::new(), about_programs(parts)));
+    body.extend(bars(name, &parts.operations).map(|chart| Block::OnPage(vec![Block::chart(chart)])));
+    body.extend(list(duel, ("program", parts.kind), &parts.programs, Vec::new(), about_programs(parts)));
     body.extend(list(
         duel,
-        "operation",
+        (name, parts.kind),
         &parts.operations,
         rows_of_gaps(workload, duel, parts),
         about_operations(parts),
@@ -60,24 +70,25 @@ fn blocks(workload: &WorkloadConclusions, duel: &HeadToHead, parts: &Parts) -> V
 /// All rows of one kind.
 fn list(
     duel: &HeadToHead,
-    name: &str,
+    (name, kind): (&str, PartKind),
     parts: &[Part],
     gaps: Vec<(String, [String; 6])>,
     about: String,
 ) -> Option<Block> {
     let known = shared_caveats(duel, parts);
-    let mut table = empty(duel, name);
+    let mut table = empty(duel, name, kind);
     parts.iter().for_each(|part| push(&mut table, part, &known));
     gaps.into_iter().for_each(|(name, cells)| table.push(RowKind::Plain, std::iter::once(name).chain(cells)));
     let title = format!("Each {name}; share: of the sum of these rows");
     (!table.rows.is_empty()).then(|| Block::fold(title, vec![Block::note(about + "."), Block::Table(table)]))
 }
 
-fn empty(duel: &HeadToHead, name: &str) -> Table {
+fn empty(duel: &HeadToHead, name: &str, kind: PartKind) -> Table {
+    let unit = if kind == PartKind::Statement { "ms" } else { "s" };
     let columns = [
         Column::name(name, 0),
-        Column::number(format!("{} s", duel.baseline), 2),
-        Column::number(format!("{} s", duel.candidate), 2),
+        Column::number(format!("{} {unit}", duel.baseline), 2),
+        Column::number(format!("{} {unit}", duel.candidate), 2),
         Column::number("ratio", 0),
         Column::number("95 % CI", 0),
         Column::number("share", 1),
@@ -114,13 +125,13 @@ fn has_verdict(part: &Part) -> bool {
 
 fn by_share(parts: &[Part]) -> Vec<&Part> {
     let mut parts: Vec<&Part> = parts.iter().filter(|part| part.comparison.ratio.is_some()).collect();
-    let seconds = |part: &Part| part.comparison.baseline_value.unwrap_or(0.0);
-    parts.sort_by(|one, other| seconds(other).total_cmp(&seconds(one)));
+    let share = |part: &Part| part.shares[0].unwrap_or(0.0);
+    parts.sort_by(|one, other| share(other).total_cmp(&share(one)));
     parts
 }
 
 /// A bar for the ratio of each operation, those that take longest first.
-fn bars(parts: &[Part]) -> Option<Chart> {
+fn bars(name: &str, parts: &[Part]) -> Option<Chart> {
     let bar = |part: &Part| {
         let row = &part.comparison;
         Bar {
@@ -138,15 +149,15 @@ fn bars(parts: &[Part]) -> Option<Chart> {
     let all = by_share(parts);
     let bars: Vec<Bar> = all.iter().take(BARS_MAX).copied().map(bar).collect();
     let title = match all.len() {
-        ..=BARS_MAX => "Ratio of each operation, the longest first".to_owned(),
-        many => format!("Ratio of the {BARS_MAX} of {many} operations that take longest"),
+        ..=BARS_MAX => format!("Ratio of each {name}, the longest first"),
+        many => format!("Ratio of the {BARS_MAX} of {many} {name}s that take longest"),
     };
     let tones = [(Tone::Faster, "faster"), (Tone::Slower, "slower"), (Tone::Open, "not decided")];
     (!bars.is_empty()).then(|| Chart {
         title,
         legend: tones.into_iter().map(|(tone, text)| Key::tone(tone, text)).collect(),
         caption: Text::plain("Right of 1 the candidate is better. Thin: the interval."),
-        alt: "The ratio of each operation; the tables have the figures.".to_owned(),
+        alt: format!("The ratio of each {name}; the tables have the figures."),
         table: None,
         plot: Plot::Rows(Rows {
             x: Axis { title: "ratio (log scale)".to_owned(), scale: Scale::Ratio, ticks: Vec::new() },
@@ -163,8 +174,15 @@ fn shared_caveats(duel: &HeadToHead, parts: &[Part]) -> Vec<Caveat> {
     duel.overall.caveats.iter().copied().chain(screening).collect()
 }
 
-/// What the total is of, and what each of the two did altogether.
+/// What the total is of, and what each of the two did altogether; of statements, what they are compared by.
 fn totals(workload: &WorkloadConclusions, duel: &HeadToHead, parts: &Parts) -> String {
+    if parts.kind == PartKind::Statement {
+        let levels = if workload.points.len() > 1 { ", over all levels" } else { "" };
+        return format!(
+            "Each statement by its mean latency{levels}; a ratio above 1: `{}` answers sooner",
+            duel.candidate
+        );
+    }
     let all = |contender: &str| {
         let cell = workload.cells.iter().find(|cell| cell.contender == contender);
         let mean = cell.and_then(|cell| Some(cell.metrics.get(COLLECTED_SECONDS)?.mean));
@@ -186,7 +204,7 @@ fn about_programs(parts: &Parts) -> String {
 
 /// How far the verdicts of single operations hold.
 fn about_operations(parts: &Parts) -> String {
-    let operations = wording::count(parts.operations.len(), "operation");
+    let operations = wording::count(parts.operations.len(), parts.kind.as_str());
     if parts.screened {
         format!(
             "Screening: each interval holds by itself; of the verdicts among {operations}, one in twenty is false on average \
@@ -227,4 +245,47 @@ fn rows_of_gaps(workload: &WorkloadConclusions, duel: &HeadToHead, parts: &Parts
 fn left_out(parts: &Parts) -> Vec<String> {
     let line = |name: &str, contender: &str, kind: &str, why: &str| format!("`{contender}`, {name} ({kind}): {why}");
     parts.left_out.iter().map(|one| line(&one.name, &one.contender, one.kind, &sentences::parts::why(one))).collect()
+}
+
+const CALLS: &str = "Means over the trials of a contender at a level. Rows: of a call, returned or else changed. Latencies in ms, from sent \
+                     to answered. Share: of the time of all statements.";
+
+/// Every statement on every contender, those that take longest first.
+fn calls(workload: &WorkloadConclusions) -> Option<Block> {
+    let parts = workload.duels.iter().filter_map(|duel| duel.parts.as_ref());
+    let mut statements = parts.filter(|parts| parts.kind == PartKind::Statement);
+    let first = statements.next()?;
+    let compared = by_share(&first.operations).into_iter().map(|part| part.name.as_str());
+    let left_out = first.left_out.iter().map(|one| one.name.as_str());
+    let has_levels = workload.points.len() > 1;
+    let level = has_levels.then(|| Column::name("level", 0));
+    let names = [Column::name("statement", 0), Column::name("contender", 0)].into_iter().chain(level);
+    let figures = [
+        "count",
+        "failed",
+        "retries",
+        "rows",
+        "latency_ms_p50",
+        "latency_ms_p95",
+        "latency_ms_p99",
+        "latency_ms_max",
+        "share",
+    ];
+    let titles = ["calls", "failed", "retries", "rows", "p50", "p95", "p99", "max", "share"];
+    let numbers =
+        titles.into_iter().zip([4, 6, 6, 5, 2, 0, 1, 7, 3]).map(|(title, priority)| Column::number(title, priority));
+    let mut table = Table { sortable: true, ..Table::new(names.chain(numbers).collect::<Vec<_>>()) };
+    for name in compared.chain(left_out) {
+        let value = |cell: &analysis::Cell, what: &str| Some(cell.metrics.get(&statement_metric(name, what))?.mean);
+        for cell in workload.cells.iter().filter(|cell| value(cell, "count").is_some()) {
+            let level = has_levels.then(|| point_text(&cell.point));
+            let shown = |what: &&str| match value(cell, what) {
+                Some(share) if *what == "share" => wording::percent(share),
+                figure => wording::optional_number(figure),
+            };
+            let named = [name.to_owned(), cell.contender.clone()].into_iter().chain(level);
+            table.push(RowKind::Plain, named.chain(figures.iter().map(shown)));
+        }
+    }
+    Some(Block::fold("Calls of each statement", vec![Block::note(CALLS), Block::Table(table)]))
 }

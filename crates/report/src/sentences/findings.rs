@@ -2,7 +2,7 @@
 
 use analysis::{
     Deferring, FAILURES_UNTIL_GIVEN_UP, Facts, Finding, FindingKind, Gain, Growth, HOST_FLAGS, HeadToHead, Interaction,
-    Missing, Trend, WorkLeft,
+    Missing, ResultsDiffer, Trend, WorkLeft,
 };
 use record::format::figures::{percent_of_log, signed_percent};
 use record::format::operations::PARTIAL;
@@ -10,8 +10,8 @@ use record::format::{ContenderRecord, DecisionKind, Point, SideRecord, TrialReco
 use record::point::CORES;
 
 use super::{Said, aa, duet, one_line, parts, probes};
-use crate::Evidence;
 use crate::wording::joined;
+use crate::{Evidence, wording};
 
 /// Evidence lines that a reader can take in; the rest is counted.
 const EVIDENCE_LINES_MAX: usize = 8;
@@ -143,6 +143,10 @@ pub fn meaning(kind: FindingKind) -> &'static str {
              trials. Tables are loaded again before each trial that writes, and once for a read-only workload. CPU time \
              and counters of the servers are absent."
         }
+        FindingKind::ResultsDiffer => {
+            "A statement returns other numbers of rows on either side: the servers do not answer from the same data or \
+             by the same rules. State the right number in an `-- expect:` note."
+        }
         FindingKind::DurabilityDiffers => {
             "The contenders do not promise the same durability, so part of a difference may be its price. Compare them \
              with equal durability settings to separate the two."
@@ -271,6 +275,7 @@ fn in_records(evidence: &Evidence, finding: &Finding) -> Vec<String> {
             plan.contenders.iter().filter_map(line).collect()
         }
         FindingKind::UnequalWork => unequal_work(evidence),
+        FindingKind::ResultsDiffer => lines_of(evidence, results_differ),
         FindingKind::Duet => of_duet(evidence),
         FindingKind::Refused => {
             let refused = run.decided(DecisionKind::Refused);
@@ -408,6 +413,14 @@ fn unequal_work(evidence: &Evidence) -> Vec<String> {
         .map(|one| format!("{}: {} ({}): {}", one.contender, one.name, one.kind, parts::why(one)))
         .collect();
     lines.into_iter().collect()
+}
+
+fn results_differ(duel: &HeadToHead) -> Vec<String> {
+    let line = |one: &ResultsDiffer| {
+        let [baseline, candidate] = one.rows.map(wording::number);
+        format!("{}: {baseline} rows a call on `{}`, {candidate} on `{}`", one.name, duel.baseline, duel.candidate)
+    };
+    duel.parts.iter().flat_map(|parts| &parts.results_differ).map(line).collect()
 }
 
 fn of_duet(evidence: &Evidence) -> Vec<String> {

@@ -26,7 +26,7 @@ impl Oltp {
     fn expected_of(&self, kind: Kind, seen: Answers, setting: &Setting) -> Expected {
         let found = self.found(kind, seen, setting);
         let (rows, matched) = if kind.is_read() { (Some(found), None) } else { (Some(0..=0), Some(found)) };
-        Expected { statement: kind.section(setting.dialect), seen, rows, matched }
+        Expected { statement: kind.section(setting.dialect).into(), seen, rows, matched }
     }
 
     /// Rows that statements of this kind read or change, all answers together.

@@ -62,7 +62,7 @@ impl Workload for BulkInsert {
         let table = |table| Table {
             name: table_name(table),
             create: vec![Statements::of(Version::Modern).text("create-bulk", &table_name(table)) + &engine],
-            columns: vec!["id", "k"],
+            columns: ["id", "k"].map(Into::into).into(),
             units: 0,
             rows: 0,
             finish: Vec::new(),
@@ -97,7 +97,7 @@ impl Workload for BulkInsert {
     fn expected_answers(&self, seen: &[Answers], _: &Setting) -> Vec<Expected> {
         let of_inserts = |seen: &Answers| {
             let matched = Some(seen.wanted..=seen.wanted);
-            Expected { statement: "insert", seen: *seen, rows: Some(0..=0), matched }
+            Expected { statement: "insert".into(), seen: *seen, rows: Some(0..=0), matched }
         };
         seen.iter().map(of_inserts).collect()
     }

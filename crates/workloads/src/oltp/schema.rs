@@ -112,7 +112,7 @@ impl Schema {
         let table = |table| Table {
             name: self.table_name(table),
             create: vec![self.create(dialect, table)],
-            columns: vec!["id", "k", "c", "pad"],
+            columns: ["id", "k", "c", "pad"].map(Into::into).into(),
             units: self.loaded_rows(),
             rows: self.loaded_rows(),
             finish: self.finish(dialect, table),

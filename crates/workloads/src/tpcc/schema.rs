@@ -89,7 +89,7 @@ fn table(tpcc: &Tpcc, relation: Relation, dialect: Dialect) -> Table {
     let create = create(tpcc, relation, dialect);
     Table {
         name: relation.name().to_owned(),
-        columns: columns(relation, dialect),
+        columns: columns(relation, dialect).into_iter().map(Into::into).collect(),
         create: vec![create],
         units,
         rows,

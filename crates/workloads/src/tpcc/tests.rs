@@ -423,7 +423,7 @@ fn a_deck_is_exact_and_weights_are_met() {
         let drawn = draws(&Tpcc { mix, ..tpcc(1, Form::Rows) }, 5, 100_000);
         for (kind, share) in shares.into_iter().enumerate() {
             let count = drawn.iter().filter(|inputs| inputs.kind() == kind).count() as u64;
-            is_share(count, 100_000, share, KINDS[kind].name);
+            is_share(count, 100_000, share, &KINDS[kind].name);
         }
     };
     check(Mix::Weighted, [0.45, 0.43, 0.04, 0.04, 0.04]);

@@ -131,6 +131,7 @@ fn overrides(given: &GivenRecord) -> Overrides {
         labels: Default::default(),
         twins: false,
         fallback_name: Some(given.name.clone()),
+        files: None,
     }
 }
 

@@ -1,0 +1,64 @@
+//! `dbduel pgbench`: pgbench's command line, rules and report.
+//!
+//! Its letters are not ours, and its last word is the database, so it is a command of its own. What must stay true:
+//! an option that cannot be honoured is refused by its name; none is passed over.
+
+mod figures;
+mod init;
+mod options;
+mod place;
+mod run;
+mod words;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use driver::Admin;
+use experiment::TargetUrl;
+use terminal::{Failure, exit, note, print};
+
+use crate::end_late;
+use options::{Asked, Request};
+
+pub use options::help;
+
+/// No statement before the run takes longer, but for those that make tables.
+const STATEMENT_LIMIT: Duration = Duration::from_secs(60);
+
+/// One request with everything it needs.
+struct Job {
+    request: Request,
+    place: TargetUrl,
+    target: driver::Target,
+    interrupted: Arc<AtomicBool>,
+}
+
+pub fn command(words: &[String]) -> Result<u8, Failure> {
+    let request = match options::read(words).map_err(|why| Failure::usage(anyhow!(why)))? {
+        Asked::Help => {
+            print(&help())?;
+            return Ok(exit::DONE);
+        }
+        Asked::Show(text) => {
+            text.lines().for_each(note);
+            return Ok(exit::DONE);
+        }
+        Asked::Do(request) => *request,
+    };
+    request.notes.iter().for_each(|text| note(&format!("warning: {text}")));
+    let place = place::of(&request).map_err(|why| Failure::usage(anyhow!(why)))?;
+    let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
+    end_late(Arc::clone(&interrupted)).context("no thread to end by")?;
+    let job = Job { target: place.target(), place, request, interrupted };
+    if job.request.init.is_some() { init::init(&job) } else { run::run(&job) }
+}
+
+impl Job {
+    fn admin(&self) -> anyhow::Result<Admin> {
+        let driver::Target { dialect, endpoint, login } = &self.target;
+        let admin = Admin::connect(*dialect, endpoint, login, STATEMENT_LIMIT);
+        admin.with_context(|| format!("connection to {} failed", self.place))
+    }
+}

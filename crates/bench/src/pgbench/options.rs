@@ -1,0 +1,525 @@
+//! pgbench's options: one table, which reads them, refuses them and prints the help.
+
+use std::time::Duration;
+
+use experiment::TargetUrl;
+use record::plain_file;
+use script::pgbench::{BUILTINS, Builtin, File, Protocol};
+
+use super::words::{Spelling, Word, take_apart};
+
+/// What pgbench's own limits are.
+const WEIGHT_MAX: u64 = 2_147_483_647;
+const CLIENTS_MAX: u64 = 65_536;
+
+pub enum Asked {
+    Help,
+    /// A builtin script, or the list of them.
+    Show(String),
+    Do(Box<Request>),
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    pub init: Option<Init>,
+    pub files: Vec<File>,
+    pub clients: u32,
+    pub jobs: u32,
+    /// Of each client; None where a time is given.
+    pub transactions: Option<u64>,
+    pub duration: Option<Duration>,
+    pub scale: Option<u64>,
+    pub defines: Vec<(String, String)>,
+    pub protocol: Protocol,
+    pub progress: Option<Duration>,
+    pub progress_timestamp: bool,
+    pub per_command: bool,
+    pub rate: Option<f64>,
+    pub limit_ms: Option<f64>,
+    pub no_vacuum: bool,
+    pub vacuum_all: bool,
+    pub max_tries: u64,
+    pub failures_detailed: bool,
+    pub seed: Option<u64>,
+    pub target: Option<TargetUrl>,
+    pub host: Option<String>,
+    pub port: Option<u16>,
+    pub user: Option<String>,
+    pub database: Option<String>,
+    pub notes: Vec<String>,
+}
+
+/// What `-i` makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Init {
+    pub quiet: bool,
+    pub fillfactor: u64,
+    pub unlogged: bool,
+    pub foreign_keys: bool,
+    pub vacuum: bool,
+    pub primary_keys: bool,
+}
+
+/// What has been read so far.
+#[derive(Default)]
+struct Draft {
+    request: Request,
+    is_init: bool,
+    help: bool,
+    show: Option<String>,
+    no_vacuum: bool,
+    quiet: bool,
+    steps: Option<String>,
+    fillfactor: Option<u64>,
+    unlogged: bool,
+    foreign_keys: bool,
+    max_tries: Option<u64>,
+    plain: Vec<String>,
+    /// Names that belong to one of the two modes.
+    of_init: Vec<&'static str>,
+    of_run: Vec<&'static str>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Init,
+    Run,
+    Both,
+}
+
+type Apply = fn(&mut Draft, &str) -> Result<(), String>;
+
+struct Flag {
+    letter: Option<char>,
+    name: &'static str,
+    /// How the help names its value; empty where it has none.
+    value: &'static str,
+    mode: Mode,
+    help: &'static str,
+    /// None where it is refused, and the help is what to do instead.
+    apply: Option<Apply>,
+}
+
+const fn flag(
+    letter: Option<char>,
+    name: &'static str,
+    value: &'static str,
+    mode: Mode,
+    help: &'static str,
+    apply: Apply,
+) -> Flag {
+    Flag { letter, name, value, mode, help, apply: Some(apply) }
+}
+
+/// An option that is known and cannot be honoured; its help is what to do instead.
+const fn refused(letter: Option<char>, name: &'static str, value: &'static str, help: &'static str) -> Flag {
+    Flag { letter, name, value, mode: Mode::Both, help, apply: None }
+}
+
+const FLAGS: &[Flag] = &[
+    flag(Some('i'), "initialize", "", Mode::Both, "make the tables, filled", |draft, _| set(&mut draft.is_init)),
+    flag(
+        Some('I'),
+        "init-steps",
+        "STEPS",
+        Mode::Init,
+        "of dtg, v, p and f in this order (default dtgvp)",
+        |draft, value| {
+            draft.steps = Some(value.to_owned());
+            Ok(())
+        },
+    ),
+    flag(
+        Some('F'),
+        "fillfactor",
+        "NUM",
+        Mode::Init,
+        "fill pages so far, per cent (PostgreSQL, default 100)",
+        |draft, value| number(value, 10, 100).map(|number| draft.fillfactor = Some(number)),
+    ),
+    flag(
+        Some('q'),
+        "quiet",
+        "",
+        Mode::Init,
+        "print less while the tables are filled",
+        |draft, _| set(&mut draft.quiet),
+    ),
+    flag(None, "unlogged-tables", "", Mode::Init, "make tables that PostgreSQL does not log", |draft, _| {
+        set(&mut draft.unlogged)
+    }),
+    flag(
+        None,
+        "foreign-keys",
+        "",
+        Mode::Init,
+        "add foreign keys (PostgreSQL)",
+        |draft, _| set(&mut draft.foreign_keys),
+    ),
+    flag(
+        Some('s'),
+        "scale",
+        "NUM",
+        Mode::Both,
+        "branches to make, or the value of :scale (default 1)",
+        |draft, value| number(value, 1, 1_000_000).map(|scale| draft.request.scale = Some(scale)),
+    ),
+    flag(Some('n'), "no-vacuum", "", Mode::Both, "do not vacuum before the run or behind the rows", |draft, _| {
+        set(&mut draft.no_vacuum)
+    }),
+    flag(Some('f'), "file", "FILE[@W]", Mode::Run, "add a script with a weight (default 1)", add_file),
+    flag(Some('b'), "builtin", "NAME[@W]", Mode::Run, "add a builtin script (`list` lists them)", add_builtin),
+    flag(Some('S'), "select-only", "", Mode::Run, "the same as -b select-only", |draft, _| {
+        add_builtin(draft, "select-only")
+    }),
+    flag(Some('N'), "skip-some-updates", "", Mode::Run, "the same as -b simple-update", |draft, _| {
+        add_builtin(draft, "simple-update")
+    }),
+    flag(Some('c'), "client", "NUM", Mode::Run, "clients (default 1)", |draft, value| {
+        number(value, 1, CLIENTS_MAX).map(|clients| draft.request.clients = clients as u32)
+    }),
+    flag(Some('j'), "jobs", "NUM", Mode::Run, "threads, at most one for each client (default 1)", |draft, value| {
+        number(value, 1, CLIENTS_MAX).map(|jobs| draft.request.jobs = jobs as u32)
+    }),
+    flag(
+        Some('t'),
+        "transactions",
+        "NUM",
+        Mode::Run,
+        "transactions of each client on average (default 10)",
+        |draft, value| number(value, 1, WEIGHT_MAX).map(|count| draft.request.transactions = Some(count)),
+    ),
+    flag(Some('T'), "time", "NUM", Mode::Run, "run for so many seconds", |draft, value| {
+        number(value, 1, WEIGHT_MAX).map(|secs| draft.request.duration = Some(Duration::from_secs(secs)))
+    }),
+    flag(Some('D'), "define", "NAME=VALUE", Mode::Run, "give a variable a value", define),
+    flag(Some('M'), "protocol", "MODE", Mode::Run, "simple, extended or prepared (default simple)", |draft, value| {
+        let found = Protocol::ALL.into_iter().find(|one| one.name() == value);
+        found
+            .map(|protocol| draft.request.protocol = protocol)
+            .ok_or_else(|| format!("invalid query mode `{value}`: simple, extended or prepared was expected"))
+    }),
+    flag(Some('P'), "progress", "NUM", Mode::Run, "print a line every so many seconds", |draft, value| {
+        number(value, 1, WEIGHT_MAX).map(|secs| draft.request.progress = Some(Duration::from_secs(secs)))
+    }),
+    flag(None, "progress-timestamp", "", Mode::Run, "with the time since 1970 in it", |draft, _| {
+        set(&mut draft.request.progress_timestamp)
+    }),
+    flag(Some('r'), "report-per-command", "", Mode::Run, "print latency and failures of each command", |draft, _| {
+        set(&mut draft.request.per_command)
+    }),
+    flag(
+        Some('R'),
+        "rate",
+        "NUM",
+        Mode::Run,
+        "start so many transactions a second, at random times",
+        |draft, value| real(value).map(|rate| draft.request.rate = Some(rate)),
+    ),
+    flag(Some('L'), "latency-limit", "MS", Mode::Run, "count transactions above this latency", |draft, value| {
+        real(value).map(|limit| draft.request.limit_ms = Some(limit))
+    }),
+    flag(Some('v'), "vacuum-all", "", Mode::Run, "vacuum all tables before the run", |draft, _| {
+        set(&mut draft.request.vacuum_all)
+    }),
+    flag(
+        None,
+        "max-tries",
+        "NUM",
+        Mode::Run,
+        "try a transaction so often; 0: until the end (default 1)",
+        |draft, value| number(value, 0, WEIGHT_MAX).map(|tries| draft.max_tries = Some(tries)),
+    ),
+    flag(None, "failures-detailed", "", Mode::Run, "count serialization failures and deadlocks apart", |draft, _| {
+        set(&mut draft.request.failures_detailed)
+    }),
+    flag(None, "random-seed", "SEED", Mode::Run, "a number, `time` or `rand`", |draft, value| match value {
+        "time" | "rand" => Ok(()),
+        _ => number(value, 0, u64::MAX).map(|seed| draft.request.seed = Some(seed)),
+    }),
+    flag(None, "show-script", "NAME", Mode::Run, "print a builtin script", |draft, value| {
+        draft.show = Some(builtin(value)?.shown());
+        Ok(())
+    }),
+    flag(Some('h'), "host", "HOST", Mode::Both, "the server, or its socket's folder ($PGHOST)", |draft, value| {
+        draft.request.host = Some(value.to_owned());
+        Ok(())
+    }),
+    flag(Some('p'), "port", "PORT", Mode::Both, "the server's port ($PGPORT)", |draft, value| {
+        number(value, 1, 65_535).map(|port| draft.request.port = Some(port as u16))
+    }),
+    flag(Some('U'), "username", "USER", Mode::Both, "who connects ($PGUSER)", |draft, value| {
+        draft.request.user = Some(value.to_owned());
+        Ok(())
+    }),
+    flag(
+        None,
+        "target",
+        "URL",
+        Mode::Both,
+        "a server of any kind: mysql://, mariadb://, postgres://, sqlite:///",
+        |draft, value| TargetUrl::parse(value).map(|url| draft.request.target = Some(url)),
+    ),
+    flag(Some('?'), "help", "", Mode::Both, "print this text", |draft, _| set(&mut draft.help)),
+    refused(Some('C'), "connect", "", "leave it out: connections for each transaction are not timed yet"),
+    refused(Some('d'), "debug", "", "leave it out: it would print inside the measured time"),
+    refused(Some('l'), "log", "", "use -P, or an experiment, whose run folder keeps every second"),
+    refused(None, "log-prefix", "PREFIX", "leave it out: -l is not built yet"),
+    refused(None, "aggregate-interval", "NUM", "leave it out: -l is not built yet; -P prints intervals"),
+    refused(None, "sampling-rate", "NUM", "leave it out: -l is not built yet"),
+    refused(None, "verbose-errors", "", "leave it out: it would print inside the measured time"),
+    refused(None, "partitions", "NUM", "make the partitions with the real pgbench; a run on them is reported"),
+    refused(None, "partition-method", "NAME", "make the partitions with the real pgbench"),
+    refused(None, "tablespace", "NAME", "set default_tablespace for the account instead"),
+    refused(None, "index-tablespace", "NAME", "set default_tablespace for the account instead"),
+];
+
+fn set(flag: &mut bool) -> Result<(), String> {
+    *flag = true;
+    Ok(())
+}
+
+fn number(text: &str, least: u64, most: u64) -> Result<u64, String> {
+    let found = text.parse().ok().filter(|number| (least..=most).contains(number));
+    found.ok_or_else(|| format!("`{text}` is not in range {least}..{most}"))
+}
+
+fn real(text: &str) -> Result<f64, String> {
+    let found = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+    found.ok_or_else(|| format!("`{text}`: a number above 0 was expected"))
+}
+
+/// A name with its weight behind `@`.
+fn weighted(text: &str) -> Result<(&str, u64), String> {
+    let Some((name, weight)) = text.rsplit_once('@') else { return Ok((text, 1)) };
+    let weight = number(weight, 0, WEIGHT_MAX);
+    weight.map(|weight| (name, weight)).map_err(|why| format!("weight specification: {why}"))
+}
+
+fn add_file(draft: &mut Draft, value: &str) -> Result<(), String> {
+    let (path, weight) = weighted(value)?;
+    let text = plain_file::read_text(path.as_ref(), plain_file::TEXT_BYTES_MAX);
+    let text = text.map_err(|error| format!("{path}: {error}"))?;
+    draft.request.files.push(File { title: path.to_owned(), text, weight, is_builtin: false });
+    Ok(())
+}
+
+fn add_builtin(draft: &mut Draft, value: &str) -> Result<(), String> {
+    let (name, weight) = weighted(value)?;
+    if name == "list" {
+        let names = BUILTINS.iter().map(|one| format!("  {:>13}: {}\n", one.name, one.title));
+        draft.show = Some(format!("Available builtin scripts:\n{}", names.collect::<String>()));
+        return Ok(());
+    }
+    draft.request.files.push(File { weight, ..builtin(name)?.file() });
+    Ok(())
+}
+
+/// The builtin script whose name begins so.
+fn builtin(name: &str) -> Result<&'static Builtin, String> {
+    let found: Vec<&Builtin> = BUILTINS.iter().filter(|one| one.name.starts_with(name)).collect();
+    match found[..] {
+        [one] => Ok(one),
+        [] => Err(format!("no builtin script found for name \"{name}\"; `-b list` lists them")),
+        _ => Err(format!("ambiguous builtin name: {} builtin scripts found for prefix \"{name}\"", found.len())),
+    }
+}
+
+fn define(draft: &mut Draft, value: &str) -> Result<(), String> {
+    let (name, text) = value
+        .split_once('=')
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or_else(|| format!("invalid variable definition: \"{value}\"; NAME=VALUE was expected"))?;
+    let is_name =
+        name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.starts_with(|c: char| c.is_ascii_digit());
+    if !is_name {
+        return Err(format!("`{name}` is no name of a variable: letters, digits and _, without a digit in front"));
+    }
+    draft.request.defines.push((name.to_owned(), text.to_owned()));
+    Ok(())
+}
+
+pub fn read(words: &[String]) -> Result<Asked, String> {
+    let spellings: Vec<Spelling> = FLAGS
+        .iter()
+        .map(|flag| Spelling { letter: flag.letter, name: flag.name, has_value: !flag.value.is_empty() })
+        .collect();
+    let mut draft = Draft::default();
+    draft.request.protocol = Protocol::Simple;
+    for word in take_apart(words, &spellings)? {
+        match word {
+            Word::Plain(word) => draft.plain.push(word),
+            Word::Option { name, value } => draft.take(name, &value)?,
+        }
+    }
+    if draft.help {
+        return Ok(Asked::Help);
+    }
+    if let Some(text) = draft.show {
+        return Ok(Asked::Show(text));
+    }
+    draft.finish().map(|request| Asked::Do(Box::new(request)))
+}
+
+impl Draft {
+    fn take(&mut self, name: &'static str, value: &str) -> Result<(), String> {
+        let flag = FLAGS.iter().find(|flag| flag.name == name).expect("the name is from the table");
+        match flag.mode {
+            Mode::Init => self.of_init.push(name),
+            Mode::Run => self.of_run.push(name),
+            Mode::Both => {}
+        }
+        let apply = flag.apply.ok_or_else(|| format!("--{name} is not built yet\n  next: {}", flag.help))?;
+        apply(self, value).map_err(|why| format!("--{name}: {why}"))
+    }
+
+    fn finish(mut self) -> Result<Request, String> {
+        if let [_, second, ..] = self.plain.as_slice() {
+            return Err(format!("too many command-line arguments (first is \"{second}\")"));
+        }
+        self.request.database = self.plain.pop();
+        if self.is_init { self.finish_init() } else { self.finish_run() }
+    }
+
+    fn finish_init(mut self) -> Result<Request, String> {
+        if let Some(name) = self.of_run.first() {
+            return Err(format!("some of the specified options cannot be used in initialization (-i) mode: --{name}"));
+        }
+        let steps = self.steps.as_deref().unwrap_or("dtgvp").replace(' ', "");
+        let further =
+            steps.strip_prefix("dtg").filter(|rest| ["", "v", "p", "f", "vp", "vf", "pf", "vpf"].contains(rest));
+        let further = further.ok_or_else(|| {
+            format!("-I {steps}: dtg and behind it v, p and f are built, in this order; G is the same as g here")
+        })?;
+        self.request.init = Some(Init {
+            quiet: self.quiet,
+            fillfactor: self.fillfactor.unwrap_or(100),
+            unlogged: self.unlogged,
+            foreign_keys: self.foreign_keys || further.contains('f'),
+            vacuum: further.contains('v') && !self.no_vacuum,
+            primary_keys: further.contains('p'),
+        });
+        Ok(self.request)
+    }
+
+    fn finish_run(mut self) -> Result<Request, String> {
+        if let Some(name) = self.of_init.first() {
+            return Err(format!("some of the specified options cannot be used in benchmarking mode: --{name}"));
+        }
+        let request = &mut self.request;
+        if request.transactions.is_some() && request.duration.is_some() {
+            return Err("specify either a number of transactions (-t) or a duration (-T), not both".to_owned());
+        }
+        if request.duration.is_none() {
+            request.transactions.get_or_insert(10);
+        }
+        if request.files.is_empty() {
+            request.files.push(BUILTINS[0].file());
+        }
+        if request.files.iter().all(|file| file.weight == 0) {
+            return Err("total script weight must not be zero".to_owned());
+        }
+        request.max_tries = self.max_tries.unwrap_or(1);
+        if request.max_tries == 0 && request.duration.is_none() && request.limit_ms.is_none() {
+            return Err(
+                "an unlimited number of transaction tries can only be used with --latency-limit or a duration (-T)"
+                    .to_owned(),
+            );
+        }
+        if request.rate.is_some() && request.limit_ms.is_some() {
+            return Err("--latency-limit beside --rate is not built yet, since late transactions would be skipped\n  next: leave one of them out".to_owned());
+        }
+        if (request.failures_detailed || request.max_tries != 1) && request.files.len() > 1 {
+            let what = "--failures-detailed and --max-tries with several scripts are not built yet";
+            return Err(format!("{what}\n  next: run the scripts one by one"));
+        }
+        if request.progress_timestamp && request.progress.is_none() {
+            return Err("--progress-timestamp is allowed only under --progress".to_owned());
+        }
+        request.no_vacuum = self.no_vacuum;
+        request.clients = request.clients.max(1);
+        request.jobs = request.jobs.clamp(1, request.clients);
+        Ok(self.request)
+    }
+}
+
+/// The text of `--help`, from the table.
+pub fn help() -> String {
+    let line = |flag: &Flag| {
+        let letter = flag.letter.map_or("    ".to_owned(), |letter| format!("-{letter}, "));
+        let value = if flag.value.is_empty() { String::new() } else { format!("={}", flag.value) };
+        format!("  {letter}{:<28} {}\n", format!("--{}{value}", flag.name), flag.help)
+    };
+    let lines = |keep: &dyn Fn(&&Flag) -> bool| FLAGS.iter().filter(keep).map(line).collect::<String>();
+    let of = |mode: Mode| lines(&|flag| flag.apply.is_some() && flag.mode == mode);
+    let refused = lines(&|flag| flag.apply.is_none());
+    format!(
+        "Run pgbench's scripts by pgbench's rules, and report in its layout\n\n\
+         Usage: dbduel pgbench [OPTIONS] [DATABASE]\n\n\
+         Options:\n{}\nInitialization:\n{}\nA run:\n{}\n\
+         Refused, and what to do instead:\n{refused}",
+        of(Mode::Both),
+        of(Mode::Init),
+        of(Mode::Run)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(words: &[&str]) -> Result<Request, String> {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        read(&words).map(|asked| match asked {
+            Asked::Do(request) => *request,
+            Asked::Help | Asked::Show(_) => panic!("a request was expected"),
+        })
+    }
+
+    #[test]
+    fn an_old_command_line_is_read_as_pgbench_reads_it() {
+        let found =
+            request(&["-c", "8", "-j4", "-T", "60", "-M", "prepared", "-P1", "-rS", "-D", "a=1", "bench"]).unwrap();
+        assert_eq!((found.clients, found.jobs, found.duration), (8, 4, Some(Duration::from_secs(60))));
+        assert_eq!((found.protocol, found.per_command, found.max_tries), (Protocol::Prepared, true, 1));
+        assert_eq!(found.files[0].title, "<builtin: select only>");
+        assert_eq!((found.database.as_deref(), found.defines.len()), (Some("bench"), 1));
+        let found = request(&[]).unwrap();
+        assert_eq!((found.transactions, found.clients, found.jobs), (Some(10), 1, 1));
+        assert_eq!((found.protocol, found.files[0].title.as_str()), (Protocol::Simple, "<builtin: TPC-B (sort of)>"));
+        assert_eq!(request(&["-c2", "-j4"]).unwrap().jobs, 2);
+        let found = request(&["-b", "tpcb@3", "-b", "sel@0", "-N"]).unwrap();
+        assert_eq!(found.files.iter().map(|file| file.weight).collect::<Vec<_>>(), [3, 0, 1]);
+        let found = request(&["-i", "-s", "5", "-F90", "-I", "dtgp"]).unwrap();
+        let init = found.init.unwrap();
+        assert_eq!((found.scale, init.fillfactor, init.vacuum, init.primary_keys), (Some(5), 90, false, true));
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_refused_by_name() {
+        for (words, expected) in [
+            (&["-C"][..], "--connect is not built yet\n  next: leave it out"),
+            (&["-l"], "--log is not built yet"),
+            (&["-i", "--partitions=2"], "--partitions is not built yet"),
+            (&["-b", "s"], "ambiguous builtin name: 2 builtin scripts found for prefix \"s\""),
+            (&["-b", "x"], "no builtin script found for name \"x\""),
+            (&["-S@0"], "unknown option -@"),
+            (&["-b", "sel@0"], "total script weight must not be zero"),
+            (&["-b", "sel@-1"], "weight specification: `-1` is not in range 0..2147483647"),
+            (&["-t", "1", "-T", "1"], "specify either a number of transactions (-t) or a duration (-T), not both"),
+            (&["-i", "-c", "1"], "some of the specified options cannot be used in initialization (-i) mode: --client"),
+            (&["-F", "90"], "some of the specified options cannot be used in benchmarking mode: --fillfactor"),
+            (&["-c", "0"], "--client: `0` is not in range 1..65536"),
+            (&["-M", "binary"], "invalid query mode `binary`"),
+            (&["-D", "a"], "invalid variable definition"),
+            (&["-D", "1a=2"], "`1a` is no name of a variable"),
+            (&["-f", "no-such-file.sql"], "--file: no-such-file.sql: "),
+            (&["--max-tries=0"], "an unlimited number of transaction tries"),
+            (&["a", "b"], "too many command-line arguments (first is \"b\")"),
+            (&["-R", "10", "-L", "5"], "--latency-limit beside --rate is not built yet"),
+        ] {
+            let found = request(words).unwrap_err();
+            assert!(found.contains(expected), "{words:?}: {found}");
+        }
+    }
+}

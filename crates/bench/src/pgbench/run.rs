@@ -1,0 +1,175 @@
+//! A run by pgbench's rules: look at the tables, vacuum, connect, measure, report.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use ::report::pgbench::{Progress, progress, report};
+use anyhow::anyhow;
+use driver::{Admin, Dialect, Endpoint, Error};
+use load::{
+    ErrorPolicy, Failure as LoadFailure, Ignored, Interarrival, Live, Load, LoadOptions, Rate, Reading, Workload,
+};
+use script::pgbench::{Pgbench, PgbenchTables, Rules};
+use terminal::{Failure, exit, note, print};
+
+use super::figures::{Run, partitions, spread};
+use super::{Job, STATEMENT_LIMIT};
+
+/// Sizes the series of a run by number, and ends one that never ends.
+const ENDLESS: Duration = Duration::from_secs(86_400);
+/// Arrivals that may wait for a client.
+const QUEUE_MAX: u64 = 1_000_000;
+
+pub fn run(job: &Job) -> Result<u8, Failure> {
+    let request = &job.request;
+    if let Endpoint::File(path) = &job.target.endpoint
+        && !path.exists()
+    {
+        return Err(anyhow!("there is no database {}\n{}", path.display(), next(job)).into());
+    }
+    let mut admin = job.admin()?;
+    let scale = scale(job, &mut admin)?;
+    let rules = Rules {
+        protocol: request.protocol,
+        defines: request.defines.clone(),
+        max_tries: request.max_tries,
+        by_pgbench: true,
+    };
+    let made = Pgbench::new(&request.files, PgbenchTables::new(scale), &rules);
+    let scripts = Arc::new(made.map_err(|faults| Failure::usage(anyhow!(faults.join("\n"))))?);
+    scripts.runs_on(job.target.dialect).map_err(|why| Failure::usage(anyhow!(why)))?;
+    let partitions = partitions(&mut admin);
+    vacuum(job, &mut admin, &scripts);
+    drop(admin);
+    let started = Instant::now();
+    let workload: Arc<dyn Workload> = Arc::clone(&scripts) as Arc<dyn Workload>;
+    let load = Load::prepare(&workload, &job.target, options(job), &job.interrupted);
+    let load = load.map_err(|failure| anyhow!("{}: {failure}", job.place))?;
+    let connect_ms = started.elapsed().as_secs_f64() * 1e3;
+    let mut lines = Lines::new(job, load.board().map(|board| board.read()).unwrap_or_default());
+    let measured = load.measure(request.duration, &mut |live| lines.look(&live), &mut || ());
+    let aborted = u64::from(matches!(measured.failure, Some(LoadFailure::Client(_))));
+    let run = Run { job, scripts: &scripts, tally: &measured.tally, scale, partitions, connect_ms, aborted };
+    print(&report(&run.figures()))?;
+    Ok(match &measured.failure {
+        None => exit::DONE,
+        Some(LoadFailure::Interrupted) => {
+            note("error: interrupted; the above results are incomplete.");
+            exit::INTERRUPTED
+        }
+        Some(failure) => {
+            note(&format!(
+                "error: {}: {failure}\nerror: Run was aborted; the above results are incomplete.",
+                job.place
+            ));
+            exit::NOT_MEASURED
+        }
+    })
+}
+
+/// Branches are counted where a builtin script runs; a file has the scale that was given.
+fn scale(job: &Job, admin: &mut Admin) -> Result<u64, Failure> {
+    let given = job.request.scale;
+    if !job.request.files.iter().any(|file| file.is_builtin) {
+        return Ok(given.unwrap_or(1));
+    }
+    let found = admin.value("select count(*) from pgbench_branches");
+    let found = found.map_err(|error| missing(job, &error))?.and_then(|count| count.parse().ok()).unwrap_or(0);
+    if found == 0 {
+        return Err(anyhow!("pgbench_branches has no rows\n{}", next(job)).into());
+    }
+    if given.is_some_and(|given| given != found) {
+        note(&format!("warning: scale option ignored, using count from pgbench_branches table ({found})"));
+    }
+    Ok(found)
+}
+
+fn missing(job: &Job, error: &Error) -> Failure {
+    anyhow!("could not count number of branches: {error}\n{}", next(job)).into()
+}
+
+fn next(job: &Job) -> String {
+    let database = &job.place.database;
+    format!("  next: Perhaps you need to do initialization (\"dbduel pgbench -i\") in database \"{database}\".")
+}
+
+/// A table that is not there is no error of a file that does not need it.
+fn vacuum(job: &Job, admin: &mut Admin, scripts: &Pgbench) {
+    let request = &job.request;
+    if request.no_vacuum {
+        return;
+    }
+    let mut statements =
+        scripts.reuses_tables().map(|tables| tables.prepare_run(job.target.dialect)).unwrap_or_default();
+    if request.vacuum_all {
+        statements.push(match job.target.dialect {
+            Dialect::Postgres => "vacuum analyze pgbench_accounts".to_owned(),
+            Dialect::MySql => "analyze table pgbench_accounts".to_owned(),
+            Dialect::Sqlite => "analyze pgbench_accounts".to_owned(),
+        });
+        // It reads a whole table.
+        let _ = admin.set_timeout(None);
+    }
+    for sql in statements {
+        if let Err(error) = admin.run(&sql) {
+            note(&format!("warning: {sql}: {error} (ignoring this error and continuing anyway)"));
+        }
+    }
+    let _ = admin.set_timeout(Some(STATEMENT_LIMIT));
+    note("starting vacuum...end.");
+}
+
+fn options(job: &Job) -> LoadOptions {
+    let request = &job.request;
+    let drawn = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_micros() as u64);
+    LoadOptions {
+        clients: request.clients,
+        workers: request.jobs,
+        input_seed: request.seed.unwrap_or_else(drawn),
+        interval_max: request.duration.unwrap_or(ENDLESS),
+        drain_max: ENDLESS,
+        rate: request.rate.map(|per_sec| Rate { per_sec, gaps: Interarrival::Poisson, queue_max: QUEUE_MAX }),
+        transactions_max: request.transactions.map(|each| each * u64::from(request.clients)),
+        policy: ErrorPolicy { ignored: Ignored::Conflicts, ..ErrorPolicy::default() },
+        board: request.progress.is_some(),
+        ..LoadOptions::default()
+    }
+}
+
+/// Lines of progress while the load runs.
+struct Lines<'a> {
+    job: &'a Job,
+    printed: u32,
+    since: Duration,
+    counted: Reading,
+}
+
+impl<'a> Lines<'a> {
+    fn new(job: &'a Job, counted: Reading) -> Lines<'a> {
+        Lines { job, printed: 0, since: Duration::ZERO, counted }
+    }
+
+    fn look(&mut self, live: &Live<'_>) {
+        let request = &self.job.request;
+        let (Some(every), Some(board)) = (request.progress, live.board) else { return };
+        if live.elapsed < every * (self.printed + 1) {
+            return;
+        }
+        self.printed = (live.elapsed.as_secs_f64() / every.as_secs_f64() + 1e-6) as u32;
+        let now = board.read();
+        let seen = now.since(&self.counted);
+        let seconds = (live.elapsed - self.since).as_secs_f64().max(f64::MIN_POSITIVE);
+        let epoch_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+        note(&progress(&Progress {
+            at_s: if request.progress_timestamp { epoch_s } else { live.elapsed.as_secs_f64() },
+            as_timestamp: request.progress_timestamp,
+            tps: seen.committed as f64 / seconds,
+            latency: spread(&seen.latencies_ms()),
+            failed: seen.failed,
+            lag_ms: None,
+            skipped: None,
+            retries: (request.max_tries != 1).then_some(seen.retries),
+        }));
+        (self.since, self.counted) = (live.elapsed, now);
+    }
+}

@@ -1,0 +1,89 @@
+//! `dbduel pgbench` as a user of pgbench meets it, against a SQLite file.
+
+mod support;
+
+use support::Place;
+
+fn expect(place: &Place, status: i32, line: &str) -> (String, String) {
+    let url = format!("sqlite://{}", place.path().join("bench.db").display());
+    let words = format!("pgbench {line} --target {url}");
+    place.expect(status, &words.split_whitespace().collect::<Vec<_>>())
+}
+
+/// Each number, with its sign and its point, as one `#`.
+fn masked(text: &str) -> String {
+    let mut masked = String::new();
+    for letter in text.chars() {
+        match letter {
+            '0'..='9' if masked.ends_with('#') => {}
+            '0'..='9' => masked.push('#'),
+            '.' if masked.ends_with('#') => {}
+            other => masked.push(other),
+        }
+    }
+    masked
+}
+
+#[test]
+fn tables_are_made_and_scripts_run_by_old_command_lines() {
+    let place = Place::new();
+    let (out, err) = expect(&place, 4, "-S -t 1");
+    assert_eq!(out, "");
+    assert!(err.contains("Perhaps you need to do initialization (\"dbduel pgbench -i\")"), "{err}");
+    let (_, err) = expect(&place, 0, "-i -q");
+    assert!(err.contains("creating tables...") && err.contains("done in "), "{err}");
+    let (out, err) = expect(&place, 0, "-c 2 -j 2 -t 20 -M prepared");
+    assert!(err.contains("starting vacuum...end."), "{err}");
+    let expected = "dbduel #, layout of pgbench #\ntransaction type: <builtin: TPC-B (sort of)>\nscaling factor: #\n\
+        query mode: prepared\nnumber of clients: #\nnumber of threads: #\nmaximum number of tries: #\n\
+        number of transactions per client: #\nnumber of transactions actually processed: #/#\n\
+        number of failed transactions: # (#%)\nlatency average = # ms\ninitial connection time = # ms\n\
+        tps = # (without initial connection time)\n";
+    assert_eq!(masked(&out), expected, "{out}");
+    assert!(out.contains("processed: 40/40"), "{out}");
+    let (out, _) = expect(&place, 0, "-n -S -t 10 -r");
+    assert!(out.contains("statement latencies in milliseconds and failures:\n"), "{out}");
+    assert!(out.contains("           -           0  \\set aid random(1, 100000 * :scale)\n"), "{out}");
+    assert!(out.ends_with("  SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"), "{out}");
+}
+
+#[test]
+fn files_follow_the_rules_of_pgbench() {
+    let place = Place::new();
+    expect(&place, 0, "-i -q");
+    let write = |name: &str, text: &str| std::fs::write(place.path().join(name), text).unwrap();
+    let path = |name: &str| place.path().join(name).display().to_string();
+    write("a.sql", "\\set scale 5\n\\set x random(1, 3)\nSELECT ':x', :x + :more, ':unknown';\n");
+    write("b.sql", "SELECT 1;\n");
+    let (out, _) = expect(&place, 0, &format!("-n -f {}@3 -f {} -t 40 -D more=2", path("a.sql"), path("b.sql")));
+    assert!(out.contains("transaction type: multiple scripts\nscaling factor: 1\n"), "{out}");
+    assert!(out.contains("a.sql\n - weight: 3 (targets 75.0% of total)\n"), "{out}");
+    write("error.sql", "\\set x random(0, 0)\n\\set y 1 / :x\nSELECT :y;\n");
+    let (out, err) = expect(&place, 4, &format!("-n -f {} -t 1", path("error.sql")));
+    assert!(out.contains("actually processed: 0/1\nnumber of failed transactions: 0 (NaN%)\n"), "{out}");
+    assert!(err.contains("client 0 aborted in command 1 of script 0: division by zero"), "{err}");
+    assert!(err.contains("Run was aborted; the above results are incomplete."), "{err}");
+    write("wrong.sql", "\\set x random_zipf(1, 2, 3)\nSELECT 1;\n");
+    let (_, err) = expect(&place, 2, &format!("-n -f {} -t 1", path("wrong.sql")));
+    assert!(err.contains("wrong.sql:1:8: unknown function `random_zipf`"), "{err}");
+    let (_, err) = expect(&place, 2, "-M extended -n -S");
+    assert!(err.contains("protocol `extended` is PostgreSQL's"), "{err}");
+    let (_, err) = expect(&place, 2, "-C -S");
+    assert!(err.contains("--connect is not built yet\n  next: leave it out"), "{err}");
+}
+
+#[test]
+fn builtin_scripts_are_listed_and_shown() {
+    let place = Place::new();
+    let (_, err) = place.expect(0, &["pgbench", "-b", "list"]);
+    assert_eq!(
+        err,
+        "Available builtin scripts:\n      tpcb-like: <builtin: TPC-B (sort of)>\n  simple-update: <builtin: simple update>\n    select-only: <builtin: select only>\n"
+    );
+    let link = place.path().join("pgbench");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_dbduel"), &link).unwrap();
+    let output = std::process::Command::new(&link).args(["-b", "list"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), err, "by a link");
+    let (_, err) = place.expect(0, &["pgbench", "--show-script=sel"]);
+    assert!(err.starts_with("-- select-only: <builtin: select only>\n\\set aid random(1, 100000 * :scale)\n"), "{err}");
+}

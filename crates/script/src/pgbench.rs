@@ -1,0 +1,16 @@
+//! What pgbench 15 has beside its language: builtin scripts, its tables, its rules for files, its way to write values.
+
+mod builtins;
+mod distributions;
+mod expressions;
+mod number;
+mod tables;
+mod workload;
+
+pub use crate::program::Protocol;
+pub use builtins::{BUILTINS, Builtin, SELECT_ONLY, SIMPLE_UPDATE, TPCB_LIKE};
+pub use distributions::{DISTRIBUTIONS, Distribution, Shape};
+pub use expressions::{TABLE_VARIABLES, evaluate};
+pub(crate) use number::AsPgbench;
+pub use tables::PgbenchTables;
+pub use workload::{File, Listed, Pgbench, Rules};

@@ -1,0 +1,620 @@
+//! A script, compiled: commands in a row with their jumps resolved, variables numbered, statements split.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use crate::eval::{Expr, Scalar};
+use crate::expression::{Names, Parser, unknown_variable};
+use crate::fault::{Fault, Faults, Source, nearest};
+use crate::statement::{Ending, Expectation, Role, SqlStatement, column_names, role, scan, with_names_in_quotes};
+
+/// Variables that every script has, by their numbers.
+pub const AUTOMATIC: [&str; 4] = ["client_id", "scale", "random_seed", "default_seed"];
+pub const CLIENT_ID: usize = 0;
+pub const RANDOM_SEED: usize = 2;
+pub const DEFAULT_SEED: usize = 3;
+
+/// The variable that stands for names without a variable; no script can write it.
+const NO_VALUE: &str = "";
+
+/// How statements reach the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// As text, with the values in it.
+    Simple,
+    /// Parsed anew each time, with the values beside it.
+    Extended,
+    /// Parsed once by each client.
+    #[default]
+    Prepared,
+}
+
+impl Protocol {
+    pub const ALL: [Protocol; 3] = [Protocol::Simple, Protocol::Extended, Protocol::Prepared];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Simple => "simple",
+            Protocol::Extended => "extended",
+            Protocol::Prepared => "prepared",
+        }
+    }
+}
+
+/// Parameters of one statement: they are handed over from the stack.
+pub const PARAMETERS_MAX: usize = 64;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Op {
+    Set {
+        slot: usize,
+        to: Expr,
+    },
+    JumpUnless {
+        condition: Expr,
+        to: usize,
+    },
+    Jump(usize),
+    /// Microseconds are `count` of so many.
+    Sleep {
+        count: Expr,
+        unit_us: u64,
+    },
+    Run(usize),
+}
+
+/// Mistakes of one file that are printed; the rest is counted.
+pub const FAULTS_MAX: usize = 20;
+
+/// One transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Program {
+    pub ops: Vec<Op>,
+    pub statements: Vec<SqlStatement>,
+    /// The line of each command.
+    pub lines: Vec<usize>,
+}
+
+impl Program {
+    /// What each statement is called: its label or its line, and behind the first on a line its place there.
+    pub fn statement_names(&self) -> Vec<String> {
+        let name = |(at, one): (usize, &SqlStatement)| {
+            let line = one.line;
+            let before =
+                self.statements[..at].iter().filter(|other| other.label.is_none() && other.line == line).count();
+            match (&one.label, before) {
+                (Some(label), _) => label.clone(),
+                (None, 0) => line.to_string(),
+                (None, before) => format!("{line}.{}", before + 1),
+            }
+        };
+        self.statements.iter().enumerate().map(name).collect()
+    }
+}
+
+/// The variables of a workload, numbered: the automatic ones, those of the experiment, and those that scripts set.
+#[derive(Debug, Clone)]
+pub struct Variables {
+    names: Vec<String>,
+    /// What they are before a transaction; scripts' own are undefined.
+    pub initial: Vec<Scalar>,
+    /// Set where scripts follow pgbench's rules for names in SQL, with its way to send them.
+    pub pgbench: Option<Protocol>,
+}
+
+impl Variables {
+    pub fn new(given: &BTreeMap<String, Scalar>) -> Variables {
+        let mut variables = Variables { names: Vec::new(), initial: Vec::new(), pgbench: None };
+        for name in AUTOMATIC {
+            variables.add(name, given.get(name).copied().unwrap_or(Scalar::Int(1)));
+        }
+        for (name, value) in given.iter().filter(|(name, _)| !AUTOMATIC.contains(&name.as_str())) {
+            variables.add(name, *value);
+        }
+        variables
+    }
+
+    /// For scripts that follow pgbench's rules.
+    pub fn of_pgbench(given: &BTreeMap<String, Scalar>, protocol: Protocol) -> Variables {
+        let mut variables = Variables { pgbench: Some(protocol), ..Variables::new(given) };
+        variables.add(NO_VALUE, Scalar::Null);
+        variables
+    }
+
+    fn add(&mut self, name: &str, value: Scalar) -> usize {
+        self.names.push(name.to_owned());
+        self.initial.push(value);
+        self.names.len() - 1
+    }
+
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known == name)
+    }
+
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    pub fn is_fixed(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|slot| self.initial[slot] != Scalar::Undefined)
+    }
+}
+
+/// The commands that there are, and those of pgbench that this version does not have.
+const COMMANDS: &[&str] = &["set", "gset", "if", "elif", "else", "endif", "sleep"];
+const COMMANDS_LATER: &[&str] = &["aset", "startpipeline", "endpipeline"];
+const COMMANDS_REFUSED: &[&str] = &["shell", "setshell"];
+const NOTES: &[&str] = &["expect", "label"];
+
+/// An `\if` whose `\endif` has not come yet.
+struct Open {
+    at: usize,
+    /// The jump behind the condition under way, to be told where the next branch is.
+    skip: Option<usize>,
+    /// Jumps from the ends of branches to the end of it all.
+    ends: Vec<usize>,
+    has_else: bool,
+}
+
+struct Compiler<'a> {
+    source: &'a Source,
+    variables: &'a mut Variables,
+    /// Those that this script has set so far, or has from the beginning.
+    visible: Vec<bool>,
+    program: Program,
+    open: Vec<Open>,
+    expectations: Vec<Expectation>,
+    label: Option<String>,
+    faults: Vec<Fault>,
+}
+
+/// Compiles a script, or lists everything that is wrong with it.
+pub fn compile(source: &Source, variables: &mut Variables) -> Result<Program, Faults> {
+    let visible = variables.initial.iter().map(|value| *value != Scalar::Undefined).collect();
+    let program = Program { ops: Vec::new(), statements: Vec::new(), lines: Vec::new() };
+    let mut compiler = Compiler {
+        source,
+        variables,
+        visible,
+        program,
+        open: Vec::new(),
+        expectations: Vec::new(),
+        label: None,
+        faults: Vec::new(),
+    };
+    compiler.read();
+    let Compiler { program, faults, .. } = compiler;
+    if faults.is_empty() {
+        return Ok(program);
+    }
+    let more = faults.len().saturating_sub(FAULTS_MAX);
+    let more = (more > 0).then(|| format!("{}: {more} more mistakes", source.path));
+    Err(Faults(faults.iter().take(FAULTS_MAX).map(|fault| source.told(fault)).chain(more).collect()))
+}
+
+impl Compiler<'_> {
+    fn read(&mut self) {
+        let mut at = if self.source.text.starts_with('\u{feff}') { 3 } else { 0 };
+        while at < self.source.text.len() {
+            let read = self.piece(at);
+            at = read.unwrap_or_else(|fault| {
+                self.faults.push(fault);
+                line_end(&self.source.text, at)
+            });
+        }
+        if let Some(open) = self.open.pop() {
+            self.faults.push(Fault::new(open.at, "\\if without its \\endif", "expected \\endif before the end"));
+        }
+        if self.faults.is_empty() && self.program.statements.is_empty() {
+            self.faults.push(Fault::new(0, "the script has no statement", "expected SQL"));
+        }
+    }
+
+    /// Reads what begins at `at`; returns where the next piece begins.
+    fn piece(&mut self, at: usize) -> Result<usize, Fault> {
+        let text = &self.source.text;
+        let rest = &text[at..];
+        if rest.starts_with(char::is_whitespace) || rest.starts_with(';') {
+            return Ok(at + rest.chars().next().map_or(1, char::len_utf8));
+        }
+        if rest.starts_with("--") {
+            let end = line_end(text, at);
+            self.note(at, &text[at + 2..end]).map(|()| end)
+        } else if rest.starts_with('\\') {
+            self.command(at)
+        } else {
+            self.statement(at)
+        }
+    }
+
+    fn push(&mut self, op: Op, at: usize) -> usize {
+        self.program.ops.push(op);
+        self.program.lines.push(self.source.line(at));
+        self.program.ops.len() - 1
+    }
+
+    fn statement(&mut self, at: usize) -> Result<usize, Fault> {
+        let source = self.source;
+        let mut unknown = None;
+        let (variables, visible) = (&*self.variables, &self.visible);
+        let known = |name: &str| variables.find(name).filter(|slot| visible[*slot]);
+        let mut find = |name: &str, place: usize| match (known(name), variables.pgbench) {
+            (Some(slot), _) => Some(slot),
+            // pgbench leaves such a name in the text, or sends NULL for it.
+            (None, Some(protocol)) => variables.find(NO_VALUE).filter(|_| protocol != Protocol::Simple),
+            (None, None) => {
+                unknown.get_or_insert_with(|| unknown_variable(name, place, &seen(variables, visible)));
+                None
+            }
+        };
+        let (mut pieces, end, ending) = scan(&source.text, at, &mut find)?;
+        if variables.pgbench == Some(Protocol::Simple) {
+            pieces = pieces.into_iter().flat_map(|piece| with_names_in_quotes(piece, &known)).collect();
+        }
+        let next = if ending == Ending::Semicolon { end + 1 } else { end };
+        if let Some(fault) = unknown {
+            self.faults.push(fault);
+        }
+        if source.text[end..].starts_with("\\;") {
+            return Err(Fault::new(end, "`\\;` is not built yet", "expected `;`: one statement at a time is prepared"));
+        }
+        let mut statement = SqlStatement {
+            role: role(&pieces),
+            pieces,
+            expectations: std::mem::take(&mut self.expectations),
+            gset: None,
+            label: self.label.take(),
+            line: source.line(at),
+        };
+        let count = statement.prepared(driver::Dialect::MySql).1.len();
+        if count > PARAMETERS_MAX {
+            let what = format!("{count} parameters in one statement are not built yet");
+            return Err(Fault::new(at, what, format!("expected {PARAMETERS_MAX} at most")));
+        }
+        let is_gset = source.text[end..].strip_prefix("\\gset").is_some_and(|rest| !rest.starts_with(is_name));
+        let next = if is_gset { self.gset(&mut statement, at, end)? } else { next };
+        self.program.statements.push(statement);
+        self.push(Op::Run(self.program.statements.len() - 1), at);
+        Ok(next)
+    }
+
+    /// `\gset [prefix]` behind a statement; its columns are read from the text.
+    fn gset(&mut self, statement: &mut SqlStatement, at: usize, command: usize) -> Result<usize, Fault> {
+        let end = line_end(&self.source.text, command);
+        let prefix = self.source.text[command + "\\gset".len()..end].trim();
+        if !prefix.is_empty() && !is_variable_name(prefix) {
+            return Err(Fault::new(command, format!("`{prefix}` is no prefix"), "expected letters, digits and _"));
+        }
+        let columns = column_names(&statement.pieces).map_err(|why| Fault::new(at, why, "expected named columns"))?;
+        let slots = columns.iter().map(|column| self.assign(&format!("{prefix}{column}"), command));
+        statement.gset = Some(slots.collect::<Result<_, _>>()?);
+        Ok(end)
+    }
+
+    /// The variable that a command sets.
+    fn assign(&mut self, name: &str, at: usize) -> Result<usize, Fault> {
+        if !is_variable_name(name) {
+            let what = format!("`{name}` is no name of a variable");
+            return Err(Fault::new(at, what, "expected letters, digits and _, without a digit in front"));
+        }
+        if self.variables.is_fixed(name) && self.variables.pgbench.is_none() {
+            let what = format!("`{name}` has its value from outside");
+            return Err(Fault::new(at, what, "expected another name: every transaction begins with that value"));
+        }
+        let slot = self.variables.find(name).unwrap_or_else(|| self.variables.add(name, Scalar::Undefined));
+        self.visible.resize(self.variables.names.len(), false);
+        self.visible[slot] = true;
+        Ok(slot)
+    }
+
+    fn expression(&self, from: usize, to: usize) -> Result<Expr, Fault> {
+        let (variables, visible) = (&*self.variables, &self.visible);
+        let resolve = |name: &str| variables.find(name).filter(|slot| visible[*slot]);
+        let known = || seen(variables, visible);
+        let names = Names { resolve: &resolve, known: &known, bare: false, default_seed: DEFAULT_SEED };
+        Parser::new(&self.source.text[from..to], from, &names)?.whole()
+    }
+
+    fn command(&mut self, at: usize) -> Result<usize, Fault> {
+        let text = &self.source.text;
+        let end = command_end(text, at);
+        let name_end = at + 1 + text[at + 1..end].find(|c: char| !is_name(c)).unwrap_or(end - at - 1);
+        match &text[at + 1..name_end] {
+            "set" => self.set(at, name_end, end)?,
+            "if" => {
+                let skip = Some(self.condition(at, name_end, end)?);
+                self.open.push(Open { at, skip, ends: Vec::new(), has_else: false });
+            }
+            word @ ("elif" | "else") => self.other_branch(word, at, name_end, end)?,
+            "endif" => self.endif(at)?,
+            "sleep" => self.sleep(at, name_end, end)?,
+            "gset" => {
+                return Err(Fault::new(at, "\\gset without a statement", "expected it behind SQL, in place of `;`"));
+            }
+            word if COMMANDS_LATER.contains(&word) => {
+                return Err(Fault::new(at, format!("`\\{word}` is not built yet"), "take it out of the script"));
+            }
+            word if COMMANDS_REFUSED.contains(&word) => {
+                let expected = "take it out: it runs a program inside the measured time";
+                return Err(Fault::new(at, format!("`\\{word}` is refused"), expected));
+            }
+            word => {
+                let near = nearest(word, COMMANDS.iter().copied());
+                return Err(Fault::new(
+                    at,
+                    format!("unknown command `\\{word}`"),
+                    format!("expected a command; {near}"),
+                ));
+            }
+        }
+        Ok(end)
+    }
+
+    fn set(&mut self, at: usize, name_end: usize, end: usize) -> Result<(), Fault> {
+        let source = self.source;
+        let text = &source.text[name_end..end];
+        let start = name_end + (text.len() - text.trim_start().len());
+        let text = &source.text[start..end];
+        let length = text.find(char::is_whitespace).unwrap_or(text.len());
+        if length == 0 {
+            return Err(Fault::new(start, "\\set without a name", "expected a variable and an expression"));
+        }
+        // The expression first: it sees the variable as it was.
+        let to = self.expression(start + length, end);
+        let slot = self.assign(&source.text[start..start + length], start)?;
+        self.push(Op::Set { slot, to: to? }, at);
+        Ok(())
+    }
+
+    /// A jump over the branch whose condition stands here.
+    fn condition(&mut self, at: usize, from: usize, to: usize) -> Result<usize, Fault> {
+        let condition = self.expression(from, to)?;
+        Ok(self.push(Op::JumpUnless { condition, to: usize::MAX }, at))
+    }
+
+    fn other_branch(&mut self, word: &str, at: usize, from: usize, to: usize) -> Result<(), Fault> {
+        let Some(mut open) = self.open.pop() else {
+            return Err(Fault::new(at, format!("\\{word} without its \\if"), "expected \\if before it"));
+        };
+        if open.has_else {
+            return Err(Fault::new(at, format!("\\{word} behind \\else"), "expected \\endif"));
+        }
+        open.ends.push(self.push(Op::Jump(usize::MAX), at));
+        self.land(open.skip.take());
+        let made = if word == "elif" { self.condition(at, from, to).map(Some) } else { Ok(None) };
+        open.has_else = word == "else";
+        let made = made.map(|skip| open.skip = skip);
+        self.open.push(open);
+        made
+    }
+
+    fn endif(&mut self, at: usize) -> Result<(), Fault> {
+        let Some(open) = self.open.pop() else {
+            return Err(Fault::new(at, "\\endif without its \\if", "expected \\if before it"));
+        };
+        open.ends.into_iter().chain(open.skip).for_each(|jump| self.land(Some(jump)));
+        Ok(())
+    }
+
+    /// Lets a jump end at the next command.
+    fn land(&mut self, jump: Option<usize>) {
+        let next = self.program.ops.len();
+        if let Some(Op::Jump(to) | Op::JumpUnless { to, .. }) = jump.map(|at| &mut self.program.ops[at]) {
+            *to = next;
+        }
+    }
+
+    fn sleep(&mut self, at: usize, from: usize, end: usize) -> Result<(), Fault> {
+        let text = self.source.text[from..end].trim();
+        let start = from + self.source.text[from..end].find(text).unwrap_or(0);
+        let mut words = text.split_whitespace();
+        let (count, unit) = (words.next().unwrap_or_default(), words.next());
+        // `\sleep 5ms` is one word in pgbench, too.
+        let digits = count.find(|c: char| !c.is_ascii_digit()).filter(|_| !count.starts_with(':'));
+        let (count, unit) = match (digits, unit) {
+            (Some(at), None) if at > 0 && !count[at..].starts_with('.') => (&count[..at], Some(&count[at..])),
+            _ => (count, unit),
+        };
+        let unit_us = match unit {
+            None | Some("s") => 1_000_000,
+            Some("ms") => 1_000,
+            Some("us") => 1,
+            Some(other) => {
+                return Err(Fault::new(start, format!("unknown unit of time `{other}`"), "expected us, ms or s"));
+            }
+        };
+        let is_whole = count.starts_with(':') || !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_whole || words.next().is_some() {
+            return Err(Fault::new(start, "no time to sleep", "expected a whole number or :variable, and us, ms or s"));
+        }
+        let count = self.expression(start, start + count.len())?;
+        self.push(Op::Sleep { count, unit_us }, at);
+        Ok(())
+    }
+
+    /// A comment that may be a note: `expect: 1 row`.
+    fn note(&mut self, at: usize, comment: &str) -> Result<(), Fault> {
+        let comment = comment.trim();
+        if comment.starts_with("transaction:") {
+            let expected = "expected one file for each transaction";
+            return Err(Fault::new(at, "several transactions in one file are not built yet", expected));
+        }
+        let Some((word, asked)) = comment.split_once(':').filter(|(word, _)| word.chars().all(is_name)) else {
+            return Ok(());
+        };
+        let asked = asked.trim();
+        match word {
+            "expect" => {
+                let expectation = self.expectation(at, asked)?;
+                self.expectations.push(expectation);
+            }
+            "label" => self.label = Some(self.new_label(at, asked)?),
+            other => {
+                let near = NOTES.iter().find(|note| strsim::damerau_levenshtein(note, other) == 1);
+                if let Some(near) = near {
+                    let expected = format!("expected `{near}:`, or other words in a comment");
+                    return Err(Fault::new(at, format!("unknown note `{other}`"), expected));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A name for the next statement, which no other has.
+    fn new_label(&self, at: usize, label: &str) -> Result<String, Fault> {
+        if !label.starts_with(char::is_alphabetic) || label.chars().any(char::is_control) {
+            let what = format!("`{label}` is no label");
+            return Err(Fault::new(at, what, "expected a name that begins with a letter"));
+        }
+        let twin = self.program.statements.iter().find(|one| one.label.as_deref() == Some(label));
+        match twin {
+            Some(twin) => {
+                let what = format!("the statement in line {} has the label `{label}`, too", twin.line);
+                Err(Fault::new(at, what, "expected another label"))
+            }
+            None => Ok(label.to_owned()),
+        }
+    }
+
+    fn expectation(&self, at: usize, asked: &str) -> Result<Expectation, Fault> {
+        const FORMS: &str = "expected `N rows`, `N..M rows`, `some rows`, `changed N`, `changed N..M` or `value :x`";
+        let words: Vec<&str> = asked.split_whitespace().collect();
+        let fault = || Fault::new(at, format!("`{asked}` cannot be expected"), FORMS);
+        match words[..] {
+            ["some", "rows"] => Ok(Expectation::Rows(1..=u64::MAX)),
+            [count, "row" | "rows"] => range(count).map(Expectation::Rows).ok_or_else(fault),
+            ["changed", count] => range(count).map(Expectation::Changed).ok_or_else(fault),
+            ["value", name] if name.starts_with(':') => {
+                let slot = self.variables.find(&name[1..]).filter(|slot| self.visible[*slot]);
+                let unknown = || unknown_variable(&name[1..], at, &seen(self.variables, &self.visible));
+                slot.map(Expectation::Value).ok_or_else(unknown)
+            }
+            _ => Err(fault()),
+        }
+    }
+}
+
+/// `3` or `0..100`.
+fn range(text: &str) -> Option<RangeInclusive<u64>> {
+    let (least, most) = text.split_once("..").unwrap_or((text, text));
+    let (least, most) = (least.parse().ok()?, most.parse().ok()?);
+    (least <= most).then_some(least..=most)
+}
+
+fn seen(variables: &Variables, visible: &[bool]) -> Vec<String> {
+    variables.names.iter().zip(visible).filter(|(_, visible)| **visible).map(|(name, _)| name.clone()).collect()
+}
+
+fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+fn is_variable_name(name: &str) -> bool {
+    name.chars().all(is_name) && name.starts_with(|c: char| !c.is_ascii_digit())
+}
+
+fn line_end(text: &str, at: usize) -> usize {
+    text[at..].find('\n').map_or(text.len(), |end| at + end)
+}
+
+/// A command runs to the line's end; a backslash before it continues the command.
+fn command_end(text: &str, at: usize) -> usize {
+    let mut end = line_end(text, at);
+    while end < text.len() && text[at + 1..end].trim_end_matches('\r').ends_with('\\') {
+        end = line_end(text, end + 1);
+    }
+    end
+}
+
+impl Program {
+    pub fn only_reads(&self) -> bool {
+        let changes = |statement: &SqlStatement| matches!(statement.role, Role::Write | Role::Other);
+        !self.statements.iter().any(changes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compiled(text: &str) -> Result<Program, String> {
+        let source = Source { path: "order.sql".to_owned(), text: text.to_owned() };
+        let given = BTreeMap::from([("hot".to_owned(), Scalar::Double(1.2)), ("scale".to_owned(), Scalar::Int(10))]);
+        compile(&source, &mut Variables::new(&given)).map_err(|faults| faults.to_string())
+    }
+
+    #[test]
+    fn names_in_sql_follow_pgbench_where_that_is_asked_for() {
+        let pieces = |text: &str, protocol| {
+            let source = Source { path: "a.sql".to_owned(), text: format!("\\set x 1\n\\set scale 2\n{text}") };
+            let given = BTreeMap::from([("scale".to_owned(), Scalar::Int(10))]);
+            let program = compile(&source, &mut Variables::of_pgbench(&given, protocol)).unwrap();
+            program.statements[0].prepared(driver::Dialect::MySql).0
+        };
+        let text = "SELECT ':x', :x, :y, x::int, '12:30', ':y';";
+        assert_eq!(pieces(text, Protocol::Simple), "SELECT '?', ?, :y, x::int, '12:30', ':y'");
+        assert_eq!(pieces(text, Protocol::Prepared), "SELECT ':x', ?, ?, x::int, '12:30', ':y'");
+    }
+
+    #[test]
+    fn a_script_becomes_commands_in_a_row() {
+        let text = "\\set id random(1, 10 * :scale)\r\n-- expect: 1 row\r\n-- label: read\r\nSELECT a, b FROM t WHERE id = :id \\gset t_\r\n\
+            \\if :t_a > 3\nUPDATE t SET a = :t_b;\n\\elif :t_a = 3\nSELECT 1;\n\\else\n\\sleep 5 ms\n\\endif\nCOMMIT";
+        let program = compiled(text).unwrap();
+        let kinds = program.ops.iter().map(|op| match op {
+            Op::Set { .. } => "set".to_owned(),
+            Op::JumpUnless { to, .. } => format!("unless {to}"),
+            Op::Jump(to) => format!("jump {to}"),
+            Op::Sleep { unit_us, .. } => format!("sleep {unit_us}"),
+            Op::Run(statement) => format!("run {statement}"),
+        });
+        let expected =
+            ["set", "run 0", "unless 5", "run 1", "jump 9", "unless 8", "run 2", "jump 9", "sleep 1000", "run 3"];
+        assert_eq!(kinds.collect::<Vec<_>>(), expected);
+        let first = &program.statements[0];
+        assert_eq!((first.expectations.as_slice(), first.line), ([Expectation::Rows(1..=1)].as_slice(), 4));
+        assert_eq!((first.label.as_deref(), first.gset.as_ref().map(Vec::len)), (Some("read"), Some(2)));
+        assert_eq!(program.statements[3].role, Role::End);
+        assert!(!program.only_reads());
+    }
+
+    #[test]
+    fn mistakes_have_a_place_a_line_and_what_was_expected() {
+        let check = |text: &str, expected: &str| {
+            let found = compiled(text).unwrap_err();
+            assert!(found.starts_with(expected), "{text}\n{found}");
+        };
+        check(
+            "SELECT 1;\n  \\set item random_zipf(1, 1000, 1.1)\n",
+            "order.sql:2:13: unknown function `random_zipf`\n  \\set item random_zipf(1, 1000, 1.1)\n            ^ expected a function; nearest is random_zipfian",
+        );
+        check(
+            "SELECT :scal;",
+            "order.sql:1:8: unknown variable `scal`\nSELECT :scal;\n       ^ expected a variable; nearest is scale",
+        );
+        check("SELECT :x;\n\\set x 1\n", "order.sql:1:8: unknown variable `x`");
+        check(
+            "\\sett x 1\nSELECT 1;",
+            "order.sql:1:1: unknown command `\\sett`\n\\sett x 1\n^ expected a command; nearest is set",
+        );
+        check("\\set 1x 1\nSELECT 1;", "order.sql:1:6: `1x` is no name of a variable");
+        check("\\set scale 1\nSELECT 1;", "order.sql:1:6: `scale` has its value from outside");
+        check("\\set x\nSELECT 1;", "order.sql:1:7: the expression ends here");
+        check("\\if true\nSELECT 1;", "order.sql:1:1: \\if without its \\endif");
+        check("SELECT 1;\n\\endif", "order.sql:2:1: \\endif without its \\if");
+        check("\\if true\n\\else\n\\elif true\n\\endif\nSELECT 1;", "order.sql:3:1: \\elif behind \\else");
+        check("\\shell ls\nSELECT 1;", "order.sql:1:1: `\\shell` is refused");
+        check("\\startpipeline\nSELECT 1;", "order.sql:1:1: `\\startpipeline` is not built yet");
+        check("SELECT 1 \\; SELECT 2;", "order.sql:1:10: `\\;` is not built yet");
+        check("SELECT 'a;", "order.sql:1:8: a text without its end");
+        check("-- nothing\n", "order.sql:1:1: the script has no statement");
+        check("\\sleep 0.01\nSELECT 1;", "order.sql:1:8: no time to sleep");
+        check("-- expect: one row\nSELECT 1;", "order.sql:1:1: `one row` cannot be expected");
+        check("-- expct: 1 row\nSELECT 1;", "order.sql:1:1: unknown note `expct`");
+        check("SELECT count(*) FROM t \\gset", "order.sql:1:1: column 1 has no name");
+        check("\\gset\nSELECT 1;", "order.sql:1:1: \\gset without a statement");
+        let both = compiled("\\set x 1/0\nSELECT :y;\n").unwrap_err();
+        assert!(both.contains("order.sql:1:9: division by zero") && both.contains("order.sql:2:8: unknown"), "{both}");
+        assert!(compiled("-- a comment: with a colon\n-- Note: this\nSELECT 1").is_ok());
+    }
+}

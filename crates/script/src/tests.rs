@@ -1,0 +1,234 @@
+//! Scripts run on SQLite, without a load around them.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use driver::{Admin, AnyConnection, Dialect, Endpoint, Login, complete};
+use load::{
+    Attempt, Client, ErrorPolicy, MonotonicClock, OptionValue, Options, Outcome, Pacer, Recorder, Slot, StatementTally,
+    Timeline, Turn, Window, Workload,
+};
+
+use crate::client::ScriptClient;
+use crate::options::{self, OPTIONS};
+use crate::workload::Script;
+
+fn file(path: &str, text: &str) -> OptionValue {
+    OptionValue::File { path: path.to_owned(), text: text.to_owned() }
+}
+
+fn table(entries: &[(&str, OptionValue)]) -> OptionValue {
+    OptionValue::Table(entries.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect())
+}
+
+fn text(text: &str) -> OptionValue {
+    OptionValue::Text(text.to_owned())
+}
+
+/// A script of one file over two tables, with further options.
+fn read(script: &str, more: &[(&str, OptionValue)]) -> Result<Script, load::OptionError> {
+    let setup = "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, stock INTEGER, price REAL);\nCREATE TABLE log (item INTEGER);";
+    let columns = table(&[
+        ("id", text("row")),
+        ("name", text("concat('item', row)")),
+        ("stock", text("10 * hot")),
+        ("price", text("row / 4.0")),
+    ]);
+    let item = table(&[("name", text("item")), ("rows", OptionValue::Number(100)), ("columns", columns)]);
+    let mut given: BTreeMap<String, OptionValue> = BTreeMap::from([
+        ("setup".to_owned(), OptionValue::Items(vec![file("schema.sql", setup)])),
+        ("table".to_owned(), OptionValue::Items(vec![item])),
+        ("variables".to_owned(), table(&[("hot", OptionValue::Number(3))])),
+        ("files".to_owned(), OptionValue::Items(vec![table(&[("path", file("shop/order.sql", script))])])),
+    ]);
+    given.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+    options::read(&Options::new(OPTIONS, &given)?)
+}
+
+/// The place of the one client, with a measured interval without an end.
+fn slot(script: &Script) -> Slot {
+    let timeline = Timeline::default();
+    timeline.open_window(Window { start_ns: 0, end_ns: u64::MAX });
+    let recorder = Recorder::new(0, false).with_statements(script.timed_statements(Dialect::Sqlite));
+    Slot {
+        client: 0,
+        clients: 1,
+        input_seed: 42,
+        data_seed: 7,
+        timeline: timeline.into(),
+        recorder: Rc::new(RefCell::new(recorder)),
+        clock: MonotonicClock::sleeping(),
+        pacer: Pacer::Closed,
+        policy: Arc::new(ErrorPolicy::default()),
+        gauge: None,
+        giver: None,
+    }
+}
+
+/// What some transactions have left.
+struct Ran {
+    outcomes: Vec<Outcome>,
+    attempt: Attempt,
+    wrong: Vec<String>,
+    admin: Admin,
+    statements: Vec<StatementTally>,
+}
+
+/// Loads the tables into a new file and runs so many transactions of one client.
+fn run(script: Script, transactions: u64) -> Ran {
+    let folder = tempfile::tempdir().unwrap();
+    let (endpoint, login) = (Endpoint::File(folder.path().join("db")), Login::default());
+    let limit = Duration::from_secs(5);
+    let mut admin = Admin::connect(Dialect::Sqlite, &endpoint, &login, limit).unwrap();
+    for (index, made) in script.tables(Dialect::Sqlite).iter().enumerate() {
+        for sql in &made.create {
+            admin.run(sql).unwrap();
+        }
+        if made.units > 0 {
+            let columns: Vec<&str> = made.columns.iter().map(AsRef::as_ref).collect();
+            let mut give =
+                |sink: &mut driver::RowSink<'_>| (0..made.units).try_for_each(|unit| script.rows(7, index, unit, sink));
+            admin.load(&made.name, &columns, &mut give).unwrap();
+        }
+    }
+    let connection = AnyConnection::connect(Dialect::Sqlite, &endpoint, &login, limit).unwrap();
+    let slot = slot(&script);
+    let mut client = ScriptClient::new(Arc::new(script.clone()), connection, &slot).unwrap();
+    let mut attempt = Attempt::default();
+    let outcomes = (0..transactions)
+        .map(|number| complete(client.attempt(Turn { series: 0, number, retry: 0 }, &mut attempt)).unwrap())
+        .collect();
+    let sites = script.sites(Dialect::Sqlite).zip(client.answers());
+    let wrong =
+        sites.filter(|(_, seen)| seen.wrong > 0).map(|(site, seen)| format!("{site}: {}", seen.wrong)).collect();
+    drop(client);
+    std::mem::forget(folder);
+    let statements = std::mem::take(&mut slot.recorder.borrow_mut().tally.statements);
+    Ran { outcomes, attempt, wrong, admin, statements }
+}
+
+#[test]
+fn transactions_run_with_drawn_values_branches_and_answers() {
+    let script = "\\set id random(1, 100)\nBEGIN;\n-- expect: 1 row\nSELECT stock, name AS title FROM item WHERE id = :id \\gset\n\
+        \\if :stock > 0\n-- expect: changed 1\nUPDATE item SET stock = stock - 1 WHERE id = :id;\n\
+        -- expect: changed 1\nINSERT INTO log (item) VALUES (:id);\n\\else\nSELECT :title;\n\\endif\nCOMMIT;\n";
+    let Ran { outcomes, attempt, wrong, mut admin, statements } = run(read(script, &[]).unwrap(), 50);
+    assert_eq!((outcomes, wrong), (vec![Outcome::Committed; 50], vec![]));
+    assert_eq!((attempt.reads, attempt.writes, attempt.other), (50, 100, 100));
+    let calls: Vec<_> = statements.iter().map(|one| (&*one.name, one.count, one.rows, one.latency.count())).collect();
+    let expected = [
+        ("order.2", 50, 0, 50),
+        ("order.4", 50, 50, 50),
+        ("order.7", 50, 50, 50),
+        ("order.9", 50, 50, 50),
+        ("order.11", 0, 0, 0),
+        ("order.13", 50, 0, 50),
+    ];
+    assert_eq!(calls, expected);
+    assert!(statements.iter().all(|one| (one.failed, one.retries) == (0, 0)));
+    assert_eq!(admin.value("SELECT count(*) FROM log").unwrap().as_deref(), Some("50"));
+    assert_eq!(admin.value("SELECT sum(30 - stock) FROM item").unwrap().as_deref(), Some("50"));
+}
+
+#[test]
+fn a_violated_note_and_a_missing_value_fail_the_transaction() {
+    let check = |script: &str, expected: &str| {
+        let Ran { outcomes, wrong, mut admin, .. } = run(read(script, &[]).unwrap(), 2);
+        assert_eq!((outcomes, wrong), (vec![Outcome::Failed; 2], vec![expected.to_owned()]), "{script}");
+        assert_eq!(admin.value("SELECT count(*) FROM log").unwrap().as_deref(), Some("0"), "{script}");
+    };
+    let open = "BEGIN;\nINSERT INTO log (item) VALUES (1);\n";
+    check(&format!("{open}-- expect: 1 row\nSELECT 1 FROM item WHERE id = 101;\nCOMMIT;"), "shop/order.sql:4: 2");
+    check(
+        &format!("{open}-- expect: changed 1\nUPDATE item SET stock = 1 WHERE id < 3;\nCOMMIT;"),
+        "shop/order.sql:4: 2",
+    );
+    check(&format!("{open}\\set x 1\n-- expect: value :x\nSELECT 2;\nCOMMIT;"), "shop/order.sql:5: 2");
+    check(&format!("{open}SELECT id FROM item WHERE id < 3 \\gset\nCOMMIT;"), "shop/order.sql:3: 2");
+    check(&format!("{open}\\set z 0\n\\set x 1 / :z\nCOMMIT;"), "shop/order.sql:4: 2");
+    check(open, "shop/order.sql (a transaction is open at its end): 2");
+}
+
+#[test]
+fn equal_seeds_give_equal_inputs_and_files_are_drawn_by_weight() {
+    let two = |path: &str, weight: i64| {
+        let script = file(
+            path,
+            &format!("\\set id random_zipfian(1, 1000, 1.1)\nINSERT INTO log (item) VALUES ({weight} * 10000 + :id);"),
+        );
+        table(&[("path", script), ("weight", OptionValue::Number(weight))])
+    };
+    let read = || read("", &[("files", OptionValue::Items(vec![two("a.sql", 3), two("b-c.sql", 7)]))]).unwrap();
+    let names: Vec<_> = read().spec().kinds.into_iter().map(|kind| kind.name.into_owned()).collect();
+    assert_eq!(names, ["a", "b_c"]);
+    let rows = |mut ran: Ran| ran.admin.rows("SELECT item FROM log ORDER BY rowid").unwrap();
+    let one = rows(run(read(), 200));
+    assert_eq!(one, rows(run(read(), 200)));
+    let light = one.iter().filter(|row| row[0].as_ref().is_some_and(|item| item.starts_with('3'))).count();
+    assert!((40..=80).contains(&light), "{light} of 200");
+}
+
+#[test]
+fn what_cannot_be_honoured_is_refused_by_name() {
+    let check = |more: &[(&str, OptionValue)], option: &str, expected: &str| {
+        let error = read("SELECT 1;", more).unwrap_err();
+        let told = format!("{} {}", error.expected, error.in_files.join("\n"));
+        assert!(error.option == option && told.contains(expected), "{error:?}");
+    };
+    let files = |entries: &[(&str, OptionValue)]| OptionValue::Items(vec![table(entries)]);
+    let path = || ("path", file("a.sql", "SELECT 1;"));
+    check(&[("protocol", text("simple"))], "protocol", "not built yet");
+    check(
+        &[("files", files(&[path(), ("mariadb", file("m.sql", "SELECT 1;"))]))],
+        "files",
+        "`mariadb` is not built yet",
+    );
+    check(&[("files", files(&[path(), ("wieght", OptionValue::Number(1))]))], "files", "nearest is weight");
+    check(&[("files", files(&[path(), ("weight", OptionValue::Number(-1))]))], "files", "weight is -1");
+    check(&[("files", files(&[path(), ("weight", OptionValue::Number(0))]))], "files", "must not be zero");
+    check(&[("files", files(&[("path", file("a.sql", "SELECT :x;"))]))], "files", "a.sql:1:8: unknown variable `x`");
+    check(&[("files", OptionValue::Items(vec![]))], "files", "one file for each transaction");
+    check(&[("setup", OptionValue::Items(vec![]))], "table", "setup = [\"schema.sql\"] is missing");
+    let check_of = |expect: &str| files(&[("sql", text("SELECT 1")), ("expect", text(expect))]);
+    check(&[("checks", check_of("= load"))], "checks", "not built yet");
+    let columns = table(&[("id", text("rwo"))]);
+    let rows = files(&[("name", text("t")), ("rows", OptionValue::Number(1)), ("columns", columns)]);
+    check(&[("table", rows)], "table", "t.id:1:1: unknown variable `rwo`");
+}
+
+#[test]
+fn checks_look_at_the_tables_when_they_are_asked_to() {
+    let check = |sql: &str, expect: &str, when: &str| {
+        table(&[("sql", text(sql)), ("expect", text(expect)), ("when", text(when))])
+    };
+    let checks = OptionValue::Items(vec![
+        check("SELECT count(*) FROM item", "100", "load"),
+        check("SELECT count(*) FROM item", "99", "load"),
+        check("SELECT count(*) FROM log", "1", "after"),
+    ]);
+    let script = read("SELECT 1;", &[("checks", checks)]).unwrap();
+    let mut admin = run(script.clone(), 1).admin;
+    let load = script.check(&mut admin, None).unwrap();
+    assert_eq!(load, ["SELECT count(*) FROM item: 99 was expected, 100 found"]);
+    let after = script.check(&mut admin, Some(&load::Tally::default())).unwrap();
+    assert_eq!(after, ["SELECT count(*) FROM log: 1 was expected, 0 found"]);
+    assert!(script.spec().notes.is_empty() && !script.spec().writes);
+    assert_eq!(script.tables(Dialect::MySql).iter().map(|table| table.rows).collect::<Vec<_>>(), [100, 0]);
+}
+
+#[test]
+fn a_share_of_wrong_answers_is_allowed_where_the_user_says_so() {
+    let violations = |allowed: &str| {
+        let script = read("-- expect: 0 rows\nSELECT 1;", &[("expect_failures", text(allowed))]).unwrap();
+        let seen = |wrong: u64| load::Answers { count: 1_000, wrong, ..load::Answers::default() };
+        let setting = load::Setting { dialect: Dialect::Sqlite, isolation: driver::Isolation::Serializable };
+        let ended = load::Answers { count: 990, ..load::Answers::default() };
+        script.expected_answers(&[seen(10), ended], &setting).iter().flat_map(|one| one.violations()).count()
+    };
+    assert_eq!((violations("0%"), violations("0.9 %"), violations("1%")), (1, 1, 0));
+    let error = read("SELECT 1;", &[("expect_failures", text("1"))]).unwrap_err();
+    assert!(error.expected.contains("0% to 100%"), "{error:?}");
+}

@@ -1,0 +1,279 @@
+//! The user's files as a workload: tables, transactions and checks.
+
+use std::sync::Arc;
+
+use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
+use load::{
+    Answers, ClientFuture, Expected, Rng, Setting, Slot, Table, Tally, TransactionKind, Workload, WorkloadSpec,
+};
+use sha2::{Digest, Sha256};
+
+use crate::client::ScriptClient;
+use crate::eval::Scalar;
+use crate::program::{Op, Program, Protocol};
+use crate::rows::GeneratedTable;
+
+/// A transaction, in the text of each dialect.
+#[derive(Debug, Clone)]
+pub struct Transaction {
+    pub name: String,
+    pub weight: u64,
+    /// By dialect, each with its variables as they are when it begins.
+    pub programs: [(Program, Vec<Scalar>); 3],
+    pub paths: [String; 3],
+}
+
+/// Statements of plain SQL by dialect.
+#[derive(Debug, Clone)]
+pub struct PlainSql(pub [Vec<String>; 3]);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    Load,
+    After,
+}
+
+#[derive(Debug, Clone)]
+pub struct Check {
+    pub sql: String,
+    pub expect: String,
+    pub when: When,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    pub protocol: Protocol,
+    /// A value or an answer that is not what it has to be ends the client, as in pgbench.
+    pub aborts: bool,
+    pub transactions: Vec<Transaction>,
+    pub default_seed: Option<i64>,
+    pub setup: Vec<PlainSql>,
+    pub after_load: Vec<PlainSql>,
+    pub connect: Vec<PlainSql>,
+    pub teardown: Vec<PlainSql>,
+    pub checks: Vec<Check>,
+    pub writes: bool,
+    /// How often a transaction is tried at most; 0 for as often as there is time.
+    pub max_tries: u64,
+    /// The share of transactions that may fail by a wrong answer or a missing value.
+    pub expect_failures: f64,
+    pub tables: Vec<GeneratedTable>,
+}
+
+fn place(dialect: Dialect) -> usize {
+    match dialect {
+        Dialect::MySql => 0,
+        Dialect::Postgres => 1,
+        Dialect::Sqlite => 2,
+    }
+}
+
+/// A program with its variables' first values.
+pub struct Compiled<'a> {
+    program: &'a Program,
+    pub initial: &'a [Scalar],
+}
+
+impl std::ops::Deref for Compiled<'_> {
+    type Target = Program;
+
+    fn deref(&self) -> &Program {
+        self.program
+    }
+}
+
+impl Transaction {
+    pub fn program(&self, dialect: Dialect) -> Compiled<'_> {
+        let (program, initial) = &self.programs[place(dialect)];
+        Compiled { program, initial }
+    }
+
+    pub fn path(&self, dialect: Dialect) -> &str {
+        &self.paths[place(dialect)]
+    }
+}
+
+fn statements(files: &[PlainSql], dialect: Dialect) -> impl Iterator<Item = &String> {
+    files.iter().flat_map(move |file| &file.0[place(dialect)])
+}
+
+impl Script {
+    /// A transaction by its weight.
+    pub fn draw(&self, rng: &mut Rng) -> usize {
+        if self.transactions.len() == 1 {
+            return 0;
+        }
+        let mut left = rng.below(self.transactions.iter().map(|one| one.weight).sum());
+        let is_it = |one: &Transaction| {
+            let found = left < one.weight;
+            left = left.saturating_sub(one.weight);
+            found
+        };
+        self.transactions.iter().position(is_it).unwrap_or(0)
+    }
+
+    /// What the answers are counted by: each command of each transaction, and its end.
+    pub fn sites(&self, dialect: Dialect) -> impl Iterator<Item = String> {
+        self.transactions.iter().flat_map(move |transaction| {
+            let (program, path) = (transaction.program(dialect).program, transaction.path(dialect));
+            let site = move |(op, line): (&Op, &usize)| {
+                let label = match op {
+                    Op::Run(statement) => program.statements[*statement].label.as_deref(),
+                    _ => None,
+                };
+                format!("{path}:{line}{}", label.map_or(String::new(), |label| format!(" ({label})")))
+            };
+            let end = format!("{path} (a transaction is open at its end)");
+            program.ops.iter().zip(&program.lines).map(site).chain(std::iter::once(end))
+        })
+    }
+
+    /// What each client's session begins with.
+    pub fn on_connect(&self, dialect: Dialect) -> impl Iterator<Item = &String> {
+        statements(&self.connect, dialect)
+    }
+
+    /// Whether so few answers are wrong that the user has allowed for them.
+    fn allows(&self, seen: &[Answers], dialect: Dialect) -> bool {
+        let ends = self.transactions.iter().scan(0, |next, one| {
+            *next += one.program(dialect).ops.len() + 1;
+            Some(*next - 1)
+        });
+        let ended: u64 = ends.filter_map(|end| Some(seen.get(end)?.count)).sum();
+        let wrong: u64 = seen.iter().map(|one| one.wrong).sum();
+        wrong as f64 <= self.expect_failures * (ended + wrong) as f64
+    }
+
+    fn programs(&self) -> impl Iterator<Item = &Program> {
+        self.transactions.iter().flat_map(|one| one.programs.iter().map(|(program, _)| program))
+    }
+
+    fn changes_rows(&self) -> bool {
+        self.writes || !self.programs().all(Program::only_reads)
+    }
+
+    fn has_notes(&self) -> bool {
+        self.programs().any(|program| program.statements.iter().any(|statement| !statement.expectations.is_empty()))
+    }
+
+    fn data_key(&self) -> String {
+        let made = format!("{:?} {:?} {:?}", self.setup, self.tables, self.after_load);
+        let hash = Sha256::digest(made.as_bytes());
+        format!("script {}", hash[..16].iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+    }
+}
+
+/// The names of the tables that statements make.
+fn made_tables<'a>(statements: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut names = Vec::new();
+    for statement in statements {
+        let words: Vec<&str> =
+            statement.split(|c: char| c.is_whitespace() || c == '(').filter(|w| !w.is_empty()).collect();
+        let is = |at: usize, word: &str| words.get(at).is_some_and(|found| found.eq_ignore_ascii_case(word));
+        let name = match () {
+            () if !is(0, "create") || !is(1, "table") => continue,
+            () if is(2, "if") => words.get(5),
+            () => words.get(2),
+        };
+        names.extend(name.map(|name| name.trim_matches(['`', '"', ';']).to_owned()));
+    }
+    names
+}
+
+impl Workload for Script {
+    fn spec(&self) -> WorkloadSpec {
+        let kind = |one: &Transaction| TransactionKind {
+            name: one.name.clone().into(),
+            title: one.name.clone().into(),
+            p90_limit_s: None,
+        };
+        let reads_values = |program: &Program| program.statements.iter().any(|one| one.reads_values());
+        let mut notes = Vec::new();
+        if !self.has_notes() && self.checks.is_empty() {
+            notes.push(
+                "no script has an `-- expect:` note and there are no checks, so wrong answers go unnoticed".into(),
+            );
+        }
+        WorkloadSpec {
+            writes: self.changes_rows(),
+            keeps_its_size: !self.changes_rows(),
+            needs_answers: self.has_notes() || self.programs().any(reads_values),
+            kinds: self.transactions.iter().map(kind).collect(),
+            notes,
+            ..WorkloadSpec::reading(self.data_key())
+        }
+    }
+
+    /// Generated tables first; those that setup makes beside them have their rows from there, if any.
+    fn tables(&self, dialect: Dialect) -> Vec<Table> {
+        let empty = |name: String| Table {
+            name,
+            create: Vec::new(),
+            columns: vec!["*".into()],
+            units: 0,
+            rows: 0,
+            finish: Vec::new(),
+            link: Vec::new(),
+            seals: false,
+        };
+        let generated = self.tables.iter().map(|table| Table {
+            columns: table.columns.iter().map(|(name, _)| name.clone().into()).collect(),
+            units: table.rows,
+            rows: table.rows,
+            ..empty(table.name.clone())
+        });
+        let made = made_tables(statements(&self.setup, dialect));
+        let others = made.into_iter().filter(|name| !self.tables.iter().any(|table| table.name == *name)).map(empty);
+        let mut tables: Vec<Table> = generated.chain(others).collect();
+        if let Some(first) = tables.first_mut() {
+            first.create = statements(&self.setup, dialect).cloned().collect();
+            first.link = statements(&self.after_load, dialect).cloned().collect();
+        }
+        tables
+    }
+
+    fn rows(&self, data_seed: u64, table: usize, unit: u64, sink: &mut RowSink<'_>) -> Result<(), Error> {
+        self.tables[table].row(data_seed, table as u64, unit, sink)
+    }
+
+    fn client(&self, slot: Slot, connection: AnyConnection) -> Result<ClientFuture, Error> {
+        let client = ScriptClient::new(Arc::new(self.clone()), connection, &slot)?;
+        Ok(slot.drive(client))
+    }
+
+    fn timed_statements(&self, dialect: Dialect) -> Vec<String> {
+        let named = |one: &Transaction| {
+            let names = one.program(dialect).statement_names();
+            names.into_iter().map(|name| format!("{}.{name}", one.name)).collect::<Vec<_>>()
+        };
+        self.transactions.iter().flat_map(named).collect()
+    }
+
+    fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
+        let now = if ran.is_none() { When::Load } else { When::After };
+        let mut violations = Vec::new();
+        for check in self.checks.iter().filter(|check| check.when == now) {
+            let found = admin.value(&check.sql)?.unwrap_or_else(|| "NULL".to_owned());
+            if found != check.expect {
+                violations.push(format!("{}: {} was expected, {found} found", check.sql, check.expect));
+            }
+        }
+        Ok(violations)
+    }
+
+    fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
+        let drops = statements(&self.teardown, admin.dialect()).map(|sql| (sql.clone(), sql.clone()));
+        Ok(drops.collect())
+    }
+
+    fn expected_answers(&self, seen: &[Answers], setting: &Setting) -> Vec<Expected> {
+        let is_allowed = self.allows(seen, setting.dialect);
+        let expected = |(statement, seen): (String, &Answers)| Expected {
+            statement: statement.into(),
+            seen: Answers { wrong: if is_allowed { 0 } else { seen.wrong }, ..*seen },
+            rows: None,
+            matched: None,
+        };
+        self.sites(setting.dialect).zip(seen).map(expected).collect()
+    }
+}
